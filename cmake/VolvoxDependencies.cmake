@@ -1,0 +1,18 @@
+# Every third-party library, by the name of its target. All are Debian packages (deploy/install-deps.sh).
+find_package(Threads REQUIRED)
+find_package(tomlplusplus REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(CLI11 REQUIRED)
+find_path(VOLVOX_EXPECTED_INCLUDE tl/expected.hpp REQUIRED)
+find_package(OneDNN QUIET)
+
+if(VOLVOX_TESTS)
+  find_package(GTest REQUIRED)
+endif()
+if(NOT VOLVOX_ENGINE_ONLY)
+  find_package(CAF 0.17 REQUIRED COMPONENTS core io)
+  find_package(cppzmq CONFIG REQUIRED)
+  find_package(CapnProto CONFIG REQUIRED)
+  find_package(prometheus-cpp CONFIG REQUIRED)
+  find_package(spdlog CONFIG REQUIRED)
+endif()
