@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/error.h"
+#include "cells/types.h"
+
+namespace volvox {
+
+// A request's cell graph as flat arrays: trees, lattices and graphs that clients send. Nodes stand in a
+// topological order: every predecessor has a smaller number. Built by the manager, then read only.
+class NodeGraph {
+ public:
+  static constexpr std::uint32_t kNoRow = ~std::uint32_t{0};
+  static constexpr std::uint8_t kRagged = 255;  // an edge of the ragged list instead of a numbered gather
+
+  struct Edge {
+    std::uint32_t from = 0;   // the predecessor
+    std::uint8_t gather = 0;  // which gather of the cell reads it, or kRagged
+  };
+  struct Node {
+    CellTypeId type = 0;
+    std::uint32_t pull_row = kNoRow;  // row of the request's inputs that it pulls
+    bool push = false;                // its results are wanted
+    std::uint32_t push_row = 0;       // row of the request's result that it writes
+    bool watch = false;               // its completion is reported (Event::kNodeDone)
+  };
+
+  // Adds a node; `edges` in the order in which ragged lists are read. Returns its number.
+  std::uint32_t add(const Node& node, std::span<const Edge> edges);
+  // Checks the order and the bounds, and computes what the scheduler needs. Call once, at the end, and again
+  // after nodes were added.
+  Status finish();
+
+  std::uint32_t size() const { return static_cast<std::uint32_t>(nodes_.size()); }
+  const Node& node(std::uint32_t v) const { return nodes_[v]; }
+  std::span<const Edge> predecessors(std::uint32_t v) const {
+    return {edges_.data() + edge_begin_[v], edges_.data() + edge_begin_[v + 1]};
+  }
+  std::span<const std::uint32_t> successors(std::uint32_t v) const {
+    return {successors_.data() + successor_begin_[v], successors_.data() + successor_begin_[v + 1]};
+  }
+
+  // The most slots that are live at once when the nodes run one at a time in their order, from node v on; a
+  // slot is freed after its last reader. suffix_peak(0) is the least reservation with which the graph can
+  // run.
+  std::uint32_t suffix_peak(std::uint32_t v) const { return suffix_peak_[v]; }
+  // The reservation with which whole levels run at once: what a request asks for if it fits.
+  std::uint32_t wanted_slots() const { return wanted_slots_; }
+  // Pool of the states of all nodes (a node graph keeps all its states in one pool).
+  PoolId pool = 0;
+  ModelId model = 0;
+
+ private:
+  void index_successors();
+  void count_slots();
+
+  std::vector<Node> nodes_;
+  std::vector<Edge> edges_;
+  std::vector<std::uint32_t> edge_begin_{0};
+  std::vector<std::uint32_t> successors_, successor_begin_{0};
+  std::vector<std::uint32_t> suffix_peak_;
+  std::uint32_t wanted_slots_ = 0;
+};
+
+}  // namespace volvox

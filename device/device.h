@@ -1,0 +1,126 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "base/time.h"
+#include "cells/cell.h"
+#include "cells/weights.h"
+#include "device/task.h"
+
+namespace volvox {
+
+// What a device can hold.
+struct Capacity {
+  std::uint64_t memory_bytes = 0;  // that planes and weights may take
+  std::uint32_t queues = 1;        // that may be open at once
+};
+
+// How to compile one cell type.
+struct CompileOptions {
+  PoolId out_pool = 0;                             // where it scatters
+  std::array<PoolId, kMaxGathers> gather_pools{};  // where each gather reads
+  PoolId ragged_pool = 0;                          // where gather_all reads
+  std::uint32_t max_batch = 64;                    // largest Task::padded_rows
+};
+
+// What the scheduler must know of a compiled cell.
+struct CompiledCell {
+  std::vector<std::uint32_t> sizes;  // supported batch sizes, ascending; empty: every size up to max_batch
+  // Measured microseconds of a task of `rows` rows, ascending in rows, at least one entry; between two
+  // entries interpolate.
+  struct Cost {
+    std::uint32_t rows;
+    double us;
+  };
+  std::vector<Cost> costs;
+  double flops_per_row = 0;  // useful: 2·in·out summed over the products
+  std::string kernel;        // which kernel was chosen: "lstm avx512", "generic"
+};
+
+// A request's input bytes to be made readable by a device. `owner` keeps them alive until release().
+struct InputBlock {
+  std::span<const std::byte> bytes;  // 64-byte aligned
+  std::shared_ptr<const void> owner;
+};
+
+// Memory that results are written to. Owned by whoever holds it; must outlive every task that may write it.
+struct ResultBlock {
+  std::shared_ptr<std::byte[]> host;  // readable once the writing task is done
+  DeviceAddress address = 0;
+  std::size_t size_bytes = 0;
+};
+
+// Staged inputs: addresses in the order of the blocks. Destroying it releases the pages, which must not
+// happen before every task that reads them is done.
+class InputPages {
+ public:
+  virtual ~InputPages() = default;
+  virtual std::span<const DeviceAddress> addresses() const = 0;
+  virtual bool landed() const = 0;  // never blocks
+};
+
+struct Progress {
+  TaskSeq done = 0;                 // every task up to this one is done
+  TaskSeq first_failed = 0;         // 0: none; later tasks of the queue fail with it
+  std::string error;                // what failed, when first_failed != 0
+  std::uint64_t kernel_ns = 0;      // wall time spent inside kernels so far
+  std::uint64_t cpu_kernel_ns = 0;  // CPU time of all threads inside kernels so far (0 on a GPU)
+};
+
+struct SlotCopy {
+  PoolId pool = 0;
+  std::uint32_t from = 0, to = 0;
+};
+
+struct QueueConfig {
+  std::string name;
+  std::uint32_t threads = 1;     // compute threads, on a CPU device
+  std::uint32_t max_tasks = 16;  // submitted and not done; submit() past it fails
+  std::uint32_t max_cohorts = 16;
+  std::uint32_t max_cohort_rows = 512;
+};
+
+// A FIFO of tasks on one device: owned by one worker, all calls from its thread (wait() and progress() too).
+// Destroying it waits for the running task and drops the others.
+class Queue {
+ public:
+  virtual ~Queue() = default;
+  // Appends a task. The task stays owned by the caller, unchanged, until progress() says that it is done or
+  // failed. Fails, without effect, when max_tasks are in flight or the queue has failed.
+  virtual Status submit(const Task& task) = 0;
+  // Copies states between devices (or within one) after task `after` of this queue; a later task sees them.
+  virtual Status copy_state(class Device& from, std::span<const SlotCopy> copies, TaskSeq after) = 0;
+  virtual Progress progress() const = 0;  // never blocks
+  // Blocks until a task past `beyond` is done or the queue has failed, at most `timeout`. False: it timed
+  // out.
+  virtual bool wait(TaskSeq beyond, Duration timeout) = 0;
+};
+
+// One memory (a GPU, or the host) with weights and state, shared by its queues. compile(), add_pool() and
+// open() are called by one thread, at load; stage() and results() by any thread.
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual std::string_view name() const = 0;
+  virtual Capacity capacity() const = 0;
+  // Allocates planes with `slots` rows each (kReservedSlots included) for the kinds; rows 0 and 1 are
+  // initialised.
+  virtual Status add_pool(PoolId pool, std::span<const StateKind> kinds, std::uint32_t slots) = 0;
+  // Compiles and warms up. Pools that the options name must exist. The weights are copied or packed:
+  // `weights` may go away afterwards.
+  virtual Result<CompiledCell> compile(CellTypeId type, const Cell& cell, const Weights& weights,
+                                       const CompileOptions& options) = 0;
+  virtual Result<std::unique_ptr<Queue>> open(const QueueConfig& config) = 0;
+  virtual Result<std::unique_ptr<InputPages>> stage(std::span<const InputBlock> blocks) = 0;
+  virtual Result<ResultBlock> results(std::size_t size_bytes) = 0;
+};
+
+}  // namespace volvox
