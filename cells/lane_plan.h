@@ -1,7 +1,7 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include "base/error.h"
@@ -26,6 +26,13 @@ struct LaneEdge {
   std::uint8_t before_first = kNone;
 };
 
+// Which of the request's inputs a cell's pull reads, and which of its outputs a cell's push writes.
+struct LanePush {
+  static constexpr std::uint8_t kNowhere = 255;
+  std::uint8_t output = kNowhere;
+  bool every = false;  // every step writes its own row of the output; otherwise only the last step writes it
+};
+
 // A lane of a plan: a run of nodes of one cell type in a line (DESIGN §1).
 struct LaneSpec {
   CellTypeId type = 0;
@@ -37,11 +44,16 @@ struct LaneSpec {
   PoolId pool = 0;        // where its states live
   bool has_state = true;  // false: scatters nothing, needs no slots
   std::vector<LaneEdge> edges;
+  std::array<std::uint8_t, kMaxPulls> pulls{};  // input of the request that the cell's pull i reads, row t
+  std::array<LanePush, kMaxPushes> pushes{};
 };
 
 // How the requests of one model unfold into lanes: fixed at load, shared by all its requests.
 // A request adds only its lengths.
 struct LanePlan {
+  static constexpr std::size_t kMaxLanes = 32;
+  static constexpr std::size_t kMaxLengths = 4;
+
   ModelId model = 0;
   std::vector<LaneSpec> lanes;
 

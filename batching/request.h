@@ -1,0 +1,73 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/time.h"
+#include "cells/lane_plan.h"
+#include "cells/node_graph.h"
+#include "device/task.h"
+
+namespace volvox {
+
+using WorkerId = std::uint32_t;
+using LaneId = std::uint8_t;
+using Step = std::uint32_t;
+
+// A request as the scheduler knows it. Carries a generation: an id is never mistaken for a later request's.
+struct RequestId {
+  std::uint32_t index = ~std::uint32_t{0};
+  std::uint32_t generation = 0;
+  bool operator==(const RequestId&) const = default;
+};
+
+// Looked at before everything else: a higher class never waits for a lower one to run out.
+enum class PriorityClass : std::uint8_t { kHigh = 0, kNormal = 1, kLow = 2 };
+inline constexpr std::size_t kPriorityClasses = 3;
+
+// One unfolded request, ready to be batched: either the lengths of a model's lane plan, or a node graph.
+struct Request {
+  std::uint64_t tag = 0;  // the caller's own number, given back in every event
+  ModelId model = 0;
+  PriorityClass priority = PriorityClass::kNormal;
+  TimePoint arrival{};
+
+  const LanePlan* plan = nullptr;  // must outlive the request; nullptr for a node graph
+  std::array<std::uint32_t, LanePlan::kMaxLengths> lengths{};
+  std::shared_ptr<const NodeGraph> graph;
+  std::uint32_t max_nodes = 0;  // a graph that may be extended: the most nodes it can ever have
+
+  // Row r of input i is at inputs[i].address + r·stride; likewise outputs. A lane's last-step output is
+  // written at outputs[i].address.
+  std::array<PullSource, kMaxInputs> inputs{};
+  std::array<PushTarget, kMaxOutputs> outputs{};
+  bool inputs_landed = true;  // false: nothing runs before Scheduler::inputs_landed()
+};
+
+struct AdmitResult {
+  enum class Kind : std::uint8_t { kAdmitted, kWaiting, kNeverFits, kFull };
+  Kind kind = Kind::kWaiting;
+  RequestId id;        // valid for kAdmitted and kWaiting
+  std::string reason;  // for the others
+};
+
+// What complete(), fail() and cancel() report.
+struct Event {
+  enum class Kind : std::uint8_t {
+    kDone,       // every node ran; the results are written
+    kFailed,     // a task with a row of it failed
+    kCancelled,  // after cancel(): nothing on the device refers to it any more
+    kStepDone,   // a step of an until-stopped lane is done: {lane, step}
+    kNodeDone,   // a watched node is done: {step = node}
+  };
+  Kind kind{};
+  LaneId lane = 0;
+  Step step = 0;
+  RequestId id;
+  std::uint64_t tag = 0;
+  TimePoint first_submit{};  // when its first task was submitted; TimePoint{} if none was
+};
+
+}  // namespace volvox

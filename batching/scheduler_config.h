@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "cells/types.h"
+#include "device/device.h"
+
+namespace volvox {
+
+// What the scheduler must know of one cell type.
+struct TypeConfig {
+  CellTypeId id = 0;
+  ModelId model = 0;
+  std::int32_t priority = 0;    // higher first: later cells
+  std::uint32_t min_batch = 1;  // a smaller task ends a run of tasks; it is never delayed
+  std::uint32_t max_batch = 64;
+  std::uint32_t max_edges = 1U << 16;  // ragged edges in one task
+  bool independent = false;            // steps of one lane may share a task
+  bool lazy = false;                   // may wait for preferred_batch, at most `linger`
+  std::uint32_t preferred_batch = 0;
+  Duration linger{0};
+  std::vector<std::uint32_t> sizes;       // supported batch sizes; empty: all
+  std::vector<CompiledCell::Cost> costs;  // measured; empty: 1 us a row
+  std::uint32_t pulls = 0, pushes = 0;    // of its cell
+};
+
+struct PoolConfig {
+  PoolId id = 0;
+  std::uint32_t slots = 0;  // as the device allocated them, kReservedSlots included
+};
+
+struct ModelConfig {
+  ModelId id = 0;
+  double weight = 1.0;  // share of device time when several models are busy
+};
+
+struct SchedulerConfig {
+  std::vector<TypeConfig> types;
+  std::vector<PoolConfig> pools;
+  std::vector<ModelConfig> models;
+  std::uint32_t workers = 1;
+  std::uint32_t max_tasks_to_submit = 5;  // tasks ahead of a worker (BatchMaker §4.3)
+  Duration max_ahead{0};              // no third task while the estimate ahead exceeds this; 0: no such bound
+  Duration max_wait{0};               // a node older than this makes its type eligible as if full; 0: off
+  std::uint32_t max_live = 1U << 16;  // requests admitted or waiting
+  std::uint32_t max_overtake = 16;    // smaller requests that may pass one that waits for slots
+};
+
+}  // namespace volvox
