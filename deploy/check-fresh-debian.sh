@@ -4,7 +4,7 @@ set -euo pipefail
 
 usage() {
   cat <<'USAGE'
-Usage: deploy/check-fresh-debian.sh DIR [--fresh] [--keep] [--] [COMMAND…]
+Usage: deploy/check-fresh-debian.sh DIR [--fresh] [--] [COMMAND…]
 
 Builds a minimal Debian 12 tree (debootstrap, variant minbase) in DIR, copies the committed tree (HEAD) in,
 and runs commands there, each with a shell of its own, in the root of the copy. Without a COMMAND it runs
@@ -16,7 +16,6 @@ namespaces of its own; the network is this machine's.
 
   DIR        where the tree goes; when it holds one already, it is used again (with what is installed there)
   --fresh    delete the tree in DIR first
-  --keep     keep the copy of the source, with its build, from the last run; only newer files are replaced
   COMMAND    a command line to run instead of the README's; several may follow
   --help     print this text
 USAGE
@@ -62,9 +61,9 @@ make_tree() {
 }
 
 copy_source() {
-  $keep || rm -rf "${dir:?}/volvox"
+  rm -rf "${dir:?}/volvox"
   mkdir -p "$dir/volvox"
-  git -C "$root" archive HEAD | tar -x -C "$dir/volvox" --keep-newer-files
+  git -C "$root" archive HEAD | tar -x -C "$dir/volvox"
 }
 
 # Prints the commands of the README's first `sh` block.
@@ -78,6 +77,7 @@ run_inside() {
   local start=$SECONDS
   say "run: $1"
   # A process namespace of its own: nothing that the command leaves behind outlives it.
+  # shellcheck disable=SC2016
   env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TERM="${TERM:-dumb}" LANG=C.UTF-8 \
     unshare --mount --pid --fork --kill-child --mount-proc="$dir/proc" --propagation private \
     chroot "$dir" bash -c 'cd /volvox && eval "$1"' bash "$1" || die "'$1' failed with status $?"
@@ -86,7 +86,6 @@ run_inside() {
 
 dir=""
 fresh=false
-keep=false
 commands=()
 while [[ $# -gt 0 ]]; do
   case "$1" in
@@ -95,7 +94,6 @@ while [[ $# -gt 0 ]]; do
       exit 0
       ;;
     --fresh) fresh=true ;;
-    --keep) keep=true ;;
     --)
       shift
       commands+=("$@")
