@@ -8,7 +8,8 @@
 
 namespace volvox {
 
-// Every way in which Volvox can fail, as a client sees it. The numbers travel on the wire: append, never reorder.
+// Every way in which Volvox can fail, as a client sees it. The numbers travel on the wire: append, never
+// reorder.
 enum class ErrorCode : std::uint16_t {
   kInvalidArgument = 1,     // the request can never succeed as it stands; fix it
   kModelNotFound = 2,       // no such model or version is loaded
