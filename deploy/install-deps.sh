@@ -22,9 +22,9 @@ die() {
   exit 1
 }
 
-# What the build needs. The last three of the third line are asked for by prometheus-cpp's CMake files.
+# What the build needs. pkgconf is asked for by Cap'n Proto's CMake files; zlib, civetweb and curl by prometheus-cpp's.
 BUILD_PACKAGES=(
-  g++ cmake ninja-build
+  g++ cmake ninja-build pkgconf
   libcaf-dev libssl-dev libzmq3-dev cppzmq-dev libcapnp-dev capnproto
   prometheus-cpp-dev zlib1g-dev libcivetweb-dev libcurl4-openssl-dev
   libdnnl-dev libtomlplusplus-dev nlohmann-json3-dev libcli11-dev libspdlog-dev libfmt-dev libexpected-dev
