@@ -9,6 +9,7 @@ Prints one line for each offence, `file:line: the line: why`, and fails when the
 import argparse
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -24,10 +25,11 @@ SKIPPED_FOLDERS = re.compile(r"^(\.git|build.*|models|shared|__pycache__)$")
 
 def tracked_files(root):
     """The files under version control, or all files in a tree that was unpacked without it."""
-    listing = subprocess.run(["git", "-C", root, "ls-files", "-z"], capture_output=True, check=False)
-    if (root / ".git").exists() and listing.returncode == 0:
-        paths = [pathlib.PurePosixPath(name.decode()) for name in listing.stdout.split(b"\0") if name]
-        return sorted(path for path in paths if (root / path).is_file())
+    if (root / ".git").exists() and shutil.which("git"):
+        listing = subprocess.run(["git", "-C", root, "ls-files", "-z"], capture_output=True, check=False)
+        if listing.returncode == 0:
+            paths = [pathlib.PurePosixPath(name.decode()) for name in listing.stdout.split(b"\0") if name]
+            return sorted(path for path in paths if (root / path).is_file())
     found = (path.relative_to(root) for path in root.rglob("*") if path.is_file())
     return sorted(path for path in found if not any(SKIPPED_FOLDERS.match(part) for part in path.parts[:-1]))
 
