@@ -1,0 +1,46 @@
+#include "protocol/limits.h"
+
+#include <string>
+
+#include "protocol/messages.h"
+
+namespace volvox {
+namespace {
+
+// A Cap'n Proto list or text counts its elements in 29 bits.
+constexpr std::uint64_t kCountBound = (1ULL << 29) - 1;
+
+Status within(const char* name, std::uint64_t value, std::uint64_t low, std::uint64_t high) {
+  if (value >= low && value <= high) return {};
+  return invalid(std::string(name) + " is " + std::to_string(value) + "; it must be between " +
+                 std::to_string(low) + " and " + std::to_string(high));
+}
+
+}  // namespace
+
+Status check_limits(const WireLimits& limits) {
+  const std::uint64_t names = limits.max_name_bytes;
+  // A header carries at most four names and one error text besides its fixed part.
+  const std::uint64_t header_floor = 256 + 4 * names + kMaxErrorTextBytes;
+  struct Rule {
+    const char* name;
+    std::uint64_t value, low, high;
+  };
+  const Rule rules[] = {
+      {"max_name_bytes", names, 1, 4096},
+      {"max_header_bytes", limits.max_header_bytes, header_floor, 1 << 16},
+      {"max_body_bytes", limits.max_body_bytes, 64, kCountBound},
+      {"max_tensors", limits.max_tensors, 1, 1024},
+      {"max_rank", limits.max_rank, 1, WireShape::kMaxRank},
+      {"max_nodes", limits.max_nodes, 1, kCountBound - 1},
+      {"max_edges", limits.max_edges, 1, kCountBound - 1},
+      {"traversal_words", limits.traversal_words, limits.max_body_bytes / 8 + 1, 1ULL << 32},
+      {"nesting", limits.nesting, 8, 64},
+  };
+  for (const Rule& rule : rules) {
+    if (auto ok = within(rule.name, rule.value, rule.low, rule.high); !ok) return ok;
+  }
+  return {};
+}
+
+}  // namespace volvox

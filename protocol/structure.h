@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace volvox {
+
+// The shape of a request, from which the server unfolds its cell graph. None of these owns its arrays: they
+// lie in a decoded body's buffer, or in the sender's vectors.
+
+// No structure was given; only a body without a request's meaning has none.
+struct WireNoStructure {
+  bool operator==(const WireNoStructure&) const = default;
+};
+
+// A sequence of `length` steps.
+struct WireChain {
+  std::uint32_t length = 0;
+  bool operator==(const WireChain&) const = default;
+};
+
+// parents[node] is the node's parent, −1 for a root. A node's number is smaller than its parent's; siblings
+// are ordered by number, left to right.
+struct WireTree {
+  std::span<const std::int32_t> parents;
+};
+
+// A chain of `length` characters, and words i over [starts[i], ends[i]) of it.
+struct WireLattice {
+  std::uint32_t length = 0;
+  std::span<const std::int32_t> starts;
+  std::span<const std::int32_t> ends;
+};
+
+// Any directed acyclic graph. type_of[node] counts in cell_types; node i's predecessors, all of smaller
+// number, are predecessors[offsets[i] .. offsets[i + 1]); offsets has one entry more than there are nodes.
+struct WireGraph {
+  std::vector<std::string_view> cell_types;
+  std::span<const std::int32_t> type_of;
+  std::span<const std::int32_t> offsets;
+  std::span<const std::int32_t> predecessors;
+};
+
+using WireStructure = std::variant<WireNoStructure, WireChain, WireTree, WireLattice, WireGraph>;
+
+}  // namespace volvox

@@ -1,0 +1,115 @@
+#include "protocol/structure_check.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "protocol/capnp_message.h"
+#include "protocol/tensor_codec.h"
+
+namespace volvox {
+namespace {
+
+Status check_size(const std::string& what, std::size_t size, std::size_t limit) {
+  if (size == 0) return invalid(what + " is 0; it must be at least 1");
+  if (size <= limit) return {};
+  return invalid(what + " is " + std::to_string(size) + "; the limit is " + std::to_string(limit));
+}
+
+std::string at(const char* array, std::size_t i, std::int64_t value) {
+  return std::string(array) + "[" + std::to_string(i) + "] is " + std::to_string(value);
+}
+
+struct Check {
+  const WireLimits& limits;
+
+  Status operator()(const WireNoStructure&) const {
+    return invalid("the body has no structure; set chain, tree, lattice or graph");
+  }
+
+  Status operator()(const WireChain& chain) const {
+    return check_size("chain.length", chain.length, limits.max_nodes);
+  }
+
+  Status operator()(const WireTree& tree) const {
+    const std::size_t nodes = tree.parents.size();
+    if (auto ok = check_size("the number of tree nodes", nodes, limits.max_nodes); !ok) return ok;
+    for (std::size_t node = 0; node < nodes; ++node) {
+      const std::int64_t parent = tree.parents[node];
+      const bool root = parent == -1;
+      if (!root &&
+          (parent <= static_cast<std::int64_t>(node) || parent >= static_cast<std::int64_t>(nodes))) {
+        return invalid(at("tree.parents", node, parent) +
+                       "; it must be -1 or the number of a later node, for children come before parents");
+      }
+    }
+    return {};
+  }
+
+  Status operator()(const WireLattice& lattice) const {
+    if (auto ok = check_size("lattice.length", lattice.length, limits.max_nodes); !ok) return ok;
+    const std::size_t words = lattice.starts.size();
+    if (words != lattice.ends.size()) {
+      return invalid("lattice.starts has " + std::to_string(words) + " entries but lattice.ends has " +
+                     std::to_string(lattice.ends.size()));
+    }
+    if (words > limits.max_edges) return check_size("the number of lattice words", words, limits.max_edges);
+    for (std::size_t i = 0; i < words; ++i) {
+      const std::int64_t start = lattice.starts[i], end = lattice.ends[i];
+      if (start < 0 || start >= end || end > static_cast<std::int64_t>(lattice.length)) {
+        return invalid("lattice word " + std::to_string(i) + " spans [" + std::to_string(start) + ", " +
+                       std::to_string(end) + "), which is empty or outside of " +
+                       std::to_string(lattice.length) + " characters");
+      }
+    }
+    return {};
+  }
+
+  Status operator()(const WireGraph& graph) const {
+    const std::size_t nodes = graph.type_of.size();
+    if (auto ok = check_size("the number of graph nodes", nodes, limits.max_nodes); !ok) return ok;
+    if (auto ok = check_names("graph cell type", graph.cell_types, limits.max_tensors, limits); !ok)
+      return ok;
+    for (std::size_t node = 0; node < nodes; ++node) {
+      const std::int64_t type = graph.type_of[node];
+      if (type < 0 || type >= static_cast<std::int64_t>(graph.cell_types.size())) {
+        return invalid(at("graph.typeOf", node, type) + ", but there are " +
+                       std::to_string(graph.cell_types.size()) + " cell types");
+      }
+    }
+    return check_edges(graph);
+  }
+
+  Status check_edges(const WireGraph& graph) const {
+    const std::size_t nodes = graph.type_of.size(), edges = graph.predecessors.size();
+    if (edges > limits.max_edges) return check_size("the number of graph edges", edges, limits.max_edges);
+    if (graph.offsets.size() != nodes + 1 || graph.offsets.front() != 0 ||
+        graph.offsets.back() != static_cast<std::int64_t>(edges)) {
+      return invalid("graph.predecessorOffsets must have " + std::to_string(nodes + 1) +
+                     " entries from 0 to " + std::to_string(edges));
+    }
+    for (std::size_t node = 0; node < nodes; ++node) {
+      // Checked before it is used as an index: the offsets only grow, and end at `edges`.
+      const std::int64_t first = graph.offsets[node], last = graph.offsets[node + 1];
+      if (first > last || last > static_cast<std::int64_t>(edges)) {
+        return invalid(at("graph.predecessorOffsets", node + 1, last) + "; offsets must not fall");
+      }
+      for (std::int64_t edge = first; edge < last; ++edge) {
+        const std::int64_t from = graph.predecessors[static_cast<std::size_t>(edge)];
+        if (from < 0 || from >= static_cast<std::int64_t>(node)) {
+          return invalid(at("graph.predecessors", static_cast<std::size_t>(edge), from) + ", but node " +
+                         std::to_string(node) + " can only follow nodes of smaller number");
+        }
+      }
+    }
+    return {};
+  }
+};
+
+}  // namespace
+
+Status check_structure(const WireStructure& structure, const WireLimits& limits) {
+  return std::visit(Check{limits}, structure);
+}
+
+}  // namespace volvox

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "base/error.h"
+#include "protocol/limits.h"
+#include "protocol/structure.h"
+
+namespace volvox {
+
+// Sizes within the limits, every index in range, every order as promised in protocol/structure.h: whatever
+// passes can be unfolded by one pass over the arrays, without cycles.
+Status check_structure(const WireStructure& structure, const WireLimits& limits);
+
+}  // namespace volvox
