@@ -1,0 +1,119 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "config/schema.h"
+
+namespace volvox {
+
+// The names that users write for an enumeration's values, in the order of the values.
+template <class Enum>
+struct ChoiceNames;
+template <>
+struct ChoiceNames<DeviceKind> {
+  static constexpr std::array<std::string_view, 2> kNames{"cpu", "timed"};
+};
+template <>
+struct ChoiceNames<IsaChoice> {
+  static constexpr std::array<std::string_view, 4> kNames{"auto", "avx512", "avx2", "portable"};
+};
+template <>
+struct ChoiceNames<PolicyKind> {
+  static constexpr std::array<std::string_view, 2> kNames{"cellular", "padded"};
+};
+template <>
+struct ChoiceNames<EagerChoice> {
+  static constexpr std::array<std::string_view, 3> kNames{"off", "on", "auto"};
+};
+template <>
+struct ChoiceNames<LogLevel> {
+  static constexpr std::array<std::string_view, 5> kNames{"debug", "info", "warning", "error", "off"};
+};
+
+template <class Enum>
+constexpr std::string_view choice_name(Enum value) {
+  return ChoiceNames<Enum>::kNames[static_cast<std::size_t>(value)];
+}
+
+// Reading, checking and printing must agree on the same list of fields; so it is written once, here, and each
+// of them is a visitor. A visitor has section(name), text(key, value), number(key, value, least, most),
+// real(key, value, least, most) and choice(key, value). `Config` is ServeConfig or const ServeConfig.
+template <class Config, class Visitor>
+void visit_server(Config& config, Visitor& v) {
+  auto& server = config.server;
+  v.section("server");
+  v.text("name", server.name);
+  v.text("listen", server.listen);
+  v.text("metrics", server.metrics);
+  v.text("models", server.models);
+  v.number("drain_timeout_ms", server.drain_timeout_ms, 0U, 3'600'000U);
+  v.number("actor_threads", server.actor_threads, 1U, 256U);
+  v.choice("log_level", server.log_level);
+}
+
+template <class Config, class Visitor>
+void visit_device(Config& config, Visitor& v) {
+  auto& device = config.device;
+  v.section("device");
+  v.choice("kind", device.kind);
+  v.choice("isa", device.isa);
+  v.number("compute_threads", device.compute_threads, 0U, 1024U);
+  v.number("queues", device.queues, 1U, 64U);
+  v.number("state_mib", device.state_mib, 1U, 1U << 20);
+  v.real("timed_task_us", device.timed_task_us, 0.0, 1e7);
+  v.real("timed_row_us", device.timed_row_us, 0.0, 1e6);
+}
+
+template <class Config, class Visitor>
+void visit_batching(Config& config, Visitor& v) {
+  auto& batching = config.batching;
+  v.section("batching");
+  v.choice("policy", batching.policy);
+  v.number("max_batch", batching.max_batch, 0U, 4096U);
+  v.number("bucket_width", batching.bucket_width, 1U, 1U << 20);
+  v.choice("eager", batching.eager);
+  v.number("eager_window", batching.eager_window, 2U, 4096U);
+  v.number("max_tasks_to_submit", batching.max_tasks_to_submit, 1U, 1024U);
+  v.number("max_ahead_us", batching.max_ahead_us, 0U, 10'000'000U);
+  v.number("max_wait_us", batching.max_wait_us, 0U, 10'000'000U);
+  v.number("max_overtake", batching.max_overtake, 0U, 1U << 20);
+}
+
+template <class Config, class Visitor>
+void visit_limits(Config& config, Visitor& v) {
+  auto& limits = config.limits;
+  v.section("limits");
+  v.number("max_requests_in_flight", limits.max_requests_in_flight, 1U, 1U << 20);
+  v.number("max_request_mib_in_flight", limits.max_request_mib_in_flight, 1U, 1U << 20);
+  v.number("max_result_mib_in_flight", limits.max_result_mib_in_flight, 1U, 1U << 20);
+  v.number("retry_after_ms", limits.retry_after_ms, 0U, 3'600'000U);
+}
+
+template <class Config, class Visitor>
+void visit_wire(Config& config, Visitor& v) {
+  auto& wire = config.wire;
+  v.section("wire");
+  v.number("max_header_bytes", wire.max_header_bytes, 256U, 1U << 20);
+  v.number("max_body_bytes", wire.max_body_bytes, 1024U, 1U << 30);
+  v.number("max_tensors", wire.max_tensors, 1U, 65'536U);
+  v.number("max_name_bytes", wire.max_name_bytes, 1U, 65'536U);
+  v.number("max_rank", wire.max_rank, 1U, 8U);
+  v.number("max_nodes", wire.max_nodes, 1U, 1U << 30);
+  v.number("max_edges", wire.max_edges, 1U, 1U << 30);
+  v.number("traversal_words", wire.traversal_words, 256U, 1U << 30);
+  v.number("nesting", wire.nesting, 4U, 1024U);
+}
+
+template <class Config, class Visitor>
+void visit_fields(Config& config, Visitor& v) {
+  visit_server(config, v);
+  visit_device(config, v);
+  visit_batching(config, v);
+  visit_limits(config, v);
+  visit_wire(config, v);
+}
+
+}  // namespace volvox

@@ -1,0 +1,198 @@
+#include "config/load.h"
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include <toml++/toml.h>
+
+#include "config/fields.h"
+#include "config/validate.h"
+
+namespace volvox {
+namespace {
+
+template <class Names>
+std::string joined(const Names& names) {
+  std::string text;
+  for (const auto& name : names) {
+    if (!text.empty()) text += ", ";
+    text += name;
+  }
+  return text;
+}
+
+// Reads the fields of one document; remembers where each stood, and the first error.
+class TomlReader {
+ public:
+  TomlReader(const toml::table& root, std::string_view file) : root_(root), file_(file) {}
+
+  void section(std::string_view name) {
+    finish_section();
+    section_ = name;
+    table_ = nullptr;
+    sections_.insert(section_);
+    const toml::node* node = root_.get(name);
+    if (node == nullptr) return;
+    table_ = node->as_table();
+    if (table_ == nullptr) refuse(node, section_, "must be a section: write [" + section_ + "]");
+  }
+
+  void text(std::string_view key, std::string& value) {
+    const toml::node* node = find(key);
+    if (node == nullptr) return;
+    if (const auto* text = node->as_string()) {
+      value = text->get();
+    } else {
+      refuse(node, path(key), "must be a string in quotes");
+    }
+  }
+
+  void number(std::string_view key, std::uint32_t& value, std::uint32_t least, std::uint32_t most) {
+    const toml::node* node = find(key);
+    if (node == nullptr) return;
+    const auto* number = node->as_integer();
+    if (number == nullptr) return refuse(node, path(key), "must be a whole number");
+    if (number->get() < std::int64_t{least} || number->get() > std::int64_t{most}) {
+      return refuse(node, path(key),
+                    "must be between " + std::to_string(least) + " and " + std::to_string(most) + ", not " +
+                        std::to_string(number->get()));
+    }
+    value = static_cast<std::uint32_t>(number->get());
+  }
+
+  void real(std::string_view key, double& value, double, double) {
+    const toml::node* node = find(key);
+    if (node == nullptr) return;
+    const auto number = node->value<double>();
+    if (!number || !node->is_number()) return refuse(node, path(key), "must be a number");
+    value = *number;
+  }
+
+  template <class Enum>
+  void choice(std::string_view key, Enum& value) {
+    const toml::node* node = find(key);
+    if (node == nullptr) return;
+    const auto& names = ChoiceNames<Enum>::kNames;
+    const auto* text = node->as_string();
+    const auto* at = text == nullptr ? names.end() : std::find(names.begin(), names.end(), text->get());
+    if (at == names.end()) return refuse(node, path(key), "must be one of " + joined(names));
+    value = static_cast<Enum>(at - names.begin());
+  }
+
+  // Whatever was not asked for is unknown.
+  Status finish() {
+    finish_section();
+    for (const auto& [key, node] : root_) {
+      if (!sections_.contains(key.str())) {
+        refuse(&node, std::string(key.str()), "is unknown; there are " + joined(sections_));
+      }
+    }
+    return error_;
+  }
+
+  // An error at the place of `key`; at the file if the key is not in it.
+  tl::unexpected<Error> at(const std::string& key, const std::string& message) const {
+    const auto line = lines_.find(key);
+    const std::string where = line == lines_.end() ? file_ : file_ + ":" + std::to_string(line->second);
+    return invalid(where + ": " + key + ": " + message);
+  }
+
+ private:
+  std::string path(std::string_view key) const { return section_ + "." + std::string(key); }
+
+  const toml::node* find(std::string_view key) {
+    known_.insert(std::string(key));
+    const toml::node* node = table_ == nullptr ? nullptr : table_->get(key);
+    if (node != nullptr) lines_[path(key)] = node->source().begin.line;
+    return node;
+  }
+
+  void finish_section() {
+    if (table_ != nullptr) {
+      for (const auto& [key, node] : *table_) {
+        if (!known_.contains(key.str())) {
+          refuse(&node, path(key.str()), "is unknown; [" + section_ + "] has " + joined(known_));
+        }
+      }
+    }
+    known_.clear();
+  }
+
+  void refuse(const toml::node* node, const std::string& key, const std::string& message) {
+    lines_[key] = node->source().begin.line;
+    if (error_) error_ = at(key, message);
+  }
+
+  const toml::table& root_;
+  std::string file_;
+  std::string section_;
+  const toml::table* table_ = nullptr;
+  std::set<std::string, std::less<>> known_, sections_;
+  std::map<std::string, std::uint32_t> lines_;
+  Status error_;
+};
+
+class TomlWriter {
+ public:
+  void section(std::string_view name) { out_ << (out_.tellp() > 0 ? "\n[" : "[") << name << "]\n"; }
+  void text(std::string_view key, const std::string& value) {
+    out_ << key << " = " << toml::value<std::string>(value) << "\n";
+  }
+  void number(std::string_view key, std::uint32_t value, std::uint32_t, std::uint32_t) {
+    out_ << key << " = " << value << "\n";
+  }
+  void real(std::string_view key, double value, double, double) {
+    out_ << key << " = " << toml::value<double>(value) << "\n";
+  }
+  template <class Enum>
+  void choice(std::string_view key, Enum value) {
+    out_ << key << " = \"" << choice_name(value) << "\"\n";
+  }
+  std::string text() const { return out_.str(); }
+
+ private:
+  std::ostringstream out_;
+};
+
+Result<ServeConfig> read(const toml::table& root, std::string_view name) {
+  ServeConfig config;
+  TomlReader reader(root, name);
+  visit_fields(config, reader);
+  if (const Status status = reader.finish(); !status) return tl::unexpected(status.error());
+  ConfigProblem problem;
+  if (find_problem(config, problem)) return reader.at(problem.key, problem.message);
+  return config;
+}
+
+}  // namespace
+
+Result<ServeConfig> parse_config(std::string_view toml, std::string_view name) {
+  try {
+    return read(toml::parse(toml, name), name);
+  } catch (const toml::parse_error& error) {
+    return invalid(std::string(name) + ":" + std::to_string(error.source().begin.line) + ": " +
+                   std::string(error.description()));
+  }
+}
+
+Result<ServeConfig> load_config(const std::filesystem::path& file) {
+  std::error_code ignored;
+  std::ifstream stream;
+  if (!std::filesystem::is_directory(file, ignored)) stream.open(file, std::ios::binary);
+  std::ostringstream text;
+  if (stream.is_open()) text << stream.rdbuf();
+  if (!stream.is_open() || stream.bad())
+    return invalid(file.string() + ": cannot be read; is the path right?");
+  return parse_config(text.str(), file.string());
+}
+
+std::string to_toml(const ServeConfig& config) {
+  TomlWriter writer;
+  visit_fields(config, writer);
+  return writer.text();
+}
+
+}  // namespace volvox

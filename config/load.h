@@ -1,0 +1,23 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "config/schema.h"
+
+namespace volvox {
+
+// Reads TOML into a configuration: a key that is absent keeps its default, one that is unknown or has the
+// wrong type is refused. Errors read "FILE:LINE: section.key: what to do". `name` stands for the file in
+// them.
+Result<ServeConfig> parse_config(std::string_view toml, std::string_view name);
+
+// The same from a file.
+Result<ServeConfig> load_config(const std::filesystem::path& file);
+
+// The configuration as TOML, which parse_config reads back to the same values.
+std::string to_toml(const ServeConfig& config);
+
+}  // namespace volvox

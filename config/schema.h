@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace volvox {
+
+// Everything that can be set of `volvox serve`. The values below are the defaults; config/example.toml shows
+// them all with their meaning, and docs/operation.md says when to change them. Plain values: nothing here
+// reads a file, the environment or the machine.
+
+enum class DeviceKind : std::uint8_t { kCpu, kTimed };
+enum class IsaChoice : std::uint8_t { kAuto, kAvx512, kAvx2, kPortable };
+enum class PolicyKind : std::uint8_t { kCellular, kPadded };
+enum class EagerChoice : std::uint8_t { kOff, kOn, kAuto };
+enum class LogLevel : std::uint8_t { kDebug, kInfo, kWarning, kError, kOff };
+
+struct ServerSection {
+  std::string name = "volvox";                  // in replies and logs
+  std::string listen = "tcp://127.0.0.1:7100";  // where clients connect; port 0: any free one
+  std::string metrics = "127.0.0.1:7101";       // where /metrics, /healthz and /readyz answer; empty: nowhere
+  std::string models = "models";                // folder of the model repository
+  std::uint32_t drain_timeout_ms = 10'000;      // how long requests in flight may take to end after SIGTERM
+  std::uint32_t actor_threads = 1;              // threads that run request, router and manager actors
+  LogLevel log_level = LogLevel::kInfo;
+
+  bool operator==(const ServerSection&) const = default;
+};
+
+struct DeviceSection {
+  DeviceKind kind = DeviceKind::kCpu;
+  IsaChoice isa = IsaChoice::kAuto;   // cpu: instructions that the kernels use
+  std::uint32_t compute_threads = 0;  // cpu: threads of one queue; 0: all cores, shared among the queues
+  std::uint32_t queues = 1;           // FIFOs of tasks on the device, one worker each
+  std::uint32_t state_mib = 1024;     // memory for the states of live requests
+  double timed_task_us = 50.0;        // timed: what a task costs
+  double timed_row_us = 1.0;          // timed: what each of its rows adds
+
+  bool operator==(const DeviceSection&) const = default;
+};
+
+struct BatchingSection {
+  PolicyKind policy = PolicyKind::kCellular;
+  std::uint32_t max_batch = 0;             // rows of one task, at most; 0: as each model says
+  std::uint32_t bucket_width = 10;         // padded: lengths that share a bucket
+  EagerChoice eager = EagerChoice::kAuto;  // compute what depends on the input alone for many steps at once
+  std::uint32_t eager_window = 16;         // steps that it may run ahead
+  std::uint32_t max_tasks_to_submit = 5;   // tasks ahead of a queue (BatchMaker §4.3)
+  std::uint32_t max_ahead_us = 0;   // no third task while the estimate ahead exceeds this; 0: no such bound
+  std::uint32_t max_wait_us = 0;    // an older node makes its type eligible as if full; 0: off
+  std::uint32_t max_overtake = 16;  // smaller requests that may pass one that waits for state memory
+
+  bool operator==(const BatchingSection&) const = default;
+};
+
+struct LimitsSection {
+  std::uint32_t max_requests_in_flight = 16'384;   // accepted and not answered; more are refused OVERLOADED
+  std::uint32_t max_request_mib_in_flight = 1024;  // bytes of their bodies
+  std::uint32_t max_result_mib_in_flight = 1024;   // bytes of their results
+  std::uint32_t retry_after_ms = 50;               // what a refused client is told to wait
+
+  bool operator==(const LimitsSection&) const = default;
+};
+
+// Bounds on what is decoded from the wire; see docs/protocol.md.
+struct WireSection {
+  std::uint32_t max_header_bytes = 4096;
+  std::uint32_t max_body_bytes = 16U << 20;
+  std::uint32_t max_tensors = 64;
+  std::uint32_t max_name_bytes = 128;
+  std::uint32_t max_rank = 8;
+  std::uint32_t max_nodes = 1U << 20;
+  std::uint32_t max_edges = 1U << 22;
+  std::uint32_t traversal_words = 1U << 22;
+  std::uint32_t nesting = 16;
+
+  bool operator==(const WireSection&) const = default;
+};
+
+struct ServeConfig {
+  ServerSection server;
+  DeviceSection device;
+  BatchingSection batching;
+  LimitsSection limits;
+  WireSection wire;
+
+  bool operator==(const ServeConfig&) const = default;
+};
+
+}  // namespace volvox

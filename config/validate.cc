@@ -1,0 +1,114 @@
+#include "config/validate.h"
+
+#include <charconv>
+#include <sstream>
+
+#include "config/fields.h"
+
+namespace volvox {
+namespace {
+
+// Checks each number against its range; keeps the first that is out of it.
+class RangeCheck {
+ public:
+  explicit RangeCheck(ConfigProblem& problem) : problem_(problem) {}
+
+  void section(std::string_view name) { section_ = name; }
+  void text(std::string_view, const std::string&) {}
+  void number(std::string_view key, std::uint32_t value, std::uint32_t least, std::uint32_t most) {
+    check(key, value, least, most);
+  }
+  void real(std::string_view key, double value, double least, double most) { check(key, value, least, most); }
+  template <class Enum>
+  void choice(std::string_view, Enum) {}
+
+  bool found() const { return !problem_.key.empty(); }
+
+ private:
+  template <class T>
+  void check(std::string_view key, T value, T least, T most) {
+    if (found() || (value >= least && value <= most)) return;  // a NaN is in no range
+    std::ostringstream message;
+    message << "must be between " << least << " and " << most << ", not " << value;
+    problem_ = {std::string(section_) + "." + std::string(key), message.str()};
+  }
+
+  ConfigProblem& problem_;
+  std::string_view section_;
+};
+
+bool parse_port(std::string_view text, std::uint16_t& port) {
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, port);
+  return error == std::errc{} && stop == end && !text.empty();
+}
+
+// Appends piece by piece: g++ 12 warns falsely of "literal" + std::string(…).
+std::string not_a(std::string_view text, std::string_view what) {
+  std::string message(1, '\'');
+  message.append(text).append("' is no ").append(what);
+  return message;
+}
+
+// Rules that concern more than the range of one number.
+ConfigProblem find_contradiction(const ServeConfig& config) {
+  if (config.server.name.empty() || config.server.name.size() > config.wire.max_name_bytes) {
+    return {"server.name", "must have between 1 and wire.max_name_bytes bytes"};
+  }
+  if (const Status listen = check_endpoint(config.server.listen); !listen) {
+    return {"server.listen", listen.error().message};
+  }
+  if (!config.server.metrics.empty()) {
+    const auto metrics = parse_host_port(config.server.metrics);
+    if (!metrics) return {"server.metrics", metrics.error().message};
+  }
+  if (config.server.models.empty()) return {"server.models", "names no folder; give the model repository's"};
+  if (config.wire.max_body_bytes / 8 > config.wire.traversal_words) {
+    return {"wire.traversal_words",
+            "must be at least wire.max_body_bytes / 8, else a body of that size is refused"};
+  }
+  return {};
+}
+
+}  // namespace
+
+bool find_problem(const ServeConfig& config, ConfigProblem& problem) {
+  problem = {};
+  RangeCheck ranges(problem);
+  visit_fields(config, ranges);
+  if (!ranges.found()) problem = find_contradiction(config);
+  return !problem.key.empty();
+}
+
+Status validate(const ServeConfig& config) {
+  ConfigProblem problem;
+  if (find_problem(config, problem)) return invalid(problem.key + ": " + problem.message);
+  return {};
+}
+
+Result<HostPort> parse_host_port(std::string_view text) {
+  HostPort result;
+  const std::size_t colon = text.rfind(':');
+  std::string_view host = text.substr(0, colon == std::string_view::npos ? 0 : colon);
+  const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
+  const bool good_host =
+      bracketed || (!host.empty() && host.find_first_of(":[]/ ") == std::string_view::npos);
+  if (!good_host || !parse_port(text.substr(colon + 1), result.port)) {
+    return invalid(not_a(text, "HOST:PORT; write for example 127.0.0.1:7101"));
+  }
+  result.host = host;
+  return result;
+}
+
+Status check_endpoint(std::string_view endpoint) {
+  constexpr std::string_view kTcp = "tcp://";
+  if (endpoint.starts_with(kTcp)) {
+    if (parse_host_port(endpoint.substr(kTcp.size()))) return {};
+  } else if ((endpoint.starts_with("ipc://") && endpoint.size() > 6) ||
+             (endpoint.starts_with("inproc://") && endpoint.size() > 9)) {
+    return {};
+  }
+  return invalid(not_a(endpoint, "endpoint; write tcp://HOST:PORT or ipc://PATH"));
+}
+
+}  // namespace volvox

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "config/schema.h"
+
+namespace volvox {
+
+// What is wrong with a value, and where it stands.
+struct ConfigProblem {
+  std::string key;      // "device.queues"
+  std::string message;  // a sentence that says what to do
+};
+
+// The first problem of the configuration, if any: a number out of its range, an address that is none, values
+// that contradict each other. Pure.
+bool find_problem(const ServeConfig& config, ConfigProblem& problem);
+
+// The same as a Status: "device.queues: must be …".
+Status validate(const ServeConfig& config);
+
+// Where an HTTP listener binds.
+struct HostPort {
+  std::string host;
+  std::uint16_t port = 0;
+};
+
+// "127.0.0.1:7101" or "[::1]:7101".
+Result<HostPort> parse_host_port(std::string_view text);
+
+// Accepts "tcp://HOST:PORT", "ipc://PATH" and "inproc://NAME", as ZeroMQ understands them.
+Status check_endpoint(std::string_view endpoint);
+
+}  // namespace volvox

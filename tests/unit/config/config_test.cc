@@ -1,0 +1,153 @@
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "config/fields.h"
+#include "config/load.h"
+#include "config/validate.h"
+
+namespace volvox {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+std::string error_of(std::string_view toml) {
+  const auto config = parse_config(toml, "a.toml");
+  return config ? "" : config.error().message;
+}
+
+std::string read_file(const char* path) {
+  std::ifstream stream(path);
+  std::ostringstream text;
+  text << stream.rdbuf();
+  return text.str();
+}
+
+// Counts fields and asks whether a text sets them all.
+struct FieldsIn {
+  const std::string& file;
+  int fields = 0;
+  void section(std::string_view name) { EXPECT_THAT(file, HasSubstr("\n[" + std::string(name) + "]\n")); }
+  void seen(std::string_view key) {
+    ++fields;
+    EXPECT_THAT(file, HasSubstr("\n" + std::string(key) + " = "));
+  }
+  void text(std::string_view key, const std::string&) { seen(key); }
+  template <class T>
+  void number(std::string_view key, T, T, T) {
+    seen(key);
+  }
+  void real(std::string_view key, double, double, double) { seen(key); }
+  template <class Enum>
+  void choice(std::string_view key, Enum) {
+    seen(key);
+  }
+};
+
+TEST(Config, AnEmptyDocumentGivesTheDefaults) {
+  const auto config = parse_config("", "empty.toml");
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(*config, ServeConfig{});
+  EXPECT_TRUE(validate(ServeConfig{}));
+}
+
+TEST(Config, TheExampleShowsEveryFieldWithItsDefault) {
+  const auto config = load_config(VOLVOX_EXAMPLE_CONFIG);
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(*config, ServeConfig{});
+  const std::string text = read_file(VOLVOX_EXAMPLE_CONFIG);
+  FieldsIn fields{text};
+  const ServeConfig defaults;
+  visit_fields(defaults, fields);
+  EXPECT_GT(fields.fields, 30);
+}
+
+TEST(Config, WhatIsPrintedReadsBack) {
+  ServeConfig config;
+  config.server.name = "a \"quoted\" name";
+  config.server.metrics = "";
+  config.device.kind = DeviceKind::kTimed;
+  config.device.timed_row_us = 0.125;
+  config.batching.policy = PolicyKind::kPadded;
+  config.batching.eager = EagerChoice::kOff;
+  config.limits.retry_after_ms = 7;
+  config.wire.nesting = 32;
+  const auto again = parse_config(to_toml(config), "printed.toml");
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(*again, config);
+}
+
+TEST(Config, ErrorsNameFileLineAndKey) {
+  EXPECT_EQ(error_of("[device]\nqueues = 0\n"), "a.toml:2: device.queues: must be between 1 and 64, not 0");
+  EXPECT_EQ(error_of("[device]\n\nqueues = \"two\"\n"), "a.toml:3: device.queues: must be a whole number");
+  EXPECT_EQ(error_of("[device]\nqueues = 99999999999\n"),
+            "a.toml:2: device.queues: must be between 1 and 64, not 99999999999");
+  EXPECT_EQ(error_of("[server]\nlisten = 7100\n"), "a.toml:2: server.listen: must be a string in quotes");
+  EXPECT_EQ(error_of("[batching]\npolicy = \"best\"\n"),
+            "a.toml:2: batching.policy: must be one of cellular, padded");
+  EXPECT_EQ(error_of("[device]\ntimed_row_us = nan\n"),
+            "a.toml:2: device.timed_row_us: must be between 0 and 1e+06, not nan");
+  EXPECT_EQ(error_of("\nserver = 3\n"), "a.toml:2: server: must be a section: write [server]");
+}
+
+TEST(Config, UnknownKeysAreRefused) {
+  EXPECT_THAT(error_of("[server]\nlisten = \"tcp://127.0.0.1:1\"\nlissen = 1\n"),
+              StartsWith("a.toml:3: server.lissen: is unknown; [server] has "));
+  EXPECT_THAT(error_of("[servers]\n"), StartsWith("a.toml:1: servers: is unknown; there are batching"));
+}
+
+TEST(Config, BrokenTomlNamesItsLine) {
+  EXPECT_THAT(error_of("[server]\nname = \n"), StartsWith("a.toml:2: "));
+  EXPECT_THAT(error_of("\xff\xfe"), StartsWith("a.toml:1: "));
+}
+
+TEST(Config, ContradictionsNameTheLineOfTheirKey) {
+  EXPECT_THAT(error_of("[server]\nname = \"x\"\nlisten = \"localhost:7100\"\n"),
+              StartsWith("a.toml:3: server.listen: 'localhost:7100' is no endpoint"));
+  EXPECT_THAT(error_of("[server]\nmetrics = \"7101\"\n"),
+              StartsWith("a.toml:2: server.metrics: '7101' is no"));
+  EXPECT_THAT(error_of("[wire]\nmax_body_bytes = 1073741824\n"),
+              StartsWith("a.toml: wire.traversal_words: must be at least"));
+}
+
+TEST(Config, AFileThatIsNotThereIsAClearError) {
+  const auto config = load_config("no/such/file.toml");
+  ASSERT_FALSE(config);
+  EXPECT_EQ(config.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(config.error().message, "no/such/file.toml: cannot be read; is the path right?");
+  EXPECT_FALSE(load_config("."));
+}
+
+TEST(Config, ValuesFromTheCommandLineAreCheckedToo) {
+  ServeConfig config;
+  config.device.queues = 65;
+  const Status status = validate(config);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().message, "device.queues: must be between 1 and 64, not 65");
+}
+
+TEST(Addresses, HostAndPort) {
+  EXPECT_EQ(parse_host_port("127.0.0.1:7101")->port, 7101);
+  EXPECT_EQ(parse_host_port("[::1]:0")->host, "[::1]");
+  for (const char* bad : {"", ":", "7101", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", ":7101", "::1:7101",
+                          "127.0.0.1:71x", "[]:1", "a b:1"}) {
+    EXPECT_FALSE(parse_host_port(bad)) << bad;
+  }
+}
+
+TEST(Addresses, Endpoints) {
+  for (const char* good : {"tcp://127.0.0.1:7100", "tcp://*:7100", "tcp://[::]:1", "ipc://x", "inproc://x"}) {
+    EXPECT_TRUE(check_endpoint(good)) << good;
+  }
+  for (const char* bad :
+       {"", "tcp://", "tcp://127.0.0.1", "ipc://", "http://127.0.0.1:1", "127.0.0.1:7100"}) {
+    EXPECT_FALSE(check_endpoint(bad)) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace volvox
