@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/error.h"
+#include "batching/request.h"
+#include "batching/scheduler_config.h"
+#include "cells/model.h"
+#include "device/device.h"
+
+namespace volvox {
+
+struct InstallOptions {
+  std::uint32_t slots = 0;                // rows of every pool, reserved ones included; 0: by the budget
+  std::uint64_t pool_bytes = 1ULL << 30;  // budget for the pools of all models together
+  std::uint32_t live_requests = 4096;     // the budget buys no more than so many requests' slots
+  std::uint32_t max_batch = 0;            // instead of the models' own; 0: theirs. Types whose steps are
+                                          // independent keep theirs if it is larger
+};
+
+// A model on a device: its numbers within the process are first_* plus its own.
+struct InstalledModel {
+  std::shared_ptr<const Model> model;
+  ModelId id = 0;
+  CellTypeId first_type = 0;
+  PoolId first_pool = 0;
+  LanePlan plan;                       // with process-wide numbers; requests point to it
+  std::vector<CompiledCell> compiled;  // by the model's own type number
+
+  double flops_per_step() const;  // useful ones of one step: all lanes together
+};
+
+// What SchedulerConfig needs to know of the models on one device. Pointers to the models stay valid.
+struct Installation {
+  std::vector<std::unique_ptr<InstalledModel>> models;
+  std::vector<TypeConfig> types;
+  std::vector<PoolConfig> pools;
+  std::vector<ModelConfig> model_configs;
+};
+
+// Puts the models on the device, before any queue is open: makes their pools, compiles their cells, and
+// collects what the scheduler must know. A pool gets the slots of as many requests as the budget buys, of
+// each model alike, but at least of 4 · max_batch. The error names the model.
+Result<Installation> install(Device& device, std::span<const std::shared_ptr<const Model>> models,
+                             const InstallOptions& options);
+
+// A scheduler's configuration for the installation, its other fields as they are by default.
+SchedulerConfig scheduler_config(const Installation& installation, std::uint32_t workers);
+
+// Results of a chain request of `length` steps lie in one block: output i begins at result_offset(), which is
+// a multiple of 64, and has result_rows() rows.
+std::size_t output_bytes(const InstalledModel& model, std::uint32_t length);
+std::size_t result_offset(const InstalledModel& model, std::uint32_t length, std::size_t output);
+std::size_t result_rows(const InstalledModel& model, std::uint32_t length, std::size_t output);
+
+// Bytes of one row of an input or output.
+std::size_t row_bytes(const InputSpec& input);
+std::size_t row_bytes(const OutputSpec& output);
+
+// A chain request of `length` steps: row t of input i is at inputs[i] + t · row_bytes; the results go to the
+// block at `results`. `inputs` has an address for each of the model's inputs.
+Request chain_request(const InstalledModel& model, std::uint32_t length,
+                      std::span<const DeviceAddress> inputs, DeviceAddress results);
+
+}  // namespace volvox
