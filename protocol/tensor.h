@@ -106,17 +106,17 @@ struct WireTensor {
 
 // A tensor over `values`, which must outlive it. Without a shape: one dimension. The encoder checks that both
 // agree.
-template <class T>
-WireTensor wire_tensor(std::string_view name, std::span<const T> values, const WireShape& shape) {
+template <class T, std::size_t Extent>
+WireTensor wire_tensor(std::string_view name, std::span<T, Extent> values, const WireShape& shape) {
   WireTensor tensor;
   tensor.name = name;
-  tensor.type = wire_type_of<T>();
+  tensor.type = wire_type_of<std::remove_const_t<T>>();
   tensor.shape = shape;
   tensor.bytes = std::as_bytes(values);
   return tensor;
 }
-template <class T>
-WireTensor wire_tensor(std::string_view name, std::span<const T> values) {
+template <class T, std::size_t Extent>
+WireTensor wire_tensor(std::string_view name, std::span<T, Extent> values) {
   return wire_tensor(name, values, {static_cast<std::int64_t>(values.size())});
 }
 
