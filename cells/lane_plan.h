@@ -43,7 +43,7 @@ struct LaneSpec {
   std::uint32_t ring = 2;
   PoolId pool = 0;        // where its states live
   bool has_state = true;  // false: scatters nothing, needs no slots
-  std::vector<LaneEdge> edges;
+  std::vector<LaneEdge> edges{};
   std::array<std::uint8_t, kMaxPulls> pulls{};  // input of the request that the cell's pull i reads, row t
   std::array<LanePush, kMaxPushes> pushes{};
 };

@@ -15,6 +15,8 @@ class NodeGraph {
  public:
   static constexpr std::uint32_t kNoRow = ~std::uint32_t{0};
   static constexpr std::uint8_t kRagged = 255;  // an edge of the ragged list instead of a numbered gather
+  static constexpr std::size_t kMaxNodes = 1U << 24;
+  static constexpr std::size_t kMaxEdges = 1U << 28;
 
   struct Edge {
     std::uint32_t from = 0;   // the predecessor
@@ -31,7 +33,7 @@ class NodeGraph {
   // Adds a node; `edges` in the order in which ragged lists are read. Returns its number.
   std::uint32_t add(const Node& node, std::span<const Edge> edges);
   // Checks the order and the bounds, and computes what the scheduler needs. Call once, at the end, and again
-  // after nodes were added.
+  // after nodes were added. An error names the node; the accessors below may not be used then. Linear time.
   Status finish();
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(nodes_.size()); }
@@ -39,15 +41,17 @@ class NodeGraph {
   std::span<const Edge> predecessors(std::uint32_t v) const {
     return {edges_.data() + edge_begin_[v], edges_.data() + edge_begin_[v + 1]};
   }
+  // The readers of node v in ascending order, one entry for each edge.
   std::span<const std::uint32_t> successors(std::uint32_t v) const {
     return {successors_.data() + successor_begin_[v], successors_.data() + successor_begin_[v + 1]};
   }
 
   // The most slots that are live at once when the nodes run one at a time in their order, from node v on; a
-  // slot is freed after its last reader. suffix_peak(0) is the least reservation with which the graph can
-  // run.
+  // slot is freed after its last reader (at once, if nobody reads it). suffix_peak(0) is the least
+  // reservation with which the graph can run; suffix_peak(size()) is 0.
   std::uint32_t suffix_peak(std::uint32_t v) const { return suffix_peak_[v]; }
-  // The reservation with which whole levels run at once: what a request asks for if it fits.
+  // The reservation with which whole levels run at once, never less than suffix_peak(0): what a request asks
+  // for if it fits.
   std::uint32_t wanted_slots() const { return wanted_slots_; }
   // Pool of the states of all nodes (a node graph keeps all its states in one pool).
   PoolId pool = 0;
@@ -56,6 +60,8 @@ class NodeGraph {
  private:
   void index_successors();
   void count_slots();
+  void count_suffix_peak();
+  std::uint32_t level_peak() const;
 
   std::vector<Node> nodes_;
   std::vector<Edge> edges_;
