@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/error.h"
+#include "base/time.h"
+#include "protocol/messages.h"
+
+namespace volvox {
+
+// One message that came back.
+struct LoadReply {
+  ReplyHeader header;
+  ReplyBody body;
+};
+
+// What a load needs of the world: a way to the server, and the time. Behind it stands a socket, or in tests a
+// server and a clock of their own. Belongs to one connection and is used by its thread alone.
+class LoadLink {
+ public:
+  virtual ~LoadLink() = default;
+
+  virtual TimePoint now() = 0;
+
+  // Sends one request without waiting for the network. An error means that nothing was sent and no reply will
+  // come.
+  virtual Status send(std::uint64_t request_id, std::span<const std::int32_t> tokens) = 0;
+
+  // Appends replies that have arrived to `replies`. When none has, waits until one does or `at_most` has
+  // passed, to within some tens of microseconds. May return early with nothing. An error means that this link
+  // will never bring a reply again.
+  virtual Status receive(Duration at_most, std::vector<LoadReply>& replies) = 0;
+};
+
+}  // namespace volvox
