@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "base/error.h"
+
+namespace volvox::cpu {
+
+// Zeroed memory, 64-byte aligned. Large buffers are placed on huge pages where the system offers them: a pass
+// over 32 MB of weights touches 16 page table entries instead of 8,192.
+class AlignedBuffer {
+ public:
+  AlignedBuffer() = default;
+  // Fails with kOverloaded when the memory is not to be had.
+  static Result<AlignedBuffer> make(std::size_t size_bytes);
+
+  std::byte* data() const { return data_.get(); }
+  float* f32() const { return reinterpret_cast<float*>(data_.get()); }
+  std::size_t size_bytes() const { return size_bytes_; }
+
+ private:
+  struct Free {
+    void operator()(std::byte* p) const;
+  };
+  std::unique_ptr<std::byte, Free> data_;
+  std::size_t size_bytes_ = 0;
+};
+
+}  // namespace volvox::cpu

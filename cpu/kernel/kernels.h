@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "cpu/isa.h"
+#include "cpu/kernel/product_block.h"
+
+namespace volvox::cpu {
+
+// The kernels of one instruction set. All are pure functions; any thread may call them.
+struct Kernels {
+  Isa isa;
+  const char* name;
+
+  // out = the product. See ProductBlock.
+  void (*product)(const ProductBlock&);
+  // z = the product (gates i, f, g, o); c' = fma(σ(f), c, σ(i)·tanh(g)); h' = σ(o)·tanh(c').
+  void (*lstm)(const ProductBlock&);
+
+  // Element by element over n floats; `out` may be an input.
+  void (*exp)(const float* x, float* out, std::size_t n);
+  void (*sigmoid)(const float* x, float* out, std::size_t n);
+  void (*tanh)(const float* x, float* out, std::size_t n);
+  void (*add)(const float* a, const float* b, float* out, std::size_t n);
+  void (*mul)(const float* a, const float* b, float* out, std::size_t n);
+  void (*mul_add)(const float* a, const float* b, const float* c, float* out, std::size_t n);
+
+  // Runs `rounds` rounds of independent fused multiply-adds in registers; returns the floating-point
+  // operations done (two for each lane), and adds something to `sink` that depends on all of them.
+  std::uint64_t (*fma_burst)(std::uint64_t rounds, float* sink);
+};
+
+// The kernels of a supported instruction set (auto_: the best). Never null for a supported one.
+const Kernels* kernels_for(Isa isa);
+
+// One for each translation unit; null where the build has no such path.
+const Kernels* avx512_kernels();
+const Kernels* avx2_kernels();
+const Kernels* portable_kernels();
+
+}  // namespace volvox::cpu

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace volvox::cpu {
+
+// A product's columns are computed in blocks of 4 groups ("gates") of 16: for an LSTM the gates i, f, g, o of
+// 16 units, for a plain product 64 columns in a row.
+inline constexpr std::size_t kGates = 4;
+inline constexpr std::size_t kUnits = 16;
+inline constexpr std::size_t kBlockColumns = kGates * kUnits;
+
+// Steps of k that are computed at a stretch, about: the block's weights for them (256 KiB) stay in the second
+// cache while all rows of the task pass by, and the next stretch's weights come in meanwhile. Between
+// stretches the accumulators are parked in memory, unchanged.
+inline constexpr std::size_t kStretch = 1024;
+
+// One operand: a pointer for each row of the task, to `width` floats of any alignment.
+struct ProductTerm {
+  const float* const* rows = nullptr;
+  std::size_t width = 0;
+};
+
+// One column block × a range of rows of out = start + W0·x0 + W1·x1 …: the unit of work of a thread.
+// Every output is one chain of fused multiply-adds, terms in order, ascending k, whatever the range.
+// Plain data on purpose: the kernels are compiled for instructions that the caller may not have, so that
+// nothing here may be an inline function with code of its own.
+struct ProductBlock {
+  const float* weights = nullptr;  // [sum of widths][4][16], 64-byte aligned
+  const ProductTerm* terms = nullptr;
+  std::size_t term_count = 0;
+  // Where the chains start: bias[4][16]; else row r's start[r][column + g·gate_stride + unit]; else zero.
+  const float* bias = nullptr;
+  const float* const* start = nullptr;
+  std::size_t column = 0;                         // the block's first element in a row of `start` and `out`
+  std::size_t gate_stride = 0;                    // from one group to the next in there
+  std::uint8_t valid[kGates] = {16, 16, 16, 16};  // columns of each group that exist
+  std::size_t row_begin = 0, row_end = 0;
+  float* scratch = nullptr;         // [row_end - row_begin][64], 64-byte aligned, this thread's own
+  const float* upcoming = nullptr;  // weights that this thread will most likely read next, or null
+
+  float* const* out = nullptr;  // store: a pointer for each row
+
+  // LSTM: a pointer for each row to the cell states before and after and to the new h; c_in may equal c_out.
+  const float* const* c_in = nullptr;
+  float* const* c_out = nullptr;
+  float* const* h_out = nullptr;
+  std::size_t unit = 0;  // the block's first unit in c and h
+};
+
+}  // namespace volvox::cpu

@@ -1,0 +1,137 @@
+#pragma once
+
+#include "cpu/kernel/inline.h"
+#include "cpu/kernel/product_block.h"
+#include "cpu/math/activations.h"
+
+namespace volvox::cpu {
+
+// Steps of k between two groups of prefetches.
+inline constexpr std::size_t kPrefetchSteps = 4;
+
+// A stretch [begin, end) of k, and what to fetch into the second cache meanwhile: `lines` cache lines for
+// every kPrefetchSteps steps.
+struct Stretch {
+  std::size_t begin = 0, end = 0;
+  bool first = false, last = false;
+  const char* fetch = nullptr;
+  std::size_t lines = 0;
+};
+
+// R rows × 4 registers of accumulators: the part of a block that lives in registers. `half` is the first
+// unit that this tile computes, for lanes narrower than 16.
+template <class V, int R>
+struct Tile {
+  typename V::Reg acc[R][kGates];
+
+  VOLVOX_INLINE void begin(const ProductBlock& p, std::size_t row, std::size_t half) {
+    for (int r = 0; r < R; ++r) {
+      for (std::size_t g = 0; g < kGates; ++g) {
+        if (p.start != nullptr) {
+          const float* from = p.start[row + r] + p.column + g * p.gate_stride + half;
+          acc[r][g] = V::load_first(from, lanes_of<V>(p.valid[g], half));
+        } else {
+          acc[r][g] = p.bias == nullptr ? V::set(0.0F) : V::load(p.bias + g * kUnits + half);
+        }
+      }
+    }
+  }
+  template <class U>
+  static VOLVOX_INLINE int lanes_of(std::size_t valid, std::size_t half) {
+    const int left = static_cast<int>(valid) - static_cast<int>(half);
+    return left < 0 ? 0 : (left > U::kLanes ? U::kLanes : left);
+  }
+  VOLVOX_INLINE void load(const float* from) {
+    for (int r = 0; r < R; ++r) {
+      for (std::size_t g = 0; g < kGates; ++g) acc[r][g] = V::load(from + r * kBlockColumns + g * kUnits);
+    }
+  }
+  VOLVOX_INLINE void save(float* to) const {
+    for (int r = 0; r < R; ++r) {
+      for (std::size_t g = 0; g < kGates; ++g) V::store(to + r * kBlockColumns + g * kUnits, acc[r][g]);
+    }
+  }
+
+  // acc += x[k]·w[k] for one k.
+  VOLVOX_INLINE void step(const float* const (&x)[R], std::size_t k, const float* w) {
+    typename V::Reg weight[kGates];
+    for (std::size_t g = 0; g < kGates; ++g) weight[g] = V::load(w + g * kUnits);
+    for (int r = 0; r < R; ++r) {
+      const auto value = V::set(x[r][k]);
+      for (std::size_t g = 0; g < kGates; ++g) acc[r][g] = V::fma(value, weight[g], acc[r][g]);
+    }
+  }
+
+  // The part of a stretch that lies in one term: `n` steps from x[r][k].
+  VOLVOX_INLINE void accumulate(const float* const* rows, std::size_t k, std::size_t n, const float* w,
+                                const char*& fetch, std::size_t lines) {
+    const float* x[R];
+    for (int r = 0; r < R; ++r) x[r] = rows[r] + k;
+    std::size_t i = 0;
+    for (; i + kPrefetchSteps <= n; i += kPrefetchSteps) {
+      for (std::size_t line = 0; line < lines; ++line) __builtin_prefetch(fetch + 64 * line, 0, 2);
+      fetch += 64 * lines;
+      for (std::size_t j = 0; j < kPrefetchSteps; ++j) {
+        step(x, i + j, w);
+        w += kBlockColumns;
+      }
+    }
+    for (; i < n; ++i) {
+      step(x, i, w);
+      w += kBlockColumns;
+    }
+  }
+
+  VOLVOX_INLINE void store(const ProductBlock& p, std::size_t row, std::size_t half) const {
+    for (int r = 0; r < R; ++r) {
+      for (std::size_t g = 0; g < kGates; ++g) {
+        float* to = p.out[row + r] + p.column + g * p.gate_stride + half;
+        V::store_first(to, acc[r][g], lanes_of<V>(p.valid[g], half));
+      }
+    }
+  }
+  VOLVOX_INLINE void update(const ProductBlock& p, std::size_t row, std::size_t half) const {
+    const int n = lanes_of<V>(p.valid[0], half);
+    const std::size_t at = p.unit + half;
+    for (int r = 0; r < R; ++r) {
+      const auto c = V::load_first(p.c_in[row + r] + at, n);
+      const auto in = V::mul(sigmoid<V>(acc[r][0]), tanh<V>(acc[r][2]));
+      const auto c_new = V::fma(sigmoid<V>(acc[r][1]), c, in);
+      V::store_first(p.c_out[row + r] + at, c_new, n);
+      V::store_first(p.h_out[row + r] + at, V::mul(sigmoid<V>(acc[r][3]), tanh<V>(c_new)), n);
+    }
+  }
+};
+
+// Carries rows row … row+R-1 through one stretch.
+template <class V, int R, bool kLstm>
+inline void run_tile(const ProductBlock& p, const Stretch& s, std::size_t row, std::size_t half,
+                     const char* fetch) {
+  Tile<V, R> tile;
+  float* parked = p.scratch + (row - p.row_begin) * kBlockColumns + half;
+  if (s.first) {
+    tile.begin(p, row, half);
+  } else {
+    tile.load(parked);
+  }
+  std::size_t term_begin = 0;
+  for (std::size_t t = 0; t < p.term_count; ++t) {
+    const std::size_t term_end = term_begin + p.terms[t].width;
+    const std::size_t from = s.begin > term_begin ? s.begin : term_begin;
+    const std::size_t to = s.end < term_end ? s.end : term_end;
+    if (from < to) {
+      tile.accumulate(p.terms[t].rows + row, from - term_begin, to - from,
+                      p.weights + from * kBlockColumns + half, fetch, s.lines);
+    }
+    term_begin = term_end;
+  }
+  if (!s.last) {
+    tile.save(parked);
+  } else if constexpr (kLstm) {
+    tile.update(p, row, half);
+  } else {
+    tile.store(p, row, half);
+  }
+}
+
+}  // namespace volvox::cpu

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/error.h"
+#include "cpu/aligned_buffer.h"
+#include "cpu/kernel/product_block.h"
+
+namespace volvox::cpu {
+
+// One matrix of a product as the model stores it: row-major [outputs][width].
+struct WeightTerm {
+  const float* data = nullptr;
+  std::size_t width = 0;
+};
+
+// How outputs are dealt to column blocks.
+enum class ColumnOrder : std::uint8_t {
+  kPlain,  // block b: outputs 64·b … 64·b + 63
+  kGates,  // outputs are 4 gates of H units each; block b: units 16·b … 16·b + 15 of each gate
+};
+
+// The weights of start + W0·x0 + W1·x1 … in the order in which the kernels read them:
+// [block][k, terms in order][4][16], zero where an output does not exist. Immutable; any thread may read.
+// (DeepCPU §4.2: packed once at load, because weights are reused at every step.)
+class PackedProduct {
+ public:
+  // `bias` has `outputs` elements or is null. For kGates `outputs` must be a multiple of 4. Copies
+  // everything.
+  static Result<PackedProduct> make(std::span<const WeightTerm> terms, const float* bias, std::size_t outputs,
+                                    ColumnOrder order);
+
+  std::size_t outputs() const { return outputs_; }
+  std::size_t units() const { return outputs_ / kGates; }  // kGates: H
+  std::size_t width() const { return width_; }             // sum over the terms
+  std::size_t blocks() const { return blocks_; }
+  std::size_t block_bytes() const { return width_ * kBlockColumns * sizeof(float); }
+  double flops_per_row() const { return 2.0 * static_cast<double>(width_) * static_cast<double>(outputs_); }
+
+  // The part of a ProductBlock that this product determines; rows, operands and results are the caller's.
+  ProductBlock block(std::size_t index) const;
+
+ private:
+  std::size_t output_of(std::size_t block, std::size_t gate, std::size_t unit) const;
+  std::size_t valid(std::size_t block, std::size_t gate) const;
+  void pack(std::span<const WeightTerm> terms, const float* bias);
+
+  AlignedBuffer weights_, bias_;
+  std::size_t outputs_ = 0, width_ = 0, blocks_ = 0;
+  ColumnOrder order_ = ColumnOrder::kPlain;
+  bool has_bias_ = false;
+};
+
+}  // namespace volvox::cpu

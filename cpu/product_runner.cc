@@ -1,0 +1,117 @@
+#include "cpu/product_runner.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace volvox::cpu {
+namespace {
+
+// Heights of all tiles in use divide this.
+constexpr std::size_t kRowStep = 6;
+// A unit's rows of the operands stay in the second cache while a thread walks along its columns …
+constexpr std::size_t kOperandBytes = 768U << 10;
+// … and its parked accumulators take this much at most.
+constexpr std::size_t kMaxRowsPerUnit = 192;
+// Units for each thread that make it cheap to lose one to a preempted thread.
+constexpr std::size_t kUnitsPerThread = 4;
+constexpr std::size_t kMinRowsPerUnit = 24;
+// Guesses that need to be right within a factor of two: what one thread does in a microsecond.
+constexpr double kFlopsPerUs = 150e3;
+constexpr double kBytesPerUs = 60e3;
+constexpr double kAloneUs = 5.0;
+constexpr double kWallClockUs = 20.0;
+
+std::size_t ceil_div(std::size_t a, std::size_t b) {
+  return (a + b - 1) / b;
+}
+
+double estimate_us(const PackedProduct& product, std::size_t rows) {
+  const double flops = product.flops_per_row() * static_cast<double>(rows);
+  const double bytes = static_cast<double>(product.blocks() * product.block_bytes());
+  return std::max(flops / kFlopsPerUs, bytes / kBytesPerUs);
+}
+
+// Columns [first, last) of one owner.
+std::pair<std::size_t, std::size_t> columns_of(std::size_t owner, std::size_t owners, std::size_t columns) {
+  return {columns * owner / owners, columns * (owner + 1) / owners};
+}
+
+}  // namespace
+
+ProductPlan plan_product(const PackedProduct& product, std::size_t rows, std::uint32_t threads) {
+  ProductPlan plan;
+  plan.alone = threads == 1 || estimate_us(product, rows) < kAloneUs;
+  const std::size_t row_bytes = std::max<std::size_t>(product.width() * sizeof(float), 1);
+  std::size_t most = std::clamp(kOperandBytes / row_bytes, kMinRowsPerUnit, kMaxRowsPerUnit);
+  if (!plan.alone) {
+    const std::size_t wanted_blocks = ceil_div(kUnitsPerThread * threads, product.blocks());
+    most = std::min(most, std::max(kMinRowsPerUnit, ceil_div(rows, wanted_blocks)));
+  }
+  const std::size_t blocks = std::max<std::size_t>(ceil_div(rows, most), 1);
+  plan.rows_per_unit = ceil_div(ceil_div(rows, blocks), kRowStep) * kRowStep;
+  plan.row_blocks = ceil_div(rows, plan.rows_per_unit);
+  return plan;
+}
+
+struct ProductRunner::Job {
+  const ProductRunner* runner;
+  const ProductCall* call;
+  ProductPlan plan;
+  std::size_t owners;
+};
+
+Result<ProductRunner> ProductRunner::make(const Kernels& kernels, std::uint32_t threads) {
+  ProductRunner runner;
+  runner.kernels_ = &kernels;
+  runner.counts_.resize(std::max(threads, 1U));
+  for (std::size_t t = 0; t < runner.counts_.size(); ++t) {
+    auto scratch = AlignedBuffer::make((kMaxRowsPerUnit + kRowStep) * kBlockColumns * sizeof(float));
+    if (!scratch) return tl::unexpected(scratch.error());
+    runner.scratch_.push_back(std::move(*scratch));
+  }
+  return runner;
+}
+
+void ProductRunner::run(ThreadTeam& team, const ProductCall& call) {
+  if (call.rows == 0) return;
+  const auto threads = static_cast<std::uint32_t>(counts_.size());
+  const Job job{this, &call, plan_product(*call.product, call.rows, threads), threads};
+  for (std::size_t owner = 0; owner < threads; ++owner) {
+    const auto [first, last] = columns_of(owner, threads, call.product->blocks());
+    counts_[owner] = static_cast<std::uint32_t>((last - first) * job.plan.row_blocks);
+  }
+  TeamJob team_job{run_unit, &job, BusyClock::kCpu};
+  if (estimate_us(*call.product, call.rows) < kWallClockUs) team_job.clock = BusyClock::kWall;
+  if (job.plan.alone) {
+    team.run_alone(team_job, counts_);
+  } else {
+    team.run(team_job, counts_);
+  }
+}
+
+void ProductRunner::run_unit(const void* context, std::uint32_t owner, std::uint32_t unit,
+                             std::uint32_t thread) {
+  const Job& job = *static_cast<const Job*>(context);
+  const ProductCall& call = *job.call;
+  const auto [first, last] = columns_of(owner, job.owners, call.product->blocks());
+  const std::size_t columns = last - first;
+  const std::size_t column = first + unit % columns;
+  ProductBlock p = call.product->block(column);
+  p.terms = call.terms;
+  p.term_count = call.term_count;
+  p.start = call.start;
+  p.row_begin = unit / columns * job.plan.rows_per_unit;
+  p.row_end = std::min(p.row_begin + job.plan.rows_per_unit, call.rows);
+  p.scratch = job.runner->scratch_[thread].f32();
+  // Rows outside, columns inside: the next unit of this owner reads the next block.
+  if (unit + 1 < columns * job.plan.row_blocks) {
+    p.upcoming = call.product->block(first + (unit + 1) % columns).weights;
+  }
+  p.out = call.out;
+  p.c_in = call.c_in;
+  p.c_out = call.c_out;
+  p.h_out = call.h_out;
+  (call.lstm ? job.runner->kernels_->lstm : job.runner->kernels_->product)(p);
+}
+
+}  // namespace volvox::cpu
