@@ -20,20 +20,24 @@ class LaneOrder {
   // Knows the plan's edges, not its rings. The plan's numbers must be in range, and it must outlive this.
   explicit LaneOrder(const LanePlan& plan);
 
-  // Adds what the rings demand: step u of a lane is written after every reader of step u - ring.
-  void add_rings();
-
   // A lane of a cycle in which a step needs itself or a later one.
   std::optional<std::size_t> find_cycle() const;
+
+  // A lane whose ring is too small, if possible one that alone is to blame. A ring demands that step u is
+  // written after every reader of step u - ring, which may close a cycle that the edges alone do not have.
+  std::optional<std::size_t> find_small_ring() const;
 
  private:
   static constexpr std::int64_t kNever = INT64_MIN / 4;
   static constexpr std::int64_t kWhole = std::int64_t{1} << 40;  // more than any sum of offsets
+  using Distances = std::array<std::array<std::int64_t, LanePlan::kMaxLanes>, LanePlan::kMaxLanes>;
 
-  void need(std::size_t reader, std::size_t source, std::int64_t distance);
+  static void need(Distances& distances, std::size_t reader, std::size_t source, std::int64_t distance);
+  std::optional<std::size_t> cycle_of(Distances distances) const;
+  Distances with_rings(std::size_t except) const;
 
   const LanePlan& plan_;
-  std::array<std::array<std::int64_t, LanePlan::kMaxLanes>, LanePlan::kMaxLanes> distance_;
+  Distances edges_;
 };
 
 }  // namespace volvox

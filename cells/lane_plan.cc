@@ -127,10 +127,9 @@ Status LanePlan::validate() const {
   for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
     if (Status status = check_lane(*this, lane); !status) return status;
   }
-  LaneOrder order(*this);
+  const LaneOrder order(*this);
   if (auto lane = order.find_cycle()) return lane_error(*lane, "a step depends on itself");
-  order.add_rings();
-  if (auto lane = order.find_cycle()) {
+  if (auto lane = order.find_small_ring()) {
     return lane_error(*lane, "its ring of " + std::to_string(lanes[*lane].ring) +
                                  " is too small: a step would overwrite a state that it waits to see read");
   }
