@@ -1,0 +1,160 @@
+#include "monitoring/engine_collector.h"
+
+#include <algorithm>
+#include <ctime>
+#include <deque>
+#include <limits>
+#include <string>
+#include <utility>
+
+namespace volvox {
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+using Labels = std::vector<ClientMetric::Label>;
+
+// Families in the order in which they were declared.
+class Families {
+ public:
+  MetricFamily& add(const char* name, const char* help, MetricType type) {
+    families_.push_back(MetricFamily{name, help, type, {}});
+    return families_.back();
+  }
+  std::vector<MetricFamily> take() { return {families_.begin(), families_.end()}; }
+
+ private:
+  std::deque<MetricFamily> families_;  // references stay valid
+};
+
+void put(MetricFamily& family, const Labels& labels, double value) {
+  ClientMetric metric;
+  metric.label = labels;
+  (family.type == MetricType::Counter ? metric.counter.value : metric.gauge.value) = value;
+  family.metric.push_back(std::move(metric));
+}
+
+void put(MetricFamily& family, const Labels& labels, const BatchSizes& sizes) {
+  ClientMetric metric;
+  metric.label = labels;
+  std::uint64_t count = 0;
+  for (std::size_t i = 0; i < kBatchBuckets; ++i) {
+    count += sizes.tasks[i];
+    metric.histogram.bucket.push_back({count, static_cast<double>(std::uint64_t{1} << i)});
+  }
+  count += sizes.tasks[kBatchBuckets];
+  metric.histogram.bucket.push_back({count, std::numeric_limits<double>::infinity()});
+  metric.histogram.sample_count = count;
+  metric.histogram.sample_sum = static_cast<double>(sizes.rows);
+  family.metric.push_back(std::move(metric));
+}
+
+using Engines = std::vector<EngineSnapshot>;
+
+template <class Field>
+void per_engine(Families& families, const Engines& engines, const char* name, const char* help,
+                MetricType type, Field field) {
+  MetricFamily& family = families.add(name, help, type);
+  for (const auto& engine : engines)
+    put(family, {{"device", engine.device}}, static_cast<double>(engine.*field));
+}
+
+template <class Field>
+void per_type(Families& families, const Engines& engines, const char* name, const char* help, MetricType type,
+              Field field) {
+  MetricFamily& family = families.add(name, help, type);
+  for (const auto& engine : engines) {
+    for (const auto& cell : engine.types) {
+      const Labels labels{{"device", engine.device}, {"model", cell.model}, {"type", cell.name}};
+      put(family, labels, field(cell));
+    }
+  }
+}
+
+template <class Field>
+void per_pool(Families& families, const Engines& engines, const char* name, const char* help, Field field) {
+  MetricFamily& family = families.add(name, help, MetricType::Gauge);
+  for (const auto& engine : engines) {
+    for (const auto& pool : engine.pools) {
+      put(family, {{"device", engine.device}, {"pool", pool.name}}, static_cast<double>(pool.*field));
+    }
+  }
+}
+
+void add_counters(Families& families, const Engines& engines) {
+  constexpr auto kCounter = MetricType::Counter;
+  using Snapshot = EngineSnapshot;
+  per_engine(families, engines, "volvox_cells_total", "Cells run for requests.", kCounter, &Snapshot::cells);
+  per_engine(families, engines, "volvox_tasks_total", "Batched tasks run.", kCounter, &Snapshot::tasks);
+  per_engine(families, engines, "volvox_rows_executed_total", "Rows of tasks, padding included.", kCounter,
+             &Snapshot::rows_executed);
+  per_engine(families, engines, "volvox_rows_padding_total", "Rows that computed nothing anybody wanted.",
+             kCounter, &Snapshot::rows_padding);
+  per_engine(families, engines, "volvox_rows_moved_total", "Rows that changed their place in a batch.",
+             kCounter, &Snapshot::rows_moved);
+  per_engine(families, engines, "volvox_engine_cancelled_total",
+             "Requests that were cancelled on the device.", kCounter, &Snapshot::cancelled);
+  per_engine(families, engines, "volvox_engine_failed_total", "Requests that failed on the device.", kCounter,
+             &Snapshot::failed);
+  per_engine(families, engines, "volvox_kernel_seconds_total",
+             "Wall time inside kernels, summed over queues.", kCounter, &Snapshot::kernel_seconds);
+}
+
+void add_gauges(Families& families, const Engines& engines) {
+  constexpr auto kGauge = MetricType::Gauge;
+  using Snapshot = EngineSnapshot;
+  using Type = EngineSnapshot::Type;
+  using Pool = EngineSnapshot::Pool;
+  per_engine(families, engines, "volvox_live_requests", "Requests that hold state on the device.", kGauge,
+             &Snapshot::live_requests);
+  per_engine(families, engines, "volvox_waiting_requests", "Requests that wait to be let in.", kGauge,
+             &Snapshot::waiting_requests);
+  per_type(families, engines, "volvox_ready_nodes", "Cells that could run now.", kGauge,
+           [](const Type& type) { return static_cast<double>(type.ready); });
+  per_type(families, engines, "volvox_running_tasks", "Tasks in flight.", kGauge,
+           [](const Type& type) { return static_cast<double>(type.running); });
+  per_pool(families, engines, "volvox_slots", "Rows of state memory.", &Pool::slots);
+  per_pool(families, engines, "volvox_slots_reserved", "Rows promised to live requests.", &Pool::reserved);
+  per_pool(families, engines, "volvox_slots_used", "Rows that hold a state.", &Pool::used);
+}
+
+void add_batches(Families& families, const Engines& engines) {
+  using Type = EngineSnapshot::Type;
+  per_type(families, engines, "volvox_batch_rows", "Rows of a task that belong to requests.",
+           MetricType::Histogram, [](const Type& type) -> const BatchSizes& { return type.batches; });
+  per_type(families, engines, "volvox_type_padding_rows_total", "Padding rows of the type's tasks.",
+           MetricType::Counter, [](const Type& type) { return static_cast<double>(type.padding); });
+}
+
+double process_cpu_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+void add_cpu(Families& families, const Engines& engines) {
+  double inside = 0;
+  for (const auto& engine : engines) inside += engine.cpu_kernel_seconds;
+  MetricFamily& family =
+      families.add("volvox_cpu_seconds_total", "CPU time of the process, inside kernels and outside.",
+                   MetricType::Counter);
+  put(family, {{"where", "inside_kernels"}}, inside);
+  put(family, {{"where", "outside_kernels"}}, std::max(0.0, process_cpu_seconds() - inside));
+}
+
+}  // namespace
+
+EngineCollector::EngineCollector(EngineSource source) : source_(std::move(source)) {}
+
+std::vector<MetricFamily> EngineCollector::Collect() const {
+  const Engines engines = source_();
+  Families families;
+  add_counters(families, engines);
+  add_batches(families, engines);
+  add_gauges(families, engines);
+  add_cpu(families, engines);
+  return families.take();
+}
+
+}  // namespace volvox

@@ -1,0 +1,63 @@
+#include "monitoring/monitor.h"
+
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include <prometheus/text_serializer.h>
+
+namespace volvox {
+
+Monitor::Monitor(const std::string& version) : requests_(registry_) {
+  prometheus::BuildGauge()
+      .Name("volvox_build_info")
+      .Help("Always 1; the version is the label.")
+      .Register(registry_)
+      .Add({{"version", version}})
+      .Set(1);
+}
+
+void Monitor::watch_engines(EngineSource source, std::size_t engines) {
+  source_ = std::move(source);
+  engines_ = engines;
+}
+
+Result<std::uint16_t> Monitor::listen(const HostPort& address) {
+  HttpServer::Pages pages;
+  pages["/metrics"] = [this] { return metrics_page(); };
+  pages["/healthz"] = [this] { return health_page(); };
+  pages["/readyz"] = [this] { return readiness_page(); };
+  auto server = HttpServer::start(address, std::move(pages));
+  if (!server) return tl::unexpected(server.error());
+  server_ = std::move(*server);
+  return server_->port();
+}
+
+HttpAnswer Monitor::metrics_page() const {
+  std::vector<prometheus::MetricFamily> families = registry_.Collect();
+  if (source_) {
+    std::vector<prometheus::MetricFamily> engines = EngineCollector(source_).Collect();
+    families.insert(families.end(), std::make_move_iterator(engines.begin()),
+                    std::make_move_iterator(engines.end()));
+  }
+  return {200, prometheus::TextSerializer().Serialize(families), "text/plain; version=0.0.4; charset=utf-8"};
+}
+
+HttpAnswer Monitor::health_page() const {
+  if (source_ && source_().size() < engines_) return {503, "a scheduler does not answer\n"};
+  return {200, "ok\n"};
+}
+
+HttpAnswer Monitor::readiness_page() const {
+  switch (readiness_.load(std::memory_order_relaxed)) {
+    case Readiness::kReady:
+      return {200, "ready\n"};
+    case Readiness::kDraining:
+      return {503, "draining\n"};
+    case Readiness::kStarting:
+      break;
+  }
+  return {503, "starting\n"};
+}
+
+}  // namespace volvox

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <prometheus/registry.h>
+
+#include "base/error.h"
+#include "monitoring/engine_collector.h"
+#include "monitoring/http_server.h"
+#include "monitoring/request_metrics.h"
+
+namespace volvox {
+
+// What /readyz says: whether new requests should be sent here.
+enum class Readiness : std::uint8_t { kStarting, kReady, kDraining };
+
+// Everything that people and machines watch of one process: the metrics of its requests, the state of its
+// devices, and the pages /metrics, /healthz (is it alive?) and /readyz (should it get requests?). Calls from
+// any thread, but watch_engines() and listen() before the first request. It must outlive whoever counts into
+// it; the engine source must stay callable until stop_listening().
+class Monitor {
+ public:
+  explicit Monitor(const std::string& version);
+
+  RequestMetrics& requests() { return requests_; }
+  void set_readiness(Readiness readiness) { readiness_.store(readiness, std::memory_order_relaxed); }
+
+  // Where the devices' state comes from. `engines` is how many must answer for /healthz to say yes.
+  void watch_engines(EngineSource source, std::size_t engines);
+
+  // Serves the pages. Returns the port.
+  Result<std::uint16_t> listen(const HostPort& address);
+  void stop_listening() { server_.reset(); }
+
+  // The pages themselves.
+  HttpAnswer metrics_page() const;
+  HttpAnswer health_page() const;
+  HttpAnswer readiness_page() const;
+
+ private:
+  prometheus::Registry registry_;
+  RequestMetrics requests_;
+  std::atomic<Readiness> readiness_{Readiness::kStarting};
+  EngineSource source_;
+  std::size_t engines_ = 0;
+  std::unique_ptr<HttpServer> server_;
+};
+
+}  // namespace volvox

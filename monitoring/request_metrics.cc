@@ -1,0 +1,72 @@
+#include "monitoring/request_metrics.h"
+
+#include <algorithm>
+#include <string>
+
+namespace volvox {
+namespace {
+
+prometheus::Histogram& latency(prometheus::Registry& registry, const char* name, const char* help) {
+  const prometheus::Histogram::BucketBoundaries bounds{
+      0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30};
+  return prometheus::BuildHistogram().Name(name).Help(help).Register(registry).Add({}, bounds);
+}
+
+prometheus::Gauge& gauge(prometheus::Registry& registry, const char* name, const char* help) {
+  return prometheus::BuildGauge().Name(name).Help(help).Register(registry).Add({});
+}
+
+std::string outcome_label(std::size_t outcome) {
+  if (outcome == 0) return "ok";
+  std::string label(to_string(static_cast<ErrorCode>(outcome)));
+  std::transform(label.begin(), label.end(), label.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return label;
+}
+
+constexpr double kMicrosecond = 1e-6;
+
+}  // namespace
+
+RequestMetrics::RequestMetrics(prometheus::Registry& registry)
+    : queue_(latency(registry, "volvox_request_queue_seconds",
+                     "Answered requests: from arrival until the first cell was submitted.")),
+      compute_(latency(registry, "volvox_request_compute_seconds",
+                       "Answered requests: from the first cell's submission until the last one was done.")),
+      total_(latency(registry, "volvox_request_total_seconds",
+                     "Answered requests: from arrival until the reply.")),
+      requests_in_flight_(
+          gauge(registry, "volvox_requests_in_flight", "Requests accepted and not answered yet.")),
+      bytes_in_flight_(
+          gauge(registry, "volvox_request_bytes_in_flight", "Bytes of the bodies of requests in flight.")),
+      restarts_(prometheus::BuildCounter()
+                    .Name("volvox_actor_restarts_total")
+                    .Help("Actors that failed and were replaced.")
+                    .Register(registry)
+                    .Add({})) {
+  auto& family = prometheus::BuildCounter()
+                     .Name("volvox_requests_total")
+                     .Help("Requests answered, by outcome.")
+                     .Register(registry);
+  for (std::size_t i = 0; i < kOutcomes; ++i) outcomes_[i] = &family.Add({{"outcome", outcome_label(i)}});
+}
+
+void RequestMetrics::answered(const RequestSample& sample) {
+  const std::size_t outcome = sample.error ? static_cast<std::size_t>(*sample.error) : 0;
+  outcomes_[std::min(outcome, kOutcomes - 1)]->Increment();
+  if (outcome != 0) return;
+  queue_.Observe(static_cast<double>(sample.queue_us) * kMicrosecond);
+  compute_.Observe(static_cast<double>(sample.compute_us) * kMicrosecond);
+  total_.Observe(static_cast<double>(sample.total_us) * kMicrosecond);
+}
+
+void RequestMetrics::set_in_flight(std::size_t requests, std::size_t bytes) {
+  requests_in_flight_.Set(static_cast<double>(requests));
+  bytes_in_flight_.Set(static_cast<double>(bytes));
+}
+
+void RequestMetrics::restarted() {
+  restarts_.Increment();
+}
+
+}  // namespace volvox

@@ -1,0 +1,125 @@
+#include "monitoring/monitor.h"
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace volvox {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+EngineSnapshot sample_engine() {
+  EngineSnapshot engine;
+  engine.device = "cpu";
+  engine.cells = 1000;
+  engine.tasks = 20;
+  engine.rows_executed = 1010;
+  engine.rows_padding = 10;
+  engine.rows_moved = 3;
+  engine.live_requests = 7;
+  engine.waiting_requests = 2;
+  EngineSnapshot::Type type;
+  type.model = "mt";
+  type.name = "lstm";
+  for (const std::uint32_t rows : {1U, 2U, 3U, 64U, 5000U}) type.batches.add(rows);
+  type.ready = 5;
+  type.running = 1;
+  engine.types.push_back(type);
+  engine.pools.push_back({"mt", 4096, 40, 20});
+  return engine;
+}
+
+TEST(Monitor, CountsRequestsByOutcome) {
+  Monitor monitor("1.2.3");
+  monitor.requests().answered({std::nullopt, 250000, 750000, 1000000});
+  monitor.requests().answered({ErrorCode::kOverloaded});
+  monitor.requests().answered({ErrorCode::kOverloaded});
+  monitor.requests().set_in_flight(3, 4096);
+  const std::string page = monitor.metrics_page().body;
+  EXPECT_THAT(page, HasSubstr("volvox_build_info{version=\"1.2.3\"} 1"));
+  EXPECT_THAT(page, HasSubstr("volvox_requests_total{outcome=\"ok\"} 1"));
+  EXPECT_THAT(page, HasSubstr("volvox_requests_total{outcome=\"overloaded\"} 2"));
+  EXPECT_THAT(page, HasSubstr("volvox_requests_total{outcome=\"internal\"} 0"));
+  EXPECT_THAT(page, HasSubstr("volvox_request_total_seconds_count 1"));  // refusals have no times
+  EXPECT_THAT(page, HasSubstr("volvox_request_queue_seconds_sum 0.25"));
+  EXPECT_THAT(page, HasSubstr("volvox_requests_in_flight 3"));
+  EXPECT_THAT(page, HasSubstr("volvox_request_bytes_in_flight 4096"));
+}
+
+TEST(Monitor, CountsFromManyThreads) {
+  Monitor monitor("1");
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      for (int n = 0; n < 1000; ++n) monitor.requests().answered({std::nullopt, 1, 1, 2});
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_THAT(monitor.metrics_page().body, HasSubstr("volvox_requests_total{outcome=\"ok\"} 4000"));
+  EXPECT_THAT(monitor.metrics_page().body, HasSubstr("volvox_request_total_seconds_count 4000"));
+}
+
+TEST(Monitor, ShowsTheEnginesAsOfNow) {
+  Monitor monitor("1");
+  std::uint32_t live = 7;
+  monitor.watch_engines(
+      [&] {
+        EngineSnapshot engine = sample_engine();
+        engine.live_requests = live;
+        return std::vector<EngineSnapshot>{engine};
+      },
+      1);
+  const std::string page = monitor.metrics_page().body;
+  EXPECT_THAT(page, HasSubstr("volvox_cells_total{device=\"cpu\"} 1000"));
+  EXPECT_THAT(page, HasSubstr("volvox_rows_padding_total{device=\"cpu\"} 10"));
+  EXPECT_THAT(page, HasSubstr("volvox_live_requests{device=\"cpu\"} 7"));
+  EXPECT_THAT(page, HasSubstr("volvox_ready_nodes{device=\"cpu\",model=\"mt\",type=\"lstm\"} 5"));
+  EXPECT_THAT(page, HasSubstr("volvox_slots_reserved{device=\"cpu\",pool=\"mt\"} 40"));
+  EXPECT_THAT(page, HasSubstr("volvox_cpu_seconds_total{where=\"outside_kernels\"} "));
+  live = 8;
+  EXPECT_THAT(monitor.metrics_page().body, HasSubstr("volvox_live_requests{device=\"cpu\"} 8"));
+}
+
+TEST(Monitor, BatchSizesAreAHistogram) {
+  Monitor monitor("1");
+  monitor.watch_engines([] { return std::vector<EngineSnapshot>{sample_engine()}; }, 1);
+  const std::string page = monitor.metrics_page().body;
+  const std::string of = "{device=\"cpu\",model=\"mt\",type=\"lstm\"";
+  EXPECT_THAT(page, HasSubstr("volvox_batch_rows_count" + of + "} 5"));
+  EXPECT_THAT(page, HasSubstr("volvox_batch_rows_sum" + of + "} 5070"));
+  EXPECT_THAT(page, HasSubstr("volvox_batch_rows_bucket" + of + ",le=\"1\"} 1"));
+  EXPECT_THAT(page, HasSubstr("volvox_batch_rows_bucket" + of + ",le=\"2\"} 2"));
+  EXPECT_THAT(page, HasSubstr("volvox_batch_rows_bucket" + of + ",le=\"4\"} 3"));
+  EXPECT_THAT(page, HasSubstr("volvox_batch_rows_bucket" + of + ",le=\"4096\"} 4"));
+  EXPECT_THAT(page, HasSubstr("volvox_batch_rows_bucket" + of + ",le=\"+Inf\"} 5"));
+}
+
+TEST(Monitor, HealthAsksTheEngines) {
+  Monitor monitor("1");
+  EXPECT_EQ(monitor.health_page().status, 200);
+  bool answers = true;
+  monitor.watch_engines(
+      [&] { return answers ? std::vector<EngineSnapshot>{sample_engine()} : std::vector<EngineSnapshot>{}; },
+      1);
+  EXPECT_EQ(monitor.health_page().status, 200);
+  answers = false;
+  EXPECT_EQ(monitor.health_page().status, 503);
+}
+
+TEST(Monitor, ReadinessFollowsTheProcess) {
+  Monitor monitor("1");
+  EXPECT_EQ(monitor.readiness_page().status, 503);
+  monitor.set_readiness(Readiness::kReady);
+  EXPECT_EQ(monitor.readiness_page().status, 200);
+  monitor.set_readiness(Readiness::kDraining);
+  EXPECT_EQ(monitor.readiness_page().status, 503);
+  EXPECT_EQ(monitor.readiness_page().body, "draining\n");
+}
+
+}  // namespace
+}  // namespace volvox
