@@ -44,7 +44,9 @@ void DurationHistogram::merge(const DurationHistogram& other) {
 
 Duration DurationHistogram::percentile(double fraction) const {
   if (count_ == 0) return Duration(0);
-  const double wanted = std::ceil(std::clamp(fraction, 0.0, 1.0) * static_cast<double>(count_));
+  // A fraction like 0.9 is a little off as a double; its rank must not be.
+  constexpr double kOff = 1.0 - 1e-12;
+  const double wanted = std::ceil(std::clamp(fraction, 0.0, 1.0) * static_cast<double>(count_) * kOff);
   const auto rank = std::clamp<std::uint64_t>(static_cast<std::uint64_t>(wanted), 1, count_);
   std::uint64_t seen = 0;
   for (std::size_t i = 0; i < buckets_.size(); ++i) {

@@ -120,9 +120,9 @@ bool connect_any(Connection& connection, const Url& url) {
   return false;
 }
 
-Result<HttpAnswer> parse_answer(const std::string& text, const std::string& url) {
+Result<HttpResponse> parse_answer(const std::string& text, const std::string& url) {
   const auto header_end = text.find("\r\n\r\n");
-  HttpAnswer answer;
+  HttpResponse answer;
   const auto space = text.find(' ');
   if (!text.starts_with("HTTP/1.") || header_end == std::string::npos || space > header_end) {
     return fail(ErrorCode::kInternal, "'" + url + "' does not speak HTTP; check the port");
@@ -135,7 +135,7 @@ Result<HttpAnswer> parse_answer(const std::string& text, const std::string& url)
 
 }  // namespace
 
-Result<HttpAnswer> http_get(const std::string& url, Duration at_most) {
+Result<HttpResponse> http_get(const std::string& url, Duration at_most) {
   const auto parsed = parse_url(url);
   if (!parsed) return invalid("'" + url + "' is not of the form http://host:port/path");
   Connection connection(Clock::now() + at_most);

@@ -1,0 +1,226 @@
+#include "loadgen/connection.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/loadgen/fake_link.h"
+
+namespace volvox {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+class Connection : public testing::Test {
+ protected:
+  Connection() {
+    plan_.arrivals = Arrivals::kConstant;
+    plan_.rate = 100;
+    plan_.measured = seconds(10);
+    plan_.timeout = seconds(2);
+  }
+
+  const LoadTally& run(FakeLink& link, const std::stop_token& stop = {}) {
+    start_ = link.now();
+    connection_ = std::make_unique<LoadConnection>(plan_, source_, link, progress_);
+    connection_->run(start_, stop);
+    took_ = link.now() - start_;
+    return connection_->tally();
+  }
+
+  ConnectionPlan plan_;
+  RequestSource source_{1, LengthSource::fixed(3), 100};
+  LoadProgress progress_;
+  std::unique_ptr<LoadConnection> connection_;
+  TimePoint start_;
+  Duration took_{};
+};
+
+TEST_F(Connection, OpenLoopKeepsItsScheduleAndCountsAll) {
+  FakeLink link(FakeLink::steady(milliseconds(30)));
+  const LoadTally& tally = run(link);
+  EXPECT_EQ(tally.offered, 1000U);
+  EXPECT_EQ(tally.completed, 1000U);
+  EXPECT_EQ(tally.failed(), 0U);
+  EXPECT_EQ(tally.duplicates, 0U);
+  for (std::size_t i = 0; i < link.sent.size(); ++i) {
+    EXPECT_LE(link.sent[i].first - (start_ + milliseconds(10) * i), microseconds(1)) << i;
+  }
+  EXPECT_NEAR(static_cast<double>(tally.latency.percentile(0.5).count()), 30e6, 5e4);
+  EXPECT_EQ(tally.queue.max(), microseconds(10));
+  EXPECT_EQ(tally.compute.max(), microseconds(20));
+  EXPECT_EQ(progress_.completed.load(), 1000U);
+}
+
+TEST_F(Connection, WarmupIsSentButNotMeasured) {
+  plan_.warmup = seconds(4);
+  FakeLink link(FakeLink::steady(milliseconds(1)));
+  const LoadTally& tally = run(link);
+  EXPECT_EQ(link.sent.size(), 1400U);
+  EXPECT_EQ(tally.warmup_offered, 400U);
+  EXPECT_EQ(tally.warmup_completed, 400U);
+  EXPECT_EQ(tally.offered, 1000U);
+  EXPECT_EQ(tally.latency.count(), 1000U);
+}
+
+// A server that stands still for a second makes every request that was due meanwhile slow, not only the one
+// it held.
+TEST_F(Connection, LatencyCountsFromTheScheduleWhenTheSenderIsHeldUp) {
+  FakeLink link(FakeLink::steady(milliseconds(1)));
+  link.stall_at = 500;
+  link.stall = seconds(1);
+  const LoadTally& tally = run(link);
+  EXPECT_EQ(tally.completed, 1000U) << "nothing is left out because of the delay";
+  EXPECT_GE(tally.late.max(), milliseconds(999));
+  // About 100 requests were due in that second: late by 1 s, 0.99 s, …
+  EXPECT_GE(tally.late.percentile(0.95), milliseconds(400));
+  EXPECT_GE(tally.latency.percentile(0.95), milliseconds(400));
+  EXPECT_LE(tally.late.percentile(0.85), milliseconds(2));
+}
+
+TEST_F(Connection, CountOfRequestsEndsTheLoad) {
+  plan_.measured = Duration(0);
+  plan_.requests = 77;
+  plan_.warmup = seconds(1);
+  FakeLink link(FakeLink::steady(milliseconds(1)));
+  const LoadTally& tally = run(link);
+  EXPECT_EQ(tally.offered, 77U);
+  EXPECT_EQ(tally.warmup_offered, 100U);
+}
+
+TEST_F(Connection, ClosedLoopKeepsItsNumberInFlight) {
+  plan_.arrivals = Arrivals::kClosed;
+  plan_.concurrency = 8;
+  std::uint64_t sent = 0, most = 0;
+  FakeLink link([&](std::uint64_t id, auto) {
+    most = std::max(most, ++sent - progress_.completed.load());
+    return std::vector<FakeLink::Answer>{{milliseconds(10), FakeLink::result(id)}};
+  });
+  const LoadTally& tally = run(link);
+  EXPECT_EQ(most, 8U);
+  // 10 s, 10 ms each, 8 at once.
+  EXPECT_NEAR(static_cast<double>(tally.completed), 8000.0, 8.0);
+  EXPECT_LE(tally.late.max(), microseconds(1));
+}
+
+TEST_F(Connection, ErrorsCountByCode) {
+  FakeLink link([](std::uint64_t id, auto) -> std::vector<FakeLink::Answer> {
+    if (id % 4 == 0) return {{milliseconds(1), FakeLink::error(id, ErrorCode::kOverloaded)}};
+    if (id % 4 == 1) return {{milliseconds(1), FakeLink::error(id, ErrorCode::kInternal)}};
+    return {{milliseconds(1), FakeLink::result(id)}};
+  });
+  const LoadTally& tally = run(link);
+  EXPECT_EQ(tally.completed, 500U);
+  EXPECT_EQ(tally.errors.at("OVERLOADED"), 250U);
+  EXPECT_EQ(tally.errors.at("INTERNAL"), 250U);
+  EXPECT_EQ(tally.first_error.at("INTERNAL"), "because of the test");
+  EXPECT_EQ(tally.latency.count(), 500U) << "errors have no latency";
+}
+
+TEST_F(Connection, SecondAnswersAndUnknownOnesAreDuplicates) {
+  FakeLink link([](std::uint64_t id, auto) -> std::vector<FakeLink::Answer> {
+    if (id == 5) return {{milliseconds(1), FakeLink::result(id)}, {milliseconds(2), FakeLink::result(id)}};
+    if (id == 9)
+      return {{milliseconds(1), FakeLink::result(id)}, {milliseconds(1), FakeLink::result(123456)}};
+    if (id == 1000)
+      return {{milliseconds(1), FakeLink::result(id)}, {milliseconds(20), FakeLink::result(id)}};
+    return {{milliseconds(1), FakeLink::result(id)}};
+  });
+  const LoadTally& tally = run(link);
+  EXPECT_EQ(tally.duplicates, 3U);
+  EXPECT_EQ(tally.completed, 1000U);
+}
+
+TEST_F(Connection, WhatIsNeverAnsweredIsLostInBoundedTime) {
+  FakeLink link([](std::uint64_t id, auto) -> std::vector<FakeLink::Answer> {
+    if (id > 900) return {};
+    return {{milliseconds(1), FakeLink::result(id)}};
+  });
+  const LoadTally& tally = run(link);
+  EXPECT_EQ(tally.completed, 900U);
+  EXPECT_EQ(tally.errors.at(kLost), 100U);
+  EXPECT_LE(took_, seconds(10) + plan_.timeout + milliseconds(100));
+}
+
+TEST_F(Connection, AnAnswerAfterItsTimeIsNoDuplicate) {
+  FakeLink link([](std::uint64_t id, auto) -> std::vector<FakeLink::Answer> {
+    if (id == 3) return {{seconds(5), FakeLink::result(id)}, {seconds(6), FakeLink::result(id)}};
+    return {{milliseconds(1), FakeLink::result(id)}};
+  });
+  const LoadTally& tally = run(link);
+  EXPECT_EQ(tally.errors.at(kLost), 1U);
+  EXPECT_EQ(tally.completed, 999U);
+  EXPECT_EQ(tally.duplicates, 1U) << "the second of the late answers is one";
+}
+
+TEST_F(Connection, PartialAnswersDoNotCount) {
+  FakeLink link([](std::uint64_t id, auto) -> std::vector<FakeLink::Answer> {
+    LoadReply partial = FakeLink::result(id);
+    partial.header.kind = ReplyKind::kPartial;
+    partial.header.final = false;
+    return {{milliseconds(1), partial}, {milliseconds(3), FakeLink::result(id)}};
+  });
+  const LoadTally& tally = run(link);
+  EXPECT_EQ(tally.completed, 1000U);
+  EXPECT_EQ(tally.duplicates, 0U);
+  EXPECT_GE(tally.latency.percentile(0.01), milliseconds(3));
+}
+
+TEST_F(Connection, RefusedSendsAreErrorsAndDoNotSpin) {
+  plan_.arrivals = Arrivals::kClosed;
+  plan_.concurrency = 4;
+  FakeLink link(FakeLink::steady(milliseconds(1)));
+  link.refuse_sends = true;
+  const LoadTally& tally = run(link);
+  EXPECT_EQ(tally.completed, 0U);
+  EXPECT_EQ(tally.errors.at("UNAVAILABLE"), tally.offered);
+  EXPECT_LE(tally.offered, 4U * 10000U / 5U + 4U) << "a slot rests after a failure";
+  EXPECT_GE(tally.offered, 1000U) << "but comes back";
+}
+
+TEST_F(Connection, ABrokenLinkEndsTheLoadAndFailsWhatWasInFlight) {
+  FakeLink link(FakeLink::steady(seconds(1)));
+  link.dies_at = link.now() + seconds(5);
+  const LoadTally& tally = run(link);
+  EXPECT_EQ(tally.offered, tally.completed + tally.failed());
+  EXPECT_GT(tally.errors.at("UNAVAILABLE"), 90U);
+  EXPECT_LE(took_, seconds(6));
+}
+
+TEST_F(Connection, AStopRequestDrains) {
+  std::stop_source stop;
+  FakeLink link(FakeLink::steady(milliseconds(500)));
+  link.on_receive = [&] {
+    if (link.now() >= start_ + seconds(3)) stop.request_stop();
+  };
+  const LoadTally& tally = run(link, stop.get_token());
+  EXPECT_NEAR(static_cast<double>(tally.offered), 300.0, 2.0);
+  EXPECT_EQ(tally.completed, tally.offered) << "what was in flight is still answered";
+  EXPECT_LE(took_, milliseconds(3700));
+}
+
+TEST_F(Connection, RequestNumbersFollowThePlan) {
+  plan_.first_index = 2;
+  plan_.index_step = 3;
+  plan_.requests = 5;
+  plan_.samples = 100;
+  std::vector<std::vector<std::int32_t>> seen;
+  FakeLink link([&](std::uint64_t id, std::span<const std::int32_t> tokens) {
+    seen.emplace_back(tokens.begin(), tokens.end());
+    return std::vector<FakeLink::Answer>{{milliseconds(1), FakeLink::result(id)}};
+  });
+  run(link);
+  const auto samples = connection_->take_samples();
+  ASSERT_EQ(samples.size(), 5U);
+  std::vector<std::int32_t> tokens;
+  for (std::size_t k = 0; k < 5; ++k) {
+    EXPECT_EQ(samples[k].index, 2 + 3 * k);
+    source_.make(samples[k].index, tokens);
+    EXPECT_EQ(tokens, seen[k]) << "a sample's request can be made again";
+  }
+}
+
+}  // namespace
+}  // namespace volvox
