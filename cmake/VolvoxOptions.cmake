@@ -28,4 +28,8 @@ if(VOLVOX_SANITIZE)
     # CAF's headers bind references through null in unevaluated paths.
     target_compile_options(volvox_options INTERFACE -fno-sanitize=null)
   endif()
+  if(VOLVOX_SANITIZE MATCHES "thread" AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    target_compile_options(volvox_options INTERFACE
+                           "-fsanitize-ignorelist=${PROJECT_SOURCE_DIR}/tests/tsan.ignore")
+  endif()
 endif()

@@ -62,4 +62,4 @@ UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|X" r"XX)\b")
 # A path that exists on one machine only. A variable in front ("$dir/tmp/…") makes it a different path.
 MACHINE_PATH = re.compile(r"(?<![\w.})$*])/(?:work|root|home|tmp|Users)/\w")
 CODE_SUFFIXES = (".h", ".cc", ".cu", ".cuh", ".capnp", ".py", ".sh", ".cmake", "CMakeLists.txt")
-TEXT_SUFFIXES = CODE_SUFFIXES + (".md", ".toml", ".json", ".yml", ".yaml", ".supp", ".txt", "run")
+TEXT_SUFFIXES = CODE_SUFFIXES + (".md", ".toml", ".json", ".yml", ".yaml", ".supp", ".ignore", ".txt", "run")
