@@ -1,0 +1,165 @@
+#include <array>
+#include <cstdio>
+
+#include <nlohmann/json.hpp>
+
+#include "loadgen/server_status.h"
+
+namespace volvox {
+namespace {
+
+using nlohmann::json;
+
+// Gauges and counters of one device, cell type or pool: the page's name for each, and ours.
+struct Column {
+  const char* metric;
+  const char* key;
+};
+constexpr std::array<Column, 8> kDeviceColumns{{{"volvox_live_requests", "live"},
+                                                {"volvox_waiting_requests", "waiting"},
+                                                {"volvox_cells_total", "cells"},
+                                                {"volvox_tasks_total", "tasks"},
+                                                {"volvox_rows_executed_total", "rows"},
+                                                {"volvox_rows_padding_total", "padding"},
+                                                {"volvox_rows_moved_total", "moved"},
+                                                {"volvox_kernel_seconds_total", "kernel_seconds"}}};
+constexpr std::array<Column, 4> kTypeColumns{{{"volvox_ready_nodes", "ready"},
+                                              {"volvox_running_tasks", "running"},
+                                              {"volvox_batch_rows_count", "tasks"},
+                                              {"volvox_batch_rows_sum", "rows"}}};
+constexpr std::array<Column, 3> kPoolColumns{
+    {{"volvox_slots", "slots"}, {"volvox_slots_reserved", "reserved"}, {"volvox_slots_used", "used"}}};
+
+// One object for each distinct set of labels, in the page's order.
+template <std::size_t kSize>
+json rows_of(const MetricsPage& page, const std::array<Column, kSize>& columns,
+             const std::vector<std::string>& labels) {
+  std::vector<std::string> order;
+  std::map<std::string, json> rows;
+  for (const Column& column : columns) {
+    for (const MetricSample* sample : page.all(column.metric)) {
+      json row;
+      for (const std::string& label : labels) row[label] = std::string(sample->label(label));
+      const std::string key = row.dump();
+      if (rows.try_emplace(key, row).second) order.push_back(key);
+      rows[key][column.key] = sample->value;
+    }
+  }
+  json list = json::array();
+  for (const std::string& key : order) list.push_back(rows[key]);
+  return list;
+}
+
+double mean_ms(const MetricsPage& page, const std::string& name) {
+  const double count = page.sum(name + "_count").value_or(0.0);
+  return count > 0 ? page.sum(name + "_sum").value_or(0.0) / count * 1e3 : 0.0;
+}
+
+double rate_of(const ServerStatus& status, const ServerStatus* earlier, double seconds, const char* metric) {
+  if (earlier == nullptr || seconds <= 0) return 0.0;
+  return (status.page.sum(metric).value_or(0.0) - earlier->page.sum(metric).value_or(0.0)) / seconds;
+}
+
+json requests_of(const MetricsPage& page) {
+  json outcomes = json::object();
+  for (const auto& [outcome, count] : page.sum_by("volvox_requests_total", "outcome")) {
+    if (count > 0 || outcome == "ok") outcomes[outcome] = count;
+  }
+  return outcomes;
+}
+
+void add_mean_batch(json& types) {
+  for (json& type : types) {
+    const double tasks = type.value("tasks", 0.0);
+    type["mean_batch"] = tasks > 0 ? type.value("rows", 0.0) / tasks : 0.0;
+  }
+}
+
+template <class... Values>
+void add(std::string& text, const char* format, Values... values) {
+  std::array<char, 400> line{};
+  if (std::snprintf(line.data(), line.size(), format, values...) > 0)
+    text.append(line.data()).push_back('\n');
+}
+
+double number(const json& row, const char* key) {
+  return row.value(key, 0.0);
+}
+
+std::string name(const json& row, const char* key) {
+  return row.value(key, std::string());
+}
+
+void add_requests(std::string& text, const json& status) {
+  for (const auto& [outcome, count] : status["requests"].items()) {
+    add(text, "  %-20s %12.0f", outcome.c_str(), count.get<double>());
+  }
+  add(text, "  %-20s %12.0f", "in flight", number(status, "in_flight"));
+  if (status.contains("rates")) {
+    add(text, "  %-20s %12.1f", "answered a second", number(status["rates"], "requests"));
+    add(text, "  %-20s %12.1f", "cells a second", number(status["rates"], "cells"));
+  }
+  const json& mean = status["mean_ms"];
+  add(text, "  mean ms: queue %.3f, compute %.3f, total %.3f", number(mean, "queue"), number(mean, "compute"),
+      number(mean, "total"));
+}
+
+void add_tables(std::string& text, const json& status) {
+  add(text, "%-24s %8s %8s %12s %10s %9s %9s", "device", "live", "waiting", "cells", "tasks", "padding",
+      "moved");
+  for (const json& row : status["devices"]) {
+    add(text, "%-24s %8.0f %8.0f %12.0f %10.0f %9.0f %9.0f", name(row, "device").c_str(), number(row, "live"),
+        number(row, "waiting"), number(row, "cells"), number(row, "tasks"), number(row, "padding"),
+        number(row, "moved"));
+  }
+  add(text, "%-24s %8s %8s %12s %10s", "cell type", "ready", "running", "mean batch", "tasks");
+  for (const json& row : status["types"]) {
+    add(text, "%-24s %8.0f %8.0f %12.1f %10.0f", (name(row, "model") + "/" + name(row, "type")).c_str(),
+        number(row, "ready"), number(row, "running"), number(row, "mean_batch"), number(row, "tasks"));
+  }
+  add(text, "%-24s %8s %8s %12s", "slots", "used", "reserved", "of");
+  for (const json& row : status["pools"]) {
+    add(text, "%-24s %8.0f %8.0f %12.0f", name(row, "pool").c_str(), number(row, "used"),
+        number(row, "reserved"), number(row, "slots"));
+  }
+}
+
+}  // namespace
+
+json status_json(const ServerStatus& status, const ServerStatus* earlier, double seconds) {
+  const MetricsPage& page = status.page;
+  json report;
+  report["url"] = status.url;
+  report["healthy"] = status.healthy;
+  report["ready"] = status.ready();
+  report["readiness"] = status.readiness;
+  report["requests"] = requests_of(page);
+  report["in_flight"] = page.sum("volvox_requests_in_flight").value_or(0.0);
+  report["mean_ms"] = {{"queue", mean_ms(page, "volvox_request_queue_seconds")},
+                       {"compute", mean_ms(page, "volvox_request_compute_seconds")},
+                       {"total", mean_ms(page, "volvox_request_total_seconds")}};
+  report["devices"] = rows_of(page, kDeviceColumns, {"device"});
+  report["types"] = rows_of(page, kTypeColumns, {"device", "model", "type"});
+  add_mean_batch(report["types"]);
+  report["pools"] = rows_of(page, kPoolColumns, {"device", "pool"});
+  report["cpu_seconds"] = page.sum_by("volvox_cpu_seconds_total", "where");
+  if (earlier != nullptr) {
+    report["rates"] = {{"requests", rate_of(status, earlier, seconds, "volvox_requests_total")},
+                       {"cells", rate_of(status, earlier, seconds, "volvox_cells_total")},
+                       {"tasks", rate_of(status, earlier, seconds, "volvox_tasks_total")}};
+  }
+  return report;
+}
+
+std::string status_text(const ServerStatus& status, const ServerStatus* earlier, double seconds) {
+  const json report = status_json(status, earlier, seconds);
+  std::string text;
+  add(text, "%s: %s, %s", status.url.c_str(), status.healthy ? "healthy" : "NOT healthy",
+      status.readiness.c_str());
+  add(text, "%s", "requests");
+  add_requests(text, report);
+  add_tables(text, report);
+  return text;
+}
+
+}  // namespace volvox
