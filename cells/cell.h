@@ -12,8 +12,8 @@ namespace volvox {
 // One kind of state that cells hand to each other ("h", "c"): one plane on a device.
 // Row 0 of the plane holds `initial` in every element.
 struct StateKind {
-  std::string name;
-  Shape shape;
+  std::string name{};
+  Shape shape{};
   DType dtype = DType::kF32;
   double initial = 0.0;
 
@@ -49,18 +49,18 @@ std::string_view to_string(OpKind kind);
 
 struct Operator {
   OpKind kind{};
-  std::vector<ValueId> inputs;
-  std::vector<std::string> weights;  // tensor names; two cells may name the same tensor
-  std::string name;                  // state, input or result name
-  std::uint32_t index = 0;           // predecessor, input or result number
-  std::int64_t begin = 0, end = 0;   // kSlice
+  std::vector<ValueId> inputs{};
+  std::vector<std::string> weights{};  // tensor names; two cells may name the same tensor
+  std::string name{};                  // state, input or result name
+  std::uint32_t index = 0;             // predecessor, input or result number
+  std::int64_t begin = 0, end = 0;     // kSlice
   bool has_bias = false, has_start = false;
   ValueId output = kNoValue;  // kNoValue for kScatter and kPush
 };
 
 struct Value {
   DType dtype = DType::kF32;
-  Shape shape;          // known after infer()
+  Shape shape{};        // known after infer()
   bool ragged = false;  // one row for each predecessor
 };
 
@@ -70,6 +70,7 @@ struct Cell {
   std::string name;
   std::vector<Value> values;
   std::vector<Operator> operators;
+  std::vector<StateKind> states;  // what a node of this cell publishes, in the order of its scatters
 
   // How many single predecessors, inputs and results a node of this cell has: 1 + the largest index in use.
   std::uint32_t gathers = 0, pulls = 0, pushes = 0;

@@ -1,0 +1,142 @@
+#include "cells/cell_builder.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "cells/infer.h"
+
+namespace volvox {
+
+CellBuilder::CellBuilder(std::string name) {
+  cell_.name = std::move(name);
+}
+
+CellBuilder& CellBuilder::state(StateKind kind) {
+  kinds_.push_back(std::move(kind));
+  return *this;
+}
+
+ValueId CellBuilder::emit(Operator op, Value value) {
+  if (op.kind != OpKind::kScatter && op.kind != OpKind::kPush) {
+    op.output = static_cast<ValueId>(cell_.values.size());
+    cell_.values.push_back(std::move(value));
+  }
+  cell_.operators.push_back(std::move(op));
+  return cell_.operators.back().output;
+}
+
+Value CellBuilder::declared(std::string_view kind) {
+  const auto it =
+      std::find_if(kinds_.begin(), kinds_.end(), [&](const StateKind& k) { return k.name == kind; });
+  if (it != kinds_.end()) return {it->dtype, it->shape, false};
+  if (!error_) {
+    error_ = "operator " + std::to_string(cell_.operators.size()) + ": no state '" + std::string(kind) +
+             "' is declared";
+  }
+  return {};
+}
+
+ValueId CellBuilder::gather_one(std::uint32_t index, std::string_view kind) {
+  return emit({.kind = OpKind::kGather, .name = std::string(kind), .index = index}, declared(kind));
+}
+
+ValueId CellBuilder::gather_all_of(std::string_view kind) {
+  return emit({.kind = OpKind::kGatherAll, .name = std::string(kind)}, declared(kind));
+}
+
+ValueId CellBuilder::pull(std::string_view name, DType dtype, Shape shape) {
+  auto it = std::find(inputs_.begin(), inputs_.end(), name);
+  if (it == inputs_.end()) it = inputs_.insert(it, std::string(name));
+  const auto index = static_cast<std::uint32_t>(it - inputs_.begin());
+  return emit({.kind = OpKind::kPull, .name = std::string(name), .index = index},
+              {dtype, std::move(shape), false});
+}
+
+void CellBuilder::scatter(std::string_view kind, ValueId value) {
+  declared(kind);
+  emit({.kind = OpKind::kScatter, .inputs = {value}, .name = std::string(kind)});
+}
+
+void CellBuilder::push(std::string_view name, ValueId value) {
+  emit({.kind = OpKind::kPush, .inputs = {value}, .name = std::string(name), .index = cell_.pushes++});
+}
+
+ValueId CellBuilder::embed(ValueId id, std::string_view table, std::int64_t width) {
+  const Shape shape = width == 0 ? Shape{} : Shape{width};
+  return emit({.kind = OpKind::kEmbed, .inputs = {id}, .weights = {std::string(table)}},
+              {DType::kF32, shape, false});
+}
+
+ValueId CellBuilder::product(std::initializer_list<Term> terms, const Start& start) {
+  Operator op{.kind = OpKind::kProduct};
+  for (const Term& term : terms) {
+    op.inputs.push_back(term.x);
+    op.weights.emplace_back(term.weight);
+  }
+  if (!start.bias.empty()) {
+    op.weights.emplace_back(start.bias);
+    op.has_bias = true;
+  }
+  if (start.value != kNoValue) {
+    op.inputs.push_back(start.value);
+    op.has_start = true;
+  }
+  return emit(std::move(op), {DType::kF32, start.width == 0 ? Shape{} : Shape{start.width}, false});
+}
+
+ValueId CellBuilder::slice(ValueId x, std::int64_t begin, std::int64_t end) {
+  return emit({.kind = OpKind::kSlice, .inputs = {x}, .begin = begin, .end = end});
+}
+
+ValueId CellBuilder::concat(std::vector<ValueId> parts) {
+  return emit({.kind = OpKind::kConcat, .inputs = std::move(parts)});
+}
+
+ValueId CellBuilder::add(ValueId a, ValueId b) {
+  return emit({.kind = OpKind::kAdd, .inputs = {a, b}});
+}
+
+ValueId CellBuilder::mul(ValueId a, ValueId b) {
+  return emit({.kind = OpKind::kMul, .inputs = {a, b}});
+}
+
+ValueId CellBuilder::mul_add(ValueId a, ValueId b, ValueId c) {
+  return emit({.kind = OpKind::kMulAdd, .inputs = {a, b, c}});
+}
+
+ValueId CellBuilder::sigmoid(ValueId x) {
+  return emit({.kind = OpKind::kSigmoid, .inputs = {x}});
+}
+
+ValueId CellBuilder::tanh(ValueId x) {
+  return emit({.kind = OpKind::kTanh, .inputs = {x}});
+}
+
+ValueId CellBuilder::segment_sum(ValueId ragged) {
+  return emit({.kind = OpKind::kSegmentSum, .inputs = {ragged}});
+}
+
+ValueId CellBuilder::hash(ValueId state, ValueId token) {
+  return emit({.kind = OpKind::kHash, .inputs = {state, token}});
+}
+
+Result<Cell> CellBuilder::build(const Weights* weights, std::string_view model) const {
+  if (error_) {
+    const std::string where = model.empty() ? "" : "model '" + std::string(model) + "', ";
+    return invalid(where + "cell '" + cell_.name + "', " + *error_);
+  }
+  Cell cell = cell_;
+  cell.states = kinds_;  // where infer() finds initial values
+  if (Status status = infer(cell, weights, model); !status) return tl::unexpected(status.error());
+  for (const StateKind& scattered : cell.states) {
+    const bool fits = std::find(kinds_.begin(), kinds_.end(), scattered) != kinds_.end();
+    if (!fits) {
+      return invalid("cell '" + cell.name + "', operator scatter " + scattered.name + ": publishes " +
+                     std::string(to_string(scattered.dtype)) + to_string(scattered.shape) +
+                     ", which is not how the state is declared");
+    }
+  }
+  return cell;
+}
+
+}  // namespace volvox
