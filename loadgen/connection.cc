@@ -116,11 +116,11 @@ void LoadConnection::receive(TimePoint until) {
   replies_.clear();
   const Status status = link_.receive(until - link_.now(), replies_);
   const TimePoint now = link_.now();
-  for (const LoadReply& reply : replies_) settle(reply, now);
+  for (const Reply& reply : replies_) settle(reply, now);
   if (!status) lose_link(status.error());
 }
 
-void LoadConnection::settle(const LoadReply& reply, TimePoint now) {
+void LoadConnection::settle(const Reply& reply, TimePoint now) {
   const std::uint64_t id = reply.header.request_id;
   const auto found = in_flight_.find(id);
   if (found == in_flight_.end()) {
@@ -138,7 +138,7 @@ void LoadConnection::settle(const LoadReply& reply, TimePoint now) {
   }
 }
 
-void LoadConnection::complete(const Flight& flight, const LoadReply& reply, TimePoint now) {
+void LoadConnection::complete(const Flight& flight, const Reply& reply, TimePoint now) {
   const Duration latency = now - flight.scheduled;
   progress_.completed.fetch_add(1, std::memory_order_relaxed);
   progress_.latency_ns.fetch_add(static_cast<std::uint64_t>(latency.count()), std::memory_order_relaxed);
@@ -187,6 +187,7 @@ void LoadConnection::lose_link(const Error& error) {
 void LoadConnection::linger() {
   const TimePoint end = link_.now() + kLinger;
   for (TimePoint now = link_.now(); now < end && !link_lost_; now = link_.now()) receive(end);
+  tally_.duplicates += link_.duplicates();
 }
 
 }  // namespace volvox

@@ -63,8 +63,8 @@ class LoadConnection {
   void send_one(TimePoint scheduled);
   void note_offered(const Flight& flight, TimePoint now);
   void receive(TimePoint until);
-  void settle(const LoadReply& reply, TimePoint now);
-  void complete(const Flight& flight, const LoadReply& reply, TimePoint now);
+  void settle(const Reply& reply, TimePoint now);
+  void complete(const Flight& flight, const Reply& reply, TimePoint now);
   void give_up(const Flight& flight, const std::string& code, const std::string& message, TimePoint now);
   void expire(TimePoint now);
   void lose_link(const Error& error);
@@ -89,7 +89,7 @@ class LoadConnection {
   std::unordered_set<std::uint64_t> lost_;                  // given up, may still be answered
   std::deque<TimePoint> slots_;                             // closed loop: when each may send again
   std::vector<std::int32_t> tokens_;
-  std::vector<LoadReply> replies_;
+  std::vector<Reply> replies_;
 };
 
 }  // namespace volvox

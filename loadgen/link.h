@@ -6,15 +6,9 @@
 
 #include "base/error.h"
 #include "base/time.h"
-#include "protocol/messages.h"
+#include "protocol/request.h"
 
 namespace volvox {
-
-// One message that came back.
-struct LoadReply {
-  ReplyHeader header;
-  ReplyBody body;
-};
 
 // What a load needs of the world: a way to the server, and the time. Behind it stands a socket, or in tests a
 // server and a clock of their own. Belongs to one connection and is used by its thread alone.
@@ -31,7 +25,10 @@ class LoadLink {
   // Appends replies that have arrived to `replies`. When none has, waits until one does or `at_most` has
   // passed, to within some tens of microseconds. May return early with nothing. An error means that this link
   // will never bring a reply again.
-  virtual Status receive(Duration at_most, std::vector<LoadReply>& replies) = 0;
+  virtual Status receive(Duration at_most, std::vector<Reply>& replies) = 0;
+
+  // Replies so far that were not delivered because their request had been answered before, or never sent.
+  virtual std::uint64_t duplicates() const { return 0; }
 };
 
 }  // namespace volvox

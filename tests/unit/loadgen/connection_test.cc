@@ -157,7 +157,7 @@ TEST_F(Connection, AnAnswerAfterItsTimeIsNoDuplicate) {
 
 TEST_F(Connection, PartialAnswersDoNotCount) {
   FakeLink link([](std::uint64_t id, auto) -> std::vector<FakeLink::Answer> {
-    LoadReply partial = FakeLink::result(id);
+    Reply partial = FakeLink::result(id);
     partial.header.kind = ReplyKind::kPartial;
     partial.header.final = false;
     return {{milliseconds(1), partial}, {milliseconds(3), FakeLink::result(id)}};

@@ -17,20 +17,20 @@ class FakeLink : public LoadLink {
   // What becomes of a request: any number of replies, each after a delay.
   struct Answer {
     Duration after{};
-    LoadReply reply;
+    Reply reply;
   };
   using Server = std::function<std::vector<Answer>(std::uint64_t id, std::span<const std::int32_t> tokens)>;
 
   explicit FakeLink(Server server) : server_(std::move(server)) {}
 
-  static LoadReply result(std::uint64_t id, std::uint64_t queue_us = 0, std::uint64_t compute_us = 0) {
-    LoadReply reply;
+  static Reply result(std::uint64_t id, std::uint64_t queue_us = 0, std::uint64_t compute_us = 0) {
+    Reply reply;
     reply.header.request_id = id;
     reply.header.timings.queue_us = queue_us;
     reply.header.timings.compute_us = compute_us;
     return reply;
   }
-  static LoadReply error(std::uint64_t id, ErrorCode code) {
+  static Reply error(std::uint64_t id, ErrorCode code) {
     return {error_reply(id, Error{code, "because of the test"}), {}};
   }
   // Answers every request after `delay`.
@@ -50,7 +50,7 @@ class FakeLink : public LoadLink {
     return {};
   }
 
-  Status receive(Duration at_most, std::vector<LoadReply>& replies) override {
+  Status receive(Duration at_most, std::vector<Reply>& replies) override {
     const TimePoint end = now_ + std::max(at_most, Duration(0));
     if (on_receive) on_receive();
     if (dies_at != TimePoint{} && end >= dies_at) {
@@ -79,7 +79,7 @@ class FakeLink : public LoadLink {
  private:
   Server server_;
   TimePoint now_{std::chrono::seconds(1000)};
-  std::multimap<TimePoint, LoadReply> arriving_;
+  std::multimap<TimePoint, Reply> arriving_;
 };
 
 }  // namespace volvox

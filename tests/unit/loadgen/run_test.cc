@@ -18,13 +18,13 @@ class EchoLink : public LoadLink {
   TimePoint now() override { return std::chrono::steady_clock::now(); }
 
   Status send(std::uint64_t id, std::span<const std::int32_t>) override {
-    LoadReply reply;
+    Reply reply;
     reply.header.request_id = id;
     waiting_.push_back(reply);
     return {};
   }
 
-  Status receive(Duration at_most, std::vector<LoadReply>& replies) override {
+  Status receive(Duration at_most, std::vector<Reply>& replies) override {
     if (waiting_.empty()) std::this_thread::sleep_for(std::min<Duration>(at_most, milliseconds(1)));
     std::move(waiting_.begin(), waiting_.end(), std::back_inserter(replies));
     waiting_.clear();
@@ -32,7 +32,7 @@ class EchoLink : public LoadLink {
   }
 
  private:
-  std::vector<LoadReply> waiting_;
+  std::vector<Reply> waiting_;
 };
 
 Result<std::unique_ptr<LoadLink>> open_echo() {

@@ -1,0 +1,53 @@
+#include "loadgen/channel_link.h"
+
+#include <utility>
+
+namespace volvox {
+
+Result<std::unique_ptr<LoadLink>> ChannelLink::open(const std::string& endpoint,
+                                                    const RequestTemplate& request) {
+  ChannelOptions options;
+  options.endpoint = endpoint;
+  options.default_timeout = Duration(0);  // the load keeps its own time, and tells lost from refused
+  options.send_queue = 1 << 16;
+  options.receive_queue = 1 << 16;
+  auto channel = Channel::connect(options);
+  if (!channel) return tl::unexpected(channel.error());
+  return std::unique_ptr<LoadLink>(new ChannelLink(std::move(*channel), request));
+}
+
+ChannelLink::ChannelLink(std::unique_ptr<Channel> channel, const RequestTemplate& request)
+    : channel_(std::move(channel)),
+      template_(request),
+      request_(chain_request(template_.model, template_.input, std::span<const std::int32_t>())) {
+  request_.header.model_version = template_.model_version;
+  request_.header.priority = template_.priority;
+  request_.header.deadline_us = static_cast<std::uint64_t>(template_.deadline.count() / 1000);
+}
+
+TimePoint ChannelLink::now() {
+  return std::chrono::steady_clock::now();
+}
+
+Status ChannelLink::send(std::uint64_t request_id, std::span<const std::int32_t> tokens) {
+  const auto length = static_cast<std::uint32_t>(tokens.size());
+  request_.header.request_id = request_id;
+  request_.header.cells_hint = length;
+  request_.body.structure = WireChain{length};
+  request_.body.inputs.front() = wire_tensor(template_.input, tokens);
+  const auto id = channel_->send(request_);
+  if (!id) return tl::unexpected(id.error());
+  return {};
+}
+
+Status ChannelLink::receive(Duration at_most, std::vector<Reply>& replies) {
+  channel_->poll(at_most, [&replies](Reply&& reply) { replies.push_back(std::move(reply)); });
+  return {};
+}
+
+std::uint64_t ChannelLink::duplicates() const {
+  const ChannelStats stats = channel_->stats();
+  return stats.duplicates + stats.unknown;
+}
+
+}  // namespace volvox

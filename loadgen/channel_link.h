@@ -1,0 +1,39 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "loadgen/link.h"
+#include "protocol/channel.h"
+
+namespace volvox {
+
+// What all requests of a load have in common.
+struct RequestTemplate {
+  std::string model;
+  std::uint32_t model_version = 0;  // 0: the newest
+  std::string input;                // the model's input that takes the tokens
+  WirePriority priority = WirePriority::kNormal;
+  Duration deadline{};  // told to the server with each request; 0: none
+};
+
+// A load's way to a real server: one ZeroMQ connection, driven by the load's own thread.
+class ChannelLink : public LoadLink {
+ public:
+  // UNAVAILABLE if no server answers at the endpoint in a few seconds.
+  static Result<std::unique_ptr<LoadLink>> open(const std::string& endpoint, const RequestTemplate& request);
+
+  TimePoint now() override;
+  Status send(std::uint64_t request_id, std::span<const std::int32_t> tokens) override;
+  Status receive(Duration at_most, std::vector<Reply>& replies) override;
+  std::uint64_t duplicates() const override;
+
+ private:
+  ChannelLink(std::unique_ptr<Channel> channel, const RequestTemplate& request);
+
+  std::unique_ptr<Channel> channel_;
+  RequestTemplate template_;
+  Request request_;  // reused, so that sending allocates little
+};
+
+}  // namespace volvox

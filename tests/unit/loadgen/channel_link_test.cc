@@ -1,0 +1,178 @@
+#include "loadgen/channel_link.h"
+
+#include <atomic>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "loadgen/report.h"
+#include "loadgen/run.h"
+#include "loadgen/verify.h"
+#include "protocol/codec.h"
+#include "protocol/edge_socket.h"
+
+namespace volvox {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// A server at the other end of a real socket, which answers the sum of a request's tokens; on demand it
+// spoils some.
+class SumServer : public EdgeHandler {
+ public:
+  SumServer() {
+    auto socket = EdgeSocket::open({}, *this);
+    EXPECT_TRUE(socket.has_value());
+    socket_ = std::move(*socket);
+    EXPECT_TRUE(socket_->bind("tcp://127.0.0.1:*").has_value());
+    thread_ = std::jthread([this](const std::stop_token& stop) {
+      while (!stop.stop_requested()) socket_->run_once(milliseconds(20));
+    });
+  }
+
+  void on_request(const ClientId& client, std::span<const std::byte> header,
+                  std::span<const std::byte> body) override {
+    const auto request = decode_request_header(header, limits_);
+    const auto content = decode_request_body(body, limits_);
+    if (!request || !content) return;
+    last_priority = static_cast<int>(request->priority);
+    last_deadline_us = request->deadline_us;
+    const std::uint64_t id = request->request_id;
+    if (refuse_every != 0 && id % refuse_every == 0) {
+      post(client, error_reply(id, Error{ErrorCode::kOverloaded, "full"}), {});
+      return;
+    }
+    std::uint64_t sum = sum_of(*content);
+    if (spoil_every != 0 && id % spoil_every == 0) ++sum;
+    const int times = repeat_every != 0 && id % repeat_every == 0 ? 2 : 1;
+    for (int i = 0; i < times; ++i) {
+      ReplyHeader reply;
+      reply.request_id = id;
+      reply.timings = {100, 200, 300};
+      const std::vector<std::uint64_t> values{sum};
+      const WireTensor output = wire_tensor("sum", std::span<const std::uint64_t>(values));
+      auto encoded = encode_reply_body(std::span(&output, 1), limits_);
+      post(client, reply, std::move(*encoded));
+    }
+  }
+
+  void on_client_gone(const ClientId&, ClientGone) override {}
+
+  const std::string& endpoint() const { return socket_->endpoint(); }
+
+  std::atomic<std::uint64_t> refuse_every{0}, spoil_every{0}, repeat_every{0};
+  std::atomic<int> last_priority{-1};
+  std::atomic<std::uint64_t> last_deadline_us{0};
+
+ private:
+  static std::uint64_t sum_of(const RequestBody& body) {
+    std::uint64_t sum = 0;
+    const auto tokens = body.inputs.at(0).values<std::int32_t>();
+    for (const std::int32_t token : *tokens) sum += static_cast<std::uint64_t>(token);
+    return sum;
+  }
+
+  void post(const ClientId& client, const ReplyHeader& header, WireBuffer body) {
+    auto encoded = encode_reply_header(header, limits_);
+    ASSERT_TRUE(encoded.has_value());
+    socket_->post({client, std::move(*encoded), std::move(body)});
+  }
+
+  WireLimits limits_;
+  std::unique_ptr<EdgeSocket> socket_;
+  std::jthread thread_;
+};
+
+class SumVerifier : public AnswerVerifier {
+ public:
+  Result<std::string> check(std::span<const std::int32_t> tokens, const ReplyBody& answer) override {
+    std::uint64_t sum = 0;
+    for (const std::int32_t token : tokens) sum += static_cast<std::uint64_t>(token);
+    const WireTensor* output = answer.find("sum");
+    if (output == nullptr) return std::string("has no sum");
+    const auto values = output->values<std::uint64_t>();
+    if (!values) return values.error().message;
+    return compare_exactly(*values, std::vector<std::uint64_t>{sum});
+  }
+};
+
+class ChannelLoad : public testing::Test {
+ protected:
+  ChannelLoad() {
+    plan_.rate = 2000;
+    plan_.requests = 400;
+    plan_.samples = 1000;
+    plan_.timeout = seconds(5);
+  }
+
+  LoadReport run() {
+    RequestTemplate request;
+    request.model = "sums";
+    request.input = "tokens";
+    request.priority = WirePriority::kHigh;
+    request.deadline = milliseconds(1500);
+    LoadReport report;
+    auto outcome =
+        run_load(plan_, source_, [&] { return ChannelLink::open(server_.endpoint(), request); }, {}, {});
+    EXPECT_TRUE(outcome.has_value()) << outcome.error().message;
+    if (!outcome) return report;
+    report.outcome = std::move(*outcome);
+    SumVerifier verifier;
+    report.verification = verify(report.outcome.samples, source_, verifier, {}).value();
+    return report;
+  }
+
+  SumServer server_;
+  LoadPlan plan_;
+  RequestSource source_{3, LengthSource::built_in(), 1000};
+};
+
+TEST_F(ChannelLoad, EverythingComesBackRight) {
+  const LoadReport report = run();
+  EXPECT_EQ(report.outcome.tally.offered, 400U);
+  EXPECT_EQ(report.outcome.tally.completed, 400U);
+  EXPECT_EQ(report.verification.verified, 400U);
+  EXPECT_EQ(report.verification.wrong, 0U);
+  EXPECT_EQ(report.outcome.tally.duplicates, 0U);
+  EXPECT_EQ(report.outcome.tally.queue.max(), std::chrono::microseconds(100));
+  EXPECT_EQ(report.outcome.tally.compute.max(), std::chrono::microseconds(200));
+  EXPECT_TRUE(is_good(report));
+  EXPECT_EQ(server_.last_priority.load(), static_cast<int>(WirePriority::kHigh));
+  EXPECT_EQ(server_.last_deadline_us.load(), 1500000U);
+}
+
+TEST_F(ChannelLoad, ClosedLoopOverSeveralConnections) {
+  plan_.arrivals = Arrivals::kClosed;
+  plan_.concurrency = 16;
+  plan_.connections = 2;
+  plan_.requests = 3000;
+  const LoadReport report = run();
+  EXPECT_EQ(report.outcome.tally.completed, 3000U);
+  EXPECT_EQ(report.verification.verified, 1000U);
+  EXPECT_TRUE(is_good(report));
+}
+
+TEST_F(ChannelLoad, WrongAnswersAreSeen) {
+  server_.spoil_every = 100;
+  const LoadReport report = run();
+  EXPECT_EQ(report.verification.wrong, 4U);
+  EXPECT_FALSE(is_good(report));
+}
+
+TEST_F(ChannelLoad, SecondAnswersAreSeen) {
+  server_.repeat_every = 100;
+  const LoadReport report = run();
+  EXPECT_EQ(report.outcome.tally.duplicates, 4U);
+  EXPECT_EQ(report.outcome.tally.completed, 400U);
+}
+
+TEST_F(ChannelLoad, RefusalsAreCountedByCode) {
+  server_.refuse_every = 10;
+  const LoadReport report = run();
+  EXPECT_EQ(report.outcome.tally.errors.at("OVERLOADED"), 40U);
+  EXPECT_EQ(report.outcome.tally.completed, 360U);
+}
+
+}  // namespace
+}  // namespace volvox
