@@ -41,7 +41,8 @@ class WaitingList {
   virtual std::size_t size() const = 0;
   // Tries to admit the oldest waiting requests that fit, with bounded overtaking. Returns how many entered.
   virtual std::size_t admit_in_order() = 0;
-  // Admits these requests together, to run on `worker` only, each lane padded to `pad_to` steps (0: none).
+  // Admits these requests together, to run on `worker` only, each lane padded to `pad_to` steps (0: none;
+  // plans in which something reads a lane's end are never padded).
   // Stops at the first that does not fit and returns how many entered.
   virtual std::size_t admit_group(const std::vector<RequestId>& ids, WorkerId worker,
                                   std::uint32_t pad_to) = 0;
@@ -60,7 +61,8 @@ class Policy {
   // A request began to wait / waits no longer (it entered, or was cancelled).
   virtual void on_waiting(const WaitingRequest& request) = 0;
   virtual void on_left(const WaitingRequest& request) = 0;
-  // Before tasks are chosen for a worker: lets waiting requests in.
+  // Lets waiting requests in: before tasks are chosen for a worker, and, with kNoWorker, when a request
+  // arrived or slots came back.
   virtual void admit(WaitingList& waiting, const Frontier& frontier, WorkerId worker) = 0;
   // The next task for the worker, or nothing. A choice of a type that has nothing ready is ignored.
   virtual std::optional<Choice> choose(const Frontier& frontier, WorkerId worker, TimePoint now) = 0;

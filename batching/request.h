@@ -13,6 +13,7 @@
 namespace volvox {
 
 using WorkerId = std::uint32_t;
+inline constexpr WorkerId kNoWorker = ~WorkerId{0};
 using LaneId = std::uint8_t;
 using Step = std::uint32_t;
 

@@ -61,13 +61,14 @@ class Scheduler {
   void schedule(WorkerId worker, TimePoint now, std::vector<BatchedTask>& out);
   // All tasks of the worker up to `up_to` are done.
   void complete(WorkerId worker, TaskSeq up_to, TimePoint now, std::vector<Event>& out);
-  // The worker's tasks from `first_bad` on failed. Those before it must have been completed.
+  // The worker's tasks from `first_bad` on failed. Those before it must have been completed. Later tasks
+  // number on and bind every row anew, so that the caller may go on with a fresh queue.
   void fail(WorkerId worker, TaskSeq first_bad, TimePoint now, std::vector<Event>& out);
   // Gives back a task that is done or failed, so that its memory serves again.
   void recycle(BatchedTask task);
 
   // The lane ends with step `last`; later steps that are in flight push nothing. Unknown ids are ignored.
-  void stop(RequestId id, LaneId lane, Step last, TimePoint now);
+  void stop(RequestId id, LaneId lane, Step last, TimePoint now, std::vector<Event>& out);
   // The request's graph grows. Fails when it has grown past Request::max_nodes, or is not this graph's.
   Status extend(RequestId id, GraphDelta delta, TimePoint now);
   // The request runs no further task. Its event comes now, or when its tasks in flight are done.

@@ -1,0 +1,40 @@
+#include "batching/cohort.h"
+
+#include <algorithm>
+
+namespace volvox {
+
+std::uint32_t Cohort::join(LaneRef lane, PriorityClass priority) {
+  ++active_total_;
+  ++active_[static_cast<std::size_t>(priority)];
+  while (!holes_.empty()) {
+    const std::uint32_t hole = holes_.back();
+    holes_.pop_back();
+    if (hole < rows_.size() && rows_[hole] == kNoLane) {
+      rows_[hole] = lane;
+      return hole;
+    }
+  }
+  rows_.push_back(lane);
+  return static_cast<std::uint32_t>(rows_.size() - 1);
+}
+
+void Cohort::leave(std::uint32_t row, PriorityClass priority) {
+  rows_[row] = kNoLane;
+  holes_.push_back(row);
+  --active_total_;
+  --active_[static_cast<std::size_t>(priority)];
+}
+
+std::uint64_t Cohort::note(LaneRef lane, std::uint64_t at) {
+  at = std::min(at, step_ + kCalendar - 1);
+  calendar_[at % kCalendar].push_back(lane);
+  return at;
+}
+
+void Cohort::take_due(std::uint64_t at, std::vector<LaneRef>& due) {
+  due.clear();
+  due.swap(calendar_[at % kCalendar]);
+}
+
+}  // namespace volvox

@@ -1,0 +1,307 @@
+#include <algorithm>
+
+#include "batching/core.h"
+
+namespace volvox {
+
+Scheduler::Core::Core(SchedulerConfig config, std::unique_ptr<Policy> policy)
+    : config_(std::move(config)),
+      policy_(std::move(policy)),
+      queues_(static_cast<std::uint32_t>(config_.types.size()), config_.workers),
+      running_(config_.types.size(), 0),
+      form_(config_.types.size(), Form::kUnknown) {
+  for (const PoolConfig& pool : config_.pools) pools_.emplace_back(kReservedSlots, pool.slots);
+  for (std::uint32_t w = 0; w < config_.workers; ++w) {
+    workers_.push_back(
+        {TaskLog(w, config_.max_tasks_to_submit + 2), std::vector<Cohort>(config_.types.size()), 0});
+  }
+  totals_.types.resize(config_.types.size());
+  used_slots_.resize(pools_.size(), 0);
+}
+
+AdmitResult Scheduler::Core::submit(Request request, TimePoint now) {
+  now_ = now;
+  if (auto reason = check(request)) return {AdmitResult::Kind::kNeverFits, {}, std::move(*reason)};
+  if (live_ >= config_.max_live) {
+    return {AdmitResult::Kind::kFull, {}, "the scheduler holds max_live requests; try again later"};
+  }
+  const std::uint32_t index = take_record(std::move(request));
+  wait_push(index);
+  policy_->on_waiting(describe(index));
+  policy_->admit(*this, *this, kNoWorker);
+  const LiveRequest& live = requests_[index];
+  const bool waits = live.state == LiveRequest::State::kWaiting;
+  return {waits ? AdmitResult::Kind::kWaiting : AdmitResult::Kind::kAdmitted, {index, live.generation}, {}};
+}
+
+std::optional<std::string> Scheduler::Core::check(const Request& request) const {
+  if (request.graph != nullptr) return check_graph(request);
+  if (request.plan == nullptr) return "the request has neither lanes nor a graph";
+  return check_lanes(request);
+}
+
+std::optional<std::string> Scheduler::Core::check_lanes(const Request& request) const {
+  const auto& lanes = request.plan->lanes;
+  std::array<std::uint64_t, 8> small{};
+  std::vector<std::uint64_t> large(pools_.size() > small.size() ? pools_.size() : 0, 0);
+  std::uint64_t* slots = large.empty() ? small.data() : large.data();
+  for (std::size_t i = 0; i < lanes.size(); ++i) {
+    const LaneSpec& spec = lanes[i];
+    const std::uint32_t length = request.lengths[spec.length_of];
+    if (length == 0) return "lane " + std::to_string(i) + " has no steps";
+    if (form_[spec.type] == Form::kNodes) return "its cell type also serves node graphs";
+    if (spec.has_state) slots[spec.pool] += spec.ring == 0 ? length : spec.ring;
+    for (const LaneEdge& edge : spec.edges) {
+      const std::int64_t n = request.lengths[lanes[edge.from].length_of];
+      const std::int64_t first = edge.offset + (edge.from_end ? n - 1 : 0);
+      const std::int64_t last = first + std::int64_t{edge.stride} * (length - 1);
+      if (!edge.all && std::max(first, last) >= n) {
+        return "lane " + std::to_string(i) + " reads past the end of lane " + std::to_string(edge.from);
+      }
+    }
+  }
+  for (std::size_t p = 0; p < pools_.size(); ++p) {
+    if (slots[p] > pools_[p].capacity()) {
+      return "it needs " + std::to_string(slots[p]) + " state slots of one pool, which has " +
+             std::to_string(pools_[p].capacity());
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> Scheduler::Core::check_graph(const Request& request) const {
+  const NodeGraph& graph = *request.graph;
+  if (graph.size() == 0) return "the graph has no nodes";
+  for (std::uint32_t v = 0; v < graph.size(); ++v) {
+    const CellTypeId type = graph.node(v).type;
+    if (type >= form_.size()) return "node " + std::to_string(v) + " has an unknown cell type";
+    if (form_[type] == Form::kLanes) return "its cell type also serves lanes";
+  }
+  const std::uint32_t least = request.max_nodes > 0 ? request.max_nodes : graph.suffix_peak(0);
+  if (request.max_nodes > 0 && request.max_nodes < graph.size()) return "the graph exceeds max_nodes";
+  if (least > pools_[graph.pool].capacity()) {
+    return "it needs " + std::to_string(least) + " state slots, its pool has " +
+           std::to_string(pools_[graph.pool].capacity());
+  }
+  return std::nullopt;
+}
+
+std::uint32_t Scheduler::Core::take_record(Request&& request) {
+  std::uint32_t index;
+  if (unused_.empty()) {
+    index = static_cast<std::uint32_t>(requests_.size());
+    requests_.emplace_back();
+  } else {
+    index = unused_.back();
+    unused_.pop_back();
+  }
+  LiveRequest& live = requests_[index];
+  live.request = std::move(request);
+  live.state = LiveRequest::State::kWaiting;
+  live.outcome = LiveRequest::Outcome::kNone;
+  live.is_graph = live.request.graph != nullptr;
+  live.landed = live.request.inputs_landed;
+  live.fixed = live.draining = false;
+  live.home = kNoWorker;
+  live.cohort_rows = live.overtaken = live.pad_to = live.open = 0;
+  live.last_seq = 0;
+  live.first_submit = TimePoint{};
+  ++live_;
+  return index;
+}
+
+void Scheduler::Core::wait_push(std::uint32_t index) {
+  WaitList& list = waiting_[static_cast<std::size_t>(requests_[index].request.priority)];
+  requests_[index].wait_prev = list.tail;
+  requests_[index].wait_next = kNever;
+  (list.tail == kNever ? list.head : requests_[list.tail].wait_next) = index;
+  list.tail = index;
+  ++waiting_count_;
+}
+
+void Scheduler::Core::wait_remove(std::uint32_t index) {
+  const LiveRequest& live = requests_[index];
+  WaitList& list = waiting_[static_cast<std::size_t>(live.request.priority)];
+  (live.wait_prev == kNever ? list.head : requests_[live.wait_prev].wait_next) = live.wait_next;
+  (live.wait_next == kNever ? list.tail : requests_[live.wait_next].wait_prev) = live.wait_prev;
+  --waiting_count_;
+  policy_->on_left(describe(index));
+}
+
+WaitingRequest Scheduler::Core::describe(std::uint32_t index) const {
+  const LiveRequest& live = requests_[index];
+  std::uint32_t length = 0;
+  if (live.is_graph) {
+    length = live.request.graph->size();
+  } else {
+    for (const LaneSpec& spec : live.request.plan->lanes) {
+      length = std::max(length, live.request.lengths[spec.length_of]);
+    }
+  }
+  return {{index, live.generation}, live.request.model, live.request.priority, length, live.request.arrival};
+}
+
+LiveRequest* Scheduler::Core::find(RequestId id) {
+  if (id.index >= requests_.size()) return nullptr;
+  LiveRequest& live = requests_[id.index];
+  return live.generation == id.generation && live.state != LiveRequest::State::kFree ? &live : nullptr;
+}
+
+std::size_t Scheduler::Core::admit_in_order() {
+  if (!released_ && waiting_count_ > 1) return 0;  // nothing came back since the oldest did not fit
+  std::size_t entered = 0;
+  std::uint32_t first_failed = kNever;
+  std::uint32_t failures = 0;
+  for (const WaitList& list : waiting_) {
+    for (std::uint32_t i = list.head, next; i != kNever; i = next) {
+      next = requests_[i].wait_next;
+      if (reserve(i)) {
+        if (first_failed != kNever) ++requests_[first_failed].overtaken;
+        wait_remove(i);
+        enter(i);
+        ++entered;
+      } else {
+        if (first_failed == kNever) first_failed = i;
+        ++failures;
+      }
+      const bool may_pass =
+          first_failed == kNever || requests_[first_failed].overtaken < config_.max_overtake;
+      if (failures > config_.max_overtake || !may_pass) {
+        released_ = false;
+        return entered;
+      }
+    }
+  }
+  released_ = failures == 0;
+  return entered;
+}
+
+std::size_t Scheduler::Core::admit_group(const std::vector<RequestId>& ids, WorkerId worker,
+                                         std::uint32_t pad_to) {
+  std::size_t entered = 0;
+  for (RequestId id : ids) {
+    LiveRequest* live = find(id);
+    if (live == nullptr || live->state != LiveRequest::State::kWaiting) continue;
+    live->pad_to = pad_to;
+    if (!reserve(id.index)) break;
+    wait_remove(id.index);
+    live->fixed = worker != kNoWorker;
+    live->home = worker;
+    enter(id.index);
+    ++entered;
+  }
+  return entered;
+}
+
+bool Scheduler::Core::reserve(std::uint32_t index) {
+  LiveRequest& live = requests_[index];
+  return live.is_graph ? reserve_graph(live) : reserve_lanes(live);
+}
+
+// Steps can be appended to the lanes without changing what the real ones read: nothing reads a lane's end.
+static bool can_pad(const LanePlan& plan) {
+  for (const LaneSpec& spec : plan.lanes) {
+    if (spec.length_of != plan.lanes[0].length_of || spec.until_stopped) return false;
+    for (const LaneEdge& edge : spec.edges) {
+      if (edge.all || edge.from_end || edge.stride <= 0 || edge.offset > 0) return false;
+      if (edge.before_first != LaneEdge::kNone) return false;
+    }
+  }
+  return true;
+}
+
+bool Scheduler::Core::reserve_lanes(LiveRequest& live) {
+  const auto& specs = live.request.plan->lanes;
+  const std::uint32_t pad_to = live.pad_to > 0 && can_pad(*live.request.plan) ? live.pad_to : 0;
+  live.lanes.resize(specs.size());
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    const LaneSpec& spec = specs[i];
+    LaneRun& run = live.lanes[i];
+    run = LaneRun{};
+    run.length = live.request.lengths[spec.length_of];
+    run.run_length = std::max(run.length, pad_to);
+    run.base = kSinkSlot;
+    if (!spec.has_state) continue;
+    run.ring = spec.ring == 0 ? run.run_length : spec.ring;
+    auto base = pools_[spec.pool].allocate(run.ring);
+    if (!base) {
+      while (i-- > 0) {
+        if (specs[i].has_state) pools_[specs[i].pool].release(live.lanes[i].base, live.lanes[i].ring);
+      }
+      return false;
+    }
+    run.base = *base;
+  }
+  return true;
+}
+
+bool Scheduler::Core::reserve_graph(LiveRequest& live) {
+  const NodeGraph& graph = *live.request.graph;
+  RangeAllocator& pool = pools_[graph.pool];
+  GraphRun& run = live.graph;
+  run.growable = live.request.max_nodes > 0;
+  const std::uint32_t least = run.growable ? live.request.max_nodes : graph.suffix_peak(0);
+  run.reserved = run.growable ? least : std::max(least, std::min(graph.wanted_slots(), pool.capacity()));
+  auto base = pool.allocate(run.reserved);
+  if (!base && run.reserved > least && pool.used() == 0) {
+    run.reserved = least;
+    base = pool.allocate(run.reserved);
+  }
+  if (base) run.base = *base;
+  return base.has_value();
+}
+
+void Scheduler::Core::enter(std::uint32_t index) {
+  LiveRequest& live = requests_[index];
+  live.state = LiveRequest::State::kRunning;
+  if (live.is_graph) {
+    enter_graph(index);
+    return;
+  }
+  live.open = static_cast<std::uint32_t>(live.lanes.size());
+  for (LaneId l = 0; l < live.lanes.size(); ++l) {
+    const LaneSpec& spec = live.request.plan->lanes[l];
+    form_[spec.type] = Form::kLanes;
+    if (spec.has_state) used_slots_[spec.pool] += live.lanes[l].ring;
+    if (live.landed) activate(lane_ref(index, l));
+  }
+}
+
+void Scheduler::Core::inputs_landed(RequestId id, TimePoint now) {
+  now_ = now;
+  LiveRequest* live = find(id);
+  if (live == nullptr || live->landed) return;
+  live->landed = true;
+  if (live->state != LiveRequest::State::kRunning || live->outcome != LiveRequest::Outcome::kNone) return;
+  if (live->is_graph) {
+    for (NodeGroup& group : live->graph.groups) queue_group(id.index, group);
+  }
+  for (LaneId l = 0; !live->is_graph && l < live->lanes.size(); ++l) activate(lane_ref(id.index, l));
+}
+
+void Scheduler::Core::release(std::uint32_t index) {
+  LiveRequest& live = requests_[index];
+  if (live.state == LiveRequest::State::kRunning) {
+    if (live.is_graph) {
+      const GraphRun& run = live.graph;
+      pools_[live.request.graph->pool].release(run.base, run.reserved);
+      used_slots_[live.request.graph->pool] -=
+          run.reserved - static_cast<std::uint32_t>(run.free_slots.size());
+    } else {
+      for (std::size_t i = 0; i < live.lanes.size(); ++i) {
+        const LaneSpec& spec = live.request.plan->lanes[i];
+        if (!spec.has_state) continue;
+        pools_[spec.pool].release(live.lanes[i].base, live.lanes[i].ring);
+        used_slots_[spec.pool] -= live.lanes[i].ring;
+      }
+    }
+    released_ = true;
+  }
+  live.state = LiveRequest::State::kFree;
+  ++live.generation;
+  live.request.graph.reset();
+  unused_.push_back(index);
+  --live_;
+}
+
+}  // namespace volvox

@@ -1,0 +1,99 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "batching/ready_queues.h"
+#include "batching/request.h"
+
+namespace volvox {
+
+inline constexpr std::uint32_t kNever = std::numeric_limits<std::uint32_t>::max();
+
+// A lane of a live request: (request index, lane number) in one word.
+using LaneRef = std::uint32_t;
+inline constexpr LaneRef kNoLane = ~LaneRef{0};
+inline constexpr LaneRef lane_ref(std::uint32_t request, LaneId lane) {
+  return request * LanePlan::kMaxLanes + lane;
+}
+inline constexpr std::uint32_t request_of(LaneRef ref) {
+  return ref / LanePlan::kMaxLanes;
+}
+inline constexpr LaneId lane_of(LaneRef ref) {
+  return static_cast<LaneId>(ref % LanePlan::kMaxLanes);
+}
+
+// A lane while its request lives.
+struct LaneRun {
+  enum class State : std::uint8_t {
+    kBlocked,  // waits for another lane of its request
+    kQueued,   // ready, in a queue
+    kCohort,   // in a row of a cohort: ready or running, step after step
+    kEnded,    // its last step was submitted
+  };
+  State state = State::kBlocked;
+  std::uint32_t base = 0, ring = 1;  // its slots
+  std::uint32_t length = 0;          // real steps
+  std::uint32_t run_length = 0;      // steps that will run, padding included
+  std::uint32_t cursor = 0;          // steps submitted, while not in a cohort
+  std::uint64_t start = 0;           // in a cohort: steps submitted = cohort step - start
+  std::uint32_t row = 0;             // in a cohort
+  EntryId entry = kNoEntry;          // in a queue
+  std::uint32_t wake_at = kNever;    // when so many steps are submitted, blocked lanes look again
+  std::uint64_t event_step = 0;      // in a cohort: the task after which it is looked at
+  bool padded = false;               // in a cohort, past its real length
+};
+
+// Ready nodes of one type of a graph request.
+struct NodeGroup {
+  CellTypeId type = 0;
+  EntryId entry = kNoEntry;
+  std::vector<std::uint32_t> ready;  // first in, first out, from `head`; taken nodes may linger
+  std::uint32_t head = 0;
+  std::uint32_t count = 0;  // ready and not taken
+};
+
+// A node graph while its request lives. Slots of its reservation are local, handed out by `free_slots`.
+struct GraphRun {
+  std::uint32_t base = 0, reserved = 0;
+  bool growable = false;
+  std::vector<std::uint32_t> open_predecessors, open_readers, slot;
+  enum class NodeState : std::uint8_t { kOpen, kReady, kSubmitted };
+  std::vector<NodeState> state;
+  std::vector<std::uint8_t> ahead;  // submitted before an earlier node, and its slot is live
+  std::vector<std::uint32_t> free_slots;
+  std::vector<NodeGroup> groups;
+  std::uint32_t next = 0;         // the first node that is not submitted
+  std::uint32_t ahead_count = 0;  // live slots of nodes past `next`
+  // Consequences of the task that is being formed: they count for later tasks only.
+  std::vector<std::uint32_t> newly_ready, newly_free;
+};
+
+// A request from admission (or waiting) to its last event. Records are reused; `generation` tells lives
+// apart.
+struct LiveRequest {
+  enum class State : std::uint8_t { kFree, kWaiting, kRunning };
+  enum class Outcome : std::uint8_t { kNone, kCancelled, kFailed };
+
+  Request request;
+  std::uint32_t generation = 0;
+  State state = State::kFree;
+  Outcome outcome = Outcome::kNone;
+  bool is_graph = false;
+  bool landed = true;
+  bool fixed = false;     // stays on its home worker (admit_group)
+  bool draining = false;  // leaves its home worker as soon as nothing of it runs
+  WorkerId home = kNoWorker;
+  std::uint32_t cohort_rows = 0;  // lanes in cohorts
+  TaskSeq last_seq = 0;           // the last task of `home` that held a row which has left since
+  std::uint32_t open = 0;         // lanes, or nodes, whose last task is not done
+  std::uint32_t overtaken = 0;
+  std::uint32_t pad_to = 0;
+  TimePoint first_submit{};
+  std::uint32_t wait_prev = kNever, wait_next = kNever;
+  std::vector<LaneRun> lanes;
+  GraphRun graph;
+};
+
+}  // namespace volvox

@@ -1,0 +1,94 @@
+#include "batching/range_allocator.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace volvox {
+
+RangeAllocator::RangeAllocator(std::uint32_t first, std::uint32_t slots)
+    : first_(std::min(first, slots)), slots_(slots), hint_(first_), free_((slots + 63) / 64, 0) {
+  mark(first_, slots_ - first_, true);
+}
+
+std::optional<std::uint32_t> RangeAllocator::allocate(std::uint32_t count) {
+  if (count > capacity() - used_) return std::nullopt;
+  if (count < kCachedSizes && !cached_[count].empty()) {
+    const std::uint32_t base = cached_[count].back();
+    cached_[count].pop_back();
+    used_ += count;
+    return base;
+  }
+  auto base = search(count);
+  if (!base && flush_caches()) base = search(count);
+  if (!base) return std::nullopt;
+  mark(*base, count, false);
+  used_ += count;
+  hint_ = *base + count;
+  return base;
+}
+
+void RangeAllocator::release(std::uint32_t base, std::uint32_t count) {
+  used_ -= count;
+  if (count < kCachedSizes) {
+    cached_[count].push_back(base);
+  } else {
+    mark(base, count, true);
+  }
+  if (used_ == 0) {
+    // Empty: start over without gaps, so that ranges which fit together when alone always do.
+    flush_caches();
+    hint_ = first_;
+  }
+}
+
+std::optional<std::uint32_t> RangeAllocator::search(std::uint32_t count) {
+  if (auto base = search_between(hint_, slots_, count)) return base;
+  return search_between(first_, std::min(slots_, hint_ + count), count);
+}
+
+std::optional<std::uint32_t> RangeAllocator::search_between(std::uint32_t begin, std::uint32_t end,
+                                                            std::uint32_t count) const {
+  std::uint32_t run = 0;
+  std::uint32_t slot = begin;
+  while (slot < end) {
+    const std::uint64_t word = free_[slot / 64] >> (slot % 64);
+    const std::uint32_t left = std::min(64 - slot % 64, end - slot);
+    const std::uint32_t gap = std::min<std::uint32_t>(std::countr_zero(word), left);
+    if (gap > 0) {
+      run = 0;
+      slot += gap;
+      continue;
+    }
+    const std::uint32_t ones = std::min<std::uint32_t>(std::countr_one(word), left);
+    if (run + ones >= count) return slot - run;
+    run += ones;
+    slot += ones;
+  }
+  return std::nullopt;
+}
+
+bool RangeAllocator::flush_caches() {
+  bool any = false;
+  for (std::uint32_t count = 1; count < kCachedSizes; ++count) {
+    for (std::uint32_t base : cached_[count]) mark(base, count, true);
+    any = any || !cached_[count].empty();
+    cached_[count].clear();
+  }
+  return any;
+}
+
+void RangeAllocator::mark(std::uint32_t base, std::uint32_t count, bool free) {
+  for (std::uint32_t slot = base, end = base + count; slot < end;) {
+    const std::uint32_t bit = slot % 64;
+    const std::uint32_t n = std::min(64 - bit, end - slot);
+    const std::uint64_t mask = (n == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << n) - 1) << bit;
+    if (free) {
+      free_[slot / 64] |= mask;
+    } else {
+      free_[slot / 64] &= ~mask;
+    }
+    slot += n;
+  }
+}
+
+}  // namespace volvox

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace volvox {
+
+// Hands out contiguous ranges of slots. A request holds its ranges for its whole life, so that a row can be
+// bound once by {base, ring}; most ranges of a workload have one of a few sizes, and come and go at a high
+// rate. A bitmap searched from where the last search ended, with a stack of released ranges in front of it
+// for each small size. Amortised O(1) for repeated sizes, O(slots / 64) otherwise. Not thread-safe.
+class RangeAllocator {
+ public:
+  // Slots [first, slots) can be handed out.
+  RangeAllocator(std::uint32_t first, std::uint32_t slots);
+
+  // The first slot of a free range of `count` > 0 slots; nothing when no gap is long enough.
+  std::optional<std::uint32_t> allocate(std::uint32_t count);
+  // Takes back exactly what allocate() gave.
+  void release(std::uint32_t base, std::uint32_t count);
+
+  std::uint32_t capacity() const { return slots_ - first_; }
+  std::uint32_t used() const { return used_; }
+
+ private:
+  static constexpr std::uint32_t kCachedSizes = 65;
+
+  std::optional<std::uint32_t> search(std::uint32_t count);
+  std::optional<std::uint32_t> search_between(std::uint32_t begin, std::uint32_t end,
+                                              std::uint32_t count) const;
+  bool flush_caches();
+  void mark(std::uint32_t base, std::uint32_t count, bool free);
+
+  std::uint32_t first_, slots_, used_ = 0, hint_;
+  std::vector<std::uint64_t> free_;  // bit i of word w: slot 64·w + i is free
+  std::array<std::vector<std::uint32_t>, kCachedSizes> cached_;
+};
+
+}  // namespace volvox

@@ -1,0 +1,171 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "batching/policies.h"
+#include "batching/scheduler.h"
+#include "tests/unit/batching/toy_device.h"
+#include "tests/unit/batching/toy_models.h"
+
+namespace volvox::toy {
+
+// A scheduler, a toy device and the bookkeeping that a shell does, driven step by step by a test.
+class Driver {
+ public:
+  Driver(SchedulerConfig config, std::unique_ptr<Policy> policy, std::uint32_t device_max_batch)
+      : config_(std::move(config)),
+        device_(type_shapes(device_max_batch), slots(), config_.workers),
+        scheduler_(config_, std::move(policy)),
+        in_flight_(config_.workers) {}
+
+  Scheduler& scheduler() { return scheduler_; }
+  Device& device() { return device_; }
+  TimePoint now() const { return now_; }
+  void advance(Duration by) { now_ += by; }
+
+  AdmitResult admit(Request request) {
+    const std::uint64_t tag = request.tag;
+    requests_[tag] = request;
+    AdmitResult result = scheduler_.admit(std::move(request), now_);
+    if (result.kind == AdmitResult::Kind::kAdmitted || result.kind == AdmitResult::Kind::kWaiting)
+      ids_[tag] = result.id;
+    return result;
+  }
+
+  // Tasks formed by this call, the rows of each.
+  std::vector<const Task*> schedule(WorkerId worker) {
+    std::vector<BatchedTask> tasks;
+    scheduler_.schedule(worker, now_, tasks);
+    std::vector<const Task*> formed;
+    for (BatchedTask& task : tasks) {
+      device_.submit(worker, task.get());
+      formed.push_back(task.get());
+      in_flight_[worker].push_back(std::move(task));
+    }
+    return formed;
+  }
+
+  std::size_t in_flight(WorkerId worker) const { return in_flight_[worker].size(); }
+
+  // The oldest `count` tasks of the worker run, if they have not, and are done.
+  void complete(WorkerId worker, std::size_t count) {
+    if (count == 0) return;
+    const TaskSeq up_to = in_flight_[worker][count - 1]->seq;
+    device_.run_until(worker, up_to);
+    device_.completed(worker, up_to);
+    std::vector<Event> events;
+    scheduler_.complete(worker, up_to, now_, events);
+    give_back(worker, count);
+    take(events);
+  }
+
+  // The worker's tasks from the `skip`th on fail; those before are done.
+  void fail(WorkerId worker, std::size_t skip) {
+    complete(worker, skip);
+    if (in_flight_[worker].empty()) return;
+    const TaskSeq first_bad = in_flight_[worker].front()->seq;
+    device_.drop_from(worker, first_bad);
+    std::vector<Event> events;
+    scheduler_.fail(worker, first_bad, now_, events);
+    give_back(worker, in_flight_[worker].size());
+    take(events);
+  }
+
+  void cancel(std::uint64_t tag) {
+    std::vector<Event> events;
+    scheduler_.cancel(ids_.at(tag), now_, events);
+    take(events);
+  }
+
+  void stop(std::uint64_t tag, Step last) {
+    std::vector<Event> events;
+    scheduler_.stop(ids_.at(tag), 0, last, now_, events);
+    take(events);
+  }
+
+  void run_to_the_end() {
+    for (int guard = 0; guard < 1000000 && !scheduler_.idle(); ++guard) {
+      bool any = false;
+      for (WorkerId w = 0; w < config_.workers; ++w) {
+        any = !schedule(w).empty() || any;
+        if (!in_flight_[w].empty()) {
+          complete(w, 1);
+          any = true;
+        }
+      }
+      if (!any) break;
+    }
+    EXPECT_TRUE(scheduler_.idle()) << "something never ran";
+  }
+
+  // Every request that is done has the outputs that its structure says, and no row ran twice or on bad terms.
+  void check() const {
+    EXPECT_TRUE(device_.errors().empty()) << device_.errors().front();
+    for (const auto& [node, times] : device_.ran()) EXPECT_EQ(times, 1) << "tag " << std::get<0>(node);
+    for (const auto& [tag, kind] : over_) {
+      if (kind == Event::Kind::kDone) check_done(tag);
+    }
+  }
+
+  const std::map<std::uint64_t, Event::Kind>& over() const { return over_; }
+  const std::vector<Event>& steps() const { return steps_; }
+  const std::map<std::uint64_t, Request>& requests() const { return requests_; }
+  void set_stopped(std::uint64_t tag, std::uint32_t steps) { stopped_[tag] = steps; }
+  bool stopped(std::uint64_t tag) const { return stopped_.contains(tag); }
+
+ private:
+  std::vector<std::uint32_t> slots() const {
+    std::vector<std::uint32_t> slots;
+    for (const PoolConfig& pool : config_.pools) slots.push_back(pool.slots);
+    return slots;
+  }
+
+  void give_back(WorkerId worker, std::size_t count) {
+    auto& tasks = in_flight_[worker];
+    for (std::size_t i = 0; i < count; ++i) scheduler_.recycle(std::move(tasks[i]));
+    tasks.erase(tasks.begin(), tasks.begin() + static_cast<std::ptrdiff_t>(count));
+  }
+
+  void take(const std::vector<Event>& events) {
+    for (const Event& event : events) {
+      if (event.kind == Event::Kind::kStepDone || event.kind == Event::Kind::kNodeDone) {
+        steps_.push_back(event);
+      } else {
+        EXPECT_TRUE(over_.emplace(event.tag, event.kind).second) << "request " << event.tag << " ends twice";
+      }
+    }
+  }
+
+  void check_done(std::uint64_t tag) const {
+    const Request& request = requests_.at(tag);
+    const auto stopped = stopped_.find(tag);
+    for (const auto& [address, value] :
+         expected_outputs(request, stopped == stopped_.end() ? 0 : stopped->second)) {
+      const auto found = device_.outputs().find(address);
+      ASSERT_NE(found, device_.outputs().end()) << "request " << tag << " lacks an output";
+      EXPECT_EQ(found->second, value) << "request " << tag;
+    }
+    if (stopped != stopped_.end()) return;
+    for (const Device::Node& node : expected_nodes(request)) {
+      EXPECT_TRUE(device_.ran().contains(node)) << "request " << tag << " lacks a node";
+    }
+  }
+
+  SchedulerConfig config_;
+  Device device_;
+  Scheduler scheduler_;
+  TimePoint now_{Duration{1}};
+  std::vector<std::vector<BatchedTask>> in_flight_;
+  std::map<std::uint64_t, Request> requests_;
+  std::map<std::uint64_t, RequestId> ids_;
+  std::map<std::uint64_t, Event::Kind> over_;
+  std::map<std::uint64_t, std::uint32_t> stopped_;
+  std::vector<Event> steps_;
+};
+
+}  // namespace volvox::toy

@@ -1,0 +1,144 @@
+#include "tests/unit/batching/toy_device.h"
+
+#include "cells/cell.h"
+
+namespace volvox::toy {
+
+std::uint64_t initial_state() {
+  return 0x1234567;
+}
+std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
+  return check_hash(hash, value);
+}
+
+Device::Device(std::vector<TypeShape> types, std::vector<std::uint32_t> pool_slots, std::uint32_t workers)
+    : types_(std::move(types)), queues_(workers) {
+  for (std::uint32_t slots : pool_slots) {
+    planes_.emplace_back(slots, 0xdead);
+    planes_.back()[kInitialSlot] = initial_state();
+  }
+}
+
+void Device::error(const Task& task, const std::string& what) {
+  errors_.push_back("task " + std::to_string(task.seq) + " of type " + std::to_string(task.type) + ": " +
+                    what);
+}
+
+void Device::submit(WorkerId worker, const Task* task) {
+  Queue& queue = queues_[worker];
+  if (task->seq != queue.submitted + 1) error(*task, "out of order");
+  if (task->rows == 0) error(*task, "empty");
+  if (task->padded_rows < task->rows || task->padded_rows > types_[task->type].max_batch)
+    error(*task, "too large");
+  queue.submitted = task->seq;
+  queue.waiting[task->seq] = task;
+}
+
+void Device::run_until(WorkerId worker, TaskSeq seq) {
+  auto& waiting = queues_[worker].waiting;
+  while (!waiting.empty() && waiting.begin()->first <= seq) {
+    run(worker, *waiting.begin()->second);
+    waiting.erase(waiting.begin());
+  }
+}
+
+void Device::drop_from(WorkerId worker, TaskSeq seq) {
+  Queue& queue = queues_[worker];
+  queue.waiting.erase(queue.waiting.lower_bound(seq), queue.waiting.end());
+  queue.cohorts.clear();
+  completed(worker, queue.submitted);
+}
+
+void Device::completed(WorkerId worker, TaskSeq up_to) {
+  for (auto& [tag, workers] : in_flight_) {
+    auto& seqs = workers[worker];
+    seqs.erase(seqs.begin(), seqs.upper_bound(up_to));
+  }
+}
+
+void Device::apply(Queue& queue, const Task& task) {
+  auto& rows = queue.cohorts[task.cohort];
+  for (const RowChange& change : task.changes) {
+    if (change.row >= rows.size()) rows.resize(change.row + 1);
+    if (change.from == RowChange::kBind) {
+      rows[change.row] = task.bindings.at(change.binding);
+    } else if (change.from < rows.size()) {
+      rows[change.row] = rows[change.from];
+    } else {
+      error(task, "moves a row that is not there");
+    }
+  }
+  if (task.rows > rows.size()) error(task, "more rows than the cohort has");
+}
+
+void Device::run(WorkerId worker, const Task& task) {
+  ++tasks_run_;
+  std::vector<Write> writes;
+  std::uint32_t ran = 0;
+  const auto note = [&](const RowBinding& row) {
+    in_flight_[row.pulls[0].address >> 24][worker].insert(task.seq);
+  };
+  const auto pushes_of = [&](std::uint32_t row) {
+    std::vector<DeviceAddress> pushes;
+    for (const Emit& emit : task.emits) {
+      if (emit.row == row) pushes.push_back(emit.address);
+    }
+    return pushes;
+  };
+  if (task.form == Task::Form::kCohort) {
+    apply(queues_[worker], task);
+    const auto& rows = queues_[worker].cohorts[task.cohort];
+    for (std::uint32_t r = 0; r < task.rows && r < rows.size(); ++r, ++ran) {
+      note(rows[r]);
+      run_row(task, rows[r], static_cast<std::uint32_t>(task.step - rows[r].start), writes, pushes_of(r));
+    }
+  } else {
+    for (std::uint32_t r = 0; r < task.bindings.size(); ++r) {
+      note(task.bindings[r]);
+      for (std::uint32_t i = 0; i < task.bindings[r].span; ++i, ++ran) {
+        run_row(task, task.bindings[r], static_cast<std::uint32_t>(task.bindings[r].start) + i, writes,
+                pushes_of(r));
+      }
+    }
+  }
+  if (ran != task.rows) error(task, "rows and bindings disagree");
+  std::set<std::pair<PoolId, std::uint32_t>> written;
+  for (const Write& write : writes) {
+    if (!written.insert({write.pool, write.slot}).second) error(task, "writes a slot twice");
+    planes_[write.pool].at(write.slot) = write.value;
+  }
+  for (const auto& [tag, workers] : in_flight_) {
+    int on = 0;
+    for (const auto& [w, seqs] : workers) on += seqs.empty() ? 0 : 1;
+    if (on > 1) error(task, "request " + std::to_string(tag) + " is in flight on two workers");
+  }
+}
+
+std::uint64_t Device::read(PoolId pool, std::uint32_t slot) {
+  return planes_[pool].at(slot);
+}
+
+void Device::run_row(const Task& task, const RowBinding& row, std::uint32_t step, std::vector<Write>& writes,
+                     std::vector<DeviceAddress> pushes) {
+  const TypeShape& shape = types_[task.type];
+  const DeviceAddress input = row.pulls[0].address + std::uint64_t{step} * row.pulls[0].stride_bytes;
+  const bool real = step < row.length;
+  if (real) ++ran_[{input >> 24, task.type, input & 0xffffff}];
+  std::uint64_t hash = mix(task.type, real ? input : 0);
+  for (std::uint32_t g = 0; g < shape.gathers; ++g) {
+    hash = mix(hash, read(shape.gather_pools[g], row.gathers[g].slot(step)));
+  }
+  for (std::uint32_t i = 0; shape.ragged && i < row.ragged.count; ++i) {
+    const std::uint32_t slot = row.ragged.listed ? task.edges.at(row.ragged.begin + i) : row.ragged.begin + i;
+    hash = mix(hash, read(shape.ragged_pool, slot));
+  }
+  writes.push_back({shape.out_pool, row.out_slot(step), hash});
+  if (row.pushes[0].address != 0) {
+    pushes.push_back(row.pushes[0].address + std::uint64_t{step} * row.pushes[0].stride_bytes);
+  }
+  for (DeviceAddress address : pushes) {
+    if (real && !outputs_.emplace(address, hash).second) error(task, "writes a result twice");
+  }
+}
+
+}  // namespace volvox::toy
