@@ -31,7 +31,8 @@ struct StateSource {
   }
 };
 
-// Where a row reads an input: address + t·stride. Steps at or past RowBinding::length read zeros.
+// Where a row reads an input: address + t·stride. Steps at or past RowBinding::length, and address 0, read
+// zeros.
 struct PullSource {
   DeviceAddress address = 0;
   std::uint32_t stride_bytes = 0;

@@ -1,0 +1,66 @@
+#include "device/interpreted_device.h"
+
+#include <utility>
+
+#include "device/host_memory.h"
+
+namespace volvox {
+
+Status InterpretedDevice::add_pool(PoolId pool, std::span<const StateKind> kinds, std::uint32_t slots) {
+  if (pools_.count(pool) != 0) return invalid("pool " + std::to_string(pool) + " exists already");
+  auto planes = Planes::make(kinds, slots);
+  if (!planes) return tl::unexpected(planes.error());
+  for (std::uint32_t slot = kReservedSlots; config_.poison && slot < slots; ++slot) planes->poison(slot);
+  pools_.emplace(pool, std::move(*planes));
+  return {};
+}
+
+Result<CompiledCell> InterpretedDevice::compile(CellTypeId type, const Cell& cell, const Weights& weights,
+                                                const CompileOptions& options) {
+  auto made = InterpretedCell::make(cell, weights, options, [this](PoolId id) { return pool(id); });
+  if (!made) return tl::unexpected(made.error());
+  CompiledCell compiled;
+  compiled.sizes = config_.sizes;
+  compiled.costs = config_.costs;
+  compiled.flops_per_row = (*made)->flops_per_row();
+  compiled.kernel = "interpreted";
+  cells_[type] = std::move(*made);
+  return compiled;
+}
+
+Result<std::unique_ptr<InputPages>> InterpretedDevice::stage(std::span<const InputBlock> blocks) {
+  return host_pages(blocks);
+}
+
+Result<ResultBlock> InterpretedDevice::results(std::size_t size_bytes) {
+  return host_results(size_bytes);
+}
+
+const InterpretedCell* InterpretedDevice::cell(CellTypeId type) const {
+  const auto it = cells_.find(type);
+  return it == cells_.end() ? nullptr : it->second.get();
+}
+
+Planes* InterpretedDevice::pool(PoolId pool) {
+  const auto it = pools_.find(pool);
+  return it == pools_.end() ? nullptr : &it->second;
+}
+
+Status InterpretedDevice::copy(Device& from, std::span<const SlotCopy> copies) {
+  auto* source = dynamic_cast<InterpretedDevice*>(&from);
+  if (source == nullptr) return invalid("states can only be copied between interpreting devices");
+  for (const SlotCopy& copy : copies) {
+    Planes* a = source->pool(copy.pool);
+    Planes* b = pool(copy.pool);
+    if (a == nullptr || b == nullptr || a->size() != b->size()) {
+      return invalid("a state copy names pool " + std::to_string(copy.pool) +
+                     ", which both devices must have");
+    }
+    if (copy.from >= a->slots() || copy.to >= b->slots())
+      return invalid("a state copy names a slot that is not there");
+    b->copy(*a, copy.from, copy.to);
+  }
+  return {};
+}
+
+}  // namespace volvox
