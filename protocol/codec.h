@@ -20,7 +20,8 @@ namespace volvox {
 // before), so that even a refusal can be addressed.
 Result<RequestHeader> decode_request_header(std::span<const std::byte> bytes, const WireLimits& limits,
                                             std::uint64_t* request_id = nullptr);
-Result<ReplyHeader> decode_reply_header(std::span<const std::byte> bytes, const WireLimits& limits);
+Result<ReplyHeader> decode_reply_header(std::span<const std::byte> bytes, const WireLimits& limits,
+                                        std::uint64_t* request_id = nullptr);
 
 Result<WireBuffer> encode_request_header(const RequestHeader& header, const WireLimits& limits);
 // An error's text is cleaned and cut to kMaxErrorTextBytes.

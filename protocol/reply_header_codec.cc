@@ -80,12 +80,15 @@ void write_fields(const ReplyHeader& header, std::string_view message, wire::Rep
 
 }  // namespace
 
-Result<ReplyHeader> decode_reply_header(std::span<const std::byte> bytes, const WireLimits& limits) {
+Result<ReplyHeader> decode_reply_header(std::span<const std::byte> bytes, const WireLimits& limits,
+                                        std::uint64_t* request_id) {
+  if (request_id != nullptr) *request_id = 0;
   if (auto ok = check_frame_size("reply header", bytes.size(), limits.max_header_bytes); !ok) {
     return tl::unexpected<Error>(std::move(ok).error());
   }
   const AlignedHeader aligned(bytes);
   const auto use = [&](wire::ReplyHeader::Reader reader) -> Result<ReplyHeader> {
+    if (request_id != nullptr) *request_id = reader.getRequestId();
     ReplyHeader header;
     if (auto ok = read_fields(reader, limits, header); !ok)
       return tl::unexpected<Error>(std::move(ok).error());

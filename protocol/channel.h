@@ -1,0 +1,127 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/time.h"
+#include "protocol/connection_monitor.h"
+#include "protocol/limits.h"
+#include "protocol/pending.h"
+#include "protocol/request.h"
+#include "protocol/zmq_socket.h"
+
+namespace volvox {
+
+struct ChannelOptions {
+  std::string endpoint;                                 // "tcp://host:port" or "ipc:///path"
+  WireLimits limits{};                                  // at most the server's
+  Duration connect_timeout = std::chrono::seconds(5);   // how long connect() waits for the server
+  Duration default_timeout = std::chrono::seconds(30);  // for requests that say none; 0 = wait for ever
+  Duration linger = std::chrono::milliseconds(200);     // for requests under way when the channel closes
+  Duration heartbeat = std::chrono::seconds(5);  // a server silent for three of these is lost; 0 = never
+  int send_queue = 10000;                        // requests that wait for the network before send() refuses
+  int receive_queue = 10000;                     // replies that wait for poll()
+  bool cancel_on_timeout = true;                 // tell the server of requests given up on
+};
+
+// Counts since connect().
+struct ChannelStats {
+  std::uint64_t sent = 0;
+  std::uint64_t results = 0;  // final answers that are no error, pongs included
+  std::uint64_t partials = 0;
+  std::uint64_t errors = 0;      // final answers of the server that are errors
+  std::uint64_t timeouts = 0;    // answered locally: DEADLINE_EXCEEDED
+  std::uint64_t lost = 0;        // answered locally: UNAVAILABLE, for the connection broke
+  std::uint64_t unreadable = 0;  // answered locally: the reply could not be decoded
+  std::uint64_t late = 0;        // replies to requests given up on; not delivered
+  std::uint64_t duplicates = 0;  // replies to requests answered before, partials seen before; not delivered
+  std::uint64_t unknown = 0;     // replies to nothing that was asked; not delivered
+  std::uint64_t connects = 0;
+  std::uint64_t disconnects = 0;
+};
+
+// One connection to one server, many requests in flight. A load generator must not share its thread with a
+// library's, and an event loop has one already; so this starts no thread (ZeroMQ's own moves the bytes):
+// replies, time limits and lost connections are handled inside poll(). Every request that send() accepts is
+// answered exactly once (partials before that apart), by the server or locally; nothing is ever sent twice,
+// and after a lost connection everything in flight is answered UNAVAILABLE, while ZeroMQ connects anew.
+//
+//   auto channel = Channel::connect({.endpoint = "tcp://127.0.0.1:5555"}).value();
+//   const std::vector<std::int32_t> tokens{12, 7, 301};
+//   channel->send(chain_request("lstm", "token", std::span(tokens)));
+//   while (channel->in_flight() > 0)
+//     channel->poll(std::chrono::seconds(1), [](Reply&& reply) { print(reply.body.find("h")); });
+//
+// All calls from one thread at a time. Destruction forgets what is in flight without answering it.
+class Channel {
+ public:
+  // Called by poll(), once per reply. It may call send(), ping() and cancel(), not poll().
+  using Handler = std::function<void(Reply&&)>;
+
+  // UNAVAILABLE if nobody answers within connect_timeout; INVALID_ARGUMENT for an endpoint or limits that
+  // make no sense.
+  static Result<std::unique_ptr<Channel>> connect(const ChannelOptions& options);
+
+  // Sends a request and returns its id. Never blocks: OVERLOADED if the send queue is full, UNAVAILABLE while
+  // there is no connection, INVALID_ARGUMENT if it exceeds the limits. After an error nothing was sent.
+  Result<std::uint64_t> send(const Request& request);
+
+  // The same with a body from encode_request_body(): for one who sends the same body often.
+  Result<std::uint64_t> send(RequestHeader header, std::span<const std::byte> body,
+                             Duration timeout = Duration{0});
+  Result<std::uint64_t> send(RequestHeader header, WireBuffer&& body, Duration timeout = Duration{0});
+
+  // Asks for a pong, answered without touching a model.
+  Result<std::uint64_t> ping(Duration timeout = Duration{0});
+
+  // Asks the server to stop a request. It is still answered: CANCELLED, or its result if that was under way.
+  Status cancel(std::uint64_t id);
+
+  // Delivers what has come; if nothing has, waits up to `timeout` (Duration::max(): for ever) or until
+  // `wake_fd` is readable (it is only looked at). Returns the number of replies delivered; 0 after the time,
+  // or after wake_fd.
+  std::size_t poll(Duration timeout, const Handler& handler, int wake_fd = -1);
+
+  std::size_t in_flight() const { return pending_.size(); }
+  bool connected() const { return monitor_.connected(); }
+  ChannelStats stats() const;
+
+  // What the last undeliverable reply said or what was wrong with it; for logs. Empty if there was none.
+  const std::string& last_problem() const { return last_problem_; }
+
+ private:
+  explicit Channel(const ChannelOptions& options);
+  Status open();
+  Status await_connection();
+  Result<std::uint64_t> send_frames(RequestHeader& header, ZmqFrame& body, Duration timeout);
+  Status push(const RequestHeader& header, ZmqFrame& body);
+  void check_connection(TimePoint now);
+  bool receive_all(const Handler& handler, std::size_t& delivered);
+  bool accept(std::span<const std::byte> header, std::span<const std::byte> body, const Handler& handler);
+  bool accept_unreadable(std::uint64_t id, Error error, const Handler& handler);
+  bool is_repeated_partial(const ReplyHeader& header);
+  bool deliver(Reply&& reply, const Handler& handler);
+  bool give_up(std::uint64_t id, Error error, const Handler& handler);
+  std::size_t report_lost(const Handler& handler);
+  std::size_t report_expired(TimePoint now, const Handler& handler);
+
+  const ChannelOptions options_;
+  ZmqContext context_;
+  ZmqSocket socket_;
+  ConnectionMonitor monitor_;
+  TimePoint monitored_{};
+  ZmqFrame frames_[2];
+  PendingRequests pending_;
+  std::vector<std::uint64_t> lost_;  // in flight when the connection broke, and not yet reported
+  std::uint64_t next_id_ = 1;
+  ChannelStats stats_;
+  std::string last_problem_;
+};
+
+}  // namespace volvox

@@ -1,0 +1,141 @@
+#include "protocol/client.h"
+
+#include <utility>
+
+#include "protocol/codec.h"
+
+namespace volvox {
+
+Result<std::unique_ptr<Client>> Client::connect(const ClientOptions& options) {
+  auto channel = Channel::connect(options.channel);
+  if (!channel) return tl::unexpected<Error>(std::move(channel).error());
+  return std::unique_ptr<Client>(new Client(options, std::move(*channel)));
+}
+
+// A cancellation takes a place in the queue, too: twice as many places as requests.
+Client::Client(const ClientOptions& options, std::unique_ptr<Channel> channel)
+    : options_(options),
+      channel_(std::move(channel)),
+      submissions_(2 * options.max_in_flight, options.max_waiting_bytes),
+      stats_(channel_->stats()),
+      thread_([this] { run(); }) {}
+
+Client::~Client() {
+  close();
+}
+
+Result<std::uint64_t> Client::submit(const Request& request, Callback done) {
+  auto body = encode_request_body(request.body, options_.channel.limits);
+  if (!body) return tl::unexpected<Error>(std::move(body).error());
+  if (in_flight_.fetch_add(1) >= options_.max_in_flight) {
+    in_flight_.fetch_sub(1);
+    return fail(ErrorCode::kOverloaded,
+                "max_in_flight requests wait for answers; wait for some before sending more");
+  }
+  Submission submission{request.header, std::move(*body), request.timeout, std::move(done)};
+  const std::uint64_t id = next_id_.fetch_add(1);
+  submission.header.request_id = id;
+  const std::size_t bytes = submission.body.size();
+  const PushResult pushed = submissions_.push(std::move(submission), bytes);
+  if (pushed == PushResult::kTaken) return id;
+  in_flight_.fetch_sub(1);
+  if (pushed == PushResult::kClosed) return fail(ErrorCode::kUnavailable, "the client is closed");
+  return fail(ErrorCode::kOverloaded, "too much waits to be sent; wait for some answers before sending more");
+}
+
+std::future<Reply> Client::submit(const Request& request) {
+  const auto promise = std::make_shared<std::promise<Reply>>();
+  auto future = promise->get_future();
+  auto submitted = submit(request, [promise](Reply&& reply) {
+    if (reply.header.final) promise->set_value(std::move(reply));
+  });
+  if (!submitted) promise->set_value(local_reply(request.header.request_id, submitted.error(), Duration{0}));
+  return future;
+}
+
+void Client::cancel(std::uint64_t id) {
+  Submission submission{};
+  submission.header.request_id = id;
+  submissions_.push(std::move(submission), 0);
+}
+
+void Client::close() {
+  const std::lock_guard lock(close_mutex_);
+  closing_.store(true);
+  submissions_.close();
+  if (thread_.joinable()) thread_.join();
+}
+
+ChannelStats Client::stats() const {
+  const std::lock_guard lock(stats_mutex_);
+  return stats_;
+}
+
+void Client::run() {
+  const Channel::Handler handler = [this](Reply&& reply) { on_reply(std::move(reply)); };
+  while (!closing_.load()) {
+    send_submitted();
+    const Duration timeout = submissions_.fall_asleep() ? Duration::max() : Duration{0};
+    channel_->poll(timeout, handler, submissions_.fd());
+    submissions_.awake();
+    publish_stats();
+  }
+  cancel_everything();
+  publish_stats();
+}
+
+void Client::send_submitted() {
+  submissions_.take(batch_);
+  for (Submission& submission : batch_) send(submission);
+  batch_.clear();
+}
+
+void Client::send(Submission& submission) {
+  const std::uint64_t id = submission.header.request_id;
+  if (!submission.done) {
+    (void)channel_->cancel(id);  // without a connection there is nothing to stop
+    return;
+  }
+  auto sent = channel_->send(std::move(submission.header), std::move(submission.body), submission.timeout);
+  if (sent) {
+    callbacks_.emplace(id, std::move(submission.done));
+    return;
+  }
+  in_flight_.fetch_sub(1);
+  submission.done(local_reply(id, std::move(sent).error(), Duration{0}));
+}
+
+void Client::on_reply(Reply&& reply) {
+  const auto found = callbacks_.find(reply.header.request_id);
+  if (found == callbacks_.end()) return;
+  if (!reply.header.final) {
+    found->second(std::move(reply));
+    return;
+  }
+  const Callback done = std::move(found->second);
+  callbacks_.erase(found);
+  in_flight_.fetch_sub(1);
+  done(std::move(reply));
+}
+
+void Client::cancel_everything() {
+  const Error error{ErrorCode::kCancelled, "the client was closed before the answer came"};
+  // Callbacks may still submit; the queue is closed, so that nothing new arrives.
+  submissions_.take(batch_);
+  for (Submission& submission : batch_) {
+    if (submission.done) callbacks_.emplace(submission.header.request_id, std::move(submission.done));
+  }
+  batch_.clear();
+  for (auto& [id, done] : std::exchange(callbacks_, {})) {
+    (void)channel_->cancel(id);
+    in_flight_.fetch_sub(1);
+    done(local_reply(id, error, Duration{0}));
+  }
+}
+
+void Client::publish_stats() {
+  const std::lock_guard lock(stats_mutex_);
+  stats_ = channel_->stats();
+}
+
+}  // namespace volvox

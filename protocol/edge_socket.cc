@@ -1,0 +1,190 @@
+#include "protocol/edge_socket.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <utility>
+
+#include "protocol/codec.h"
+
+namespace volvox {
+namespace {
+
+// A connection may become writable without its descriptor saying so: while replies wait for one, look this
+// often.
+constexpr Duration kBacklogPeriod = std::chrono::milliseconds(5);
+
+TimePoint clock_now() {
+  return std::chrono::steady_clock::now();
+}
+
+int milliseconds(Duration span) {
+  return static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(span).count());
+}
+
+// One writer (the socket's thread) for all but refused_full: relaxed, for they only count.
+void add(std::atomic<std::uint64_t>& counter, std::uint64_t count) {
+  counter.fetch_add(count, std::memory_order_relaxed);
+}
+
+std::uint64_t get(const std::atomic<std::uint64_t>& counter) {
+  return counter.load(std::memory_order_relaxed);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<EdgeSocket>> EdgeSocket::open(const EdgeOptions& options, EdgeHandler& handler) {
+  if (auto ok = check_limits(options.limits); !ok) return tl::unexpected<Error>(std::move(ok).error());
+  std::unique_ptr<EdgeSocket> edge(new EdgeSocket(options, handler));
+  if (auto ok = edge->configure(); !ok) return tl::unexpected<Error>(std::move(ok).error());
+  return edge;
+}
+
+EdgeSocket::EdgeSocket(const EdgeOptions& options, EdgeHandler& handler)
+    : options_(options),
+      handler_(handler),
+      socket_(context_, ZMQ_ROUTER),
+      replies_(options.queued_replies, options.queued_bytes),
+      backlog_(options.slow_client_bytes, options.slow_client_patience) {}
+
+Status EdgeSocket::configure() {
+  if (socket_.handle() == nullptr || replies_.fd() < 0) {
+    return fail(ErrorCode::kUnavailable, "out of file descriptors; raise the limit of open files");
+  }
+  const int beat = milliseconds(options_.heartbeat);
+  const std::pair<int, int> settings[] = {
+      {ZMQ_ROUTER_MANDATORY, 1},  // without it, a full or closed connection loses replies in silence
+      {ZMQ_SNDHWM, options_.replies_per_client},
+      {ZMQ_RCVHWM, options_.requests_per_client},
+      {ZMQ_LINGER, milliseconds(options_.linger)},
+      {ZMQ_BACKLOG, options_.accept_backlog},
+      {ZMQ_HEARTBEAT_IVL, beat},
+      {ZMQ_HEARTBEAT_TIMEOUT, 3 * beat},
+  };
+  for (const auto& [option, value] : settings) {
+    if (auto ok = socket_.set(option, value); !ok) return ok;
+  }
+  const auto largest = std::max(options_.limits.max_header_bytes, options_.limits.max_body_bytes);
+  return socket_.set64(ZMQ_MAXMSGSIZE, static_cast<long long>(largest));
+}
+
+Status EdgeSocket::bind(const std::string& endpoint) {
+  if (auto ok = socket_.bind(endpoint); !ok) return ok;
+  endpoint_ = socket_.last_endpoint();
+  return {};
+}
+
+std::size_t EdgeSocket::run_once(Duration timeout) {
+  if (const std::size_t handled = send_replies() + receive_requests(); handled > 0) return handled;
+  // Nothing was received, so the last thing the socket said was EAGAIN: its descriptor announces whatever
+  // comes now.
+  if (!backlog_.empty()) timeout = std::min(timeout, kBacklogPeriod);
+  if (replies_.fall_asleep()) wait_readable({socket_.fd(), replies_.fd()}, timeout);
+  replies_.awake();
+  return send_replies() + receive_requests();
+}
+
+bool EdgeSocket::post(OutgoingReply&& reply) {
+  const std::size_t bytes = reply.bytes();
+  if (replies_.push(std::move(reply), bytes) == PushResult::kTaken) return true;
+  add(counters_.refused_full, 1);
+  return false;
+}
+
+std::size_t EdgeSocket::send_replies() {
+  if (!backlog_.empty()) retry_backlog();
+  if (batch_sent_ == batch_.size()) {
+    batch_.clear();
+    batch_sent_ = 0;
+    replies_.take(batch_);
+  }
+  const std::size_t end = std::min(batch_.size(), batch_sent_ + static_cast<std::size_t>(options_.burst));
+  const std::size_t count = end - batch_sent_;
+  while (batch_sent_ < end) send(std::move(batch_[batch_sent_++]));
+  return count;
+}
+
+std::size_t EdgeSocket::receive_requests() {
+  std::size_t count = 0;
+  while (count < static_cast<std::size_t>(options_.burst) && receive_request()) ++count;
+  return count;
+}
+
+bool EdgeSocket::receive_request() {
+  if (frames_[0].receive(socket_.handle()) != 0) return false;
+  std::size_t count = 1;
+  // ZeroMQ delivers all frames of a message or none, so the rest is there.
+  for (bool more = frames_[0].more(); more; ++count) {
+    ZmqFrame& frame = frames_[std::min<std::size_t>(count, 2)];
+    if (frame.receive(socket_.handle()) != 0) break;
+    add(counters_.received_bytes, frame.bytes().size());
+    more = frame.more();
+  }
+  const auto identity = frames_[0].bytes();
+  sender_.assign(reinterpret_cast<const char*>(identity.data()), identity.size());
+  if (count != 3) {
+    refuse(sender_, count - 1);
+  } else {
+    add(counters_.requests, 1);
+    handler_.on_request(sender_, frames_[1].bytes(), frames_[2].bytes());
+  }
+  return true;
+}
+
+void EdgeSocket::refuse(const ClientId& client, std::size_t frames) {
+  add(counters_.malformed, 1);
+  Error error{ErrorCode::kInvalidArgument, "a request is two frames, header and body, but " +
+                                               std::to_string(frames) +
+                                               " came; use a DEALER socket, which adds no delimiter"};
+  auto header = encode_reply_header(error_reply(0, std::move(error)), options_.limits);
+  if (header) send({client, std::move(*header), {}});
+}
+
+void EdgeSocket::send(OutgoingReply&& reply) {
+  const bool behind_others = !backlog_.empty() && backlog_.holds(reply.client);
+  const int error = behind_others ? EAGAIN : try_send(reply);
+  if (error == 0) return;
+  if (error == EAGAIN && backlog_.add(std::move(reply), clock_now())) return;
+  drop(reply.client, 1 + backlog_.remove(reply.client), error);
+}
+
+int EdgeSocket::try_send(OutgoingReply& reply) {
+  const std::size_t bytes = reply.bytes();
+  ZmqFrame identity(std::as_bytes(std::span(reply.client)));
+  // The first frame finds the connection; the others cannot fail any more, unless it closes between them.
+  if (const int error = identity.send(socket_.handle(), true); error != 0) return error;
+  ZmqFrame header(std::move(reply.header));
+  ZmqFrame body(std::move(reply.body));
+  if (header.send(socket_.handle(), true) != 0 || body.send(socket_.handle(), false) != 0)
+    return EHOSTUNREACH;
+  add(counters_.replies, 1);
+  add(counters_.sent_bytes, bytes);
+  return 0;
+}
+
+void EdgeSocket::retry_backlog() {
+  backlog_.retry(
+      clock_now(), [this](OutgoingReply& reply) { return try_send(reply); },
+      [this](const ClientId& client, std::size_t replies, int error) { drop(client, replies, error); });
+}
+
+void EdgeSocket::drop(const ClientId& client, std::size_t replies, int error) {
+  const bool slow = error == EAGAIN;
+  add(slow ? counters_.dropped_slow : counters_.dropped_unreachable, replies);
+  handler_.on_client_gone(client, slow ? ClientGone::kTooSlow : ClientGone::kUnreachable);
+}
+
+EdgeStats EdgeSocket::stats() const {
+  EdgeStats stats;
+  stats.requests = get(counters_.requests);
+  stats.malformed = get(counters_.malformed);
+  stats.replies = get(counters_.replies);
+  stats.dropped_unreachable = get(counters_.dropped_unreachable);
+  stats.dropped_slow = get(counters_.dropped_slow);
+  stats.refused_full = get(counters_.refused_full);
+  stats.received_bytes = get(counters_.received_bytes);
+  stats.sent_bytes = get(counters_.sent_bytes);
+  return stats;
+}
+
+}  // namespace volvox

@@ -1,0 +1,132 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/time.h"
+#include "protocol/burst_queue.h"
+#include "protocol/limits.h"
+#include "protocol/outgoing_reply.h"
+#include "protocol/reply_backlog.h"
+#include "protocol/zmq_socket.h"
+
+namespace volvox {
+
+enum class ClientGone {
+  kUnreachable,  // its connection is closed
+  kTooSlow,      // it has not read its replies for too long
+};
+
+// What the edge tells the layer above, on the thread that calls EdgeSocket::run_once.
+class EdgeHandler {
+ public:
+  virtual ~EdgeHandler() = default;
+
+  // A request of two frames, neither yet decoded nor checked. The bytes are valid during the call only.
+  virtual void on_request(const ClientId& client, std::span<const std::byte> header,
+                          std::span<const std::byte> body) = 0;
+
+  // Replies to this client had to be dropped: more may not reach it over this connection, so that its other
+  // requests may as well be cancelled. May come more than once for one client.
+  virtual void on_client_gone(const ClientId& client, ClientGone why) = 0;
+};
+
+struct EdgeOptions {
+  WireLimits limits{};
+  int replies_per_client = 1000;  // that ZeroMQ takes for one client; further ones wait here
+  std::size_t slow_client_bytes = std::size_t{64} << 20;  // of one client's waiting replies, and
+  Duration slow_client_patience =
+      std::chrono::seconds(1);         // time without progress, after which it counts as gone
+  int requests_per_client = 1000;      // that wait here before its connection is no longer read
+  std::size_t queued_replies = 65536;  // between post() and the socket
+  std::size_t queued_bytes = std::size_t{256} << 20;
+  int burst = 256;  // messages handled in one direction before the other gets its turn
+  int accept_backlog = 1024;
+  Duration linger = std::chrono::seconds(1);  // for replies under way when the socket closes
+  Duration heartbeat =
+      std::chrono::seconds(5);  // a connection silent for three of these is closed; 0 = never
+};
+
+// Counts since the start.
+struct EdgeStats {
+  std::uint64_t requests = 0;
+  std::uint64_t malformed = 0;  // not two frames; refused at once
+  std::uint64_t replies = 0;    // handed to ZeroMQ
+  std::uint64_t dropped_unreachable = 0;
+  std::uint64_t dropped_slow = 0;
+  std::uint64_t refused_full = 0;  // post() found the queue full
+  std::uint64_t received_bytes = 0;
+  std::uint64_t sent_bytes = 0;
+};
+
+// Requests come in on one ZeroMQ socket, which only one thread may touch, while replies are made by many.
+// This owns the socket (a ROUTER), hands each request to a handler, and takes replies from any thread through
+// a bounded queue that wakes the socket's thread once per burst. It never waits for a client: what cannot be
+// sent now is dropped, counted, and reported. open(), bind() and run_once(): one thread at a time, with a
+// happens-before between different ones. post(), wake(), stats(): any thread. The handler must outlive the
+// socket.
+class EdgeSocket {
+ public:
+  static Result<std::unique_ptr<EdgeSocket>> open(const EdgeOptions& options, EdgeHandler& handler);
+
+  // "tcp://127.0.0.1:5555", "tcp://127.0.0.1:*" (any free port), "ipc:///run/volvox.sock". May be called
+  // again for more.
+  Status bind(const std::string& endpoint);
+
+  // The last endpoint bound, with the port that was found for '*'. Empty before bind().
+  const std::string& endpoint() const { return endpoint_; }
+
+  // Sends what is posted and receives what has come; if there is neither, sleeps up to `timeout`
+  // (Duration::max(): until something comes) and then does both once. Returns how many messages it handled.
+  std::size_t run_once(Duration timeout);
+
+  // Takes a reply. False, and the reply is dropped and counted, when the queue is full. Order is kept per
+  // posting thread.
+  bool post(OutgoingReply&& reply);
+
+  // Makes the current or next run_once() return soon.
+  void wake() { replies_.wake(); }
+
+  // Replies posted but not yet handed to ZeroMQ; the thread of run_once() only.
+  std::size_t unsent() const { return replies_.size() + batch_.size() - batch_sent_ + backlog_.replies(); }
+
+  EdgeStats stats() const;
+
+ private:
+  struct Counters {
+    std::atomic<std::uint64_t> requests{0}, malformed{0}, replies{0}, dropped_unreachable{0}, dropped_slow{0},
+        refused_full{0}, received_bytes{0}, sent_bytes{0};
+  };
+
+  EdgeSocket(const EdgeOptions& options, EdgeHandler& handler);
+  Status configure();
+  std::size_t send_replies();
+  std::size_t receive_requests();
+  bool receive_request();
+  void refuse(const ClientId& client, std::size_t frames);
+  void send(OutgoingReply&& reply);
+  int try_send(OutgoingReply& reply);
+  void retry_backlog();
+  void drop(const ClientId& client, std::size_t replies, int error);
+
+  const EdgeOptions options_;
+  EdgeHandler& handler_;
+  ZmqContext context_;
+  ZmqSocket socket_;
+  std::string endpoint_;
+  ZmqFrame frames_[3];  // identity, header, body: kept, so that receiving reuses them
+  ClientId sender_;
+  BurstQueue<OutgoingReply> replies_;
+  std::vector<OutgoingReply> batch_;
+  std::size_t batch_sent_ = 0;
+  ReplyBacklog backlog_;
+  Counters counters_;
+};
+
+}  // namespace volvox

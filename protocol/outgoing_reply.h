@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "protocol/buffer.h"
+
+namespace volvox {
+
+// ZeroMQ's name for one connection of one client: opaque bytes, new after every reconnect.
+using ClientId = std::string;
+
+// A reply on its way out: two frames for one client.
+struct OutgoingReply {
+  ClientId client;
+  WireBuffer header;
+  WireBuffer body;  // empty with an error or a pong
+
+  std::size_t bytes() const { return header.size() + body.size(); }
+};
+
+}  // namespace volvox

@@ -1,0 +1,103 @@
+#include "protocol/zmq_socket.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+namespace volvox {
+namespace {
+
+void free_frame(void* data, void*) {
+  std::free(data);
+}
+
+Status checked(int result, const std::string& what) {
+  if (result == 0) return {};
+  return fail(ErrorCode::kUnavailable, "cannot " + what + ": " + zmq_error_text(errno));
+}
+
+}  // namespace
+
+ZmqContext::~ZmqContext() {
+  while (zmq_ctx_term(context_) != 0 && errno == EINTR) {
+  }
+}
+
+ZmqFrame::ZmqFrame(WireBuffer&& buffer) {
+  const std::size_t size = buffer.size();
+  if (size == 0) {
+    zmq_msg_init(&message_);
+    return;
+  }
+  std::byte* data = buffer.release();
+  if (zmq_msg_init_data(&message_, data, size, free_frame, nullptr) == 0) return;
+  free_frame(data, nullptr);
+  zmq_msg_init(&message_);
+}
+
+ZmqFrame::ZmqFrame(std::span<const std::byte> copy) {
+  if (zmq_msg_init_size(&message_, copy.size()) != 0) {
+    zmq_msg_init(&message_);
+    return;
+  }
+  if (!copy.empty()) std::memcpy(zmq_msg_data(&message_), copy.data(), copy.size());
+}
+
+int ZmqFrame::send(void* socket, bool more) {
+  const int flags = ZMQ_DONTWAIT | (more ? ZMQ_SNDMORE : 0);
+  while (zmq_msg_send(&message_, socket, flags) < 0) {
+    if (errno != EINTR) return errno;
+  }
+  return 0;
+}
+
+int ZmqFrame::receive(void* socket) {
+  while (zmq_msg_recv(&message_, socket, ZMQ_DONTWAIT) < 0) {
+    if (errno != EINTR) return errno;
+  }
+  return 0;
+}
+
+ZmqSocket::~ZmqSocket() {
+  if (socket_ != nullptr) zmq_close(socket_);
+}
+
+Status ZmqSocket::set(int option, int value) {
+  return checked(zmq_setsockopt(socket_, option, &value, sizeof(value)),
+                 "set socket option " + std::to_string(option) + " to " + std::to_string(value));
+}
+
+Status ZmqSocket::set64(int option, long long value) {
+  static_assert(sizeof(value) == 8);
+  return checked(zmq_setsockopt(socket_, option, &value, sizeof(value)),
+                 "set socket option " + std::to_string(option) + " to " + std::to_string(value));
+}
+
+Status ZmqSocket::bind(const std::string& endpoint) {
+  return checked(zmq_bind(socket_, endpoint.c_str()), "bind '" + endpoint + "'");
+}
+
+Status ZmqSocket::connect(const std::string& endpoint) {
+  return checked(zmq_connect(socket_, endpoint.c_str()), "connect to '" + endpoint + "'");
+}
+
+std::string ZmqSocket::last_endpoint() {
+  char text[1024];
+  std::size_t size = sizeof(text);
+  if (zmq_getsockopt(socket_, ZMQ_LAST_ENDPOINT, text, &size) != 0 || size == 0) return {};
+  return std::string(text, size - 1);
+}
+
+int ZmqSocket::fd() {
+  int descriptor = -1;
+  std::size_t size = sizeof(descriptor);
+  zmq_getsockopt(socket_, ZMQ_FD, &descriptor, &size);
+  return descriptor;
+}
+
+std::string zmq_error_text(int error) {
+  return zmq_strerror(error);
+}
+
+}  // namespace volvox

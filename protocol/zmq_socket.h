@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include <zmq.h>
+
+#include "base/error.h"
+#include "protocol/buffer.h"
+
+namespace volvox {
+
+// ZeroMQ's handles with owners, and its errors as values. Internal to the two ends of a connection.
+
+// A context and its threads; outlives its sockets. Destruction waits for them to linger.
+class ZmqContext {
+ public:
+  ZmqContext() : context_(zmq_ctx_new()) {}
+  ~ZmqContext();
+  ZmqContext(const ZmqContext&) = delete;
+  ZmqContext& operator=(const ZmqContext&) = delete;
+  void* handle() { return context_; }
+
+ private:
+  void* context_;
+};
+
+// One frame. Move it nowhere: received bytes stay valid until the next receive() or destruction.
+class ZmqFrame {
+ public:
+  ZmqFrame() { zmq_msg_init(&message_); }
+  explicit ZmqFrame(WireBuffer&& buffer);  // takes the memory over
+  explicit ZmqFrame(std::span<const std::byte> copy);
+  ~ZmqFrame() { zmq_msg_close(&message_); }
+  ZmqFrame(const ZmqFrame&) = delete;
+  ZmqFrame& operator=(const ZmqFrame&) = delete;
+
+  std::span<const std::byte> bytes() {
+    return {static_cast<const std::byte*>(zmq_msg_data(&message_)), zmq_msg_size(&message_)};
+  }
+  bool more() const { return zmq_msg_more(&message_) != 0; }
+
+  // 0, or the error number. Never blocks: EAGAIN where it would have to. A sent frame is empty afterwards.
+  int send(void* socket, bool more);
+  int receive(void* socket);
+
+ private:
+  zmq_msg_t message_;
+};
+
+// A socket; one thread at a time. Closing never waits.
+class ZmqSocket {
+ public:
+  ZmqSocket(ZmqContext& context, int type) : socket_(zmq_socket(context.handle(), type)) {}
+  ~ZmqSocket();
+  ZmqSocket(const ZmqSocket&) = delete;
+  ZmqSocket& operator=(const ZmqSocket&) = delete;
+
+  void* handle() { return socket_; }
+  Status set(int option, int value);
+  Status set64(int option, long long value);
+  Status bind(const std::string& endpoint);
+  Status connect(const std::string& endpoint);
+  std::string last_endpoint();
+
+  // Becomes readable when something may have changed. Sleep on it only right after a receive() said EAGAIN.
+  int fd();
+
+ private:
+  void* socket_;
+};
+
+// ZeroMQ's words for the current errno, or for a given one.
+std::string zmq_error_text(int error);
+
+}  // namespace volvox

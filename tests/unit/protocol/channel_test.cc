@@ -1,0 +1,325 @@
+#include "protocol/channel.h"
+
+#include <set>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "protocol/codec.h"
+#include "tests/unit/protocol/samples.h"
+#include "tests/unit/protocol/test_server.h"
+
+namespace volvox {
+namespace {
+
+using namespace std::chrono_literals;
+using test::TestServer;
+constexpr Duration kPatience = 20s;
+
+class ChannelTest : public testing::Test {
+ protected:
+  std::unique_ptr<Channel> connect(ChannelOptions options = {}) {
+    options.endpoint = server_.endpoint();
+    auto channel = Channel::connect(options);
+    EXPECT_TRUE(channel) << to_string(channel.error());
+    return std::move(channel).value();
+  }
+
+  Request ask(const std::string& model) const { return chain_request(model, "token", std::span(tokens_)); }
+
+  // Polls until `count` more replies were delivered.
+  std::vector<Reply> collect(Channel& channel, std::size_t count) {
+    std::vector<Reply> replies;
+    const auto end = std::chrono::steady_clock::now() + kPatience;
+    while (replies.size() < count && std::chrono::steady_clock::now() < end) {
+      channel.poll(100ms, [&](Reply&& reply) { replies.push_back(std::move(reply)); });
+    }
+    EXPECT_EQ(replies.size(), count);
+    return replies;
+  }
+
+  // A ping and its pong: whatever the server sent before has arrived, too.
+  void settle(Channel& channel) {
+    const auto id = channel.ping();
+    ASSERT_TRUE(id);
+    const auto replies = collect(channel, 1);
+    EXPECT_EQ(replies.at(0).header.kind, ReplyKind::kPong);
+    EXPECT_EQ(replies.at(0).header.request_id, *id);
+  }
+
+  const std::vector<std::int32_t> tokens_ = test::sample_tokens();
+  TestServer server_;
+};
+
+TEST_F(ChannelTest, CarriesARequestAndItsAnswer) {
+  const auto channel = connect();
+  EXPECT_TRUE(channel->connected());
+  Request request = ask("echo");
+  request.header.priority = WirePriority::kHigh;
+  request.header.deadline_us = 5'000'000;
+  const auto id = channel->send(request);
+  ASSERT_TRUE(id);
+  EXPECT_EQ(channel->in_flight(), 1U);
+  const auto replies = collect(*channel, 1);
+  const Reply& reply = replies.at(0);
+  EXPECT_TRUE(reply.status());
+  EXPECT_FALSE(reply.local);
+  EXPECT_TRUE(reply.header.final);
+  EXPECT_EQ(reply.header.request_id, *id);
+  EXPECT_EQ(reply.header.cells, tokens_.size());
+  EXPECT_GT(reply.elapsed.count(), 0);
+  ASSERT_NE(reply.body.find("token"), nullptr);
+  const auto values = *reply.body.find("token")->values<std::int32_t>();
+  EXPECT_EQ(std::vector<std::int32_t>(values.begin(), values.end()), tokens_);
+  EXPECT_EQ(channel->in_flight(), 0U);
+  EXPECT_EQ(server_.seen().at(0).priority, WirePriority::kHigh);
+  EXPECT_EQ(server_.seen().at(0).deadline_us, 5'000'000U);
+}
+
+TEST_F(ChannelTest, KeepsManyInFlightAndAnswersEachOnce) {
+  const auto channel = connect();
+  std::multiset<std::uint64_t> open;
+  for (int i = 0; i < 3000; ++i) open.insert(channel->send(ask("echo")).value());
+  EXPECT_EQ(channel->in_flight(), 3000U);
+  for (const Reply& reply : collect(*channel, 3000)) EXPECT_EQ(open.erase(reply.header.request_id), 1U);
+  EXPECT_TRUE(open.empty());
+  const ChannelStats stats = channel->stats();
+  EXPECT_EQ(stats.sent, 3000U);
+  EXPECT_EQ(stats.results, 3000U);
+  EXPECT_EQ(stats.duplicates + stats.late + stats.unknown + stats.errors, 0U);
+}
+
+TEST_F(ChannelTest, SendsFromWithinTheHandler) {
+  const auto channel = connect();
+  ASSERT_TRUE(channel->send(ask("echo")));
+  int answered = 0;
+  while (answered < 500) {
+    channel->poll(kPatience, [&](Reply&& reply) {
+      EXPECT_TRUE(reply.status());
+      if (++answered == 500) return;
+      EXPECT_TRUE(channel->send(ask("echo")));
+    });
+  }
+  EXPECT_EQ(channel->stats().results, 500U);
+}
+
+TEST_F(ChannelTest, SendsAnEncodedBodyAgainAndAgain) {
+  const auto channel = connect();
+  const Request request = ask("echo");
+  const auto body = encode_request_body(request.body, WireLimits{});
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE(channel->send(request.header, body->bytes()));
+  for (const Reply& reply : collect(*channel, 10)) EXPECT_NE(reply.body.find("token"), nullptr);
+}
+
+TEST_F(ChannelTest, CountsASecondAnswerWithoutDeliveringIt) {
+  const auto channel = connect();
+  ASSERT_TRUE(channel->send(ask("twice")));
+  collect(*channel, 1);
+  settle(*channel);
+  EXPECT_EQ(channel->stats().duplicates, 1U);
+  EXPECT_EQ(channel->stats().results, 2U);  // the pong is one
+}
+
+TEST_F(ChannelTest, DeliversPartialsInOrderAndOnce) {
+  const auto channel = connect();
+  ASSERT_TRUE(channel->send(ask("partials")));
+  const auto replies = collect(*channel, 4);
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(replies.at(i).header.kind, ReplyKind::kPartial);
+    EXPECT_EQ(replies.at(i).header.index, i);
+    EXPECT_FALSE(replies.at(i).header.final);
+    EXPECT_EQ(replies.at(i).body.find("index")->values<std::uint32_t>()->front(), i);
+  }
+  EXPECT_TRUE(replies.at(3).header.final);
+  EXPECT_EQ(channel->stats().partials, 3U);
+  EXPECT_EQ(channel->stats().duplicates, 1U);
+}
+
+TEST_F(ChannelTest, DeliversARefusal) {
+  const auto channel = connect();
+  ASSERT_TRUE(channel->send(ask("refuse")));
+  const auto replies = collect(*channel, 1);
+  EXPECT_EQ(replies.at(0).status().error(), (Error{ErrorCode::kOverloaded, "try again later"}));
+  EXPECT_EQ(replies.at(0).header.retry_after_us, 1500U);
+  EXPECT_EQ(channel->stats().errors, 1U);
+}
+
+TEST_F(ChannelTest, AnswersLocallyAfterItsTimeAndCountsTheLateReply) {
+  const auto channel = connect();
+  Request request = ask("hold");
+  request.timeout = 30ms;
+  const auto id = channel->send(request);
+  const auto replies = collect(*channel, 1);
+  EXPECT_TRUE(replies.at(0).local);
+  EXPECT_EQ(replies.at(0).header.request_id, *id);
+  EXPECT_EQ(replies.at(0).status().error().code, ErrorCode::kDeadlineExceeded);
+  EXPECT_GE(replies.at(0).elapsed, 30ms);
+  EXPECT_EQ(channel->in_flight(), 0U);
+  settle(*channel);
+  EXPECT_EQ(server_.cancelled(), (std::multiset<std::uint64_t>{*id}));  // it was told, and answered CANCELLED
+  settle(*channel);
+  EXPECT_EQ(channel->stats().timeouts, 1U);
+  EXPECT_EQ(channel->stats().late, 1U);
+  EXPECT_EQ(channel->stats().duplicates, 0U);
+}
+
+TEST_F(ChannelTest, KeepsTheCancellationToItselfIfToldSo) {
+  ChannelOptions options;
+  options.cancel_on_timeout = false;
+  options.default_timeout = 20ms;
+  const auto channel = connect(options);
+  ASSERT_TRUE(channel->send(ask("hold")));
+  EXPECT_TRUE(collect(*channel, 1).at(0).local);
+  ASSERT_TRUE(channel->ping(kPatience));
+  collect(*channel, 1);
+  EXPECT_TRUE(server_.cancelled().empty());
+}
+
+TEST_F(ChannelTest, CancelsARequestInFlight) {
+  const auto channel = connect();
+  const auto id = channel->send(ask("hold"));
+  ASSERT_TRUE(channel->cancel(*id));
+  const auto replies = collect(*channel, 1);
+  EXPECT_EQ(replies.at(0).status().error().code, ErrorCode::kCancelled);
+  EXPECT_FALSE(replies.at(0).local);
+}
+
+TEST_F(ChannelTest, AnswersForRepliesThatCannotBeRead) {
+  const auto channel = connect();
+  ASSERT_TRUE(channel->send(ask("bad-body")));
+  EXPECT_EQ(collect(*channel, 1).at(0).status().error().code, ErrorCode::kInternal);
+  ASSERT_TRUE(channel->send(ask("version-9")));
+  const auto replies = collect(*channel, 1);
+  EXPECT_EQ(replies.at(0).status().error().code, ErrorCode::kUnsupportedVersion);
+  EXPECT_TRUE(replies.at(0).local);
+  EXPECT_EQ(channel->stats().unreadable, 2U);
+}
+
+TEST_F(ChannelTest, CountsRepliesToNothing) {
+  ChannelOptions options;
+  options.default_timeout = 200ms;
+  const auto channel = connect(options);
+  ASSERT_TRUE(channel->send(ask("wrong-id")));
+  ASSERT_TRUE(channel->send(ask("bad-header")));
+  for (const Reply& reply : collect(*channel, 2)) EXPECT_TRUE(reply.local);
+  EXPECT_EQ(channel->stats().unknown, 2U);
+  EXPECT_FALSE(channel->last_problem().empty());
+}
+
+TEST_F(ChannelTest, RefusesWhatTheServerWould) {
+  const auto channel = connect();
+  EXPECT_EQ(channel->send(ask("")).error().code, ErrorCode::kInvalidArgument);
+  Request request = ask("echo");
+  request.body.inputs[0].shape = {7};
+  EXPECT_EQ(channel->send(request).error().code, ErrorCode::kInvalidArgument);
+  request = ask("hold");
+  request.header.request_id = 42;
+  EXPECT_EQ(channel->send(request).value(), 42U);
+  EXPECT_FALSE(channel->send(request));
+  EXPECT_EQ(channel->in_flight(), 1U);
+  EXPECT_EQ(channel->send(ask("hold")).value(), 43U);
+}
+
+TEST_F(ChannelTest, RefusesWhenItsQueueIsFull) {
+  ChannelOptions options;
+  options.send_queue = 2;
+  const auto channel = connect(options);
+  const std::vector<std::byte> large(1 << 20);
+  Request request = ask("silent");
+  request.body.inputs = {
+      wire_tensor("x", std::span(reinterpret_cast<const std::uint8_t*>(large.data()), large.size()))};
+  // Something is refused in the end, for the network takes only so much at once.
+  Result<std::uint64_t> sent = 0;
+  std::size_t accepted = 0;
+  for (; accepted < 10'000; ++accepted) {
+    sent = channel->send(request);
+    if (!sent) break;
+  }
+  ASSERT_FALSE(sent);
+  EXPECT_EQ(sent.error().code, ErrorCode::kOverloaded);
+  EXPECT_EQ(channel->in_flight(), accepted);
+}
+
+TEST_F(ChannelTest, PollReturnsWhenTimeIsOverOrWhenWoken) {
+  const auto channel = connect();
+  const auto nothing = [](Reply&&) { FAIL(); };
+  EXPECT_EQ(channel->poll(0ms, nothing), 0U);
+  EXPECT_EQ(channel->poll(5ms, nothing), 0U);
+  EventFd wake;
+  std::thread waker([&] { wake.signal(); });
+  EXPECT_EQ(channel->poll(Duration::max(), nothing, wake.fd()), 0U);  // would never return by itself
+  waker.join();
+}
+
+TEST(ChannelConnection, SaysWhenNobodyAnswers) {
+  ChannelOptions options;
+  options.endpoint = "tcp://127.0.0.1:1";
+  options.connect_timeout = 50ms;
+  const auto channel = Channel::connect(options);
+  ASSERT_FALSE(channel);
+  EXPECT_EQ(channel.error().code, ErrorCode::kUnavailable);
+  EXPECT_TRUE(
+      test::contains(channel.error().message, "no server answers at 'tcp://127.0.0.1:1' within 50 ms"));
+  options.endpoint = "nonsense";
+  EXPECT_EQ(Channel::connect(options).error().code, ErrorCode::kInvalidArgument);
+}
+
+TEST(ChannelConnection, AnswersEverythingWhenTheServerDiesAndConnectsAnew) {
+  auto server = std::make_unique<TestServer>();
+  ChannelOptions options;
+  options.endpoint = server->endpoint();
+  auto channel = Channel::connect(options).value();
+  const auto tokens = test::sample_tokens();
+  const Request request = chain_request("hold", "token", std::span(tokens));
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(channel->send(request));
+  while (server->held() < 5) std::this_thread::sleep_for(1ms);
+  server.reset();
+  std::size_t lost = 0;
+  while (lost < 5) {
+    ASSERT_GT(channel->poll(kPatience,
+                            [&](Reply&& reply) {
+                              EXPECT_TRUE(reply.local);
+                              EXPECT_EQ(reply.status().error().code, ErrorCode::kUnavailable);
+                              ++lost;
+                            }),
+              0U);
+  }
+  EXPECT_FALSE(channel->connected());
+  EXPECT_EQ(channel->send(request).error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(channel->stats().lost, 5U);
+
+  server = std::make_unique<TestServer>(options.endpoint);
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  Result<std::uint64_t> sent = fail(ErrorCode::kUnavailable, "");
+  while (!sent && std::chrono::steady_clock::now() < end) {
+    channel->poll(10ms, [](Reply&&) {});
+    sent = channel->ping();
+  }
+  ASSERT_TRUE(sent) << to_string(sent.error());
+  bool pong = false;
+  while (!pong && std::chrono::steady_clock::now() < end) {
+    channel->poll(1s, [&](Reply&& reply) { pong = reply.header.kind == ReplyKind::kPong; });
+  }
+  EXPECT_TRUE(pong);
+  EXPECT_EQ(server->seen().size(), 1U);  // nothing from before was sent again
+  EXPECT_EQ(channel->stats().connects, 2U);
+}
+
+TEST(ChannelConnection, DeliversWhatCameBeforeTheConnectionBroke) {
+  auto server = std::make_unique<TestServer>();
+  ChannelOptions options;
+  options.endpoint = server->endpoint();
+  auto channel = Channel::connect(options).value();
+  const auto tokens = test::sample_tokens();
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(channel->send(chain_request("echo", "token", std::span(tokens))));
+  while (server->edge().stats().replies < 20) std::this_thread::sleep_for(1ms);
+  server.reset();  // its socket lingers until the replies are out
+  std::size_t results = 0;
+  while (channel->in_flight() > 0) {
+    ASSERT_GT(channel->poll(kPatience, [&](Reply&& reply) { results += reply.status() ? 1 : 0; }), 0U);
+  }
+  EXPECT_EQ(results, 20U);
+}
+
+}  // namespace
+}  // namespace volvox
