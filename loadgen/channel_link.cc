@@ -20,6 +20,7 @@ ChannelLink::ChannelLink(std::unique_ptr<Channel> channel, const RequestTemplate
     : channel_(std::move(channel)),
       template_(request),
       request_(chain_request(template_.model, template_.input, std::span<const std::int32_t>())) {
+  if (template_.input.empty()) request_.body.inputs.clear();
   request_.header.model_version = template_.model_version;
   request_.header.priority = template_.priority;
   request_.header.deadline_us = static_cast<std::uint64_t>(template_.deadline.count() / 1000);
@@ -34,7 +35,7 @@ Status ChannelLink::send(std::uint64_t request_id, std::span<const std::int32_t>
   request_.header.request_id = request_id;
   request_.header.cells_hint = length;
   request_.body.structure = WireChain{length};
-  request_.body.inputs.front() = wire_tensor(template_.input, tokens);
+  if (!template_.input.empty()) request_.body.inputs.front() = wire_tensor(template_.input, tokens);
   const auto id = channel_->send(request_);
   if (!id) return tl::unexpected(id.error());
   return {};

@@ -1,0 +1,93 @@
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <memory>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/json_request.h"
+#include "protocol/channel.h"
+
+namespace volvox {
+namespace {
+
+struct InferArguments {
+  std::string endpoint = "tcp://127.0.0.1:7100", file = "-";
+  double timeout_s = 30;
+  bool compact = false;
+};
+
+Result<std::string> read_all(const std::string& file) {
+  std::ifstream opened;
+  if (file != "-") {
+    opened.open(file, std::ios::binary);
+    if (!opened) return invalid("cannot read the request in '" + file + "'; check the path");
+  }
+  std::istream& stream = file == "-" ? std::cin : opened;
+  return std::string(std::istreambuf_iterator<char>(stream), {});
+}
+
+Result<OwnedRequest> read_request(const std::string& file) {
+  const auto text = read_all(file);
+  if (!text) return tl::unexpected(text.error());
+  const auto json = nlohmann::json::parse(*text, nullptr, false);
+  if (json.is_discarded()) return invalid("the request is not JSON");
+  return request_from_json(json);
+}
+
+Result<Reply> ask(const InferArguments& arguments, OwnedRequest& owned) {
+  ChannelOptions options;
+  options.endpoint = arguments.endpoint;
+  options.default_timeout = std::chrono::milliseconds(static_cast<std::int64_t>(arguments.timeout_s * 1e3));
+  auto channel = Channel::connect(options);
+  if (!channel) return tl::unexpected(channel.error());
+  const auto id = (*channel)->send(owned.request);
+  if (!id) return tl::unexpected(id.error());
+  Reply answer;
+  while ((*channel)->in_flight() > 0) {
+    (*channel)->poll(std::chrono::seconds(1), [&answer](Reply&& reply) { answer = std::move(reply); });
+  }
+  return answer;
+}
+
+int print(const InferArguments& arguments, const Result<Reply>& reply) {
+  const nlohmann::json json = reply ? reply_to_json(*reply) : error_to_json(reply.error());
+  // What a server says is text of unknown origin: replace what is no UTF-8 rather than fail.
+  std::cout << json.dump(arguments.compact ? -1 : 2, ' ', false, nlohmann::json::error_handler_t::replace)
+            << '\n';
+  const Status ok = reply ? reply->status() : tl::unexpected(reply.error());
+  if (ok) return 0;
+  std::fprintf(stderr, "volvox infer: %s\n", to_string(ok.error()).c_str());
+  return 1;
+}
+
+int run_infer(const InferArguments& arguments) {
+  auto request = read_request(arguments.file);
+  if (!request) return print(arguments, tl::unexpected(request.error()));
+  return print(arguments, ask(arguments, *request));
+}
+
+}  // namespace
+
+void add_infer_command(CLI::App& app, CommandBody& run) {
+  auto arguments = std::make_shared<InferArguments>();
+  CLI::App* command =
+      app.add_subcommand("infer", "Sends one request, written in JSON, and prints the answer");
+  command
+      ->add_option(
+          "request", arguments->file,
+          "A file with a request like {\"model\": \"lstm\", \"tokens\": [12, 7]}; '-' for standard input")
+      ->capture_default_str();
+  command->add_option("--connect,--endpoint", arguments->endpoint, "Where the server listens")
+      ->capture_default_str();
+  command->add_option("--timeout", arguments->timeout_s, "Seconds to wait for the answer")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_flag("--compact", arguments->compact, "Print the answer on one line");
+  command->callback([arguments, &run] { run = [arguments] { return run_infer(*arguments); }; });
+}
+
+}  // namespace volvox

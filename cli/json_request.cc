@@ -1,0 +1,255 @@
+#include "cli/json_request.h"
+
+#include <array>
+#include <cstring>
+#include <limits>
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+namespace volvox {
+namespace {
+
+using nlohmann::json;
+
+// Calls `visit` with a value of the C++ type behind `type`. False for types that JSON has no numbers for.
+template <class Visit>
+bool with_type(WireType type, Visit visit) {
+  switch (type) {
+    case WireType::kF32:
+      visit(float{});
+      return true;
+    case WireType::kF64:
+      visit(double{});
+      return true;
+    case WireType::kI8:
+      visit(std::int8_t{});
+      return true;
+    case WireType::kI16:
+      visit(std::int16_t{});
+      return true;
+    case WireType::kI32:
+      visit(std::int32_t{});
+      return true;
+    case WireType::kI64:
+      visit(std::int64_t{});
+      return true;
+    case WireType::kU8:
+      visit(std::uint8_t{});
+      return true;
+    case WireType::kU16:
+      visit(std::uint16_t{});
+      return true;
+    case WireType::kU32:
+      visit(std::uint32_t{});
+      return true;
+    case WireType::kU64:
+      visit(std::uint64_t{});
+      return true;
+    default:
+      return false;
+  }
+}
+
+template <class T>
+bool fits(const json& number) {
+  if (!number.is_number()) return false;
+  if constexpr (std::is_floating_point_v<T>) return true;
+  if (number.is_number_unsigned()) {
+    return number.get<std::uint64_t>() <= static_cast<std::uint64_t>(std::numeric_limits<T>::max());
+  }
+  if (!number.is_number_integer()) return false;
+  const auto value = number.get<std::int64_t>();  // negative, or it would be unsigned
+  return std::is_signed_v<T> && value >= static_cast<std::int64_t>(std::numeric_limits<T>::min());
+}
+
+template <class T>
+Status append_numbers(const json& data, const std::string& name, std::vector<std::byte>& bytes) {
+  bytes.resize(data.size() * sizeof(T));
+  std::size_t at = 0;
+  for (const json& number : data) {
+    if (!fits<T>(number)) {
+      return invalid("input '" + name + "': " + number.dump() + " at " + std::to_string(at) +
+                     " is not a number of its type");
+    }
+    const T value = number.get<T>();
+    std::memcpy(bytes.data() + at++ * sizeof(T), &value, sizeof(T));
+  }
+  return {};
+}
+
+Result<WireShape> shape_from(const json& tensor, const std::string& name, std::size_t elements) {
+  WireShape shape;
+  if (!tensor.contains("shape")) {
+    shape.append(static_cast<std::int64_t>(elements));
+    return shape;
+  }
+  if (!tensor["shape"].is_array()) return invalid("input '" + name + "': \"shape\" must be a list");
+  for (const json& dim : tensor["shape"]) {
+    if (!dim.is_number_unsigned() || dim.get<std::uint64_t>() > (1ULL << 40) ||
+        !shape.append(dim.get<std::int64_t>())) {
+      return invalid("input '" + name + "': \"shape\" must hold at most eight sizes");
+    }
+  }
+  return shape;
+}
+
+Status check_keys(const json& object, const std::set<std::string>& known, const std::string& where) {
+  for (const auto& [key, value] : object.items()) {
+    if (!known.contains(key)) return invalid(where + "unknown key \"" + key + "\"");
+  }
+  return {};
+}
+
+Status add_input(const std::string& name, const json& tensor, OwnedRequest& owned) {
+  const std::string where = "input '" + name + "': ";
+  if (!tensor.is_object() || !tensor.contains("data") || !tensor["data"].is_array()) {
+    return invalid(where + "must be {\"data\": [numbers]}, with \"type\" and \"shape\" if needed");
+  }
+  if (auto ok = check_keys(tensor, {"type", "shape", "data"}, where); !ok) return ok;
+  const json type_name = tensor.value("type", json("i32"));
+  const auto type = type_name.is_string() ? wire_type_from(type_name.get<std::string>()) : std::nullopt;
+  if (!type) return invalid(where + type_name.dump() + " is no type; use f32, i32, u64 and so on");
+  std::vector<std::byte>& bytes = owned.tensors.emplace_back();
+  Status filled;
+  const bool supported = with_type(
+      *type, [&](auto zero) { filled = append_numbers<decltype(zero)>(tensor["data"], name, bytes); });
+  if (!supported) return invalid(where + "numbers of this type cannot be written here");
+  if (!filled) return filled;
+  const auto shape = shape_from(tensor, name, tensor["data"].size());
+  if (!shape) return tl::unexpected(shape.error());
+  WireTensor wire;
+  wire.name = owned.names.emplace_back(name);
+  wire.type = *type;
+  wire.shape = *shape;
+  wire.bytes = bytes;
+  owned.request.body.inputs.push_back(wire);
+  return {};
+}
+
+Status add_inputs(const json& request, OwnedRequest& owned) {
+  if (request.contains("tokens")) {
+    if (auto ok = add_input("tokens", {{"data", request["tokens"]}}, owned); !ok) return ok;
+  }
+  if (!request.contains("inputs")) return {};
+  if (!request["inputs"].is_object()) return invalid("\"inputs\" must be an object of tensors by name");
+  for (const auto& [name, tensor] : request["inputs"].items()) {
+    if (auto ok = add_input(name, tensor, owned); !ok) return ok;
+  }
+  return {};
+}
+
+// A whole number of at most `most`, or `absent` if the key is not there.
+Result<std::uint64_t> whole_number(const json& request, const char* key, std::uint64_t most,
+                                   std::uint64_t absent) {
+  if (!request.contains(key)) return absent;
+  const json& value = request[key];
+  if (!value.is_number_unsigned() || value.get<std::uint64_t>() > most) {
+    return invalid(std::string("\"").append(key) + "\" must be a whole number of at most " +
+                   std::to_string(most));
+  }
+  return value.get<std::uint64_t>();
+}
+
+Status add_structure(const json& request, OwnedRequest& owned) {
+  std::uint64_t steps = 0;
+  if (!owned.request.body.inputs.empty()) {
+    const WireShape& shape = owned.request.body.inputs.front().shape;
+    steps = shape.rank() > 0 ? static_cast<std::uint64_t>(shape[0]) : 1;
+  } else if (!request.contains("length")) {
+    return invalid("give \"tokens\", \"inputs\" or \"length\"");
+  }
+  const auto length = whole_number(request, "length", std::numeric_limits<std::uint32_t>::max(), steps);
+  if (!length) return tl::unexpected(length.error());
+  if (*length > std::numeric_limits<std::uint32_t>::max()) return invalid("the input has too many rows");
+  owned.request.body.structure = WireChain{static_cast<std::uint32_t>(*length)};
+  owned.request.header.cells_hint = static_cast<std::uint32_t>(*length);
+  return {};
+}
+
+Status add_outputs(const json& request, OwnedRequest& owned) {
+  if (!request.contains("outputs")) return {};
+  if (!request["outputs"].is_array()) return invalid("\"outputs\" must be a list of names");
+  for (const json& name : request["outputs"]) {
+    if (!name.is_string()) return invalid("\"outputs\" must be a list of names");
+    owned.request.body.outputs.push_back(owned.names.emplace_back(name.get<std::string>()));
+  }
+  return {};
+}
+
+Status add_header(const json& request, OwnedRequest& owned) {
+  RequestHeader& header = owned.request.header;
+  if (!request.contains("model") || !request["model"].is_string()) return invalid("\"model\" must be a name");
+  header.model = request["model"].get<std::string>();
+  const auto version = whole_number(request, "version", std::numeric_limits<std::uint32_t>::max(), 0);
+  if (!version) return tl::unexpected(version.error());
+  header.model_version = static_cast<std::uint32_t>(*version);
+  const auto deadline_ms = whole_number(request, "deadline_ms", 1ULL << 40, 0);
+  if (!deadline_ms) return tl::unexpected(deadline_ms.error());
+  header.deadline_us = *deadline_ms * 1000;
+  const json priority = request.value("priority", json("normal"));
+  for (const WirePriority value : {WirePriority::kNormal, WirePriority::kHigh, WirePriority::kLow}) {
+    if (priority != std::string(to_string(value))) continue;
+    header.priority = value;
+    return {};
+  }
+  return invalid("\"priority\" must be \"high\", \"normal\" or \"low\"");
+}
+
+json tensor_to_json(const WireTensor& tensor) {
+  json data = json::array();
+  with_type(tensor.type, [&](auto zero) {
+    using T = decltype(zero);
+    for (std::size_t at = 0; at + sizeof(T) <= tensor.bytes.size(); at += sizeof(T)) {
+      T value;
+      std::memcpy(&value, tensor.bytes.data() + at, sizeof(T));
+      data.push_back(value);
+    }
+  });
+  json shape = json::array();
+  for (const std::int64_t dim : tensor.shape.dims()) shape.push_back(dim);
+  return {{"type", std::string(to_string(tensor.type))}, {"shape", shape}, {"data", data}};
+}
+
+}  // namespace
+
+Result<OwnedRequest> request_from_json(const json& request) {
+  if (!request.is_object())
+    return invalid("a request is a JSON object: {\"model\": \"lstm\", \"tokens\": [1, 2]}");
+  OwnedRequest owned;
+  Status ok = check_keys(
+      request, {"model", "version", "tokens", "inputs", "length", "outputs", "deadline_ms", "priority"}, "");
+  for (const auto step : {add_header, add_inputs, add_structure, add_outputs}) {
+    if (ok) ok = step(request, owned);
+  }
+  if (!ok) return tl::unexpected(ok.error());
+  return owned;
+}
+
+json error_to_json(const Error& error) {
+  return {{"error", {{"code", std::string(to_string(error.code))}, {"message", error.message}}}};
+}
+
+json reply_to_json(const Reply& reply) {
+  if (const Status ok = reply.status(); !ok) {
+    json report = error_to_json(ok.error());
+    if (reply.header.retry_after_us > 0) {
+      report["error"]["retry_after_ms"] = static_cast<double>(reply.header.retry_after_us) * 1e-3;
+    }
+    return report;
+  }
+  json report;
+  report["outputs"] = json::object();
+  for (const WireTensor& tensor : reply.body.outputs) {
+    report["outputs"][std::string(tensor.name)] = tensor_to_json(tensor);
+  }
+  const WireTimings& timings = reply.header.timings;
+  report["timings_ms"] = {{"queue", static_cast<double>(timings.queue_us) * 1e-3},
+                          {"compute", static_cast<double>(timings.compute_us) * 1e-3},
+                          {"total", static_cast<double>(timings.total_us) * 1e-3}};
+  report["cells"] = reply.header.cells;
+  report["server"] = reply.header.server;
+  return report;
+}
+
+}  // namespace volvox

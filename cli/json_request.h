@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "base/error.h"
+#include "protocol/request.h"
+
+namespace volvox {
+
+// A request with all that it refers to. May be moved, not copied.
+struct OwnedRequest {
+  Request request;
+  std::deque<std::string> names;  // a deque keeps its elements' addresses when it moves
+  std::deque<std::vector<std::byte>> tensors;
+
+  OwnedRequest() = default;
+  OwnedRequest(OwnedRequest&&) = default;
+  OwnedRequest& operator=(OwnedRequest&&) = default;
+  OwnedRequest(const OwnedRequest&) = delete;
+  OwnedRequest& operator=(const OwnedRequest&) = delete;
+};
+
+// A request as people write one:
+//   {"model": "lstm", "tokens": [12, 7, 301]}
+//   {"model": "speech", "inputs": {"frames": {"type": "f32", "shape": [2, 3], "data": [0, 1, 2, 3, 4, 5]}}}
+//   {"model": "noop", "length": 5}
+// "tokens" is short for an i32 input of that name. A tensor's "type" is i32 unless given (f32, f64, i8 …
+// u64); its "shape" one dimension unless given; "data" a list of numbers, row by row. "length" is the number
+// of steps, by default the first dimension of the first input. Optional: "version", "outputs" (names),
+// "deadline_ms", "priority" (high, normal, low). INVALID_ARGUMENT says which key is wrong; unknown keys are
+// errors.
+Result<OwnedRequest> request_from_json(const nlohmann::json& json);
+
+// A reply as programs read one:
+//   {"outputs": {"h": {"type": "f32", "shape": [1, 2], "data": [0.25, -0.5]}}, "cells": 24,
+//    "timings_ms": {"queue": 0.1, "compute": 2.5, "total": 2.7}, "server": "volvox"}
+//   {"error": {"code": "INVALID_ARGUMENT", "message": "…"}}
+nlohmann::json reply_to_json(const Reply& reply);
+nlohmann::json error_to_json(const Error& error);
+
+}  // namespace volvox

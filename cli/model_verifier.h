@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/error.h"
+#include "cells/model.h"
+#include "cells/reference.h"
+#include "loadgen/verify.h"
+
+namespace volvox {
+
+// Compares answers with the double-precision reference of a model (cells/reference.h): f32 outputs within
+// 1e-4 · max(1, |reference|), others bit for bit, and none missing. For models that take one row of token
+// ids, or nothing but a length. One thread at a time.
+class ModelVerifier : public AnswerVerifier {
+ public:
+  // INVALID_ARGUMENT for a model with other inputs. Load it without the eager split, so that the split is
+  // checked as well.
+  static Result<std::unique_ptr<ModelVerifier>> make(std::shared_ptr<const Model> model);
+
+  Result<std::string> check(std::span<const std::int32_t> tokens, const ReplyBody& answer) override;
+
+  const std::string& model() const { return model_->name; }
+  std::uint32_t max_length() const { return model_->max_length; }
+  // The input that takes the tokens; empty if there is none.
+  std::string input() const;
+  // Ids are below this; 0 if any will do.
+  std::int64_t vocabulary() const;
+  // Whether every output is compared bit for bit. Such a reference is also quick.
+  bool exact() const;
+
+ private:
+  ModelVerifier(std::shared_ptr<const Model> model, Reference reference)
+      : model_(std::move(model)), reference_(std::move(reference)) {}
+
+  std::shared_ptr<const Model> model_;
+  Reference reference_;
+};
+
+}  // namespace volvox
