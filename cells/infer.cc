@@ -6,16 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include "cells/text.h"
+
 namespace volvox {
 namespace {
 
 using Text = std::string;
-
-Text quoted(std::string_view name) {
-  Text text(1, '\'');
-  text += name;
-  return text += '\'';
-}
 
 Text described(DType dtype, const Shape& shape) {
   return Text(to_string(dtype)) + to_string(shape);
@@ -69,8 +65,8 @@ class Inference {
 };
 
 Status Inference::error(const Text& what) const {
-  Text where = model_.empty() ? "" : "model " + quoted(model_) + ", ";
-  where += "cell " + quoted(cell_.name);
+  Text where = model_.empty() ? "" : "model " + in_quotes(model_) + ", ";
+  where += "cell " + in_quotes(cell_.name);
   if (op_ != nullptr) {
     where += ", operator " + std::to_string(op_ - cell_.operators.data()) + " (" + Text(to_string(op_->kind));
     for (const Text& name : op_->weights) where += " " + name;
@@ -184,9 +180,9 @@ Status Inference::weight(std::size_t i, const Shape& wanted) const {
   if (op_->weights[i].empty()) return error("weight " + std::to_string(i) + " has no name");
   if (weights_ == nullptr) return {};
   const Tensor* tensor = weights_->find(op_->weights[i]);
-  if (tensor == nullptr) return error("there is no weight " + quoted(op_->weights[i]));
+  if (tensor == nullptr) return error("there is no weight " + in_quotes(op_->weights[i]));
   if (tensor->dtype != DType::kF32 || tensor->shape != wanted) {
-    return error("weight " + quoted(op_->weights[i]) + " is " + described(tensor->dtype, tensor->shape) +
+    return error("weight " + in_quotes(op_->weights[i]) + " is " + described(tensor->dtype, tensor->shape) +
                  ", needs " + described(DType::kF32, wanted));
   }
   return {};
@@ -229,7 +225,8 @@ Status Inference::gather() {
   if (Status status = number(cell_.gathers, kMaxGathers, "predecessor"); !status) return status;
   Value value = cell_.values[op_->output];
   value.ragged = false;
-  if (Status status = source("state " + quoted(op_->name), value.dtype, value.shape); !status) return status;
+  if (Status status = source("state " + in_quotes(op_->name), value.dtype, value.shape); !status)
+    return status;
   return produce(std::move(value));
 }
 
@@ -238,7 +235,8 @@ Status Inference::gather_all() {
   cell_.gathers_all = true;
   Value value = cell_.values[op_->output];
   value.ragged = true;
-  if (Status status = source("state " + quoted(op_->name), value.dtype, value.shape); !status) return status;
+  if (Status status = source("state " + in_quotes(op_->name), value.dtype, value.shape); !status)
+    return status;
   return produce(std::move(value));
 }
 
@@ -255,7 +253,8 @@ Status Inference::pull() {
 Status Inference::scatter() {
   if (Status status = arity(1, 0); !status) return status;
   if (Status status = want(0, in(0).dtype, false); !status) return status;
-  if (Status status = source("state " + quoted(op_->name), in(0).dtype, in(0).shape); !status) return status;
+  if (Status status = source("state " + in_quotes(op_->name), in(0).dtype, in(0).shape); !status)
+    return status;
   const auto same = [&](const StateKind& kind) { return kind.name == op_->name; };
   if (std::any_of(states_.begin(), states_.end(), same)) return error("the state is published twice");
   const auto known = std::find_if(cell_.states.begin(), cell_.states.end(), same);
@@ -285,11 +284,12 @@ Status Inference::declared_width(std::size_t weight, std::size_t extent, std::in
   } else if (declared.size() == 1) {
     width = declared[0];
   } else {
-    return error(weights_ == nullptr ? "its width is neither declared nor known from weights"
-                                     : "weight " + quoted(op_->weights[weight]) + " is missing or no matrix");
+    return error(weights_ == nullptr
+                     ? "its width is neither declared nor known from weights"
+                     : "weight " + in_quotes(op_->weights[weight]) + " is missing or no matrix");
   }
   if (declared.size() == 1 && declared[0] != width) {
-    return error("weight " + quoted(op_->weights[weight]) + " gives " + std::to_string(width) +
+    return error("weight " + in_quotes(op_->weights[weight]) + " gives " + std::to_string(width) +
                  " elements, declared are " + std::to_string(declared[0]));
   }
   return {};

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "cells/lane_order.h"
-#include "cells/model.h"
 
 namespace volvox {
 namespace {
@@ -134,16 +133,6 @@ Status LanePlan::validate() const {
                                  " is too small: a step would overwrite a state that it waits to see read");
   }
   return {};
-}
-
-LanePlan rebased_plan(const Model& model, ModelId id, CellTypeId first_type, PoolId first_pool) {
-  LanePlan plan = model.plan;
-  plan.model = id;
-  for (LaneSpec& lane : plan.lanes) {
-    lane.type += first_type;
-    lane.pool += first_pool;
-  }
-  return plan;
 }
 
 }  // namespace volvox

@@ -28,7 +28,8 @@ struct CellTypeSpec {
   bool independent = false;            // no node reads another of this type: steps of a lane may share a task
 };
 
-// States that are scattered together and so share slot numbers.
+// States that are scattered together and so share slot numbers. Every model has at least one pool; that of a
+// model without states holds no kinds.
 struct PoolSpec {
   std::vector<StateKind> kinds;
 };
@@ -65,6 +66,10 @@ struct Model {
   std::vector<OutputSpec> outputs;
   Weights weights;
 };
+
+// Checks what everybody relies on: a valid plan, and that lanes, cells, pools, inputs and outputs agree. The
+// error names the model. Loaded models have passed it.
+Status validate(const Model& model);
 
 // The model's lane plan with process-wide numbers.
 LanePlan rebased_plan(const Model& model, ModelId id, CellTypeId first_type, PoolId first_pool);

@@ -82,7 +82,7 @@ double ReferenceMath::chain(double start, const float* w, const double* x, std::
 }
 
 Result<Reference> Reference::make(std::shared_ptr<const Model> model) {
-  if (Status status = model->plan.validate(); !status) return tl::unexpected(status.error());
+  if (Status status = validate(*model); !status) return tl::unexpected(status.error());
   Reference reference;
   for (const CellTypeSpec& type : model->types) {
     Result<CellProgram> program = CellProgram::make(type.cell, model->weights, model->name);

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "base/error.h"
+
+namespace volvox {
+
+// New models to try a server with. Each function writes a whole model folder (model.toml and
+// 1/weights.safetensors): beside its place first, then renamed, so that nobody ever sees half a model. An
+// existing path is refused unless `overwrite` is set; it is then replaced. Parent folders are made.
+// kUnavailable when the disk refuses.
+
+// What all new models have in common.
+struct NewModel {
+  std::filesystem::path path;   // the folder to write: <repository>/<name>
+  std::string name;             // empty: the folder's own
+  std::uint32_t max_batch = 0;  // 0: the kind's own default
+  bool overwrite = false;
+};
+
+struct NewLstm {
+  std::uint32_t hidden = 1024;
+  std::uint32_t input = 0;  // width of the embedding; 0: as hidden
+  std::uint32_t vocabulary = 30000;
+  std::uint64_t seed = 1;
+};
+
+// An LSTM over i32 "tokens" that answers the last "h". Weights from the seed, the same bytes everywhere:
+// uniform in ±1/√hidden, embeddings nearly normal with variance 1.
+Status write_lstm_model(const NewModel& model, const NewLstm& lstm);
+// One empty cell for every row of i32 "tokens", and an answer without outputs.
+Status write_noop_model(const NewModel& model);
+// A chain of check_hash() over i32 "tokens" that answers the last u64 "state".
+Status write_check_model(const NewModel& model);
+
+}  // namespace volvox
