@@ -8,10 +8,9 @@ namespace {
 
 // Heights of all tiles in use divide this.
 constexpr std::size_t kRowStep = 6;
-// A unit's rows of the operands stay in the second cache while a thread walks along its columns …
+static_assert(kMaxBlockRows % kRowStep == 0);
+// A unit's rows of the operands stay in the second cache while a thread walks along its columns.
 constexpr std::size_t kOperandBytes = 768U << 10;
-// … and its parked accumulators take this much at most.
-constexpr std::size_t kMaxRowsPerUnit = 192;
 // Units for each thread that make it cheap to lose one to a preempted thread.
 constexpr std::size_t kUnitsPerThread = 4;
 constexpr std::size_t kMinRowsPerUnit = 24;
@@ -42,7 +41,7 @@ ProductPlan plan_product(const PackedProduct& product, std::size_t rows, std::ui
   ProductPlan plan;
   plan.alone = threads == 1 || estimate_us(product, rows) < kAloneUs;
   const std::size_t row_bytes = std::max<std::size_t>(product.width() * sizeof(float), 1);
-  std::size_t most = std::clamp(kOperandBytes / row_bytes, kMinRowsPerUnit, kMaxRowsPerUnit);
+  std::size_t most = std::clamp(kOperandBytes / row_bytes, kMinRowsPerUnit, kMaxBlockRows);
   if (!plan.alone) {
     const std::size_t wanted_blocks = ceil_div(kUnitsPerThread * threads, product.blocks());
     most = std::min(most, std::max(kMinRowsPerUnit, ceil_div(rows, wanted_blocks)));
@@ -65,7 +64,7 @@ Result<ProductRunner> ProductRunner::make(const Kernels& kernels, std::uint32_t 
   runner.kernels_ = &kernels;
   runner.counts_.resize(std::max(threads, 1U));
   for (std::size_t t = 0; t < runner.counts_.size(); ++t) {
-    auto scratch = AlignedBuffer::make((kMaxRowsPerUnit + kRowStep) * kBlockColumns * sizeof(float));
+    auto scratch = AlignedBuffer::make((kMaxBlockRows)*kBlockColumns * sizeof(float));
     if (!scratch) return tl::unexpected(scratch.error());
     runner.scratch_.push_back(std::move(*scratch));
   }

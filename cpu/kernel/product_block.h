@@ -16,6 +16,9 @@ inline constexpr std::size_t kBlockColumns = kGates * kUnits;
 // stretches the accumulators are parked in memory, unchanged.
 inline constexpr std::size_t kStretch = 1024;
 
+// The most rows of a block: what the parked accumulators of one thread have room for.
+inline constexpr std::size_t kMaxBlockRows = 192;
+
 // One operand: a pointer for each row of the task, to `width` floats of any alignment.
 struct ProductTerm {
   const float* const* rows = nullptr;

@@ -1,0 +1,220 @@
+#include "cpu/cells/generic_cell.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "cpu/cells/fused_pattern.h"
+#include "cpu/cells/generic_chunk.h"
+#include "cpu/cells/packing.h"
+
+namespace volvox::cpu {
+namespace {
+
+constexpr std::size_t kLineFloats = 16;
+// What one chunk's values may take of a thread's second cache.
+constexpr std::size_t kChunkBytes = 512U << 10;
+constexpr std::size_t kMinChunkRows = 12;
+constexpr std::size_t kMaxChunkRows = 1024;
+constexpr std::size_t kChunksPerThread = 4;
+// Guesses, right within a factor of two or so: an operator's row, an element, a floating-point operation.
+constexpr double kOpUs = 3e-3;
+constexpr double kElementUs = 1e-3;
+constexpr double kFlopUs = 1 / 120e3;
+constexpr double kAloneUs = 10.0;
+constexpr double kWallClockUs = 20.0;
+
+bool views(OpKind kind) {
+  return kind == OpKind::kGather || kind == OpKind::kGatherAll || kind == OpKind::kPull ||
+         kind == OpKind::kEmbed || kind == OpKind::kSlice;
+}
+
+Status check_operands(const Cell& cell, const Operator& op) {
+  const auto bad = [&](const char* what) { return invalid("cell '" + cell.name + "': " + what); };
+  for (ValueId value : op.inputs) {
+    if (op.output == kNoValue) {
+      if (cell.values[value].ragged) return bad("a ragged value cannot be published");
+    } else if (cell.values[value].ragged && !cell.values[op.output].ragged &&
+               op.kind != OpKind::kSegmentSum) {
+      return bad("an operator turns a ragged value into one row");
+    }
+  }
+  if (op.kind == OpKind::kProduct && product_terms(op).size() > kMaxTerms) {
+    return bad("a product has too many operands");
+  }
+  return {};
+}
+
+// The first and last edge of rows [begin, end).
+std::size_t edges_between(const ResolvedRows& rows, std::size_t begin, std::size_t end) {
+  return rows.ragged_begin.empty() ? 0 : rows.ragged_begin[end] - rows.ragged_begin[begin];
+}
+
+}  // namespace
+
+Result<std::unique_ptr<CpuCell>> GenericCell::make(const Cell& cell, const Weights& weights,
+                                                   const CompileOptions& options, PoolFinder& pools,
+                                                   const Kernels& kernels) {
+  std::unique_ptr<GenericCell> made(new GenericCell(cell, kernels));
+  made->describe_values(cell);
+  std::size_t largest = 1;
+  for (const GenericValue& value : made->values_) largest = std::max(largest, value.row_bytes);
+  auto zeros = AlignedBuffer::make(largest);
+  if (!zeros) return tl::unexpected(zeros.error());
+  made->zeros_ = std::move(*zeros);
+  for (const Operator& op : cell.operators) {
+    if (Status ok = made->add_operator(cell, op, weights, options, pools); !ok)
+      return tl::unexpected(ok.error());
+  }
+  return made;
+}
+
+void GenericCell::describe_values(const Cell& cell) {
+  for (const Value& value : cell.values) {
+    GenericValue v;
+    v.elements = static_cast<std::size_t>(elements(value.shape));
+    v.row_bytes = v.elements * size_bytes(value.dtype);
+    v.ragged = value.ragged;
+    values_.push_back(v);
+  }
+  for (const Operator& op : cell.operators) {
+    row_us_ += kOpUs;
+    if (op.output == kNoValue || views(op.kind)) continue;
+    GenericValue& v = values_[op.output];
+    const std::size_t floats = v.row_bytes / sizeof(float);
+    // Scalars lie side by side, vectors on cache lines of their own.
+    v.stride = floats <= 2 ? 2 : (floats + kLineFloats - 1) / kLineFloats * kLineFloats;
+    row_bytes_ += v.stride * sizeof(float);
+    row_us_ += kElementUs * static_cast<double>(v.elements);
+  }
+}
+
+Status GenericCell::add_operator(const Cell& cell, const Operator& op, const Weights& weights,
+                                 const CompileOptions& options, PoolFinder& pools) {
+  if (Status ok = check_operands(cell, op); !ok) return ok;
+  GenericOp made{op, {}, {}, {}, {}, false};
+  if (op.kind == OpKind::kGather || op.kind == OpKind::kGatherAll || op.kind == OpKind::kScatter) {
+    auto plane = find_plane(cell, op, options, pools);
+    if (!plane) return tl::unexpected(plane.error());
+    made.plane = *plane;
+  } else if (op.kind == OpKind::kEmbed) {
+    auto table = copy_table(cell, op, weights);
+    if (!table) return tl::unexpected(table.error());
+    made.table = std::make_shared<EmbeddingTable>(std::move(*table));
+  } else if (op.kind == OpKind::kProduct) {
+    auto product = pack_product(cell, op, weights, ColumnOrder::kPlain);
+    if (!product) return tl::unexpected(product.error());
+    flops_ += product->flops_per_row();
+    row_us_ += kFlopUs * product->flops_per_row();
+    made.product = std::make_shared<PackedProduct>(std::move(*product));
+    made.terms = product_terms(op);
+    made.starts = product_start(op) != kNoValue;
+  }
+  ops_.push_back(std::move(made));
+  return {};
+}
+
+struct GenericCell::Job {
+  const GenericCell* cell;
+  const ResolvedRows* rows;
+  Workspace* work;
+  std::size_t chunk;
+  std::size_t chunks;
+  std::size_t owners;
+};
+
+Status GenericCell::run(const ResolvedRows& rows, Workspace& work, ThreadTeam& team) const {
+  if (rows.real_rows == 0) return {};
+  if (Status ok = check_slots(rows); !ok) return ok;
+  const double estimate_us = row_us_ * rows.real_rows;
+  const bool alone = estimate_us < kAloneUs;
+  const std::size_t chunk = chunk_rows(rows.real_rows, alone ? 1 : team.size());
+  const Job job{this, &rows, &work, chunk, (rows.real_rows + chunk - 1) / chunk, team.size()};
+  for (std::uint32_t t = 0; t < (alone ? 1 : team.size()); ++t) {
+    if (work.generic.size() <= t) work.generic.push_back(std::make_unique<GenericScratch>());
+    if (Status ok = prepare(rows, chunk, *work.generic[t]); !ok) return ok;
+  }
+  work.counts.resize(team.size());
+  for (std::size_t o = 0; o < job.owners; ++o) {
+    work.counts[o] =
+        static_cast<std::uint32_t>(job.chunks * (o + 1) / job.owners - job.chunks * o / job.owners);
+  }
+  const TeamJob team_job{run_chunk, &job, estimate_us < kWallClockUs ? BusyClock::kWall : BusyClock::kCpu};
+  alone ? team.run_alone(team_job, work.counts) : team.run(team_job, work.counts);
+  return {};
+}
+
+void GenericCell::run_chunk(const void* context, std::uint32_t owner, std::uint32_t unit,
+                            std::uint32_t thread) {
+  const Job& job = *static_cast<const Job*>(context);
+  const GenericCell& cell = *job.cell;
+  const std::size_t begin = (job.chunks * owner / job.owners + unit) * job.chunk;
+  const std::size_t end = std::min<std::size_t>(begin + job.chunk, job.rows->real_rows);
+  GenericChunk chunk(*cell.kernels_, cell.values_, cell.zeros_.f32(), *job.rows, begin, end,
+                     *job.work->generic[thread]);
+  for (const GenericOp& op : cell.ops_) chunk.run(op);
+}
+
+std::size_t GenericCell::chunk_rows(std::size_t rows, std::uint32_t threads) const {
+  std::size_t chunk = std::clamp(kChunkBytes / row_bytes_, kMinChunkRows, kMaxChunkRows);
+  if (threads > 1) chunk = std::min(chunk, rows / (threads * kChunksPerThread) + 1);
+  return std::max<std::size_t>(chunk, 1);
+}
+
+Status GenericCell::check_slots(const ResolvedRows& rows) const {
+  const auto inside = [](const std::uint32_t* slots, std::size_t n, const PlaneView& plane) {
+    std::uint32_t largest = 0;
+    for (std::size_t i = 0; i < n; ++i) largest = std::max(largest, slots[i]);
+    return n == 0 || largest < plane.slots;
+  };
+  for (const GenericOp& op : ops_) {
+    bool ok = true;
+    if (op.op.kind == OpKind::kGather)
+      ok = inside(rows.gathers[op.op.index].data(), rows.real_rows, op.plane);
+    if (op.op.kind == OpKind::kGatherAll)
+      ok = inside(rows.ragged_slots.data(), rows.ragged_slots.size(), op.plane);
+    if (op.op.kind == OpKind::kScatter) ok = inside(rows.out.data(), rows.real_rows, op.plane);
+    if (!ok) return fail(ErrorCode::kInternal, "a row names a slot that is not in its pool");
+  }
+  return {};
+}
+
+Status GenericCell::prepare(const ResolvedRows& rows, std::size_t chunk, GenericScratch& scratch) const {
+  std::size_t edges = 0;
+  for (std::size_t begin = 0; begin < rows.real_rows; begin += chunk) {
+    const std::size_t end = std::min<std::size_t>(begin + chunk, rows.real_rows);
+    edges = std::max(edges, edges_between(rows, begin, end));
+  }
+  const std::size_t longest = std::max(chunk, edges);
+  if (scratch.rows.size() < values_.size()) scratch.rows.resize(values_.size());
+  if (scratch.memory.size() < values_.size()) scratch.memory.resize(values_.size());
+  if (scratch.out.size() < longest) scratch.out.resize(longest);
+  scratch.spread.resize(std::max<std::size_t>(scratch.spread.size(), kMaxTerms + 1));
+  for (auto& spread : scratch.spread) {
+    if (edges > 0 && spread.size() < edges) spread.resize(edges);
+  }
+  std::size_t floats = 0;
+  for (std::size_t v = 0; v < values_.size(); ++v) {
+    const std::size_t count = values_[v].ragged ? edges : chunk;
+    if (scratch.rows[v].size() < count) scratch.rows[v].resize(count);
+    floats += values_[v].stride * count + kLineFloats;
+  }
+  if (scratch.buffer.size_bytes() < floats * sizeof(float)) {
+    auto buffer = AlignedBuffer::make(floats * sizeof(float));
+    if (!buffer) return tl::unexpected(buffer.error());
+    scratch.buffer = std::move(*buffer);
+  }
+  if (scratch.parked.size_bytes() == 0) {
+    auto parked = AlignedBuffer::make(kMaxBlockRows * kBlockColumns * sizeof(float));
+    if (!parked) return tl::unexpected(parked.error());
+    scratch.parked = std::move(*parked);
+  }
+  float* at = scratch.buffer.f32();
+  for (std::size_t v = 0; v < values_.size(); ++v) {
+    const std::size_t count = values_[v].ragged ? edges : chunk;
+    scratch.memory[v] = at;
+    at += (values_[v].stride * count + kLineFloats - 1) / kLineFloats * kLineFloats;
+  }
+  return {};
+}
+
+}  // namespace volvox::cpu

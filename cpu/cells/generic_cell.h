@@ -1,0 +1,68 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "cpu/cells/cpu_cell.h"
+#include "cpu/cells/row_source.h"
+#include "cpu/kernel/kernels.h"
+#include "cpu/packed_product.h"
+
+namespace volvox::cpu {
+
+// An operator with everything it needs at run time.
+struct GenericOp {
+  Operator op;
+  PlaneView plane;                               // gather, gather_all, scatter
+  std::shared_ptr<const EmbeddingTable> table;   // embed
+  std::shared_ptr<const PackedProduct> product;  // product
+  std::vector<ValueId> terms;                    // product: its operands without the start
+  bool starts = false;                           // product: the last input is the start
+};
+
+// A value of the cell, for each row (or each edge, when ragged).
+struct GenericValue {
+  std::size_t elements = 0;
+  std::size_t row_bytes = 0;
+  std::size_t stride = 0;  // floats from row to row in the chunk's memory; 0: a view of other memory
+  bool ragged = false;
+};
+
+// Any other cell: its operators one after another, each over a chunk of rows, with the same kernels and the
+// same chains of fused multiply-adds as the fused cells, so that the bits are the same, too. Chunks are dealt
+// to the team.
+class GenericCell final : public CpuCell {
+ public:
+  static Result<std::unique_ptr<CpuCell>> make(const Cell& cell, const Weights& weights,
+                                               const CompileOptions& options, PoolFinder& pools,
+                                               const Kernels& kernels);
+
+  Status run(const ResolvedRows& rows, Workspace& work, ThreadTeam& team) const override;
+  const RowShape& shape() const override { return shape_; }
+  double flops_per_row() const override { return flops_; }
+  std::string kernel() const override { return "generic"; }
+
+ private:
+  struct Job;
+
+  GenericCell(const Cell& cell, const Kernels& kernels) : shape_(row_shape(cell)), kernels_(&kernels) {}
+  void describe_values(const Cell& cell);
+  Status add_operator(const Cell& cell, const Operator& op, const Weights& weights,
+                      const CompileOptions& options, PoolFinder& pools);
+  Status check_slots(const ResolvedRows& rows) const;
+  std::size_t chunk_rows(std::size_t rows, std::uint32_t threads) const;
+  Status prepare(const ResolvedRows& rows, std::size_t chunk, GenericScratch& scratch) const;
+  static void run_chunk(const void* context, std::uint32_t owner, std::uint32_t unit, std::uint32_t thread);
+
+  RowShape shape_;
+  const Kernels* kernels_;
+  std::vector<GenericValue> values_;
+  std::vector<GenericOp> ops_;
+  double flops_ = 0;
+  double row_us_ = 0;           // a guess of what one row takes
+  std::size_t row_bytes_ = 64;  // of the values computed for a row
+  AlignedBuffer zeros_;         // what a pull without an address reads
+};
+
+}  // namespace volvox::cpu

@@ -1,0 +1,213 @@
+#include "cpu/cells/generic_chunk.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "cpu/cells/workspace.h"
+#include "device/host_memory.h"
+
+namespace volvox::cpu {
+namespace {
+
+const float* f32(const std::byte* p) {
+  return reinterpret_cast<const float*>(p);
+}
+
+}  // namespace
+
+GenericChunk::GenericChunk(const Kernels& kernels, std::span<const GenericValue> values, const float* zeros,
+                           const ResolvedRows& rows, std::size_t begin, std::size_t end,
+                           GenericScratch& scratch)
+    : kernels_(kernels),
+      values_(values),
+      zeros_(zeros),
+      task_(rows),
+      begin_(begin),
+      rows_(end - begin),
+      scratch_(scratch) {
+  if (rows.ragged_begin.empty()) return;
+  first_edge_ = rows.ragged_begin[begin];
+  edges_ = rows.ragged_begin[end] - first_edge_;
+}
+
+void GenericChunk::run(const GenericOp& op) {
+  switch (op.op.kind) {
+    case OpKind::kGather:
+      return gather(op);
+    case OpKind::kGatherAll:
+      return gather_all(op);
+    case OpKind::kPull:
+      return pull(op.op);
+    case OpKind::kScatter:
+      return scatter(op);
+    case OpKind::kPush:
+      return push(op.op);
+    case OpKind::kEmbed:
+      return embed(op);
+    case OpKind::kProduct:
+      return product(op);
+    case OpKind::kSlice:
+      return slice(op.op);
+    case OpKind::kConcat:
+      return concat(op.op);
+    case OpKind::kAdd:
+    case OpKind::kMul:
+    case OpKind::kMulAdd:
+    case OpKind::kSigmoid:
+    case OpKind::kTanh:
+      return elementwise(op.op);
+    case OpKind::kSegmentSum:
+      return segment_sum(op.op);
+    case OpKind::kHash:
+      return hash(op.op);
+  }
+}
+
+const float* const* GenericChunk::operand(const Operator& op, std::size_t i, std::size_t place) {
+  const ValueId value = op.inputs[i];
+  const Rows& rows = scratch_.rows[value];
+  if (values_[value].ragged == values_[op.output].ragged) return rows.data();
+  Rows& spread = scratch_.spread[place];
+  for (std::size_t r = 0; r < rows_; ++r) {
+    const std::size_t from = task_.ragged_begin[begin_ + r] - first_edge_;
+    const std::size_t to = task_.ragged_begin[begin_ + r + 1] - first_edge_;
+    for (std::size_t e = from; e < to; ++e) spread[e] = rows[r];
+  }
+  return spread.data();
+}
+
+void GenericChunk::point_at_results(const Operator& op) {
+  for (std::size_t r = 0; r < count(op.output); ++r) scratch_.rows[op.output][r] = result(op, r);
+}
+
+void GenericChunk::gather(const GenericOp& op) {
+  const std::uint32_t* slots = task_.gathers[op.op.index].data() + begin_;
+  for (std::size_t r = 0; r < rows_; ++r) scratch_.rows[op.op.output][r] = f32(op.plane.row(slots[r]));
+}
+
+void GenericChunk::gather_all(const GenericOp& op) {
+  const std::uint32_t* slots = task_.ragged_slots.data() + first_edge_;
+  for (std::size_t e = 0; e < edges_; ++e) scratch_.rows[op.op.output][e] = f32(op.plane.row(slots[e]));
+}
+
+void GenericChunk::pull(const Operator& op) {
+  const DeviceAddress* addresses = task_.pulls[op.index].data() + begin_;
+  for (std::size_t r = 0; r < rows_; ++r) {
+    scratch_.rows[op.output][r] = addresses[r] == 0 ? zeros_ : f32(at_address(addresses[r]));
+  }
+}
+
+void GenericChunk::scatter(const GenericOp& op) {
+  const ValueId value = op.op.inputs[0];
+  const std::size_t bytes = values_[value].row_bytes;
+  const auto& rows = scratch_.rows[value];
+  for (std::size_t r = 0; r < rows_; ++r) std::memcpy(op.plane.row(task_.out[begin_ + r]), rows[r], bytes);
+}
+
+void GenericChunk::push(const Operator& op) {
+  const ValueId value = op.inputs[0];
+  for (const ResolvedRows::Push& result : task_.pushes[op.index]) {
+    const std::size_t row = result.row - begin_;  // huge when before the chunk
+    if (row >= rows_) continue;
+    std::memcpy(at_address(result.address), scratch_.rows[value][row], values_[value].row_bytes);
+  }
+}
+
+void GenericChunk::embed(const GenericOp& op) {
+  const auto& ids = scratch_.rows[op.op.inputs[0]];
+  for (std::size_t r = 0; r < count(op.op.output); ++r) {
+    std::int32_t id = 0;
+    std::memcpy(&id, ids[r], sizeof id);
+    scratch_.rows[op.op.output][r] = f32(op.table->row(id));
+  }
+}
+
+void GenericChunk::product(const GenericOp& op) {
+  point_at_results(op.op);
+  const std::size_t rows = count(op.op.output);
+  for (std::size_t r = 0; r < rows; ++r) scratch_.out[r] = result(op.op, r);
+  std::array<ProductTerm, kMaxTerms> terms;
+  for (std::size_t t = 0; t < op.terms.size(); ++t) {
+    terms[t] = {operand(op.op, t), values_[op.terms[t]].elements};
+  }
+  const float* const* start = op.starts ? operand(op.op, op.terms.size()) : nullptr;
+  for (std::size_t first = 0; first < rows; first += kMaxBlockRows) {
+    for (std::size_t b = 0; b < op.product->blocks(); ++b) {
+      ProductBlock block = op.product->block(b);
+      block.terms = terms.data();
+      block.term_count = op.terms.size();
+      block.start = start;
+      block.row_begin = first;
+      block.row_end = std::min(first + kMaxBlockRows, rows);
+      block.scratch = scratch_.parked.f32();
+      block.out = scratch_.out.data();
+      kernels_.product(block);
+    }
+  }
+}
+
+void GenericChunk::slice(const Operator& op) {
+  const std::size_t skip = static_cast<std::size_t>(op.begin);
+  const float* const* from = operand(op, 0);
+  for (std::size_t r = 0; r < count(op.output); ++r) scratch_.rows[op.output][r] = from[r] + skip;
+}
+
+void GenericChunk::concat(const Operator& op) {
+  point_at_results(op);
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+    const float* const* from = operand(op, i, 0);
+    const GenericValue& value = values_[op.inputs[i]];
+    for (std::size_t r = 0; r < count(op.output); ++r)
+      std::memcpy(result(op, r) + at, from[r], value.row_bytes);
+    at += value.elements;
+  }
+}
+
+void GenericChunk::elementwise(const Operator& op) {
+  point_at_results(op);
+  std::array<const float* const*, 3> in{};
+  for (std::size_t i = 0; i < op.inputs.size(); ++i) in[i] = operand(op, i);
+  const std::size_t n = values_[op.output].elements;
+  for (std::size_t r = 0; r < count(op.output); ++r) {
+    float* out = result(op, r);
+    const float* a = in[0][r];
+    if (op.kind == OpKind::kSigmoid) kernels_.sigmoid(a, out, n);
+    if (op.kind == OpKind::kTanh) kernels_.tanh(a, out, n);
+    if (op.kind == OpKind::kAdd) kernels_.add(a, in[1][r], out, n);
+    if (op.kind == OpKind::kMul) kernels_.mul(a, in[1][r], out, n);
+    if (op.kind == OpKind::kMulAdd) kernels_.mul_add(a, in[1][r], in[2][r], out, n);
+  }
+}
+
+void GenericChunk::segment_sum(const Operator& op) {
+  point_at_results(op);
+  const auto& edges = scratch_.rows[op.inputs[0]];
+  for (std::size_t r = 0; r < rows_; ++r) {
+    float* out = result(op, r);
+    std::memset(out, 0, values_[op.output].row_bytes);
+    const std::size_t from = task_.ragged_begin[begin_ + r] - first_edge_;
+    const std::size_t to = task_.ragged_begin[begin_ + r + 1] - first_edge_;
+    for (std::size_t e = from; e < to; ++e) {
+      kernels_.add(out, edges[e], out, values_[op.output].elements);
+    }
+  }
+}
+
+void GenericChunk::hash(const Operator& op) {
+  const float* const* states = operand(op, 0);
+  const float* const* tokens = operand(op, 1);
+  for (std::size_t r = 0; r < count(op.output); ++r) {
+    std::uint64_t state = 0;
+    std::int32_t token = 0;
+    std::memcpy(&state, states[r], sizeof state);
+    std::memcpy(&token, tokens[r], sizeof token);
+    const std::uint64_t mixed = check_hash(state, static_cast<std::uint64_t>(token));
+    float* to = result(op, r);
+    std::memcpy(to, &mixed, sizeof mixed);
+    scratch_.rows[op.output][r] = to;
+  }
+}
+
+}  // namespace volvox::cpu

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "cpu/cells/generic_cell.h"
+#include "cpu/cells/generic_scratch.h"
+#include "device/row_table.h"
+
+namespace volvox::cpu {
+
+// Interprets the operators of a generic cell for the rows [begin, end) of a task, on one thread.
+class GenericChunk {
+ public:
+  GenericChunk(const Kernels& kernels, std::span<const GenericValue> values, const float* zeros,
+               const ResolvedRows& rows, std::size_t begin, std::size_t end, GenericScratch& scratch);
+
+  void run(const GenericOp& op);
+
+ private:
+  using Rows = GenericScratch::Rows;
+
+  // How many rows (or edges) of `value` the chunk has.
+  std::size_t count(ValueId value) const { return values_[value].ragged ? edges_ : rows_; }
+  // Pointers to the rows of input `i`: for a ragged result, one for each edge, kept in spread[place].
+  const float* const* operand(const Operator& op, std::size_t i, std::size_t place);
+  const float* const* operand(const Operator& op, std::size_t i) { return operand(op, i, i); }
+  float* result(const Operator& op, std::size_t row) {
+    return scratch_.memory[op.output] + row * values_[op.output].stride;
+  }
+  void point_at_results(const Operator& op);
+
+  void gather(const GenericOp& op);
+  void gather_all(const GenericOp& op);
+  void pull(const Operator& op);
+  void scatter(const GenericOp& op);
+  void push(const Operator& op);
+  void embed(const GenericOp& op);
+  void product(const GenericOp& op);
+  void slice(const Operator& op);
+  void concat(const Operator& op);
+  void elementwise(const Operator& op);
+  void segment_sum(const Operator& op);
+  void hash(const Operator& op);
+
+  const Kernels& kernels_;
+  std::span<const GenericValue> values_;
+  const float* zeros_;
+  const ResolvedRows& task_;
+  std::size_t begin_, rows_, first_edge_ = 0, edges_ = 0;
+  GenericScratch& scratch_;
+};
+
+}  // namespace volvox::cpu

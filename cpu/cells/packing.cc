@@ -1,0 +1,35 @@
+#include "cpu/cells/packing.h"
+
+#include <vector>
+
+#include "cpu/cells/fused_pattern.h"
+#include "cpu/cells/row_source.h"
+
+namespace volvox::cpu {
+
+Result<PackedProduct> pack_product(const Cell& cell, const Operator& op, const Weights& weights,
+                                   ColumnOrder order) {
+  const std::int64_t outputs = elements(cell.values.at(op.output).shape);
+  const std::vector<ValueId> inputs = product_terms(op);
+  const std::size_t wanted = inputs.size() + (op.has_bias ? 1 : 0);
+  if (op.weights.size() != wanted) {
+    return invalid("cell '" + cell.name + "': a product of " + std::to_string(inputs.size()) +
+                   " operands needs " + std::to_string(wanted) + " weights");
+  }
+  std::vector<WeightTerm> terms;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const std::int64_t width = elements(cell.values.at(inputs[i]).shape);
+    auto tensor = find_weight(cell, op.weights[i], {outputs, width}, weights);
+    if (!tensor) return tl::unexpected(tensor.error());
+    terms.push_back({(*tensor)->f32(), static_cast<std::size_t>(width)});
+  }
+  const float* bias = nullptr;
+  if (op.has_bias) {
+    auto tensor = find_weight(cell, op.weights.back(), {outputs}, weights);
+    if (!tensor) return tl::unexpected(tensor.error());
+    bias = (*tensor)->f32();
+  }
+  return PackedProduct::make(terms, bias, static_cast<std::size_t>(outputs), order);
+}
+
+}  // namespace volvox::cpu

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "base/error.h"
+#include "cells/cell.h"
+#include "cells/weights.h"
+#include "cpu/packed_product.h"
+
+namespace volvox::cpu {
+
+// Packs the weights of a product operator. Errors name the cell and the tensor.
+Result<PackedProduct> pack_product(const Cell& cell, const Operator& op, const Weights& weights,
+                                   ColumnOrder order);
+
+}  // namespace volvox::cpu

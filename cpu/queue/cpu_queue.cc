@@ -1,0 +1,128 @@
+#include "cpu/queue/cpu_queue.h"
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <utility>
+
+namespace volvox::cpu {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Groups of state copies that may wait between the tasks.
+constexpr std::size_t kMaxCopies = 64;
+
+}  // namespace
+
+Result<std::unique_ptr<Queue>> CpuQueue::open(const QueueConfig& config, const Kernels& kernels,
+                                              CellFinder& cells, CopyChecker& copies) {
+  const std::string queue = "queue '" + config.name + "': ";
+  if (config.threads < 1 || config.threads > ThreadTeam::kMaxThreads) {
+    return invalid(queue + "threads must be between 1 and " + std::to_string(ThreadTeam::kMaxThreads));
+  }
+  if (config.max_tasks < 1) return invalid(queue + "max_tasks must be at least 1");
+  auto runner = ProductRunner::make(kernels, config.threads);
+  if (!runner) return tl::unexpected(runner.error());
+  try {
+    return std::unique_ptr<Queue>(new CpuQueue(config, std::move(*runner), cells, copies));
+  } catch (const std::exception& e) {
+    return fail(ErrorCode::kOverloaded, queue + "cannot start its threads: " + e.what());
+  }
+}
+
+CpuQueue::CpuQueue(const QueueConfig& config, ProductRunner runner, CellFinder& cells, CopyChecker& copies)
+    : config_(config),
+      cells_(cells),
+      copies_(copies),
+      ring_(config.max_tasks + kMaxCopies),
+      team_(config.threads),
+      work_(std::move(runner)),
+      tables_(config.max_cohorts, config.max_cohort_rows),
+      executor_([this] { execute(); }) {}
+
+CpuQueue::~CpuQueue() {
+  ring_.close();
+  executor_.join();
+}
+
+Status CpuQueue::check(const Task& task) const {
+  const std::string where = "queue '" + config_.name + "', task " + std::to_string(task.seq) + ": ";
+  if (board_.failed()) return fail(ErrorCode::kUnavailable, where + "the queue has failed");
+  if (task.seq == 0 || (last_ != 0 && task.seq != last_ + 1)) {
+    return invalid(where + "its number does not follow " + std::to_string(last_));
+  }
+  if (last_ != 0 && last_ - std::min(board_.done(), last_) >= config_.max_tasks) {
+    return fail(ErrorCode::kOverloaded, where + "max_tasks are in flight");
+  }
+  return {};
+}
+
+Status CpuQueue::submit(const Task& task) {
+  if (Status ok = check(task); !ok) return ok;
+  const CpuCell* cell = cells_.find_cell(task.type);
+  if (cell == nullptr) return invalid("no cell type " + std::to_string(task.type) + " on this device");
+  Entry* entry = ring_.next_free();
+  if (entry == nullptr) return fail(ErrorCode::kOverloaded, "the queue is full");
+  entry->seq = task.seq;
+  entry->task = &task;
+  entry->cell = cell;
+  last_ = task.seq;
+  ring_.push();
+  return {};
+}
+
+Status CpuQueue::copy_state(Device& from, std::span<const SlotCopy> copies, TaskSeq after) {
+  if (after > last_) return invalid("a state copy follows a task that was not submitted");
+  if (board_.failed()) return fail(ErrorCode::kUnavailable, "the queue has failed");
+  Entry* entry = ring_.next_free();
+  if (entry == nullptr) return fail(ErrorCode::kOverloaded, "the queue is full");
+  entry->seq = 0;
+  entry->copies.clear();
+  if (Status ok = copies_.check_copies(from, copies, entry->copies); !ok) return ok;
+  ring_.push();
+  return {};
+}
+
+void CpuQueue::execute() {
+  while (Entry* entry = ring_.await(ThreadTeam::kSpin)) {
+    const TaskSeq seq = entry->seq;
+    Status status;
+    if (!board_.failed()) {
+      if (seq == 0) {
+        run_copies(entry->copies);
+      } else {
+        status = run_guarded(*entry->task, *entry->cell);
+      }
+    }
+    const bool failed = board_.failed();
+    ring_.pop();
+    if (seq == 0 || failed) continue;
+    status ? board_.publish_done(seq) : board_.publish_failure(seq, status.error().message);
+  }
+}
+
+Status CpuQueue::run_guarded(const Task& task, const CpuCell& cell) {
+  try {
+    return run(task, cell);
+  } catch (const std::exception& e) {
+    return fail(ErrorCode::kInternal, std::string("task failed: ") + e.what());
+  }
+}
+
+Status CpuQueue::run(const Task& task, const CpuCell& cell) {
+  if (Status ok = tables_.apply(task); !ok) return ok;
+  tables_.resolve(task, cell.shape(), rows_);
+  const auto begin = Clock::now();
+  Status status = cell.run(rows_, work_, team_);
+  const std::chrono::nanoseconds wall = Clock::now() - begin;
+  board_.add_kernel_ns(static_cast<std::uint64_t>(wall.count()));
+  board_.set_cpu_kernel_ns(team_.busy_ns());
+  return status;
+}
+
+void CpuQueue::run_copies(const std::vector<ReadyCopy>& copies) {
+  for (const ReadyCopy& copy : copies) copy.to->copy(*copy.from, copy.slots.from, copy.slots.to);
+}
+
+}  // namespace volvox::cpu

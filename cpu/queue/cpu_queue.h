@@ -1,0 +1,86 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cpu/cells/cpu_cell.h"
+#include "cpu/cells/workspace.h"
+#include "cpu/queue/progress_board.h"
+#include "cpu/queue/task_ring.h"
+#include "device/device.h"
+#include "device/planes.h"
+#include "device/row_table.h"
+
+namespace volvox::cpu {
+
+// What a queue asks of its device.
+class CellFinder {
+ public:
+  virtual ~CellFinder() = default;
+  virtual const CpuCell* find_cell(CellTypeId type) const = 0;  // nullptr: there is none
+};
+
+// A copy that has been checked: it cannot fail any more.
+struct ReadyCopy {
+  Planes* to = nullptr;
+  const Planes* from = nullptr;
+  SlotCopy slots;
+};
+class CopyChecker {
+ public:
+  virtual ~CopyChecker() = default;
+  virtual Status check_copies(Device& from, std::span<const SlotCopy> copies,
+                              std::vector<ReadyCopy>& ready) = 0;
+};
+
+// A queue on the host: an executor thread takes tasks from a ring, resolves their rows and runs the cell with
+// its team. The worker's thread submits and looks at the progress; nothing else is shared. Row tables belong
+// to the executor. The device must outlive the queue.
+class CpuQueue final : public Queue {
+ public:
+  static Result<std::unique_ptr<Queue>> open(const QueueConfig& config, const Kernels& kernels,
+                                             CellFinder& cells, CopyChecker& copies);
+  ~CpuQueue() override;
+
+  Status submit(const Task& task) override;
+  Status copy_state(Device& from, std::span<const SlotCopy> copies, TaskSeq after) override;
+  Progress progress() const override { return board_.read(); }
+  bool wait(TaskSeq beyond, Duration timeout) override { return board_.wait(beyond, timeout); }
+
+ private:
+  // A task, or copies when `seq` is 0.
+  struct Entry {
+    TaskSeq seq = 0;  // of the task, which may be gone once the queue has failed
+    const Task* task = nullptr;
+    const CpuCell* cell = nullptr;
+    std::vector<ReadyCopy> copies;
+  };
+
+  CpuQueue(const QueueConfig& config, ProductRunner runner, CellFinder& cells, CopyChecker& copies);
+  Status check(const Task& task) const;
+
+  // Executor.
+  void execute();
+  Status run(const Task& task, const CpuCell& cell);
+  Status run_guarded(const Task& task, const CpuCell& cell);
+  void run_copies(const std::vector<ReadyCopy>& copies);
+
+  const QueueConfig config_;
+  CellFinder& cells_;
+  CopyChecker& copies_;
+  TaskSeq last_ = 0;  // submitted
+  ProgressBoard board_;
+  TaskRing<Entry> ring_;
+
+  // The executor's own.
+  ThreadTeam team_;
+  Workspace work_;
+  RowTables tables_;
+  ResolvedRows rows_;
+  std::thread executor_;
+};
+
+}  // namespace volvox::cpu

@@ -1,0 +1,90 @@
+#include "cpu/cells/fused_pattern.h"
+
+#include <gtest/gtest.h>
+
+#include "cells/cell_builder.h"
+#include "cells/library.h"
+#include "cells/split.h"
+
+namespace volvox::cpu {
+namespace {
+
+constexpr std::int64_t kHidden = 8;
+
+// An LSTM cell whose parts the caller may change.
+struct Variant {
+  bool swap_factors = false, swap_gates = false, plain_sum = false, push_gate = false, push_c = false;
+  bool keep_c = true, pull_x = false, extra = false;
+};
+
+Cell make(const Variant& v) {
+  CellBuilder b("variant");
+  b.state({"h", {kHidden}}).state({"c", {kHidden}});
+  const ValueId x =
+      v.pull_x ? b.pull("x", DType::kF32, {4}) : b.embed(b.pull("token", DType::kI32), "table", 4);
+  const auto [h, c] = b.gather(0, {"h", "c"});
+  const ValueId z = b.product({{"w", x}, {"u", h}}, {.bias = "b", .width = 4 * kHidden});
+  const auto gate = [&](std::int64_t g) { return b.slice(z, g * kHidden, (g + 1) * kHidden); };
+  const ValueId i = b.sigmoid(gate(v.swap_gates ? 1 : 0)), f = b.sigmoid(gate(v.swap_gates ? 0 : 1));
+  const ValueId g = b.tanh(gate(2)), o = b.sigmoid(gate(3));
+  const ValueId in = v.swap_factors ? b.mul(g, i) : b.mul(i, g);
+  const ValueId c_new = v.plain_sum      ? b.add(b.mul(f, c), in)
+                        : v.swap_factors ? b.mul_add(c, f, in)
+                                         : b.mul_add(f, c, in);
+  const ValueId h_new = v.swap_factors ? b.mul(b.tanh(c_new), o) : b.mul(o, b.tanh(c_new));
+  b.scatter("h", h_new);
+  if (v.keep_c) b.scatter("c", c_new);
+  if (v.push_c) b.push("c", c_new);
+  if (v.push_gate) b.push("o", o);
+  if (v.extra) b.push("more", b.add(h_new, c_new));
+  return b.build().value();
+}
+
+TEST(FusedPattern, RecognisesTheLstmOfTheLibrary) {
+  const Cell cell = lstm_cell("lstm", {4, kHidden}).value();
+  const auto found = match_fused(cell);
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(found->lstm);
+  EXPECT_EQ(found->out_scatter->name, "h");
+  EXPECT_EQ(found->c_scatter->name, "c");
+  EXPECT_EQ(cell.producer(found->c_in)->name, "c");
+  ASSERT_EQ(found->pushes.size(), 1U);
+  EXPECT_FALSE(found->pushes[0].cell_state);
+}
+
+TEST(FusedPattern, RecognisesBothPartsOfASplitLstm) {
+  const SplitCell split = split_cell(lstm_cell("lstm", {4, kHidden}).value()).value();
+  ASSERT_TRUE(split.eager);
+  const auto eager = match_fused(*split.eager), core = match_fused(split.core);
+  ASSERT_TRUE(eager);
+  EXPECT_FALSE(eager->lstm);
+  ASSERT_TRUE(core);
+  EXPECT_TRUE(core->lstm);
+  EXPECT_NE(product_start(*core->product), kNoValue);
+  EXPECT_EQ(product_terms(*core->product).size(), 1U);
+}
+
+TEST(FusedPattern, DoesNotMindHowItIsWritten) {
+  for (const Variant& v :
+       {Variant{}, Variant{.swap_factors = true}, Variant{.push_c = true}, Variant{.pull_x = true}}) {
+    const auto found = match_fused(make(v));
+    ASSERT_TRUE(found);
+    EXPECT_TRUE(found->lstm);
+    EXPECT_EQ(found->pushes.size(), v.push_c ? 1U : 0U);
+  }
+}
+
+TEST(FusedPattern, LeavesOtherCellsAlone) {
+  for (const Variant& v : {Variant{.swap_gates = true}, Variant{.plain_sum = true},
+                           Variant{.push_gate = true}, Variant{.keep_c = false}, Variant{.extra = true}}) {
+    EXPECT_FALSE(match_fused(make(v)));
+  }
+  EXPECT_FALSE(match_fused(noop_cell("noop").value()));
+  EXPECT_FALSE(match_fused(check_cell("check").value()));
+  EXPECT_FALSE(match_fused(tree_lstm_leaf_cell("leaf", "tree", {4, kHidden}).value()));
+  EXPECT_FALSE(match_fused(tree_lstm_internal_cell("internal", "tree", {4, kHidden}).value()));
+  EXPECT_FALSE(match_fused(child_sum_cell("sum", {4, kHidden}).value()));
+}
+
+}  // namespace
+}  // namespace volvox::cpu

@@ -1,0 +1,73 @@
+#include "cpu/packed_product.h"
+
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace volvox::cpu {
+namespace {
+
+// weight[o][k] = 100·o + k + 1, so that every element tells where it came from.
+std::vector<float> numbered(std::size_t outputs, std::size_t width) {
+  std::vector<float> w;
+  for (std::size_t o = 0; o < outputs; ++o) {
+    for (std::size_t k = 0; k < width; ++k) w.push_back(static_cast<float>(100 * o + k + 1));
+  }
+  return w;
+}
+
+TEST(PackedProduct, DealsGatesToBlocksOfSixteenUnits) {
+  constexpr std::size_t kHidden = 20, kWidth = 3;
+  const auto w = numbered(4 * kHidden, kWidth);
+  const WeightTerm term{w.data(), kWidth};
+  const auto packed = PackedProduct::make({&term, 1}, nullptr, 4 * kHidden, ColumnOrder::kGates);
+  ASSERT_TRUE(packed);
+  ASSERT_EQ(packed->blocks(), 2U);
+  const ProductBlock second = packed->block(1);
+  EXPECT_EQ(second.unit, 16U);
+  EXPECT_EQ(second.column, 16U);
+  EXPECT_EQ(second.gate_stride, kHidden);
+  EXPECT_EQ(second.valid[3], 4);
+  EXPECT_EQ(second.bias, nullptr);
+  for (std::size_t k = 0; k < kWidth; ++k) {
+    for (std::size_t g = 0; g < 4; ++g) {
+      for (std::size_t u = 0; u < 16; ++u) {
+        const float want = u < 4 ? w[(g * kHidden + 16 + u) * kWidth + k] : 0.0F;
+        EXPECT_EQ(second.weights[k * 64 + g * 16 + u], want);
+      }
+    }
+  }
+}
+
+TEST(PackedProduct, DealsPlainOutputsInARow) {
+  const auto w = numbered(70, 2);
+  const auto bias = numbered(70, 1);
+  const WeightTerm term{w.data(), 2};
+  const auto packed = PackedProduct::make({&term, 1}, bias.data(), 70, ColumnOrder::kPlain);
+  ASSERT_TRUE(packed);
+  ASSERT_EQ(packed->blocks(), 2U);
+  const ProductBlock second = packed->block(1);
+  EXPECT_EQ(second.valid[0], 6);
+  EXPECT_EQ(second.valid[1], 0);
+  EXPECT_EQ(second.bias[5], bias[69]);
+  EXPECT_EQ(second.bias[6], 0.0F);
+  EXPECT_EQ(second.weights[64 + 5], w[69 * 2 + 1]);
+}
+
+TEST(PackedProduct, LaysTermsOneAfterAnother) {
+  const auto a = numbered(4, 2), b = numbered(4, 1);
+  const WeightTerm terms[] = {{a.data(), 2}, {b.data(), 1}};
+  const auto packed = PackedProduct::make(terms, nullptr, 4, ColumnOrder::kGates);
+  ASSERT_TRUE(packed);
+  EXPECT_EQ(packed->width(), 3U);
+  EXPECT_EQ(packed->block(0).weights[2 * 64 + 16], b[1]);
+  EXPECT_EQ(packed->flops_per_row(), 2.0 * 3 * 4);
+}
+
+TEST(PackedProduct, RefusesWhatItCannotPack) {
+  EXPECT_FALSE(PackedProduct::make({}, nullptr, 0, ColumnOrder::kPlain));
+  EXPECT_FALSE(PackedProduct::make({}, nullptr, 6, ColumnOrder::kGates));
+}
+
+}  // namespace
+}  // namespace volvox::cpu

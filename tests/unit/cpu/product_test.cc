@@ -1,0 +1,101 @@
+#include <cmath>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "cpu/isa.h"
+#include "lstm_fixture.h"
+
+namespace volvox::cpu {
+namespace {
+
+void expect_near(const std::vector<float>& got, const std::vector<float>& want, const char* what) {
+  ASSERT_EQ(got.size(), want.size());
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    ASSERT_NEAR(got[i], want[i], 2e-6 * std::max(1.0F, std::abs(want[i]))) << what << " " << i;
+  }
+}
+
+TEST(Lstm, AgreesWithDoublePrecision) {
+  ThreadTeam team(2);
+  for (std::size_t hidden : {1, 7, 16, 33, 64, 100}) {
+    for (std::size_t rows : {1, 2, 6, 7, 25}) {
+      LstmFixture lstm(hidden + 3, hidden, rows);
+      const auto want = lstm.exact(0, rows);
+      for (Isa isa : supported_isas()) {
+        const auto got = lstm.full(*kernels_for(isa), team, 0, rows);
+        expect_near(got.h, want.h, "h");
+        expect_near(got.c, want.c, "c");
+      }
+    }
+  }
+}
+
+// The chain of one output, written as the contract says.
+float chain(float start, const float* w, const float* x, std::size_t n) {
+  for (std::size_t k = 0; k < n; ++k) start = std::fma(x[k], w[k], start);
+  return start;
+}
+
+TEST(Product, IsOneChainOfFusedMultiplyAddsFromTheBias) {
+  constexpr std::size_t kOutputs = 75, kA = 37, kB = 11, kRows = 9;
+  std::mt19937 random(3);
+  std::uniform_real_distribution<float> distribution(-1, 1);
+  const auto draw = [&](std::size_t n) {
+    std::vector<float> v(n);
+    for (float& x : v) x = distribution(random);
+    return v;
+  };
+  const auto wa = draw(kOutputs * kA), wb = draw(kOutputs * kB), bias = draw(kOutputs);
+  const auto a = draw(kRows * kA), b = draw(kRows * kB);
+  const WeightTerm weights[] = {{wa.data(), kA}, {wb.data(), kB}};
+  const auto packed = PackedProduct::make(weights, bias.data(), kOutputs, ColumnOrder::kPlain).value();
+  std::vector<const float*> rows_a, rows_b;
+  std::vector<float> out(kRows * (kOutputs + 1), 99.0F);
+  std::vector<float*> rows_out;
+  for (std::size_t r = 0; r < kRows; ++r) {
+    rows_a.push_back(&a[r * kA]);
+    rows_b.push_back(&b[r * kB]);
+    rows_out.push_back(&out[r * (kOutputs + 1)]);
+  }
+  const ProductTerm terms[] = {{rows_a.data(), kA}, {rows_b.data(), kB}};
+  ProductCall call;
+  call.product = &packed;
+  call.rows = kRows;
+  call.terms = terms;
+  call.term_count = 2;
+  call.out = rows_out.data();
+  ThreadTeam team(1);
+  for (Isa isa : supported_isas()) {
+    ProductRunner::make(*kernels_for(isa), 1).value().run(team, call);
+    for (std::size_t r = 0; r < kRows; ++r) {
+      for (std::size_t o = 0; o < kOutputs; ++o) {
+        const float after_a = chain(bias[o], &wa[o * kA], &a[r * kA], kA);
+        ASSERT_EQ(rows_out[r][o], chain(after_a, &wb[o * kB], &b[r * kB], kB)) << to_string(isa) << " " << o;
+      }
+      ASSERT_EQ(rows_out[r][kOutputs], 99.0F) << "wrote past the row's end";
+    }
+  }
+}
+
+TEST(Plan, CutsWorkForEveryThread) {
+  std::vector<float> w(4 * 64 * 128);
+  const WeightTerm term{w.data(), 128};
+  const auto product = PackedProduct::make({&term, 1}, nullptr, 4 * 64, ColumnOrder::kGates).value();
+  EXPECT_TRUE(plan_product(product, 1, 2).alone);
+  EXPECT_TRUE(plan_product(product, 512, 1).alone);
+  for (std::size_t rows = 1; rows <= 700; ++rows) {
+    for (std::uint32_t threads : {1U, 2U, 8U}) {
+      const ProductPlan plan = plan_product(product, rows, threads);
+      ASSERT_LE(plan.rows_per_unit, kMaxBlockRows);
+      ASSERT_GE(plan.rows_per_unit * plan.row_blocks, rows);
+      ASSERT_LT(plan.rows_per_unit * (plan.row_blocks - 1), rows);
+    }
+  }
+  const ProductPlan shared = plan_product(product, 512, 2);
+  EXPECT_FALSE(shared.alone);
+  EXPECT_GE(shared.row_blocks * product.blocks(), 8U);
+}
+
+}  // namespace
+}  // namespace volvox::cpu

@@ -1,0 +1,115 @@
+#include "cpu/team/thread_team.h"
+
+#include <chrono>
+#include <numeric>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace volvox::cpu {
+namespace {
+
+// Every unit of every owner leaves a mark; plain memory, so that a data race shows.
+struct Marks {
+  std::vector<std::vector<int>> of;  // [owner][unit]
+  std::uint32_t threads;
+  std::atomic<bool> bad_thread{false};
+};
+
+void mark(const void* context, std::uint32_t owner, std::uint32_t unit, std::uint32_t thread) {
+  auto& marks = *const_cast<Marks*>(static_cast<const Marks*>(context));
+  ++marks.of[owner][unit];
+  if (thread >= marks.threads) marks.bad_thread = true;
+}
+
+void run_and_check(ThreadTeam& team, const std::vector<std::uint32_t>& counts) {
+  Marks marks;
+  marks.threads = team.size();
+  for (std::uint32_t n : counts) marks.of.emplace_back(n, 0);
+  team.run({mark, &marks, BusyClock::kWall}, counts);
+  for (const auto& units : marks.of) {
+    for (int times : units) ASSERT_EQ(times, 1);
+  }
+  ASSERT_FALSE(marks.bad_thread);
+}
+
+TEST(ThreadTeam, RunsEveryUnitExactlyOnce) {
+  for (std::uint32_t threads : {1U, 2U, 3U, 7U}) {
+    ThreadTeam team(threads);
+    EXPECT_EQ(team.size(), threads);
+    run_and_check(team, std::vector<std::uint32_t>(threads, 0));
+    run_and_check(team, std::vector<std::uint32_t>(threads, 1));
+    run_and_check(team, std::vector<std::uint32_t>(threads, 1000));
+  }
+}
+
+TEST(ThreadTeam, TreatsZeroThreadsAsOne) {
+  ThreadTeam team(0);
+  EXPECT_EQ(team.size(), 1U);
+  run_and_check(team, {5});
+}
+
+// Many short jobs back to back, with pauses long enough for helpers to fall asleep, of all shapes.
+TEST(ThreadTeam, SurvivesStress) {
+  std::mt19937 random(7);
+  for (std::uint32_t threads : {2U, 4U}) {
+    ThreadTeam team(threads);
+    for (int job = 0; job < 4000; ++job) {
+      std::vector<std::uint32_t> counts(threads);
+      for (std::uint32_t& n : counts) n = random() % 8;
+      run_and_check(team, counts);
+      if (job % 200 == 0) std::this_thread::sleep_for(std::chrono::microseconds(200));
+    }
+  }
+}
+
+// The caller's units are short, the helper's are longer than anybody spins.
+void dawdle(const void* context, std::uint32_t, std::uint32_t, std::uint32_t thread) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(thread == 0 ? 1 : 4));
+  if (thread != 0) ++*const_cast<std::atomic<int>*>(static_cast<const std::atomic<int>*>(context));
+}
+
+TEST(ThreadTeam, WaitsForASlowHelperAsleep) {
+  ThreadTeam team(2);
+  std::atomic<int> helped{0};
+  for (int i = 0; i < 5; ++i) team.run({dawdle, &helped, BusyClock::kCpu}, {{4U, 4U}});
+  EXPECT_GT(helped.load(), 0);
+}
+
+struct Sum {
+  std::vector<std::uint64_t> parts;  // one for each thread
+};
+void count_thread(const void* context, std::uint32_t, std::uint32_t, std::uint32_t thread) {
+  ++const_cast<Sum*>(static_cast<const Sum*>(context))->parts[thread];
+  std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+// An owner whose thread has no units left takes from the others: all units belong to owner 0 here.
+TEST(ThreadTeam, OthersTakeWhatIsLeft) {
+  ThreadTeam team(2);
+  Sum sum{std::vector<std::uint64_t>(2)};
+  team.run({count_thread, &sum, BusyClock::kWall}, {{40U, 0U}});
+  EXPECT_EQ(sum.parts[0] + sum.parts[1], 40U);
+  EXPECT_GT(sum.parts[1], 0U);
+}
+
+TEST(ThreadTeam, RunsAloneOnTheCaller) {
+  ThreadTeam team(3);
+  Sum sum{std::vector<std::uint64_t>(3)};
+  team.run_alone({count_thread, &sum, BusyClock::kWall}, {{1U, 2U, 3U}});
+  EXPECT_EQ(sum.parts, (std::vector<std::uint64_t>{6, 0, 0}));
+  EXPECT_GT(team.busy_ns(), 0U);
+}
+
+TEST(ThreadTeam, EndsWhileHelpersSleepOrSpin) {
+  for (int i = 0; i < 50; ++i) {
+    ThreadTeam team(3);
+    if (i % 2 == 0) run_and_check(team, {1, 1, 1});
+    if (i % 3 == 0) std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
+}
+
+}  // namespace
+}  // namespace volvox::cpu
