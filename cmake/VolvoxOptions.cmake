@@ -24,6 +24,10 @@ if(VOLVOX_SANITIZE)
   target_compile_options(volvox_options INTERFACE -fsanitize=${VOLVOX_SANITIZE} -fno-omit-frame-pointer
                                                   -fno-sanitize-recover=all)
   target_link_options(volvox_options INTERFACE -fsanitize=${VOLVOX_SANITIZE})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # g++ warns of variants and optionals that it no longer sees through once they are instrumented.
+    target_compile_options(volvox_options INTERFACE -Wno-maybe-uninitialized)
+  endif()
   if(VOLVOX_SANITIZE MATCHES "undefined")
     # CAF's headers bind references through null in unevaluated paths.
     target_compile_options(volvox_options INTERFACE -fno-sanitize=null)
