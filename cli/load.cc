@@ -1,0 +1,268 @@
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "cells/repository.h"
+#include "cli/commands.h"
+#include "cli/model_verifier.h"
+#include "loadgen/channel_link.h"
+#include "loadgen/interrupt.h"
+#include "loadgen/report.h"
+#include "loadgen/server_status.h"
+
+namespace volvox {
+namespace {
+
+constexpr const char* kDefaultEndpoint = "tcp://127.0.0.1:7100";
+constexpr const char* kDefaultMetrics = "http://127.0.0.1:7101";
+
+struct LoadArguments {
+  std::string endpoint = kDefaultEndpoint, model, input = "tokens", arrivals = "poisson", priority = "normal";
+  std::string lengths_file, column = "source", json_file, metrics, verify_dir, models_dir;
+  double rate = 0, seconds = 0, warmup = 1, timeout_s = 30;
+  std::uint32_t concurrency = 0, connections = 1, length = 0, deadline_ms = 0, version = 0,
+                vocabulary = 30000;
+  std::uint64_t requests = 0, seed = 1;
+  std::optional<std::uint64_t> verify_count;
+  bool progress = false, require_all = false;
+};
+
+Duration seconds_of(double seconds) {
+  return Duration(static_cast<Duration::rep>(seconds * 1e9));
+}
+
+void add_traffic_options(CLI::App& command, LoadArguments& options) {
+  auto* rate = command.add_option("--rate", options.rate, "Open loop: this many requests a second")
+                   ->check(CLI::PositiveNumber);
+  command.add_option("--arrivals", options.arrivals, "Open loop: 'poisson' or 'constant' gaps")
+      ->check(CLI::IsMember({"poisson", "constant"}))
+      ->capture_default_str();
+  command.add_option("--concurrency", options.concurrency, "Closed loop: keep this many requests in flight")
+      ->check(CLI::PositiveNumber)
+      ->excludes(rate);
+  command.add_option("--connections", options.connections, "Connections, each with a thread of its own")
+      ->capture_default_str();
+  command.add_option("--seconds", options.seconds, "Measure for this long (default 10 without --requests)")
+      ->check(CLI::NonNegativeNumber);
+  command.add_option("--requests", options.requests, "Measure at most this many requests");
+  command.add_option("--warmup", options.warmup, "Seconds of load before the measurement")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command.add_option("--seed", options.seed, "The same seed gives the same load")->capture_default_str();
+  command.add_option("--timeout", options.timeout_s, "Seconds after which an unanswered request is lost")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+}
+
+void add_request_options(CLI::App& command, LoadArguments& options) {
+  auto* file = command.add_option("--lengths", options.lengths_file,
+                                  "Lengths from a file: a number a line, or source<TAB>target");
+  command.add_option("--column", options.column, "Which column of --lengths: 'source' or 'target'")
+      ->check(CLI::IsMember({"source", "target"}))
+      ->capture_default_str();
+  command.add_option("--length", options.length, "Every request has this many steps")
+      ->check(CLI::Range(1U, LengthSource::kMaxLength))
+      ->excludes(file);
+  command.add_option("--input", options.input, "The model's input that takes the tokens; '' if it has none")
+      ->capture_default_str();
+  command.add_option("--vocabulary", options.vocabulary, "Token ids are below this")
+      ->check(CLI::Range(1U, 1U << 31))
+      ->capture_default_str();
+  command.add_option("--deadline-ms", options.deadline_ms,
+                     "Tell the server that each answer is due in this time");
+  command.add_option("--priority", options.priority, "'high', 'normal' or 'low'")
+      ->check(CLI::IsMember({"high", "normal", "low"}))
+      ->capture_default_str();
+}
+
+void add_check_options(CLI::App& command, LoadArguments& options) {
+  auto* verify =
+      command.add_option("--verify", options.verify_dir,
+                         "Compare answers with a double-precision reference of the model in this folder");
+  command.add_option("--models", options.models_dir, "The same for --model's folder in this repository")
+      ->excludes(verify);
+  command.add_option("--verify-count", options.verify_count,
+                     "How many answers to compare (default 100; of models with integer results 100000)");
+  command.add_option(
+      "--metrics", options.metrics,
+      "The server's monitoring address, for batch sizes (default: that of the default server)");
+  command.add_option("--json", options.json_file, "Also write the report to this file");
+  command.add_flag("--progress", options.progress, "A line a second, even where nobody looks at a terminal");
+  command.add_flag("--require-all", options.require_all,
+                   "Fail unless every request was answered with a result");
+}
+
+Result<LengthSource> lengths_of(const LoadArguments& options) {
+  if (options.length > 0) return LengthSource::fixed(options.length);
+  if (options.lengths_file.empty()) return LengthSource::built_in();
+  const auto column = options.column == "target" ? LengthColumn::kTarget : LengthColumn::kSource;
+  return LengthSource::from_file(options.lengths_file, column);
+}
+
+WirePriority priority_of(const std::string& name) {
+  if (name == "high") return WirePriority::kHigh;
+  return name == "low" ? WirePriority::kLow : WirePriority::kNormal;
+}
+
+LoadPlan plan_of(const LoadArguments& options) {
+  LoadPlan plan;
+  plan.arrivals = options.arrivals == "constant" ? Arrivals::kConstant : Arrivals::kPoisson;
+  if (options.concurrency > 0) plan.arrivals = Arrivals::kClosed;
+  plan.rate = options.rate;
+  plan.concurrency = options.concurrency;
+  plan.connections = options.connections;
+  plan.warmup = seconds_of(options.warmup);
+  const bool unbounded = options.seconds <= 0 && options.requests == 0;
+  plan.measured = seconds_of(unbounded ? 10 : options.seconds);
+  plan.requests = options.requests;
+  plan.timeout = seconds_of(options.timeout_s);
+  plan.seed = options.seed;
+  return plan;
+}
+
+std::string describe(const LoadPlan& plan) {
+  std::string text(to_string(plan.arrivals));
+  if (plan.arrivals == Arrivals::kClosed) return text + " loop of " + std::to_string(plan.concurrency);
+  return text + " " + nlohmann::json(plan.rate).dump() + " a second";
+}
+
+// One run of the command.
+class LoadCommand {
+ public:
+  explicit LoadCommand(LoadArguments options) : options_(std::move(options)) {}
+
+  Result<int> run() {
+    if (auto ok = open_verifier(); !ok) return tl::unexpected(ok.error());
+    auto lengths = lengths_of(options_);
+    if (!lengths) return tl::unexpected(lengths.error());
+    const RequestSource source(options_.seed, *lengths, options_.vocabulary);
+    LoadPlan plan = plan_of(options_);
+    if (verifier_) plan.samples = options_.verify_count.value_or(verifier_->exact() ? 100'000 : 100);
+
+    const auto before = read_batches();
+    auto outcome = measure(plan, source);
+    if (!outcome) return tl::unexpected(outcome.error());
+    LoadReport report;
+    report.endpoint = options_.endpoint;
+    report.model = options_.model;
+    report.arrivals = describe(plan);
+    report.lengths = lengths->description();
+    report.outcome = std::move(*outcome);
+    report.mean_batch = mean_batch(before, read_batches());
+    if (auto ok = verify_answers(report, source); !ok) return tl::unexpected(ok.error());
+    return publish(report);
+  }
+
+ private:
+  Status open_verifier() {
+    std::string folder = options_.verify_dir;
+    if (options_.model.empty() && folder.empty()) return invalid("which model? Name it with --model");
+    if (!options_.models_dir.empty()) folder = options_.models_dir + "/" + options_.model;
+    if (folder.empty()) return {};
+    auto model = load_model(folder, {.version = options_.version, .eager = false});
+    if (!model) return tl::unexpected(model.error());
+    auto verifier = ModelVerifier::make(std::move(*model));
+    if (!verifier) return tl::unexpected(verifier.error());
+    verifier_ = std::move(*verifier);
+    options_.input = verifier_->input();
+    if (verifier_->vocabulary() > 0)
+      options_.vocabulary = static_cast<std::uint32_t>(verifier_->vocabulary());
+    if (options_.model.empty()) options_.model = verifier_->model();
+    return {};
+  }
+
+  Result<LoadOutcome> measure(const LoadPlan& plan, const RequestSource& source) const {
+    const InterruptWatch interrupt;
+    const auto open = [this] { return open_link(); };
+    return run_load(plan, source, open, interrupt.token(), progress_hook());
+  }
+
+  Result<std::unique_ptr<LoadLink>> open_link() const {
+    RequestTemplate request;
+    request.model = options_.model;
+    request.model_version = options_.version;
+    request.input = options_.input;
+    request.priority = priority_of(options_.priority);
+    request.deadline = std::chrono::milliseconds(options_.deadline_ms);
+    return ChannelLink::open(options_.endpoint, request);
+  }
+
+  bool shows_progress() const { return options_.progress || isatty(STDERR_FILENO) != 0; }
+
+  std::function<void(const ProgressReading&)> progress_hook() const {
+    if (!shows_progress()) return {};
+    return
+        [](const ProgressReading& reading) { std::fprintf(stderr, "%s\n", progress_line(reading).c_str()); };
+  }
+
+  // Empty when the server's monitoring is out of reach: a load needs no metrics.
+  std::map<std::string, BatchCount> read_batches() const {
+    const bool default_server = options_.metrics.empty() && options_.endpoint == kDefaultEndpoint;
+    const std::string url = default_server ? kDefaultMetrics : options_.metrics;
+    if (url.empty()) return {};
+    const auto status = read_server_status(url, std::chrono::seconds(3));
+    return status ? batch_counts(status->page, options_.model) : std::map<std::string, BatchCount>{};
+  }
+
+  Status verify_answers(LoadReport& report, const RequestSource& source) {
+    if (!verifier_) return {};
+    const auto& samples = report.outcome.samples;
+    auto last = std::chrono::steady_clock::now();
+    const InterruptWatch interrupt;
+    const auto on_progress = [&](std::size_t done) {
+      const auto now = std::chrono::steady_clock::now();
+      if (shows_progress() && now - last >= std::chrono::seconds(1)) {
+        std::fprintf(stderr, "verified %zu of %zu answers\n", done, samples.size());
+        last = now;
+      }
+      return !interrupt.token().stop_requested();
+    };
+    auto verified = verify(samples, source, *verifier_, on_progress);
+    if (!verified) return tl::unexpected(verified.error());
+    report.verification = *verified;
+    return {};
+  }
+
+  Result<int> publish(const LoadReport& report) const {
+    std::fputs(to_text(report).c_str(), stdout);
+    if (!options_.json_file.empty()) {
+      std::ofstream file(options_.json_file);
+      file << to_json(report).dump(2) << '\n';
+      if (!file.flush()) return invalid("cannot write the report to '" + options_.json_file + "'");
+    }
+    const bool all = report.outcome.tally.completed == report.outcome.tally.offered;
+    return is_good(report) && (all || !options_.require_all) ? 0 : 1;
+  }
+
+  LoadArguments options_;
+  std::unique_ptr<ModelVerifier> verifier_;
+};
+
+}  // namespace
+
+void add_load_command(CLI::App& app, CommandBody& run) {
+  auto options = std::make_shared<LoadArguments>();
+  CLI::App* command = app.add_subcommand("load", "Offers a server load, measures it and checks its answers");
+  command->add_option("--connect,--endpoint", options->endpoint, "Where the server listens")
+      ->capture_default_str();
+  command->add_option("--model", options->model, "The model's name");
+  command->add_option("--model-version", options->version, "The model's version; 0 for the newest");
+  add_traffic_options(*command, *options);
+  add_request_options(*command, *options);
+  add_check_options(*command, *options);
+  command->callback([options, &run] {
+    run = [options] {
+      const auto code = LoadCommand(*options).run();
+      if (code) return *code;
+      std::fprintf(stderr, "volvox load: %s\n", to_string(code.error()).c_str());
+      return 1;
+    };
+  });
+}
+
+}  // namespace volvox

@@ -1,0 +1,149 @@
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cells/model_writer.h"
+#include "cells/repository.h"
+#include "cli/commands.h"
+
+namespace volvox {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ModelsArguments {
+  NewModel model;
+  NewLstm lstm;
+  std::string repository = "models";
+  std::vector<std::string> folders;
+};
+
+int report(const Status& status) {
+  if (status) return 0;
+  std::fprintf(stderr, "volvox models: %s\n", to_string(status.error()).c_str());
+  return 1;
+}
+
+int report_written(const NewModel& model, const Status& status) {
+  if (status) std::printf("wrote %s\n", model.path.c_str());
+  return report(status);
+}
+
+std::string join(const std::vector<std::uint32_t>& versions) {
+  std::string text;
+  for (const std::uint32_t version : versions)
+    text.append(text.empty() ? "" : ",").append(std::to_string(version));
+  return text.empty() ? "none" : text;
+}
+
+int list(const ModelsArguments& arguments) {
+  const auto entries = list_models(arguments.repository);
+  if (!entries) return report(tl::unexpected(entries.error()));
+  std::printf("%-32s %-12s %s\n", "model", "versions", "folder");
+  for (const RepositoryEntry& entry : *entries) {
+    std::printf("%-32s %-12s %s\n", entry.name.c_str(), join(entry.versions).c_str(), entry.path.c_str());
+  }
+  return 0;
+}
+
+void print_model(const Model& model, const fs::path& folder) {
+  std::printf("%s: good. %s version %u, digest %016llx\n", folder.c_str(), model.name.c_str(), model.version,
+              static_cast<unsigned long long>(model.digest));
+  for (const CellTypeSpec& type : model.types) {
+    std::printf("  cell %s: at most %u rows a task\n", type.name.c_str(), type.max_batch);
+  }
+  for (const InputSpec& input : model.inputs) {
+    std::printf("  input %s: %s %s a step", input.name.c_str(), std::string(to_string(input.dtype)).c_str(),
+                to_string(input.shape).c_str());
+    if (input.vocabulary > 0) std::printf(", below %lld", static_cast<long long>(input.vocabulary));
+    std::printf("\n");
+  }
+  for (const OutputSpec& output : model.outputs) {
+    std::printf("  output %s: %s %s %s\n", output.name.c_str(), std::string(to_string(output.dtype)).c_str(),
+                to_string(output.shape).c_str(), output.every ? "for each step" : "from the last step");
+  }
+}
+
+// Loads every version as a server would.
+int check(const ModelsArguments& arguments) {
+  int failures = 0;
+  for (const std::string& folder : arguments.folders) {
+    auto versions = list_versions(folder);
+    if (versions.empty()) versions.push_back(0);  // the error then says what is missing
+    for (const std::uint32_t version : versions) {
+      LoadOptions options;
+      options.version = version;
+      const auto model = load_model(folder, options);
+      if (model) {
+        print_model(**model, folder);
+      } else {
+        failures += report(tl::unexpected(model.error()));
+      }
+    }
+  }
+  return failures == 0 ? 0 : 1;
+}
+
+CLI::App* add_writer(CLI::App& models, const char* name, const char* help, ModelsArguments& arguments) {
+  CLI::App* command = models.add_subcommand(name, help);
+  command->add_option("folder", arguments.model.path, "The folder to write: REPOSITORY/NAME")->required();
+  command->add_option("--name", arguments.model.name, "The model's name, if it is not the folder's");
+  command->add_option("--max-batch", arguments.model.max_batch,
+                      "Rows of one task at most; 0 for the default");
+  command->add_flag("--overwrite", arguments.model.overwrite, "Replace what is there");
+  return command;
+}
+
+using Arguments = std::shared_ptr<ModelsArguments>;
+
+void when_chosen(CLI::App* command, CommandBody& run, const Arguments& arguments,
+                 const std::function<int(const ModelsArguments&)>& body) {
+  command->callback([arguments, &run, body] { run = [arguments, body] { return body(*arguments); }; });
+}
+
+void add_new_lstm(CLI::App& models, CommandBody& run, const Arguments& arguments) {
+  CLI::App* command = add_writer(models, "new-lstm", "Writes an LSTM with random weights", *arguments);
+  NewLstm& lstm = arguments->lstm;
+  command->add_option("--hidden", lstm.hidden, "Width of its state")->capture_default_str();
+  command->add_option("--input", lstm.input, "Width of its embedding; 0: as --hidden")->capture_default_str();
+  command->add_option("--vocabulary", lstm.vocabulary, "Number of token ids")->capture_default_str();
+  command->add_option("--seed", lstm.seed, "The same seed gives the same weights")->capture_default_str();
+  when_chosen(command, run, arguments, [](const ModelsArguments& chosen) {
+    return report_written(chosen.model, write_lstm_model(chosen.model, chosen.lstm));
+  });
+}
+
+void add_others(CLI::App& models, CommandBody& run, const Arguments& arguments) {
+  when_chosen(add_writer(models, "new-noop", "Writes a model that computes nothing: the way there and back",
+                         *arguments),
+              run, arguments, [](const ModelsArguments& chosen) {
+                return report_written(chosen.model, write_noop_model(chosen.model));
+              });
+  when_chosen(add_writer(models, "new-check",
+                         "Writes a model whose answer shows any lost, doubled or mixed-up step", *arguments),
+              run, arguments, [](const ModelsArguments& chosen) {
+                return report_written(chosen.model, write_check_model(chosen.model));
+              });
+}
+
+}  // namespace
+
+void add_models_command(CLI::App& app, CommandBody& run) {
+  const auto arguments = std::make_shared<ModelsArguments>();
+  CLI::App* models = app.add_subcommand("models", "Writes, lists and checks models");
+  models->require_subcommand(1);
+  add_new_lstm(*models, run, arguments);
+  add_others(*models, run, arguments);
+  CLI::App* lister = models->add_subcommand("list", "Lists the models of a repository");
+  lister->add_option("repository", arguments->repository, "The repository's folder")->capture_default_str();
+  when_chosen(lister, run, arguments, list);
+  CLI::App* checker =
+      models->add_subcommand("check", "Loads models as a server would, and says what is wrong");
+  checker->add_option("folders", arguments->folders, "Model folders: REPOSITORY/NAME")->required();
+  when_chosen(checker, run, arguments, check);
+}
+
+}  // namespace volvox
