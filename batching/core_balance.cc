@@ -23,7 +23,7 @@ bool Scheduler::Core::balance(WorkerId worker) {
   std::uint32_t task = 1;
   for (const TypeConfig& type : config_.types) task = std::max(task, type.max_batch);
   if (backlog(busiest) > 2 * task) drain_youngest(busiest, std::min(task, backlog(busiest) / 2));
-  return false;
+  return anything_ready(worker);  // what was drained and did not run may move at once
 }
 
 std::uint32_t Scheduler::Core::steal_unpinned(WorkerId from, WorkerId to, std::uint32_t at_most) {

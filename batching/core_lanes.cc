@@ -168,8 +168,9 @@ static void emit_last(const Request& request, const LaneSpec& spec, std::uint32_
 bool Scheduler::Core::form_cohort(WorkerId worker, const Choice& choice, Task& task, TaskRecord& record) {
   Cohort& cohort = workers_[worker].cohorts[choice.type];
   const TypeConfig& type = config_.types[choice.type];
-  seat_joiners(worker, choice.type, std::min(choice.rows, type.max_batch), task);
-  if (cohort.active() == 0) return false;
+  const std::uint32_t ready = std::min(choice.rows, this->ready(choice.type, worker));
+  if (ready == 0) return false;
+  seat_joiners(worker, choice.type, choose_batch_size(type, ready).rows, task);
   const BatchSize size = choose_batch_size(type, cohort.active());
   for (std::size_t row = cohort.rows().size(); cohort.active() > size.rows && row-- > 0;) {
     if (cohort.rows()[row] != kNoLane) park(cohort.rows()[row], true);

@@ -42,7 +42,8 @@ bool Scheduler::Core::has_room(const Worker& worker) const {
 
 void Scheduler::Core::schedule(WorkerId worker, TimePoint now, std::vector<BatchedTask>& out) {
   now_ = now;
-  // A choice may turn out empty when what is left waits for slots; each such try takes it off the counts.
+  // A choice may turn out empty when what is left waits for slots: each such try takes it off the counts. The
+  // bound also holds against a policy that will not choose.
   std::size_t empty_tries = 0;
   while (has_room(workers_[worker]) && empty_tries <= config_.types.size()) {
     policy_->admit(*this, *this, worker);
@@ -51,6 +52,8 @@ void Scheduler::Core::schedule(WorkerId worker, TimePoint now, std::vector<Batch
       if (!form(worker, *choice, out)) ++empty_tries;
     } else if (workers_[worker].log.in_flight() > 0 || !balance(worker)) {
       return;
+    } else {
+      ++empty_tries;
     }
   }
 }

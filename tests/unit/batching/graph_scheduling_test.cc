@@ -1,1 +1,119 @@
-#include <gtest/gtest.h>
+#include <random>
+
+#include "tests/unit/batching/driver.h"
+
+namespace volvox::toy {
+namespace {
+
+Driver cellular(std::uint32_t max_batch, std::uint32_t max_tasks, std::uint32_t graph_slots) {
+  const SchedulerConfig config = scheduler_config(max_batch, 1, max_tasks, {64, 64, graph_slots});
+  return {config, make_cellular_policy(config), max_batch};
+}
+
+class Graphs : public ::testing::TestWithParam<int> {
+ protected:
+  NodeGraph make(std::mt19937_64& random) const {
+    switch (GetParam()) {
+      case 0:
+        return random_tree(random, 16, true);
+      case 1:
+        return random_tree(random, 16, false);
+      case 2:
+        return random_lattice(random, 25);
+      default:
+        return random_dag(random, 30);
+    }
+  }
+};
+
+TEST_P(Graphs, EverythingIsSubmittedBeforeAnythingIsDone) {
+  std::mt19937_64 random(3);
+  Driver driver = cellular(8, 10000, 4096);
+  std::size_t nodes = 0;
+  for (std::uint64_t tag = 1; tag <= 5; ++tag) {
+    const Request request = graph_request(tag, make(random));
+    nodes += request.graph->size();
+    driver.admit(request);
+  }
+  std::size_t rows = 0;
+  for (const Task* task : driver.schedule(0)) rows += task->rows;
+  EXPECT_EQ(rows, nodes);
+  driver.run_to_the_end();
+  driver.check();
+}
+
+TEST_P(Graphs, RunInTheLeastSlotsTheyNeed) {
+  std::mt19937_64 random(5);
+  for (int round = 0; round < 50; ++round) {
+    const Request request = graph_request(1, make(random));
+    Driver driver = cellular(8, 2, request.graph->suffix_peak(0) + kReservedSlots);
+    ASSERT_EQ(driver.admit(request).kind, AdmitResult::Kind::kAdmitted);
+    driver.run_to_the_end();
+    ASSERT_EQ(driver.over().size(), 1U);
+    driver.check();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Graphs, ::testing::Range(0, 4));
+
+TEST(Trees, LeavesOfManyRequestsShareATask) {
+  std::mt19937_64 random(1);
+  Driver driver = cellular(64, 1, 4096);
+  for (std::uint64_t tag = 1; tag <= 4; ++tag) driver.admit(graph_request(tag, random_tree(random, 8, true)));
+  const auto tasks = driver.schedule(0);
+  ASSERT_EQ(tasks.size(), 1U);
+  EXPECT_EQ(tasks[0]->type, static_cast<CellTypeId>(kLeaf));
+  EXPECT_EQ(tasks[0]->rows, 32U);
+}
+
+TEST(Trees, AWatchedNodeIsReported) {
+  NodeGraph graph;
+  graph.add({kLeaf, 0, true, 0, true}, {});
+  Driver driver = cellular(4, 1, 64);
+  driver.admit(graph_request(1, std::move(graph)));
+  driver.schedule(0);
+  driver.complete(0, 1);
+  ASSERT_EQ(driver.steps().size(), 1U);
+  EXPECT_EQ(driver.steps()[0].kind, Event::Kind::kNodeDone);
+  EXPECT_EQ(driver.over().at(1), Event::Kind::kDone);
+}
+
+TEST(Growing, ARequestIsExtendedWhileItRuns) {
+  std::mt19937_64 random(9);
+  NodeGraph first;
+  for (std::uint32_t v = 0; v < 3; ++v) {
+    const NodeGraph::Edge edge{v - 1, NodeGraph::kRagged};
+    first.add({kAny, v, false, v, v == 2}, v == 0 ? std::span<const NodeGraph::Edge>{} : std::span{&edge, 1});
+  }
+  NodeGraph grown = first;
+  const NodeGraph::Edge edges[] = {{0, NodeGraph::kRagged}, {2, NodeGraph::kRagged}};
+  grown.add({kAny, 3, true, 0, false}, edges);
+  Request request = graph_request(1, first);
+  request.max_nodes = 4;
+  Driver driver = cellular(4, 3, 64);
+  const AdmitResult admitted = driver.admit(request);
+  driver.schedule(0);
+  Request whole = graph_request(1, grown);
+  ASSERT_TRUE(driver.scheduler().extend(admitted.id, {whole.graph}, driver.now()).has_value());
+  EXPECT_FALSE(driver.scheduler().extend({77, 0}, {whole.graph}, driver.now()).has_value());
+  driver.run_to_the_end();
+  EXPECT_EQ(driver.over().at(1), Event::Kind::kDone);
+  EXPECT_EQ(driver.device().outputs().at(whole.outputs[0].address), expected_outputs(whole).begin()->second);
+}
+
+TEST(Growing, RefusesToGrowPastItsBound) {
+  NodeGraph graph;
+  graph.add({kAny, 0, false, 0, false}, {});
+  NodeGraph large = graph;
+  large.add({kAny, 1, false, 0, false}, {});
+  large.add({kAny, 2, false, 0, false}, {});
+  Request request = graph_request(1, graph);
+  request.max_nodes = 2;
+  Driver driver = cellular(4, 1, 64);
+  const AdmitResult admitted = driver.admit(request);
+  const Request whole = graph_request(1, large);
+  EXPECT_FALSE(driver.scheduler().extend(admitted.id, {whole.graph}, driver.now()).has_value());
+}
+
+}  // namespace
+}  // namespace volvox::toy
