@@ -14,7 +14,7 @@ namespace volvox {
 
 // A request with all that it refers to. May be moved, not copied.
 struct OwnedRequest {
-  Request request;
+  ClientRequest request;
   std::deque<std::string> names;  // a deque keeps its elements' addresses when it moves
   std::deque<std::vector<std::byte>> tensors;
 

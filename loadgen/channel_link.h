@@ -12,7 +12,7 @@ namespace volvox {
 struct RequestTemplate {
   std::string model;
   std::uint32_t model_version = 0;  // 0: the newest
-  std::string input;                // the model's input that takes the tokens; empty: it has none, only a length
+  std::string input;  // the model's input that takes the tokens; empty: it has none, only a length
   WirePriority priority = WirePriority::kNormal;
   Duration deadline{};  // told to the server with each request; 0: none
 };
@@ -33,7 +33,7 @@ class ChannelLink : public LoadLink {
 
   std::unique_ptr<Channel> channel_;
   RequestTemplate template_;
-  Request request_;  // reused, so that sending allocates little
+  ClientRequest request_;  // reused, so that sending allocates little
 };
 
 }  // namespace volvox

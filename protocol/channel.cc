@@ -80,7 +80,7 @@ Status Channel::await_connection() {
                                            " ms; check the address and that it is running");
 }
 
-Result<std::uint64_t> Channel::send(const Request& request) {
+Result<std::uint64_t> Channel::send(const ClientRequest& request) {
   auto body = encode_request_body(request.body, options_.limits);
   if (!body) return tl::unexpected<Error>(std::move(body).error());
   return send(request.header, std::move(*body), request.timeout);

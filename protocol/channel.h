@@ -70,7 +70,7 @@ class Channel {
 
   // Sends a request and returns its id. Never blocks: OVERLOADED if the send queue is full, UNAVAILABLE while
   // there is no connection, INVALID_ARGUMENT if it exceeds the limits. After an error nothing was sent.
-  Result<std::uint64_t> send(const Request& request);
+  Result<std::uint64_t> send(const ClientRequest& request);
 
   // The same with a body from encode_request_body(): for one who sends the same body often.
   Result<std::uint64_t> send(RequestHeader header, std::span<const std::byte> body,

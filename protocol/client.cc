@@ -24,7 +24,7 @@ Client::~Client() {
   close();
 }
 
-Result<std::uint64_t> Client::submit(const Request& request, Callback done) {
+Result<std::uint64_t> Client::submit(const ClientRequest& request, Callback done) {
   auto body = encode_request_body(request.body, options_.channel.limits);
   if (!body) return tl::unexpected<Error>(std::move(body).error());
   if (in_flight_.fetch_add(1) >= options_.max_in_flight) {
@@ -43,7 +43,7 @@ Result<std::uint64_t> Client::submit(const Request& request, Callback done) {
   return fail(ErrorCode::kOverloaded, "too much waits to be sent; wait for some answers before sending more");
 }
 
-std::future<Reply> Client::submit(const Request& request) {
+std::future<Reply> Client::submit(const ClientRequest& request) {
   const auto promise = std::make_shared<std::promise<Reply>>();
   auto future = promise->get_future();
   auto submitted = submit(request, [promise](Reply&& reply) {

@@ -49,11 +49,11 @@ class Client {
   // Encodes the request on the calling thread, numbers it, and returns its id. `done` is called exactly once
   // with a final reply if this succeeds, never if it fails (INVALID_ARGUMENT, OVERLOADED; UNAVAILABLE after
   // close()).
-  Result<std::uint64_t> submit(const Request& request, Callback done);
+  Result<std::uint64_t> submit(const ClientRequest& request, Callback done);
 
   // The same; the future holds the final reply, also when the request was refused right here. Partials are
   // dropped.
-  std::future<Reply> submit(const Request& request);
+  std::future<Reply> submit(const ClientRequest& request);
 
   // As Channel::cancel: the request is still answered.
   void cancel(std::uint64_t id);

@@ -14,7 +14,7 @@ namespace volvox {
 
 // What a client asks: a header, a body, and how long it is willing to wait.
 // The body's tensors and names are borrowed: they must live until the call that sends the request returns.
-struct Request {
+struct ClientRequest {
   RequestHeader header;  // request_id 0: the client library numbers it (Client always does)
   RequestBody body;
 
@@ -25,8 +25,8 @@ struct Request {
 
 // A request for `model` over a sequence: `tokens` is passed as its input `input`, one per step.
 template <class Token, std::size_t Extent>
-Request chain_request(std::string model, std::string_view input, std::span<Token, Extent> tokens) {
-  Request request;
+ClientRequest chain_request(std::string model, std::string_view input, std::span<Token, Extent> tokens) {
+  ClientRequest request;
   request.header.model = std::move(model);
   request.header.cells_hint = static_cast<std::uint32_t>(tokens.size());
   request.body.structure = WireChain{static_cast<std::uint32_t>(tokens.size())};
@@ -36,10 +36,10 @@ Request chain_request(std::string model, std::string_view input, std::span<Token
 
 // The same for steps of `width` elements each: `rows` holds them one after the other, shape [steps, width].
 template <class Element, std::size_t Extent>
-Request chain_request(std::string model, std::string_view input, std::span<Element, Extent> rows,
-                      std::size_t width) {
+ClientRequest chain_request(std::string model, std::string_view input, std::span<Element, Extent> rows,
+                            std::size_t width) {
   const std::size_t steps = width == 0 ? 0 : rows.size() / width;
-  Request request;
+  ClientRequest request;
   request.header.model = std::move(model);
   request.header.cells_hint = static_cast<std::uint32_t>(steps);
   request.body.structure = WireChain{static_cast<std::uint32_t>(steps)};

@@ -18,7 +18,7 @@ TEST(JsonRequest, TokensAreShortForAnInput) {
   const auto parsed = parse(R"({"model": "lstm", "tokens": [12, 7, 301]})");
   ASSERT_TRUE(parsed.has_value()) << parsed.error().message;
   const OwnedRequest moved = std::move(const_cast<OwnedRequest&>(*parsed));
-  const Request& request = moved.request;
+  const ClientRequest& request = moved.request;
   EXPECT_EQ(request.header.model, "lstm");
   EXPECT_EQ(std::get<WireChain>(request.body.structure).length, 3U);
   ASSERT_EQ(request.body.inputs.size(), 1U);
@@ -36,7 +36,7 @@ TEST(JsonRequest, TensorsHaveTypesAndShapes) {
     "inputs": {"frames": {"type": "f32", "shape": [2, 3], "data": [0, 1, 2.5, -3, 4, 5]},
                "state": {"type": "u64", "data": [18446744073709551615, 0]}}})");
   ASSERT_TRUE(parsed.has_value()) << parsed.error().message;
-  const Request& request = parsed->request;
+  const ClientRequest& request = parsed->request;
   EXPECT_EQ(request.header.model_version, 3U);
   EXPECT_EQ(request.header.deadline_us, 250000U);
   EXPECT_EQ(request.header.priority, WirePriority::kHigh);

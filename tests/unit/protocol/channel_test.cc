@@ -25,7 +25,9 @@ class ChannelTest : public testing::Test {
     return std::move(channel).value();
   }
 
-  Request ask(const std::string& model) const { return chain_request(model, "token", std::span(tokens_)); }
+  ClientRequest ask(const std::string& model) const {
+    return chain_request(model, "token", std::span(tokens_));
+  }
 
   // Polls until `count` more replies were delivered.
   std::vector<Reply> collect(Channel& channel, std::size_t count) {
@@ -54,7 +56,7 @@ class ChannelTest : public testing::Test {
 TEST_F(ChannelTest, CarriesARequestAndItsAnswer) {
   const auto channel = connect();
   EXPECT_TRUE(channel->connected());
-  Request request = ask("echo");
+  ClientRequest request = ask("echo");
   request.header.priority = WirePriority::kHigh;
   request.header.deadline_us = 5'000'000;
   const auto id = channel->send(request);
@@ -105,7 +107,7 @@ TEST_F(ChannelTest, SendsFromWithinTheHandler) {
 
 TEST_F(ChannelTest, SendsAnEncodedBodyAgainAndAgain) {
   const auto channel = connect();
-  const Request request = ask("echo");
+  const ClientRequest request = ask("echo");
   const auto body = encode_request_body(request.body, WireLimits{});
   for (int i = 0; i < 10; ++i) ASSERT_TRUE(channel->send(request.header, body->bytes()));
   for (const Reply& reply : collect(*channel, 10)) EXPECT_NE(reply.body.find("token"), nullptr);
@@ -146,7 +148,7 @@ TEST_F(ChannelTest, DeliversARefusal) {
 
 TEST_F(ChannelTest, AnswersLocallyAfterItsTimeAndCountsTheLateReply) {
   const auto channel = connect();
-  Request request = ask("hold");
+  ClientRequest request = ask("hold");
   request.timeout = 30ms;
   const auto id = channel->send(request);
   const auto replies = collect(*channel, 1);
@@ -209,7 +211,7 @@ TEST_F(ChannelTest, CountsRepliesToNothing) {
 TEST_F(ChannelTest, RefusesWhatTheServerWould) {
   const auto channel = connect();
   EXPECT_EQ(channel->send(ask("")).error().code, ErrorCode::kInvalidArgument);
-  Request request = ask("echo");
+  ClientRequest request = ask("echo");
   request.body.inputs[0].shape = {7};
   EXPECT_EQ(channel->send(request).error().code, ErrorCode::kInvalidArgument);
   request = ask("hold");
@@ -225,7 +227,7 @@ TEST_F(ChannelTest, RefusesWhenItsQueueIsFull) {
   options.send_queue = 2;
   const auto channel = connect(options);
   const std::vector<std::byte> large(1 << 20);
-  Request request = ask("silent");
+  ClientRequest request = ask("silent");
   request.body.inputs = {
       wire_tensor("x", std::span(reinterpret_cast<const std::uint8_t*>(large.data()), large.size()))};
   // Something is refused in the end, for the network takes only so much at once.
@@ -270,7 +272,7 @@ TEST(ChannelConnection, AnswersEverythingWhenTheServerDiesAndConnectsAnew) {
   options.endpoint = server->endpoint();
   auto channel = Channel::connect(options).value();
   const auto tokens = test::sample_tokens();
-  const Request request = chain_request("hold", "token", std::span(tokens));
+  const ClientRequest request = chain_request("hold", "token", std::span(tokens));
   for (int i = 0; i < 5; ++i) ASSERT_TRUE(channel->send(request));
   while (server->held() < 5) std::this_thread::sleep_for(1ms);
   server.reset();

@@ -23,7 +23,9 @@ class ClientTest : public testing::Test {
     return std::move(client).value();
   }
 
-  Request ask(const std::string& model) const { return chain_request(model, "token", std::span(tokens_)); }
+  ClientRequest ask(const std::string& model) const {
+    return chain_request(model, "token", std::span(tokens_));
+  }
 
   // A future's value, or an error that no test expects if it never comes.
   static Reply get(std::future<Reply>& future) {
@@ -111,7 +113,7 @@ TEST_F(ClientTest, CancelsAndTimesOut) {
   client->cancel(*id);
   auto cancelled = promise.get_future();
   EXPECT_EQ(get(cancelled).status().error().code, ErrorCode::kCancelled);
-  Request request = ask("silent");
+  ClientRequest request = ask("silent");
   request.timeout = 20ms;
   auto timed_out = client->submit(request);
   EXPECT_EQ(get(timed_out).status().error().code, ErrorCode::kDeadlineExceeded);
