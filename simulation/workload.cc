@@ -57,10 +57,10 @@ Result<std::vector<std::uint32_t>> read_lengths(const std::string& path) {
   return read_all<std::uint32_t>(path, parse_length);
 }
 
-std::vector<std::uint32_t> typical_lengths(std::size_t count, Random& random) {
+std::vector<std::uint32_t> typical_lengths(std::size_t count, Chance& chance) {
   std::vector<std::uint32_t> lengths;
   for (std::size_t i = 0; i < count; ++i) {
-    const double length = std::exp(2.914 + 0.727 * random.normal());
+    const double length = std::exp(2.914 + 0.727 * chance.normal());
     lengths.push_back(static_cast<std::uint32_t>(std::clamp(std::round(length), 1.0, 330.0)));
   }
   return lengths;
@@ -92,13 +92,13 @@ Result<Tree> parse_tree(const std::string& line) {
   return tree;
 }
 
-Tree random_tree(std::uint32_t leaves, Random& random) {
+Tree random_tree(std::uint32_t leaves, Chance& chance) {
   Tree tree;
   tree.nodes.resize(leaves);
   std::vector<std::uint32_t> roots(leaves);
   for (std::uint32_t i = 0; i < leaves; ++i) roots[i] = i;
   while (roots.size() > 1) {
-    const std::size_t at = random.below(roots.size() - 1);
+    const std::size_t at = chance.below(roots.size() - 1);
     tree.nodes.push_back({roots[at], roots[at + 1]});
     roots[at] = static_cast<std::uint32_t>(tree.nodes.size() - 1);
     roots.erase(roots.begin() + static_cast<std::ptrdiff_t>(at) + 1);
@@ -131,12 +131,12 @@ Result<Lattice> parse_lattice(const std::string& line) {
   return lattice;
 }
 
-Lattice random_lattice(std::uint32_t chars, Random& random) {
+Lattice random_lattice(std::uint32_t chars, Chance& chance) {
   Lattice lattice{chars, {}};
   for (std::uint32_t begin = 0; begin + 2 <= chars; ++begin) {
-    if (random.uniform() >= 0.5) continue;
+    if (chance.uniform() >= 0.5) continue;
     const auto longest = std::min<std::uint64_t>(3, chars - begin - 1);
-    lattice.words.push_back({begin, begin + 2 + static_cast<std::uint32_t>(random.below(longest))});
+    lattice.words.push_back({begin, begin + 2 + static_cast<std::uint32_t>(chance.below(longest))});
   }
   return lattice;
 }

@@ -8,14 +8,14 @@
 
 #include "base/error.h"
 #include "cells/node_graph.h"
-#include "simulation/random.h"
+#include "simulation/chance.h"
 
 namespace volvox {
 
 // Sentence lengths, one a line: `length`, or `source<TAB>target`, of which the source counts.
 Result<std::vector<std::uint32_t>> read_lengths(const std::string& path);
 // Lengths shaped like BatchMaker's (§7.1): log-normal, mean 24, 99 % at most 100, none above 330.
-std::vector<std::uint32_t> typical_lengths(std::size_t count, Random& random);
+std::vector<std::uint32_t> typical_lengths(std::size_t count, Chance& chance);
 
 // A binary parse tree, bottom-up: node i has children below i, or none.
 struct Tree {
@@ -28,7 +28,7 @@ struct Tree {
 // One tree a line as in the Stanford Treebank: `(label left right)` or `(label word)`.
 Result<std::vector<Tree>> read_trees(const std::string& path);
 Result<Tree> parse_tree(const std::string& line);
-Tree random_tree(std::uint32_t leaves, Random& random);
+Tree random_tree(std::uint32_t leaves, Chance& chance);
 
 // Characters in a row, and words over them: [begin, end) with end - begin >= 2.
 struct Lattice {
@@ -38,7 +38,7 @@ struct Lattice {
 // One lattice a line: {"chars": n, "words": [[begin, end], …]}.
 Result<std::vector<Lattice>> read_lattices(const std::string& path);
 Result<Lattice> parse_lattice(const std::string& line);
-Lattice random_lattice(std::uint32_t chars, Random& random);
+Lattice random_lattice(std::uint32_t chars, Chance& chance);
 
 // TreeLSTM: leaves are of type `leaf` and pull row 0, 1 …; inner nodes of type `inner` gather 0 and 1. The
 // root pushes.

@@ -31,24 +31,24 @@ struct Measured {
 constexpr std::size_t kMade = 2000;  // requests made up where no file was given
 
 Result<std::vector<std::uint32_t>> lengths_of(const Options& options) {
-  Random random(options.load.seed);
-  if (options.lengths.empty()) return typical_lengths(kMade, random);
+  Chance chance(options.load.seed);
+  if (options.lengths.empty()) return typical_lengths(kMade, chance);
   return read_lengths(options.lengths);
 }
 
 Result<std::vector<Tree>> trees_of(const Options& options) {
   if (!options.trees.empty()) return read_trees(options.trees);
-  Random random(options.load.seed);
+  Chance chance(options.load.seed);
   std::vector<Tree> trees;
-  for (std::size_t i = 0; i < kMade; ++i) trees.push_back(random_tree(1 + random.below(38), random));
+  for (std::size_t i = 0; i < kMade; ++i) trees.push_back(random_tree(1 + chance.below(38), chance));
   return trees;
 }
 
 Result<std::vector<Lattice>> lattices_of(const Options& options) {
   if (!options.lattices.empty()) return read_lattices(options.lattices);
-  Random random(options.load.seed);
+  Chance chance(options.load.seed);
   std::vector<Lattice> lattices;
-  for (std::size_t i = 0; i < kMade; ++i) lattices.push_back(random_lattice(1 + random.below(88), random));
+  for (std::size_t i = 0; i < kMade; ++i) lattices.push_back(random_lattice(1 + chance.below(88), chance));
   return lattices;
 }
 

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "batching/request.h"
 #include "batching/scheduler_config.h"
-#include "simulation/random.h"
+#include "simulation/chance.h"
 #include "simulation/workload.h"
 
 namespace volvox::bench {

@@ -23,7 +23,7 @@ double task_ns(const Task& task) {
 SchedulingRun::SchedulingRun(const SchedulingCase& what, const SchedulingLoad& load)
     : case_(what),
       load_(load),
-      random_(load.seed),
+      chance_(load.seed),
       scheduler_(what.config, make_cellular_policy(what.config)) {
   in_flight_.resize(what.config.workers);
   const double mean_cells =
@@ -46,9 +46,9 @@ void SchedulingRun::timed(Cost& cost, Calls calls) {
 void SchedulingRun::arrive() {
   arriving_.clear();
   admitted_.clear();
-  for (; next_arrival_ <= now_; next_arrival_ += ns(random_.exponential(mean_gap_ns_))) {
+  for (; next_arrival_ <= now_; next_arrival_ += ns(chance_.exponential(mean_gap_ns_))) {
     if (live_ + arriving_.size() >= load_.live) continue;
-    arriving_.push_back(case_.requests[random_.below(case_.requests.size())]);
+    arriving_.push_back(case_.requests[chance_.below(case_.requests.size())]);
     arriving_.back().arrival = next_arrival_;
   }
   if (arriving_.empty()) return;
@@ -60,8 +60,8 @@ void SchedulingRun::arrive() {
     if (result.kind == AdmitResult::Kind::kNeverFits || result.kind == AdmitResult::Kind::kFull) continue;
     ++live_;
     ++requests_;
-    if (random_.uniform() >= load_.cancelled) continue;
-    cancellations_.push({now_ + ns(random_.uniform() * sojourn_ns_), result.id});
+    if (chance_.uniform() >= load_.cancelled) continue;
+    cancellations_.push({now_ + ns(chance_.uniform() * sojourn_ns_), result.id});
   }
 }
 
@@ -128,7 +128,7 @@ void SchedulingRun::begin_measuring() {
 // The whole population at once; after a few passes over it starts and ends are spread evenly.
 void SchedulingRun::populate() {
   while (live_ < load_.live) {
-    const AdmitResult result = scheduler_.admit(case_.requests[random_.below(case_.requests.size())], now_);
+    const AdmitResult result = scheduler_.admit(case_.requests[chance_.below(case_.requests.size())], now_);
     if (result.kind == AdmitResult::Kind::kNeverFits || result.kind == AdmitResult::Kind::kFull) return;
     ++live_;
   }

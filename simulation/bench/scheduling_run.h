@@ -8,7 +8,7 @@
 
 #include "batching/scheduler.h"
 #include "simulation/bench/scheduling_case.h"
-#include "simulation/random.h"
+#include "simulation/chance.h"
 
 namespace volvox::bench {
 
@@ -64,7 +64,7 @@ class SchedulingRun {
 
   const SchedulingCase& case_;
   const SchedulingLoad load_;
-  Random random_;
+  Chance chance_;
   Scheduler scheduler_;
   TimePoint now_{}, next_arrival_{};
   double mean_gap_ns_ = 0, sojourn_ns_ = 0;

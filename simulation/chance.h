@@ -7,9 +7,9 @@
 namespace volvox {
 
 // Seeded chance that gives the same numbers with every standard library.
-class Random {
+class Chance {
  public:
-  explicit Random(std::uint64_t seed) : bits_(seed) {}
+  explicit Chance(std::uint64_t seed) : bits_(seed) {}
 
   std::uint64_t next() { return bits_(); }
   // In [0, 1).

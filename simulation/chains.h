@@ -1,0 +1,39 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/error.h"
+#include "batching/installation.h"
+#include "device/device.h"
+#include "simulation/chance.h"
+#include "simulation/engine.h"
+
+namespace volvox {
+
+// The content of one chain request: for each of the model's inputs, `length` rows back to back.
+struct ChainContent {
+  std::uint32_t length = 0;
+  std::vector<std::vector<std::byte>> inputs;
+};
+
+// Ids below each input's vocabulary, reals in [-1, 1).
+ChainContent random_content(const Model& model, std::uint32_t length, Chance& chance);
+
+// Inputs on a device, and what keeps them there.
+Result<std::unique_ptr<InputPages>> stage(Device& device, const ChainContent& content);
+
+// Runs the requests through an idle engine, in this order, at most `in_flight` at once, and returns the bytes
+// of each one's results (batching/installation.h says where each output lies). Fails when one of them fails,
+// and when nothing moves for `patience`.
+Result<std::vector<std::vector<std::byte>>> run_chains(Engine& engine, Device& device,
+                                                       const InstalledModel& model,
+                                                       std::span<const ChainContent> contents,
+                                                       std::size_t in_flight,
+                                                       Duration patience = std::chrono::seconds(60));
+
+}  // namespace volvox
