@@ -17,8 +17,8 @@ namespace volvox {
 // One cell type of a model, after compilation (the eager and core parts of a split cell are types of their
 // own).
 struct CellTypeSpec {
-  std::string name;  // "lstm", "lstm.eager"
-  Cell cell;
+  std::string name{};  // "lstm", "lstm.eager"
+  Cell cell{};
   PoolId out_pool = 0;  // numbers of pools within the model
   std::array<PoolId, kMaxGathers> gather_pools{};
   PoolId ragged_pool = 0;
@@ -31,20 +31,20 @@ struct CellTypeSpec {
 // States that are scattered together and so share slot numbers. Every model has at least one pool; that of a
 // model without states holds no kinds.
 struct PoolSpec {
-  std::vector<StateKind> kinds;
+  std::vector<StateKind> kinds{};
 };
 
 struct InputSpec {
-  std::string name;
+  std::string name{};
   DType dtype = DType::kI32;
-  Shape shape;                  // of one step
+  Shape shape{};                // of one step
   std::int64_t vocabulary = 0;  // i32 inputs: ids are in [0, vocabulary); 0: any
 };
 
 struct OutputSpec {
-  std::string name;
+  std::string name{};
   DType dtype = DType::kF32;
-  Shape shape;         // of one row
+  Shape shape{};       // of one row
   bool every = false;  // a row for each step; otherwise one row, from the last step
 };
 
@@ -54,17 +54,17 @@ enum class Unfolding : std::uint8_t { kChain };
 // One loaded model version: cells, unfolding, weights. Type, pool and model numbers are local (from 0);
 // rebased_plan() makes them unique within a process. Immutable after load; shared by shared_ptr.
 struct Model {
-  std::string name;
+  std::string name{};
   std::uint32_t version = 1;
   std::uint64_t digest = 0;  // of the definition and all weights
   Unfolding unfolding = Unfolding::kChain;
   std::uint32_t max_length = 4096;  // steps of one request
-  std::vector<PoolSpec> pools;
-  std::vector<CellTypeSpec> types;
-  LanePlan plan;
-  std::vector<InputSpec> inputs;
-  std::vector<OutputSpec> outputs;
-  Weights weights;
+  std::vector<PoolSpec> pools{};
+  std::vector<CellTypeSpec> types{};
+  LanePlan plan{};
+  std::vector<InputSpec> inputs{};
+  std::vector<OutputSpec> outputs{};
+  Weights weights{};
 };
 
 // Checks what everybody relies on: a valid plan, and that lanes, cells, pools, inputs and outputs agree. The

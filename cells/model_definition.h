@@ -49,10 +49,10 @@ struct ModelDefinition {
   std::string name{};
   std::string unfolding = "chain";
   std::uint32_t max_length = 4096;
-  std::vector<CellDefinition> cells;
-  std::vector<LaneDefinition> lanes;
-  std::vector<InputDefinition> inputs;
-  std::vector<OutputDefinition> outputs;
+  std::vector<CellDefinition> cells{};
+  std::vector<LaneDefinition> lanes{};
+  std::vector<InputDefinition> inputs{};
+  std::vector<OutputDefinition> outputs{};
 };
 
 // Parses model.toml. `file` stands in errors, which say "file:line: key: why". Unknown keys are errors, so

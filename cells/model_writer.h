@@ -15,9 +15,9 @@ namespace volvox {
 
 // What all new models have in common.
 struct NewModel {
-  std::filesystem::path path;   // the folder to write: <repository>/<name>
-  std::string name;             // empty: the folder's own
-  std::uint32_t max_batch = 0;  // 0: the kind's own default
+  std::filesystem::path path{};  // the folder to write: <repository>/<name>
+  std::string name{};            // empty: the folder's own
+  std::uint32_t max_batch = 0;   // 0: the kind's own default
   bool overwrite = false;
 };
 

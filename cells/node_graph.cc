@@ -51,7 +51,15 @@ Status NodeGraph::finish() {
   }
   index_successors();
   count_slots();
+  list_types();
   return {};
+}
+
+void NodeGraph::list_types() {
+  types_.clear();
+  for (const Node& node : nodes_) {
+    if (std::find(types_.begin(), types_.end(), node.type) == types_.end()) types_.push_back(node.type);
+  }
 }
 
 // A counting sort of the edges by their source: successors come in ascending order, once for each edge.

@@ -36,6 +36,9 @@ class NodeGraph {
   // after nodes were added. An error names the node; the accessors below may not be used then. Linear time.
   Status finish();
 
+  // The distinct cell types of its nodes.
+  std::span<const CellTypeId> types() const { return types_; }
+
   std::uint32_t size() const { return static_cast<std::uint32_t>(nodes_.size()); }
   const Node& node(std::uint32_t v) const { return nodes_[v]; }
   std::span<const Edge> predecessors(std::uint32_t v) const {
@@ -60,6 +63,7 @@ class NodeGraph {
  private:
   void index_successors();
   void count_slots();
+  void list_types();
   void count_suffix_peak();
   std::uint32_t level_peak() const;
 
@@ -68,6 +72,7 @@ class NodeGraph {
   std::vector<std::uint32_t> edge_begin_{0};
   std::vector<std::uint32_t> successors_, successor_begin_{0};
   std::vector<std::uint32_t> suffix_peak_;
+  std::vector<CellTypeId> types_;
   std::uint32_t wanted_slots_ = 0;
 };
 

@@ -1,0 +1,79 @@
+// The reference against PyTorch: tests/golden/make_lstm_golden.py made the answers and has the same weights.
+#include <fstream>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "cells/assemble.h"
+#include "cells/reference.h"
+#include "tests/unit/cells/cells_testing.h"
+
+namespace volvox {
+namespace {
+
+using Json = nlohmann::json;
+
+std::uint32_t mixed(std::uint32_t tensor, std::uint32_t i) {
+  std::uint32_t x = i * 2654435761U + tensor * 40503U + 12345U;
+  x = (x ^ (x >> 16)) * 0x45d9f3bU;
+  x = (x ^ (x >> 16)) * 0x45d9f3bU;
+  return x ^ (x >> 16);
+}
+
+float weight(std::uint32_t tensor, std::size_t i) {
+  const auto centred =
+      static_cast<std::int32_t>(mixed(tensor, static_cast<std::uint32_t>(i)) >> 8) - (1 << 23);
+  return static_cast<float>(centred) / static_cast<float>(1 << 23) * (tensor == 0 ? 1.0F : 0.5F);
+}
+
+Weights golden_weights(std::int64_t input, std::int64_t hidden, std::int64_t vocabulary) {
+  testing_cells::WeightsMaker maker;
+  const auto add = [&](const std::string& name, Shape shape, std::uint32_t tensor) {
+    maker.add("lstm." + name, std::move(shape), [=](std::size_t i) { return weight(tensor, i); });
+  };
+  add("embedding", {vocabulary, input}, 0);
+  add("weight_ih", {4 * hidden, input}, 1);
+  add("weight_hh", {4 * hidden, hidden}, 2);
+  add("bias", {4 * hidden}, 3);
+  return maker.weights();
+}
+
+std::shared_ptr<const Model> golden_model(const Json& sizes, bool eager) {
+  ModelDefinition definition{.name = "golden"};
+  definition.cells.push_back(
+      {.name = "lstm", .kind = "lstm", .input = sizes["input"], .hidden = sizes["hidden"]});
+  definition.inputs.push_back({.name = "tokens"});
+  definition.outputs.push_back({.name = "h"});
+  Result<Model> model =
+      assemble(definition, golden_weights(sizes["input"], sizes["hidden"], sizes["vocabulary"]),
+               {.eager = eager}, "golden");
+  EXPECT_TRUE(model) << model.error().message;
+  return std::make_shared<const Model>(std::move(*model));
+}
+
+TEST(Golden, ReferenceAgreesWithPyTorch) {
+  std::ifstream file(VOLVOX_GOLDEN_DIR "/lstm.json");
+  const Json golden = Json::parse(file, nullptr, false);
+  ASSERT_TRUE(golden.is_object()) << "lstm.json cannot be read";
+  ASSERT_EQ(golden["models"].size(), 2U);
+  for (const Json& sizes : golden["models"]) {
+    for (const bool eager : {false, true}) {
+      Result<Reference> reference = Reference::make(golden_model(sizes, eager));
+      ASSERT_TRUE(reference) << reference.error().message;
+      ASSERT_GE(sizes["sequences"].size(), 5U);
+      for (const Json& sequence : sizes["sequences"]) {
+        const auto tokens = sequence["tokens"].get<std::vector<std::int32_t>>();
+        const auto wanted = sequence["h"].get<std::vector<double>>();
+        const auto answer = reference->run(tokens);
+        ASSERT_TRUE(answer) << answer.error().message;
+        ASSERT_EQ((*answer)[0].reals.size(), wanted.size());
+        for (std::size_t j = 0; j < wanted.size(); ++j) {
+          EXPECT_NEAR((*answer)[0].reals[j], wanted[j], 1e-12) << tokens.size() << " steps, element " << j;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace volvox
