@@ -16,6 +16,10 @@ prometheus::Gauge& gauge(prometheus::Registry& registry, const char* name, const
   return prometheus::BuildGauge().Name(name).Help(help).Register(registry).Add({});
 }
 
+prometheus::Counter& counter(prometheus::Registry& registry, const char* name, const char* help) {
+  return prometheus::BuildCounter().Name(name).Help(help).Register(registry).Add({});
+}
+
 std::string outcome_label(std::size_t outcome) {
   if (outcome == 0) return "ok";
   std::string label(to_string(static_cast<ErrorCode>(outcome)));
@@ -39,11 +43,9 @@ RequestMetrics::RequestMetrics(prometheus::Registry& registry)
           gauge(registry, "volvox_requests_in_flight", "Requests accepted and not answered yet.")),
       bytes_in_flight_(
           gauge(registry, "volvox_request_bytes_in_flight", "Bytes of the bodies of requests in flight.")),
-      restarts_(prometheus::BuildCounter()
-                    .Name("volvox_actor_restarts_total")
-                    .Help("Actors that failed and were replaced.")
-                    .Register(registry)
-                    .Add({})) {
+      replies_dropped_(counter(registry, "volvox_replies_dropped_total",
+                               "Replies that could not reach their client: it is gone or does not read.")),
+      restarts_(counter(registry, "volvox_actor_restarts_total", "Actors that failed and were replaced.")) {
   auto& family = prometheus::BuildCounter()
                      .Name("volvox_requests_total")
                      .Help("Requests answered, by outcome.")
@@ -63,6 +65,10 @@ void RequestMetrics::answered(const RequestSample& sample) {
 void RequestMetrics::set_in_flight(std::size_t requests, std::size_t bytes) {
   requests_in_flight_.Set(static_cast<double>(requests));
   bytes_in_flight_.Set(static_cast<double>(bytes));
+}
+
+void RequestMetrics::replies_dropped(std::uint64_t count) {
+  replies_dropped_.Increment(static_cast<double>(count));
 }
 
 void RequestMetrics::restarted() {

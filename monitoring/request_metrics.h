@@ -29,6 +29,8 @@ class RequestMetrics {
   void answered(const RequestSample& sample);
   // Requests accepted and not answered, and the bytes of their bodies.
   void set_in_flight(std::size_t requests, std::size_t bytes);
+  // So many replies could not reach their clients.
+  void replies_dropped(std::uint64_t count);
   // An actor failed and was replaced.
   void restarted();
 
@@ -41,6 +43,7 @@ class RequestMetrics {
   prometheus::Histogram& total_;
   prometheus::Gauge& requests_in_flight_;
   prometheus::Gauge& bytes_in_flight_;
+  prometheus::Counter& replies_dropped_;
   prometheus::Counter& restarts_;
 };
 

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <mutex>
+#include <utility>
+
+#include <caf/actor.hpp>
+
+namespace volvox {
+
+// The actor that plays a part at the moment; the supervisor replaces it when it fails. Any thread.
+class ActorSlot {
+ public:
+  void set(caf::actor actor) {
+    const std::lock_guard lock(mutex_);
+    actor_.swap(actor);
+  }
+  caf::actor get() const {
+    const std::lock_guard lock(mutex_);
+    return actor_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  caf::actor actor_;
+};
+
+}  // namespace volvox

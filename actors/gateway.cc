@@ -1,0 +1,223 @@
+#include "actors/gateway.h"
+
+#include <chrono>
+#include <utility>
+#include <vector>
+
+#include <spdlog/spdlog.h>
+
+#include "actors/messages.h"
+#include "actors/request_actor.h"
+#include "protocol/codec.h"
+
+namespace volvox {
+namespace {
+
+constexpr Duration kLookAround = std::chrono::milliseconds(500);  // an idle gateway wakes this often
+
+EdgeOptions edge_options(const ServeConfig& config) {
+  EdgeOptions options;
+  options.limits = wire_limits(config.wire);
+  // A client may have every request that is let in, so its replies must find room.
+  options.replies_per_client = static_cast<int>(config.limits.max_requests_in_flight);
+  options.queued_replies = 2 * std::size_t{config.limits.max_requests_in_flight};
+  options.queued_bytes = std::size_t{config.limits.max_result_mib_in_flight} << 20;
+  return options;
+}
+
+ReplyHeader reply_header(const IncomingRequest& request, const Outcome& outcome) {
+  ReplyHeader header;
+  header.request_id = request.header.request_id;
+  header.cells = outcome.cells;
+  header.timings = {outcome.queue_us, outcome.compute_us, microseconds(steady_now() - request.arrival)};
+  if (outcome.error) {
+    header.kind = ReplyKind::kError;
+    header.error = *outcome.error;
+    header.retry_after_us = outcome.retry_after_us;
+  }
+  return header;
+}
+
+}  // namespace
+
+WireLimits wire_limits(const WireSection& wire) {
+  WireLimits limits;
+  limits.max_header_bytes = wire.max_header_bytes;
+  limits.max_body_bytes = wire.max_body_bytes;
+  limits.max_tensors = wire.max_tensors;
+  limits.max_name_bytes = wire.max_name_bytes;
+  limits.max_rank = wire.max_rank;
+  limits.max_nodes = wire.max_nodes;
+  limits.max_edges = wire.max_edges;
+  limits.traversal_words = wire.traversal_words;
+  limits.nesting = wire.nesting;
+  return limits;
+}
+
+Gateway::Gateway(const ServeConfig& config, caf::actor_system& system, std::shared_ptr<ActorSlot> router,
+                 RequestMetrics& metrics)
+    : config_(config),
+      limits_(wire_limits(config.wire)),
+      system_(system),
+      router_(std::move(router)),
+      metrics_(metrics),
+      gauge_(std::make_shared<InFlightGauge>(
+          InFlightLimits{config.limits.max_requests_in_flight,
+                         std::size_t{config.limits.max_request_mib_in_flight} << 20})) {}
+
+Result<std::shared_ptr<Gateway>> Gateway::open(const ServeConfig& config, caf::actor_system& system,
+                                               std::shared_ptr<ActorSlot> router, RequestMetrics& metrics) {
+  std::shared_ptr<Gateway> gateway(new Gateway(config, system, std::move(router), metrics));
+  auto edge = EdgeSocket::open(edge_options(config), *gateway);
+  if (!edge) return tl::unexpected(edge.error());
+  gateway->edge_ = std::move(*edge);
+  if (const Status bound = gateway->edge_->bind(config.server.listen); !bound)
+    return tl::unexpected(bound.error());
+  return gateway;
+}
+
+Gateway::~Gateway() {
+  stop();
+}
+
+void Gateway::start() {
+  thread_ = std::thread([this] { run(); });
+}
+
+void Gateway::abort_requests() {
+  aborting_ = true;
+  edge_->wake();
+}
+
+void Gateway::stop() {
+  stopping_ = true;
+  edge_->wake();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Gateway::run() {
+  while (!stopping_ || edge_->unsent() > 0) {
+    edge_->run_once(kLookAround);
+    look_around();
+  }
+}
+
+void Gateway::look_around() {
+  metrics_.set_in_flight(gauge_->requests(), gauge_->bytes());
+  const EdgeStats stats = edge_->stats();
+  const std::uint64_t dropped = stats.dropped_slow + stats.dropped_unreachable + stats.refused_full;
+  if (dropped != dropped_) metrics_.replies_dropped(dropped - std::exchange(dropped_, dropped));
+  if (aborting_.exchange(false)) {
+    for (const caf::actor& request : in_flight_.all()) caf::anon_send(request, AbortAtom::value);
+  }
+}
+
+void Gateway::on_request(const ClientId& client, std::span<const std::byte> header_bytes,
+                         std::span<const std::byte> body) {
+  std::uint64_t id = 0;
+  auto header = decode_request_header(header_bytes, limits_, &id);
+  if (!header) return refuse(client, id, std::move(header).error());
+  switch (header->kind) {
+    case RequestKind::kPing:
+      return pong(client, *header);
+    case RequestKind::kCancel:
+      if (const caf::actor request = in_flight_.find(client, id)) caf::anon_send(request, CancelAtom::value);
+      return;
+    case RequestKind::kInfer:
+      break;
+  }
+  try {
+    accept(client, std::move(*header), body);
+  } catch (const std::exception& error) {  // out of memory, out of threads: this request's problem only
+    spdlog::error("the gateway could not take a request: {}", error.what());
+    refuse(client, id, {ErrorCode::kInternal, "the server could not take the request; see its log"});
+  }
+}
+
+void Gateway::accept(const ClientId& client, RequestHeader header, std::span<const std::byte> body) {
+  const std::uint64_t id = header.request_id;
+  if (draining_)
+    return refuse(client, id, {ErrorCode::kUnavailable, "the server is shutting down; ask another one"});
+  if (body.size() > limits_.max_body_bytes) {
+    return refuse(client, id,
+                  {ErrorCode::kInvalidArgument, "the body is larger than wire.max_body_bytes allows"});
+  }
+  auto share = InFlightGauge::enter(gauge_, body.size());
+  if (!share) {
+    return refuse(client, id,
+                  {ErrorCode::kOverloaded, "too many requests are in flight; wait and try again"});
+  }
+  auto request = std::make_shared<IncomingRequest>();
+  request->key = next_key_++;
+  request->client = client;
+  request->header = std::move(header);
+  request->body = WireBuffer::share_copy_of(body);
+  request->arrival = steady_now();
+  request->share = std::move(share);
+  const caf::actor actor = spawn_request_actor(system_, shared_from_this(), router_->get());
+  if (!in_flight_.add(client, id, actor)) {
+    return refuse(
+        client, id,
+        {ErrorCode::kInvalidArgument, "a request with this id is in flight on the connection; number on"});
+  }
+  caf::anon_send(actor, StartRequest{std::move(request)});
+}
+
+void Gateway::refuse(const ClientId& client, std::uint64_t id, Error error) {
+  metrics_.answered({error.code});
+  ReplyHeader header = error_reply(id, std::move(error));
+  if (header.error.code == ErrorCode::kOverloaded) {
+    header.retry_after_us = std::uint64_t{config_.limits.retry_after_ms} * 1000;
+  }
+  post(client, header, {});
+}
+
+void Gateway::pong(const ClientId& client, const RequestHeader& request) {
+  ReplyHeader header;
+  header.kind = ReplyKind::kPong;
+  header.request_id = request.request_id;
+  post(client, header, {});
+}
+
+void Gateway::answer(const IncomingRequest& request, const Outcome& outcome) {
+  if (!in_flight_.remove(request.client, request.header.request_id)) return;
+  ReplyHeader header = reply_header(request, outcome);
+  WireBuffer body;
+  if (!outcome.error) {
+    auto encoded = encode_reply_body(outcome.outputs, limits_);
+    if (encoded) {
+      body = std::move(*encoded);
+    } else {
+      header.kind = ReplyKind::kError;
+      header.error = std::move(encoded).error();
+    }
+  }
+  RequestSample sample{std::nullopt, header.timings.queue_us, header.timings.compute_us,
+                       header.timings.total_us};
+  if (header.kind == ReplyKind::kError) sample.error = header.error.code;
+  metrics_.answered(sample);
+  post(request.client, header, std::move(body));
+  in_flight_.answered();
+}
+
+void Gateway::post(const ClientId& client, const ReplyHeader& reply, WireBuffer body) {
+  ReplyHeader named = reply;
+  named.server = config_.server.name;
+  auto header = encode_reply_header(named, limits_);
+  if (!header) {
+    spdlog::error("a reply could not be encoded: {}", to_string(header.error()));
+    return;
+  }
+  edge_->post({client, std::move(*header), std::move(body)});
+}
+
+void Gateway::on_client_gone(const ClientId& client, ClientGone why) {
+  spdlog::debug("a client is gone: {}",
+                why == ClientGone::kTooSlow ? "it does not read" : "connection closed");
+  for (const caf::actor& request : in_flight_.take_client(client)) {
+    metrics_.answered({ErrorCode::kCancelled});
+    caf::anon_send(request, CancelAtom::value);
+  }
+}
+
+}  // namespace volvox

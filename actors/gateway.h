@@ -1,0 +1,79 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <thread>
+
+#include <caf/all.hpp>
+
+#include "actors/actor_slot.h"
+#include "actors/in_flight.h"
+#include "actors/reply_sink.h"
+#include "base/error.h"
+#include "config/schema.h"
+#include "monitoring/request_metrics.h"
+#include "protocol/edge_socket.h"
+
+namespace volvox {
+
+WireLimits wire_limits(const WireSection& wire);
+
+// Clients come from outside the house: they may be many, slow, broken or gone. The gateway owns their socket
+// on a thread of its own. It reads the header of each request, refuses at once what is malformed, too much or
+// too late, and gives each other request an actor; replies come back from any thread. It never waits for a
+// client. start(), drain(), stop(): one thread. answer(): any.
+class Gateway : public ReplySink, private EdgeHandler, public std::enable_shared_from_this<Gateway> {
+ public:
+  // Binds. Requests go to the router of the moment.
+  static Result<std::shared_ptr<Gateway>> open(const ServeConfig& config, caf::actor_system& system,
+                                               std::shared_ptr<ActorSlot> router, RequestMetrics& metrics);
+  ~Gateway() override;
+
+  // The address that clients connect to, with the port that was found.
+  const std::string& endpoint() const { return edge_->endpoint(); }
+  void start();
+
+  // Refuses new requests from now on. Any thread.
+  void refuse_new_requests() { draining_ = true; }
+  // Waits until every accepted request is answered. False: it took too long.
+  bool wait_until_answered(Duration timeout) { return in_flight_.wait_until_empty(timeout); }
+  // Answers what is left UNAVAILABLE.
+  void abort_requests();
+  // Sends what is left to send and ends the thread. No request may be in flight.
+  void stop();
+
+  void answer(const IncomingRequest& request, const Outcome& outcome) override;
+
+ private:
+  Gateway(const ServeConfig& config, caf::actor_system& system, std::shared_ptr<ActorSlot> router,
+          RequestMetrics& metrics);
+
+  void run();
+  void look_around();
+  void on_request(const ClientId& client, std::span<const std::byte> header,
+                  std::span<const std::byte> body) override;
+  void on_client_gone(const ClientId& client, ClientGone why) override;
+  void accept(const ClientId& client, RequestHeader header, std::span<const std::byte> body);
+  void refuse(const ClientId& client, std::uint64_t id, Error error);
+  void pong(const ClientId& client, const RequestHeader& header);
+  void post(const ClientId& client, const ReplyHeader& header, WireBuffer body);
+
+  const ServeConfig config_;
+  const WireLimits limits_;
+  caf::actor_system& system_;
+  std::shared_ptr<ActorSlot> router_;
+  RequestMetrics& metrics_;
+  std::unique_ptr<EdgeSocket> edge_;
+  std::shared_ptr<InFlightGauge> gauge_;
+  InFlightTable in_flight_;
+  std::uint64_t next_key_ = 1;
+  std::uint64_t dropped_ = 0;  // replies, as counted so far
+
+  std::atomic<bool> draining_{false}, aborting_{false}, stopping_{false};
+  std::thread thread_;
+};
+
+}  // namespace volvox

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <caf/actor.hpp>
+
+#include "base/time.h"
+#include "protocol/edge_socket.h"
+
+namespace volvox {
+
+// How much the requests in flight may hold.
+struct InFlightLimits {
+  std::size_t requests = 16'384;
+  std::size_t bytes = std::size_t{1} << 30;
+};
+
+// Counts what requests hold until the last actor has forgotten them, which may be later than their answer: a
+// client that cancels all it sends must not get past the bounds. Any thread.
+class InFlightGauge {
+ public:
+  explicit InFlightGauge(const InFlightLimits& limits) : limits_(limits) {}
+
+  // A share of the bounds, given back by its destructor; null when a bound is reached.
+  static std::shared_ptr<const void> enter(const std::shared_ptr<InFlightGauge>& gauge, std::size_t bytes);
+
+  std::size_t requests() const { return requests_.load(std::memory_order_relaxed); }
+  std::size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
+
+ private:
+  bool take(std::size_t bytes);
+  void give_back(std::size_t bytes);
+
+  const InFlightLimits limits_;
+  std::atomic<std::size_t> requests_{0}, bytes_{0};
+};
+
+// The requests that have no answer yet, by client and by the client's own number for them. Entries are made
+// by the gateway's thread and removed by whoever answers.
+class InFlightTable {
+ public:
+  // False when the client has a request with this number in flight.
+  bool add(const ClientId& client, std::uint64_t id, caf::actor request);
+  // The request is about to be answered: forgets it. True for the caller that must answer now, and call
+  // answered() once the answer is on its way.
+  bool remove(const ClientId& client, std::uint64_t id);
+  void answered();
+
+  // Forgets all requests of a client that nothing can reach any more: they need no answer.
+  std::vector<caf::actor> take_client(const ClientId& client);
+
+  // An invalid handle when there is none.
+  caf::actor find(const ClientId& client, std::uint64_t id) const;
+  std::vector<caf::actor> all() const;
+
+  // Waits until every request is answered. False: it took too long.
+  bool wait_until_empty(Duration timeout) const;
+
+ private:
+  using ById = std::unordered_map<std::uint64_t, caf::actor>;
+
+  mutable std::mutex mutex_;
+  mutable std::condition_variable empty_;
+  std::unordered_map<ClientId, ById> clients_;
+  std::size_t unanswered_ = 0;  // entries, and answers that are not on their way yet
+};
+
+}  // namespace volvox

@@ -1,0 +1,159 @@
+#include "actors/manager_actor.h"
+
+#include <array>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "actors/gateway.h"
+#include "actors/messages.h"
+#include "actors/request_check.h"
+#include "actors/shell.h"
+#include "protocol/codec.h"
+
+namespace volvox {
+namespace {
+
+PriorityClass priority_class(WirePriority priority) {
+  switch (priority) {
+    case WirePriority::kHigh:
+      return PriorityClass::kHigh;
+    case WirePriority::kLow:
+      return PriorityClass::kLow;
+    case WirePriority::kNormal:
+      break;
+  }
+  return PriorityClass::kNormal;
+}
+
+WireType wire_type(DType dtype) {
+  if (dtype == DType::kF32) return WireType::kF32;
+  return dtype == DType::kI32 ? WireType::kI32 : WireType::kU64;
+}
+
+WireTensor output_tensor(const Work& work, std::size_t output) {
+  const InstalledModel& model = *work.model;
+  const OutputSpec& spec = model.model->outputs[output];
+  WireTensor tensor;
+  tensor.name = spec.name;
+  tensor.type = wire_type(spec.dtype);
+  if (spec.every) tensor.shape.append(work.length);
+  for (const std::int64_t dim : spec.shape) tensor.shape.append(dim);
+  tensor.bytes = {work.results.host.get() + result_offset(model, work.length, output),
+                  row_bytes(spec) * result_rows(model, work.length, output)};
+  return tensor;
+}
+
+class ManagerShell {
+ public:
+  static constexpr const char* kName = "manager";
+
+  ManagerShell(caf::event_based_actor* self, NodePtr node)
+      : self_(self), node_(std::move(node)), limits_(wire_limits(node_->config.wire)) {}
+
+  caf::behavior behavior() {
+    return {[this](const RunWork& run) { begin(run.work); },
+            [this](const FinishedWorks& finished) {
+              for (const WorkPtr& work : *finished.works) finish(work);
+            },
+            [this](const CancelWork& cancel) {
+              if (scheduler_) self_->send(scheduler_, cancel);
+            },
+            [this](const UseScheduler& use) { scheduler_ = use.scheduler; }};
+  }
+
+ private:
+  void begin(const WorkPtr& work) {
+    if (node_->faults.manager) node_->faults.manager(work->request());
+    if (!scheduler_) {
+      return work->settle({ErrorCode::kUnavailable, "the device is being restarted; try again"},
+                          retry_after_us());
+    }
+    if (const Status ready = prepare(*work); !ready) {
+      return work->settle(ready.error(), ready.error().code == ErrorCode::kOverloaded ? retry_after_us() : 0);
+    }
+    self_->send(scheduler_, AdmitWork{work});
+  }
+
+  Status prepare(Work& work) {
+    const RequestHeader& header = work.request().header;
+    if (header.session && header.session->operation != SessionOperation::kNone) {
+      return invalid("this server keeps no sessions; send the request without a session token");
+    }
+    const auto model = node_->catalog->find(header.model, header.model_version);
+    if (!model) return tl::unexpected(model.error());
+    const auto body = read_request_body(work.request().body, limits_);
+    if (!body) return tl::unexpected(body.error());
+    auto checked = check_request(*(*model)->model, *body);
+    if (!checked) return tl::unexpected(checked.error());
+    work.model = *model;
+    work.length = checked->length;
+    work.wanted = std::move(checked->outputs);
+    if (const Status results = allocate_results(work); !results) return results;
+    return unfold(work, *checked);
+  }
+
+  Status allocate_results(Work& work) {
+    const std::size_t bytes = output_bytes(*work.model, work.length);
+    if (bytes > limits_.max_body_bytes) {
+      return invalid("the results would have " + std::to_string(bytes) +
+                     " bytes, more than wire.max_body_bytes; " + "send a shorter request");
+    }
+    if (!work.reserve(node_->result_bytes, bytes)) {
+      return fail(ErrorCode::kOverloaded,
+                  "the results of requests in flight fill their memory; wait and try again");
+    }
+    auto results = node_->device->results(bytes);
+    if (!results) return tl::unexpected(results.error());
+    work.results = std::move(*results);
+    return {};
+  }
+
+  // The body is one block, so that it is read in place from where the edge copied it.
+  Status unfold(Work& work, const CheckedRequest& checked) {
+    const WireBuffer& body = *work.request().body;
+    const InputBlock block{body.bytes(), work.request().body};
+    auto pages = node_->device->stage({&block, 1});
+    if (!pages) return tl::unexpected(pages.error());
+    work.pages = std::move(*pages);
+    std::array<DeviceAddress, kMaxInputs> inputs{};
+    const std::size_t count = work.model->model->inputs.size();
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto offset = static_cast<std::uint64_t>(checked.inputs[i]->bytes.data() - body.data());
+      inputs[i] = work.pages->addresses()[0] + offset;
+    }
+    work.job = chain_request(*work.model, work.length, {inputs.data(), count}, work.results.address);
+    work.job.tag = work.request().key;
+    work.job.priority = priority_class(work.request().header.priority);
+    work.job.arrival = work.request().arrival;
+    work.job.inputs_landed = work.pages->landed();
+    return {};
+  }
+
+  void finish(const WorkPtr& work) {
+    if (work->error) return work->settle(*work->error, work->retry_after_us);
+    Outcome outcome;
+    outcome.outputs.reserve(work->wanted.size());
+    for (const std::size_t output : work->wanted) outcome.outputs.push_back(output_tensor(*work, output));
+    outcome.cells = static_cast<std::uint32_t>(work->length * work->model->plan.lanes.size());
+    outcome.queue_us = microseconds(work->first_submit - work->request().arrival);
+    outcome.compute_us = microseconds(work->done - work->first_submit);
+    outcome.owner = work;
+    work->settle(std::move(outcome));
+  }
+
+  std::uint64_t retry_after_us() const { return std::uint64_t{node_->config.limits.retry_after_ms} * 1000; }
+
+  caf::event_based_actor* self_;
+  NodePtr node_;
+  WireLimits limits_;
+  caf::actor scheduler_;
+};
+
+}  // namespace
+
+caf::actor spawn_manager(caf::actor_system& system, NodePtr node) {
+  return system.spawn(run_shell<ManagerShell, NodePtr>, std::move(node));
+}
+
+}  // namespace volvox

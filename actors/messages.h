@@ -1,0 +1,108 @@
+#pragma once
+
+#include <cstdint>
+#include <future>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <caf/all.hpp>
+
+#include "actors/work.h"
+#include "device/task.h"
+#include "monitoring/engine_snapshot.h"
+
+namespace volvox {
+
+// What the actors of one process say to each other. The payloads are shared_ptrs and never leave the process;
+// each message is for one request or for a group of tasks, never for a cell.
+
+// gateway → request actor: begin. Its first message.
+struct StartRequest {
+  RequestPtr request;
+};
+// request actor → router → manager: run it.
+struct RunWork {
+  WorkPtr work;
+};
+// manager → scheduler: checked, unfolded, staged.
+struct AdmitWork {
+  WorkPtr work;
+};
+// request actor → router → manager → scheduler: nobody waits for it any more. Follows its RunWork on the same
+// way.
+struct CancelWork {
+  std::uint64_t key = 0;
+};
+// scheduler → manager: these ended; a group.
+struct FinishedWorks {
+  std::shared_ptr<std::vector<WorkPtr>> works;
+};
+// anybody → request actor: how it ended. The first one counts.
+struct FinishRequest {
+  OutcomePtr outcome;
+};
+
+// Tasks of one worker, in order. Whoever holds the group owns them.
+using TaskGroup = std::shared_ptr<std::vector<BatchedTask>>;
+
+// What a queue has spent so far.
+struct QueueTimes {
+  std::uint64_t kernel_ns = 0, cpu_kernel_ns = 0;
+};
+// scheduler → worker: submit these. The epoch counts the failures that the scheduler knows of.
+struct SubmitTasks {
+  TaskGroup tasks;
+  std::uint32_t epoch = 0;
+};
+enum class TaskEnd : std::uint8_t {
+  kDone,
+  kFailed,   // the first of them failed, and with it all that the worker was given before it said so
+  kDropped,  // given to the worker before it said so, and never submitted
+};
+// worker → scheduler: how these ended, in order.
+struct TasksEnded {
+  WorkerId worker = 0;
+  TaskEnd how{};
+  TaskGroup tasks;
+  QueueTimes times;
+  std::string error;  // with kFailed
+};
+
+// monitoring → scheduler: fill in what you do now.
+struct SnapshotQuery {
+  std::shared_ptr<std::promise<EngineSnapshot>> answer;
+};
+
+// supervisor → router, manager, scheduler: this one takes part from now on.
+struct UseManager {
+  caf::actor manager;
+};
+struct UseWorkers {
+  std::shared_ptr<const std::vector<caf::actor>> workers;
+};
+struct UseScheduler {
+  caf::actor scheduler;  // invalid: there is none for now
+};
+
+using CancelAtom =
+    caf::atom_constant<caf::atom("cancel")>;  // gateway → request actor: the client asks, or is gone
+using AbortAtom =
+    caf::atom_constant<caf::atom("abort")>;  // gateway → request actor: the drain's time is over
+using TickAtom = caf::atom_constant<caf::atom("tick")>;    // an actor to itself
+using RetryAtom = caf::atom_constant<caf::atom("retry")>;  // supervisor to itself
+
+}  // namespace volvox
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::StartRequest)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::RunWork)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::AdmitWork)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::CancelWork)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::FinishedWorks)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::FinishRequest)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::SubmitTasks)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::TasksEnded)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::SnapshotQuery)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::UseManager)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::UseWorkers)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::UseScheduler)

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+
+#include "actors/catalog.h"
+#include "actors/work.h"
+#include "base/error.h"
+#include "batching/installation.h"
+#include "batching/policy.h"
+#include "config/schema.h"
+#include "device/device.h"
+#include "monitoring/request_metrics.h"
+
+namespace volvox {
+
+// Where tests make actors fail; empty in production. Called by the actor that it names, which may throw.
+struct FaultHooks {
+  std::function<void(const IncomingRequest&)> manager, scheduler;
+  std::function<void(const Task&)> worker;
+};
+
+// What the actors of one cluster node share: made before them, kept by each of them. Read-only, apart from
+// the device, which says itself who may call it.
+class Node {
+ public:
+  ServeConfig config;
+  std::shared_ptr<Device> device;
+  Installation installation;
+  std::shared_ptr<const Catalog> catalog;
+  std::shared_ptr<ByteBudget> result_bytes;
+  RequestMetrics* metrics = nullptr;  // outlives the actors
+  FaultHooks faults;
+
+  // Opens a queue of the device, for one worker. One call at a time, from any thread.
+  Result<std::unique_ptr<Queue>> open_queue() const;
+
+ private:
+  mutable std::mutex opening_;
+};
+using NodePtr = std::shared_ptr<const Node>;
+
+// Installs the models on the device. The error names the model.
+Result<NodePtr> make_node(const ServeConfig& config, std::shared_ptr<Device> device,
+                          std::span<const std::shared_ptr<const Model>> models, RequestMetrics& metrics,
+                          FaultHooks faults = {});
+
+// Threads that compute for one queue.
+std::uint32_t compute_threads(const DeviceSection& device);
+SchedulerConfig scheduler_config(const Node& node);
+std::unique_ptr<Policy> make_policy(const Node& node, const SchedulerConfig& config);
+}  // namespace volvox

@@ -1,0 +1,21 @@
+#include "actors/reply_sink.h"
+
+#include <utility>
+
+namespace volvox {
+
+ReplyTicket::~ReplyTicket() {
+  answer(ErrorCode::kInternal, "the server lost this request; send it again, and see the server's log");
+}
+
+void ReplyTicket::answer(const Outcome& outcome) {
+  if (const auto sink = std::exchange(sink_, nullptr)) sink->answer(*request_, outcome);
+}
+
+void ReplyTicket::answer(ErrorCode code, const char* message) {
+  Outcome outcome;
+  outcome.error = Error{code, message};
+  answer(outcome);
+}
+
+}  // namespace volvox

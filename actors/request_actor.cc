@@ -1,0 +1,81 @@
+#include "actors/request_actor.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+#include "actors/messages.h"
+#include "actors/shell.h"
+
+namespace volvox {
+namespace {
+
+struct RequestSetup {
+  std::shared_ptr<ReplySink> sink;
+  caf::actor router;
+};
+
+class RequestShell {
+ public:
+  static constexpr const char* kName = "request actor";
+
+  RequestShell(caf::event_based_actor* self, RequestSetup setup)
+      : self_(self), sink_(std::move(setup.sink)), router_(std::move(setup.router)) {}
+
+  caf::behavior behavior() { return handlers(); }
+
+ private:
+  caf::message_handler handlers() {
+    return {[this](const StartRequest& start) { begin(start.request); },
+            [this](const FinishRequest& finish) {
+              ticket_->answer(*finish.outcome);
+              self_->quit();
+            },
+            [this](CancelAtom) { give_up(ErrorCode::kCancelled, "the client cancelled the request"); },
+            [this](AbortAtom) {
+              give_up(ErrorCode::kUnavailable,
+                      "the server shut down before the request ended; send it elsewhere");
+            }};
+  }
+
+  void begin(const RequestPtr& request) {
+    ticket_.emplace(sink_, request);
+    if (const std::uint64_t us = request->header.deadline_us; us != 0) {
+      wait_until(request->arrival + std::chrono::microseconds(std::min(us, kLongest)));
+    }
+    self_->send(router_, RunWork{std::make_shared<Work>(request, caf::actor_cast<caf::actor>(self_))});
+  }
+
+  // A receive timeout dies with its actor; a delayed message would keep it alive until then.
+  void wait_until(TimePoint deadline) {
+    const Duration left = std::max(Duration::zero(), deadline - steady_now());
+    self_->become(handlers().or_else(caf::after(left) >> [this] {
+      give_up(ErrorCode::kDeadlineExceeded, "the deadline passed; allow more time or send less at once");
+    }));
+  }
+
+  // Answers at once, and stays until the request has really ended: only then is its share of the bounds free.
+  void give_up(ErrorCode code, const char* message) {
+    if (ticket_->used()) return;
+    self_->send(router_, CancelWork{ticket_->request().key});
+    ticket_->answer(code, message);
+    self_->become(handlers());
+  }
+
+  static constexpr std::uint64_t kLongest = 365ULL * 24 * 3600 * 1'000'000;  // a year is for ever
+
+  caf::event_based_actor* self_;
+  std::shared_ptr<ReplySink> sink_;
+  caf::actor router_;
+  std::optional<ReplyTicket> ticket_;
+};
+
+}  // namespace
+
+caf::actor spawn_request_actor(caf::actor_system& system, std::shared_ptr<ReplySink> sink,
+                               caf::actor router) {
+  return system.spawn<caf::lazy_init>(run_shell<RequestShell, RequestSetup>,
+                                      RequestSetup{std::move(sink), std::move(router)});
+}
+
+}  // namespace volvox

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "base/error.h"
+#include "cells/model.h"
+#include "protocol/messages.h"
+
+namespace volvox {
+
+// A request's body, checked against its model.
+struct CheckedRequest {
+  std::uint32_t length = 0;                            // steps
+  std::array<const WireTensor*, kMaxInputs> inputs{};  // by the model's own input number
+  std::vector<std::size_t> outputs;                    // numbers of the wanted outputs
+};
+
+// Whether the model can run this: its structure, and each input's name, type, shape and, for ids, its values;
+// the wanted outputs. INVALID_ARGUMENT with a sentence that says what to do. Pure; the result points into
+// `body`.
+Result<CheckedRequest> check_request(const Model& model, const RequestBody& body);
+
+}  // namespace volvox

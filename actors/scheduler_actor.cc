@@ -1,0 +1,218 @@
+#include "actors/scheduler_actor.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "actors/messages.h"
+#include "actors/shell.h"
+
+namespace volvox {
+namespace {
+
+constexpr Duration kLandingPoll = std::chrono::microseconds(200);
+constexpr Duration kLeastPause = std::chrono::microseconds(50);  // a clock is never waited for more often
+
+class SchedulerShell {
+ public:
+  static constexpr const char* kName = "scheduler";
+
+  SchedulerShell(caf::event_based_actor* self, SchedulerSetup setup)
+      : self_(self),
+        node_(std::move(setup.node)),
+        core_(std::move(setup.core)),
+        brain_(core_->brain),
+        batches_(node_->installation.types.size()) {}
+
+  caf::behavior behavior() {
+    return {[this](const AdmitWork& admit) { take_in(admit.work); },
+            [this](const TasksEnded& ended) { take_back(ended); },
+            [this](TickAtom) { decide(); },
+            [this](const CancelWork& cancel) { drop(cancel.key); },
+            [this](const SnapshotQuery& query) { query.answer->set_value(snapshot()); },
+            [this](const UseManager& use) { manager_ = use.manager; },
+            [this](const UseWorkers& use) {
+              workers_.clear();
+              for (const caf::actor& worker : *use.workers) workers_.push_back({worker, 0, {}});
+              decide_soon();
+            }};
+  }
+
+ private:
+  struct Worker {
+    caf::actor actor;
+    std::uint32_t epoch = 0;
+    QueueTimes times;
+  };
+
+  void take_in(const WorkPtr& work) {
+    if (node_->faults.scheduler) node_->faults.scheduler(work->request());
+    const std::uint64_t tag = work->job.tag;
+    auto& live = core_->live[tag];
+    live.work = work;
+    const AdmitResult result = brain_.admit(work->job, steady_now());
+    using Kind = AdmitResult::Kind;
+    if (result.kind == Kind::kNeverFits || result.kind == Kind::kFull) {
+      const bool full = result.kind == Kind::kFull;
+      work->error = Error{full ? ErrorCode::kOverloaded : ErrorCode::kInvalidArgument, result.reason};
+      if (full) work->retry_after_us = std::uint64_t{node_->config.limits.retry_after_ms} * 1000;
+      finish(tag);
+    } else {
+      live.id = result.id;
+      if (!work->job.inputs_landed) landing_.push_back(tag);
+    }
+    decide_soon();
+  }
+
+  void take_back(const TasksEnded& ended) {
+    const TimePoint now = steady_now();
+    Worker& worker = workers_.at(ended.worker);
+    worker.times = ended.times;
+    if (ended.how == TaskEnd::kDone) {
+      brain_.complete(ended.worker, ended.tasks->back()->seq, now, events_);
+    } else if (ended.how == TaskEnd::kFailed) {
+      ++worker.epoch;
+      brain_.fail(ended.worker, ended.tasks->front()->seq, now, events_);
+    }
+    take_events(now, ended.error);
+    for (BatchedTask& task : *ended.tasks) brain_.recycle(std::move(task));
+    decide_soon();
+  }
+
+  void drop(std::uint64_t key) {
+    const auto live = core_->live.find(key);
+    if (live == core_->live.end()) return;
+    const TimePoint now = steady_now();
+    brain_.cancel(live->second.id, now, events_);
+    take_events(now, {});
+    decide_soon();
+  }
+
+  void take_events(TimePoint now, const std::string& device_error) {
+    for (const Event& event : events_) {
+      const auto live = core_->live.find(event.tag);
+      if (live == core_->live.end()) continue;
+      Work& work = *live->second.work;
+      work.first_submit = event.first_submit;
+      work.done = now;
+      if (event.kind == Event::Kind::kFailed) {
+        work.error = Error{ErrorCode::kInternal, "the device failed: " + device_error};
+      } else if (event.kind == Event::Kind::kCancelled) {
+        work.error = Error{ErrorCode::kCancelled, "the request was cancelled"};
+      } else if (event.kind != Event::Kind::kDone) {
+        continue;
+      }
+      finish(event.tag);
+    }
+    events_.clear();
+  }
+
+  void finish(std::uint64_t tag) {
+    const auto live = core_->live.find(tag);
+    if (!finished_) finished_ = std::make_shared<std::vector<WorkPtr>>();
+    finished_->push_back(std::move(live->second.work));
+    core_->live.erase(live);
+  }
+
+  // Once, after all that is in the mailbox by now.
+  void decide_soon() {
+    if (std::exchange(deciding_, true)) return;
+    self_->send(self_, TickAtom::value);
+  }
+
+  void decide() {
+    deciding_ = false;
+    look_for_inputs();
+    const TimePoint now = steady_now();
+    for (WorkerId id = 0; id < workers_.size(); ++id) {
+      auto tasks = std::make_shared<std::vector<BatchedTask>>();
+      brain_.schedule(id, now, *tasks);
+      if (tasks->empty()) continue;
+      for (const BatchedTask& task : *tasks) batches_[task->type].add(task->rows);
+      self_->send(workers_[id].actor, SubmitTasks{std::move(tasks), workers_[id].epoch});
+    }
+    if (finished_) self_->send(manager_, FinishedWorks{std::move(finished_)});
+    finished_ = nullptr;
+    wake_later(now);
+  }
+
+  // A device that copies inputs says only when asked that they have landed.
+  void look_for_inputs() {
+    std::erase_if(landing_, [this](std::uint64_t tag) {
+      const auto live = core_->live.find(tag);
+      if (live == core_->live.end()) return true;
+      if (!live->second.work->pages->landed()) return false;
+      brain_.inputs_landed(live->second.id, steady_now());
+      return true;
+    });
+  }
+
+  void wake_later(TimePoint now) {
+    std::optional<TimePoint> at = brain_.next_wakeup();
+    if (!landing_.empty()) at = std::min(at.value_or(TimePoint::max()), now + kLandingPoll);
+    if (!at || (alarm_ > now && alarm_ <= *at)) return;
+    alarm_ = std::max(*at, now);
+    self_->delayed_send(self_, std::max(kLeastPause, *at - now), TickAtom::value);
+  }
+
+  EngineSnapshot snapshot() const {
+    const SchedulerStats stats = brain_.stats();
+    EngineSnapshot snapshot;
+    snapshot.device = std::string(node_->device->name());
+    snapshot.tasks = stats.tasks;
+    snapshot.cells = stats.cells;
+    snapshot.rows_executed = stats.rows_executed;
+    snapshot.rows_padding = stats.rows_padding;
+    snapshot.rows_moved = stats.rows_moved;
+    snapshot.cancelled = stats.requests_cancelled;
+    snapshot.failed = stats.requests_failed;
+    snapshot.live_requests = stats.live_requests;
+    snapshot.waiting_requests = stats.waiting_requests;
+    for (const Worker& worker : workers_) {
+      snapshot.kernel_seconds += static_cast<double>(worker.times.kernel_ns) * 1e-9;
+      snapshot.cpu_kernel_seconds += static_cast<double>(worker.times.cpu_kernel_ns) * 1e-9;
+    }
+    add_names(stats, snapshot);
+    return snapshot;
+  }
+
+  void add_names(const SchedulerStats& stats, EngineSnapshot& snapshot) const {
+    for (const auto& installed : node_->installation.models) {
+      const Model& model = *installed->model;
+      const std::string name = model.name + "/" + std::to_string(model.version);
+      for (CellTypeId t = 0; t < model.types.size(); ++t) {
+        const CellTypeId id = installed->first_type + t;
+        const auto& type = stats.types.at(id);
+        snapshot.types.push_back(
+            {name, model.types[t].name, batches_[id], type.padding, type.ready, type.running});
+      }
+      for (PoolId p = 0; p < model.pools.size(); ++p) {
+        const auto& pool = stats.pools.at(installed->first_pool + p);
+        snapshot.pools.push_back({name + "/" + std::to_string(p), pool.slots, pool.reserved, pool.used});
+      }
+    }
+  }
+
+  caf::event_based_actor* self_;
+  NodePtr node_;
+  std::shared_ptr<EngineCore> core_;
+  Scheduler& brain_;
+  caf::actor manager_;
+  std::vector<Worker> workers_;
+  std::vector<BatchSizes> batches_;  // by cell type
+  std::vector<Event> events_;
+  std::shared_ptr<std::vector<WorkPtr>> finished_;
+  std::vector<std::uint64_t> landing_;  // requests whose inputs are on their way
+  TimePoint alarm_{};
+  bool deciding_ = false;
+};
+
+}  // namespace
+
+caf::actor spawn_scheduler(caf::actor_system& system, SchedulerSetup setup) {
+  return system.spawn<caf::detached>(run_shell<SchedulerShell, SchedulerSetup>, std::move(setup));
+}
+
+}  // namespace volvox

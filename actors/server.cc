@@ -1,0 +1,131 @@
+#include "actors/server.h"
+
+#include <chrono>
+#include <future>
+#include <utility>
+#include <vector>
+
+#include <caf/all.hpp>
+
+#include "actors/gateway.h"
+#include "actors/messages.h"
+#include "actors/supervisor.h"
+
+namespace volvox {
+namespace {
+
+// How long /metrics waits for a scheduler, and a stopping server for requests that were told to end.
+constexpr Duration kPatience = std::chrono::seconds(1);
+
+class SystemConfig : public caf::actor_system_config {
+ public:
+  explicit SystemConfig(std::uint32_t threads) {
+    // "stealing", the default, leaves a ready actor in the queue of a busy thread for up to 30 ms.
+    set("scheduler.policy", caf::atom("sharing"));
+    set("scheduler.max-threads", std::size_t{threads});
+  }
+};
+
+std::vector<EngineSnapshot> ask_scheduler(const ActorSlot& slot) {
+  std::vector<EngineSnapshot> snapshots;
+  const caf::actor scheduler = slot.get();
+  if (!scheduler) return snapshots;
+  SnapshotQuery query{std::make_shared<std::promise<EngineSnapshot>>()};
+  auto answer = query.answer->get_future();
+  caf::anon_send(scheduler, std::move(query));
+  try {
+    if (answer.wait_for(kPatience) == std::future_status::ready) snapshots.push_back(answer.get());
+  } catch (const std::future_error&) {  // the scheduler failed with the question in its mailbox
+  }
+  return snapshots;
+}
+
+}  // namespace
+
+class Server::Impl {
+ public:
+  Impl(const ServeConfig& config, Monitor& monitor)
+      : monitor_(monitor), system_config_(config.server.actor_threads), system_(system_config_) {}
+  ~Impl() { stop(Duration::zero()); }
+
+  Status start(NodePtr node, const ServeConfig& config) {
+    auto gateway = Gateway::open(config, system_, router_, monitor_.requests());
+    if (!gateway) return tl::unexpected(gateway.error());
+    const auto queues = open_queues(*node);
+    if (!queues) return tl::unexpected(queues.error());
+    gateway_ = std::move(*gateway);
+    supervisor_ = spawn_supervisor(system_, {std::move(node), router_, scheduler_, *queues});
+    monitor_.watch_engines([slot = scheduler_] { return ask_scheduler(*slot); }, 1);
+    if (const Status listening = listen(config.server.metrics); !listening) return listening;
+    gateway_->start();
+    monitor_.set_readiness(Readiness::kReady);
+    return {};
+  }
+
+  bool stop(Duration timeout) {
+    bool all_ended = true;
+    if (gateway_) {
+      monitor_.set_readiness(Readiness::kDraining);
+      gateway_->refuse_new_requests();
+      all_ended = gateway_->wait_until_answered(timeout);
+      gateway_->abort_requests();
+      gateway_->wait_until_answered(kPatience);
+      gateway_->stop();
+      gateway_ = nullptr;
+    }
+    if (supervisor_)
+      caf::anon_send_exit(std::exchange(supervisor_, nullptr), caf::exit_reason::user_shutdown);
+    monitor_.stop_listening();
+    return all_ended;
+  }
+
+  const std::string& endpoint() const { return gateway_->endpoint(); }
+  std::uint16_t metrics_port() const { return metrics_port_; }
+
+ private:
+  Status listen(const std::string& address) {
+    if (address.empty()) return {};
+    const auto where = parse_host_port(address);
+    if (!where) return tl::unexpected(where.error());
+    const auto port = monitor_.listen(*where);
+    if (!port) return tl::unexpected(port.error());
+    metrics_port_ = *port;
+    return {};
+  }
+
+  Monitor& monitor_;
+  SystemConfig system_config_;
+  caf::actor_system system_;  // its destructor waits until every actor has ended
+  std::shared_ptr<ActorSlot> router_ = std::make_shared<ActorSlot>();
+  std::shared_ptr<ActorSlot> scheduler_ = std::make_shared<ActorSlot>();
+  caf::actor supervisor_;
+  std::shared_ptr<Gateway> gateway_;
+  std::uint16_t metrics_port_ = 0;
+};
+
+Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Server::~Server() = default;
+
+Result<std::unique_ptr<Server>> Server::start(const ServeConfig& config, std::shared_ptr<Device> device,
+                                              std::span<const std::shared_ptr<const Model>> models,
+                                              Monitor& monitor, FaultHooks faults) {
+  if (const Status valid = validate(config); !valid) return tl::unexpected(valid.error());
+  auto node = make_node(config, std::move(device), models, monitor.requests(), std::move(faults));
+  if (!node) return tl::unexpected(node.error());
+  auto impl = std::make_unique<Impl>(config, monitor);
+  if (const Status started = impl->start(std::move(*node), config); !started)
+    return tl::unexpected(started.error());
+  return std::unique_ptr<Server>(new Server(std::move(impl)));
+}
+
+const std::string& Server::endpoint() const {
+  return impl_->endpoint();
+}
+std::uint16_t Server::metrics_port() const {
+  return impl_->metrics_port();
+}
+bool Server::drain(Duration timeout) {
+  return impl_->stop(timeout);
+}
+
+}  // namespace volvox

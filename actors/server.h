@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "actors/node.h"
+#include "base/error.h"
+#include "base/time.h"
+#include "cells/model.h"
+#include "config/schema.h"
+#include "device/device.h"
+#include "monitoring/monitor.h"
+
+namespace volvox {
+
+// What one process serves: the house from the gateway to the device, put together. The embedded default: a
+// cluster of one node. Owned and called by one thread.
+class Server {
+ public:
+  // Installs the models and starts everything; clients are served when it returns. The monitor must outlive
+  // the server; its pages are served, too, if the configuration names an address for them.
+  static Result<std::unique_ptr<Server>> start(const ServeConfig& config, std::shared_ptr<Device> device,
+                                               std::span<const std::shared_ptr<const Model>> models,
+                                               Monitor& monitor, FaultHooks faults = {});
+  // Stops at once: requests in flight are answered UNAVAILABLE.
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  // The address that clients connect to, and the port of the monitoring pages (0: none).
+  const std::string& endpoint() const;
+  std::uint16_t metrics_port() const;
+
+  // /readyz says no, new requests are refused UNAVAILABLE; those in flight may end within `timeout`, the rest
+  // is answered UNAVAILABLE. True: all ended by themselves. The server serves nothing afterwards.
+  bool drain(Duration timeout);
+
+ private:
+  class Impl;
+  explicit Server(std::unique_ptr<Impl> impl);
+
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace volvox

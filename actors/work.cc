@@ -1,0 +1,57 @@
+#include "actors/work.h"
+
+#include <chrono>
+#include <utility>
+
+#include <caf/send.hpp>
+
+#include "actors/messages.h"
+
+namespace volvox {
+
+TimePoint steady_now() {
+  return std::chrono::steady_clock::now();
+}
+
+std::uint64_t microseconds(Duration span) {
+  const auto us = std::chrono::duration_cast<std::chrono::microseconds>(span).count();
+  return us > 0 ? static_cast<std::uint64_t>(us) : 0;
+}
+
+bool ByteBudget::take(std::uint64_t bytes) {
+  const auto wanted = static_cast<std::int64_t>(bytes);
+  if (left_.fetch_sub(wanted) >= wanted) return true;
+  give_back(bytes);
+  return false;
+}
+
+Work::~Work() {
+  if (!settled_) {
+    settle(Error{ErrorCode::kInternal,
+                 "the server lost this request when one of its parts failed; send it again, and see the "
+                 "server's log"});
+  }
+  if (budget_) budget_->give_back(reserved_bytes_);
+}
+
+void Work::settle(Outcome outcome) {
+  if (std::exchange(settled_, true)) return;
+  caf::anon_send(std::exchange(reply_to_, nullptr),
+                 FinishRequest{std::make_shared<const Outcome>(std::move(outcome))});
+}
+
+void Work::settle(Error why, std::uint64_t retry_after) {
+  Outcome outcome;
+  outcome.error = std::move(why);
+  outcome.retry_after_us = retry_after;
+  settle(std::move(outcome));
+}
+
+bool Work::reserve(std::shared_ptr<ByteBudget> budget, std::uint64_t bytes) {
+  if (!budget->take(bytes)) return false;
+  budget_ = std::move(budget);
+  reserved_bytes_ = bytes;
+  return true;
+}
+
+}  // namespace volvox

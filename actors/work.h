@@ -1,0 +1,103 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <caf/actor.hpp>
+
+#include "base/error.h"
+#include "base/time.h"
+#include "batching/installation.h"
+#include "batching/request.h"
+#include "device/device.h"
+#include "protocol/edge_socket.h"
+#include "protocol/messages.h"
+
+namespace volvox {
+
+TimePoint steady_now();
+std::uint64_t microseconds(Duration span);  // 0 for a negative one
+
+// One request as it came in at the edge. Immutable; shared by the actors that work on it.
+struct IncomingRequest {
+  std::uint64_t key = 0;  // unique within the process: a client's own number is not
+  ClientId client;
+  RequestHeader header;
+  std::shared_ptr<const WireBuffer> body;  // the one copy
+  TimePoint arrival{};
+  std::shared_ptr<const void> share;  // of the bounds on what is in flight
+};
+using RequestPtr = std::shared_ptr<const IncomingRequest>;
+
+// How a request ended, on its way back to the request actor.
+struct Outcome {
+  std::optional<Error> error;
+  std::uint64_t retry_after_us = 0;
+  std::vector<WireTensor> outputs;  // views of what `owner` keeps
+  std::shared_ptr<const void> owner;
+  std::uint32_t cells = 0;
+  std::uint64_t queue_us = 0, compute_us = 0;
+};
+using OutcomePtr = std::shared_ptr<const Outcome>;
+
+// Bounds the bytes that many requests hold together. Any thread.
+class ByteBudget {
+ public:
+  explicit ByteBudget(std::uint64_t bytes) : left_(static_cast<std::int64_t>(bytes)) {}
+
+  // Takes `bytes` if they are left.
+  bool take(std::uint64_t bytes);
+  void give_back(std::uint64_t bytes) { left_.fetch_add(static_cast<std::int64_t>(bytes)); }
+
+ private:
+  std::atomic<std::int64_t> left_;
+};
+
+// A request that the actors pass on: router → manager → scheduler → manager. Whoever holds it may fail, or
+// may lose it with its mailbox; so it is a promise: destroyed without having been settled, it tells the
+// request actor INTERNAL. No table of pending requests is needed for that, and no failure can leave one
+// unanswered. Passed by shared_ptr; one actor at a time works on it. What a device may still read or write
+// (pages, results) lives as long as it does, so the scheduler keeps it until no task refers to it.
+class Work {
+ public:
+  Work(RequestPtr request, caf::actor reply_to)
+      : request_(std::move(request)), reply_to_(std::move(reply_to)) {}
+  ~Work();
+  Work(const Work&) = delete;
+  Work& operator=(const Work&) = delete;
+
+  const IncomingRequest& request() const { return *request_; }
+  // Sends the outcome to the request actor. The first call counts.
+  void settle(Outcome outcome);
+  void settle(Error error, std::uint64_t retry_after_us = 0);
+  bool settled() const { return settled_; }
+  // Counts these bytes against the budget until the end. False: they are not left.
+  bool reserve(std::shared_ptr<ByteBudget> budget, std::uint64_t bytes);
+
+  // Filled by the manager.
+  const InstalledModel* model = nullptr;
+  std::uint32_t length = 0;
+  std::vector<std::size_t> wanted;  // numbers of the model's outputs, in the order of the reply
+  std::unique_ptr<InputPages> pages;
+  ResultBlock results;
+  Request job;  // what the scheduler admits
+
+  // Filled by the scheduler.
+  std::optional<Error> error;
+  std::uint64_t retry_after_us = 0;
+  TimePoint first_submit{}, done{};
+
+ private:
+  RequestPtr request_;
+  caf::actor reply_to_;
+  std::shared_ptr<ByteBudget> budget_;
+  std::uint64_t reserved_bytes_ = 0;
+  bool settled_ = false;
+};
+using WorkPtr = std::shared_ptr<Work>;
+
+}  // namespace volvox

@@ -1,0 +1,109 @@
+#include "actors/worker_actor.h"
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <stdexcept>
+#include <utility>
+
+#include <spdlog/spdlog.h>
+
+#include "actors/messages.h"
+#include "actors/shell.h"
+
+namespace volvox {
+namespace {
+
+constexpr Duration kSlice = std::chrono::milliseconds(1);
+
+class WorkerShell {
+ public:
+  static constexpr const char* kName = "worker";
+
+  WorkerShell(caf::event_based_actor* self, WorkerSetup setup)
+      : self_(self),
+        node_(std::move(setup.node)),
+        core_(std::move(setup.core)),
+        number_(setup.number),
+        scheduler_(std::move(setup.scheduler)),
+        queue_(std::move(*setup.queue)) {}
+
+  caf::behavior behavior() {
+    return {[this](const SubmitTasks& submit) { take(submit); }, [this](TickAtom) { watch(); }};
+  }
+
+ private:
+  void take(const SubmitTasks& submit) {
+    if (submit.epoch != epoch_) return report(TaskEnd::kDropped, submit.tasks, {});
+    for (BatchedTask& task : *submit.tasks) {
+      if (node_->faults.worker) node_->faults.worker(*task);
+      // A queue that failed meanwhile refuses; its progress says so, and watch() sees to the task.
+      const Status submitted = queue_->submit(*task);
+      if (!submitted && queue_->progress().first_failed == 0)
+        throw std::runtime_error(submitted.error().message);
+      in_flight_.push_back(std::move(task));
+    }
+    look_again();
+  }
+
+  void look_again() {
+    if (in_flight_.empty() || looking_) return;
+    looking_ = true;
+    self_->send(self_, TickAtom::value);  // after the tasks that are in the mailbox by now
+  }
+
+  void watch() {
+    looking_ = false;
+    if (in_flight_.empty()) return;
+    queue_->wait(in_flight_.front()->seq - 1, kSlice);
+    const Progress progress = queue_->progress();
+    times_ = {past_.kernel_ns + progress.kernel_ns, past_.cpu_kernel_ns + progress.cpu_kernel_ns};
+    if (TaskGroup done = take_up_to(progress.done); !done->empty())
+      report(TaskEnd::kDone, std::move(done), {});
+    if (progress.first_failed != 0) replace_queue(progress.error);
+    look_again();
+  }
+
+  TaskGroup take_up_to(TaskSeq seq) {
+    auto tasks = std::make_shared<std::vector<BatchedTask>>();
+    while (!in_flight_.empty() && in_flight_.front()->seq <= seq) {
+      tasks->push_back(std::move(in_flight_.front()));
+      in_flight_.pop_front();
+    }
+    return tasks;
+  }
+
+  void replace_queue(const std::string& error) {
+    spdlog::error("queue {} failed: {}", number_, error);
+    past_ = times_;
+    ++epoch_;
+    queue_.reset();  // from here on nothing reads the tasks
+    auto fresh = node_->open_queue();
+    if (!fresh) throw std::runtime_error(fresh.error().message);
+    queue_ = std::move(*fresh);
+    report(TaskEnd::kFailed, take_up_to(~TaskSeq{0}), error);
+  }
+
+  void report(TaskEnd how, TaskGroup tasks, const std::string& error) {
+    self_->send(scheduler_, TasksEnded{number_, how, std::move(tasks), times_, error});
+  }
+
+  caf::event_based_actor* self_;
+  NodePtr node_;
+  std::shared_ptr<EngineCore> core_;
+  WorkerId number_;
+  caf::actor scheduler_;
+  std::uint32_t epoch_ = 0;
+  bool looking_ = false;
+  QueueTimes times_, past_;  // all queues so far; those that were replaced
+  std::deque<BatchedTask> in_flight_;
+  std::unique_ptr<Queue> queue_;  // last: it ends before the tasks that it may read, and before the core
+};
+
+}  // namespace
+
+caf::actor spawn_worker(caf::actor_system& system, WorkerSetup setup) {
+  return system.spawn<caf::detached>(run_shell<WorkerShell, WorkerSetup>, std::move(setup));
+}
+
+}  // namespace volvox

@@ -1,0 +1,264 @@
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <signal.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include "actors/server.h"
+#include "cells/repository.h"
+#include "cli/commands.h"
+#include "config/fields.h"
+#include "config/load.h"
+#include "config/validate.h"
+#include "cpu/cpu_device.h"
+#include "device/timed_device.h"
+
+namespace volvox {
+namespace {
+
+namespace fs = std::filesystem;
+using Models = std::vector<std::shared_ptr<const Model>>;
+
+struct ServeArguments {
+  std::string config_file, port_file;
+  bool print_config = false;
+  std::vector<std::function<void(ServeConfig&)>> overrides;  // what the command line changes, in its order
+};
+
+void set_log_level(LogLevel level) {
+  constexpr spdlog::level::level_enum kLevels[] = {
+      spdlog::level::debug, spdlog::level::info, spdlog::level::warn, spdlog::level::err, spdlog::level::off};
+  spdlog::set_default_logger(spdlog::stderr_color_mt("volvox"));
+  spdlog::set_level(kLevels[static_cast<std::size_t>(level)]);
+}
+
+Result<ServeConfig> read_config(const ServeArguments& arguments) {
+  ServeConfig config;
+  if (!arguments.config_file.empty()) {
+    auto loaded = load_config(arguments.config_file);
+    if (!loaded) return loaded;
+    config = std::move(*loaded);
+  }
+  for (const auto& change : arguments.overrides) change(config);
+  if (const Status valid = validate(config); !valid) return tl::unexpected(valid.error());
+  return config;
+}
+
+Result<std::shared_ptr<Device>> make_device(const DeviceSection& section) {
+  if (section.kind == DeviceKind::kTimed) {
+    return std::make_shared<TimedDevice>(TimedCost{section.timed_task_us, section.timed_row_us});
+  }
+  cpu::CpuOptions options;
+  options.isa = cpu::isa_from(choice_name(section.isa)).value_or(cpu::Isa::auto_);
+  options.threads = compute_threads(section);
+  auto device = cpu::CpuDevice::make(options);
+  if (!device) return tl::unexpected(device.error());
+  return std::shared_ptr<Device>(std::move(*device));
+}
+
+Status load_versions(const RepositoryEntry& entry, const BatchingSection& batching, Models& models) {
+  for (const std::uint32_t version : entry.versions) {
+    LoadOptions options;
+    options.version = version;
+    options.eager = batching.eager != EagerChoice::kOff;
+    options.eager_window = batching.eager_window;
+    auto model = load_model(entry.path, options);
+    if (!model) return tl::unexpected(model.error());
+    spdlog::info("loaded model '{}' version {}", (*model)->name, (*model)->version);
+    models.push_back(std::move(*model));
+  }
+  return {};
+}
+
+Result<Models> load_models(const ServeConfig& config) {
+  const std::string& folder = config.server.models;
+  const auto entries = list_models(folder);
+  if (!entries) return tl::unexpected(entries.error());
+  Models models;
+  for (const RepositoryEntry& entry : *entries) {
+    if (const Status loaded = load_versions(entry, config.batching, models); !loaded) {
+      return tl::unexpected(loaded.error());
+    }
+  }
+  if (models.empty()) {
+    return fail(ErrorCode::kModelNotFound,
+                "there is no model in '" + folder + "'; write one with `volvox models new-lstm " +
+                    (fs::path(folder) / "lstm").string() + "`, or name another folder with --models");
+  }
+  return models;
+}
+
+// Two lines: where clients connect, and where monitoring answers. Whoever waits for the file sees all of it
+// or none.
+Status write_port_file(const std::string& path, const std::string& endpoint, const std::string& metrics) {
+  const std::string unfinished = path + ".new";
+  std::ofstream file(unfinished);
+  file << endpoint << "\n" << metrics << "\n";
+  file.close();
+  std::error_code error;
+  if (file) fs::rename(unfinished, path, error);
+  if (!file || error) return fail(ErrorCode::kUnavailable, path + " cannot be written; is its folder there?");
+  return {};
+}
+
+sigset_t stop_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  return signals;
+}
+
+// Drains, unless a second signal says that there is no time for it.
+void drain(Server& server, Duration timeout) {
+  std::atomic<bool> drained{false};
+  std::thread impatience([&drained] {
+    const sigset_t signals = stop_signals();
+    const timespec pause{0, 50'000'000};
+    while (!drained) {
+      if (sigtimedwait(&signals, nullptr, &pause) <= 0) continue;
+      spdlog::warn("a second signal: leaving at once");
+      _exit(1);
+    }
+  });
+  if (!server.drain(timeout))
+    spdlog::warn("the drain took too long; the requests left were answered UNAVAILABLE");
+  drained = true;
+  impatience.join();
+}
+
+Status serve(const ServeConfig& config, const std::string& port_file) {
+  auto models = load_models(config);
+  if (!models) return tl::unexpected(models.error());
+  auto device = make_device(config.device);
+  if (!device) return tl::unexpected(device.error());
+  const sigset_t signals = stop_signals();
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // before the first thread: all of them inherit it
+  Monitor monitor(VOLVOX_VERSION);
+  auto server = Server::start(config, std::move(*device), *models, monitor);
+  if (!server) return tl::unexpected(server.error());
+  const std::string& endpoint = (*server)->endpoint();
+  std::string metrics;
+  if (const std::uint16_t port = (*server)->metrics_port(); port != 0) {
+    metrics = "http://" + parse_host_port(config.server.metrics)->host + ":" + std::to_string(port);
+  }
+  if (!port_file.empty()) {
+    if (const Status written = write_port_file(port_file, endpoint, metrics); !written) return written;
+  }
+  std::printf("volvox ready at %s metrics %s models %zu\n", endpoint.c_str(),
+              metrics.empty() ? "-" : metrics.c_str(), models->size());
+  std::fflush(stdout);
+  int signal = 0;
+  sigwait(&signals, &signal);
+  spdlog::info("signal {}: draining for at most {} ms", signal, config.server.drain_timeout_ms);
+  drain(**server, std::chrono::milliseconds(config.server.drain_timeout_ms));
+  spdlog::info("bye");
+  return {};
+}
+
+int run_serve(const ServeArguments& arguments) {
+  const auto config = read_config(arguments);
+  Status status;
+  if (!config) {
+    status = tl::unexpected(config.error());
+  } else if (arguments.print_config) {
+    std::fputs(to_toml(*config).c_str(), stdout);
+  } else {
+    set_log_level(config->server.log_level);
+    status = serve(*config, arguments.port_file);
+  }
+  if (status) return 0;
+  std::fprintf(stderr, "volvox serve: %s\n", to_string(status.error()).c_str());
+  return 1;
+}
+
+// An option that changes one field of the configuration.
+class Overrides {
+ public:
+  Overrides(CLI::App& command, std::shared_ptr<ServeArguments> arguments)
+      : command_(command), arguments_(std::move(arguments)) {}
+
+  template <class Section, class Value>
+  void value(const char* option, const char* help, Section ServeConfig::*section, Value Section::*field) {
+    command_.add_option_function<Value>(
+        option,
+        [this_ = arguments_, section, field](const Value& value) {
+          this_->overrides.push_back([=](ServeConfig& config) { config.*section.*field = value; });
+        },
+        help);
+  }
+
+  template <class Section, class Enum>
+  void choice(const char* option, const char* help, Section ServeConfig::*section, Enum Section::*field) {
+    std::map<std::string, Enum> names;
+    for (const std::string_view name : ChoiceNames<Enum>::kNames) {
+      names.emplace(name, static_cast<Enum>(names.size()));
+    }
+    command_
+        .add_option_function<Enum>(
+            option,
+            [this_ = arguments_, section, field](const Enum& value) {
+              this_->overrides.push_back([=](ServeConfig& config) { config.*section.*field = value; });
+            },
+            help)
+        ->transform(CLI::CheckedTransformer(names));
+  }
+
+ private:
+  CLI::App& command_;
+  std::shared_ptr<ServeArguments> arguments_;
+};
+
+void add_overrides(Overrides add) {
+  const auto server = &ServeConfig::server;
+  const auto device = &ServeConfig::device;
+  const auto batching = &ServeConfig::batching;
+  add.value("--models", "Folder of the model repository", server, &ServerSection::models);
+  add.value("--listen", "Where clients connect: tcp://HOST:PORT", server, &ServerSection::listen);
+  add.value("--metrics", "Where monitoring answers: HOST:PORT", server, &ServerSection::metrics);
+  add.value("--drain-timeout-ms", "Time for requests in flight after SIGTERM", server,
+            &ServerSection::drain_timeout_ms);
+  add.value("--actor-threads", "Threads of request, router and manager actors", server,
+            &ServerSection::actor_threads);
+  add.choice("--log-level", "How much to say on standard error", server, &ServerSection::log_level);
+  add.choice("--device", "What computes", device, &DeviceSection::kind);
+  add.choice("--isa", "Instructions of the CPU's kernels", device, &DeviceSection::isa);
+  add.value("--threads", "Compute threads of each queue; 0: all cores", device,
+            &DeviceSection::compute_threads);
+  add.value("--queues", "Queues of the device", device, &DeviceSection::queues);
+  add.value("--state-mib", "Memory for states", device, &DeviceSection::state_mib);
+  add.choice("--policy", "What runs next", batching, &BatchingSection::policy);
+  add.value("--max-batch", "Rows of one task, at most; 0: as the models say", batching,
+            &BatchingSection::max_batch);
+  add.value("--bucket-width", "Padded: lengths that share a bucket", batching,
+            &BatchingSection::bucket_width);
+  add.choice("--eager", "Compute what depends on the input alone ahead", batching, &BatchingSection::eager);
+  add.value("--max-tasks", "Tasks ahead of a queue", batching, &BatchingSection::max_tasks_to_submit);
+}
+
+}  // namespace
+
+void add_serve_command(CLI::App& app, CommandBody& run) {
+  auto arguments = std::make_shared<ServeArguments>();
+  CLI::App* command =
+      app.add_subcommand("serve", "Serves the models of a repository until SIGTERM or SIGINT");
+  command->add_option("--config", arguments->config_file, "TOML file with everything that can be set");
+  command->add_option("--port-file", arguments->port_file,
+                      "Write the bound endpoint and the monitoring address there, one a line, once ready");
+  command->add_flag("--print-config", arguments->print_config, "Print the configuration and leave");
+  add_overrides(Overrides(*command, arguments));
+  command->callback([arguments, &run] { run = [arguments] { return run_serve(*arguments); }; });
+}
+
+}  // namespace volvox
