@@ -106,17 +106,19 @@ class Scheduler::Core final : public Frontier, public WaitingList {
 
   // Graph nodes
   void enter_graph(std::uint32_t index);
-  NodeGroup& group_for(LiveRequest& live, CellTypeId type);
-  void make_ready(std::uint32_t index, std::uint32_t node);
-  void queue_group(std::uint32_t index, NodeGroup& group);
+  void add_groups(GraphRun& run, const NodeGraph& graph);
+  void make_ready(LiveRequest& live, std::uint32_t node);
+  void queue_groups(std::uint32_t index);
   bool form_nodes(WorkerId worker, const Choice& choice, Task& task, TaskRecord& record);
   std::uint32_t take_nodes(std::uint32_t index, NodeGroup& group, const Choice& choice, Task& task,
                            TaskRecord& record);
-  std::optional<std::uint32_t> pick_node(LiveRequest& live, NodeGroup& group);
+  std::uint32_t pick_node(LiveRequest& live, NodeGroup& group);
+  static void pop_ready(GraphRun& run, NodeGroup& group);
+  void take_node_slot(LiveRequest& live, std::uint32_t node);
   bool slot_allows(const LiveRequest& live, std::uint32_t node) const;
   void submit_node(std::uint32_t index, std::uint32_t node, Task& task);
   void bind_node(const LiveRequest& live, std::uint32_t node, Task& task);
-  void settle_nodes(std::uint32_t index);
+  void settle_nodes();
   void free_node_slot(LiveRequest& live, std::uint32_t node);
 
   // Tasks
@@ -162,8 +164,14 @@ class Scheduler::Core final : public Frontier, public WaitingList {
   bool released_ = true;  // slots came back since admission last failed
   SchedulerStats totals_;
   std::vector<BatchedTask> spare_tasks_;
-  std::vector<LaneRef> due_, moved_on_;     // scratch
-  std::vector<std::uint32_t> formed_from_;  // scratch
+  std::vector<LaneRef> due_, moved_on_;  // scratch
+  std::uint32_t largest_graph_ = 0;      // seen so far: records reserve as much, once
+  // Scratch of the task that is being formed: its consequences count for later tasks only.
+  struct NodeRef {
+    std::uint32_t request, node;
+  };
+  std::vector<NodeRef> newly_ready_, newly_free_;
+  std::vector<std::uint32_t> formed_from_;
 };
 
 }  // namespace volvox

@@ -72,9 +72,8 @@ std::optional<std::string> Scheduler::Core::check_lanes(const Request& request) 
 std::optional<std::string> Scheduler::Core::check_graph(const Request& request) const {
   const NodeGraph& graph = *request.graph;
   if (graph.size() == 0) return "the graph has no nodes";
-  for (std::uint32_t v = 0; v < graph.size(); ++v) {
-    const CellTypeId type = graph.node(v).type;
-    if (type >= form_.size()) return "node " + std::to_string(v) + " has an unknown cell type";
+  for (CellTypeId type : graph.types()) {
+    if (type >= form_.size()) return "it has an unknown cell type";
     if (form_[type] == Form::kLanes) return "its cell type also serves lanes";
   }
   const std::uint32_t least = request.max_nodes > 0 ? request.max_nodes : graph.suffix_peak(0);
@@ -241,7 +240,9 @@ bool Scheduler::Core::reserve_graph(LiveRequest& live) {
   GraphRun& run = live.graph;
   run.growable = live.request.max_nodes > 0;
   const std::uint32_t least = run.growable ? live.request.max_nodes : graph.suffix_peak(0);
-  run.reserved = run.growable ? least : std::max(least, std::min(graph.wanted_slots(), pool.capacity()));
+  // Rounded up, so that ranges come in few sizes and are found again at once.
+  const std::uint32_t wanted = (std::max(least, graph.wanted_slots()) + 7) / 8 * 8;
+  run.reserved = run.growable ? least : std::max(least, std::min(wanted, pool.capacity()));
   auto base = pool.allocate(run.reserved);
   if (!base && run.reserved > least && pool.used() == 0) {
     run.reserved = least;
@@ -274,7 +275,7 @@ void Scheduler::Core::inputs_landed(RequestId id, TimePoint now) {
   live->landed = true;
   if (live->state != LiveRequest::State::kRunning || live->outcome != LiveRequest::Outcome::kNone) return;
   if (live->is_graph) {
-    for (NodeGroup& group : live->graph.groups) queue_group(id.index, group);
+    queue_groups(id.index);
   }
   for (LaneId l = 0; !live->is_graph && l < live->lanes.size(); ++l) activate(lane_ref(id.index, l));
 }
@@ -285,8 +286,7 @@ void Scheduler::Core::release(std::uint32_t index) {
     if (live.is_graph) {
       const GraphRun& run = live.graph;
       pools_[live.request.graph->pool].release(run.base, run.reserved);
-      used_slots_[live.request.graph->pool] -=
-          run.reserved - static_cast<std::uint32_t>(run.free_slots.size());
+      used_slots_[live.request.graph->pool] -= run.live_slots;
     } else {
       for (std::size_t i = 0; i < live.lanes.size(); ++i) {
         const LaneSpec& spec = live.request.plan->lanes[i];

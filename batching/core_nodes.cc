@@ -19,66 +19,58 @@ void Scheduler::Core::enter_graph(std::uint32_t index) {
   GraphRun& run = live.graph;
   const std::uint32_t n = graph.size();
   live.open = n;
-  run.next = run.ahead_count = 0;
-  run.slot.assign(n, kSinkSlot);
-  run.state.assign(n, GraphRun::NodeState::kOpen);
-  run.ahead.assign(n, 0);
-  run.open_predecessors.resize(n);
-  run.open_readers.resize(n);
-  run.groups.resize(std::max<std::size_t>(run.groups.size(), 1));
-  for (NodeGroup& group : run.groups) group.count = group.head = 0, group.ready.clear();
-  run.free_slots.clear();
-  for (std::uint32_t s = run.reserved; s-- > 0;) run.free_slots.push_back(run.base + s);
+  run.next = run.ahead_count = run.live_slots = run.fresh = 0;
+  run.first_free = kNoNode;
+  largest_graph_ = std::max(largest_graph_, n);
+  run.nodes.reserve(largest_graph_);
+  run.nodes.assign(n, NodeRun{});
+  run.groups.clear();
+  add_groups(run, graph);
   for (std::uint32_t v = 0; v < n; ++v) {
-    form_[graph.node(v).type] = Form::kNodes;
-    run.open_predecessors[v] = static_cast<std::uint32_t>(graph.predecessors(v).size());
-    run.open_readers[v] = static_cast<std::uint32_t>(graph.successors(v).size());
-    if (run.open_predecessors[v] == 0) make_ready(index, v);
+    run.nodes[v].open_predecessors = static_cast<std::uint32_t>(graph.predecessors(v).size());
+    run.nodes[v].open_readers = static_cast<std::uint32_t>(graph.successors(v).size());
+    if (run.nodes[v].open_predecessors == 0) make_ready(live, v);
   }
-  for (NodeGroup& group : run.groups) queue_group(index, group);
+  queue_groups(index);
 }
 
-NodeGroup& Scheduler::Core::group_for(LiveRequest& live, CellTypeId type) {
-  auto& groups = live.graph.groups;
-  for (NodeGroup& group : groups) {
-    if (group.type == type && (group.count > 0 || group.entry != kNoEntry)) return group;
+void Scheduler::Core::add_groups(GraphRun& run, const NodeGraph& graph) {
+  for (std::size_t i = run.groups.size(); i < graph.types().size(); ++i) {
+    run.groups.emplace_back().type = graph.types()[i];
+    form_[graph.types()[i]] = Form::kNodes;
   }
-  for (NodeGroup& group : groups) {
-    if (group.count == 0 && group.entry == kNoEntry) {
-      group.type = type;
-      group.ready.clear();
-      group.head = 0;
-      return group;
-    }
-  }
-  groups.emplace_back().type = type;
-  return groups.back();
 }
 
-void Scheduler::Core::make_ready(std::uint32_t index, std::uint32_t node) {
+void Scheduler::Core::make_ready(LiveRequest& live, std::uint32_t node) {
+  GraphRun& run = live.graph;
+  const CellTypeId type = live.request.graph->node(node).type;
+  const auto group = std::find_if(run.groups.begin(), run.groups.end(),
+                                  [type](const NodeGroup& g) { return g.type == type; });
+  run.nodes[node].state = NodeRun::State::kReady;
+  (group->tail == kNoNode ? group->head : run.nodes[group->tail].next_ready) = node;
+  group->tail = node;
+  ++group->count;
+}
+
+void Scheduler::Core::queue_groups(std::uint32_t index) {
   LiveRequest& live = requests_[index];
-  NodeGroup& group = group_for(live, live.request.graph->node(node).type);
-  live.graph.state[node] = GraphRun::NodeState::kReady;
-  group.ready.push_back(node);
-  ++group.count;
-}
-
-void Scheduler::Core::queue_group(std::uint32_t index, NodeGroup& group) {
-  const LiveRequest& live = requests_[index];
-  if (group.count == 0 || !live.landed) return;
-  if (group.entry != kNoEntry) {
-    queues_.set_ready(group.entry, group.count);
-    return;
+  if (!live.landed) return;
+  for (NodeGroup& group : live.graph.groups) {
+    if (group.count == 0) continue;
+    if (group.entry != kNoEntry) {
+      queues_.set_ready(group.entry, group.count);
+      continue;
+    }
+    ReadyQueues::Entry entry;
+    entry.request = index;
+    entry.item = static_cast<std::uint32_t>(&group - live.graph.groups.data());
+    entry.type = group.type;
+    entry.place = live.home == kNoWorker ? queues_.any() : live.home;
+    entry.priority = live.request.priority;
+    entry.ready = group.count;
+    entry.since = now_;
+    group.entry = queues_.push_back(entry);
   }
-  ReadyQueues::Entry entry;
-  entry.request = index;
-  entry.item = static_cast<std::uint32_t>(&group - live.graph.groups.data());
-  entry.type = group.type;
-  entry.place = live.home == kNoWorker ? queues_.any() : live.home;
-  entry.priority = live.request.priority;
-  entry.ready = group.count;
-  entry.since = now_;
-  group.entry = queues_.push_back(entry);
 }
 
 bool Scheduler::Core::form_nodes(WorkerId worker, const Choice& choice, Task& task, TaskRecord& record) {
@@ -103,7 +95,7 @@ bool Scheduler::Core::form_nodes(WorkerId worker, const Choice& choice, Task& ta
     }
     if (task.rows == before && task.edges.size() >= type.max_edges) break;
   }
-  for (std::uint32_t index : formed_from_) settle_nodes(index);
+  settle_nodes();
   task.form = Task::Form::kListed;
   task.padded_rows = type.sizes.empty() ? task.rows : size.padded;
   totals_.cells += task.rows;
@@ -116,11 +108,12 @@ std::uint32_t Scheduler::Core::take_nodes(std::uint32_t index, NodeGroup& group,
   const TypeConfig& type = config_.types[choice.type];
   std::uint32_t taken = 0;
   while (task.rows < choice.rows && group.count > 0 && task.edges.size() < type.max_edges) {
-    const auto node = pick_node(live, group);
-    if (!node) break;
+    const std::uint32_t node = pick_node(live, group);
+    if (node == kNoNode) break;
     if (taken == 0) claim(index, record.worker);
-    submit_node(index, *node, task);
-    if (live.request.graph->node(*node).watch) record.nodes.push_back({index, 0, *node});
+    submit_node(index, node, task);
+    if (node == group.head) pop_ready(live.graph, group);
+    if (live.request.graph->node(node).watch) record.nodes.push_back({index, 0, node});
     --group.count;
     ++taken;
   }
@@ -129,20 +122,22 @@ std::uint32_t Scheduler::Core::take_nodes(std::uint32_t index, NodeGroup& group,
 }
 
 // The next node in order when it is of this group, else the oldest ready one that may run ahead of its turn.
-std::optional<std::uint32_t> Scheduler::Core::pick_node(LiveRequest& live, NodeGroup& group) {
+std::uint32_t Scheduler::Core::pick_node(LiveRequest& live, NodeGroup& group) {
   GraphRun& run = live.graph;
-  if (run.free_slots.empty()) return std::nullopt;
+  if (run.fresh == run.reserved && run.first_free == kNoNode) return kNoNode;
   const NodeGraph& graph = *live.request.graph;
-  if (run.next < graph.size() && graph.node(run.next).type == group.type &&
-      run.state[run.next] == GraphRun::NodeState::kReady) {
+  while (group.head != kNoNode && run.nodes[group.head].state == NodeRun::State::kSubmitted)
+    pop_ready(run, group);
+  if (run.next < graph.size() && run.nodes[run.next].state == NodeRun::State::kReady &&
+      graph.node(run.next).type == group.type) {
     return run.next;
   }
-  const auto taken = [&run](std::uint32_t v) { return run.state[v] == GraphRun::NodeState::kSubmitted; };
-  while (group.head < group.ready.size() && taken(group.ready[group.head])) ++group.head;
-  if (group.head == group.ready.size()) return std::nullopt;
-  const std::uint32_t node = group.ready[group.head];
-  if (!slot_allows(live, node)) return std::nullopt;
-  return node;
+  return group.head != kNoNode && slot_allows(live, group.head) ? group.head : kNoNode;
+}
+
+void Scheduler::Core::pop_ready(GraphRun& run, NodeGroup& group) {
+  group.head = run.nodes[group.head].next_ready;
+  if (group.head == kNoNode) group.tail = kNoNode;
 }
 
 bool Scheduler::Core::slot_allows(const LiveRequest& live, std::uint32_t node) const {
@@ -151,32 +146,42 @@ bool Scheduler::Core::slot_allows(const LiveRequest& live, std::uint32_t node) c
   return live.request.graph->suffix_peak(run.next) + run.ahead_count + 1 <= run.reserved;
 }
 
+void Scheduler::Core::take_node_slot(LiveRequest& live, std::uint32_t node) {
+  GraphRun& run = live.graph;
+  if (run.first_free != kNoNode) {
+    run.nodes[node].slot = run.nodes[run.first_free].slot;
+    run.first_free = run.nodes[run.first_free].next_free;
+  } else {
+    run.nodes[node].slot = run.base + run.fresh++;
+  }
+  ++run.live_slots;
+  ++used_slots_[live.request.graph->pool];
+}
+
 void Scheduler::Core::submit_node(std::uint32_t index, std::uint32_t node, Task& task) {
   LiveRequest& live = requests_[index];
   const NodeGraph& graph = *live.request.graph;
   GraphRun& run = live.graph;
-  run.slot[node] = run.free_slots.back();
-  run.free_slots.pop_back();
-  ++used_slots_[graph.pool];
-  run.state[node] = GraphRun::NodeState::kSubmitted;
+  take_node_slot(live, node);
+  run.nodes[node].state = NodeRun::State::kSubmitted;
   if (node != run.next) {
-    run.ahead[node] = 1;
+    run.nodes[node].ahead = true;
     ++run.ahead_count;
   }
-  while (run.next < graph.size() && run.state[run.next] == GraphRun::NodeState::kSubmitted) {
-    if (run.ahead[run.next]) --run.ahead_count;
-    run.ahead[run.next++] = 0;
+  while (run.next < graph.size() && run.nodes[run.next].state == NodeRun::State::kSubmitted) {
+    if (run.nodes[run.next].ahead) --run.ahead_count;
+    run.nodes[run.next++].ahead = false;
   }
   bind_node(live, node, task);
   ++task.rows;
   for (std::uint32_t next : graph.successors(node)) {
-    if (--run.open_predecessors[next] == 0) run.newly_ready.push_back(next);
+    if (--run.nodes[next].open_predecessors == 0) newly_ready_.push_back({index, next});
   }
   if (run.growable) return;
   for (const NodeGraph::Edge& edge : graph.predecessors(node)) {
-    if (--run.open_readers[edge.from] == 0) run.newly_free.push_back(edge.from);
+    if (--run.nodes[edge.from].open_readers == 0) newly_free_.push_back({index, edge.from});
   }
-  if (run.open_readers[node] == 0) run.newly_free.push_back(node);
+  if (run.nodes[node].open_readers == 0) newly_free_.push_back({index, node});
 }
 
 void Scheduler::Core::bind_node(const LiveRequest& live, std::uint32_t node, Task& task) {
@@ -186,7 +191,7 @@ void Scheduler::Core::bind_node(const LiveRequest& live, std::uint32_t node, Tas
   RowBinding& row = task.bindings.emplace_back();
   const auto first_edge = static_cast<std::uint32_t>(task.edges.size());
   for (const NodeGraph::Edge& edge : graph.predecessors(node)) {
-    const std::uint32_t slot = live.graph.slot[edge.from];
+    const std::uint32_t slot = live.graph.nodes[edge.from].slot;
     if (edge.gather == NodeGraph::kRagged) {
       task.edges.push_back(slot);
     } else {
@@ -202,27 +207,27 @@ void Scheduler::Core::bind_node(const LiveRequest& live, std::uint32_t node, Tas
     const PushTarget& output = live.request.outputs[i];
     row.pushes[i] = {output.address + std::uint64_t{description.push_row} * output.stride_bytes, 0};
   }
-  row.out_base = live.graph.slot[node];
+  row.out_base = live.graph.nodes[node].slot;
   row.length = 1;
 }
 
 void Scheduler::Core::free_node_slot(LiveRequest& live, std::uint32_t node) {
   GraphRun& run = live.graph;
+  run.nodes[node].next_free = run.first_free;
+  run.first_free = node;
+  if (run.nodes[node].ahead) --run.ahead_count;
+  run.nodes[node].ahead = false;
+  --run.live_slots;
   --used_slots_[live.request.graph->pool];
-  run.free_slots.push_back(run.slot[node]);
-  if (run.ahead[node]) --run.ahead_count;
-  run.ahead[node] = 0;
 }
 
 // The task is formed: what it made ready or free counts from the next task on.
-void Scheduler::Core::settle_nodes(std::uint32_t index) {
-  LiveRequest& live = requests_[index];
-  GraphRun& run = live.graph;
-  for (std::uint32_t node : run.newly_free) free_node_slot(live, node);
-  run.newly_free.clear();
-  for (std::uint32_t node : run.newly_ready) make_ready(index, node);
-  run.newly_ready.clear();
-  for (NodeGroup& group : run.groups) queue_group(index, group);
+void Scheduler::Core::settle_nodes() {
+  for (const auto& [index, node] : newly_free_) free_node_slot(requests_[index], node);
+  for (const auto& [index, node] : newly_ready_) make_ready(requests_[index], node);
+  newly_free_.clear();
+  newly_ready_.clear();
+  for (std::uint32_t index : formed_from_) queue_groups(index);
 }
 
 Status Scheduler::Core::extend(RequestId id, GraphDelta delta, TimePoint now) {
@@ -239,19 +244,15 @@ Status Scheduler::Core::extend(RequestId id, GraphDelta delta, TimePoint now) {
   const NodeGraph& graph = *live->request.graph;
   GraphRun& run = live->graph;
   live->open += after - before;
-  run.slot.resize(after, kSinkSlot);
-  run.state.resize(after, GraphRun::NodeState::kOpen);
-  run.ahead.resize(after, 0);
-  run.open_predecessors.resize(after, 0);
-  run.open_readers.resize(after, 0);
+  run.nodes.resize(after);
+  add_groups(run, graph);
   for (std::uint32_t v = before; v < after; ++v) {
-    form_[graph.node(v).type] = Form::kNodes;
     for (const NodeGraph::Edge& edge : graph.predecessors(v)) {
-      if (run.state[edge.from] != GraphRun::NodeState::kSubmitted) ++run.open_predecessors[v];
+      if (run.nodes[edge.from].state != NodeRun::State::kSubmitted) ++run.nodes[v].open_predecessors;
     }
-    if (run.open_predecessors[v] == 0) make_ready(id.index, v);
+    if (run.nodes[v].open_predecessors == 0) make_ready(*live, v);
   }
-  for (NodeGroup& group : run.groups) queue_group(id.index, group);
+  queue_groups(id.index);
   return {};
 }
 

@@ -45,29 +45,41 @@ struct LaneRun {
   bool padded = false;               // in a cohort, past its real length
 };
 
-// Ready nodes of one type of a graph request.
+inline constexpr std::uint32_t kNoNode = ~std::uint32_t{0};
+
+// A node of a live graph request.
+struct NodeRun {
+  enum class State : std::uint8_t { kOpen, kReady, kSubmitted };
+  std::uint32_t open_predecessors = 0;  // not submitted
+  std::uint32_t open_readers = 0;       // not submitted
+  std::uint32_t slot = kSinkSlot;
+  std::uint32_t next_ready = kNoNode;  // in its group's list
+  std::uint32_t next_free = kNoNode;   // in the list of nodes whose slots are free
+  State state = State::kOpen;
+  bool ahead = false;  // submitted before an earlier node, and its slot is live
+};
+
+// Ready nodes of one type of a graph request: a list, first in, first out. Nodes that were taken out of order
+// stay in it until they come up.
 struct NodeGroup {
   CellTypeId type = 0;
   EntryId entry = kNoEntry;
-  std::vector<std::uint32_t> ready;  // first in, first out, from `head`; taken nodes may linger
-  std::uint32_t head = 0;
+  std::uint32_t head = kNoNode, tail = kNoNode;
   std::uint32_t count = 0;  // ready and not taken
 };
 
-// A node graph while its request lives. Slots of its reservation are local, handed out by `free_slots`.
+// A node graph while its request lives, with the slots of its reservation: those never used, and those that
+// nodes have left behind.
 struct GraphRun {
   std::uint32_t base = 0, reserved = 0;
   bool growable = false;
-  std::vector<std::uint32_t> open_predecessors, open_readers, slot;
-  enum class NodeState : std::uint8_t { kOpen, kReady, kSubmitted };
-  std::vector<NodeState> state;
-  std::vector<std::uint8_t> ahead;  // submitted before an earlier node, and its slot is live
-  std::vector<std::uint32_t> free_slots;
-  std::vector<NodeGroup> groups;
+  std::vector<NodeRun> nodes;
+  std::vector<NodeGroup> groups;       // by type, as NodeGraph::types()
+  std::uint32_t fresh = 0;             // slots that were never used: base + fresh … base + reserved - 1
+  std::uint32_t first_free = kNoNode;  // the last node whose slot came free
+  std::uint32_t live_slots = 0;
   std::uint32_t next = 0;         // the first node that is not submitted
   std::uint32_t ahead_count = 0;  // live slots of nodes past `next`
-  // Consequences of the task that is being formed: they count for later tasks only.
-  std::vector<std::uint32_t> newly_ready, newly_free;
 };
 
 // A request from admission (or waiting) to its last event. Records are reused; `generation` tells lives

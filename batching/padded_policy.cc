@@ -39,11 +39,13 @@ class PaddedPolicy final : public Policy {
     waiting.admit_group(group_, worker, (key.second + 1) * width_);
   }
 
+  // Earlier cells first: what a group can compute ahead is computed for all its requests, so that they take
+  // each later step together.
   std::optional<Choice> choose(const Frontier& frontier, WorkerId worker, TimePoint) override {
     const TypeConfig* best = nullptr;
     for (const TypeConfig& type : types_) {
       if (frontier.ready(type.id, worker) == 0) continue;
-      if (best == nullptr || type.priority > best->priority) best = &type;
+      if (best == nullptr || type.priority < best->priority) best = &type;
     }
     if (best == nullptr) return std::nullopt;
     return Choice{best->id, best->max_batch};

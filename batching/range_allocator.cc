@@ -10,11 +10,21 @@ RangeAllocator::RangeAllocator(std::uint32_t first, std::uint32_t slots)
   mark(first_, slots_ - first_, true);
 }
 
+std::uint32_t RangeAllocator::stack_of(std::uint32_t count) {
+  if (count <= kSmall) return count;
+  return count % 8 == 0 && count <= kLarge ? kSmall + 1 + count / 8 : kNoStack;
+}
+
+std::uint32_t RangeAllocator::size_of(std::uint32_t stack) {
+  return stack <= kSmall ? stack : (stack - kSmall - 1) * 8;
+}
+
 std::optional<std::uint32_t> RangeAllocator::allocate(std::uint32_t count) {
   if (count > capacity() - used_) return std::nullopt;
-  if (count < kCachedSizes && !cached_[count].empty()) {
-    const std::uint32_t base = cached_[count].back();
-    cached_[count].pop_back();
+  const std::uint32_t stack = stack_of(count);
+  if (stack != kNoStack && !cached_[stack].empty()) {
+    const std::uint32_t base = cached_[stack].back();
+    cached_[stack].pop_back();
     used_ += count;
     return base;
   }
@@ -29,8 +39,8 @@ std::optional<std::uint32_t> RangeAllocator::allocate(std::uint32_t count) {
 
 void RangeAllocator::release(std::uint32_t base, std::uint32_t count) {
   used_ -= count;
-  if (count < kCachedSizes) {
-    cached_[count].push_back(base);
+  if (const std::uint32_t stack = stack_of(count); stack != kNoStack) {
+    cached_[stack].push_back(base);
   } else {
     mark(base, count, true);
   }
@@ -69,10 +79,10 @@ std::optional<std::uint32_t> RangeAllocator::search_between(std::uint32_t begin,
 
 bool RangeAllocator::flush_caches() {
   bool any = false;
-  for (std::uint32_t count = 1; count < kCachedSizes; ++count) {
-    for (std::uint32_t base : cached_[count]) mark(base, count, true);
-    any = any || !cached_[count].empty();
-    cached_[count].clear();
+  for (std::uint32_t stack = 1; stack < kStacks; ++stack) {
+    for (std::uint32_t base : cached_[stack]) mark(base, size_of(stack), true);
+    any = any || !cached_[stack].empty();
+    cached_[stack].clear();
   }
   return any;
 }

@@ -25,7 +25,13 @@ class RangeAllocator {
   std::uint32_t used() const { return used_; }
 
  private:
-  static constexpr std::uint32_t kCachedSizes = 65;
+  static constexpr std::uint32_t kSmall = 16;   // sizes up to this one have a stack each,
+  static constexpr std::uint32_t kLarge = 512;  // multiples of 8 up to this one too
+  static constexpr std::uint32_t kNoStack = ~0U;
+  static constexpr std::uint32_t kStacks = kSmall + 1 + kLarge / 8 + 1;
+
+  static std::uint32_t stack_of(std::uint32_t count);
+  static std::uint32_t size_of(std::uint32_t stack);
 
   std::optional<std::uint32_t> search(std::uint32_t count);
   std::optional<std::uint32_t> search_between(std::uint32_t begin, std::uint32_t end,
@@ -35,7 +41,7 @@ class RangeAllocator {
 
   std::uint32_t first_, slots_, used_ = 0, hint_;
   std::vector<std::uint64_t> free_;  // bit i of word w: slot 64·w + i is free
-  std::array<std::vector<std::uint32_t>, kCachedSizes> cached_;
+  std::array<std::vector<std::uint32_t>, kStacks> cached_;
 };
 
 }  // namespace volvox
