@@ -6,6 +6,7 @@ int main(int argc, char** argv) {
   CLI::App app("Measures Volvox's engine: the scheduler, the kernels, and both together.", "volvox-bench");
   app.require_subcommand(1);
   int status = 0;
+  volvox::bench::add_engine_command(app, status);
   volvox::bench::add_scheduler_command(app, status);
   CLI11_PARSE(app, argc, argv);
   return status;

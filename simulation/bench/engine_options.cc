@@ -1,0 +1,101 @@
+#include "simulation/bench/engine_options.h"
+
+#include <algorithm>
+#include <charconv>
+#include <sstream>
+
+#include "simulation/bench/statistics.h"
+
+namespace volvox::bench {
+namespace {
+
+std::vector<std::string> split(const std::string& text, char at) {
+  std::vector<std::string> parts;
+  std::istringstream in(text);
+  for (std::string part; std::getline(in, part, at);) parts.push_back(part);
+  return parts;
+}
+
+Result<std::vector<std::uint32_t>> numbers(const std::string& text) {
+  std::vector<std::uint32_t> found;
+  for (const std::string& part : split(text, ',')) {
+    std::uint32_t number = 0;
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), number);
+    if (error != std::errc{} || end != part.data() + part.size() || number == 0 || number > 65536) {
+      return invalid("'" + part + "' is not a number from 1 to 65536");
+    }
+    found.push_back(number);
+  }
+  return found;
+}
+
+Status add_policy(const std::string& text, const EngineOptions& options, EnginePlan& plan) {
+  const auto parts = split(text, ':');
+  const bool padded = !parts.empty() && parts[0] == "padded";
+  if (parts.empty() || parts.size() > 3 || (!padded && parts[0] != "cellular")) {
+    return invalid("'" + text + "' is not a policy; use cellular or padded, or padded:16,64:1,10");
+  }
+  const auto batches = parts.size() > 1 ? numbers(parts[1]) : options.max_batches;
+  if (!batches) return tl::unexpected(batches.error());
+  const auto widths = parts.size() > 2 ? numbers(parts[2]) : options.bucket_widths;
+  if (!widths) return tl::unexpected(widths.error());
+  for (std::uint32_t batch : *batches) {
+    if (!padded) plan.configurations.push_back({parts[0], batch, 0});
+    for (std::uint32_t width : *widths) {
+      if (padded) plan.configurations.push_back({parts[0], batch, width});
+    }
+  }
+  return {};
+}
+
+Status add_share(const std::string& text, EnginePlan& plan) {
+  const auto parts = split(text, ':');
+  Load load;
+  load.kind = Load::Kind::kShare;
+  std::istringstream number(parts.size() == 2 ? parts[1] : "");
+  if (!(number >> load.share) || load.share <= 0 || load.share > 10) {
+    return invalid("'" + text + "' is not a share of a policy's rate; write padded:0.5");
+  }
+  load.of = parts[0];
+  const auto& all = plan.configurations;
+  if (std::none_of(all.begin(), all.end(), [&](const Configuration& c) { return c.policy == load.of; })) {
+    return invalid("the share '" + text + "' is of a policy that does not run");
+  }
+  plan.loads.push_back(load);
+  return {};
+}
+
+}  // namespace
+
+std::string Configuration::text() const {
+  const std::string batch = policy + ":" + std::to_string(max_batch);
+  return bucket_width == 0 ? batch : batch + ":" + std::to_string(bucket_width);
+}
+
+std::string Load::text() const {
+  if (kind == Kind::kBacklog) return "backlog";
+  if (kind == Kind::kRate) return fixed(rate_rps, 1) + "/s";
+  return of + ":" + fixed(share, 2);
+}
+
+Result<EnginePlan> plan_of(const EngineOptions& options) {
+  EnginePlan plan;
+  for (const std::string& policy : options.policies) {
+    if (Status ok = add_policy(policy, options, plan); !ok) return tl::unexpected(ok.error());
+  }
+  const bool backlog = options.backlog || !options.shares.empty() || options.rates.empty();
+  if (backlog) plan.loads.push_back({});
+  for (double rate : options.rates) {
+    if (!(rate > 0)) return invalid("a rate must be positive");
+    Load load;
+    load.kind = Load::Kind::kRate;
+    load.rate_rps = rate;
+    plan.loads.push_back(load);
+  }
+  for (const std::string& share : options.shares) {
+    if (Status ok = add_share(share, plan); !ok) return tl::unexpected(ok.error());
+  }
+  return plan;
+}
+
+}  // namespace volvox::bench

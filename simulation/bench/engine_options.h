@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+
+namespace volvox::bench {
+
+// What is measured against what.
+struct Configuration {
+  std::string policy;  // "cellular", "padded"
+  std::uint32_t max_batch = 64;
+  std::uint32_t bucket_width = 0;  // padded only
+
+  std::string text() const;  // "padded:64:10"
+};
+
+// How requests come: as many as can be served, at a rate, or at a share of what a policy can serve.
+struct Load {
+  enum class Kind { kBacklog, kRate, kShare };
+  Kind kind = Kind::kBacklog;
+  double rate_rps = 0;  // kRate
+  double share = 0;     // kShare: of the best saturated rate of `of` in the same repetition
+  std::string of;
+
+  std::string text() const;  // "backlog", "120.0/s", "padded:0.5"
+};
+
+struct EngineOptions {
+  std::string model;  // folder; empty: an LSTM is made up
+  std::uint32_t hidden = 1024;
+  std::string lengths;  // file; empty: made up, mean 24
+  std::vector<std::string> policies{"cellular", "padded"};
+  std::vector<std::uint32_t> max_batches{64}, bucket_widths{10};
+  bool backlog = false;
+  std::vector<double> rates;
+  std::vector<std::string> shares;  // "padded:0.5"
+  std::string device = "cpu", isa = "auto";
+  std::uint32_t threads = 1, workers = 1;
+  bool eager = true;
+  std::uint32_t eager_window = 32;
+  double timed_fixed_us = 50, timed_row_us = 0.5;  // cost of a task on the timed device
+  double seconds = 5, warm_up_seconds = 1;
+  std::uint32_t repeat = 5;
+  std::uint32_t backlog_depth = 8;
+  std::uint64_t seed = 1;
+  std::string json;
+};
+
+// Every configuration and load of one repetition, in the order in which they run: backlogs first, because
+// shares need them. A policy may carry its own batch sizes and widths: "padded:16,64:1,10".
+struct EnginePlan {
+  std::vector<Configuration> configurations;
+  std::vector<Load> loads;
+};
+Result<EnginePlan> plan_of(const EngineOptions& options);
+
+}  // namespace volvox::bench

@@ -1,0 +1,110 @@
+#include "simulation/bench/engine_report.h"
+
+namespace volvox::bench {
+
+EngineReport::EngineReport(const EngineOptions& options, const EnginePlan& plan, const EngineSetup& setup)
+    : options_(options),
+      device_(options.device),
+      model_(setup.model().model->name),
+      mean_length_(setup.mean_length()) {
+  for (const Load& load : plan.loads) {
+    for (const Configuration& configuration : plan.configurations) {
+      rows_.emplace_back();
+      rows_.back().configuration = configuration;
+      rows_.back().load = load;
+    }
+  }
+}
+
+void EngineReport::add(const EngineResult& r) {
+  Row& row = rows_[next_];
+  next_ = (next_ + 1) % rows_.size();
+  if (row.load.kind != Load::Kind::kBacklog) row.offered.add(r.offered_rps);
+  row.throughput.add(r.throughput_rps);
+  row.p50.add(r.p50_ms);
+  row.p90.add(r.p90_ms);
+  row.p99.add(r.p99_ms);
+  row.max.add(r.max_ms);
+  row.mean_batch.add(r.mean_batch);
+  row.useful.add(r.useful_gflops);
+  row.executed.add(r.executed_gflops);
+  row.moved.add(r.rows_moved_ratio);
+  row.host_ns.add(r.host_ns_per_cell);
+  row.seconds.add(r.seconds);
+  row.completed += r.completed;
+  row.failed += r.failed;
+  row.refused += r.refused;
+  row.unfinished += r.unfinished;
+  row.mismatched += r.mismatched;
+}
+
+std::uint64_t EngineReport::mismatched() const {
+  std::uint64_t all = 0;
+  for (const Row& row : rows_) all += row.mismatched;
+  return all;
+}
+
+nlohmann::json EngineReport::json(const Row& row) const {
+  nlohmann::json width = nullptr;
+  if (row.configuration.bucket_width != 0) width = row.configuration.bucket_width;
+  return {
+      {"policy", row.configuration.policy},
+      {"max_batch", row.configuration.max_batch},
+      {"bucket_width", width},
+      {"load", row.load.text()},
+      {"offered_rps", row.offered.json()},
+      {"throughput_rps", row.throughput.json()},
+      {"latency_ms",
+       {{"p50", row.p50.json()}, {"p90", row.p90.json()}, {"p99", row.p99.json()}, {"max", row.max.json()}}},
+      {"mean_batch", row.mean_batch.json()},
+      {"useful_gflops", row.useful.json()},
+      {"executed_gflops", row.executed.json()},
+      {"rows_moved_ratio", row.moved.json()},
+      {"host_ns_per_cell", row.host_ns.json()},
+      {"seconds", row.seconds.json()},
+      {"completed", row.completed},
+      {"failed", row.failed},
+      {"refused", row.refused},
+      {"unfinished", row.unfinished},
+      {"mismatched", row.mismatched}};
+}
+
+nlohmann::json EngineReport::json() const {
+  nlohmann::json report = {{"device", device_},
+                           {"model", model_},
+                           {"isa", options_.isa},
+                           {"threads", options_.threads},
+                           {"workers", options_.workers},
+                           {"eager", options_.eager},
+                           {"mean_length", mean_length_},
+                           {"repeat", options_.repeat},
+                           {"seed", options_.seed},
+                           {"fma_peak_gflops", nullptr},
+                           {"runs", nlohmann::json::array()}};
+  if (!peak_.empty()) {
+    report["fma_peak_gflops"] = peak_.median();
+    report["fma_peak_spread"] = {peak_.least(), peak_.most()};
+  }
+  for (const Row& row : rows_) report["runs"].push_back(json(row));
+  return report;
+}
+
+std::string EngineReport::text() const {
+  Table table({"policy", "load", "offered/s", "done/s", "p50 ms", "p90 ms", "p99 ms", "batch", "useful GF/s",
+               "executed GF/s", "of peak", "moved", "host ns/cell"});
+  for (const Row& row : rows_) {
+    const std::string share = peak_.empty() ? "-" : fixed(row.useful.median() / peak_.median(), 3);
+    table.add({row.configuration.text(), row.load.text(), row.offered.text(1), row.throughput.text(1),
+               row.p50.text(1), row.p90.text(1), row.p99.text(1), row.mean_batch.text(1), row.useful.text(1),
+               row.executed.text(1), share, row.moved.text(4), row.host_ns.text(0)});
+  }
+  std::string out = table.text();
+  if (!peak_.empty()) out += "FMA peak: " + peak_.text(1) + " GFLOP/s\n";
+  std::uint64_t odd = 0;
+  for (const Row& row : rows_) odd += row.failed + row.refused + row.unfinished;
+  if (odd > 0) out += "Not answered (failed, refused, unfinished): " + std::to_string(odd) + "\n";
+  if (mismatched() > 0) out += "WRONG: " + std::to_string(mismatched()) + " answers changed between runs\n";
+  return out;
+}
+
+}  // namespace volvox::bench

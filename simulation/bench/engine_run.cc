@@ -1,0 +1,219 @@
+#include "simulation/bench/engine_run.h"
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <utility>
+
+#include "batching/policies.h"
+#include "simulation/bench/statistics.h"
+
+namespace volvox::bench {
+namespace {
+
+constexpr Duration kLongestWait = std::chrono::milliseconds(20);
+
+Duration seconds(double s) {
+  return Duration(static_cast<std::int64_t>(s * 1e9));
+}
+
+double in_seconds(Duration d) {
+  return static_cast<double>(d.count()) * 1e-9;
+}
+
+std::uint64_t process_cpu_ns() {
+  timespec t{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(t.tv_nsec);
+}
+
+double ratio(double a, double b) {
+  return b > 0 ? a / b : 0;
+}
+
+}  // namespace
+
+EngineRun::EngineRun(EngineSetup& setup, const EngineOptions& options, const Configuration& configuration,
+                     const Load& load, std::uint64_t seed)
+    : setup_(setup), options_(options), configuration_(configuration), load_(load), chance_(seed) {}
+
+Status EngineRun::start() {
+  SchedulerConfig config = scheduler_config(setup_.installation(), options_.workers);
+  for (TypeConfig& type : config.types) {
+    if (!type.independent) type.max_batch = std::min(type.max_batch, configuration_.max_batch);
+    type.min_batch = std::min(type.min_batch, type.max_batch);
+  }
+  auto policy = configuration_.policy == "padded"
+                    ? make_padded_policy(config, {configuration_.bucket_width, configuration_.max_batch})
+                    : make_cellular_policy(config);
+  auto engine =
+      Engine::make(setup_.device(), config, std::move(policy), queue_config(config, options_.threads));
+  if (!engine) return tl::unexpected(engine.error());
+  engine_ = std::move(*engine);
+  return {};
+}
+
+Status EngineRun::admit(TimePoint arrival, bool in_window) {
+  if (free_.empty()) {
+    auto results = setup_.results();
+    if (!results) return tl::unexpected(results.error());
+    free_.push_back(live_.size());
+    live_.push_back({std::move(*results), 0, {}, false, false});
+  }
+  const std::size_t slot = free_.back();
+  Live& live = live_[slot];
+  live.sample = chance_.below(setup_.samples());
+  live.arrival = arrival;
+  Request request = setup_.request(live.sample, live.results.address);
+  request.tag = slot;
+  request.arrival = arrival;
+  const AdmitResult admitted = engine_->admit(std::move(request));
+  if (admitted.kind == AdmitResult::Kind::kNeverFits) return invalid(admitted.reason);
+  if (admitted.kind == AdmitResult::Kind::kFull) {
+    ++refused_;
+    return {};
+  }
+  free_.pop_back();
+  live.busy = true;
+  live.in_window = in_window;
+  ++outstanding_;
+  in_window_ += in_window ? 1 : 0;
+  return {};
+}
+
+void EngineRun::take(const Event& event) {
+  Live& live = live_[event.tag];
+  live.busy = false;
+  free_.push_back(event.tag);
+  --outstanding_;
+  in_window_ -= live.in_window ? 1 : 0;
+  if (event.kind != Event::Kind::kDone) {
+    ++failed_;
+    return;
+  }
+  ++completed_;
+  steps_ += setup_.length(live.sample);
+  if (!setup_.verify(live.sample, live.results)) ++mismatched_;
+  if (live.in_window) latencies_ms_.push_back(in_seconds(engine_->now() - live.arrival) * 1e3);
+}
+
+Status EngineRun::turn(Duration timeout) {
+  events_.clear();
+  if (Status ok = engine_->turn(std::clamp(timeout, Duration{0}, kLongestWait), events_); !ok) return ok;
+  for (const Event& event : events_) take(event);
+  return {};
+}
+
+EngineRun::Mark EngineRun::mark() const {
+  Mark m;
+  m.at = engine_->now();
+  m.totals = engine_->totals();
+  const SchedulerStats stats = engine_->scheduler().stats();
+  m.rows_moved = stats.rows_moved;
+  m.rows_executed = stats.rows_executed;
+  m.cpu_ns = process_cpu_ns();
+  m.kernel_cpu_ns = engine_->kernel_time().cpu_kernel_ns;
+  m.completed = completed_;
+  m.steps = steps_;
+  return m;
+}
+
+Status EngineRun::run_backlog() {
+  const TimePoint start = engine_->now();
+  const std::uint64_t backlog = (1ULL + options_.backlog_depth) * configuration_.max_batch * options_.workers;
+  bool measuring = false;
+  while (true) {
+    while (outstanding_ < backlog) {
+      if (Status ok = admit(engine_->now(), measuring); !ok) return ok;
+    }
+    const std::uint64_t before = completed_;
+    if (Status ok = turn(kLongestWait); !ok) return ok;
+    if (failed_ > 0) return fail(ErrorCode::kInternal, engine_->last_failure());
+    const Duration passed = engine_->now() - (measuring ? begin_.at : start);
+    if (completed_ > before && passed >= seconds(measuring ? options_.seconds : options_.warm_up_seconds)) {
+      (measuring ? end_ : begin_) = mark();
+      if (std::exchange(measuring, true)) return {};
+    }
+    if (passed > seconds(60 + 10 * options_.seconds))
+      return fail(ErrorCode::kInternal, "nothing was completed");
+  }
+}
+
+Status EngineRun::run_rate(double rate_rps) {
+  const TimePoint start = engine_->now();
+  const TimePoint from = start + seconds(options_.warm_up_seconds), to = from + seconds(options_.seconds);
+  const TimePoint limit = to + seconds(options_.seconds) + std::chrono::seconds(2);
+  TimePoint next = start;
+  bool measuring = false, ended = false;
+  while (!ended || (in_window_ > 0 && engine_->now() < limit)) {
+    const TimePoint now = engine_->now();
+    for (; next <= now; next += seconds(chance_.exponential(1 / rate_rps))) {
+      const bool inside = next >= from && next < to;
+      arrivals_ += inside ? 1 : 0;
+      if (Status ok = admit(next, inside); !ok) return ok;
+    }
+    if (Status ok = turn(next - engine_->now()); !ok) return ok;
+    if (!measuring && engine_->now() >= from) {
+      begin_ = mark();
+      measuring = true;
+    }
+    if (!ended && engine_->now() >= to) {
+      end_ = mark();
+      ended = true;
+    }
+  }
+  return {};
+}
+
+// What was not answered in time counts with the time that it has waited so far.
+void EngineRun::add_latencies(EngineResult& result) const {
+  std::vector<double> all = latencies_ms_;
+  for (const Live& live : live_) {
+    if (!live.busy || !live.in_window || load_.kind == Load::Kind::kBacklog) continue;
+    all.push_back(in_seconds(engine_->now() - live.arrival) * 1e3);
+    ++result.unfinished;
+  }
+  result.p50_ms = percentile(all, 0.5);
+  result.p90_ms = percentile(all, 0.9);
+  result.p99_ms = percentile(all, 0.99);
+  result.max_ms = percentile(all, 1.0);
+}
+
+EngineResult EngineRun::result() const {
+  EngineResult r;
+  const double window = in_seconds(end_.at - begin_.at);
+  r.seconds = window;
+  r.completed = end_.completed - begin_.completed;
+  r.offered_rps = ratio(static_cast<double>(arrivals_), options_.seconds);
+  r.throughput_rps = ratio(static_cast<double>(r.completed), window);
+  r.useful_gflops =
+      ratio(static_cast<double>(end_.steps - begin_.steps) * setup_.model().flops_per_step() * 1e-9, window);
+  double executed = 0;
+  for (std::size_t t = 0; t < end_.totals.size(); ++t) {
+    const double rows = static_cast<double>(end_.totals[t].executed_rows - begin_.totals[t].executed_rows);
+    executed += rows * setup_.model().compiled[t].flops_per_row * 1e-9;
+  }
+  r.executed_gflops = ratio(executed, window);
+  const TypeTotals& a = begin_.totals[setup_.core_type()];
+  const TypeTotals& b = end_.totals[setup_.core_type()];
+  r.mean_batch = ratio(static_cast<double>(b.rows - a.rows), static_cast<double>(b.tasks - a.tasks));
+  r.rows_moved_ratio = ratio(static_cast<double>(end_.rows_moved - begin_.rows_moved),
+                             static_cast<double>(end_.rows_executed - begin_.rows_executed));
+  const double outside = static_cast<double>(end_.cpu_ns - begin_.cpu_ns) -
+                         static_cast<double>(end_.kernel_cpu_ns - begin_.kernel_cpu_ns);
+  r.host_ns_per_cell = ratio(outside, static_cast<double>(b.rows - a.rows));
+  r.failed = failed_;
+  r.refused = refused_;
+  r.mismatched = mismatched_;
+  add_latencies(r);
+  return r;
+}
+
+Result<EngineResult> EngineRun::run(double rate_rps) {
+  Status ok = start();
+  if (ok) ok = load_.kind == Load::Kind::kBacklog ? run_backlog() : run_rate(rate_rps);
+  if (!ok) return tl::unexpected(ok.error());
+  return result();
+}
+
+}  // namespace volvox::bench

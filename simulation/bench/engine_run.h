@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/error.h"
+#include "simulation/bench/engine_options.h"
+#include "simulation/bench/engine_setup.h"
+#include "simulation/chance.h"
+#include "simulation/engine.h"
+
+namespace volvox::bench {
+
+struct EngineResult {
+  double offered_rps = 0;  // arrivals in the window; 0 under backlog
+  double throughput_rps = 0;
+  double p50_ms = 0, p90_ms = 0, p99_ms = 0, max_ms = 0;
+  double mean_batch = 0;  // real rows in a task of the core type
+  double useful_gflops = 0, executed_gflops = 0;
+  double rows_moved_ratio = 0;  // rows moved within cohorts, by rows executed
+  double host_ns_per_cell = 0;  // CPU time of the process outside kernels, by steps executed
+  double seconds = 0;           // of the window
+  std::uint64_t completed = 0;  // in the window
+  std::uint64_t failed = 0, refused = 0, unfinished = 0, mismatched = 0;
+};
+
+// One configuration under one load for a few seconds, with a scheduler and queues of its own.
+//   Backlog: requests are replaced as they finish. The window runs from the first completion after the
+//   warm-up to the first after `seconds` more, so that it holds whole groups of a policy that finishes in
+//   groups. Rate: arrivals by a Poisson process, never slowed down by answers; latency counts from the
+//   scheduled arrival. The window holds the arrivals of `seconds` after the warm-up; the load goes on until
+//   they are answered, or as long again has passed.
+class EngineRun {
+ public:
+  EngineRun(EngineSetup& setup, const EngineOptions& options, const Configuration& configuration,
+            const Load& load, std::uint64_t seed);
+  // `rate_rps`: of the arrivals; ignored under backlog.
+  Result<EngineResult> run(double rate_rps);
+
+ private:
+  struct Live {
+    ResultBlock results;
+    std::size_t sample = 0;
+    TimePoint arrival{};
+    bool in_window = false;
+    bool busy = false;
+  };
+  // What has been done up to some moment.
+  struct Mark {
+    TimePoint at{};
+    std::vector<TypeTotals> totals;
+    std::uint64_t rows_moved = 0, rows_executed = 0;
+    std::uint64_t cpu_ns = 0, kernel_cpu_ns = 0;
+    std::uint64_t completed = 0, steps = 0;
+  };
+
+  Status start();
+  Status run_backlog();
+  Status run_rate(double rate_rps);
+  Status admit(TimePoint arrival, bool in_window);
+  Status turn(Duration timeout);
+  void take(const Event& event);
+  Mark mark() const;
+  EngineResult result() const;
+  void add_latencies(EngineResult& result) const;
+
+  EngineSetup& setup_;
+  const EngineOptions& options_;
+  const Configuration configuration_;
+  const Load load_;
+  Chance chance_;
+  std::vector<Live> live_;  // before the engine: its tasks write into them
+  std::vector<std::size_t> free_;
+  std::unique_ptr<Engine> engine_;
+  std::vector<Event> events_;
+
+  std::uint64_t outstanding_ = 0, in_window_ = 0, arrivals_ = 0;
+  std::uint64_t completed_ = 0, steps_ = 0;
+  std::uint64_t failed_ = 0, refused_ = 0, mismatched_ = 0;
+  std::vector<double> latencies_ms_;
+  Mark begin_, end_;
+};
+
+}  // namespace volvox::bench
