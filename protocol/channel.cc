@@ -51,15 +51,15 @@ Channel::Channel(const ChannelOptions& options)
 
 Status Channel::open() {
   if (socket_.handle() == nullptr) return fail(ErrorCode::kUnavailable, "out of file descriptors");
-  const int beat = milliseconds(options_.heartbeat);
   const std::pair<int, int> settings[] = {
-      {ZMQ_SNDHWM, options_.send_queue},           {ZMQ_RCVHWM, options_.receive_queue},
-      {ZMQ_LINGER, milliseconds(options_.linger)}, {ZMQ_HEARTBEAT_IVL, beat},
-      {ZMQ_HEARTBEAT_TIMEOUT, 3 * beat},
+      {ZMQ_SNDHWM, options_.send_queue},
+      {ZMQ_RCVHWM, options_.receive_queue},
+      {ZMQ_LINGER, milliseconds(options_.linger)},
   };
   for (const auto& [option, value] : settings) {
     if (auto ok = socket_.set(option, value); !ok) return ok;
   }
+  if (auto ok = socket_.detect_dead_peers(options_.dead_after); !ok) return ok;
   const auto largest = std::max(options_.limits.max_header_bytes, options_.limits.max_body_bytes);
   if (auto ok = socket_.set64(ZMQ_MAXMSGSIZE, static_cast<long long>(largest)); !ok) return ok;
   if (auto ok = monitor_.watch(socket_); !ok) return ok;

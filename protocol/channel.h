@@ -24,10 +24,10 @@ struct ChannelOptions {
   Duration connect_timeout = std::chrono::seconds(5);   // how long connect() waits for the server
   Duration default_timeout = std::chrono::seconds(30);  // for requests that say none; 0 = wait for ever
   Duration linger = std::chrono::milliseconds(200);     // for requests under way when the channel closes
-  Duration heartbeat = std::chrono::seconds(5);  // a server silent for three of these is lost; 0 = never
-  int send_queue = 10000;                        // requests that wait for the network before send() refuses
-  int receive_queue = 10000;                     // replies that wait for poll()
-  bool cancel_on_timeout = true;                 // tell the server of requests given up on
+  Duration dead_after = std::chrono::seconds(15);  // a host that acknowledges nothing for so long is lost
+  int send_queue = 10000;                          // requests that wait for the network before send() refuses
+  int receive_queue = 0;          // replies that wait for poll(); 0 = no bound but the requests in flight
+  bool cancel_on_timeout = true;  // tell the server of requests given up on
 };
 
 // Counts since connect().

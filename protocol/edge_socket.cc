@@ -51,19 +51,17 @@ Status EdgeSocket::configure() {
   if (socket_.handle() == nullptr || replies_.fd() < 0) {
     return fail(ErrorCode::kUnavailable, "out of file descriptors; raise the limit of open files");
   }
-  const int beat = milliseconds(options_.heartbeat);
   const std::pair<int, int> settings[] = {
       {ZMQ_ROUTER_MANDATORY, 1},  // without it, a full or closed connection loses replies in silence
       {ZMQ_SNDHWM, options_.replies_per_client},
       {ZMQ_RCVHWM, options_.requests_per_client},
       {ZMQ_LINGER, milliseconds(options_.linger)},
       {ZMQ_BACKLOG, options_.accept_backlog},
-      {ZMQ_HEARTBEAT_IVL, beat},
-      {ZMQ_HEARTBEAT_TIMEOUT, 3 * beat},
   };
   for (const auto& [option, value] : settings) {
     if (auto ok = socket_.set(option, value); !ok) return ok;
   }
+  if (auto ok = socket_.detect_dead_peers(options_.dead_after); !ok) return ok;
   const auto largest = std::max(options_.limits.max_header_bytes, options_.limits.max_body_bytes);
   return socket_.set64(ZMQ_MAXMSGSIZE, static_cast<long long>(largest));
 }

@@ -1,6 +1,8 @@
 #include "protocol/zmq_socket.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
@@ -72,6 +74,23 @@ Status ZmqSocket::set64(int option, long long value) {
   static_assert(sizeof(value) == 8);
   return checked(zmq_setsockopt(socket_, option, &value, sizeof(value)),
                  "set socket option " + std::to_string(option) + " to " + std::to_string(value));
+}
+
+Status ZmqSocket::detect_dead_peers(Duration after) {
+  const auto whole = std::max<Duration>(after, std::chrono::seconds(3));
+  const int probe_seconds =
+      static_cast<int>(std::chrono::duration_cast<std::chrono::seconds>(whole).count() / 3);
+  const int give_up_ms =
+      static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(whole).count());
+  const std::pair<int, int> settings[] = {{ZMQ_TCP_KEEPALIVE, 1},
+                                          {ZMQ_TCP_KEEPALIVE_IDLE, probe_seconds},
+                                          {ZMQ_TCP_KEEPALIVE_INTVL, probe_seconds},
+                                          {ZMQ_TCP_KEEPALIVE_CNT, 2},
+                                          {ZMQ_TCP_MAXRT, give_up_ms}};
+  for (const auto& [option, value] : settings) {
+    if (auto ok = set(option, value); !ok) return ok;
+  }
+  return {};
 }
 
 Status ZmqSocket::bind(const std::string& endpoint) {

@@ -7,6 +7,7 @@
 #include <zmq.h>
 
 #include "base/error.h"
+#include "base/time.h"
 #include "protocol/buffer.h"
 
 namespace volvox {
@@ -60,6 +61,12 @@ class ZmqSocket {
   void* handle() { return socket_; }
   Status set(int option, int value);
   Status set64(int option, long long value);
+
+  // Lets the kernel notice that a peer's host is gone: idle connections are probed, unacknowledged data is
+  // given up on. For connections made afterwards. (ZeroMQ's own heartbeats can end the process in
+  // libzmq 4.3.4: when a peer fills a bounded receive queue and closes, the next beat fails an assertion.)
+  Status detect_dead_peers(Duration after);
+
   Status bind(const std::string& endpoint);
   Status connect(const std::string& endpoint);
   std::string last_endpoint();
