@@ -16,7 +16,7 @@ VOLVOX_INLINE void run_rows(std::size_t height, const ProductBlock& p, const Str
 }
 
 // All rows through one stretch, in tiles whose heights differ by at most one: a last tile of one row would
-// take as long as a tile of two. The first tiles fetch the next stretch's weights, a share each.
+// take as long as a tile of two. Each fetches its share of the next stretch's weights.
 template <class V, bool kLstm>
 inline void run_stretch(const ProductBlock& p, const Stretch& s) {
   const std::size_t rows = p.row_end - p.row_begin;
@@ -34,25 +34,40 @@ inline void run_stretch(const ProductBlock& p, const Stretch& s) {
   }
 }
 
+// How a block goes through k.
+struct BlockPlan {
+  std::size_t stretches;
+  std::size_t lines;  // Stretch::lines
+};
+
+// One tile reads every weight once, and the processor fetches what is read in a row better by itself. Two or
+// three read a stretch from the first cache after the first of them has brought it there. More of them have
+// so much to do between two reads that the second cache is near enough. Every tile fetches its share of the
+// next stretch, so that the memory is asked for little at a time: too many fetches at once stop the loads.
+template <class V>
+VOLVOX_INLINE BlockPlan plan_block(std::size_t width, std::size_t tiles) {
+  constexpr std::size_t kGroup = kGates * kPrefetchSteps;
+  if (tiles == 1) return {1, 0};
+  const std::size_t stretch = tiles <= 3 ? kShortStretch : kLongStretch;
+  const std::size_t stretches = (width + stretch / 2) / stretch;
+  return {stretches == 0 ? 1 : stretches, (kGroup + tiles - 1) / tiles};
+}
+
 template <class V, bool kLstm>
 inline void run_block(const ProductBlock& p) {
   std::size_t width = 0;
   for (std::size_t t = 0; t < p.term_count; ++t) width += p.terms[t].width;
   const std::size_t rows = p.row_end - p.row_begin;
-  const std::size_t tiles = (rows + V::kTileRows - 1) / V::kTileRows;
-  // A stretch is 4 cache lines for each step of k; with many tiles, four of them fetch a quarter each.
-  const std::size_t lines = kPrefetchSteps * (tiles >= 4 ? 1 : (tiles >= 2 ? 2 : 4));
-  std::size_t stretches = (width + kStretch / 2) / kStretch;
-  if (stretches == 0) stretches = 1;
-  for (std::size_t i = 0; i < stretches; ++i) {
+  const BlockPlan plan = plan_block<V>(width, (rows + V::kTileRows - 1) / V::kTileRows);
+  for (std::size_t i = 0; i < plan.stretches; ++i) {
     Stretch s;
-    s.begin = width * i / stretches;
-    s.end = width * (i + 1) / stretches;
+    s.begin = width * i / plan.stretches;
+    s.end = width * (i + 1) / plan.stretches;
     s.first = i == 0;
-    s.last = i + 1 == stretches;
+    s.last = i + 1 == plan.stretches;
     const float* next = s.last ? p.upcoming : p.weights + s.end * kBlockColumns;
     s.fetch = reinterpret_cast<const char*>(next);
-    s.lines = next == nullptr ? 0 : lines;
+    s.lines = next == nullptr ? 0 : plan.lines;
     run_stretch<V, kLstm>(p, s);
   }
 }

@@ -11,10 +11,11 @@ inline constexpr std::size_t kGates = 4;
 inline constexpr std::size_t kUnits = 16;
 inline constexpr std::size_t kBlockColumns = kGates * kUnits;
 
-// Steps of k that are computed at a stretch, about: the block's weights for them (256 KiB) stay in the second
-// cache while all rows of the task pass by, and the next stretch's weights come in meanwhile. Between
-// stretches the accumulators are parked in memory, unchanged.
-inline constexpr std::size_t kStretch = 1024;
+// Steps of k that are computed at a stretch, about: all rows of the block pass by the weights of one stretch
+// before the next one begins; between stretches the accumulators are parked in memory, unchanged. The weights
+// of a short one (32 KiB) stay in the first cache meanwhile, those of a long one (256 KiB) in the second.
+inline constexpr std::size_t kShortStretch = 128;
+inline constexpr std::size_t kLongStretch = 1024;
 
 // The most rows of a block: what the parked accumulators of one thread have room for.
 inline constexpr std::size_t kMaxBlockRows = 192;

@@ -36,9 +36,9 @@ double exact_tanh(double x) {
 
 // The documented bounds of cpu/math/activations.h.
 const Case kCases[] = {
-    {"exp", &Kernels::exp, exact_exp, 1.1, 0x1p-149},
-    {"sigmoid", &Kernels::sigmoid, exact_sigmoid, 2.5, 0x1p-126},
-    {"tanh", &Kernels::tanh, exact_tanh, 2.7, 0x1p-149},
+    {"exp", &Kernels::exp, exact_exp, 0.93, 0x1p-149},
+    {"sigmoid", &Kernels::sigmoid, exact_sigmoid, 2.42, 0x1p-126},
+    {"tanh", &Kernels::tanh, exact_tanh, 2.51, 0x1p-149},
 };
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
