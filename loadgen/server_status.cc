@@ -11,6 +11,11 @@ std::string first_line(const std::string& text) {
   return text.substr(0, text.find_first_of("\r\n"));
 }
 
+// A page's models are NAME/VERSION; who asks for NAME means all its versions.
+bool is_model(std::string_view label, const std::string& wanted) {
+  return wanted.empty() || label == wanted || label.starts_with(wanted + "/");
+}
+
 }  // namespace
 
 Result<ServerStatus> read_server_status(const std::string& base_url, Duration at_most) {
@@ -36,7 +41,7 @@ std::map<std::string, BatchCount> batch_counts(const MetricsPage& page, const st
   std::map<std::string, BatchCount> counts;
   const auto add = [&](std::string_view name, double BatchCount::*field) {
     for (const MetricSample* sample : page.all(name)) {
-      if (!model.empty() && sample->label("model") != model) continue;
+      if (!is_model(sample->label("model"), model)) continue;
       std::string type(sample->label("type"));
       if (model.empty()) type = std::string(sample->label("model")) + "/" + type;
       counts[type].*field += sample->value;

@@ -32,7 +32,8 @@ struct BatchCount {
 // in at most `at_most`. UNAVAILABLE when it does not answer. Any thread.
 Result<ServerStatus> read_server_status(const std::string& base_url, Duration at_most);
 
-// The counts by cell type, of one model, or of all when `model` is empty (then as "model/type").
+// The counts by cell type, of one model (NAME: all its versions together, or NAME/VERSION), or of all when
+// `model` is empty (then as "model/type").
 std::map<std::string, BatchCount> batch_counts(const MetricsPage& page, const std::string& model);
 
 // Mean rows a task between two readings; types that ran no task in between are left out.

@@ -16,12 +16,12 @@ volvox_request_total_seconds_count 900
 volvox_cells_total{device="cpu"} 24000
 volvox_tasks_total{device="cpu"} 600
 volvox_live_requests{device="cpu"} 6
-volvox_batch_rows_bucket{device="cpu",model="m",type="lstm",le="+Inf"} 500
-volvox_batch_rows_sum{device="cpu",model="m",type="lstm"} 20000
-volvox_batch_rows_count{device="cpu",model="m",type="lstm"} 500
-volvox_batch_rows_sum{device="cpu",model="other",type="lstm"} 4000
-volvox_batch_rows_count{device="cpu",model="other",type="lstm"} 100
-volvox_ready_nodes{device="cpu",model="m",type="lstm"} 3
+volvox_batch_rows_bucket{device="cpu",model="m/1",type="lstm",le="+Inf"} 500
+volvox_batch_rows_sum{device="cpu",model="m/1",type="lstm"} 20000
+volvox_batch_rows_count{device="cpu",model="m/1",type="lstm"} 500
+volvox_batch_rows_sum{device="cpu",model="m2/1",type="lstm"} 4000
+volvox_batch_rows_count{device="cpu",model="m2/1",type="lstm"} 100
+volvox_ready_nodes{device="cpu",model="m/1",type="lstm"} 3
 volvox_slots{device="cpu",pool="m/h"} 1000
 volvox_slots_used{device="cpu",pool="m/h"} 12
 volvox_cpu_seconds_total{where="inside_kernels"} 5.5
@@ -45,9 +45,11 @@ TEST(BatchCounts, OfOneModelAndOfAll) {
   ASSERT_EQ(one.size(), 1U);
   EXPECT_EQ(one.at("lstm").rows, 20000.0);
   EXPECT_EQ(one.at("lstm").tasks, 500.0);
+  EXPECT_EQ(batch_counts(status.page, "m/1").at("lstm").tasks, 500.0);
+  EXPECT_TRUE(batch_counts(status.page, "m/2").empty());
   const auto all = batch_counts(status.page, "");
   EXPECT_EQ(all.size(), 2U);
-  EXPECT_EQ(all.at("other/lstm").tasks, 100.0);
+  EXPECT_EQ(all.at("m2/1/lstm").tasks, 100.0);
 }
 
 TEST(BatchCounts, MeanIsOfTheTimeBetween) {
@@ -85,7 +87,7 @@ TEST(Status, RatesNeedTwoReadings) {
 
 TEST(Status, TextShowsTheTables) {
   const std::string text = status_text(status_of(kPage), nullptr, 0);
-  for (const char* part : {"healthy, ready", "ok", "900", "overloaded", "m/lstm", "40.0", "m/h"}) {
+  for (const char* part : {"healthy, ready", "ok", "900", "overloaded", "m/1/lstm", "40.0", "m/h"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   }
 }
