@@ -164,11 +164,12 @@ Status Assembly::build_chain(const CellDefinition& definition, const LaneDefinit
   CellTypeSpec type = type_of(definition, std::move(split.core));
   core.type = core.pool = type.out_pool = self;
   core.has_state = !type.cell.states.empty();
-  for (std::uint8_t gather = 0; gather < type.cell.gathers; ++gather) {
+  for (std::uint32_t gather = 0; gather < type.cell.gathers; ++gather) {
     const bool eager = split.eager && gather == split.gather;
     type.gather_pools[gather] = eager ? 0 : self;
-    core.edges.push_back(
-        {.gather = gather, .from = eager ? std::uint8_t{0} : self, .offset = eager ? 0 : -1});
+    core.edges.push_back({.gather = static_cast<std::uint8_t>(gather),
+                          .from = eager ? std::uint8_t{0} : self,
+                          .offset = eager ? 0 : -1});
   }
   model_.pools.push_back({type.cell.states});
   model_.types.push_back(std::move(type));

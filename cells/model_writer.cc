@@ -66,9 +66,11 @@ class StagedFolder {
   fs::path target_, path_;
 };
 
-// "models/x/" and "models/x" are the same folder.
+// "models/x/" and "models/x" are the same folder. Empty when there is no such place.
 fs::path folder_of(const NewModel& model) {
-  const fs::path path = fs::absolute(model.path).lexically_normal();
+  std::error_code error;
+  const fs::path path = fs::absolute(model.path, error).lexically_normal();
+  if (error) return {};
   return path.has_filename() ? path : path.parent_path();
 }
 
@@ -81,6 +83,8 @@ Status write_text(const fs::path& path, const std::string& text) {
 
 Status write_model(const NewModel& model, ModelDefinition definition, std::span<const TensorSource> tensors) {
   const fs::path target = folder_of(model);
+  if (!target.has_filename())
+    return invalid(in_quotes(model.path.string()) + " is no folder that can be written");
   definition.name = model.name.empty() ? target.filename().string() : model.name;
   if (!is_valid_name(definition.name)) {
     return invalid(

@@ -14,7 +14,6 @@ namespace volvox {
 namespace {
 
 using testing::ElementsAre;
-using testing::FloatEq;
 using testing_cells::lstm_weights;
 using testing_cells::NodeResult;
 using testing_cells::NodeState;

@@ -220,8 +220,9 @@ TEST(LanePlan, ValidMeansThatItRunsToTheEnd) {
     plan.lanes.resize(1 + random() % 4);
     for (LaneSpec& lane : plan.lanes) {
       lane.ring = random() % 4 == 0 ? 0 : 1 + random() % 6;
-      for (std::uint8_t gather = 0; gather < random() % 3; ++gather) {
-        LaneEdge edge{.gather = gather, .from = static_cast<std::uint8_t>(random() % plan.lanes.size())};
+      for (std::uint32_t gather = 0; gather < random() % 3; ++gather) {
+        LaneEdge edge{.gather = static_cast<std::uint8_t>(gather),
+                      .from = static_cast<std::uint8_t>(random() % plan.lanes.size())};
         edge.offset = -static_cast<std::int32_t>(random() % 4);
         if (random() % 8 == 0) edge = {.from = edge.from, .all = true};
         lane.edges.push_back(edge);

@@ -240,6 +240,8 @@ TEST(ModelWriter, RefusesNamesAndSizesThatCannotBe) {
   const TemporaryFolder folder;
   const fs::path path = folder.path() / "m";
   EXPECT_THAT(write_noop_model({.path = path, .name = "a b"}).error().message, HasSubstr("'a b' is no name"));
+  EXPECT_THAT(write_noop_model({.path = "", .name = "a"}).error().message, HasSubstr("no folder"));
+  EXPECT_THAT(write_noop_model({.path = "/", .name = "a"}).error().message, HasSubstr("no folder"));
   EXPECT_FALSE(write_lstm_model({.path = path}, {.hidden = 0}));
   EXPECT_FALSE(write_lstm_model({.path = path}, {.hidden = 1U << 20}));
   EXPECT_FALSE(write_lstm_model({.path = path}, {.hidden = 4, .vocabulary = 0}));
