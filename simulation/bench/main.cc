@@ -8,6 +8,7 @@ int main(int argc, char** argv) {
   int status = 0;
   volvox::bench::add_engine_command(app, status);
   volvox::bench::add_scheduler_command(app, status);
+  volvox::bench::add_kernel_command(app, status);
   CLI11_PARSE(app, argc, argv);
   return status;
 }
