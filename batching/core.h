@@ -71,6 +71,7 @@ class Scheduler::Core final : public Frontier, public WaitingList {
   bool reserve(std::uint32_t index);
   bool reserve_lanes(LiveRequest& live);
   bool reserve_graph(LiveRequest& live);
+  void release_slots(LiveRequest& live);
   void enter(std::uint32_t index);
   void release(std::uint32_t index);
   void wait_push(std::uint32_t index);
@@ -114,7 +115,7 @@ class Scheduler::Core final : public Frontier, public WaitingList {
                            TaskRecord& record);
   std::uint32_t pick_node(LiveRequest& live, NodeGroup& group);
   static void pop_ready(GraphRun& run, NodeGroup& group);
-  void take_node_slot(LiveRequest& live, std::uint32_t node);
+  std::uint32_t take_slot(GraphRun& run, PoolId pool);
   bool slot_allows(const LiveRequest& live, std::uint32_t node) const;
   void submit_node(std::uint32_t index, std::uint32_t node, Task& task);
   void bind_node(const LiveRequest& live, std::uint32_t node, Task& task);

@@ -240,16 +240,8 @@ bool Scheduler::Core::reserve_graph(LiveRequest& live) {
   GraphRun& run = live.graph;
   run.growable = live.request.max_nodes > 0;
   const std::uint32_t least = run.growable ? live.request.max_nodes : graph.suffix_peak(0);
-  // Rounded up, so that ranges come in few sizes and are found again at once.
-  const std::uint32_t wanted = (std::max(least, graph.wanted_slots()) + 7) / 8 * 8;
-  run.reserved = run.growable ? least : std::max(least, std::min(wanted, pool.capacity()));
-  auto base = pool.allocate(run.reserved);
-  if (!base && run.reserved > least && pool.used() == 0) {
-    run.reserved = least;
-    base = pool.allocate(run.reserved);
-  }
-  if (base) run.base = *base;
-  return base.has_value();
+  run.reserved = run.growable ? least : std::max(least, std::min(graph.wanted_slots(), pool.capacity()));
+  return pool.promise(run.reserved);
 }
 
 void Scheduler::Core::enter(std::uint32_t index) {
@@ -283,18 +275,7 @@ void Scheduler::Core::inputs_landed(RequestId id, TimePoint now) {
 void Scheduler::Core::release(std::uint32_t index) {
   LiveRequest& live = requests_[index];
   if (live.state == LiveRequest::State::kRunning) {
-    if (live.is_graph) {
-      const GraphRun& run = live.graph;
-      pools_[live.request.graph->pool].release(run.base, run.reserved);
-      used_slots_[live.request.graph->pool] -= run.live_slots;
-    } else {
-      for (std::size_t i = 0; i < live.lanes.size(); ++i) {
-        const LaneSpec& spec = live.request.plan->lanes[i];
-        if (!spec.has_state) continue;
-        pools_[spec.pool].release(live.lanes[i].base, live.lanes[i].ring);
-        used_slots_[spec.pool] -= live.lanes[i].ring;
-      }
-    }
+    release_slots(live);
     released_ = true;
   }
   live.state = LiveRequest::State::kFree;
@@ -302,6 +283,22 @@ void Scheduler::Core::release(std::uint32_t index) {
   live.request.graph.reset();
   unused_.push_back(index);
   --live_;
+}
+
+void Scheduler::Core::release_slots(LiveRequest& live) {
+  if (live.is_graph) {
+    RangeAllocator& pool = pools_[live.request.graph->pool];
+    used_slots_[live.request.graph->pool] -= live.graph.live_slots;
+    for (std::uint32_t slot : live.graph.taken) pool.give_back(slot);
+    pool.release_promise(live.graph.reserved);
+    return;
+  }
+  for (std::size_t i = 0; i < live.lanes.size(); ++i) {
+    const LaneSpec& spec = live.request.plan->lanes[i];
+    if (!spec.has_state) continue;
+    pools_[spec.pool].release(live.lanes[i].base, live.lanes[i].ring);
+    used_slots_[spec.pool] -= live.lanes[i].ring;
+  }
 }
 
 }  // namespace volvox

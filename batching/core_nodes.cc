@@ -5,8 +5,8 @@
 
 namespace volvox {
 
-// Graph requests: one count of open predecessors a node, ready lists by type, and slots handed out from the
-// request's own reservation.
+// Graph requests: one count of open predecessors a node, ready lists by type, and slots taken from what the
+// pool promised the request.
 //
 // A reservation may be smaller than the number of nodes. Running the nodes in their order never needs more
 // than suffix_peak(next) slots; a node that runs ahead of its turn holds one more until its turn has passed.
@@ -19,9 +19,11 @@ void Scheduler::Core::enter_graph(std::uint32_t index) {
   GraphRun& run = live.graph;
   const std::uint32_t n = graph.size();
   live.open = n;
-  run.next = run.ahead_count = run.live_slots = run.fresh = 0;
-  run.first_free = kNoNode;
   largest_graph_ = std::max(largest_graph_, n);
+  run.next = run.ahead_count = run.live_slots = 0;
+  run.taken.clear();
+  run.taken.reserve(largest_graph_);
+  run.first_free = kNoNode;
   run.nodes.reserve(largest_graph_);
   run.nodes.assign(n, NodeRun{});
   run.groups.clear();
@@ -124,7 +126,7 @@ std::uint32_t Scheduler::Core::take_nodes(std::uint32_t index, NodeGroup& group,
 // The next node in order when it is of this group, else the oldest ready one that may run ahead of its turn.
 std::uint32_t Scheduler::Core::pick_node(LiveRequest& live, NodeGroup& group) {
   GraphRun& run = live.graph;
-  if (run.fresh == run.reserved && run.first_free == kNoNode) return kNoNode;
+  if (run.live_slots == run.reserved) return kNoNode;
   const NodeGraph& graph = *live.request.graph;
   while (group.head != kNoNode && run.nodes[group.head].state == NodeRun::State::kSubmitted)
     pop_ready(run, group);
@@ -146,23 +148,23 @@ bool Scheduler::Core::slot_allows(const LiveRequest& live, std::uint32_t node) c
   return live.request.graph->suffix_peak(run.next) + run.ahead_count + 1 <= run.reserved;
 }
 
-void Scheduler::Core::take_node_slot(LiveRequest& live, std::uint32_t node) {
-  GraphRun& run = live.graph;
-  if (run.first_free != kNoNode) {
-    run.nodes[node].slot = run.nodes[run.first_free].slot;
-    run.first_free = run.nodes[run.first_free].next_free;
-  } else {
-    run.nodes[node].slot = run.base + run.fresh++;
-  }
+std::uint32_t Scheduler::Core::take_slot(GraphRun& run, PoolId pool) {
   ++run.live_slots;
-  ++used_slots_[live.request.graph->pool];
+  ++used_slots_[pool];
+  if (run.first_free != kNoNode) {
+    const std::uint32_t slot = run.nodes[run.first_free].slot;
+    run.first_free = run.nodes[run.first_free].next_free;
+    return slot;
+  }
+  run.taken.push_back(pools_[pool].take());
+  return run.taken.back();
 }
 
 void Scheduler::Core::submit_node(std::uint32_t index, std::uint32_t node, Task& task) {
   LiveRequest& live = requests_[index];
   const NodeGraph& graph = *live.request.graph;
   GraphRun& run = live.graph;
-  take_node_slot(live, node);
+  run.nodes[node].slot = take_slot(run, graph.pool);
   run.nodes[node].state = NodeRun::State::kSubmitted;
   if (node != run.next) {
     run.nodes[node].ahead = true;

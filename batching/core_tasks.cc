@@ -143,7 +143,7 @@ SchedulerStats Scheduler::Core::stats() const {
     }
   }
   for (PoolId p = 0; p < pools_.size(); ++p) {
-    stats.pools.push_back({p, pools_[p].capacity(), pools_[p].used(), used_slots_[p]});
+    stats.pools.push_back({p, pools_[p].capacity(), pools_[p].reserved(), used_slots_[p]});
   }
   return stats;
 }

@@ -54,7 +54,7 @@ struct NodeRun {
   std::uint32_t open_readers = 0;       // not submitted
   std::uint32_t slot = kSinkSlot;
   std::uint32_t next_ready = kNoNode;  // in its group's list
-  std::uint32_t next_free = kNoNode;   // in the list of nodes whose slots are free
+  std::uint32_t next_free = kNoNode;   // in the request's list of slots that came free
   State state = State::kOpen;
   bool ahead = false;  // submitted before an earlier node, and its slot is live
 };
@@ -68,16 +68,17 @@ struct NodeGroup {
   std::uint32_t count = 0;  // ready and not taken
 };
 
-// A node graph while its request lives, with the slots of its reservation: those never used, and those that
-// nodes have left behind.
+// A node graph while its request lives.
 struct GraphRun {
-  std::uint32_t base = 0, reserved = 0;
+  // Slots: what the pool promised, what was taken of it (and is kept to the end: a slot that comes free when
+  // its last reader is submitted may only be written by later tasks of the same queue, which are this
+  // request's), and what holds a state.
+  std::uint32_t reserved = 0, live_slots = 0;
+  std::vector<std::uint32_t> taken;
+  std::uint32_t first_free = kNoNode;  // the node whose slot came free last
   bool growable = false;
   std::vector<NodeRun> nodes;
-  std::vector<NodeGroup> groups;       // by type, as NodeGraph::types()
-  std::uint32_t fresh = 0;             // slots that were never used: base + fresh … base + reserved - 1
-  std::uint32_t first_free = kNoNode;  // the last node whose slot came free
-  std::uint32_t live_slots = 0;
+  std::vector<NodeGroup> groups;  // by type, as NodeGraph::types()
   std::uint32_t next = 0;         // the first node that is not submitted
   std::uint32_t ahead_count = 0;  // live slots of nodes past `next`
 };

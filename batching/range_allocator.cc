@@ -20,35 +20,66 @@ std::uint32_t RangeAllocator::size_of(std::uint32_t stack) {
 }
 
 std::optional<std::uint32_t> RangeAllocator::allocate(std::uint32_t count) {
-  if (count > capacity() - used_) return std::nullopt;
-  const std::uint32_t stack = stack_of(count);
-  if (stack != kNoStack && !cached_[stack].empty()) {
+  if (count > capacity() - reserved()) return std::nullopt;
+  const auto base = find(count);
+  if (base) used_ += count;
+  return base;
+}
+
+void RangeAllocator::release(std::uint32_t base, std::uint32_t count) {
+  used_ -= count;
+  put(base, count);
+  close_gaps_when_empty();
+}
+
+bool RangeAllocator::promise(std::uint32_t count) {
+  if (count > capacity() - reserved()) return false;
+  promised_ += count;
+  return true;
+}
+
+void RangeAllocator::release_promise(std::uint32_t count) {
+  promised_ -= count;
+  close_gaps_when_empty();
+}
+
+std::uint32_t RangeAllocator::take() {
+  ++taken_;
+  return *find(1);  // there is one: ranges and promises together never exceed the capacity
+}
+
+void RangeAllocator::give_back(std::uint32_t slot) {
+  --taken_;
+  put(slot, 1);
+}
+
+std::optional<std::uint32_t> RangeAllocator::find(std::uint32_t count) {
+  if (const std::uint32_t stack = stack_of(count); stack != kNoStack && !cached_[stack].empty()) {
     const std::uint32_t base = cached_[stack].back();
     cached_[stack].pop_back();
-    used_ += count;
     return base;
   }
   auto base = search(count);
   if (!base && flush_caches()) base = search(count);
   if (!base) return std::nullopt;
   mark(*base, count, false);
-  used_ += count;
   hint_ = *base + count;
   return base;
 }
 
-void RangeAllocator::release(std::uint32_t base, std::uint32_t count) {
-  used_ -= count;
+void RangeAllocator::put(std::uint32_t base, std::uint32_t count) {
   if (const std::uint32_t stack = stack_of(count); stack != kNoStack) {
     cached_[stack].push_back(base);
   } else {
     mark(base, count, true);
   }
-  if (used_ == 0) {
-    // Empty: start over without gaps, so that ranges which fit together when alone always do.
-    flush_caches();
-    hint_ = first_;
-  }
+}
+
+// So that ranges which fit together when alone always do.
+void RangeAllocator::close_gaps_when_empty() {
+  if (used_ > 0 || taken_ > 0) return;
+  flush_caches();
+  hint_ = first_;
 }
 
 std::optional<std::uint32_t> RangeAllocator::search(std::uint32_t count) {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 #include <random>
 
@@ -21,7 +22,7 @@ TEST(RangeAllocator, HandsOutEverySlotOnce) {
       seen[s] = true;
     }
   }
-  EXPECT_EQ(pool.used(), 128U);
+  EXPECT_EQ(pool.reserved(), 128U);
   EXPECT_FALSE(pool.allocate(1).has_value());
 }
 
@@ -42,6 +43,22 @@ TEST(RangeAllocator, AlwaysFitsWhatFitsAnEmptyPool) {
   pool.release(*b, 5);
   ASSERT_TRUE(pool.allocate(5).has_value());
   ASSERT_TRUE(pool.allocate(4).has_value());
+}
+
+TEST(RangeAllocator, WhatWasPromisedCanAlwaysBeTaken) {
+  RangeAllocator pool(2, 34);
+  const auto range = pool.allocate(10);
+  ASSERT_TRUE(range && pool.promise(22));
+  EXPECT_FALSE(pool.promise(1));
+  EXPECT_FALSE(pool.allocate(1).has_value());
+  std::vector<std::uint32_t> taken;
+  for (int i = 0; i < 22; ++i) taken.push_back(pool.take());
+  std::sort(taken.begin(), taken.end());
+  EXPECT_EQ(std::adjacent_find(taken.begin(), taken.end()), taken.end());
+  for (std::uint32_t slot : taken) EXPECT_TRUE(slot < *range || slot >= *range + 10);
+  for (std::uint32_t slot : taken) pool.give_back(slot);
+  pool.release_promise(22);
+  EXPECT_TRUE(pool.allocate(20).has_value());
 }
 
 TEST(RangeAllocator, NeverOverlapsUnderRandomUse) {
