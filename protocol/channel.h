@@ -52,7 +52,7 @@ struct ChannelStats {
 // answered exactly once (partials before that apart), by the server or locally; nothing is ever sent twice,
 // and after a lost connection everything in flight is answered UNAVAILABLE, while ZeroMQ connects anew.
 //
-//   auto channel = Channel::connect({.endpoint = "tcp://127.0.0.1:5555"}).value();
+//   auto channel = Channel::connect({.endpoint = "tcp://127.0.0.1:7100"}).value();
 //   const std::vector<std::int32_t> tokens{12, 7, 301};
 //   channel->send(chain_request("lstm", "token", std::span(tokens)));
 //   while (channel->in_flight() > 0)

@@ -27,7 +27,7 @@ struct ClientOptions {
 // its own: submit from anywhere, be called back, or wait for a future. Every accepted request is answered
 // exactly once; close() answers what is left with CANCELLED. Nothing is ever sent twice.
 //
-//   auto client = Client::connect({.channel = {.endpoint = "tcp://127.0.0.1:5555"}}).value();
+//   auto client = Client::connect({.channel = {.endpoint = "tcp://127.0.0.1:7100"}}).value();
 //   const std::vector<std::int32_t> tokens{12, 7, 301};
 //   std::future<Reply> answer = client->submit(chain_request("lstm", "token", std::span(tokens)));
 //   const Reply reply = answer.get();

@@ -80,7 +80,7 @@ class EdgeSocket {
  public:
   static Result<std::unique_ptr<EdgeSocket>> open(const EdgeOptions& options, EdgeHandler& handler);
 
-  // "tcp://127.0.0.1:5555", "tcp://127.0.0.1:*" (any free port), "ipc:///run/volvox.sock". May be called
+  // "tcp://127.0.0.1:7100", "tcp://127.0.0.1:*" (any free port), "ipc:///run/volvox.sock". May be called
   // again for more.
   Status bind(const std::string& endpoint);
 
