@@ -48,7 +48,8 @@ class RequestShell {
 
   // A receive timeout dies with its actor; a delayed message would keep it alive until then.
   void wait_until(TimePoint deadline) {
-    const Duration left = std::max(Duration::zero(), deadline - steady_now());
+    // Never zero: CAF renews a zero timeout for ever, before it lets the actor act on it.
+    const Duration left = std::max<Duration>(std::chrono::microseconds(1), deadline - steady_now());
     self_->become(handlers().or_else(caf::after(left) >> [this] {
       give_up(ErrorCode::kDeadlineExceeded, "the deadline passed; allow more time or send less at once");
     }));
