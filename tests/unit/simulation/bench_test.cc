@@ -1,0 +1,119 @@
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace volvox {
+namespace {
+
+class Bench : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (std::filesystem::temp_directory_path() / "volvox-bench-test-XXXXXX").string();
+    folder_ = mkdtemp(name.data());
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  // Runs `volvox-bench ARGUMENTS`; its exit status.
+  int run(const std::string& arguments) {
+    const std::string command = std::string(VOLVOX_BENCH) + " " + arguments + " > '" +
+                                (folder_ / "out").string() + "' 2> '" + (folder_ / "err").string() + "'";
+    const int status = std::system(command.c_str());
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+  nlohmann::json report(const std::string& arguments) {
+    const std::filesystem::path path = folder_ / "report.json";
+    EXPECT_EQ(run(arguments + " --json '" + path.string() + "'"), 0) << read("err");
+    return nlohmann::json::parse(std::ifstream(path), nullptr, false);
+  }
+  std::string read(const char* name) {
+    std::ifstream file(folder_ / name);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+  std::filesystem::path folder_;
+};
+
+void expect_measured(const nlohmann::json& value, const std::string& name) {
+  ASSERT_TRUE(value.is_object()) << name << ": " << value;
+  EXPECT_TRUE(value["median"].is_number()) << name;
+  EXPECT_EQ(value["spread"].size(), 2U) << name;
+  EXPECT_GE(value["median"], value["spread"][0]) << name;
+  EXPECT_LE(value["median"], value["spread"][1]) << name;
+}
+
+TEST_F(Bench, Engine) {
+  const auto json = report(
+      "engine --hidden 32 --seconds 0.1 --warm-up 0.05 --repeat 2 --max-batch 8 --threads 1 --rate-of "
+      "padded:0.5");
+  EXPECT_GT(json["fma_peak_gflops"], 0);
+  ASSERT_EQ(json["runs"].size(), 4U) << "two policies, saturated and at half of padded's rate";
+  for (const auto& run : json["runs"]) {
+    for (const char* key :
+         {"throughput_rps", "mean_batch", "useful_gflops", "executed_gflops", "rows_moved_ratio"}) {
+      expect_measured(run[key], key);
+    }
+    for (const char* key : {"p50", "p90", "p99", "max"}) expect_measured(run["latency_ms"][key], key);
+    EXPECT_EQ(run["max_batch"], 8);
+    EXPECT_EQ(run["mismatched"], 0);
+    EXPECT_EQ(run["failed"], 0);
+    if (run["load"] == "backlog") {
+      EXPECT_GT(run["completed"], 0);
+      EXPECT_GT(run["useful_gflops"]["median"], 0);
+    } else {
+      expect_measured(run["offered_rps"], "offered_rps");
+    }
+  }
+  EXPECT_EQ(json["runs"][0]["policy"], "cellular");
+  EXPECT_EQ(json["runs"][1]["policy"], "padded");
+  EXPECT_EQ(json["runs"][1]["bucket_width"], 10);
+}
+
+TEST_F(Bench, EngineOnTheTimedDevice) {
+  const auto json =
+      report("engine --device timed --hidden 32 --seconds 0.1 --warm-up 0.05 --repeat 1 --rate 200");
+  EXPECT_TRUE(json["fma_peak_gflops"].is_null());
+  ASSERT_EQ(json["runs"].size(), 2U);
+  expect_measured(json["runs"][0]["latency_ms"]["p90"], "p90");
+}
+
+TEST_F(Bench, Scheduler) {
+  const auto json = report("scheduler --live 500 --cells 40000 --warm-up-cells 20000 --repeat 1");
+  for (const char* key : {"chain_64", "chain_512", "tree_64", "lattice_64"})
+    EXPECT_GT(json["ns_per_cell"][key], 0) << key;
+  EXPECT_GT(json["ns_per_request"], 0);
+  EXPECT_TRUE(json["allocations_per_task"].is_number());
+  EXPECT_GT(json["cases"]["chain_64"]["cancelled"], 0);
+}
+
+TEST_F(Bench, Kernel) {
+  const auto json =
+      report("kernel --hidden 16 --batch 1 4 --threads 1 --isa auto portable --seconds 0.002 --repeat 1");
+  ASSERT_EQ(json["lstm"].size(), 4U);
+  for (const auto& row : json["lstm"]) {
+    EXPECT_EQ(row["hidden"], 16);
+    EXPECT_EQ(row["threads"], 1);
+    EXPECT_TRUE(row["isa"].is_string());
+    EXPECT_GT(row["step_us"], 0);
+    EXPECT_GT(row["gflops"], 0);
+    EXPECT_TRUE(row["onednn_us"].is_null() || row["onednn_us"] > 0);
+  }
+}
+
+TEST_F(Bench, SaysWhatIsWrong) {
+  EXPECT_EQ(run("--help"), 0);
+  EXPECT_NE(run(""), 0);
+  EXPECT_NE(run("engine --lengths /not/there --hidden 8 --seconds 0.1"), 0);
+  EXPECT_THAT(read("err"), ::testing::HasSubstr("/not/there"));
+  EXPECT_NE(run("engine --policy fifo --hidden 8"), 0);
+  EXPECT_THAT(read("err"), ::testing::HasSubstr("fifo"));
+  EXPECT_NE(run("engine --model /not/there --seconds 0.1"), 0);
+  EXPECT_NE(run("scheduler --case forest_3"), 0);
+}
+
+}  // namespace
+}  // namespace volvox
