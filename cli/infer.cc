@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <iostream>
@@ -42,6 +43,7 @@ Result<Reply> ask(const InferArguments& arguments, OwnedRequest& owned) {
   ChannelOptions options;
   options.endpoint = arguments.endpoint;
   options.default_timeout = std::chrono::milliseconds(static_cast<std::int64_t>(arguments.timeout_s * 1e3));
+  options.connect_timeout = std::min(options.connect_timeout, options.default_timeout);
   auto channel = Channel::connect(options);
   if (!channel) return tl::unexpected(channel.error());
   const auto id = (*channel)->send(owned.request);

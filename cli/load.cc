@@ -24,9 +24,8 @@ constexpr const char* kDefaultMetrics = "http://127.0.0.1:7101";
 struct LoadArguments {
   std::string endpoint = kDefaultEndpoint, model, input = "tokens", arrivals = "poisson", priority = "normal";
   std::string lengths_file, column = "source", json_file, metrics, verify_dir, models_dir;
-  double rate = 0, seconds = 0, warmup = 1, timeout_s = 30;
-  std::uint32_t concurrency = 0, connections = 1, length = 0, deadline_ms = 0, version = 0,
-                vocabulary = 30000;
+  double rate = 0, seconds = 0, warmup = 1, timeout_s = 30, deadline_ms = 0;
+  std::uint32_t concurrency = 0, connections = 1, length = 0, version = 0, vocabulary = 30000;
   std::uint64_t requests = 0, seed = 1;
   std::optional<std::uint64_t> verify_count;
   bool progress = false, require_all = false;
@@ -73,8 +72,10 @@ void add_request_options(CLI::App& command, LoadArguments& options) {
   command.add_option("--vocabulary", options.vocabulary, "Token ids are below this")
       ->check(CLI::Range(1U, 1U << 31))
       ->capture_default_str();
-  command.add_option("--deadline-ms", options.deadline_ms,
-                     "Tell the server that each answer is due in this time");
+  command
+      .add_option("--deadline-ms", options.deadline_ms,
+                  "Tell the server that each answer is due in this time")
+      ->check(CLI::NonNegativeNumber);
   command.add_option("--priority", options.priority, "'high', 'normal' or 'low'")
       ->check(CLI::IsMember({"high", "normal", "low"}))
       ->capture_default_str();
@@ -188,7 +189,7 @@ class LoadCommand {
     request.model_version = options_.version;
     request.input = options_.input;
     request.priority = priority_of(options_.priority);
-    request.deadline = std::chrono::milliseconds(options_.deadline_ms);
+    request.deadline = seconds_of(options_.deadline_ms * 1e-3);
     return ChannelLink::open(options_.endpoint, request);
   }
 

@@ -129,7 +129,8 @@ TEST_F(Failures, SigtermUnderLoadDrains) {
 
 TEST_F(Failures, ADeadServerEndsTheClientInBoundedTime) {
   ASSERT_NO_FATAL_FAILURE(start_with("new-lstm", {"--hidden", "64", "--vocabulary", "100"}));
-  const auto load = load_beside({"--concurrency", "32", "--seconds", "3", "--warmup", "0", "--timeout", "2"});
+  const auto load = load_beside(
+      {"--concurrency", "32", "--seconds", "3", "--warmup", "0", "--timeout", "2", "--vocabulary", "100"});
   ASSERT_NO_FATAL_FAILURE(wait_for_answers());
   server_.process().send(SIGKILL);
   ASSERT_TRUE(load->wait(seconds(8) * slowness()).has_value()) << "the client hangs";
@@ -180,21 +181,25 @@ TEST_F(Failures, AnInterruptedLoadStillReports) {
 
 TEST_F(Failures, ADeadlineThatCannotBeMetIsSaidSo) {
   ASSERT_NO_FATAL_FAILURE(start_with("new-lstm", {"--hidden", "256", "--vocabulary", "100"}));
-  const auto load = server_.load("m", {"--concurrency", "64", "--requests", "200", "--warmup", "0",
-                                       "--length", "2000", "--deadline-ms", "5", "--timeout", "10"});
-  ASSERT_TRUE(load.report.is_object()) << load.command.err;
-  EXPECT_GT(load.report["errors"].value("DEADLINE_EXCEEDED", 0), 0) << load.report;
-  EXPECT_FALSE(load.report["errors"].contains("LOST")) << load.report;
+  for (const char* deadline_ms : {"5", "0.001"}) {
+    const auto load =
+        server_.load("m", {"--concurrency", "64", "--requests", "200", "--warmup", "0", "--length", "2000",
+                           "--vocabulary", "100", "--deadline-ms", deadline_ms, "--timeout", "10"});
+    ASSERT_TRUE(load.report.is_object()) << load.command.err;
+    EXPECT_GT(load.report["errors"].value("DEADLINE_EXCEEDED", 0), 0) << load.report;
+    EXPECT_FALSE(load.report["errors"].contains("LOST")) << load.report;
+  }
   expect_alive();
 }
 
 TEST_F(Failures, MoreThanTheLimitIsRefusedAtOnce) {
   ASSERT_NO_FATAL_FAILURE(start_with("new-lstm", {"--hidden", "256", "--vocabulary", "100"},
                                      "[limits]\nmax_requests_in_flight = 8\n"));
-  const auto load =
-      server_.load("m", {"--concurrency", "64", "--requests", "300", "--warmup", "0", "--length", "500"});
+  const auto load = server_.load("m", {"--concurrency", "64", "--requests", "300", "--warmup", "0",
+                                       "--length", "500", "--vocabulary", "100", "--timeout", "5"});
   ASSERT_TRUE(load.report.is_object()) << load.command.err;
   EXPECT_GT(load.report["errors"].value("OVERLOADED", 0), 0) << load.report;
+  EXPECT_FALSE(load.report["errors"].contains("LOST")) << load.report;
   EXPECT_GT(load.report["completed"], 0);
   expect_alive();
 }
