@@ -82,7 +82,7 @@ class IncludesTest(CheckTest):
         self.assert_caught(
             "includes", device | {"simulation/clock.cc": '#include "cpu/cpu_device.h"\n'}, "simulation/clock.cc:1", "bench"
         )
-        self.assert_passes("includes", device | {"simulation/bench_kernel.cc": '#include "cpu/cpu_device.h"\n'})
+        self.assert_passes("includes", device | {"simulation/bench/kernel.cc": '#include "cpu/cpu_device.h"\n'})
 
 
 class PurityTest(CheckTest):
@@ -110,6 +110,10 @@ class SourcesTest(CheckTest):
 
     def test_source_that_nobody_builds_is_caught(self):
         self.assert_caught("sources", self.BUILD | {"cells/b.cc": ""}, "cells/b.cc:1", "builds")
+
+    def test_source_that_a_function_adds_passes(self):
+        files = {"cli/CMakeLists.txt": "volvox_command(serve volvox::actors)\n", "cli/serve.cc": ""}
+        self.assert_passes("sources", files)
 
     def test_own_header_not_first_is_caught(self):
         files = self.BUILD | {"cells/a.h": "", "cells/a.cc": '#include <vector>\n#include "cells/a.h"\n'}
