@@ -1,5 +1,6 @@
 #include "actors/gateway.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 #include <vector>
@@ -15,12 +16,16 @@ namespace {
 
 constexpr Duration kLookAround = std::chrono::milliseconds(500);  // an idle gateway wakes this often
 
+constexpr std::uint32_t kRefusals = 65'536;  // that may wait for the socket
+
 EdgeOptions edge_options(const ServeConfig& config) {
   EdgeOptions options;
   options.limits = wire_limits(config.wire);
-  // A client may have every request that is let in, so its replies must find room.
-  options.replies_per_client = static_cast<int>(config.limits.max_requests_in_flight);
-  options.queued_replies = 2 * std::size_t{config.limits.max_requests_in_flight};
+  // A client may have every request that is let in, so its replies must find room; and refusals come in
+  // bursts.
+  const std::uint32_t requests = config.limits.max_requests_in_flight;
+  options.replies_per_client = static_cast<int>(std::max(requests, kRefusals));
+  options.queued_replies = std::size_t{requests} + kRefusals;
   options.queued_bytes = std::size_t{config.limits.max_result_mib_in_flight} << 20;
   return options;
 }

@@ -54,7 +54,11 @@ class Server::Impl {
     const auto queues = open_queues(*node);
     if (!queues) return tl::unexpected(queues.error());
     gateway_ = std::move(*gateway);
-    supervisor_ = spawn_supervisor(system_, {std::move(node), router_, scheduler_, *queues});
+    auto started = std::make_shared<std::promise<void>>();
+    const auto running = started->get_future();
+    supervisor_ =
+        spawn_supervisor(system_, {std::move(node), router_, scheduler_, *queues, std::move(started)});
+    running.wait();  // or until it failed, and broke its promise
     monitor_.watch_engines([slot = scheduler_] { return ask_scheduler(*slot); }, 1);
     if (const Status listening = listen(config.server.metrics); !listening) return listening;
     gateway_->start();

@@ -34,6 +34,7 @@ class SupervisorShell {
     start_engine(std::move(setup_.queues));
     start_manager();
     start_router();
+    setup_.started->set_value();
     return {[this](RetryAtom) { restart_engine(); }};
   }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <future>
 #include <memory>
 #include <vector>
 
@@ -15,7 +16,8 @@ struct SupervisorSetup {
   std::shared_ptr<ActorSlot> router;     // kept up to date for the gateway
   std::shared_ptr<ActorSlot> scheduler;  // and for monitoring
   std::shared_ptr<std::vector<std::unique_ptr<Queue>>>
-      queues;  // the first ones, opened by whoever starts the node
+      queues;                                   // the first ones, opened by whoever starts the node
+  std::shared_ptr<std::promise<void>> started;  // kept when all of them can be sent requests
 };
 
 // Opens as many queues as the configuration says.

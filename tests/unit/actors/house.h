@@ -1,0 +1,125 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "actors/server.h"
+#include "cells/model_writer.h"
+#include "cells/repository.h"
+#include "device/timed_device.h"
+#include "protocol/client.h"
+
+namespace volvox {
+
+inline constexpr std::chrono::seconds kLongEnough{60};  // for what must happen; never reached
+
+// A folder of its own for each test, gone afterwards.
+class Scratch {
+ public:
+  Scratch() {
+    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+    path_ = std::filesystem::path(testing::TempDir()) /
+            ("volvox_" + std::string(test->test_suite_name()) + "_" + test->name());
+    std::filesystem::remove_all(path_);
+    std::filesystem::create_directories(path_);
+  }
+  ~Scratch() { std::filesystem::remove_all(path_); }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+using Models = std::vector<std::shared_ptr<const Model>>;
+
+// The models "check" and "noop".
+inline Models write_models(const Scratch& scratch) {
+  Models models;
+  for (const char* name : {"check", "noop"}) {
+    NewModel model;
+    model.path = scratch.path() / name;
+    EXPECT_TRUE(std::string(name) == "check" ? write_check_model(model) : write_noop_model(model));
+    auto loaded = load_model(model.path);
+    EXPECT_TRUE(loaded) << loaded.error().message;
+    if (loaded) models.push_back(*loaded);
+  }
+  return models;
+}
+
+inline ServeConfig loopback() {
+  ServeConfig config;
+  config.server.listen = "tcp://127.0.0.1:0";
+  config.server.metrics = "";
+  return config;
+}
+
+// A whole server on loopback, with a client.
+struct House {
+  explicit House(ServeConfig config = loopback(), TimedCost cost = {0, 0}, FaultHooks faults = {})
+      : House(config, std::make_shared<TimedDevice>(cost), std::move(faults)) {}
+  House(const ServeConfig& config, std::shared_ptr<Device> device, FaultHooks faults = {}) {
+    models = write_models(scratch);
+    auto started = Server::start(config, std::move(device), models, monitor, std::move(faults));
+    EXPECT_TRUE(started) << started.error().message;
+    if (!started) return;
+    server = std::move(*started);
+    client = connect();
+  }
+
+  std::unique_ptr<Client> connect() const {
+    ClientOptions options;
+    options.channel.endpoint = server->endpoint();
+    auto connected = Client::connect(options);
+    EXPECT_TRUE(connected) << connected.error().message;
+    return std::move(*connected);
+  }
+
+  Reply ask(const ClientRequest& request) const {
+    auto answer = client->submit(request);
+    EXPECT_EQ(answer.wait_for(kLongEnough), std::future_status::ready);
+    return answer.get();
+  }
+  Reply ask(const std::vector<std::int32_t>& tokens, const char* model = "check") const {
+    return ask(chain_request(model, "tokens", std::span(tokens)));
+  }
+  // Whether requests are answered rightly again, after a failure.
+  bool recovers() const {
+    for (const auto until = std::chrono::steady_clock::now() + kLongEnough;
+         std::chrono::steady_clock::now() < until;) {
+      if (ask({1, 2, 3}).status()) return true;
+    }
+    return false;
+  }
+
+  Scratch scratch;
+  Models models;
+  Monitor monitor{"test"};
+  std::unique_ptr<Server> server;
+  std::unique_ptr<Client> client;
+};
+
+inline std::uint64_t check_answer(const std::vector<std::int32_t>& tokens) {
+  std::uint64_t state = 0;
+  for (const std::int32_t token : tokens) state = check_hash(state, static_cast<std::uint64_t>(token));
+  return state;
+}
+
+// The answer of the check model; 0 for anything else.
+inline std::uint64_t state_in(const Reply& reply) {
+  const WireTensor* state = reply.body.find("state");
+  if (!reply.status() || state == nullptr) return 0;
+  const auto values = state->values<std::uint64_t>();
+  return values && values->size() == 1 ? values->front() : 0;
+}
+
+inline ErrorCode code_of(const Reply& reply) {
+  return reply.header.kind == ReplyKind::kError ? reply.header.error.code : ErrorCode{};
+}
+
+}  // namespace volvox

@@ -1,0 +1,70 @@
+#include "actors/in_flight.h"
+
+#include <chrono>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+namespace volvox {
+namespace {
+
+constexpr Duration kNow{0};
+constexpr Duration kLong = std::chrono::seconds(60);
+
+TEST(InFlightGauge, BoundsRequestsAndBytes) {
+  const auto gauge = std::make_shared<InFlightGauge>(InFlightLimits{2, 100});
+  auto a = InFlightGauge::enter(gauge, 60);
+  EXPECT_NE(a, nullptr);
+  EXPECT_EQ(InFlightGauge::enter(gauge, 41), nullptr);  // too many bytes
+  auto b = InFlightGauge::enter(gauge, 40);
+  EXPECT_NE(b, nullptr);
+  EXPECT_EQ(InFlightGauge::enter(gauge, 0), nullptr);  // too many requests
+  EXPECT_EQ(gauge->requests(), 2U);
+  EXPECT_EQ(gauge->bytes(), 100U);
+  a.reset();
+  EXPECT_EQ(gauge->bytes(), 40U);
+  EXPECT_NE(InFlightGauge::enter(gauge, 60), nullptr);
+  b.reset();
+  EXPECT_EQ(gauge->requests(), 0U);
+}
+
+TEST(InFlightTable, KnowsEachRequestOfEachClientOnce) {
+  InFlightTable table;
+  EXPECT_TRUE(table.add("x", 1, {}));
+  EXPECT_FALSE(table.add("x", 1, {}));
+  EXPECT_TRUE(table.add("x", 2, {}));
+  EXPECT_TRUE(table.add("y", 1, {}));
+  EXPECT_EQ(table.all().size(), 3U);
+  EXPECT_TRUE(table.remove("x", 1));
+  EXPECT_FALSE(table.remove("x", 1));
+  EXPECT_FALSE(table.remove("z", 1));
+  EXPECT_TRUE(table.add("x", 1, {}));
+}
+
+TEST(InFlightTable, IsEmptyWhenTheLastAnswerIsOnItsWay) {
+  InFlightTable table;
+  EXPECT_TRUE(table.wait_until_empty(kNow));
+  ASSERT_TRUE(table.add("x", 1, {}));
+  EXPECT_FALSE(table.wait_until_empty(kNow));
+  ASSERT_TRUE(table.remove("x", 1));
+  EXPECT_FALSE(table.wait_until_empty(kNow));
+  std::thread answering([&] { table.answered(); });
+  EXPECT_TRUE(table.wait_until_empty(kLong));
+  answering.join();
+}
+
+TEST(InFlightTable, ForgetsAClientThatIsGone) {
+  InFlightTable table;
+  ASSERT_TRUE(table.add("x", 1, {}));
+  ASSERT_TRUE(table.add("x", 2, {}));
+  ASSERT_TRUE(table.add("y", 1, {}));
+  EXPECT_EQ(table.take_client("x").size(), 2U);
+  EXPECT_TRUE(table.take_client("x").empty());
+  EXPECT_FALSE(table.remove("x", 1));  // so nobody answers it
+  EXPECT_TRUE(table.remove("y", 1));
+  table.answered();
+  EXPECT_TRUE(table.wait_until_empty(kNow));
+}
+
+}  // namespace
+}  // namespace volvox

@@ -1,0 +1,126 @@
+#include "actors/request_actor.h"
+
+#include <optional>
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/actors/stage.h"
+
+namespace volvox {
+namespace {
+
+// A request actor between a router that only remembers and a sink that only remembers.
+class RequestActor : public testing::Test {
+ protected:
+  ~RequestActor() override {
+    seen_.clear();
+    request_ = nullptr;
+    caf::anon_send_exit(router_, caf::exit_reason::user_shutdown);
+    router_ = nullptr;
+    stage_.run();
+  }
+
+  void start(RequestPtr request) {
+    router_ = stage_.system.spawn([this](caf::event_based_actor*) -> caf::behavior {
+      return {[this](const RunWork& run) { seen_.push_back(run.work); },
+              [this](const CancelWork& cancel) { cancelled_.push_back(cancel.key); }};
+    });
+    request_ = spawn_request_actor(stage_.system, sink_, router_);
+    caf::anon_send(request_, StartRequest{std::move(request)});
+    stage_.run();
+  }
+  bool ended() { return stage_.system.registry().running() == 1; }  // only the router is left
+
+  Stage stage_;
+  std::shared_ptr<RecordingSink> sink_ = std::make_shared<RecordingSink>();
+  caf::actor router_, request_;
+  std::vector<WorkPtr> seen_;
+  std::vector<std::uint64_t> cancelled_;
+};
+
+TEST_F(RequestActor, SendsTheRequestOnAndAnswersOnce) {
+  start(request_with(7));
+  ASSERT_EQ(seen_.size(), 1U);
+  EXPECT_EQ(seen_[0]->request().key, 7U);
+  EXPECT_TRUE(sink_->answers.empty());
+  seen_[0]->settle(Outcome{});
+  stage_.run();
+  ASSERT_EQ(sink_->answers.size(), 1U);
+  EXPECT_EQ(sink_->answers[0].key, 7U);
+  EXPECT_FALSE(sink_->answers[0].error);
+  EXPECT_TRUE(ended());
+}
+
+TEST_F(RequestActor, AnswersInternalWhenTheWorkIsLost) {
+  start(request_with(7));
+  seen_.clear();
+  stage_.run();
+  ASSERT_EQ(sink_->answers.size(), 1U);
+  EXPECT_EQ(sink_->answers[0].error->code, ErrorCode::kInternal);
+  EXPECT_TRUE(ended());
+}
+
+TEST_F(RequestActor, AnswersInternalWhenItIsKilled) {
+  start(request_with(7));
+  caf::anon_send_exit(request_, caf::exit_reason::kill);
+  stage_.run();
+  ASSERT_EQ(sink_->answers.size(), 1U);
+  EXPECT_EQ(sink_->answers[0].error->code, ErrorCode::kInternal);
+}
+
+TEST_F(RequestActor, ACancelIsAnsweredAtOnceAndTheWorkIsWaitedFor) {
+  start(request_with(7));
+  caf::anon_send(request_, CancelAtom::value);
+  stage_.run();
+  ASSERT_EQ(sink_->answers.size(), 1U);
+  EXPECT_EQ(sink_->answers[0].error->code, ErrorCode::kCancelled);
+  EXPECT_EQ(cancelled_, std::vector<std::uint64_t>{7});
+  EXPECT_FALSE(ended());
+  caf::anon_send(request_, CancelAtom::value);
+  caf::anon_send(request_, AbortAtom::value);
+  seen_[0]->settle(Outcome{});
+  stage_.run();
+  EXPECT_EQ(sink_->answers.size(), 1U);
+  EXPECT_EQ(cancelled_.size(), 1U);
+  EXPECT_TRUE(ended());
+}
+
+TEST_F(RequestActor, AnAbortIsUnavailable) {
+  start(request_with(7));
+  caf::anon_send(request_, AbortAtom::value);
+  stage_.run();
+  ASSERT_EQ(sink_->answers.size(), 1U);
+  EXPECT_EQ(sink_->answers[0].error->code, ErrorCode::kUnavailable);
+}
+
+TEST_F(RequestActor, TheDeadlineEndsIt) {
+  start(request_with(7, 5'000'000));
+  ASSERT_EQ(seen_.size(), 1U);
+  stage_.coordinator().advance_time(std::chrono::seconds(4));
+  stage_.run();
+  EXPECT_TRUE(sink_->answers.empty());
+  stage_.coordinator().advance_time(std::chrono::seconds(2));
+  stage_.run();
+  ASSERT_EQ(sink_->answers.size(), 1U);
+  EXPECT_EQ(sink_->answers[0].error->code, ErrorCode::kDeadlineExceeded);
+  EXPECT_EQ(cancelled_, std::vector<std::uint64_t>{7});
+}
+
+TEST_F(RequestActor, WithoutADeadlineTimeDoesNotMatter) {
+  start(request_with(7));
+  EXPECT_FALSE(stage_.coordinator().has_pending_timeout());
+  stage_.coordinator().advance_time(std::chrono::hours(24));
+  stage_.run();
+  EXPECT_TRUE(sink_->answers.empty());
+}
+
+TEST_F(RequestActor, NoTimeoutOutlivesIt) {
+  start(request_with(7, 3'600'000'000));
+  EXPECT_TRUE(stage_.coordinator().has_pending_timeout());
+  seen_[0]->settle(Outcome{});
+  stage_.run();
+  EXPECT_FALSE(stage_.coordinator().has_pending_timeout());
+}
+
+}  // namespace
+}  // namespace volvox

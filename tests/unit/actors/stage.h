@@ -1,0 +1,56 @@
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include <caf/all.hpp>
+#include <caf/scheduler/test_coordinator.hpp>
+
+#include "actors/messages.h"
+#include "actors/reply_sink.h"
+
+namespace volvox {
+
+// An actor system without threads: actors run when the test says so, and time passes when it says so.
+class Stage {
+ public:
+  Stage() : system(config_) {}
+  caf::scheduler::test_coordinator& coordinator() {
+    return dynamic_cast<caf::scheduler::test_coordinator&>(system.scheduler());
+  }
+  void run() { coordinator().run(); }
+
+ private:
+  struct Config : caf::actor_system_config {
+    Config() { set("scheduler.policy", caf::atom("testing")); }
+  };
+  Config config_;
+
+ public:
+  caf::actor_system system;
+};
+
+// Remembers the answers.
+struct RecordingSink : ReplySink {
+  struct Answer {
+    std::uint64_t key;
+    std::optional<Error> error;
+  };
+  void answer(const IncomingRequest& request, const Outcome& outcome) override {
+    answers.push_back({request.key, outcome.error});
+  }
+  std::vector<Answer> answers;
+};
+
+inline RequestPtr request_with(std::uint64_t key, std::uint64_t deadline_us = 0) {
+  auto request = std::make_shared<IncomingRequest>();
+  request->key = key;
+  request->arrival = steady_now();
+  request->header.model = "check";
+  request->header.request_id = key;
+  request->header.deadline_us = deadline_us;
+  return request;
+}
+
+}  // namespace volvox

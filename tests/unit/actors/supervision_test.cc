@@ -1,0 +1,138 @@
+#include <atomic>
+#include <stdexcept>
+
+#include <gmock/gmock.h>
+
+#include "device/fake_device.h"
+#include "tests/unit/actors/house.h"
+
+namespace volvox {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::uint64_t kPoison = 0xdead;  // the trace id of a request that hurts
+
+void hurt_if_poisoned(const IncomingRequest& request) {
+  if (request.header.trace_hi == kPoison) throw std::runtime_error("poisoned");
+}
+
+ClientRequest poisoned(const std::vector<std::int32_t>& tokens) {
+  ClientRequest request = chain_request("check", "tokens", std::span(tokens));
+  request.header.trace_hi = kPoison;
+  return request;
+}
+
+// Requests around a poisoned one: each is answered once, with the right answer, or with an error that admits
+// the failure.
+void survive(const House& house) {
+  const std::vector<std::int32_t> tokens{1, 2, 3, 4};
+  std::vector<std::future<Reply>> answers;
+  std::future<Reply> victim;
+  for (int i = 0; i < 200; ++i) {
+    if (i == 100) victim = house.client->submit(poisoned(tokens));
+    answers.push_back(house.client->submit(chain_request("check", "tokens", std::span(tokens))));
+  }
+  ASSERT_EQ(victim.wait_for(kLongEnough), std::future_status::ready);
+  const Reply hurt = victim.get();
+  EXPECT_EQ(code_of(hurt), ErrorCode::kInternal) << hurt.header.error.message;
+  EXPECT_FALSE(hurt.local);
+  for (auto& answer : answers) {
+    ASSERT_EQ(answer.wait_for(kLongEnough), std::future_status::ready);
+    const Reply reply = answer.get();
+    if (reply.status()) {
+      EXPECT_EQ(state_in(reply), check_answer(tokens));
+    } else {
+      EXPECT_THAT((std::vector{ErrorCode::kInternal, ErrorCode::kUnavailable}),
+                  testing::Contains(code_of(reply)));
+    }
+  }
+  EXPECT_TRUE(house.recovers());
+  EXPECT_EQ(house.client->stats().duplicates, 0U);
+}
+
+std::string restarts(const House& house) {
+  const std::string page = house.monitor.metrics_page().body;
+  const std::size_t at = page.find("\nvolvox_actor_restarts_total ");
+  return page.substr(at + 29, page.find('\n', at + 1) - at - 29);
+}
+
+TEST(Supervision, AManagerThatFailsIsReplaced) {
+  FaultHooks faults;
+  faults.manager = hurt_if_poisoned;
+  const House house(loopback(), {100, 0}, faults);
+  survive(house);
+  EXPECT_EQ(restarts(house), "1");
+}
+
+TEST(Supervision, ASchedulerThatFailsIsReplacedWithItsWorkers) {
+  FaultHooks faults;
+  faults.scheduler = hurt_if_poisoned;
+  ServeConfig config = loopback();
+  config.device.queues = 2;
+  const House house(config, {100, 0}, faults);
+  survive(house);
+  EXPECT_EQ(restarts(house), "1");
+}
+
+TEST(Supervision, AWorkerThatFailsIsReplacedWithItsScheduler) {
+  std::atomic<bool> armed{false};
+  FaultHooks faults;
+  faults.worker = [&](const Task&) {
+    if (armed.exchange(false)) throw std::runtime_error("broken worker");
+  };
+  const House house(loopback(), {100, 0}, faults);
+  ASSERT_TRUE(house.ask({1, 2}).status());
+  armed = true;
+  const Reply reply = house.ask({1, 2});
+  EXPECT_EQ(code_of(reply), ErrorCode::kInternal) << reply.header.error.message;
+  EXPECT_TRUE(house.recovers());
+  EXPECT_EQ(restarts(house), "1");
+}
+
+TEST(Supervision, FailuresInARowAreSurvived) {
+  FaultHooks faults;
+  faults.manager = faults.scheduler = [](const IncomingRequest& request) {
+    if (request.header.trace_lo == kPoison) throw 42;  // not even a std::exception
+    hurt_if_poisoned(request);
+  };
+  const House house(loopback(), TimedCost{0, 0}, faults);
+  for (int i = 0; i < 20; ++i) {
+    ClientRequest request = poisoned({1});
+    if (i % 2 == 1) request.header.trace_lo = kPoison;
+    EXPECT_EQ(code_of(house.ask(request)), ErrorCode::kInternal);
+  }
+  EXPECT_TRUE(house.recovers());
+}
+
+TEST(Supervision, ADeviceTaskThatFailsIsATypedError) {
+  FakeDevice::Options options;
+  options.check_addresses = true;
+  auto device = std::make_shared<FakeDevice>(options);
+  const House house(loopback(), device);
+  ASSERT_TRUE(house.ask({1, 2}).status());
+  device->fail_task(0, 4);  // two are done
+  const Reply reply = house.ask({1, 2, 3, 4});
+  EXPECT_EQ(code_of(reply), ErrorCode::kInternal);
+  EXPECT_THAT(reply.header.error.message, HasSubstr("the device failed: "));
+  EXPECT_TRUE(house.recovers());
+  EXPECT_EQ(restarts(house), "0");
+  EXPECT_THAT(device->errors(), testing::IsEmpty());
+}
+
+TEST(Supervision, ARequestWaitsForInputsThatAreOnTheirWay) {
+  FakeDevice::Options options;
+  options.hold_inputs = true;
+  auto device = std::make_shared<FakeDevice>(options);
+  const House house(loopback(), device);
+  const std::vector<std::int32_t> tokens{1, 2};
+  auto answer = house.client->submit(chain_request("check", "tokens", std::span(tokens)));
+  EXPECT_EQ(answer.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
+  device->land_inputs();
+  ASSERT_EQ(answer.wait_for(kLongEnough), std::future_status::ready);
+  EXPECT_EQ(state_in(answer.get()), check_answer(tokens));
+  EXPECT_THAT(device->errors(), testing::IsEmpty());
+}
+
+}  // namespace
+}  // namespace volvox
