@@ -100,6 +100,13 @@ TEST_F(Repository, LoadsAnEagerLaneThatRunsAhead) {
   EXPECT_EQ(model.pools[eager.pool].kinds[0].shape, Shape{24});
 }
 
+TEST_F(Repository, ASmallerMaxBatchLowersMinBatch) {
+  std::string text = read(model_ / "model.toml");
+  write(model_ / "model.toml", text.replace(text.find("min_batch = 1"), 13, "min_batch = 8"));
+  EXPECT_EQ((*load_model(model_))->types[1].min_batch, 8U);
+  EXPECT_EQ((*load_model(model_, {.max_batch = 4}))->types[1].min_batch, 4U);
+}
+
 TEST_F(Repository, TheDigestIsOfTheFilesAlone) {
   const std::uint64_t digest = (*load_model(model_))->digest;
   EXPECT_EQ((*load_model(model_, {.eager = false, .max_batch = 3}))->digest, digest);

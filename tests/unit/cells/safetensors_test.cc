@@ -126,6 +126,8 @@ TEST(Safetensors, RefusesBrokenFiles) {
   expect_refused("1234567", "only 7 bytes");
   expect_refused(std::string(8, '\xff'), "cut off");
   expect_refused(file_of("{}", "").substr(0, 9), "cut off");
+  expect_refused(file_of("{}" + std::string(kMaxHeaderBytes - 1, ' '), ""),
+                 "its header would have 16777217 bytes");
   expect_refused(file_of("", ""), "no JSON");
   expect_refused(file_of("{\"a\":", ""), "no JSON");
   expect_refused(file_of("[1]", ""), "no JSON object");

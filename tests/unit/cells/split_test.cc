@@ -150,7 +150,8 @@ TEST(SplitCell, MixedCellComputesTheSameBits) {
   const ValueId second = b.product({{"a", x}, {"b", first}, {"u", h}}, {.value = first});
   const ValueId third = b.product({{"u", h}, {"b", y}}, {.value = second});
   const ValueId fourth = b.product({{"b", y}, {"u", h}}, {.value = h});
-  const ValueId next = b.tanh(b.add(b.mul(third, y), b.add(first, fourth)));
+  const ValueId fifth = b.product({{"a", x}, {"u", h}}, {.value = b.sigmoid(y)});
+  const ValueId next = b.tanh(b.add(b.mul(third, y), b.add(first, b.mul(fourth, fifth))));
   b.scatter("h", next);
   b.push("first", first);
   b.push("h", next);
@@ -158,7 +159,7 @@ TEST(SplitCell, MixedCellComputesTheSameBits) {
   ASSERT_TRUE(cell) << cell.error().message;
   const Result<SplitCell> split = split_cell(*cell);
   ASSERT_TRUE(split && split->eager);
-  EXPECT_EQ(split->eager->states.size(), 2U);  // first, and the middle of second
+  EXPECT_EQ(split->eager->states.size(), 3U);  // first, and the middles of second and fifth
   std::vector<float> data(40);
   for (float& v : data) v = random.normal();
   std::vector<std::vector<const void*>> steps;
