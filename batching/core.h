@@ -107,6 +107,7 @@ class Scheduler::Core final : public Frontier, public WaitingList {
 
   // Graph nodes
   void enter_graph(std::uint32_t index);
+  void open_graph(LiveRequest& live);
   void add_groups(GraphRun& run, const NodeGraph& graph);
   void make_ready(LiveRequest& live, std::uint32_t node);
   void queue_groups(std::uint32_t index);

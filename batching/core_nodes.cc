@@ -13,27 +13,41 @@ namespace volvox {
 // So a node may run ahead as long as the slots that it and the others ahead hold are spare, and the next node
 // in order can always run: no request can block itself.
 
+// Only counts: thousands of requests may wait for their turn, and what is written per node now would be out
+// of every cache by then. open_graph() does the rest when the first node is taken.
 void Scheduler::Core::enter_graph(std::uint32_t index) {
   LiveRequest& live = requests_[index];
   const NodeGraph& graph = *live.request.graph;
   GraphRun& run = live.graph;
-  const std::uint32_t n = graph.size();
-  live.open = n;
-  largest_graph_ = std::max(largest_graph_, n);
-  run.next = run.ahead_count = run.live_slots = 0;
+  live.open = graph.size();
+  largest_graph_ = std::max(largest_graph_, graph.size());
+  run.opened = false;
+  run.live_slots = 0;
   run.taken.clear();
-  run.taken.reserve(largest_graph_);
-  run.first_free = kNoNode;
-  run.nodes.reserve(largest_graph_);
-  run.nodes.assign(n, NodeRun{});
   run.groups.clear();
   add_groups(run, graph);
-  for (std::uint32_t v = 0; v < n; ++v) {
-    run.nodes[v].open_predecessors = static_cast<std::uint32_t>(graph.predecessors(v).size());
-    run.nodes[v].open_readers = static_cast<std::uint32_t>(graph.successors(v).size());
-    if (run.nodes[v].open_predecessors == 0) make_ready(live, v);
-  }
+  for (std::size_t i = 0; i < run.groups.size(); ++i) run.groups[i].count = graph.sources()[i];
   queue_groups(index);
+}
+
+void Scheduler::Core::open_graph(LiveRequest& live) {
+  const NodeGraph& graph = *live.request.graph;
+  GraphRun& run = live.graph;
+  if (run.opened) return;
+  run.opened = true;
+  run.next = run.ahead_count = 0;
+  run.first_free = kNoNode;
+  run.taken.reserve(largest_graph_);
+  run.nodes.reserve(largest_graph_);
+  run.nodes.resize(graph.size());
+  for (NodeGroup& group : run.groups) group.count = 0;
+  for (std::uint32_t v = 0; v < graph.size(); ++v) {
+    NodeRun& node = run.nodes[v];
+    node = NodeRun{};
+    node.open_predecessors = static_cast<std::uint32_t>(graph.predecessors(v).size());
+    node.open_readers = static_cast<std::uint32_t>(graph.successors(v).size());
+    if (node.open_predecessors == 0) make_ready(live, v);
+  }
 }
 
 void Scheduler::Core::add_groups(GraphRun& run, const NodeGraph& graph) {
@@ -108,6 +122,7 @@ std::uint32_t Scheduler::Core::take_nodes(std::uint32_t index, NodeGroup& group,
                                           Task& task, TaskRecord& record) {
   LiveRequest& live = requests_[index];
   const TypeConfig& type = config_.types[choice.type];
+  open_graph(live);
   std::uint32_t taken = 0;
   while (task.rows < choice.rows && group.count > 0 && task.edges.size() < type.max_edges) {
     const std::uint32_t node = pick_node(live, group);
@@ -241,6 +256,7 @@ Status Scheduler::Core::extend(RequestId id, GraphDelta delta, TimePoint now) {
   const std::uint32_t before = live->request.graph->size(), after = delta.graph->size();
   if (after < before) return invalid("the new graph has fewer nodes than the old one");
   if (after > live->request.max_nodes) return invalid("the graph grows past the request's max_nodes");
+  if (live->state == LiveRequest::State::kRunning) open_graph(*live);
   live->request.graph = std::move(delta.graph);
   if (live->state == LiveRequest::State::kWaiting) return {};
   const NodeGraph& graph = *live->request.graph;

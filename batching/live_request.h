@@ -77,6 +77,7 @@ struct GraphRun {
   std::vector<std::uint32_t> taken;
   std::uint32_t first_free = kNoNode;  // the node whose slot came free last
   bool growable = false;
+  bool opened = false;  // `nodes` is filled
   std::vector<NodeRun> nodes;
   std::vector<NodeGroup> groups;  // by type, as NodeGraph::types()
   std::uint32_t next = 0;         // the first node that is not submitted

@@ -57,8 +57,14 @@ Status NodeGraph::finish() {
 
 void NodeGraph::list_types() {
   types_.clear();
-  for (const Node& node : nodes_) {
-    if (std::find(types_.begin(), types_.end(), node.type) == types_.end()) types_.push_back(node.type);
+  sources_.clear();
+  for (std::uint32_t v = 0; v < size(); ++v) {
+    auto found = std::find(types_.begin(), types_.end(), nodes_[v].type);
+    if (found == types_.end()) {
+      found = types_.insert(types_.end(), nodes_[v].type);
+      sources_.push_back(0);
+    }
+    if (predecessors(v).empty()) ++sources_[static_cast<std::size_t>(found - types_.begin())];
   }
 }
 

@@ -36,8 +36,9 @@ class NodeGraph {
   // after nodes were added. An error names the node; the accessors below may not be used then. Linear time.
   Status finish();
 
-  // The distinct cell types of its nodes.
+  // The distinct cell types of its nodes, and how many nodes of each have no predecessor.
   std::span<const CellTypeId> types() const { return types_; }
+  std::span<const std::uint32_t> sources() const { return sources_; }
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(nodes_.size()); }
   const Node& node(std::uint32_t v) const { return nodes_[v]; }
@@ -73,6 +74,7 @@ class NodeGraph {
   std::vector<std::uint32_t> successors_, successor_begin_{0};
   std::vector<std::uint32_t> suffix_peak_;
   std::vector<CellTypeId> types_;
+  std::vector<std::uint32_t> sources_;
   std::uint32_t wanted_slots_ = 0;
 };
 
