@@ -54,6 +54,7 @@ class Server::Impl {
     const auto queues = open_queues(*node);
     if (!queues) return tl::unexpected(queues.error());
     gateway_ = std::move(*gateway);
+    endpoint_ = gateway_->endpoint();
     auto started = std::make_shared<std::promise<void>>();
     const auto running = started->get_future();
     supervisor_ =
@@ -83,7 +84,7 @@ class Server::Impl {
     return all_ended;
   }
 
-  const std::string& endpoint() const { return gateway_->endpoint(); }
+  const std::string& endpoint() const { return endpoint_; }
   std::uint16_t metrics_port() const { return metrics_port_; }
 
  private:
@@ -104,6 +105,7 @@ class Server::Impl {
   std::shared_ptr<ActorSlot> scheduler_ = std::make_shared<ActorSlot>();
   caf::actor supervisor_;
   std::shared_ptr<Gateway> gateway_;
+  std::string endpoint_;
   std::uint16_t metrics_port_ = 0;
 };
 
