@@ -25,7 +25,9 @@ struct Tile {
   typename V::Reg acc[R][kGates];
 
   VOLVOX_INLINE void begin(const ProductBlock& p, std::size_t row, std::size_t half) {
+    VOLVOX_UNROLL
     for (int r = 0; r < R; ++r) {
+      VOLVOX_UNROLL
       for (std::size_t g = 0; g < kGates; ++g) {
         if (p.start != nullptr) {
           const float* from = p.start[row + r] + p.column + g * p.gate_stride + half;
@@ -42,12 +44,16 @@ struct Tile {
     return left < 0 ? 0 : (left > U::kLanes ? U::kLanes : left);
   }
   VOLVOX_INLINE void load(const float* from) {
+    VOLVOX_UNROLL
     for (int r = 0; r < R; ++r) {
+      VOLVOX_UNROLL
       for (std::size_t g = 0; g < kGates; ++g) acc[r][g] = V::load(from + r * kBlockColumns + g * kUnits);
     }
   }
   VOLVOX_INLINE void save(float* to) const {
+    VOLVOX_UNROLL
     for (int r = 0; r < R; ++r) {
+      VOLVOX_UNROLL
       for (std::size_t g = 0; g < kGates; ++g) V::store(to + r * kBlockColumns + g * kUnits, acc[r][g]);
     }
   }
@@ -55,9 +61,12 @@ struct Tile {
   // acc += x[k]·w[k] for one k.
   VOLVOX_INLINE void step(const float* const (&x)[R], std::size_t k, const float* w) {
     typename V::Reg weight[kGates];
+    VOLVOX_UNROLL
     for (std::size_t g = 0; g < kGates; ++g) weight[g] = V::load(w + g * kUnits);
+    VOLVOX_UNROLL
     for (int r = 0; r < R; ++r) {
       const auto value = V::set(x[r][k]);
+      VOLVOX_UNROLL
       for (std::size_t g = 0; g < kGates; ++g) acc[r][g] = V::fma(value, weight[g], acc[r][g]);
     }
   }
@@ -66,11 +75,13 @@ struct Tile {
   VOLVOX_INLINE void accumulate(const float* const* rows, std::size_t k, std::size_t n, const float* w,
                                 const char*& fetch, std::size_t lines) {
     const float* x[R];
+    VOLVOX_UNROLL
     for (int r = 0; r < R; ++r) x[r] = rows[r] + k;
     std::size_t i = 0;
     for (; i + kPrefetchSteps <= n; i += kPrefetchSteps) {
       for (std::size_t line = 0; line < lines; ++line) __builtin_prefetch(fetch + 64 * line, 0, 2);
       fetch += 64 * lines;
+      VOLVOX_UNROLL
       for (std::size_t j = 0; j < kPrefetchSteps; ++j) {
         step(x, i + j, w);
         w += kBlockColumns;
@@ -83,7 +94,9 @@ struct Tile {
   }
 
   VOLVOX_INLINE void store(const ProductBlock& p, std::size_t row, std::size_t half) const {
+    VOLVOX_UNROLL
     for (int r = 0; r < R; ++r) {
+      VOLVOX_UNROLL
       for (std::size_t g = 0; g < kGates; ++g) {
         float* to = p.out[row + r] + p.column + g * p.gate_stride + half;
         V::store_first(to, acc[r][g], lanes_of<V>(p.valid[g], half));
@@ -93,6 +106,7 @@ struct Tile {
   VOLVOX_INLINE void update(const ProductBlock& p, std::size_t row, std::size_t half) const {
     const int n = lanes_of<V>(p.valid[0], half);
     const std::size_t at = p.unit + half;
+    VOLVOX_UNROLL
     for (int r = 0; r < R; ++r) {
       const auto c = V::load_first(p.c_in[row + r] + at, n);
       const auto in = V::mul(sigmoid<V>(acc[r][0]), tanh<V>(acc[r][2]));
