@@ -121,6 +121,7 @@ class Scheduler::Core final : public Frontier, public WaitingList {
   void submit_node(std::uint32_t index, std::uint32_t node, Task& task);
   void bind_node(const LiveRequest& live, std::uint32_t node, Task& task);
   void settle_nodes();
+  void fetch_ahead(EntryId next) const;
   void free_node_slot(LiveRequest& live, std::uint32_t node);
 
   // Tasks

@@ -96,6 +96,7 @@ bool Scheduler::Core::form_nodes(WorkerId worker, const Choice& choice, Task& ta
   formed_from_.clear();
   for (EntryId id; task.rows < size.rows && (id = queues_.first(choice.type, worker)) != kNoEntry;) {
     const std::uint32_t index = queues_[id].request;
+    fetch_ahead(queues_[id].next);
     NodeGroup& group = requests_[index].graph.groups[queues_[id].item];
     const std::uint32_t before = task.rows;
     const std::uint32_t taken = take_nodes(index, group, {choice.type, size.rows}, task, record);
@@ -116,6 +117,20 @@ bool Scheduler::Core::form_nodes(WorkerId worker, const Choice& choice, Task& ta
   task.padded_rows = type.sizes.empty() ? task.rows : size.padded;
   totals_.cells += task.rows;
   return task.rows > 0;
+}
+
+// Requests lie scattered in memory, and a task takes a node or two of each: the records of the next ones are
+// fetched while this one's are worked on.
+void Scheduler::Core::fetch_ahead(EntryId next) const {
+  if (next == kNoEntry) return;
+  const LiveRequest& live = requests_[queues_[next].request];
+  __builtin_prefetch(live.graph.nodes.data());
+  __builtin_prefetch(live.request.graph.get());
+  const EntryId after = queues_[next].next;
+  if (after == kNoEntry) return;
+  const LiveRequest& later = requests_[queues_[after].request];
+  __builtin_prefetch(&later.request.graph);
+  __builtin_prefetch(&later.graph);
 }
 
 std::uint32_t Scheduler::Core::take_nodes(std::uint32_t index, NodeGroup& group, const Choice& choice,

@@ -33,16 +33,17 @@ Status check_edges(std::uint32_t v, std::span<const NodeGraph::Edge> edges) {
 }  // namespace
 
 std::uint32_t NodeGraph::add(const Node& node, std::span<const Edge> edges) {
-  nodes_.push_back(node);
+  records_.back().node = node;
   edges_.insert(edges_.end(), edges.begin(), edges.end());
-  edge_begin_.push_back(static_cast<std::uint32_t>(edges_.size()));
+  records_.push_back({});
+  records_.back().edges = static_cast<std::uint32_t>(edges_.size());
   return size() - 1;
 }
 
 Status NodeGraph::finish() {
-  if (nodes_.empty()) return invalid("a cell graph needs at least one node");
-  if (nodes_.size() > kMaxNodes || edges_.size() > kMaxEdges) {
-    return invalid("a cell graph of " + std::to_string(nodes_.size()) + " nodes and " +
+  if (size() == 0) return invalid("a cell graph needs at least one node");
+  if (size() > kMaxNodes || edges_.size() > kMaxEdges) {
+    return invalid("a cell graph of " + std::to_string(size()) + " nodes and " +
                    std::to_string(edges_.size()) + " edges is too large: at most " +
                    std::to_string(kMaxNodes) + " and " + std::to_string(kMaxEdges));
   }
@@ -59,9 +60,9 @@ void NodeGraph::list_types() {
   types_.clear();
   sources_.clear();
   for (std::uint32_t v = 0; v < size(); ++v) {
-    auto found = std::find(types_.begin(), types_.end(), nodes_[v].type);
+    auto found = std::find(types_.begin(), types_.end(), node(v).type);
     if (found == types_.end()) {
-      found = types_.insert(types_.end(), nodes_[v].type);
+      found = types_.insert(types_.end(), node(v).type);
       sources_.push_back(0);
     }
     if (predecessors(v).empty()) ++sources_[static_cast<std::size_t>(found - types_.begin())];
@@ -70,11 +71,11 @@ void NodeGraph::list_types() {
 
 // A counting sort of the edges by their source: successors come in ascending order, once for each edge.
 void NodeGraph::index_successors() {
-  successor_begin_.assign(nodes_.size() + 1, 0);
-  for (const Edge& edge : edges_) ++successor_begin_[edge.from + 1];
-  for (std::size_t v = 0; v < nodes_.size(); ++v) successor_begin_[v + 1] += successor_begin_[v];
+  std::vector<std::uint32_t> next(size() + 1, 0);
+  for (const Edge& edge : edges_) ++next[edge.from + 1];
+  for (std::uint32_t v = 0; v < size(); ++v) next[v + 1] += next[v];
+  for (std::uint32_t v = 0; v <= size(); ++v) records_[v].successors = next[v];
   successors_.resize(edges_.size());
-  std::vector<std::uint32_t> next(successor_begin_.begin(), successor_begin_.end() - 1);
   for (std::uint32_t v = 0; v < size(); ++v) {
     for (const Edge& edge : predecessors(v)) successors_[next[edge.from]++] = v;
   }
@@ -82,43 +83,45 @@ void NodeGraph::index_successors() {
 
 void NodeGraph::count_slots() {
   count_suffix_peak();
-  wanted_slots_ = std::max(level_peak(), suffix_peak_[0]);
+  wanted_slots_ = std::max(level_peak(), suffix_peak(0));
 }
 
 // live(v): the slots held while node v runs: its own, and those of earlier nodes whose last reader is v or
 // later. A slot is given back after its last reader; one without a reader, after its own node.
 void NodeGraph::count_suffix_peak() {
-  std::vector<std::uint32_t> freed(nodes_.size(), 0);  // slots given back after node v
+  std::vector<std::uint32_t> freed(size(), 0);  // slots given back after node v
   for (std::uint32_t v = 0; v < size(); ++v) {
     const auto readers = successors(v);
     ++freed[readers.empty() ? v : readers.back()];
   }
-  suffix_peak_.assign(nodes_.size() + 1, 0);
+  records_.back().suffix_peak = 0;
   std::uint32_t live = 0;
   for (std::uint32_t v = 0; v < size(); ++v) {
-    suffix_peak_[v] = ++live;
+    records_[v].suffix_peak = ++live;
     live -= freed[v];
   }
-  for (std::uint32_t v = size(); v-- > 0;) suffix_peak_[v] = std::max(suffix_peak_[v], suffix_peak_[v + 1]);
+  for (std::uint32_t v = size(); v-- > 0;) {
+    records_[v].suffix_peak = std::max(records_[v].suffix_peak, records_[v + 1].suffix_peak);
+  }
 }
 
 // A level is all nodes of one depth (the longest way from a node without predecessors); a whole level runs at
 // once, and gives back what it read last when it is done.
 std::uint32_t NodeGraph::level_peak() const {
-  std::vector<std::uint32_t> depth(nodes_.size(), 0);
-  std::vector<std::uint32_t> last_read(nodes_.size(), 0);  // the deepest reader's level
+  std::vector<std::uint32_t> depth(size(), 0);
+  std::vector<std::uint32_t> last_read(size(), 0);  // the deepest reader's level
   for (std::uint32_t v = 0; v < size(); ++v) {
     for (const Edge& edge : predecessors(v)) depth[v] = std::max(depth[v], depth[edge.from] + 1);
     last_read[v] = depth[v];
     for (const Edge& edge : predecessors(v)) last_read[edge.from] = std::max(last_read[edge.from], depth[v]);
   }
-  std::vector<std::uint32_t> taken(nodes_.size(), 0), freed(nodes_.size(), 0);
+  std::vector<std::uint32_t> taken(size(), 0), freed(size(), 0);
   for (std::uint32_t v = 0; v < size(); ++v) {
     ++taken[depth[v]];
     ++freed[last_read[v]];
   }
   std::uint32_t live = 0, peak = 0;
-  for (std::size_t level = 0; level < nodes_.size(); ++level) {
+  for (std::size_t level = 0; level < size(); ++level) {
     live += taken[level];
     peak = std::max(peak, live);
     live -= freed[level];

@@ -40,20 +40,20 @@ class NodeGraph {
   std::span<const CellTypeId> types() const { return types_; }
   std::span<const std::uint32_t> sources() const { return sources_; }
 
-  std::uint32_t size() const { return static_cast<std::uint32_t>(nodes_.size()); }
-  const Node& node(std::uint32_t v) const { return nodes_[v]; }
+  std::uint32_t size() const { return static_cast<std::uint32_t>(records_.size() - 1); }
+  const Node& node(std::uint32_t v) const { return records_[v].node; }
   std::span<const Edge> predecessors(std::uint32_t v) const {
-    return {edges_.data() + edge_begin_[v], edges_.data() + edge_begin_[v + 1]};
+    return {edges_.data() + records_[v].edges, edges_.data() + records_[v + 1].edges};
   }
   // The readers of node v in ascending order, one entry for each edge.
   std::span<const std::uint32_t> successors(std::uint32_t v) const {
-    return {successors_.data() + successor_begin_[v], successors_.data() + successor_begin_[v + 1]};
+    return {successors_.data() + records_[v].successors, successors_.data() + records_[v + 1].successors};
   }
 
   // The most slots that are live at once when the nodes run one at a time in their order, from node v on; a
   // slot is freed after its last reader (at once, if nobody reads it). suffix_peak(0) is the least
   // reservation with which the graph can run; suffix_peak(size()) is 0.
-  std::uint32_t suffix_peak(std::uint32_t v) const { return suffix_peak_[v]; }
+  std::uint32_t suffix_peak(std::uint32_t v) const { return records_[v].suffix_peak; }
   // The reservation with which whole levels run at once, never less than suffix_peak(0): what a request asks
   // for if it fits.
   std::uint32_t wanted_slots() const { return wanted_slots_; }
@@ -68,11 +68,16 @@ class NodeGraph {
   void count_suffix_peak();
   std::uint32_t level_peak() const;
 
-  std::vector<Node> nodes_;
+  // All that is asked about a node, in half a cache line; one more at the end closes the ranges.
+  struct Record {
+    Node node{};
+    std::uint32_t edges = 0, successors = 0;  // where its own begin
+    std::uint32_t suffix_peak = 0;
+  };
+
+  std::vector<Record> records_{Record{}};
   std::vector<Edge> edges_;
-  std::vector<std::uint32_t> edge_begin_{0};
-  std::vector<std::uint32_t> successors_, successor_begin_{0};
-  std::vector<std::uint32_t> suffix_peak_;
+  std::vector<std::uint32_t> successors_;
   std::vector<CellTypeId> types_;
   std::vector<std::uint32_t> sources_;
   std::uint32_t wanted_slots_ = 0;
