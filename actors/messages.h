@@ -66,7 +66,8 @@ struct TasksEnded {
   TaskEnd how{};
   TaskGroup tasks;
   QueueTimes times;
-  std::string error;  // with kFailed
+  std::string error;       // with kFailed
+  TaskSeq first_failed{};  // likewise; there may be no task to go with it
 };
 
 // monitoring → scheduler: fill in what you do now.

@@ -74,7 +74,7 @@ class SchedulerShell {
       brain_.complete(ended.worker, ended.tasks->back()->seq, now, events_);
     } else if (ended.how == TaskEnd::kFailed) {
       ++worker.epoch;
-      brain_.fail(ended.worker, ended.tasks->front()->seq, now, events_);
+      brain_.fail(ended.worker, ended.first_failed, now, events_);
     }
     take_events(now, ended.error);
     for (BatchedTask& task : *ended.tasks) brain_.recycle(std::move(task));

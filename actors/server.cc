@@ -70,8 +70,8 @@ class Server::Impl {
   bool stop(Duration timeout) {
     bool all_ended = true;
     if (gateway_) {
-      monitor_.set_readiness(Readiness::kDraining);
       gateway_->refuse_new_requests();
+      monitor_.set_readiness(Readiness::kDraining);
       all_ended = gateway_->wait_until_answered(timeout);
       gateway_->abort_requests();
       gateway_->wait_until_answered(kPatience);

@@ -58,8 +58,10 @@ class WorkerShell {
     queue_->wait(in_flight_.front()->seq - 1, kSlice);
     const Progress progress = queue_->progress();
     times_ = {past_.kernel_ns + progress.kernel_ns, past_.cpu_kernel_ns + progress.cpu_kernel_ns};
-    if (TaskGroup done = take_up_to(progress.done); !done->empty())
+    if (TaskGroup done = take_up_to(progress.done); !done->empty()) {
+      done_ = done->back()->seq;
       report(TaskEnd::kDone, std::move(done), {});
+    }
     if (progress.first_failed != 0) replace_queue(progress.error);
     look_again();
   }
@@ -85,7 +87,7 @@ class WorkerShell {
   }
 
   void report(TaskEnd how, TaskGroup tasks, const std::string& error) {
-    self_->send(scheduler_, TasksEnded{number_, how, std::move(tasks), times_, error});
+    self_->send(scheduler_, TasksEnded{number_, how, std::move(tasks), times_, error, done_ + 1});
   }
 
   caf::event_based_actor* self_;
@@ -94,6 +96,7 @@ class WorkerShell {
   WorkerId number_;
   caf::actor scheduler_;
   std::uint32_t epoch_ = 0;
+  TaskSeq done_ = 0;
   bool looking_ = false;
   QueueTimes times_, past_;  // all queues so far; those that were replaced
   std::deque<BatchedTask> in_flight_;

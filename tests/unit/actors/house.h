@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -12,6 +13,7 @@
 #include "actors/server.h"
 #include "cells/model_writer.h"
 #include "cells/repository.h"
+#include "device/fake_device.h"
 #include "device/timed_device.h"
 #include "protocol/client.h"
 
@@ -59,6 +61,27 @@ inline ServeConfig loopback() {
   return config;
 }
 
+// A device on which no task ends before the test lets it.
+inline std::shared_ptr<FakeDevice> held_device() {
+  FakeDevice::Options options;
+  options.run_when_waited_for = false;
+  return std::make_shared<FakeDevice>(options);
+}
+
+// Lets the tasks of the device's first queue run, from now on.
+class LetRun {
+ public:
+  explicit LetRun(std::shared_ptr<FakeDevice> device)
+      : thread_([device = std::move(device)](const std::stop_token& stop) {
+          while (!stop.stop_requested()) {
+            if (device->run(0, 100) == 0) std::this_thread::sleep_for(std::chrono::microseconds(200));
+          }
+        }) {}
+
+ private:
+  std::jthread thread_;
+};
+
 // A whole server on loopback, with a client.
 struct House {
   explicit House(ServeConfig config = loopback(), TimedCost cost = {0, 0}, FaultHooks faults = {})
@@ -87,6 +110,18 @@ struct House {
   }
   Reply ask(const std::vector<std::int32_t>& tokens, const char* model = "check") const {
     return ask(chain_request(model, "tokens", std::span(tokens)));
+  }
+  std::future<Reply> submit(const std::vector<std::int32_t>& tokens) const {
+    return client->submit(chain_request("check", "tokens", std::span(tokens)));
+  }
+  // Waits until so many requests hold state on the device.
+  void wait_for_live(int requests) const {
+    const std::string wanted = "\nvolvox_live_requests{device=\"fake\"} " + std::to_string(requests) + "\n";
+    const auto until = std::chrono::steady_clock::now() + kLongEnough;
+    while (monitor.metrics_page().body.find(wanted) == std::string::npos) {
+      ASSERT_LT(std::chrono::steady_clock::now(), until)
+          << "there are never " << requests << " live requests";
+    }
   }
   // Whether requests are answered rightly again, after a failure.
   bool recovers() const {
