@@ -142,8 +142,9 @@ void EdgeSocket::send(OutgoingReply&& reply) {
   const bool behind_others = !backlog_.empty() && backlog_.holds(reply.client);
   const int error = behind_others ? EAGAIN : try_send(reply);
   if (error == 0) return;
+  const ClientId client = reply.client;
   if (error == EAGAIN && backlog_.add(std::move(reply), clock_now())) return;
-  drop(reply.client, 1 + backlog_.remove(reply.client), error);
+  drop(client, 1 + backlog_.remove(client), error);
 }
 
 int EdgeSocket::try_send(OutgoingReply& reply) {
