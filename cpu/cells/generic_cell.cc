@@ -44,11 +44,6 @@ Status check_operands(const Cell& cell, const Operator& op) {
   return {};
 }
 
-// The first and last edge of rows [begin, end).
-std::size_t edges_between(const ResolvedRows& rows, std::size_t begin, std::size_t end) {
-  return rows.ragged_begin.empty() ? 0 : rows.ragged_begin[end] - rows.ragged_begin[begin];
-}
-
 }  // namespace
 
 Result<std::unique_ptr<CpuCell>> GenericCell::make(const Cell& cell, const Weights& weights,
@@ -129,9 +124,10 @@ Status GenericCell::run(const ResolvedRows& rows, Workspace& work, ThreadTeam& t
   const bool alone = estimate_us < kAloneUs;
   const std::size_t chunk = chunk_rows(rows.real_rows, alone ? 1 : team.size());
   const Job job{this, &rows, &work, chunk, (rows.real_rows + chunk - 1) / chunk, team.size()};
+  const std::size_t edges = most_edges(rows, chunk);
   for (std::uint32_t t = 0; t < (alone ? 1 : team.size()); ++t) {
     if (work.generic.size() <= t) work.generic.push_back(std::make_unique<GenericScratch>());
-    if (Status ok = prepare(rows, chunk, *work.generic[t]); !ok) return ok;
+    if (Status ok = work.generic[t]->prepare(values_, chunk, edges); !ok) return ok;
   }
   work.counts.resize(team.size());
   for (std::size_t o = 0; o < job.owners; ++o) {
@@ -178,43 +174,13 @@ Status GenericCell::check_slots(const ResolvedRows& rows) const {
   return {};
 }
 
-Status GenericCell::prepare(const ResolvedRows& rows, std::size_t chunk, GenericScratch& scratch) const {
-  std::size_t edges = 0;
-  for (std::size_t begin = 0; begin < rows.real_rows; begin += chunk) {
+std::size_t GenericCell::most_edges(const ResolvedRows& rows, std::size_t chunk) {
+  std::size_t most = 0;
+  for (std::size_t begin = 0; begin < rows.real_rows && !rows.ragged_begin.empty(); begin += chunk) {
     const std::size_t end = std::min<std::size_t>(begin + chunk, rows.real_rows);
-    edges = std::max(edges, edges_between(rows, begin, end));
+    most = std::max<std::size_t>(most, rows.ragged_begin[end] - rows.ragged_begin[begin]);
   }
-  const std::size_t longest = std::max(chunk, edges);
-  if (scratch.rows.size() < values_.size()) scratch.rows.resize(values_.size());
-  if (scratch.memory.size() < values_.size()) scratch.memory.resize(values_.size());
-  if (scratch.out.size() < longest) scratch.out.resize(longest);
-  scratch.spread.resize(std::max<std::size_t>(scratch.spread.size(), kMaxTerms + 1));
-  for (auto& spread : scratch.spread) {
-    if (edges > 0 && spread.size() < edges) spread.resize(edges);
-  }
-  std::size_t floats = 0;
-  for (std::size_t v = 0; v < values_.size(); ++v) {
-    const std::size_t count = values_[v].ragged ? edges : chunk;
-    if (scratch.rows[v].size() < count) scratch.rows[v].resize(count);
-    floats += values_[v].stride * count + kLineFloats;
-  }
-  if (scratch.buffer.size_bytes() < floats * sizeof(float)) {
-    auto buffer = AlignedBuffer::make(floats * sizeof(float));
-    if (!buffer) return tl::unexpected(buffer.error());
-    scratch.buffer = std::move(*buffer);
-  }
-  if (scratch.parked.size_bytes() == 0) {
-    auto parked = AlignedBuffer::make(kMaxBlockRows * kBlockColumns * sizeof(float));
-    if (!parked) return tl::unexpected(parked.error());
-    scratch.parked = std::move(*parked);
-  }
-  float* at = scratch.buffer.f32();
-  for (std::size_t v = 0; v < values_.size(); ++v) {
-    const std::size_t count = values_[v].ragged ? edges : chunk;
-    scratch.memory[v] = at;
-    at += (values_[v].stride * count + kLineFloats - 1) / kLineFloats * kLineFloats;
-  }
-  return {};
+  return most;
 }
 
 }  // namespace volvox::cpu

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cpu/cells/cpu_cell.h"
+#include "cpu/cells/generic_scratch.h"
 #include "cpu/cells/row_source.h"
 #include "cpu/kernel/kernels.h"
 #include "cpu/packed_product.h"
@@ -19,14 +20,6 @@ struct GenericOp {
   std::shared_ptr<const PackedProduct> product;  // product
   std::vector<ValueId> terms;                    // product: its operands without the start
   bool starts = false;                           // product: the last input is the start
-};
-
-// A value of the cell, for each row (or each edge, when ragged).
-struct GenericValue {
-  std::size_t elements = 0;
-  std::size_t row_bytes = 0;
-  std::size_t stride = 0;  // floats from row to row in the chunk's memory; 0: a view of other memory
-  bool ragged = false;
 };
 
 // Any other cell: its operators one after another, each over a chunk of rows, with the same kernels and the
@@ -52,7 +45,7 @@ class GenericCell final : public CpuCell {
                       const CompileOptions& options, PoolFinder& pools);
   Status check_slots(const ResolvedRows& rows) const;
   std::size_t chunk_rows(std::size_t rows, std::uint32_t threads) const;
-  Status prepare(const ResolvedRows& rows, std::size_t chunk, GenericScratch& scratch) const;
+  static std::size_t most_edges(const ResolvedRows& rows, std::size_t chunk);
   static void run_chunk(const void* context, std::uint32_t owner, std::uint32_t unit, std::uint32_t thread);
 
   RowShape shape_;

@@ -51,16 +51,12 @@ void GenericChunk::run(const GenericOp& op) {
       return slice(op.op);
     case OpKind::kConcat:
       return concat(op.op);
-    case OpKind::kAdd:
-    case OpKind::kMul:
-    case OpKind::kMulAdd:
-    case OpKind::kSigmoid:
-    case OpKind::kTanh:
-      return elementwise(op.op);
     case OpKind::kSegmentSum:
       return segment_sum(op.op);
     case OpKind::kHash:
       return hash(op.op);
+    default:
+      return elementwise(op.op);
   }
 }
 

@@ -1,16 +1,29 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
+#include "base/error.h"
 #include "cpu/aligned_buffer.h"
 
 namespace volvox::cpu {
 
+// A value of a generic cell, for each row (or each edge, when ragged).
+struct GenericValue {
+  std::size_t elements = 0;
+  std::size_t row_bytes = 0;
+  std::size_t stride = 0;  // floats from row to row in the chunk's memory; 0: a view of other memory
+  bool ragged = false;
+};
+
 // What one thread needs to interpret a chunk of rows: a pointer for each row of each value, and memory for
-// the values that are computed.
+// the values that are computed. Kept from task to task; grows to the largest chunk seen.
 struct GenericScratch {
   using Rows = std::vector<const float*>;  // to elements of whatever type the value has
+
+  // Makes room for a chunk of `rows` rows with `edges` edges together.
+  Status prepare(std::span<const GenericValue> values, std::size_t rows, std::size_t edges);
 
   std::vector<Rows> rows;      // [value][row or edge]
   std::vector<Rows> spread;    // row pointers repeated for each edge, by operand
@@ -18,6 +31,9 @@ struct GenericScratch {
   std::vector<float*> out;     // rows of the product under way
   AlignedBuffer buffer;
   AlignedBuffer parked;  // accumulators of a product
+
+ private:
+  Status grow(AlignedBuffer& buffer, std::size_t floats);
 };
 
 }  // namespace volvox::cpu

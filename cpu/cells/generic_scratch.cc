@@ -1,0 +1,56 @@
+#include "cpu/cells/generic_scratch.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "cpu/cells/workspace.h"
+#include "cpu/kernel/product_block.h"
+
+namespace volvox::cpu {
+namespace {
+
+constexpr std::size_t kLineFloats = 16;
+
+std::size_t floats_of(const GenericValue& value, std::size_t rows, std::size_t edges) {
+  const std::size_t floats = value.stride * (value.ragged ? edges : rows);
+  return (floats + kLineFloats - 1) / kLineFloats * kLineFloats;
+}
+
+template <class T>
+void at_least(std::vector<T>& v, std::size_t n) {
+  if (v.size() < n) v.resize(n);
+}
+
+}  // namespace
+
+Status GenericScratch::grow(AlignedBuffer& buffer, std::size_t floats) {
+  if (buffer.size_bytes() >= floats * sizeof(float)) return {};
+  auto larger = AlignedBuffer::make(floats * sizeof(float));
+  if (!larger) return tl::unexpected(larger.error());
+  buffer = std::move(*larger);
+  return {};
+}
+
+Status GenericScratch::prepare(std::span<const GenericValue> values, std::size_t rows_of_chunk,
+                               std::size_t edges) {
+  at_least(rows, values.size());
+  at_least(memory, values.size());
+  at_least(out, std::max(rows_of_chunk, edges));
+  at_least(spread, kMaxTerms + 1);
+  for (Rows& pointers : spread) at_least(pointers, edges);
+  std::size_t floats = 0;
+  for (std::size_t v = 0; v < values.size(); ++v) {
+    at_least(rows[v], values[v].ragged ? edges : rows_of_chunk);
+    floats += floats_of(values[v], rows_of_chunk, edges);
+  }
+  if (Status ok = grow(buffer, floats); !ok) return ok;
+  if (Status ok = grow(parked, kMaxBlockRows * kBlockColumns); !ok) return ok;
+  float* at = buffer.f32();
+  for (std::size_t v = 0; v < values.size(); ++v) {
+    memory[v] = at;
+    at += floats_of(values[v], rows_of_chunk, edges);
+  }
+  return {};
+}
+
+}  // namespace volvox::cpu
