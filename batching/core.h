@@ -14,8 +14,8 @@
 namespace volvox {
 
 // The scheduler's state and its moves, by subject: admission (core_admission.cc), lanes (core_lanes.cc),
-// graph nodes (core_nodes.cc), forming tasks (core_tasks.cc), completion, failure and cancellation
-// (core_completion.cc), balance between workers (core_balance.cc).
+// graph nodes (core_nodes.cc, core_node_tasks.cc), forming tasks (core_tasks.cc), completion, failure and
+// cancellation (core_completion.cc), balance between workers (core_balance.cc).
 class Scheduler::Core final : public Frontier, public WaitingList {
  public:
   Core(SchedulerConfig config, std::unique_ptr<Policy> policy);
@@ -109,20 +109,21 @@ class Scheduler::Core final : public Frontier, public WaitingList {
   void enter_graph(std::uint32_t index);
   void open_graph(LiveRequest& live);
   void add_groups(GraphRun& run, const NodeGraph& graph);
-  void make_ready(LiveRequest& live, std::uint32_t node);
+  static void make_ready(GraphRun& run, std::uint32_t v);
   void queue_groups(std::uint32_t index);
+  void queue_group(std::uint32_t index, NodeGroup& group);
   bool form_nodes(WorkerId worker, const Choice& choice, Task& task, TaskRecord& record);
-  std::uint32_t take_nodes(std::uint32_t index, NodeGroup& group, const Choice& choice, Task& task,
-                           TaskRecord& record);
-  std::uint32_t pick_node(LiveRequest& live, NodeGroup& group);
+  void fetch_ahead(EntryId next) const;
+  bool take_nodes(std::uint32_t index, NodeGroup& group, std::uint32_t rows, Task& task, TaskRecord& record);
+  static std::uint32_t pick_node(LiveRequest& live, NodeGroup& group);
   static void pop_ready(GraphRun& run, NodeGroup& group);
   std::uint32_t take_slot(GraphRun& run, PoolId pool);
-  bool slot_allows(const LiveRequest& live, std::uint32_t node) const;
-  void submit_node(std::uint32_t index, std::uint32_t node, Task& task);
-  void bind_node(const LiveRequest& live, std::uint32_t node, Task& task);
-  void settle_nodes();
-  void fetch_ahead(EntryId next) const;
-  void free_node_slot(LiveRequest& live, std::uint32_t node);
+  static bool slot_allows(const LiveRequest& live, std::uint32_t node);
+  void submit_node(LiveRequest& live, std::uint32_t v, Task& task);
+  void bind_node(const LiveRequest& live, std::uint32_t v, Task& task);
+  void settle_nodes(GraphRun& run, PoolId pool);
+  void free_node_slot(GraphRun& run, std::uint32_t v, PoolId pool);
+  void requeue(std::uint32_t index, NodeGroup& visited, bool keeps_its_place);
 
   // Tasks
   bool has_room(const Worker& worker) const;
@@ -167,14 +168,9 @@ class Scheduler::Core final : public Frontier, public WaitingList {
   bool released_ = true;  // slots came back since admission last failed
   SchedulerStats totals_;
   std::vector<BatchedTask> spare_tasks_;
-  std::vector<LaneRef> due_, moved_on_;  // scratch
-  std::uint32_t largest_graph_ = 0;      // seen so far: records reserve as much, once
-  // Scratch of the task that is being formed: its consequences count for later tasks only.
-  struct NodeRef {
-    std::uint32_t request, node;
-  };
-  std::vector<NodeRef> newly_ready_, newly_free_;
-  std::vector<std::uint32_t> formed_from_;
+  std::vector<LaneRef> due_, moved_on_;                  // scratch
+  std::uint32_t largest_graph_ = 0;                      // seen so far: records reserve as much, once
+  std::vector<std::uint32_t> newly_ready_, newly_free_;  // scratch: nodes of the request that is visited
 };
 
 }  // namespace volvox

@@ -47,17 +47,23 @@ struct LaneRun {
 
 inline constexpr std::uint32_t kNoNode = ~std::uint32_t{0};
 
-// A node of a live graph request.
+// A node of a live graph request: four to a cache line, as thousands of requests are visited in turn.
 struct NodeRun {
   enum class State : std::uint8_t { kOpen, kReady, kSubmitted };
-  std::uint32_t open_predecessors = 0;  // not submitted
-  std::uint32_t open_readers = 0;       // not submitted
+  union {
+    std::uint32_t open_predecessors = 0;  // kOpen: not submitted
+    std::uint32_t next_ready;             // later: in its group's list
+  };
+  union {
+    std::uint32_t open_readers = 0;  // not submitted
+    std::uint32_t next_free;         // without any: in the request's list of slots that came free
+  };
   std::uint32_t slot = kSinkSlot;
-  std::uint32_t next_ready = kNoNode;  // in its group's list
-  std::uint32_t next_free = kNoNode;   // in the request's list of slots that came free
+  std::uint16_t group = 0;  // of its type, in GraphRun::groups
   State state = State::kOpen;
   bool ahead = false;  // submitted before an earlier node, and its slot is live
 };
+static_assert(sizeof(NodeRun) == 16);
 
 // Ready nodes of one type of a graph request: a list, first in, first out. Nodes that were taken out of order
 // stay in it until they come up.

@@ -25,6 +25,7 @@ class ReadyQueues {
     WorkerId place = 0;  // a worker, or any()
     PriorityClass priority = PriorityClass::kNormal;
     std::uint32_t ready = 0;  // nodes
+    std::uint32_t turn = 0;   // in which it was queued last
     TimePoint since{};
     EntryId prev = kNoEntry, next = kNoEntry;
   };
@@ -38,10 +39,17 @@ class ReadyQueues {
   void erase(EntryId id);
   void move(EntryId id, WorkerId place);  // to the end of the same type's queue of another place
   void set_ready(EntryId id, std::uint32_t ready);
+  // As if erased and pushed to the end again.
+  void requeue(EntryId id, std::uint32_t ready, TimePoint since);
+
+  // What is queued from now on belongs to a new turn: first_of_earlier() leaves it out.
+  void begin_turn() { ++turn_; }
 
   const Entry& operator[](EntryId id) const { return entries_[id]; }
   // The next entry for the worker: the highest class; its own before anyone's. kNoEntry when there is none.
   EntryId first(CellTypeId type, WorkerId worker) const;
+  // The same among the entries that were queued in earlier turns.
+  EntryId first_of_earlier(CellTypeId type, WorkerId worker) const;
   EntryId first_at(CellTypeId type, WorkerId place, PriorityClass priority) const;
   EntryId last_at(CellTypeId type, WorkerId place, PriorityClass priority) const;
 
@@ -70,10 +78,78 @@ class ReadyQueues {
   void add(const Entry& entry, std::int64_t nodes);
 
   std::uint32_t workers_;
+  std::uint32_t turn_ = 0;
   std::vector<Queue> queues_;
   std::vector<std::uint32_t> at_place_;
   std::vector<Entry> entries_;
   std::vector<EntryId> unused_;
 };
+
+inline void ReadyQueues::add(const Entry& entry, std::int64_t nodes) {
+  Queue& q = queue(entry.type, entry.place);
+  const auto delta = static_cast<std::uint32_t>(nodes);  // wraps for a negative number, as unsigned sums do
+  q.ready[static_cast<std::size_t>(entry.priority)] += delta;
+  q.ready_total += delta;
+  at_place_[entry.place] += delta;
+}
+
+inline void ReadyQueues::link_back(EntryId id) {
+  Entry& entry = entries_[id];
+  List& list = queue(entry.type, entry.place).lists[static_cast<std::size_t>(entry.priority)];
+  entry.prev = list.tail;
+  entry.next = kNoEntry;
+  entry.turn = turn_;
+  (list.tail == kNoEntry ? list.head : entries_[list.tail].next) = id;
+  list.tail = id;
+}
+
+inline void ReadyQueues::unlink(EntryId id) {
+  const Entry& entry = entries_[id];
+  List& list = queue(entry.type, entry.place).lists[static_cast<std::size_t>(entry.priority)];
+  (entry.prev == kNoEntry ? list.head : entries_[entry.prev].next) = entry.next;
+  (entry.next == kNoEntry ? list.tail : entries_[entry.next].prev) = entry.prev;
+}
+
+inline void ReadyQueues::set_ready(EntryId id, std::uint32_t ready) {
+  add(entries_[id], std::int64_t{ready} - entries_[id].ready);
+  entries_[id].ready = ready;
+}
+
+inline EntryId ReadyQueues::first(CellTypeId type, WorkerId worker) const {
+  const Queue& own = queue(type, worker);
+  const Queue& open = queue(type, workers_);
+  for (std::size_t c = 0; c < kPriorityClasses; ++c) {
+    if (own.lists[c].head != kNoEntry) return own.lists[c].head;
+    if (open.lists[c].head != kNoEntry) return open.lists[c].head;
+  }
+  return kNoEntry;
+}
+
+inline EntryId ReadyQueues::first_of_earlier(CellTypeId type, WorkerId worker) const {
+  // A list is in the order of its turns: its head is as old as any.
+  const auto earlier = [this](const List& list) {
+    return list.head != kNoEntry && entries_[list.head].turn != turn_;
+  };
+  const Queue& own = queue(type, worker);
+  const Queue& open = queue(type, workers_);
+  for (std::size_t c = 0; c < kPriorityClasses; ++c) {
+    if (earlier(own.lists[c])) return own.lists[c].head;
+    if (earlier(open.lists[c])) return open.lists[c].head;
+  }
+  return kNoEntry;
+}
+
+inline void ReadyQueues::requeue(EntryId id, std::uint32_t ready, TimePoint since) {
+  unlink(id);
+  set_ready(id, ready);
+  entries_[id].since = since;
+  link_back(id);
+}
+
+inline void ReadyQueues::erase(EntryId id) {
+  unlink(id);
+  add(entries_[id], -std::int64_t{entries_[id].ready});
+  unused_.push_back(id);
+}
 
 }  // namespace volvox

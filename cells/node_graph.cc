@@ -52,21 +52,25 @@ Status NodeGraph::finish() {
   }
   index_successors();
   count_slots();
-  list_types();
-  return {};
+  return list_types();
 }
 
-void NodeGraph::list_types() {
+Status NodeGraph::list_types() {
   types_.clear();
   sources_.clear();
   for (std::uint32_t v = 0; v < size(); ++v) {
     auto found = std::find(types_.begin(), types_.end(), node(v).type);
     if (found == types_.end()) {
+      if (types_.size() == kMaxTypes) {
+        return invalid("a cell graph has nodes of more than " + std::to_string(kMaxTypes) + " types");
+      }
       found = types_.insert(types_.end(), node(v).type);
       sources_.push_back(0);
     }
-    if (predecessors(v).empty()) ++sources_[static_cast<std::size_t>(found - types_.begin())];
+    records_[v].type_index = static_cast<std::uint16_t>(found - types_.begin());
+    if (predecessors(v).empty()) ++sources_[records_[v].type_index];
   }
+  return {};
 }
 
 // A counting sort of the edges by their source: successors come in ascending order, once for each edge.

@@ -17,6 +17,7 @@ class NodeGraph {
   static constexpr std::uint8_t kRagged = 255;  // an edge of the ragged list instead of a numbered gather
   static constexpr std::size_t kMaxNodes = 1U << 24;
   static constexpr std::size_t kMaxEdges = 1U << 28;
+  static constexpr std::size_t kMaxTypes = 1U << 16;
 
   struct Edge {
     std::uint32_t from = 0;   // the predecessor
@@ -25,8 +26,8 @@ class NodeGraph {
   struct Node {
     CellTypeId type = 0;
     std::uint32_t pull_row = kNoRow;  // row of the request's inputs that it pulls
-    bool push = false;                // its results are wanted
     std::uint32_t push_row = 0;       // row of the request's result that it writes
+    bool push = false;                // its results are wanted
     bool watch = false;               // its completion is reported (Event::kNodeDone)
   };
 
@@ -39,6 +40,8 @@ class NodeGraph {
   // The distinct cell types of its nodes, and how many nodes of each have no predecessor.
   std::span<const CellTypeId> types() const { return types_; }
   std::span<const std::uint32_t> sources() const { return sources_; }
+  // Which of types() node v has.
+  std::uint16_t type_index(std::uint32_t v) const { return records_[v].type_index; }
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(records_.size() - 1); }
   const Node& node(std::uint32_t v) const { return records_[v].node; }
@@ -64,7 +67,7 @@ class NodeGraph {
  private:
   void index_successors();
   void count_slots();
-  void list_types();
+  Status list_types();
   void count_suffix_peak();
   std::uint32_t level_peak() const;
 
@@ -73,7 +76,9 @@ class NodeGraph {
     Node node{};
     std::uint32_t edges = 0, successors = 0;  // where its own begin
     std::uint32_t suffix_peak = 0;
+    std::uint16_t type_index = 0;
   };
+  static_assert(sizeof(Record) == 32);
 
   std::vector<Record> records_{Record{}};
   std::vector<Edge> edges_;

@@ -68,7 +68,7 @@ TEST(Trees, LeavesOfManyRequestsShareATask) {
 
 TEST(Trees, AWatchedNodeIsReported) {
   NodeGraph graph;
-  graph.add({kLeaf, 0, true, 0, true}, {});
+  graph.add({kLeaf, 0, 0, true, true}, {});
   Driver driver = cellular(4, 1, 64);
   driver.admit(graph_request(1, std::move(graph)));
   driver.schedule(0);
@@ -83,11 +83,11 @@ TEST(Growing, ARequestIsExtendedWhileItRuns) {
   NodeGraph first;
   for (std::uint32_t v = 0; v < 3; ++v) {
     const NodeGraph::Edge edge{v - 1, NodeGraph::kRagged};
-    first.add({kAny, v, false, v, v == 2}, v == 0 ? std::span<const NodeGraph::Edge>{} : std::span{&edge, 1});
+    first.add({kAny, v, v, false, v == 2}, v == 0 ? std::span<const NodeGraph::Edge>{} : std::span{&edge, 1});
   }
   NodeGraph grown = first;
   const NodeGraph::Edge edges[] = {{0, NodeGraph::kRagged}, {2, NodeGraph::kRagged}};
-  grown.add({kAny, 3, true, 0, false}, edges);
+  grown.add({kAny, 3, 0, true, false}, edges);
   Request request = graph_request(1, first);
   request.max_nodes = 4;
   Driver driver = cellular(4, 3, 64);
@@ -103,10 +103,10 @@ TEST(Growing, ARequestIsExtendedWhileItRuns) {
 
 TEST(Growing, RefusesToGrowPastItsBound) {
   NodeGraph graph;
-  graph.add({kAny, 0, false, 0, false}, {});
+  graph.add({kAny, 0, 0, false, false}, {});
   NodeGraph large = graph;
-  large.add({kAny, 1, false, 0, false}, {});
-  large.add({kAny, 2, false, 0, false}, {});
+  large.add({kAny, 1, 0, false, false}, {});
+  large.add({kAny, 2, 0, false, false}, {});
   Request request = graph_request(1, graph);
   request.max_nodes = 2;
   Driver driver = cellular(4, 1, 64);

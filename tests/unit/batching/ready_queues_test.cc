@@ -56,5 +56,21 @@ TEST(ReadyQueues, KeepsOrderWithinAPlace) {
   EXPECT_EQ(order, (std::vector<std::uint32_t>{0, 1, 3}));
 }
 
+TEST(ReadyQueues, LeavesOutWhatWasQueuedInTheSameTurn) {
+  ReadyQueues queues(1, 1);
+  const EntryId old = queues.push_back(entry(1, 0, 1));
+  queues.push_back(entry(2, queues.any(), 1));
+  queues.begin_turn();
+  EXPECT_EQ(queues[queues.first_of_earlier(0, 0)].request, 1U);
+  queues.requeue(old, 3, TimePoint{});
+  EXPECT_EQ(queues.count(0, 0), 3U);
+  EXPECT_EQ(queues[queues.first_of_earlier(0, 0)].request, 2U);
+  queues.erase(queues.first_of_earlier(0, 0));
+  EXPECT_EQ(queues.first_of_earlier(0, 0), kNoEntry);
+  EXPECT_EQ(queues.first(0, 0), old);
+  queues.begin_turn();
+  EXPECT_EQ(queues.first_of_earlier(0, 0), old);
+}
+
 }  // namespace
 }  // namespace volvox

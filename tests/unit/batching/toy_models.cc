@@ -158,14 +158,14 @@ Request graph_request(std::uint64_t tag, NodeGraph graph) {
 NodeGraph random_tree(std::mt19937_64& random, std::uint32_t leaves, bool leaves_first) {
   NodeGraph graph;
   std::uint32_t next = 0;
-  const auto leaf = [&] { return graph.add({kLeaf, next, false, 0, false}, {}), next++; };
+  const auto leaf = [&] { return graph.add({kLeaf, next, 0, false, false}, {}), next++; };
   const auto join = [&](std::uint32_t left, std::uint32_t right, bool root) {
     const NodeGraph::Edge edges[] = {{left, 0}, {right, 1}};
-    graph.add({kInternal, next, root, 0, false}, edges);
+    graph.add({kInternal, next, 0, root, false}, edges);
     return next++;
   };
   if (leaves == 1) {
-    graph.add({kLeaf, 0, true, 0, false}, {});
+    graph.add({kLeaf, 0, 0, true, false}, {});
     return graph;
   }
   if (leaves_first) {
@@ -198,12 +198,12 @@ NodeGraph random_lattice(std::mt19937_64& random, std::uint32_t chars) {
     std::vector<NodeGraph::Edge> edges;
     if (i > 0) edges.push_back({char_node[i - 1], 0});
     for (std::uint32_t word : words_ending[i]) edges.push_back({word, NodeGraph::kRagged});
-    graph.add({kChar, next, i + 1 == chars, 0, false}, edges);
+    graph.add({kChar, next, 0, i + 1 == chars, false}, edges);
     char_node.push_back(next++);
     for (std::uint32_t length = 2; i + length <= chars && length <= 4; ++length) {
       if (random() % 3 != 0 || i + length - 1 == i) continue;
       const NodeGraph::Edge edge{char_node[i], 0};
-      graph.add({kWord, next, false, 0, false}, {&edge, 1});
+      graph.add({kWord, next, 0, false, false}, {&edge, 1});
       words_ending[i + length - 1].push_back(next++);
     }
   }
@@ -217,7 +217,7 @@ NodeGraph random_dag(std::mt19937_64& random, std::uint32_t nodes) {
     for (std::uint32_t u = v; u-- > 0 && edges.size() < 5;) {
       if (random() % 4 == 0) edges.push_back({u, NodeGraph::kRagged});
     }
-    graph.add({kAny, v, v + 1 == nodes || random() % 5 == 0, v, random() % 4 == 0}, edges);
+    graph.add({kAny, v, v, v + 1 == nodes || random() % 5 == 0, random() % 4 == 0}, edges);
   }
   return graph;
 }

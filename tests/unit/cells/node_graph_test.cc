@@ -203,5 +203,19 @@ TEST(NodeGraph, KeepsTheOrderOfPredecessors) {
   EXPECT_THAT(order, testing::ElementsAre(2, 0, 1));
 }
 
+TEST(NodeGraph, ListsItsTypesInTheOrderOfTheirFirstNodes) {
+  NodeGraph graph;
+  graph.add(Node{.type = 5}, {});
+  graph.add(Node{.type = 2}, {});
+  const Edge edges[] = {{0, NodeGraph::kRagged}, {1, NodeGraph::kRagged}};
+  graph.add(Node{.type = 5}, edges);
+  graph.add(Node{.type = 2}, {});
+  ASSERT_TRUE(graph.finish());
+  EXPECT_THAT(graph.types(), testing::ElementsAre(5U, 2U));
+  EXPECT_THAT(graph.sources(), testing::ElementsAre(1U, 2U));
+  EXPECT_EQ(graph.type_index(2), 0U);
+  EXPECT_EQ(graph.type_index(3), 1U);
+}
+
 }  // namespace
 }  // namespace volvox
