@@ -10,6 +10,8 @@ namespace {
 
 // With several queues the engine looks at each in turn, so often.
 constexpr Duration kGlance = std::chrono::microseconds(100);
+// How long what is done may wait for more of it.
+constexpr Duration kGather = std::chrono::microseconds(100);
 
 TimePoint steady_now() {
   return std::chrono::steady_clock::now();
@@ -86,6 +88,7 @@ Result<bool> Engine::collect(WorkerId id, std::vector<Event>& out) {
   const Progress progress = worker.queue->progress();
   const bool news = progress.done > worker.done;
   if (news) {
+    note_pace(worker, progress);
     worker.done = progress.done;
     scheduler_->complete(id, progress.done, now(), out);
     retire(worker, progress.done, true);
@@ -101,6 +104,7 @@ Status Engine::replace(WorkerId id, const Progress& progress, std::vector<Event>
   kernel_time_of_replaced_.kernel_ns += progress.kernel_ns;
   kernel_time_of_replaced_.cpu_kernel_ns += progress.cpu_kernel_ns;
   worker.queue.reset();
+  worker.kernel_ns = 0;
   scheduler_->fail(id, progress.first_failed, now(), out);
   if (!worker.in_flight.empty()) {
     worker.done = worker.in_flight.back()->seq;
@@ -139,6 +143,21 @@ Status Engine::turn(Duration timeout, std::vector<Event>& out) {
   return {};
 }
 
+void Engine::note_pace(Worker& worker, const Progress& progress) {
+  const auto tasks = static_cast<double>(progress.done - worker.done);
+  const double ns = static_cast<double>(progress.kernel_ns - worker.kernel_ns) / tasks;
+  worker.task_ns += (ns - worker.task_ns) / 8;
+  worker.kernel_ns = progress.kernel_ns;
+}
+
+// Waking up costs as much as a short task, so short tasks are taken in together: as many as run within
+// kGather, but no more than half of those in flight, so that the queue does not run dry meanwhile.
+TaskSeq Engine::worth_waking_for(const Worker& worker) {
+  const double within = static_cast<double>(kGather.count()) / std::max(worker.task_ns, 1.0);
+  const auto half = static_cast<double>(worker.in_flight.size() / 2);
+  return worker.done + static_cast<TaskSeq>(std::clamp(std::min(within, half), 1.0, 1e6)) - 1;
+}
+
 void Engine::wait(Duration timeout) {
   const TimePoint start = now();
   if (const auto wakeup = scheduler_->next_wakeup()) {
@@ -151,7 +170,8 @@ void Engine::wait(Duration timeout) {
   do {
     for (Worker& worker : workers_) {
       if (!busy(worker)) continue;
-      if (worker.queue->wait(worker.done, count == 1 ? timeout : std::min(kGlance, timeout))) return;
+      if (worker.queue->wait(worth_waking_for(worker), count == 1 ? timeout : std::min(kGlance, timeout)))
+        return;
     }
   } while (count > 1 && now() < until);
 }

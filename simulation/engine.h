@@ -63,6 +63,8 @@ class Engine {
     std::unique_ptr<Queue> queue;
     std::deque<BatchedTask> in_flight;
     TaskSeq done = 0;
+    std::uint64_t kernel_ns = 0;  // as of the last look
+    double task_ns = 0;           // of the last tasks, smoothed
   };
 
   Engine(Device& device, SchedulerConfig config, std::unique_ptr<Policy> policy, const QueueConfig& queue,
@@ -72,6 +74,8 @@ class Engine {
   Result<bool> submit(WorkerId id);
   Status replace(WorkerId id, const Progress& progress, std::vector<Event>& out);
   void retire(Worker& worker, TaskSeq up_to, bool count);
+  static void note_pace(Worker& worker, const Progress& progress);
+  static TaskSeq worth_waking_for(const Worker& worker);
   void wait(Duration timeout);
 
   Device& device_;
