@@ -72,6 +72,7 @@ Status load_versions(const RepositoryEntry& entry, const BatchingSection& batchi
     LoadOptions options;
     options.version = version;
     options.eager = batching.eager != EagerChoice::kOff;
+    options.eager_from_bytes = batching.eager == EagerChoice::kAuto ? kEagerFromBytes : 0;
     options.eager_window = batching.eager_window;
     auto model = load_model(entry.path, options);
     if (!model) return tl::unexpected(model.error());

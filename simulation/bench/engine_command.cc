@@ -92,8 +92,9 @@ void add_model_options(CLI::App& command, EngineOptions& o) {
       ->check(CLI::Range(1, 16384))
       ->excludes(model);
   command.add_option("--lengths", o.lengths, "file of request lengths (default: made up, mean 24)");
-  command.add_option("--eager", o.eager, "on: run what does not wait for the recurrence ahead of it")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, bool>{{"on", true}, {"off", false}}));
+  command
+      .add_option("--eager", o.eager, "run what does not wait for the recurrence ahead of it: on, off, auto")
+      ->check(CLI::IsMember({"on", "off", "auto"}));
   command.add_option("--eager-window", o.eager_window, "steps by which it may run ahead")
       ->check(CLI::Range(1, 4096));
 }
@@ -109,7 +110,9 @@ void add_load_options(CLI::App& command, EngineOptions& o) {
   command.add_option("--rate,--rates", o.rates, "requests a second, Poisson");
   command.add_option("--rate-of", o.shares,
                      "share of a policy's best saturated rate in this run: padded:0.5");
-  command.add_option("--backlog-depth", o.backlog_depth, "batches kept waiting under backlog")
+  command
+      .add_option("--backlog-depth", o.backlog_depth,
+                  "requests kept waiting under backlog, in batches of the largest that is tried")
       ->check(CLI::Range(4, 64));
 }
 

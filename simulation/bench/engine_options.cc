@@ -65,6 +65,14 @@ Status add_share(const std::string& text, EnginePlan& plan) {
   return {};
 }
 
+Load backlog_of(const EngineOptions& options, const EnginePlan& plan) {
+  std::uint64_t largest = 1;
+  for (const Configuration& c : plan.configurations) largest = std::max<std::uint64_t>(largest, c.max_batch);
+  Load load;
+  load.outstanding = (1 + options.backlog_depth) * largest * options.workers;
+  return load;
+}
+
 }  // namespace
 
 std::string Configuration::text() const {
@@ -84,7 +92,7 @@ Result<EnginePlan> plan_of(const EngineOptions& options) {
     if (Status ok = add_policy(policy, options, plan); !ok) return tl::unexpected(ok.error());
   }
   const bool backlog = options.backlog || !options.shares.empty() || options.rates.empty();
-  if (backlog) plan.loads.push_back({});
+  if (backlog) plan.loads.push_back(backlog_of(options, plan));
   for (double rate : options.rates) {
     if (!(rate > 0)) return invalid("a rate must be positive");
     Load load;

@@ -21,8 +21,9 @@ struct Configuration {
 struct Load {
   enum class Kind { kBacklog, kRate, kShare };
   Kind kind = Kind::kBacklog;
-  double rate_rps = 0;  // kRate
-  double share = 0;     // kShare: of the best saturated rate of `of` in the same repetition
+  std::uint64_t outstanding = 0;  // kBacklog: requests kept live or waiting, the same for every configuration
+  double rate_rps = 0;            // kRate
+  double share = 0;               // kShare: of the best saturated rate of `of` in the same repetition
   std::string of;
 
   std::string text() const;  // "backlog", "120.0/s", "padded:0.5"
@@ -39,7 +40,7 @@ struct EngineOptions {
   std::vector<std::string> shares;  // "padded:0.5"
   std::string device = "cpu", isa = "auto";
   std::uint32_t threads = 1, workers = 1;
-  bool eager = true;
+  std::string eager = "auto";
   std::uint32_t eager_window = 32;
   double timed_fixed_us = 50, timed_row_us = 0.5;  // cost of a task on the timed device
   double seconds = 5, warm_up_seconds = 1;

@@ -120,10 +120,9 @@ EngineRun::Mark EngineRun::mark() const {
 
 Status EngineRun::run_backlog() {
   const TimePoint start = engine_->now();
-  const std::uint64_t backlog = (1ULL + options_.backlog_depth) * configuration_.max_batch * options_.workers;
   bool measuring = false;
   while (true) {
-    while (outstanding_ < backlog) {
+    while (outstanding_ < load_.outstanding) {
       if (Status ok = admit(engine_->now(), measuring); !ok) return ok;
     }
     const std::uint64_t before = completed_;
