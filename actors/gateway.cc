@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -189,7 +190,7 @@ void Gateway::answer(const IncomingRequest& request, const Outcome& outcome) {
   ReplyHeader header = reply_header(request, outcome);
   WireBuffer body;
   if (!outcome.error) {
-    auto encoded = encode_reply_body(outcome.outputs, limits_);
+    auto encoded = encode_result(outcome);
     if (encoded) {
       body = std::move(*encoded);
     } else {
@@ -203,6 +204,15 @@ void Gateway::answer(const IncomingRequest& request, const Outcome& outcome) {
   metrics_.answered(sample);
   post(request.client, header, std::move(body));
   in_flight_.answered();
+}
+
+// A large result may find no memory; the short message that says so does.
+Result<WireBuffer> Gateway::encode_result(const Outcome& outcome) const {
+  try {
+    return encode_reply_body(outcome.outputs, limits_);
+  } catch (const std::bad_alloc&) {
+    return fail(ErrorCode::kInternal, "the server has no memory for the result; try again later");
+  }
 }
 
 void Gateway::post(const ClientId& client, const ReplyHeader& reply, WireBuffer body) {

@@ -58,6 +58,7 @@ class Gateway : public ReplySink, private EdgeHandler, public std::enable_shared
   void on_client_gone(const ClientId& client, ClientGone why) override;
   void accept(const ClientId& client, RequestHeader header, std::span<const std::byte> body);
   void refuse(const ClientId& client, std::uint64_t id, Error error);
+  Result<WireBuffer> encode_result(const Outcome& outcome) const;
   void pong(const ClientId& client, const RequestHeader& header);
   void post(const ClientId& client, const ReplyHeader& header, WireBuffer body);
 

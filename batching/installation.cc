@@ -69,7 +69,7 @@ class Installer {
   Installer(Device& device, const InstallOptions& options, std::uint64_t budget_bytes)
       : device_(device), options_(options), budget_bytes_(budget_bytes) {}
 
-  Status add(std::shared_ptr<const Model> model) {
+  Status add(const std::shared_ptr<const Model>& model) {
     auto installed = std::make_unique<InstalledModel>();
     installed->model = model;
     installed->id = static_cast<ModelId>(made_.models.size());

@@ -60,7 +60,7 @@ Result<std::shared_ptr<Device>> make_device(const DeviceSection& section) {
     return std::make_shared<TimedDevice>(TimedCost{section.timed_task_us, section.timed_row_us});
   }
   cpu::CpuOptions options;
-  options.isa = cpu::isa_from(choice_name(section.isa)).value_or(cpu::Isa::auto_);
+  options.isa = cpu::isa_from(choice_name(section.isa)).value_or(cpu::Isa::kAuto);
   options.threads = compute_threads(section);
   auto device = cpu::CpuDevice::make(options);
   if (!device) return tl::unexpected(device.error());
@@ -71,8 +71,7 @@ Status load_versions(const RepositoryEntry& entry, const BatchingSection& batchi
   for (const std::uint32_t version : entry.versions) {
     LoadOptions options;
     options.version = version;
-    options.eager = batching.eager != EagerChoice::kOff;
-    options.eager_from_bytes = batching.eager == EagerChoice::kAuto ? kEagerFromBytes : 0;
+    options.eager = batching.eager == EagerChoice::kOn;  // under load whole cells are faster on the CPU
     options.eager_window = batching.eager_window;
     auto model = load_model(entry.path, options);
     if (!model) return tl::unexpected(model.error());

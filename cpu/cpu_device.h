@@ -16,7 +16,7 @@
 namespace volvox::cpu {
 
 struct CpuOptions {
-  Isa isa = Isa::auto_;
+  Isa isa = Isa::kAuto;
   // Compute threads of the queues that will be opened: costs are measured with as many.
   std::uint32_t threads = 1;
   // For planes and weights; 0: three quarters of the machine's memory.

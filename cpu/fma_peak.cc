@@ -41,7 +41,7 @@ double run_once(ThreadTeam& team, const Kernels& kernels, std::uint64_t rounds) 
 double measure_fma_peak_gflops(Isa isa, std::uint32_t threads, std::uint32_t milliseconds) {
   const Kernels& kernels = *kernels_for(isa);
   ThreadTeam team(threads);
-  const std::uint64_t rounds = kernels.isa == Isa::portable ? 2'000 : 50'000;
+  const std::uint64_t rounds = kernels.isa == Isa::kPortable ? 2'000 : 50'000;
   const auto end = Clock::now() + std::chrono::milliseconds(milliseconds);
   double best = 0;
   do {

@@ -7,20 +7,20 @@ namespace {
 
 bool processor_has(Isa isa) {
 #if defined(__x86_64__)
-  if (isa == Isa::avx512) return __builtin_cpu_supports("avx512f") != 0;
-  if (isa == Isa::avx2) return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
+  if (isa == Isa::kAvx512) return __builtin_cpu_supports("avx512f") != 0;
+  if (isa == Isa::kAvx2) return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
 #endif
-  return isa == Isa::portable || isa == Isa::auto_;
+  return isa == Isa::kPortable || isa == Isa::kAuto;
 }
 
 const Kernels* built(Isa isa) {
   switch (isa) {
-    case Isa::avx512:
+    case Isa::kAvx512:
       return avx512_kernels();
-    case Isa::avx2:
+    case Isa::kAvx2:
       return avx2_kernels();
-    case Isa::auto_:
-    case Isa::portable:
+    case Isa::kAuto:
+    case Isa::kPortable:
       break;
   }
   return portable_kernels();
@@ -30,20 +30,20 @@ const Kernels* built(Isa isa) {
 
 std::string_view to_string(Isa isa) {
   switch (isa) {
-    case Isa::auto_:
+    case Isa::kAuto:
       return "auto";
-    case Isa::avx512:
+    case Isa::kAvx512:
       return "avx512";
-    case Isa::avx2:
+    case Isa::kAvx2:
       return "avx2";
-    case Isa::portable:
+    case Isa::kPortable:
       return "portable";
   }
   return "portable";
 }
 
 std::optional<Isa> isa_from(std::string_view name) {
-  for (Isa isa : {Isa::auto_, Isa::avx512, Isa::avx2, Isa::portable}) {
+  for (Isa isa : {Isa::kAuto, Isa::kAvx512, Isa::kAvx2, Isa::kPortable}) {
     if (to_string(isa) == name) return isa;
   }
   return std::nullopt;
@@ -55,7 +55,7 @@ bool supported(Isa isa) {
 
 std::vector<Isa> supported_isas() {
   std::vector<Isa> found;
-  for (Isa isa : {Isa::avx512, Isa::avx2, Isa::portable}) {
+  for (Isa isa : {Isa::kAvx512, Isa::kAvx2, Isa::kPortable}) {
     if (supported(isa)) found.push_back(isa);
   }
   return found;
@@ -66,7 +66,7 @@ Isa best_isa() {
 }
 
 const Kernels* kernels_for(Isa isa) {
-  return built(isa == Isa::auto_ ? best_isa() : isa);
+  return built(isa == Isa::kAuto ? best_isa() : isa);
 }
 
 }  // namespace volvox::cpu

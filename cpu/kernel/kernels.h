@@ -31,7 +31,7 @@ struct Kernels {
   std::uint64_t (*fma_burst)(std::uint64_t rounds, float* sink);
 };
 
-// The kernels of a supported instruction set (auto_: the best). Never null for a supported one.
+// The kernels of a supported instruction set (kAuto: the best). Never null for a supported one.
 const Kernels* kernels_for(Isa isa);
 
 // One for each translation unit; null where the build has no such path.

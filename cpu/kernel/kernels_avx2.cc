@@ -7,7 +7,7 @@ namespace volvox::cpu {
 // every function is a template over Avx2Lanes.
 #if defined(__AVX2__)
 const Kernels* avx2_kernels() {
-  static constexpr Kernels kKernels = make_kernels<Avx2Lanes>(Isa::avx2, "avx2");
+  static constexpr Kernels kKernels = make_kernels<Avx2Lanes>(Isa::kAvx2, "avx2");
   return &kKernels;
 }
 #else

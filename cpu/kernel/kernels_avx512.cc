@@ -7,7 +7,7 @@ namespace volvox::cpu {
 // every function is a template over Avx512Lanes.
 #if defined(__AVX512F__)
 const Kernels* avx512_kernels() {
-  static constexpr Kernels kKernels = make_kernels<Avx512Lanes>(Isa::avx512, "avx512");
+  static constexpr Kernels kKernels = make_kernels<Avx512Lanes>(Isa::kAvx512, "avx512");
   return &kKernels;
 }
 #else

@@ -4,7 +4,7 @@
 namespace volvox::cpu {
 
 const Kernels* portable_kernels() {
-  static constexpr Kernels kKernels = make_kernels<PortableLanes>(Isa::portable, "portable");
+  static constexpr Kernels kKernels = make_kernels<PortableLanes>(Isa::kPortable, "portable");
   return &kKernels;
 }
 

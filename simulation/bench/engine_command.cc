@@ -39,7 +39,7 @@ class Campaign {
 
  private:
   double fma_peak() const {
-    const auto isa = cpu::isa_from(options_.isa).value_or(cpu::Isa::auto_);
+    const auto isa = cpu::isa_from(options_.isa).value_or(cpu::Isa::kAuto);
     return cpu::measure_fma_peak_gflops(isa, options_.threads * options_.workers);
   }
 
@@ -92,9 +92,8 @@ void add_model_options(CLI::App& command, EngineOptions& o) {
       ->check(CLI::Range(1, 16384))
       ->excludes(model);
   command.add_option("--lengths", o.lengths, "file of request lengths (default: made up, mean 24)");
-  command
-      .add_option("--eager", o.eager, "run what does not wait for the recurrence ahead of it: on, off, auto")
-      ->check(CLI::IsMember({"on", "off", "auto"}));
+  command.add_option("--eager", o.eager, "on: run what does not wait for the recurrence ahead of it")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, bool>{{"on", true}, {"off", false}}));
   command.add_option("--eager-window", o.eager_window, "steps by which it may run ahead")
       ->check(CLI::Range(1, 4096));
 }

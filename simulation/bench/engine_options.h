@@ -40,7 +40,7 @@ struct EngineOptions {
   std::vector<std::string> shares;  // "padded:0.5"
   std::string device = "cpu", isa = "auto";
   std::uint32_t threads = 1, workers = 1;
-  std::string eager = "auto";
+  bool eager = false;
   std::uint32_t eager_window = 32;
   double timed_fixed_us = 50, timed_row_us = 0.5;  // cost of a task on the timed device
   double seconds = 5, warm_up_seconds = 1;

@@ -72,9 +72,7 @@ Status EngineSetup::make_device(const EngineOptions& options) {
 }
 
 Status EngineSetup::install_model(const EngineOptions& options, const EnginePlan& plan) {
-  const LoadOptions load{.eager = options.eager != "off",
-                         .eager_from_bytes = options.eager == "auto" ? kEagerFromBytes : 0,
-                         .eager_window = options.eager_window};
+  const LoadOptions load{.eager = options.eager, .eager_window = options.eager_window};
   const auto model = options.model.empty() ? made_up_lstm(options, load) : load_model(options.model, load);
   if (!model) return tl::unexpected(model.error());
   // Compiled for the largest batch; smaller ones are the scheduler's configuration.

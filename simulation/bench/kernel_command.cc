@@ -36,11 +36,11 @@ std::vector<Row> rows_of(const Options& options) {
     for (std::uint32_t batch : options.batches) {
       for (std::uint32_t threads : options.threads) {
         for (const std::string& name : options.isas) {
-          const cpu::Isa isa = cpu::isa_from(name).value_or(cpu::Isa::auto_);
+          const cpu::Isa isa = cpu::isa_from(name).value_or(cpu::Isa::kAuto);
           Row row;
           row.shape = {hidden, hidden, batch};
           row.threads = threads;
-          row.isa = isa == cpu::Isa::auto_ ? cpu::best_isa() : isa;
+          row.isa = isa == cpu::Isa::kAuto ? cpu::best_isa() : isa;
           rows.push_back(row);
         }
       }

@@ -220,7 +220,8 @@ TEST(LanePlan, ValidMeansThatItRunsToTheEnd) {
     plan.lanes.resize(1 + random() % 4);
     for (LaneSpec& lane : plan.lanes) {
       lane.ring = random() % 4 == 0 ? 0 : 1 + random() % 6;
-      for (std::uint32_t gather = 0; gather < random() % 3; ++gather) {
+      const std::uint32_t gathers = random() % 3;
+      for (std::uint32_t gather = 0; gather < gathers; ++gather) {
         LaneEdge edge{.gather = static_cast<std::uint8_t>(gather),
                       .from = static_cast<std::uint8_t>(random() % plan.lanes.size())};
         edge.offset = -static_cast<std::int32_t>(random() % 4);

@@ -12,7 +12,7 @@ DeviceUnderTest cpu_device(std::string name, cpu::CpuOptions options) {
 INSTANTIATE_TEST_SUITE_P(Cpu, DeviceConformance,
                          ::testing::Values(cpu_device("OneThread", {}),
                                            cpu_device("TwoThreads", {.threads = 2, .measure = false}),
-                                           cpu_device("Portable", {.isa = cpu::Isa::portable})),
+                                           cpu_device("Portable", {.isa = cpu::Isa::kPortable})),
                          device_name);
 
 }  // namespace

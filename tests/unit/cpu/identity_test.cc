@@ -29,7 +29,7 @@ constexpr Size kSizes[] = {{1, 1}, {5, 7}, {16, 16}, {20, 33}, {64, 64}, {100, 1
 
 TEST(Identity, EveryBatchSize) {
   constexpr std::size_t kRows = 512;
-  const Kernels& kernels = *kernels_for(Isa::auto_);
+  const Kernels& kernels = *kernels_for(Isa::kAuto);
   ThreadTeam team(1);
   for (const Size size : kSizes) {
     LstmFixture lstm(size.input, size.hidden, kRows);
@@ -57,7 +57,7 @@ TEST(Identity, EveryInstructionSet) {
 }
 
 TEST(Identity, OneTwoOrMoreThreads) {
-  const Kernels& kernels = *kernels_for(Isa::auto_);
+  const Kernels& kernels = *kernels_for(Isa::kAuto);
   ThreadTeam one(1);
   for (const Size size : {Size{33, 33}, Size{64, 64}, Size{100, 260}}) {
     LstmFixture lstm(size.input, size.hidden, 300);
@@ -91,9 +91,9 @@ TEST(Identity, LongChains) {
   LstmFixture lstm(2500, 700, 14);
   const State want =
       lstm.full(*kernels_for(supported_isas()[supported_isas().size() > 2 ? 1 : 0]), one, 0, 14);
-  EXPECT_EQ(lstm.full(*kernels_for(Isa::auto_), two, 0, 14), want);
-  EXPECT_EQ(lstm.eager_and_core(*kernels_for(Isa::auto_), one, 0, 14), want);
-  EXPECT_EQ(row_of(lstm.full(*kernels_for(Isa::auto_), one, 13, 1), 0, 700), row_of(want, 13, 700));
+  EXPECT_EQ(lstm.full(*kernels_for(Isa::kAuto), two, 0, 14), want);
+  EXPECT_EQ(lstm.eager_and_core(*kernels_for(Isa::kAuto), one, 0, 14), want);
+  EXPECT_EQ(row_of(lstm.full(*kernels_for(Isa::kAuto), one, 13, 1), 0, 700), row_of(want, 13, 700));
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ std::vector<float> apply(const Kernels& kernels, Function function, const std::v
 TEST(Math, StaysWithinItsDocumentedErrors) {
   const std::vector<float> x = sweep();
   for (const Case& c : kCases) {
-    const std::vector<float> y = apply(*kernels_for(Isa::auto_), c.function, x);
+    const std::vector<float> y = apply(*kernels_for(Isa::kAuto), c.function, x);
     double worst = 0, worst_small = 0;
     float worst_at = 0;
     for (std::size_t i = 0; i < x.size(); ++i) {
@@ -146,7 +146,7 @@ TEST(Math, KeepsItsHandsOffWhatFollowsAnArray) {
 
 TEST(Math, TanhIsOddAndBounded) {
   const std::vector<float> x = sweep();
-  const std::vector<float> y = apply(*kernels_for(Isa::auto_), &Kernels::tanh, x);
+  const std::vector<float> y = apply(*kernels_for(Isa::kAuto), &Kernels::tanh, x);
   for (std::size_t i = 0; i + 1 < x.size(); i += 2) {
     ASSERT_EQ(y[i], -y[i + 1]) << x[i];
     ASSERT_LE(y[i], 1.0F);

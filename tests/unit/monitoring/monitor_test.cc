@@ -11,7 +11,6 @@ namespace volvox {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 EngineSnapshot sample_engine() {
   EngineSnapshot engine;

@@ -10,8 +10,8 @@ DeviceUnderTest cpu_device(cpu::Isa isa) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Cpu, DeviceConformance,
-                         ::testing::Values(cpu_device(cpu::Isa::avx512), cpu_device(cpu::Isa::avx2),
-                                           cpu_device(cpu::Isa::portable)),
+                         ::testing::Values(cpu_device(cpu::Isa::kAvx512), cpu_device(cpu::Isa::kAvx2),
+                                           cpu_device(cpu::Isa::kPortable)),
                          device_name);
 
 }  // namespace

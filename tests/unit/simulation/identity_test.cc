@@ -22,7 +22,7 @@ using Answers = std::vector<std::vector<std::byte>>;
 
 struct Way {
   std::uint32_t max_batch = 64, in_flight = 64, threads = 1, workers = 1;
-  cpu::Isa isa = cpu::Isa::portable;
+  cpu::Isa isa = cpu::Isa::kPortable;
   bool eager = true, padded = false, fuse = true;
   std::uint32_t eager_window = 32;
 };
