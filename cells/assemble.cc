@@ -19,6 +19,19 @@ std::optional<std::uint8_t> find_named(const std::vector<T>& all, std::string_vi
   return static_cast<std::uint8_t>(it - all.begin());
 }
 
+// Bytes of the matrices that the cell multiplies by.
+std::uint64_t product_bytes(const Cell& cell) {
+  std::int64_t weights = 0;
+  for (const Operator& op : cell.operators) {
+    if (op.kind != OpKind::kProduct) continue;
+    const std::size_t terms = op.inputs.size() - (op.has_start ? 1 : 0);
+    for (std::size_t i = 0; i < terms; ++i) {
+      weights += elements(cell.values[op.output].shape) * elements(cell.values[op.inputs[i]].shape);
+    }
+  }
+  return static_cast<std::uint64_t>(weights) * sizeof(float);
+}
+
 // Builds one model. Each step may fail, and says on what line.
 class Assembly {
  public:
@@ -154,7 +167,7 @@ Status Assembly::build_chain(const CellDefinition& definition, const LaneDefinit
   if (Status status = map_pulls(*whole, lane, core); !status) return status;
   if (Status status = map_pushes(*whole, lane, core); !status) return status;
   SplitCell split{std::nullopt, std::move(*whole), 0};
-  if (options_.eager) {
+  if (options_.eager && product_bytes(split.core) >= options_.eager_from_bytes) {
     Result<SplitCell> parts = split_cell(split.core);
     if (!parts) return error(definition.line, parts.error().message);
     split = std::move(*parts);

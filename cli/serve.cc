@@ -71,7 +71,8 @@ Status load_versions(const RepositoryEntry& entry, const BatchingSection& batchi
   for (const std::uint32_t version : entry.versions) {
     LoadOptions options;
     options.version = version;
-    options.eager = batching.eager == EagerChoice::kOn;  // under load whole cells are faster on the CPU
+    options.eager = batching.eager != EagerChoice::kOff;
+    options.eager_from_bytes = batching.eager == EagerChoice::kAuto ? kEagerFromBytes : 0;
     options.eager_window = batching.eager_window;
     auto model = load_model(entry.path, options);
     if (!model) return tl::unexpected(model.error());

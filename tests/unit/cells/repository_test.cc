@@ -122,6 +122,13 @@ TEST_F(Repository, TheDigestIsOfTheFilesAlone) {
   EXPECT_NE((*load_model(model_))->digest, digest);
 }
 
+TEST_F(Repository, SplitsOnlyCellsWithLargeProductsWhenAsked) {
+  // input 5, hidden 6
+  const std::uint64_t bytes = 4 * 6 * (5 + 6) * sizeof(float);
+  EXPECT_EQ((*load_model(model_, {.eager_from_bytes = bytes}))->types.size(), 2U);
+  EXPECT_EQ((*load_model(model_, {.eager_from_bytes = bytes + 1}))->types.size(), 1U);
+}
+
 TEST_F(Repository, TheNewestVersionUnlessToldOtherwise) {
   for (const char* version : {"2", "10", "003", "x", "0", "99999999999"}) {
     fs::create_directory(model_ / version);
