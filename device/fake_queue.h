@@ -51,7 +51,7 @@ class FakeQueue final : public Queue {
   ResolvedRows rows_;
   std::deque<Entry> entries_;
   std::set<TaskSeq> doomed_;
-  TaskSeq first_ = 0, last_ = 0;  // submitted
+  TaskSeq last_ = 0;  // submitted
   TaskSeq ran_up_to_ = 0;
   TaskSeq reported_ = 0;  // as of withhold()
   bool withheld_ = false;

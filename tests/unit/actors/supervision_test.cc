@@ -17,6 +17,7 @@ void hurt_if_poisoned(const IncomingRequest& request) {
   if (request.header.trace_hi == kPoison) throw std::runtime_error("poisoned");
 }
 
+// Refers to the tokens.
 ClientRequest poisoned(const std::vector<std::int32_t>& tokens) {
   ClientRequest request = chain_request("check", "tokens", std::span(tokens));
   request.header.trace_hi = kPoison;
@@ -97,8 +98,9 @@ TEST(Supervision, FailuresInARowAreSurvived) {
     hurt_if_poisoned(request);
   };
   const House house(loopback(), TimedCost{0, 0}, faults);
+  const std::vector<std::int32_t> tokens{1};
   for (int i = 0; i < 20; ++i) {
-    ClientRequest request = poisoned({1});
+    ClientRequest request = poisoned(tokens);
     if (i % 2 == 1) request.header.trace_lo = kPoison;
     EXPECT_EQ(code_of(house.ask(request)), ErrorCode::kInternal);
   }
