@@ -68,6 +68,7 @@ void SessionTable::finished(SessionRef ref, PartResult result, TimePoint now, Se
 void SessionTable::commit(std::uint32_t index, PartResult result, SessionActions& out) {
   SessionRecord& session = sessions_[index];
   const bool last = open_[session.open.front()].last;
+  session.closed_empty = open_[session.open.front()].empty;
   for (bool first = true; ready(session); first = false) {
     const std::uint32_t open = session.open.front();
     SessionAction& answer = out.emplace_back(action(SessionAction::Kind::kAnswer, index));

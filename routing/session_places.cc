@@ -132,7 +132,10 @@ void SessionTable::restored(SessionRef ref, bool ok, TimePoint now, SessionActio
     return serve_line(out);
   }
   if (!ok) return release(ref.index, SessionEnd::kLost, out);
-  settle(ref.index, out);
+  // The part that it returned for runs, whoever is in line: states that only came and went would get nobody
+  // on.
+  const bool runs = ready(session) && !open_[session.open.front()].empty;
+  runs ? run(ref.index, out) : settle(ref.index, out);
 }
 
 }  // namespace volvox

@@ -38,12 +38,12 @@ struct SessionRecord {
   bool has_state = false;          // false: parts start from the initial state
   bool running = false;            // a part is on the device
   bool discard = false;            // … whose requests have all been answered: it must not count
-  bool running_last = false;
-  bool idle = false;      // in the list of idle ones
-  bool spare = false;     // in the list of those that can give up their slots
-  bool in_line = false;   // in the line of those that want slots
-  bool closed = false;    // its last part is committed
-  bool released = false;  // ended, for `reason`
+  bool idle = false;               // in the list of idle ones
+  bool spare = false;              // in the list of those that can give up their slots
+  bool in_line = false;            // in the line of those that want slots
+  bool closed = false;             // its last part is committed
+  bool closed_empty = false;       // … which there was nothing to run for
+  bool released = false;           // ended, for `reason`
   SessionEnd reason{};
   IndexList<OpenRequest, &OpenRequest::links> open;  // by sequence
   KeptList kept;

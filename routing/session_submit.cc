@@ -104,9 +104,9 @@ Status SessionTable::answer_from_kept(std::uint32_t index, const SessionRequest&
                                       SessionActions& out) {
   SessionRecord& session = sessions_[index];
   const bool ends = request.verb == SessionVerb::kEnd;
-  if (session.released && !(session.closed && ends && request.sequence + 1 == session.next)) {
-    return tl::unexpected(ended_error(session));
-  }
+  const bool repeats_the_end =
+      session.closed && ends && request.sequence + 1 == session.next && request.empty == session.closed_empty;
+  if (session.released && !repeats_the_end) return tl::unexpected(ended_error(session));
   if (!session.released && ends) return tl::unexpected(not_the_last_error(request.sequence, session.next));
   const KeptOutput* kept = kept_.find(session.kept, request.sequence);
   if (kept == nullptr) return tl::unexpected(nothing_kept_error(request.sequence, session.next));

@@ -208,6 +208,7 @@ TEST(SessionParts, AnEndWithoutAPartEndsInItsTurn) {
   EXPECT_EQ(desk.end(1, 2, 12, true), "");
   EXPECT_EQ(desk.done(1), "answer 11:1; answer 12:2!; free 1");
   EXPECT_EQ(desk.end(1, 2, 13, true), "answer 13:2*!");
+  EXPECT_EQ(desk.end(1, 2, 14), "refuse 14 SESSION_EXPIRED") << "this one has a part, which did not run";
 }
 
 TEST(SessionParts, AnEndIsKeptForItsRepeat) {

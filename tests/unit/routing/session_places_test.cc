@@ -69,6 +69,21 @@ TEST(SessionPlaces, ABusySessionGivesWayBetweenTwoParts) {
   EXPECT_EQ(desk.restored(1), "run 11:1 0>1");
 }
 
+TEST(SessionPlaces, AStateThatReturnedRunsBeforeItGivesWay) {
+  SessionLimits limits = small_limits();
+  limits.max_resident = 1;
+  Desk desk(limits);
+  desk.make(1);
+  desk.begin(2, 20);
+  desk.spilled(1);
+  desk.done(2);
+  EXPECT_EQ(desk.send(1, 1, 11), "spill 2 0");
+  EXPECT_EQ(desk.begin(3, 30), "");
+  EXPECT_EQ(desk.spilled(2), "free 2; restore 1 0");
+  EXPECT_EQ(desk.restored(1), "run 11:1 0>1");
+  EXPECT_EQ(desk.done(1), "answer 11:1; spill 1 1");
+}
+
 TEST(SessionPlaces, ASessionWithoutAStateGivesWayWithoutACopy) {
   Desk desk;
   desk.begin(1, 10);
