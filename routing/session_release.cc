@@ -9,6 +9,9 @@ void SessionTable::become_idle(std::uint32_t index, SessionActions& out) {
   if (session.idle) return;
   leave_line(index);
   if (draining_) return release(index, SessionEnd::kDraining, out);
+  // Its begin failed and carried no nonce, so nobody can name it: it would only take another's room.
+  const bool unreachable = session.next == 0 && session.nonce == 0 && session.open.empty();
+  if (unreachable) return release(index, SessionEnd::kEnded, out);
   session.idle = true;
   session.since = now_;
   idle_.push_back(sessions_, index);

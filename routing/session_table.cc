@@ -52,6 +52,15 @@ SessionStats SessionTable::stats() const {
   return stats;
 }
 
+std::size_t SessionTable::live_of(const ModelIdentity& model) const {
+  std::size_t count = 0;
+  for (std::uint32_t index = 0; index < sessions_.size(); ++index) {
+    const SessionRecord& session = sessions_[index];
+    count += sessions_.in_use(index) && !session.released && session.model == model ? 1 : 0;
+  }
+  return count;
+}
+
 std::optional<SessionRef> SessionTable::find(const SessionId& id) const {
   const auto found = ids_.find(id);
   if (found == ids_.end() || sessions_[found->second].released) return std::nullopt;

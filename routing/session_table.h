@@ -65,6 +65,8 @@ class SessionTable {
   std::optional<TimePoint> next_wakeup() const;
 
   SessionStats stats() const;
+  // Live sessions of a model, for whoever wants to unload it. O(all).
+  std::size_t live_of(const ModelIdentity& model) const;
   // The live session of this id.
   std::optional<SessionRef> find(const SessionId& id) const;
   SessionRef ref(std::uint32_t index) const { return {index, sessions_.generation(index)}; }

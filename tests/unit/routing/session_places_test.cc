@@ -97,7 +97,7 @@ TEST(SessionPlaces, ASessionWithoutAStateGivesWayWithoutACopy) {
 
 TEST(SessionPlaces, WhoNeverCommittedHoldsNoSlotsWhileIdle) {
   Desk desk;
-  desk.begin(1, 10);
+  desk.begin(1, 10, 5);
   EXPECT_EQ(desk.failed(1), "refuse 10 INTERNAL; free 1");
   EXPECT_EQ(desk.stats().resident, 0U);
   EXPECT_EQ(desk.stats().live, 1U);
@@ -118,7 +118,7 @@ TEST(SessionPlaces, ASpillThatFailsKeepsItsSessionAndRefusesOneInLine) {
   Desk desk;
   desk.make(1);
   desk.make(2);
-  desk.begin(3, 30);
+  desk.begin(3, 30, 5);
   desk.send(1, 1, 11);
   EXPECT_EQ(desk.spilled(1, false), "refuse 30 OVERLOADED; run 11:1 0>1");
   EXPECT_EQ(desk.stats().failed_spills, 1U);

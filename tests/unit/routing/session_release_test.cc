@@ -179,6 +179,17 @@ TEST(SessionRelease, ALateRepeatOfTheBeginDoesNotBeginAnew) {
   EXPECT_EQ(desk.begin(2, 12, 5), "run 12:0 ->0");
 }
 
+TEST(SessionRelease, ABeginThatFailsAndCannotBeRepeatedLeavesNoSession) {
+  Desk desk;
+  desk.begin(1, 10);
+  EXPECT_EQ(desk.failed(1), "refuse 10 INTERNAL; free 1");
+  desk.begin(2, 20);
+  EXPECT_EQ(desk.cancel(20), "refuse 20 CANCELLED; stop 2");
+  EXPECT_EQ(desk.done(2), "free 2");
+  EXPECT_EQ(desk.stats().live, 0U);
+  EXPECT_EQ(releases(desk, SessionEnd::kEnded), 2U);
+}
+
 TEST(SessionRelease, DrainingEndsWhatIsIdleAndLetsTheRestEnd) {
   Desk desk;
   desk.make(1);
@@ -203,8 +214,11 @@ TEST(SessionRelease, ManyAtOnce) {
   out.clear();
   desk.table.release_model({1, 9, 3, 4}, SessionEnd::kLost, desk.now, out);
   EXPECT_EQ(text(out), "");
+  EXPECT_EQ(desk.table.live_of({1, 9, 3, 4}), 0U);
+  EXPECT_EQ(desk.table.live_of(kModel), 1U);
   desk.table.release_model(kModel, SessionEnd::kLost, desk.now, out);
   EXPECT_EQ(text(out), "forget 1");
+  EXPECT_EQ(desk.table.live_of(kModel), 0U);
   desk.make(4);
   out.clear();
   desk.table.release_all(SessionEnd::kDraining, desk.now, out);

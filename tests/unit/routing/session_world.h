@@ -28,6 +28,7 @@ class World {
 
  private:
   using Id = std::uint64_t;  // SessionId::lo
+  static constexpr std::uint64_t kPoison = 0xdeadbeefdeadbeefULL;
   struct Output {
     Output(World& world, std::uint64_t state) : world(world), state(state) { ++world.outputs_; }
     Output(const Output&) = delete;
