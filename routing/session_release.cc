@@ -1,0 +1,138 @@
+#include "routing/session_errors.h"
+#include "routing/session_table.h"
+
+namespace volvox {
+
+// Nothing of the session runs or can run.
+void SessionTable::become_idle(std::uint32_t index, SessionActions& out) {
+  SessionRecord& session = sessions_[index];
+  if (session.idle) return;
+  leave_line(index);
+  if (draining_) return release(index, SessionEnd::kDraining, out);
+  // Its begin failed and carried no nonce, so nobody can name it: it would only take another's room.
+  const bool unreachable = session.next == 0 && session.nonce == 0 && session.open.empty();
+  if (unreachable) return release(index, SessionEnd::kEnded, out);
+  session.idle = true;
+  session.since = now_;
+  idle_.push_back(sessions_, index);
+  if (session.where != Where::kResident) return;
+  if (!session.has_state) {
+    give_up_place(index, Where::kNowhere, out);
+    return serve_line(out);
+  }
+  session.spare = true;
+  spare_.push_back(sessions_, index);
+  make_spare_room(out);
+}
+
+void SessionTable::leave_idle(std::uint32_t index) {
+  SessionRecord& session = sessions_[index];
+  if (session.idle) idle_.erase(sessions_, index);
+  if (session.spare) spare_.erase(sessions_, index);
+  session.idle = session.spare = false;
+}
+
+// Its client was heard of.
+void SessionTable::touch(std::uint32_t index) {
+  SessionRecord& session = sessions_[index];
+  if (!session.idle) return;
+  session.since = now_;
+  idle_.erase(sessions_, index);
+  idle_.push_back(sessions_, index);
+  if (!session.spare) return;
+  spare_.erase(sessions_, index);
+  spare_.push_back(sessions_, index);
+}
+
+void SessionTable::release(SessionRef session, SessionEnd reason, TimePoint now, SessionActions& out) {
+  if (!valid(session)) return;
+  advance(now);
+  release(session.index, reason, out);
+}
+
+void SessionTable::release(std::uint32_t index, SessionEnd reason, SessionActions& out) {
+  SessionRecord& session = sessions_[index];
+  if (session.released) return;
+  session.released = true;
+  session.reason = reason;
+  ++stats_.releases[static_cast<std::size_t>(reason)];
+  --stats_.live;
+  leave_idle(index);
+  leave_line(index);
+  if (session.running && !session.discard) {
+    session.discard = true;
+    --awaited_;
+    out.push_back(action(SessionAction::Kind::kStop, index));
+  }
+  while (!session.open.empty()) {
+    refuse(open_[session.open.front()].request, index, ended_error(session), out);
+    close(session.open.front());
+  }
+  // The last part's answer may get lost as any other.
+  kept_.acknowledge(session.kept, session.closed ? session.next - 1 : session.next);
+  if (session.running || session.where == Where::kSpilling || session.where == Where::kRestoring) {
+    ++stats_.ending;
+    return;
+  }
+  let_go(index, out);
+  serve_line(out);
+}
+
+// The device is done with a session that was released: only a memory stays.
+void SessionTable::let_go(std::uint32_t index, SessionActions& out) {
+  SessionRecord& session = sessions_[index];
+  if (session.where == Where::kResident) give_up_place(index, Where::kNowhere, out);
+  if (session.where == Where::kSpilled) {
+    out.push_back(action(SessionAction::Kind::kForget, index));
+    session.where = Where::kNowhere;
+    --stats_.spilled;
+  }
+  session.since = now_;
+  gone_.push_back(sessions_, index);
+  while (gone_.size() > limits_.max_remembered) forget(gone_.front());
+}
+
+void SessionTable::forget(std::uint32_t index) {
+  SessionRecord& session = sessions_[index];
+  gone_.erase(sessions_, index);
+  kept_.clear(session.kept);
+  ids_.erase(session.id);
+  if (session.nonce != 0) nonces_.erase({session.client, session.nonce});
+  sessions_.give_back(index);
+}
+
+void SessionTable::release_if(const std::function<bool(const SessionRecord&)>& which, SessionEnd reason,
+                              SessionActions& out) {
+  // Chosen first: an end may bring another session to the device.
+  std::vector<SessionRef> chosen;
+  for (std::uint32_t index = 0; index < sessions_.size(); ++index) {
+    if (sessions_.in_use(index) && which(sessions_[index])) chosen.push_back(ref(index));
+  }
+  for (const SessionRef& session : chosen) {
+    if (valid(session)) release(session.index, reason, out);
+  }
+}
+
+void SessionTable::release_model(const ModelIdentity& model, SessionEnd reason, TimePoint now,
+                                 SessionActions& out) {
+  advance(now);
+  release_if([&](const SessionRecord& session) { return session.model == model; }, reason, out);
+}
+
+void SessionTable::release_resident(SessionEnd reason, TimePoint now, SessionActions& out) {
+  advance(now);
+  release_if([](const SessionRecord& session) { return session.place != kNoIndex; }, reason, out);
+}
+
+void SessionTable::release_all(SessionEnd reason, TimePoint now, SessionActions& out) {
+  advance(now);
+  release_if([](const SessionRecord&) { return true; }, reason, out);
+}
+
+void SessionTable::drain(TimePoint now, SessionActions& out) {
+  advance(now);
+  draining_ = true;
+  while (!idle_.empty()) release(idle_.front(), SessionEnd::kDraining, out);
+}
+
+}  // namespace volvox

@@ -1,0 +1,186 @@
+// Who has slots on the device: spills, restores, and who waits for whom.
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/routing/session_desk.h"
+
+namespace volvox::desk {
+namespace {
+
+TEST(SessionPlaces, TheLeastRecentlyUsedIdleSessionMakesRoom) {
+  Desk desk;
+  desk.make(1);
+  desk.make(2);
+  desk.send(1, 1, 11);
+  desk.done(1);
+  EXPECT_EQ(desk.begin(3, 30), "spill 2 2");
+  EXPECT_EQ(desk.stats().in_line, 1U);
+  EXPECT_EQ(desk.stats().copying, 1U);
+  EXPECT_EQ(desk.spilled(2), "free 2; run 30:0 ->2");
+  EXPECT_EQ(desk.stats().spilled, 1U);
+  EXPECT_EQ(desk.stats().resident, 2U);
+}
+
+TEST(SessionPlaces, ARepeatCountsAsUse) {
+  Desk desk;
+  desk.make(1);
+  desk.make(2);
+  desk.send(1, 0, 11);
+  EXPECT_EQ(desk.begin(3, 30), "spill 2 2");
+}
+
+TEST(SessionPlaces, TheStateReturnsBeforeTheNextPart) {
+  Desk desk;
+  desk.make(1, 2);
+  desk.make(2);
+  EXPECT_EQ(desk.begin(3, 30), "spill 1 1");
+  desk.spilled(1);
+  desk.done(3);
+  EXPECT_EQ(desk.send(1, 2, 12), "spill 2 2");
+  EXPECT_EQ(desk.spilled(2), "free 2; restore 1 2");
+  EXPECT_EQ(desk.send(1, 3, 13), "");
+  EXPECT_EQ(desk.restored(1), "run 12:2 2>3");
+  EXPECT_EQ(desk.done(1), "answer 12:2; run 13:3 3>2");
+  EXPECT_EQ(desk.stats().restores, 1U);
+  EXPECT_EQ(desk.stats().spilled, 1U);
+}
+
+TEST(SessionPlaces, WhenAllRunTheNextOneToBecomeIdleMakesRoom) {
+  Desk desk;
+  desk.begin(1, 10);
+  desk.begin(2, 20);
+  EXPECT_EQ(desk.begin(3, 30), "");
+  EXPECT_EQ(desk.done(1), "answer 10:0; spill 1 0");
+  EXPECT_EQ(desk.done(2), "answer 20:0") << "one spill is enough for one in line";
+  EXPECT_EQ(desk.spilled(1), "free 1; run 30:0 ->0");
+}
+
+TEST(SessionPlaces, ABusySessionGivesWayBetweenTwoParts) {
+  Desk desk;
+  desk.begin(1, 10);
+  desk.begin(2, 20);
+  desk.begin(3, 30);
+  desk.send(1, 1, 11);
+  EXPECT_EQ(desk.done(1), "answer 10:0; spill 1 0");
+  EXPECT_EQ(desk.spilled(1), "free 1; run 30:0 ->0");
+  EXPECT_EQ(desk.stats().in_line, 1U);
+  EXPECT_EQ(desk.done(3), "answer 30:0; spill 3 0");
+  EXPECT_EQ(desk.spilled(3), "free 3; restore 1 0");
+  EXPECT_EQ(desk.restored(1), "run 11:1 0>1");
+}
+
+TEST(SessionPlaces, AStateThatReturnedRunsBeforeItGivesWay) {
+  SessionLimits limits = small_limits();
+  limits.max_resident = 1;
+  Desk desk(limits);
+  desk.make(1);
+  desk.begin(2, 20);
+  desk.spilled(1);
+  desk.done(2);
+  EXPECT_EQ(desk.send(1, 1, 11), "spill 2 0");
+  EXPECT_EQ(desk.begin(3, 30), "");
+  EXPECT_EQ(desk.spilled(2), "free 2; restore 1 0");
+  EXPECT_EQ(desk.restored(1), "run 11:1 0>1");
+  EXPECT_EQ(desk.done(1), "answer 11:1; spill 1 1");
+}
+
+TEST(SessionPlaces, ASessionWithoutAStateGivesWayWithoutACopy) {
+  Desk desk;
+  desk.begin(1, 10);
+  desk.begin(2, 20);
+  desk.begin(3, 30);
+  desk.cancel(10);
+  desk.send(1, 0, 11);
+  EXPECT_EQ(desk.done(1), "free 1; run 30:0 ->0") << "part 0 of session 1 waits in line";
+  EXPECT_EQ(desk.failed(2), "refuse 20 INTERNAL; free 2; run 11:0 ->2");
+}
+
+TEST(SessionPlaces, WhoNeverCommittedHoldsNoSlotsWhileIdle) {
+  Desk desk;
+  desk.begin(1, 10, 5);
+  EXPECT_EQ(desk.failed(1), "refuse 10 INTERNAL; free 1");
+  EXPECT_EQ(desk.stats().resident, 0U);
+  EXPECT_EQ(desk.stats().live, 1U);
+}
+
+TEST(SessionPlaces, APartThatComesDuringTheSpillWaitsForTheReturn) {
+  Desk desk;
+  desk.make(1);
+  desk.make(2);
+  desk.begin(3, 30);
+  EXPECT_EQ(desk.send(1, 1, 11), "");
+  EXPECT_EQ(desk.spilled(1), "free 1; run 30:0 ->0; spill 2 2");
+  EXPECT_EQ(desk.spilled(2), "free 2; restore 1 2");
+  EXPECT_EQ(desk.restored(1), "run 11:1 2>3");
+}
+
+TEST(SessionPlaces, ASpillThatFailsKeepsItsSessionAndRefusesOneInLine) {
+  Desk desk;
+  desk.make(1);
+  desk.make(2);
+  desk.begin(3, 30, 5);
+  desk.send(1, 1, 11);
+  EXPECT_EQ(desk.spilled(1, false), "refuse 30 OVERLOADED; run 11:1 0>1");
+  EXPECT_EQ(desk.stats().failed_spills, 1U);
+  EXPECT_EQ(desk.stats().in_line, 0U);
+  EXPECT_EQ(desk.stats().live, 3U) << "the new session may be begun again";
+}
+
+TEST(SessionPlaces, ASessionWhoseSpillFailedIsTriedLast) {
+  Desk desk;
+  desk.make(1);
+  desk.make(2);
+  desk.begin(3, 30);
+  EXPECT_EQ(desk.spilled(1, false), "refuse 30 OVERLOADED");
+  EXPECT_EQ(desk.begin(4, 40), "spill 2 2");
+}
+
+TEST(SessionPlaces, AStateThatDoesNotReturnIsLost) {
+  Desk desk;
+  desk.make(1);
+  desk.make(2);
+  desk.begin(3, 30);
+  desk.spilled(1);
+  desk.done(3);
+  desk.send(1, 1, 11);
+  desk.spilled(2);
+  EXPECT_EQ(desk.restored(1, false), "refuse 11 SESSION_LOST; free 1");
+  EXPECT_EQ(desk.stats().releases[static_cast<std::size_t>(SessionEnd::kLost)], 1U);
+  EXPECT_EQ(desk.send(1, 1, 12), "refuse 12 SESSION_LOST");
+}
+
+TEST(SessionPlaces, WhoIsCancelledLeavesTheLine) {
+  Desk desk;
+  desk.begin(1, 10);
+  desk.begin(2, 20);
+  desk.begin(3, 30);
+  EXPECT_EQ(desk.cancel(30), "refuse 30 CANCELLED");
+  EXPECT_EQ(desk.stats().in_line, 0U);
+  EXPECT_EQ(desk.done(1), "answer 10:0");
+}
+
+TEST(SessionPlaces, AStateThatReturnedForNobodyIsIdle) {
+  Desk desk;
+  desk.make(1);
+  desk.make(2);
+  desk.begin(3, 30);
+  desk.spilled(1);
+  desk.done(3);
+  desk.send(1, 1, 11);
+  desk.spilled(2);
+  EXPECT_EQ(desk.cancel(11), "refuse 11 CANCELLED");
+  EXPECT_EQ(desk.restored(1), "");
+  EXPECT_EQ(desk.send(1, 1, 12), "run 12:1 2>3");
+}
+
+TEST(SessionPlaces, AnEmptyEndNeedsNoSlots) {
+  Desk desk;
+  desk.make(1);
+  desk.make(2);
+  desk.begin(3, 30);
+  desk.spilled(1);
+  EXPECT_EQ(desk.end(1, 1, 11, true), "answer 11:1!; forget 1");
+}
+
+}  // namespace
+}  // namespace volvox::desk

@@ -1,0 +1,151 @@
+// What the table says in random worlds, and whether it may.
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/routing/session_world.h"
+
+namespace volvox::desk {
+
+void World::take(SessionActions& out) {
+  using Kind = SessionAction::Kind;
+  for (const SessionAction& action : out) {
+    switch (action.kind) {
+      case Kind::kRun:
+        take_run(action);
+        break;
+      case Kind::kAnswer:
+        take_answer(action);
+        break;
+      case Kind::kRefuse:
+        take_refusal(action);
+        break;
+      case Kind::kStop:
+        ASSERT_TRUE(runs_.contains(action.id.lo));
+        EXPECT_FALSE(runs_[action.id.lo].stopped);
+        runs_[action.id.lo].stopped = true;
+        break;
+      default:
+        take_copy(action);
+        break;
+    }
+  }
+}
+
+void World::take_run(const SessionAction& action) {
+  const Id id = action.id.lo;
+  const Stream& stream = streams_.at(id);
+  EXPECT_FALSE(stream.ended);
+  EXPECT_EQ(action.sequence, stream.states.size()) << "out of order, or twice";
+  EXPECT_FALSE(spills_.contains(id) || restores_.contains(id) || host_.contains(id));
+  const Asked& asked = asked_.at(action.request);
+  EXPECT_TRUE(!asked.answered && asked.session == id && asked.sequence == action.sequence);
+  EXPECT_EQ(asked.ends, action.last);
+  EXPECT_NE(action.read, action.write);
+  if (action.read == kInitialState) {
+    EXPECT_TRUE(stream.states.empty());
+  } else {
+    EXPECT_EQ(owners_[action.read], id);
+    EXPECT_EQ(slots_[action.read], state_of(stream)) << "not the fold of what was committed";
+  }
+  own(id, action.write);
+  slots_[action.write] = kPoison;
+  EXPECT_TRUE(runs_.emplace(id, Run{action.sequence, action.read, action.write, false}).second);
+}
+
+void World::take_answer(const SessionAction& action) {
+  const Asked& asked = asked_.at(action.request);
+  Stream& stream = streams_.at(action.id.lo);
+  EXPECT_EQ(asked.session, action.id.lo);
+  EXPECT_EQ(asked.sequence, action.sequence);
+  EXPECT_EQ(asked.ends, action.last);
+  EXPECT_EQ(action.epoch, limits_.epoch);
+  stream.taken = now_;
+  if (asked.empty) {
+    EXPECT_EQ(action.sequence, stream.states.size());
+    EXPECT_EQ(action.output, nullptr);
+  } else {
+    ASSERT_LT(action.sequence, stream.states.size()) << "answered before it was committed";
+    ASSERT_NE(action.output, nullptr);
+    EXPECT_EQ(static_cast<const Output*>(action.output.get())->state, stream.states[action.sequence]);
+  }
+  stream.ended = stream.ended || action.last;
+  answered(action.request);
+}
+
+void World::take_refusal(const SessionAction& action) {
+  EXPECT_FALSE(action.error.message.empty());
+  const Id id = asked_.at(action.request).session;
+  const ErrorCode code = action.error.code;
+  if (code == ErrorCode::kSessionExpired || (code == ErrorCode::kUnavailable && !draining_)) {
+    EXPECT_FALSE(live(id));
+  }
+  answered(action.request);
+}
+
+void World::take_copy(const SessionAction& action) {
+  using Kind = SessionAction::Kind;
+  const Id id = action.id.lo;
+  if (action.kind == Kind::kForget) {
+    EXPECT_EQ(host_.erase(id), 1U);
+    return;
+  }
+  EXPECT_FALSE(runs_.contains(id));
+  EXPECT_FALSE(spills_.contains(id));
+  EXPECT_FALSE(restores_.contains(id));
+  if (action.kind == Kind::kSpill) {
+    EXPECT_EQ(owners_[action.read], id);
+    EXPECT_EQ(slots_[action.read], state_of(streams_.at(id)));
+    spills_[id] = action.read;
+  } else if (action.kind == Kind::kRestore) {
+    EXPECT_EQ(host_.at(id), state_of(streams_.at(id)));
+    own(id, action.write);
+    restores_[id] = action.write;
+  } else {
+    for (const StateSlot slot : {action.read, action.write}) {
+      const auto owner = owners_.find(slot);
+      EXPECT_TRUE(owner == owners_.end() || owner->second == id);
+      if (owner != owners_.end()) owners_.erase(owner);
+      slots_[slot] = kPoison;
+    }
+  }
+}
+
+void World::own(Id session, StateSlot slot) {
+  EXPECT_LT(slot, 2 * limits_.max_resident);
+  const auto [owner, is_new] = owners_.emplace(slot, session);
+  EXPECT_EQ(owner->second, session) << "two sessions in one slot";
+}
+
+void World::answered(std::uint64_t request) {
+  Asked& asked = asked_.at(request);
+  EXPECT_FALSE(asked.answered) << "answered twice";
+  asked.answered = true;
+  open_.erase(request);
+  const auto stream = streams_.find(asked.session);
+  if (stream == streams_.end()) return;
+  --stream->second.open;
+  stream->second.touched = now_;
+}
+
+void World::check_bounds() {
+  const SessionStats stats = table_.stats();
+  EXPECT_LE(stats.live + stats.ending, limits_.max_sessions);
+  EXPECT_LE(stats.resident, limits_.max_resident);
+  EXPECT_LE(stats.remembered, limits_.max_remembered);
+  EXPECT_LE(stats.kept_bytes, limits_.max_kept_bytes_total);
+  EXPECT_LE(stats.kept_outputs, (stats.live + stats.ending + stats.remembered) * limits_.max_kept_outputs);
+  EXPECT_EQ(stats.running, runs_.size());
+  EXPECT_EQ(stats.copying, spills_.size() + restores_.size());
+  EXPECT_EQ(stats.spilled + restores_.size(), host_.size());
+  EXPECT_GE(stats.committed, committed_);  // the empty ends besides
+  const auto stopped = std::ranges::count_if(runs_, [](const auto& run) { return run.second.stopped; });
+  EXPECT_EQ(stats.waiting, open_.size() - (runs_.size() - static_cast<std::size_t>(stopped)));
+  // Somebody in line means that nobody idle could make room for it.
+  EXPECT_TRUE(stats.in_line == 0 || stats.resident == limits_.max_resident);
+  EXPECT_TRUE(stats.in_line == 0 || stats.running + stats.copying > 0) << "nobody will ever serve the line";
+  for (const auto& [id, stream] : streams_) EXPECT_LE(stream.open, limits_.max_waiting + 1U);
+}
+
+}  // namespace volvox::desk
