@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cells/model_definition.h"
 #include "cells/model_writer.h"
 #include "config/load.h"
 #include "protocol/codec.h"
@@ -109,6 +110,22 @@ void add_models(Seeds& seeds, const fs::path& scratch) {
   add_model(seeds, model.path);
 }
 
+// Every key of a definition, most at the end of its range: from here mutations reach the sums of all.
+void add_wide_definition(Seeds& seeds) {
+  ModelDefinition wide{.name = "wide", .max_length = 1U << 24};
+  wide.cells.push_back({.name = "lstm", .kind = "lstm", .input = 65536, .hidden = 65536, .max_batch = 65536});
+  wide.lanes.push_back({.cell = "lstm", .over = "x", .pull = {"x"}, .push = {"h"}});
+  wide.inputs.push_back({.name = "x", .dtype = DType::kU64, .shape = {64, 64, 64, 64}, .vocabulary = 7});
+  wide.outputs.push_back({.name = "h", .dtype = DType::kF32, .shape = Shape{65536}, .every = true});
+  seeds.add("toml", to_toml(wide));
+  wide.cells[0] = {.name = "noop", .kind = "noop", .min_batch = 65536, .max_batch = 65536};
+  wide.lanes[0] = {.cell = "noop"};
+  wide.inputs[0].vocabulary = 0;
+  wide.outputs.clear();
+  const std::string empty_weights{2, 0, 0, 0, 0, 0, 0, 0, '{', '}'};
+  seeds.add("model", join(to_toml(wide), empty_weights));
+}
+
 }  // namespace
 }  // namespace volvox::fuzz
 
@@ -122,6 +139,7 @@ int main(int count, char** arguments) {
   add_requests(seeds);
   add_replies(seeds);
   add_models(seeds, arguments[1]);
+  add_wide_definition(seeds);
   seeds.add("toml", volvox::to_toml(volvox::ServeConfig{}));
   return 0;
 }

@@ -26,10 +26,12 @@ die() {
 # Inputs are small: a decoder that takes 5 s or 1 GiB for one has been talked into something.
 fuzz() {
   local name=$1 corpus="build/fuzz/corpus/$1" log="build/fuzz/found/$1.log"
+  local words=()
   mkdir -p "$corpus"
+  [[ $name != model && $name != toml ]] || words=(-dict=tests/fuzz/texts.dict)
   printf 'fuzz: %s for %d s …\n' "$name" "$seconds"
   if "$programs/${name}_fuzz" -max_total_time="$seconds" -max_len=8192 -timeout=5 -rss_limit_mb=1024 \
-    -artifact_prefix="build/fuzz/found/$name-" -print_final_stats=1 "$corpus" "build/fuzz/seeds/$name" \
+    -artifact_prefix="build/fuzz/found/$name-" -print_final_stats=1 "${words[@]}" "$corpus" "build/fuzz/seeds/$name" \
     >"$log" 2>&1; then
     printf 'fuzz: %s: clean, %s inputs, %s kept\n' "$name" \
       "$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")" "$(find "$corpus" -type f | wc -l)"
