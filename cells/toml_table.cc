@@ -8,6 +8,9 @@
 namespace volvox {
 namespace {
 
+// Of one row: 64 MiB of f32, more than a request can carry. What is computed from it then fits in 64 bits.
+constexpr std::int64_t kMaxElements = std::int64_t{1} << 24;
+
 std::optional<DType> dtype_from(std::string_view name) {
   for (DType dtype : {DType::kF32, DType::kI32, DType::kU64}) {
     if (to_string(dtype) == name) return dtype;
@@ -105,10 +108,14 @@ void TomlTable::shape(std::string_view key, std::optional<Shape>& to) {
   const toml::array* array = node->as_array();
   if (array == nullptr || array->size() > 4) return refuse(*node, key, "must be a list of at most 4 extents");
   Shape shape;
+  std::int64_t elements = 1;  // four extents of 65536 would not fit
   for (const toml::node& item : *array) {
     const auto extent = item.value_exact<std::int64_t>();
     if (!extent || *extent < 1 || *extent > 65536)
       return refuse(item, key, "has an extent that is not in 1 to 65536");
+    elements *= *extent;
+    if (elements > kMaxElements)
+      return refuse(item, key, "has more than " + std::to_string(kMaxElements) + " elements");
     shape.push_back(*extent);
   }
   to = std::move(shape);

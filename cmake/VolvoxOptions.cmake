@@ -37,3 +37,7 @@ if(VOLVOX_SANITIZE)
                            "-fsanitize-ignorelist=${PROJECT_SOURCE_DIR}/tests/tsan.ignore")
   endif()
 endif()
+if(VOLVOX_FUZZ)
+  # Every object counts its branches: libFuzzer keeps the inputs that lead somewhere new.
+  target_compile_options(volvox_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()

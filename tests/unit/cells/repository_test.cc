@@ -192,6 +192,8 @@ TEST_F(Repository, LanesInputsAndOutputsMustAgree) {
   EXPECT_THAT(error_after("dtype = \"i32\"", "dtype = \"i8\""), HasSubstr("'i8' is no type"));
   EXPECT_THAT(error_after("shape = []", "shape = [2]"), HasSubstr("is i32[2], the cell reads i32[]"));
   EXPECT_THAT(error_after("shape = []", "shape = [0]"), HasSubstr("extent"));
+  EXPECT_THAT(error_after("shape = []", "shape = [65536, 65536, 65536, 65536]"),
+              HasSubstr("more than 16777216 elements"));
   EXPECT_THAT(error_after("vocabulary = 20", "vocabulary = 21"), HasSubstr("larger than the 20 rows"));
   EXPECT_THAT(error_after("shape = [6]", "shape = [7]"), HasSubstr("the cell emits f32[6]"));
   EXPECT_THAT(error_after("every = false", "every = 0"), HasSubstr("every: must be true or false"));

@@ -1,0 +1,145 @@
+// Writes good inputs for the fuzzers to begin with: make_seeds FOLDER fills FOLDER/request, reply, model,
+// toml.
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cells/model_definition.h"
+#include "cells/model_writer.h"
+#include "config/load.h"
+#include "protocol/codec.h"
+#include "tests/fuzz/parts.h"
+
+namespace volvox::fuzz {
+namespace {
+
+namespace fs = std::filesystem;
+
+const WireLimits kLimits;
+
+std::string_view text_of(const WireBuffer& buffer) {
+  return {reinterpret_cast<const char*>(buffer.data()), buffer.size()};
+}
+
+std::string read(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+class Seeds {
+ public:
+  explicit Seeds(fs::path folder) : folder_(std::move(folder)) {}
+
+  void add(const char* fuzzer, const std::string& input) {
+    const fs::path path = folder_ / fuzzer / std::to_string(count_++);
+    fs::create_directories(path.parent_path());
+    std::ofstream file(path, std::ios::binary);
+    file << input;
+    file.close();
+    require(file.good(), "a seed can be written");
+  }
+
+ private:
+  fs::path folder_;
+  int count_ = 0;
+};
+
+WireSessionToken session() {
+  return {11, 12, 13, SessionOperation::kContinue, 14, 15, 16, 17, 18, "node-a", "node-b"};
+}
+
+void add_requests(Seeds& seeds) {
+  const std::vector<std::int32_t> tokens{12, 7, 301}, parents{2, 2, -1}, starts{0, 1}, ends{2, 3};
+  const std::vector<std::int32_t> types{0, 1, 0}, offsets{0, 0, 1, 3}, predecessors{0, 0, 1};
+  const std::vector<double> reals{0.5, -1.5};
+  RequestHeader header;
+  header.request_id = 5;
+  header.model = "größer";
+  RequestBody body;
+  body.inputs = {wire_tensor("tokens", std::span(tokens)), wire_tensor("x", std::span(reals), {2, 1})};
+  body.outputs = {"h", "c"};
+  for (const WireStructure& structure :
+       {WireStructure(WireChain{3}), WireStructure(WireTree{parents}),
+        WireStructure(WireLattice{4, starts, ends}),
+        WireStructure(WireGraph{{"a", "b"}, types, offsets, predecessors})}) {
+    body.structure = structure;
+    const auto frames = std::pair(encode_request_header(header, kLimits), encode_request_body(body, kLimits));
+    require(frames.first && frames.second, "a seed can be encoded");
+    seeds.add("request", join(text_of(*frames.first), text_of(*frames.second)));
+    header.session = session();
+  }
+}
+
+void add_replies(Seeds& seeds) {
+  const std::vector<float> h{0.5F, -0.25F};
+  const std::vector<std::uint64_t> state{7};
+  const std::vector<WireTensor> outputs{wire_tensor("h", std::span(h), {1, 2}),
+                                        wire_tensor("state", std::span(state), {})};
+  ReplyHeader result;
+  result.request_id = 5;
+  result.server = "volvox";
+  result.session = session();
+  const auto error = error_reply(5, {ErrorCode::kOverloaded, "the queue is full"});
+  const auto body = encode_reply_body(outputs, kLimits);
+  for (const ReplyHeader& header : {result, error}) {
+    const auto frame = encode_reply_header(header, kLimits);
+    require(frame && body, "a seed can be encoded");
+    seeds.add("reply", join(text_of(*frame), text_of(*body)));
+  }
+}
+
+void add_model(Seeds& seeds, const fs::path& folder) {
+  const std::string definition = read(folder / "model.toml");
+  seeds.add("model", join(definition, read(folder / "1" / "weights.safetensors")));
+  seeds.add("toml", definition);
+  fs::remove_all(folder);
+}
+
+void add_models(Seeds& seeds, const fs::path& scratch) {
+  const NewModel model{.path = scratch / "m", .overwrite = true};
+  require(write_lstm_model(model, {.hidden = 2, .input = 1, .vocabulary = 3}).has_value(), "an lstm");
+  add_model(seeds, model.path);
+  require(write_noop_model(model).has_value(), "a noop");
+  add_model(seeds, model.path);
+  require(write_check_model(model).has_value(), "a check");
+  add_model(seeds, model.path);
+}
+
+// Every key of a definition, most at the end of its range: from here mutations reach the sums of all.
+void add_wide_definition(Seeds& seeds) {
+  ModelDefinition wide{.name = "wide", .max_length = 1U << 24};
+  wide.cells.push_back({.name = "lstm", .kind = "lstm", .input = 65536, .hidden = 65536, .max_batch = 65536});
+  wide.lanes.push_back({.cell = "lstm", .over = "x", .pull = {"x"}, .push = {"h"}});
+  wide.inputs.push_back({.name = "x", .dtype = DType::kU64, .shape = {64, 64, 64, 64}, .vocabulary = 7});
+  wide.outputs.push_back({.name = "h", .dtype = DType::kF32, .shape = Shape{65536}, .every = true});
+  seeds.add("toml", to_toml(wide));
+  wide.cells[0] = {.name = "noop", .kind = "noop", .min_batch = 65536, .max_batch = 65536};
+  wide.lanes[0] = {.cell = "noop"};
+  wide.inputs[0].vocabulary = 0;
+  wide.outputs.clear();
+  const std::string empty_weights{2, 0, 0, 0, 0, 0, 0, 0, '{', '}'};
+  seeds.add("model", join(to_toml(wide), empty_weights));
+}
+
+}  // namespace
+}  // namespace volvox::fuzz
+
+int main(int count, char** arguments) {
+  using namespace volvox::fuzz;
+  if (count != 2) {
+    std::fprintf(stderr, "usage: %s FOLDER\n", arguments[0]);
+    return 2;
+  }
+  Seeds seeds(arguments[1]);
+  add_requests(seeds);
+  add_replies(seeds);
+  add_models(seeds, arguments[1]);
+  add_wide_definition(seeds);
+  seeds.add("toml", volvox::to_toml(volvox::ServeConfig{}));
+  return 0;
+}

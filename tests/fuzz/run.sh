@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# Builds the fuzzers and lets each look for inputs that the decoders and loaders cannot stand.
+set -euo pipefail
+
+usage() {
+  cat <<'USAGE'
+Usage: tests/fuzz/run.sh [--seconds S] [--jobs N] [--help] [request|reply|model|toml …]
+
+Builds the preset `fuzz` (clang, libFuzzer, AddressSanitizer, UndefinedBehaviorSanitizer) and runs the fuzzers
+named, or all, for S seconds each (default 60), one after the other. What they learn stays in build/fuzz/corpus
+for the next run. An input that breaks something is left in build/fuzz/found, and the exit status is 1:
+
+  build/fuzz/tests/fuzz/request_fuzz build/fuzz/found/request-crash-…      shows it again
+
+  --seconds S   how long each runs
+  --jobs N      build N files at a time (default: the number of cores)
+  --help        print this text
+USAGE
+}
+
+die() {
+  printf 'fuzz: error: %s\n' "$*" >&2
+  exit 2
+}
+
+# Inputs are small: a decoder that takes 5 s or 1 GiB for one has been talked into something.
+fuzz() {
+  local name=$1 corpus="build/fuzz/corpus/$1" log="build/fuzz/found/$1.log"
+  local words=()
+  mkdir -p "$corpus"
+  [[ $name != model && $name != toml ]] || words=(-dict=tests/fuzz/texts.dict)
+  printf 'fuzz: %s for %d s …\n' "$name" "$seconds"
+  if "$programs/${name}_fuzz" -max_total_time="$seconds" -max_len=8192 -timeout=5 -rss_limit_mb=1024 \
+    -artifact_prefix="build/fuzz/found/$name-" -print_final_stats=1 "${words[@]}" "$corpus" "build/fuzz/seeds/$name" \
+    >"$log" 2>&1; then
+    printf 'fuzz: %s: clean, %s inputs, %s kept\n' "$name" \
+      "$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")" "$(find "$corpus" -type f | wc -l)"
+  else
+    tail -n 60 "$log"
+    printf 'fuzz: %s: FAILED; all of it: %s\n' "$name" "$log"
+    return 1
+  fi
+}
+
+seconds=60
+jobs=$(nproc)
+names=()
+while [[ $# -gt 0 ]]; do
+  case "$1" in
+    --seconds | --jobs)
+      [[ $# -ge 2 && "$2" =~ ^[1-9][0-9]*$ ]] || die "$1 needs a positive whole number"
+      printf -v "${1#--}" '%s' "$2"
+      shift
+      ;;
+    -h | --help)
+      usage
+      exit 0
+      ;;
+    request | reply | model | toml) names+=("$1") ;;
+    *) die "unknown argument: $1 (see --help)" ;;
+  esac
+  shift
+done
+[[ ${#names[@]} -gt 0 ]] || names=(request reply model toml)
+
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+programs=build/fuzz/tests/fuzz
+cmake --preset fuzz >/dev/null
+cmake --build --preset fuzz --parallel "$jobs"
+mkdir -p build/fuzz/found
+rm -rf build/fuzz/seeds
+"$programs/make_seeds" build/fuzz/seeds
+cp config/example.toml build/fuzz/seeds/toml/example
+status=0
+for name in "${names[@]}"; do
+  fuzz "$name" || status=1
+done
+exit "$status"
