@@ -49,11 +49,13 @@ class Server::Impl {
   ~Impl() { stop(Duration::zero()); }
 
   Status start(NodePtr node, const ServeConfig& config) {
-    auto gateway = Gateway::open(config, system_, router_, monitor_.requests());
+    const auto admission = std::make_shared<Admission>(config);
+    auto gateway = Gateway::open(config, system_, router_, admission, monitor_.requests());
     if (!gateway) return tl::unexpected(gateway.error());
     const auto queues = open_queues(*node);
     if (!queues) return tl::unexpected(queues.error());
     gateway_ = std::move(*gateway);
+    admission_ = admission;
     endpoint_ = gateway_->endpoint();
     auto started = std::make_shared<std::promise<void>>();
     const auto running = started->get_future();
@@ -70,7 +72,7 @@ class Server::Impl {
   bool stop(Duration timeout) {
     bool all_ended = true;
     if (gateway_) {
-      gateway_->refuse_new_requests();
+      admission_->refuse_new_requests();
       monitor_.set_readiness(Readiness::kDraining);
       all_ended = gateway_->wait_until_answered(timeout);
       gateway_->abort_requests();
@@ -104,6 +106,7 @@ class Server::Impl {
   std::shared_ptr<ActorSlot> router_ = std::make_shared<ActorSlot>();
   std::shared_ptr<ActorSlot> scheduler_ = std::make_shared<ActorSlot>();
   caf::actor supervisor_;
+  std::shared_ptr<Admission> admission_;
   std::shared_ptr<Gateway> gateway_;
   std::string endpoint_;
   std::uint16_t metrics_port_ = 0;
