@@ -22,4 +22,12 @@ Result<const InstalledModel*> Catalog::find(std::string_view name, std::uint32_t
   return fail(ErrorCode::kModelNotFound, message);
 }
 
+std::vector<std::uint32_t> Catalog::versions(std::string_view name) const {
+  std::vector<std::uint32_t> numbers;
+  if (const auto found = models_.find(name); found != models_.end()) {
+    for (const auto& [number, ignored] : found->second) numbers.push_back(number);
+  }
+  return numbers;
+}
+
 }  // namespace volvox

@@ -61,19 +61,20 @@ WireLimits wire_limits(const WireSection& wire) {
 }
 
 Gateway::Gateway(const ServeConfig& config, caf::actor_system& system, std::shared_ptr<ActorSlot> router,
-                 RequestMetrics& metrics)
+                 std::shared_ptr<Admission> admission, RequestMetrics& metrics)
     : config_(config),
       limits_(wire_limits(config.wire)),
       system_(system),
       router_(std::move(router)),
-      metrics_(metrics),
-      gauge_(std::make_shared<InFlightGauge>(
-          InFlightLimits{config.limits.max_requests_in_flight,
-                         std::size_t{config.limits.max_request_mib_in_flight} << 20})) {}
+      admission_(std::move(admission)),
+      metrics_(metrics) {}
 
 Result<std::shared_ptr<Gateway>> Gateway::open(const ServeConfig& config, caf::actor_system& system,
-                                               std::shared_ptr<ActorSlot> router, RequestMetrics& metrics) {
-  std::shared_ptr<Gateway> gateway(new Gateway(config, system, std::move(router), metrics));
+                                               std::shared_ptr<ActorSlot> router,
+                                               std::shared_ptr<Admission> admission,
+                                               RequestMetrics& metrics) {
+  std::shared_ptr<Gateway> gateway(
+      new Gateway(config, system, std::move(router), std::move(admission), metrics));
   auto edge = EdgeSocket::open(edge_options(config), *gateway);
   if (!edge) return tl::unexpected(edge.error());
   gateway->edge_ = std::move(*edge);
@@ -109,7 +110,7 @@ void Gateway::run() {
 }
 
 void Gateway::look_around() {
-  metrics_.set_in_flight(gauge_->requests(), gauge_->bytes());
+  metrics_.set_in_flight(admission_->gauge().requests(), admission_->gauge().bytes());
   const EdgeStats stats = edge_->stats();
   const std::uint64_t dropped = stats.dropped_slow + stats.dropped_unreachable + stats.refused_full;
   if (dropped != dropped_) metrics_.replies_dropped(dropped - std::exchange(dropped_, dropped));
@@ -142,38 +143,22 @@ void Gateway::on_request(const ClientId& client, std::span<const std::byte> head
 
 void Gateway::accept(const ClientId& client, RequestHeader header, std::span<const std::byte> body) {
   const std::uint64_t id = header.request_id;
-  if (draining_)
-    return refuse(client, id, {ErrorCode::kUnavailable, "the server is shutting down; ask another one"});
-  if (body.size() > limits_.max_body_bytes) {
-    return refuse(client, id,
-                  {ErrorCode::kInvalidArgument, "the body is larger than wire.max_body_bytes allows"});
-  }
-  auto share = InFlightGauge::enter(gauge_, body.size());
-  if (!share) {
-    return refuse(client, id,
-                  {ErrorCode::kOverloaded, "too many requests are in flight; wait and try again"});
-  }
-  auto request = std::make_shared<IncomingRequest>();
-  request->key = next_key_++;
-  request->client = client;
-  request->header = std::move(header);
-  request->body = WireBuffer::share_copy_of(body);
-  request->arrival = steady_now();
-  request->share = std::move(share);
+  auto admitted = admission_->admit(client, std::move(header), body);
+  if (!admitted) return refuse(client, id, std::move(admitted).error());
   const caf::actor actor = spawn_request_actor(system_, shared_from_this(), router_->get());
   if (!in_flight_.add(client, id, actor)) {
     return refuse(
         client, id,
         {ErrorCode::kInvalidArgument, "a request with this id is in flight on the connection; number on"});
   }
-  caf::anon_send(actor, StartRequest{std::move(request)});
+  caf::anon_send(actor, StartRequest{std::move(*admitted)});
 }
 
 void Gateway::refuse(const ClientId& client, std::uint64_t id, Error error) {
   metrics_.answered({error.code});
   ReplyHeader header = error_reply(id, std::move(error));
   if (header.error.code == ErrorCode::kOverloaded) {
-    header.retry_after_us = std::uint64_t{config_.limits.retry_after_ms} * 1000;
+    header.retry_after_us = admission_->retry_after_us();
   }
   post(client, header, {});
 }

@@ -10,6 +10,7 @@
 #include <caf/all.hpp>
 
 #include "actors/actor_slot.h"
+#include "actors/admission.h"
 #include "actors/in_flight.h"
 #include "actors/reply_sink.h"
 #include "base/error.h"
@@ -29,15 +30,14 @@ class Gateway : public ReplySink, private EdgeHandler, public std::enable_shared
  public:
   // Binds. Requests go to the router of the moment.
   static Result<std::shared_ptr<Gateway>> open(const ServeConfig& config, caf::actor_system& system,
-                                               std::shared_ptr<ActorSlot> router, RequestMetrics& metrics);
+                                               std::shared_ptr<ActorSlot> router,
+                                               std::shared_ptr<Admission> admission, RequestMetrics& metrics);
   ~Gateway() override;
 
   // The address that clients connect to, with the port that was found.
   const std::string& endpoint() const { return edge_->endpoint(); }
   void start();
 
-  // Refuses new requests from now on. Any thread.
-  void refuse_new_requests() { draining_ = true; }
   // Waits until every accepted request is answered. False: it took too long.
   bool wait_until_answered(Duration timeout) { return in_flight_.wait_until_empty(timeout); }
   // Answers what is left UNAVAILABLE.
@@ -49,7 +49,7 @@ class Gateway : public ReplySink, private EdgeHandler, public std::enable_shared
 
  private:
   Gateway(const ServeConfig& config, caf::actor_system& system, std::shared_ptr<ActorSlot> router,
-          RequestMetrics& metrics);
+          std::shared_ptr<Admission> admission, RequestMetrics& metrics);
 
   void run();
   void look_around();
@@ -66,14 +66,13 @@ class Gateway : public ReplySink, private EdgeHandler, public std::enable_shared
   const WireLimits limits_;
   caf::actor_system& system_;
   std::shared_ptr<ActorSlot> router_;
+  std::shared_ptr<Admission> admission_;
   RequestMetrics& metrics_;
   std::unique_ptr<EdgeSocket> edge_;
-  std::shared_ptr<InFlightGauge> gauge_;
   InFlightTable in_flight_;
-  std::uint64_t next_key_ = 1;
   std::uint64_t dropped_ = 0;  // replies, as counted so far
 
-  std::atomic<bool> draining_{false}, aborting_{false}, stopping_{false};
+  std::atomic<bool> aborting_{false}, stopping_{false};
   std::thread thread_;
 };
 

@@ -26,11 +26,6 @@ PriorityClass priority_class(WirePriority priority) {
   return PriorityClass::kNormal;
 }
 
-WireType wire_type(DType dtype) {
-  if (dtype == DType::kF32) return WireType::kF32;
-  return dtype == DType::kI32 ? WireType::kI32 : WireType::kU64;
-}
-
 WireTensor output_tensor(const Work& work, std::size_t output) {
   const InstalledModel& model = *work.model;
   const OutputSpec& spec = model.model->outputs[output];
@@ -131,7 +126,12 @@ class ManagerShell {
   }
 
   void finish(const WorkPtr& work) {
-    if (work->error) return work->settle(*work->error, work->retry_after_us);
+    ModelStatistics& statistics = node_->statistics[work->model->id];
+    const std::uint64_t total_us = microseconds(steady_now() - work->request().arrival);
+    if (work->error) {
+      statistics.failed(total_us);
+      return work->settle(*work->error, work->retry_after_us);
+    }
     Outcome outcome;
     outcome.outputs.reserve(work->wanted.size());
     for (const std::size_t output : work->wanted) outcome.outputs.push_back(output_tensor(*work, output));
@@ -139,6 +139,7 @@ class ManagerShell {
     outcome.queue_us = microseconds(work->first_submit - work->request().arrival);
     outcome.compute_us = microseconds(work->done - work->first_submit);
     outcome.owner = work;
+    statistics.succeeded(outcome.queue_us, outcome.compute_us, total_us);
     work->settle(std::move(outcome));
   }
 

@@ -47,6 +47,7 @@ Result<NodePtr> make_node(const ServeConfig& config, std::shared_ptr<Device> dev
   node->catalog = std::make_shared<Catalog>(node->installation);
   node->result_bytes =
       std::make_shared<ByteBudget>(std::uint64_t{config.limits.max_result_mib_in_flight} << 20);
+  node->statistics = std::make_unique<ModelStatistics[]>(node->installation.models.size());
   node->metrics = &metrics;
   node->faults = std::move(faults);
   return node;

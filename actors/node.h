@@ -7,6 +7,7 @@
 #include <span>
 
 #include "actors/catalog.h"
+#include "actors/model_statistics.h"
 #include "actors/work.h"
 #include "base/error.h"
 #include "batching/installation.h"
@@ -32,6 +33,7 @@ class Node {
   Installation installation;
   std::shared_ptr<const Catalog> catalog;
   std::shared_ptr<ByteBudget> result_bytes;
+  ModelStatisticsTable statistics;    // by the model's number
   RequestMetrics* metrics = nullptr;  // outlives the actors
   FaultHooks faults;
 

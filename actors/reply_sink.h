@@ -4,7 +4,7 @@
 
 namespace volvox {
 
-// Where answers go: the gateway, or a test.
+// Where answers go: the gateway, a thread that waits, or a test.
 class ReplySink {
  public:
   virtual ~ReplySink() = default;

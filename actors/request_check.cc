@@ -6,18 +6,6 @@
 namespace volvox {
 namespace {
 
-WireType wire_type(DType dtype) {
-  switch (dtype) {
-    case DType::kF32:
-      return WireType::kF32;
-    case DType::kI32:
-      return WireType::kI32;
-    case DType::kU64:
-      break;
-  }
-  return WireType::kU64;
-}
-
 // "input 'tokens' …". The name is the client's or the model's, and clean text by then.
 tl::unexpected<Error> wrong_input(std::string_view name, const std::string& what) {
   std::string message = "input '";
@@ -115,6 +103,18 @@ Status check_outputs(const Model& model, const RequestBody& body, CheckedRequest
 }
 
 }  // namespace
+
+WireType wire_type(DType dtype) {
+  switch (dtype) {
+    case DType::kF32:
+      return WireType::kF32;
+    case DType::kI32:
+      return WireType::kI32;
+    case DType::kU64:
+      break;
+  }
+  return WireType::kU64;
+}
 
 Result<CheckedRequest> check_request(const Model& model, const RequestBody& body) {
   CheckedRequest checked;

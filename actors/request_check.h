@@ -10,6 +10,9 @@
 
 namespace volvox {
 
+// How a model's elements are called on the wire.
+WireType wire_type(DType dtype);
+
 // A request's body, checked against its model.
 struct CheckedRequest {
   std::uint32_t length = 0;                            // steps

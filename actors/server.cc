@@ -8,6 +8,7 @@
 #include <caf/all.hpp>
 
 #include "actors/gateway.h"
+#include "actors/http_front.h"
 #include "actors/messages.h"
 #include "actors/supervisor.h"
 
@@ -48,36 +49,29 @@ class Server::Impl {
       : monitor_(monitor), system_config_(config.server.actor_threads), system_(system_config_) {}
   ~Impl() { stop(Duration::zero()); }
 
-  Status start(NodePtr node, const ServeConfig& config) {
-    auto gateway = Gateway::open(config, system_, router_, monitor_.requests());
+  Status start(const NodePtr& node, const ServeConfig& config) {
+    const auto admission = std::make_shared<Admission>(config);
+    auto gateway = Gateway::open(config, system_, router_, admission, monitor_.requests());
     if (!gateway) return tl::unexpected(gateway.error());
     const auto queues = open_queues(*node);
     if (!queues) return tl::unexpected(queues.error());
     gateway_ = std::move(*gateway);
+    admission_ = admission;
     endpoint_ = gateway_->endpoint();
     auto started = std::make_shared<std::promise<void>>();
     const auto running = started->get_future();
-    supervisor_ =
-        spawn_supervisor(system_, {std::move(node), router_, scheduler_, *queues, std::move(started)});
+    supervisor_ = spawn_supervisor(system_, {node, router_, scheduler_, *queues, std::move(started)});
     running.wait();  // or until it failed, and broke its promise
     monitor_.watch_engines([slot = scheduler_] { return ask_scheduler(*slot); }, 1);
     if (const Status listening = listen(config.server.metrics); !listening) return listening;
+    if (Status open = open_front(config, node); !open) return open;
     gateway_->start();
     monitor_.set_readiness(Readiness::kReady);
     return {};
   }
 
   bool stop(Duration timeout) {
-    bool all_ended = true;
-    if (gateway_) {
-      gateway_->refuse_new_requests();
-      monitor_.set_readiness(Readiness::kDraining);
-      all_ended = gateway_->wait_until_answered(timeout);
-      gateway_->abort_requests();
-      gateway_->wait_until_answered(kPatience);
-      gateway_->stop();
-      gateway_ = nullptr;
-    }
+    const bool all_ended = !gateway_ || close_doors(timeout);
     if (supervisor_)
       caf::anon_send_exit(std::exchange(supervisor_, nullptr), caf::exit_reason::user_shutdown);
     monitor_.stop_listening();
@@ -86,8 +80,40 @@ class Server::Impl {
 
   const std::string& endpoint() const { return endpoint_; }
   std::uint16_t metrics_port() const { return metrics_port_; }
+  std::uint16_t http_port() const { return http_port_; }
 
  private:
+  Status open_front(const ServeConfig& config, const NodePtr& node) {
+    if (config.http.listen.empty()) return {};
+    auto front = HttpFront::start(config, {system_, router_, admission_, node, monitor_,
+                                           [slot = scheduler_] { return ask_scheduler(*slot); }});
+    if (!front) return tl::unexpected(front.error());
+    front_ = std::move(*front);
+    http_port_ = front_->port();
+    return {};
+  }
+
+  // Both doors drain at once, within one time.
+  bool wait_until_answered(Duration timeout) {
+    const TimePoint until = steady_now() + timeout;
+    const bool gateway = gateway_->wait_until_answered(timeout);
+    return (!front_ || front_->wait_until_answered(until - steady_now())) && gateway;
+  }
+
+  bool close_doors(Duration timeout) {
+    admission_->refuse_new_requests();
+    monitor_.set_readiness(Readiness::kDraining);
+    const bool all_ended = wait_until_answered(timeout);
+    gateway_->abort_requests();
+    if (front_) front_->abort_requests();
+    wait_until_answered(kPatience);
+    if (front_) front_->stop();
+    front_ = nullptr;
+    gateway_->stop();
+    gateway_ = nullptr;
+    return all_ended;
+  }
+
   Status listen(const std::string& address) {
     if (address.empty()) return {};
     const auto where = parse_host_port(address);
@@ -104,9 +130,11 @@ class Server::Impl {
   std::shared_ptr<ActorSlot> router_ = std::make_shared<ActorSlot>();
   std::shared_ptr<ActorSlot> scheduler_ = std::make_shared<ActorSlot>();
   caf::actor supervisor_;
+  std::shared_ptr<Admission> admission_;
   std::shared_ptr<Gateway> gateway_;
+  std::unique_ptr<HttpFront> front_;
   std::string endpoint_;
-  std::uint16_t metrics_port_ = 0;
+  std::uint16_t metrics_port_ = 0, http_port_ = 0;
 };
 
 Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -119,8 +147,7 @@ Result<std::unique_ptr<Server>> Server::start(const ServeConfig& config, std::sh
   auto node = make_node(config, std::move(device), models, monitor.requests(), std::move(faults));
   if (!node) return tl::unexpected(node.error());
   auto impl = std::make_unique<Impl>(config, monitor);
-  if (const Status started = impl->start(std::move(*node), config); !started)
-    return tl::unexpected(started.error());
+  if (const Status started = impl->start(*node, config); !started) return tl::unexpected(started.error());
   return std::unique_ptr<Server>(new Server(std::move(impl)));
 }
 
@@ -129,6 +156,9 @@ const std::string& Server::endpoint() const {
 }
 std::uint16_t Server::metrics_port() const {
   return impl_->metrics_port();
+}
+std::uint16_t Server::http_port() const {
+  return impl_->http_port();
 }
 bool Server::drain(Duration timeout) {
   return impl_->stop(timeout);

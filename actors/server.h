@@ -29,9 +29,10 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  // The address that clients connect to, and the port of the monitoring pages (0: none).
+  // The address that clients connect to, and the ports of the monitoring pages and of HTTP (0: none).
   const std::string& endpoint() const;
   std::uint16_t metrics_port() const;
+  std::uint16_t http_port() const;
 
   // /readyz says no, new requests are refused UNAVAILABLE; those in flight may end within `timeout`, the rest
   // is answered UNAVAILABLE. True: all ended by themselves. The server serves nothing afterwards.

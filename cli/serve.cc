@@ -100,12 +100,22 @@ Result<Models> load_models(const ServeConfig& config) {
   return models;
 }
 
-// Two lines: where clients connect, and where monitoring answers. Whoever waits for the file sees all of it
-// or none.
-Status write_port_file(const std::string& path, const std::string& endpoint, const std::string& metrics) {
+// Where one of the server's HTTP listeners answers; empty if it does not.
+std::string http_address(const std::string& listen, std::uint16_t port) {
+  if (port == 0) return {};
+  return "http://" + parse_host_port(listen)->host + ":" + std::to_string(port);
+}
+
+struct Addresses {
+  std::string endpoint, metrics, http;
+};
+
+// Three lines: where clients connect, where monitoring answers, and where HTTP does. Whoever waits for the
+// file sees all of it or none.
+Status write_port_file(const std::string& path, const Addresses& addresses) {
   const std::string unfinished = path + ".new";
   std::ofstream file(unfinished);
-  file << endpoint << "\n" << metrics << "\n";
+  file << addresses.endpoint << "\n" << addresses.metrics << "\n" << addresses.http << "\n";
   file.close();
   std::error_code error;
   if (file) fs::rename(unfinished, path, error);
@@ -149,16 +159,15 @@ Status serve(const ServeConfig& config, const std::string& port_file) {
   Monitor monitor(VOLVOX_VERSION);
   auto server = Server::start(config, std::move(*device), *models, monitor);
   if (!server) return tl::unexpected(server.error());
-  const std::string& endpoint = (*server)->endpoint();
-  std::string metrics;
-  if (const std::uint16_t port = (*server)->metrics_port(); port != 0) {
-    metrics = "http://" + parse_host_port(config.server.metrics)->host + ":" + std::to_string(port);
-  }
+  const Addresses addresses{(*server)->endpoint(),
+                            http_address(config.server.metrics, (*server)->metrics_port()),
+                            http_address(config.http.listen, (*server)->http_port())};
   if (!port_file.empty()) {
-    if (const Status written = write_port_file(port_file, endpoint, metrics); !written) return written;
+    if (const Status written = write_port_file(port_file, addresses); !written) return written;
   }
-  std::printf("volvox ready at %s metrics %s models %zu\n", endpoint.c_str(),
-              metrics.empty() ? "-" : metrics.c_str(), models->size());
+  const auto or_none = [](const std::string& address) { return address.empty() ? "-" : address.c_str(); };
+  std::printf("volvox ready at %s metrics %s http %s models %zu\n", addresses.endpoint.c_str(),
+              or_none(addresses.metrics), or_none(addresses.http), models->size());
   std::fflush(stdout);
   int signal = 0;
   sigwait(&signals, &signal);
@@ -228,6 +237,8 @@ void add_overrides(Overrides add) {
   add.value("--models", "Folder of the model repository", server, &ServerSection::models);
   add.value("--listen", "Where clients connect: tcp://HOST:PORT", server, &ServerSection::listen);
   add.value("--metrics", "Where monitoring answers: HOST:PORT", server, &ServerSection::metrics);
+  add.value("--http", "Where the Open Inference Protocol v2 answers: HOST:PORT; empty: nowhere",
+            &ServeConfig::http, &HttpSection::listen);
   add.value("--drain-timeout-ms", "Time for requests in flight after SIGTERM", server,
             &ServerSection::drain_timeout_ms);
   add.value("--actor-threads", "Threads of request, router and manager actors", server,
@@ -255,8 +266,9 @@ void add_serve_command(CLI::App& app, CommandBody& run) {
   CLI::App* command =
       app.add_subcommand("serve", "Serves the models of a repository until SIGTERM or SIGINT");
   command->add_option("--config", arguments->config_file, "TOML file with everything that can be set");
-  command->add_option("--port-file", arguments->port_file,
-                      "Write the bound endpoint and the monitoring address there, one a line, once ready");
+  command->add_option(
+      "--port-file", arguments->port_file,
+      "Write the bound endpoint, the monitoring and the HTTP address there, one a line, once ready");
   command->add_flag("--print-config", arguments->print_config, "Print the configuration and leave");
   add_overrides(Overrides(*command, arguments));
   command->callback([arguments, &run] { run = [arguments] { return run_serve(*arguments); }; });

@@ -93,6 +93,18 @@ void visit_limits(Config& config, Visitor& v) {
 }
 
 template <class Config, class Visitor>
+void visit_http(Config& config, Visitor& v) {
+  auto& http = config.http;
+  v.section("http");
+  v.text("listen", http.listen);
+  v.number("max_requests", http.max_requests, 1U, 1024U);
+  v.number("max_content_mib", http.max_content_mib, 1U, 1024U);
+  v.number("max_mib", http.max_mib, 1U, 1U << 20);
+  v.number("io_timeout_ms", http.io_timeout_ms, 10U, 3'600'000U);
+  v.number("max_wait_ms", http.max_wait_ms, 1U, 86'400'000U);
+}
+
+template <class Config, class Visitor>
 void visit_wire(Config& config, Visitor& v) {
   auto& wire = config.wire;
   v.section("wire");
@@ -113,6 +125,7 @@ void visit_fields(Config& config, Visitor& v) {
   visit_device(config, v);
   visit_batching(config, v);
   visit_limits(config, v);
+  visit_http(config, v);
   visit_wire(config, v);
 }
 

@@ -62,6 +62,18 @@ struct LimitsSection {
   bool operator==(const LimitsSection&) const = default;
 };
 
+// The Open Inference Protocol v2 over HTTP; see docs/protocol.md.
+struct HttpSection {
+  std::string listen = "127.0.0.1:7102";  // HOST:PORT; port 0: any free one; empty: nowhere
+  std::uint32_t max_requests = 32;        // inference requests in progress, a thread each; more are refused
+  std::uint32_t max_content_mib = 32;     // of one request
+  std::uint32_t max_mib = 512;            // set aside for contents that are read, decoded or written
+  std::uint32_t io_timeout_ms = 10'000;   // how long a client may take to send, and to read
+  std::uint32_t max_wait_ms = 60'000;     // how long an answer may take; the deadline where none is given
+
+  bool operator==(const HttpSection&) const = default;
+};
+
 // Bounds on what is decoded from the wire; see docs/protocol.md.
 struct WireSection {
   std::uint32_t max_header_bytes = 4096;
@@ -82,6 +94,7 @@ struct ServeConfig {
   DeviceSection device;
   BatchingSection batching;
   LimitsSection limits;
+  HttpSection http;
   WireSection wire;
 
   bool operator==(const ServeConfig&) const = default;

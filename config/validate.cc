@@ -1,5 +1,6 @@
 #include "config/validate.h"
 
+#include <algorithm>
 #include <charconv>
 #include <sstream>
 
@@ -50,6 +51,23 @@ std::string not_a(std::string_view text, std::string_view what) {
   return message;
 }
 
+// MiB that the largest content sets aside: itself, and its tensors in four forms while they are made.
+std::uint64_t http_mib_for_one(const ServeConfig& config) {
+  const std::uint64_t content = config.http.max_content_mib;
+  const std::uint64_t body = (std::uint64_t{config.wire.max_body_bytes} + (1U << 20) - 1) >> 20;
+  return content + 4 * std::min(body, 4 * content);
+}
+
+ConfigProblem find_http_contradiction(const ServeConfig& config) {
+  if (config.http.listen.empty()) return {};
+  if (const auto listen = parse_host_port(config.http.listen); !listen)
+    return {"http.listen", listen.error().message};
+  const std::uint64_t least = http_mib_for_one(config);
+  if (config.http.max_mib >= least) return {};
+  return {"http.max_mib", "must be at least " + std::to_string(least) +
+                              ": one content of http.max_content_mib may take that while it is read"};
+}
+
 // Rules that concern more than the range of one number.
 ConfigProblem find_contradiction(const ServeConfig& config) {
   if (config.server.name.empty() || config.server.name.size() > config.wire.max_name_bytes) {
@@ -67,7 +85,7 @@ ConfigProblem find_contradiction(const ServeConfig& config) {
     return {"wire.traversal_words",
             "must be at least wire.max_body_bytes / 8, else a body of that size is refused"};
   }
-  return {};
+  return find_http_contradiction(config);
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ BUILD_PACKAGES=(
   libdnnl-dev libtomlplusplus-dev nlohmann-json3-dev libcli11-dev libspdlog-dev libfmt-dev libexpected-dev
 )
 # What tests/run.sh needs on top.
-TEST_PACKAGES=(libgtest-dev libgmock-dev libbenchmark-dev python3 python3-zmq clang-format)
+TEST_PACKAGES=(libgtest-dev libgmock-dev libbenchmark-dev python3 python3-zmq curl clang-format)
 # What tests/run.sh --full needs on top.
 DEV_PACKAGES=(clang clang-tidy libclang-rt-14-dev shellcheck python3-numpy python3-torch)
 

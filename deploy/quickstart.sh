@@ -59,11 +59,11 @@ server_log() {
 }
 
 start_server() {
-  "$volvox" serve --models "$scratch/models" --listen tcp://127.0.0.1:0 --metrics 127.0.0.1:0 \
+  "$volvox" serve --models "$scratch/models" --listen tcp://127.0.0.1:0 --metrics 127.0.0.1:0 --http '' \
     >"$scratch/serve.log" 2>&1 &
   server=$!
   local waited=0
-  # The server says once it can answer: "volvox ready at ENDPOINT metrics ADDRESS models N".
+  # The server says once it can answer: "volvox ready at ENDPOINT metrics ADDRESS http ADDRESS models N".
   until grep -q '^volvox ready at ' "$scratch/serve.log"; do
     running || { server_log; die "the server ended before it was ready"; }
     [[ $waited -lt 600 ]] || { server_log; die "the server was not ready within 60 s"; }

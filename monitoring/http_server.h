@@ -11,6 +11,8 @@
 
 namespace volvox {
 
+class CivetListener;
+
 struct HttpAnswer {
   int status = 200;
   std::string body;
@@ -31,14 +33,12 @@ class HttpServer {
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
-  std::uint16_t port() const { return port_; }
+  std::uint16_t port() const;
 
  private:
-  class Impl;
-  HttpServer(std::unique_ptr<Impl> impl, std::uint16_t port);
+  explicit HttpServer(std::unique_ptr<CivetListener> listener);
 
-  std::unique_ptr<Impl> impl_;
-  std::uint16_t port_ = 0;
+  std::unique_ptr<CivetListener> listener_;
 };
 
 }  // namespace volvox

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "monitoring/engine_collector.h"
+#include "monitoring/http_metrics.h"
 #include "monitoring/http_server.h"
 #include "monitoring/request_metrics.h"
 
@@ -27,6 +28,8 @@ class Monitor {
   explicit Monitor(const std::string& version);
 
   RequestMetrics& requests() { return requests_; }
+  HttpMetrics& http() { return http_; }
+  const std::string& version() const { return version_; }
   void set_readiness(Readiness readiness) { readiness_.store(readiness, std::memory_order_relaxed); }
 
   // Where the devices' state comes from. `engines` is how many must answer for /healthz to say yes.
@@ -42,8 +45,10 @@ class Monitor {
   HttpAnswer readiness_page() const;
 
  private:
+  const std::string version_;
   prometheus::Registry registry_;
   RequestMetrics requests_;
+  HttpMetrics http_;
   std::atomic<Readiness> readiness_{Readiness::kStarting};
   EngineSource source_;
   std::size_t engines_ = 0;

@@ -29,8 +29,8 @@ void ServerProcess::start(const std::string& config) {
   write_file(config_file, config);
   process_ = std::make_unique<Process>(
       std::vector<std::string>{volvox_binary(), "serve", "--config", config_file, "--models", models(),
-                               "--listen", "tcp://127.0.0.1:0", "--metrics", "127.0.0.1:0", "--port-file",
-                               scratch_.file("ports")},
+                               "--listen", "tcp://127.0.0.1:0", "--metrics", "127.0.0.1:0", "--http",
+                               "127.0.0.1:0", "--port-file", scratch_.file("ports")},
       scratch_, "serve");
   const auto until = std::chrono::steady_clock::now() + seconds(20) * slowness();
   while (!read_ports()) {
@@ -40,10 +40,12 @@ void ServerProcess::start(const std::string& config) {
   }
 }
 
-// The file appears, complete, once the server can answer: the endpoint, and the monitoring pages' address.
+// The file appears, complete, once the server can answer: the endpoint, and the addresses of the monitoring
+// pages and of HTTP.
 bool ServerProcess::read_ports() {
   std::istringstream lines(read_file(scratch_.file("ports")));
-  return static_cast<bool>(std::getline(lines, endpoint_) && std::getline(lines, metrics_));
+  return static_cast<bool>(std::getline(lines, endpoint_) && std::getline(lines, metrics_) &&
+                           std::getline(lines, http_));
 }
 
 std::optional<ExitStatus> ServerProcess::stop(milliseconds at_most) {

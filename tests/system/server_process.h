@@ -31,6 +31,7 @@ class ServerProcess {
 
   const std::string& endpoint() const { return endpoint_; }
   const std::string& metrics() const { return metrics_; }  // "http://127.0.0.1:40001"
+  const std::string& http() const { return http_; }        // likewise
   Process& process() { return *process_; }
   std::string log() const { return process_ ? process_->out() + process_->err() : std::string(); }
 
@@ -57,7 +58,7 @@ class ServerProcess {
 
   ScratchFolder scratch_;
   std::unique_ptr<Process> process_;
-  std::string endpoint_, metrics_;
+  std::string endpoint_, metrics_, http_;
 };
 
 // Multiplies row `row` of the f32 tensor `name` of a model's newest weights by `factor`.

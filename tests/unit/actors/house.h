@@ -58,6 +58,7 @@ inline ServeConfig loopback() {
   ServeConfig config;
   config.server.listen = "tcp://127.0.0.1:0";
   config.server.metrics = "";
+  config.http.listen = "";
   return config;
 }
 

@@ -110,6 +110,10 @@ TEST(Config, ContradictionsNameTheLineOfTheirKey) {
               StartsWith("a.toml:3: server.listen: 'localhost:7100' is no endpoint"));
   EXPECT_THAT(error_of("[server]\nmetrics = \"7101\"\n"),
               StartsWith("a.toml:2: server.metrics: '7101' is no"));
+  EXPECT_THAT(error_of("[http]\nlisten = \"7102\"\n"), StartsWith("a.toml:2: http.listen: '7102' is no"));
+  EXPECT_THAT(error_of("[http]\nmax_mib = 95\n"), StartsWith("a.toml:2: http.max_mib: must be at least 96"));
+  EXPECT_EQ(error_of("[http]\nmax_mib = 96\n"), "");
+  EXPECT_EQ(error_of("[http]\nlisten = \"\"\nmax_mib = 1\n"), "");
   EXPECT_THAT(error_of("[wire]\nmax_body_bytes = 1073741824\n"),
               StartsWith("a.toml: wire.traversal_words: must be at least"));
 }

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include <caf/all.hpp>
+
+#include "actors/http_exchange.h"
+#include "actors/http_front.h"
+#include "actors/in_flight.h"
+#include "actors/reply_waiter.h"
+#include "protocol/v2/request_codec.h"
+#include "protocol/v2/route.h"
+
+namespace volvox {
+
+// Inference over HTTP: from the content of a POST to what is written back. Called by the HTTP server's
+// threads, any number at once.
+class HttpInference {
+ public:
+  HttpInference(const ServeConfig& config, HttpFrontSetup setup);
+
+  // Answers the exchange, whatever happens.
+  void serve(HttpExchange& exchange, const V2Route& route);
+
+  // As HttpFront says.
+  bool wait_until_answered(Duration timeout) { return in_flight_.wait_until_empty(timeout); }
+  void abort_requests();
+
+ private:
+  // A request that was let in.
+  struct Asked {
+    const InstalledModel* model = nullptr;
+    RequestPtr request;
+    V2Wishes wishes;
+    std::string id;
+  };
+  // What is written, and the share of the bounds that it takes.
+  struct Answer {
+    HttpReply reply;
+    std::shared_ptr<const void> share;
+  };
+
+  tl::expected<Asked, HttpReply> accept(HttpExchange& exchange, const V2Route& route);
+  Result<Asked> decode(const std::string& content, const HttpExchange& exchange, const V2Route& route);
+  void run(HttpExchange& exchange, const Asked& asked);
+  Outcome wait(HttpExchange& exchange, ReplyWaiter& waiter, const caf::actor& actor);
+  Answer answer_to(const Asked& asked, const Outcome& outcome) const;
+  HttpReply overloaded(const char* message) const;
+  void refuse(HttpExchange& exchange, const HttpReply& reply);
+  void show_progress() const;
+
+  const ServeConfig config_;
+  const WireLimits limits_;
+  HttpFrontSetup setup_;
+  std::shared_ptr<InFlightGauge> slots_, memory_;
+  InFlightTable in_flight_;
+  std::atomic<bool> aborting_{false};
+};
+
+}  // namespace volvox

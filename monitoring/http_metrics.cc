@@ -1,0 +1,47 @@
+#include "monitoring/http_metrics.h"
+
+#include <algorithm>
+#include <string>
+
+namespace volvox {
+namespace {
+
+prometheus::Gauge& gauge(prometheus::Registry& registry, const char* name, const char* help) {
+  return prometheus::BuildGauge().Name(name).Help(help).Register(registry).Add({});
+}
+
+prometheus::Counter& counter(prometheus::Registry& registry, const char* name, const char* help) {
+  return prometheus::BuildCounter().Name(name).Help(help).Register(registry).Add({});
+}
+
+}  // namespace
+
+HttpMetrics::HttpMetrics(prometheus::Registry& registry)
+    : requests_(gauge(registry, "volvox_http_requests_in_progress",
+                      "Inference requests over HTTP that hold a thread.")),
+      bytes_(gauge(registry, "volvox_http_bytes_in_progress",
+                   "Bytes set aside for HTTP contents that are being read, decoded or written.")),
+      clients_gone_(counter(registry, "volvox_http_clients_gone_total",
+                            "HTTP clients that hung up before their answer.")),
+      cut_(counter(registry, "volvox_http_connections_cut_total",
+                   "HTTP connections that were cut: their clients sent or read too slowly.")) {
+  auto& family = prometheus::BuildCounter()
+                     .Name("volvox_http_answers_total")
+                     .Help("Answers over HTTP, by status.")
+                     .Register(registry);
+  for (std::size_t i = 0; i < kStatuses.size(); ++i)
+    answers_[i] = &family.Add({{"status", std::to_string(kStatuses[i])}});
+}
+
+void HttpMetrics::answered(int status) {
+  const auto* found = std::find(kStatuses.begin(), kStatuses.end(), status);
+  if (found == kStatuses.end()) found = std::find(kStatuses.begin(), kStatuses.end(), 500);
+  answers_[static_cast<std::size_t>(found - kStatuses.begin())]->Increment();
+}
+
+void HttpMetrics::set_in_progress(std::size_t requests, std::uint64_t bytes) {
+  requests_.Set(static_cast<double>(requests));
+  bytes_.Set(static_cast<double>(bytes));
+}
+
+}  // namespace volvox

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include <prometheus/counter.h>
+#include <prometheus/gauge.h>
+#include <prometheus/registry.h>
+
+namespace volvox {
+
+// What is counted at the HTTP door, besides the requests themselves (RequestMetrics). All calls from any
+// thread.
+class HttpMetrics {
+ public:
+  explicit HttpMetrics(prometheus::Registry& registry);
+
+  // An answer with this status was written, or could have been.
+  void answered(int status);
+  // Inference requests that hold a thread, and the bytes of their contents.
+  void set_in_progress(std::size_t requests, std::uint64_t bytes);
+  // A client hung up before its answer.
+  void client_gone() { clients_gone_.Increment(); }
+  // Connections were cut: their clients sent or read too slowly.
+  void cut(std::size_t connections) { cut_.Increment(static_cast<double>(connections)); }
+
+ private:
+  static constexpr std::array<int, 15> kStatuses{200, 400, 401, 403, 404, 405, 408, 410,
+                                                 413, 415, 429, 499, 500, 503, 504};
+
+  std::array<prometheus::Counter*, kStatuses.size()> answers_{};
+  prometheus::Gauge& requests_;
+  prometheus::Gauge& bytes_;
+  prometheus::Counter& clients_gone_;
+  prometheus::Counter& cut_;
+};
+
+}  // namespace volvox

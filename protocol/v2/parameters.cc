@@ -1,0 +1,84 @@
+#include "protocol/v2/parameters.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include "protocol/text.h"
+
+namespace volvox {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::uint64_t kLongestTimeoutUs = 365ULL * 24 * 3600 * 1'000'000;  // a year is for ever
+
+Status read_priority(const json& value, RequestHeader& header) {
+  if (!value.is_number_unsigned()) return invalid("parameter 'priority' must be a whole number from 0 on");
+  const auto priority = value.get<std::uint64_t>();
+  if (priority == 1) header.priority = WirePriority::kHigh;
+  if (priority >= 3) header.priority = WirePriority::kLow;
+  return {};
+}
+
+Status read_timeout(const json& value, RequestHeader& header) {
+  if (!value.is_number_unsigned()) {
+    return invalid("parameter 'timeout' must be a whole number of microseconds; 0 is none");
+  }
+  header.deadline_us = std::min(value.get<std::uint64_t>(), kLongestTimeoutUs);
+  return {};
+}
+
+// A sequence is a session; id 0 or "" stands for none.
+Status read_sequence(const std::string& key, const json& value) {
+  const bool none = value == 0 || value == "" || value == false;
+  if (none) return {};
+  return invalid("parameter '" + key +
+                 "': this server keeps no sequences; send the whole sequence in one request");
+}
+
+}  // namespace
+
+Result<json> v2_parameters(const json& object, std::string_view where) {
+  const auto found = object.find("parameters");
+  if (found == object.end()) return json::object();
+  if (!found->is_object()) return invalid(std::string(where) + "\"parameters\" must be an object");
+  for (const auto& [key, value] : found->items()) {
+    if (value.is_primitive() && !value.is_null()) continue;
+    return invalid(std::string(where) + "parameter '" + cleaned_text(key, 128) +
+                   "' must be a number, a text, true or false");
+  }
+  return *found;
+}
+
+Status read_v2_request_parameters(const json& parameters, RequestHeader& header, bool& binary_outputs) {
+  for (const auto& [key, value] : parameters.items()) {
+    Status read;
+    if (key == "priority") {
+      read = read_priority(value, header);
+    } else if (key == "timeout") {
+      read = read_timeout(value, header);
+    } else if (key == "sequence_id" || key == "sequence_start" || key == "sequence_end") {
+      read = read_sequence(key, value);
+    } else if (key == "binary_data_output") {
+      read = read_v2_flag(parameters, "binary_data_output", "", binary_outputs);
+    } else {
+      read = invalid("parameter '" + cleaned_text(key, 128) +
+                     "' is not known; there are priority, timeout and binary_data_output");
+    }
+    if (!read) return read;
+  }
+  return {};
+}
+
+Status read_v2_flag(const json& parameters, const char* key, std::string_view where, bool& value) {
+  const auto found = parameters.find(key);
+  if (found == parameters.end()) return {};
+  if (!found->is_boolean()) {
+    return invalid(std::string(where) + "parameter '" + key + "' must be true or false");
+  }
+  value = found->get<bool>();
+  return {};
+}
+
+}  // namespace volvox

@@ -1,0 +1,269 @@
+#!/usr/bin/env python3
+"""A client of the Open Inference Protocol v2 over HTTP, and checks of a server with it.
+
+Written from the protocol's public specification alone, with the standard library alone: what it can do, other
+clients can.
+
+Usage: v2_client.py URL MODEL
+
+MODEL answers UINT64 "state", one number, to INT32 "tokens". Prints one line for each check, and fails when any
+fails.
+"""
+
+import json
+import struct
+import sys
+import threading
+import urllib.error
+import urllib.request
+
+# The specification's tensor data types that the struct module knows.
+FORMATS = {
+    "BOOL": "?", "UINT8": "B", "UINT16": "H", "UINT32": "I", "UINT64": "Q", "INT8": "b", "INT16": "h", "INT32": "i",
+    "INT64": "q", "FP16": "e", "FP32": "f", "FP64": "d",
+}  # fmt: skip
+JSON_LENGTH = "Inference-Header-Content-Length"
+
+
+class ServerError(Exception):
+    """What the server answered instead of a result."""
+
+    def __init__(self, status, headers, content):
+        self.status = status
+        self.headers = headers
+        try:
+            self.message = json.loads(content)["error"]
+        except (ValueError, KeyError, TypeError):
+            self.message = None
+        super().__init__(f"{status}: {self.message or content!r}")
+
+
+class Client:
+    """One server; each call is one HTTP request."""
+
+    def __init__(self, url, timeout=60):
+        self.url = url.rstrip("/")
+        self.timeout = timeout
+
+    def call(self, path, content=None, headers=None, method=None):
+        """The headers and the content of the answer."""
+        request = urllib.request.Request(self.url + path, data=content, headers=headers or {}, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=self.timeout) as answer:
+                return answer.headers, answer.read()
+        except urllib.error.HTTPError as error:
+            with error:
+                raise ServerError(error.code, error.headers, error.read()) from None
+
+    def get(self, path):
+        return json.loads(self.call(path)[1])
+
+    def infer(self, model, inputs, outputs=None, parameters=None, request_id=None, version=None, binary=False):
+        """`inputs`: {name: (datatype, shape, values)}; `outputs`: {name: binary?}. Returns the JSON and the values."""
+        request = {"inputs": []}
+        tail = b""
+        for name, (datatype, shape, values) in inputs.items():
+            tensor = {"name": name, "datatype": datatype, "shape": shape}
+            if binary:
+                packed = struct.pack(f"<{len(values)}{FORMATS[datatype]}", *values)
+                tensor["parameters"] = {"binary_data_size": len(packed)}
+                tail += packed
+            else:
+                tensor["data"] = values
+            request["inputs"].append(tensor)
+        if outputs is not None:
+            request["outputs"] = [{"name": name, "parameters": {"binary_data": b}} for name, b in outputs.items()]
+        if parameters is not None:
+            request["parameters"] = parameters
+        if request_id is not None:
+            request["id"] = request_id
+        head = json.dumps(request).encode()
+        headers = {"Content-Type": "application/octet-stream" if binary else "application/json"}
+        if binary:
+            headers[JSON_LENGTH] = str(len(head))
+        path = f"/v2/models/{model}" + (f"/versions/{version}" if version is not None else "") + "/infer"
+        return self.read_answer(*self.call(path, head + tail, headers))
+
+    @staticmethod
+    def read_answer(headers, content):
+        length = headers.get(JSON_LENGTH)
+        head = json.loads(content if length is None else content[: int(length)])
+        tail = b"" if length is None else content[int(length) :]
+        values = {}
+        for tensor in head["outputs"]:
+            size = tensor.get("parameters", {}).get("binary_data_size")
+            if size is None:
+                values[tensor["name"]] = tensor["data"]
+                continue
+            letter = FORMATS[tensor["datatype"]]
+            values[tensor["name"]] = list(struct.unpack(f"<{size // struct.calcsize(letter)}{letter}", tail[:size]))
+            tail = tail[size:]
+        if tail:
+            raise ValueError(f"{len(tail)} bytes follow the last binary output")
+        return head, values
+
+
+def state_after(tokens):
+    """What the model computes: a hash of all tokens in their order."""
+    mask = (1 << 64) - 1
+    state = 0
+    for token in tokens:
+        mixed = ((state ^ ((token + 0x9E3779B97F4A7C15) & mask)) * 0xBF58476D1CE4E5B9) & mask
+        mixed ^= mixed >> 29
+        mixed = (mixed * 0x94D049BB133111EB) & mask
+        state = mixed ^ (mixed >> 32)
+    return state
+
+
+def expect(found, wanted, what):
+    if found != wanted:
+        raise AssertionError(f"{what}: {found!r}, not {wanted!r}")
+
+
+def expect_error(status, call, *arguments, **options):
+    """The call fails with this status and a message; returns the error."""
+    try:
+        call(*arguments, **options)
+    except ServerError as error:
+        expect(error.status, status, f"status of {error.message!r}")
+        if not error.message:
+            raise AssertionError("an error without a message") from None
+        return error
+    raise AssertionError(f"no error {status}")
+
+
+class Checks:
+    def __init__(self, client, model):
+        self.client = client
+        self.model = model
+        self.tokens = [12, 7, 301]
+
+    def ask(self, tokens=None, **options):
+        tokens = self.tokens if tokens is None else tokens
+        return self.client.infer(self.model, {"tokens": ("INT32", [len(tokens)], tokens)}, **options)
+
+    def check_health(self):
+        self.client.call("/v2/health/live")
+        self.client.call("/v2/health/ready")
+        self.client.call(f"/v2/models/{self.model}/ready")
+        self.client.call("/v2/health/ready", method="HEAD")
+
+    def check_metadata(self):
+        server = self.client.get("/v2")
+        if "binary_tensor_data" not in server["extensions"] or not server["name"] or not server["version"]:
+            raise AssertionError(server)
+        model = self.client.get(f"/v2/models/{self.model}")
+        expect(model["name"], self.model, "name")
+        expect(model["inputs"], [{"name": "tokens", "datatype": "INT32", "shape": [-1]}], "inputs")
+        expect([tensor["name"] for tensor in model["outputs"]], ["state"], "outputs")
+        expect(self.client.get(f"/v2/models/{self.model}/versions/{model['versions'][-1]}"), model, "by version")
+
+    def check_json(self):
+        head, values = self.ask(request_id="a-1")
+        expect(values, {"state": [state_after(self.tokens)]}, "values")
+        expect((head["id"], head["model_name"], head["model_version"]), ("a-1", self.model, "1"), "head")
+        expect(head["outputs"][0]["datatype"], "UINT64", "datatype")
+        if "id" in self.ask()[0]:
+            raise AssertionError("an id that was not given")
+
+    def check_binary(self):
+        wanted = {"state": [state_after(self.tokens)]}
+        expect(self.ask(binary=True)[1], wanted, "binary inputs")
+        expect(self.ask(outputs={"state": True})[1], wanted, "binary outputs")
+        expect(self.ask(binary=True, outputs={"state": True}, version=1)[1], wanted, "both")
+        head, values = self.ask(binary=True, parameters={"binary_data_output": True})
+        expect(values, wanted, "all outputs binary")
+        expect(head["outputs"][0]["parameters"]["binary_data_size"], 8, "size")
+
+    def check_parameters(self):
+        for priority in range(4):
+            self.ask(parameters={"priority": priority, "timeout": 60_000_000})
+
+    def check_lengths(self):
+        for length in (1, 2, 63, 1000):
+            tokens = [(31 * i) % 30000 for i in range(length)]
+            expect(self.ask(tokens, binary=length % 2 == 0)[1]["state"], [state_after(tokens)], f"length {length}")
+
+    def check_errors(self):
+        good = {"tokens": ("INT32", [1], [1])}
+        infer = self.client.infer
+        expect_error(404, infer, "nobody", good)
+        expect_error(404, infer, self.model, good, version=9)
+        expect_error(400, infer, self.model, good, version="x")
+        expect_error(404, self.client.get, "/v2/models/nobody")
+        expect_error(404, self.client.get, "/v2/nothing")
+        expect_error(405, self.client.get, f"/v2/models/{self.model}/infer")
+        expect_error(405, self.client.call, "/v2/health/live", b"{}")
+        expect_error(400, infer, self.model, {"words": ("INT32", [1], [1])})
+        expect_error(400, infer, self.model, {"tokens": ("INT64", [1], [1])})
+        expect_error(400, infer, self.model, {"tokens": ("INT32", [2], [1])})
+        expect_error(400, infer, self.model, {"tokens": ("INT32", [1, 1], [1])})
+        expect_error(400, infer, self.model, {"tokens": ("INT32", [-1], [1])})
+        expect_error(400, infer, self.model, {"tokens": ("INT32", [0], [])})
+        expect_error(400, infer, self.model, good, outputs={"h": False})
+        error = expect_error(400, infer, self.model, good, parameters={"sequence_id": 7, "sequence_start": True})
+        if "sequence" not in error.message:
+            raise AssertionError(error.message)
+
+    def check_bad_contents(self):
+        path = f"/v2/models/{self.model}/infer"
+        for content in (b"", b"{", b"\xff\xfe", b"[" * 100_000, b"{}", b"null", b'{"inputs": [{}]}', bytes(range(256))):
+            expect_error(400, self.client.call, path, content)
+        for length in ("x", "-1", "1000000", "0", ""):
+            expect_error(400, self.client.call, path, b"{}", {JSON_LENGTH: length})
+        expect_error(415, self.client.call, path, b"{}", {"Content-Encoding": "gzip"})
+
+    def check_pieces(self):
+        """Chunked transfer encoding, which urllib uses for contents whose length it does not know."""
+        request = {"inputs": [{"name": "tokens", "datatype": "INT32", "shape": [3], "data": self.tokens}]}
+        text = json.dumps(request).encode()
+        pieces = iter([text[:10], text[10:11], text[11:]])
+        answer = self.client.call(f"/v2/models/{self.model}/infer", pieces, {"Content-Type": "application/json"})
+        expect(self.client.read_answer(*answer)[1]["state"], [state_after(self.tokens)], "values")
+
+    def check_many_at_once(self):
+        wrong = []
+
+        def work(worker):
+            for i in range(25):
+                tokens = [worker, i, worker * i]
+                if self.ask(tokens, binary=i % 2 == 0)[1]["state"] != [state_after(tokens)]:
+                    wrong.append(tokens)
+
+        workers = [threading.Thread(target=work, args=(worker,)) for worker in range(8)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+        expect(wrong, [], "wrong answers")
+
+    def check_statistics(self):
+        path = f"/v2/models/{self.model}/stats"
+        before = self.client.get(path)["model_stats"][0]
+        for _ in range(3):
+            self.ask()
+        after = self.client.get(path)["model_stats"][0]
+        expect(after["name"], self.model, "name")
+        expect(after["inference_count"] - before["inference_count"], 3, "inferences")
+        spent = after["inference_stats"]["success"]
+        if spent["count"] < 3 or spent["ns"] <= 0 or after["execution_count"] <= 0:
+            raise AssertionError(after)
+
+
+def main(url, model):
+    checks = Checks(Client(url), model)
+    failed = 0
+    for name in [name for name in dir(checks) if name.startswith("check_")]:
+        try:
+            getattr(checks, name)()
+            print(f"ok {name}")
+        except Exception as error:  # whatever is wrong, the other checks run
+            failed += 1
+            print(f"FAILED {name}: {type(error).__name__}: {error}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    sys.exit(main(*sys.argv[1:]))
