@@ -8,6 +8,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include "actors/handoff.h"
 #include "actors/messages.h"
 #include "actors/request_actor.h"
 #include "protocol/codec.h"
@@ -151,6 +152,7 @@ void Gateway::accept(const ClientId& client, RequestHeader header, std::span<con
         client, id,
         {ErrorCode::kInvalidArgument, "a request with this id is in flight on the connection; number on"});
   }
+  hand_over();
   caf::anon_send(actor, StartRequest{std::move(*admitted)});
 }
 

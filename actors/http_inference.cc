@@ -10,6 +10,7 @@
 #include <spdlog/spdlog.h>
 
 #include "actors/gateway.h"
+#include "actors/handoff.h"
 #include "actors/messages.h"
 #include "actors/request_actor.h"
 #include "protocol/codec.h"
@@ -135,6 +136,7 @@ void HttpInference::run(HttpExchange& exchange, const Asked& asked) {
   const auto waiter = std::make_shared<ReplyWaiter>();
   const caf::actor actor = spawn_request_actor(setup_.system, waiter, setup_.router->get());
   in_flight_.add(kHttpClients, asked.request->key, actor);
+  hand_over();
   caf::anon_send(actor, StartRequest{asked.request});
   const Outcome outcome = wait(exchange, *waiter, actor);
   in_flight_.remove(kHttpClients, asked.request->key);

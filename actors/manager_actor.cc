@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "actors/gateway.h"
+#include "actors/handoff.h"
 #include "actors/messages.h"
 #include "actors/request_check.h"
 #include "actors/shell.h"
@@ -49,6 +50,7 @@ class ManagerShell {
   caf::behavior behavior() {
     return {[this](const RunWork& run) { begin(run.work); },
             [this](const FinishedWorks& finished) {
+              take_over();
               for (const WorkPtr& work : *finished.works) finish(work);
             },
             [this](const CancelWork& cancel) {
@@ -59,6 +61,7 @@ class ManagerShell {
 
  private:
   void begin(const WorkPtr& work) {
+    take_over();
     if (node_->faults.manager) node_->faults.manager(work->request());
     if (!scheduler_) {
       return work->settle({ErrorCode::kUnavailable, "the device is being restarted; try again"},
@@ -67,6 +70,7 @@ class ManagerShell {
     if (const Status ready = prepare(*work); !ready) {
       return work->settle(ready.error(), ready.error().code == ErrorCode::kOverloaded ? retry_after_us() : 0);
     }
+    hand_over();
     self_->send(scheduler_, AdmitWork{work});
   }
 

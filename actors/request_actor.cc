@@ -4,6 +4,7 @@
 #include <chrono>
 #include <optional>
 
+#include "actors/handoff.h"
 #include "actors/messages.h"
 #include "actors/shell.h"
 
@@ -26,8 +27,12 @@ class RequestShell {
 
  private:
   caf::message_handler handlers() {
-    return {[this](const StartRequest& start) { begin(start.request); },
+    return {[this](const StartRequest& start) {
+              take_over();
+              begin(start.request);
+            },
             [this](const FinishRequest& finish) {
+              take_over();
               ticket_->answer(*finish.outcome);
               self_->quit();
             },
@@ -43,7 +48,9 @@ class RequestShell {
     if (const std::uint64_t us = request->header.deadline_us; us != 0) {
       wait_until(request->arrival + std::chrono::microseconds(std::min(us, kLongest)));
     }
-    self_->send(router_, RunWork{std::make_shared<Work>(request, caf::actor_cast<caf::actor>(self_))});
+    auto work = std::make_shared<Work>(request, caf::actor_cast<caf::actor>(self_));
+    hand_over();
+    self_->send(router_, RunWork{std::move(work)});
   }
 
   // A receive timeout dies with its actor; a delayed message would keep it alive until then.

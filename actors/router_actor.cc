@@ -1,5 +1,6 @@
 #include "actors/router_actor.h"
 
+#include "actors/handoff.h"
 #include "actors/messages.h"
 #include "actors/shell.h"
 #include "routing/router.h"
@@ -33,9 +34,11 @@ class RouterShell {
   }
 
   void place(const WorkPtr& work) {
+    take_over();
     const RequestHeader& header = work->request().header;
     const auto node = router_.place({header.model, header.model_version, header.cells_hint});
     if (!node) return work->settle(node.error());
+    hand_over();
     self_->send(manager_, RunWork{work});
   }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "actors/handoff.h"
 #include "actors/messages.h"
 #include "actors/shell.h"
 
@@ -31,9 +32,13 @@ class SchedulerShell {
             [this](const TasksEnded& ended) { take_back(ended); },
             [this](TickAtom) { decide(); },
             [this](const CancelWork& cancel) { drop(cancel.key); },
-            [this](const SnapshotQuery& query) { query.answer->set_value(snapshot()); },
+            [this](const SnapshotQuery& query) {
+              take_over();
+              query.answer->set_value(snapshot());
+            },
             [this](const UseManager& use) { manager_ = use.manager; },
             [this](const UseWorkers& use) {
+              take_over();
               workers_.clear();
               for (const caf::actor& worker : *use.workers) workers_.push_back({worker, 0, {}});
               decide_soon();
@@ -48,6 +53,7 @@ class SchedulerShell {
   };
 
   void take_in(const WorkPtr& work) {
+    take_over();
     if (node_->faults.scheduler) node_->faults.scheduler(work->request());
     const std::uint64_t tag = work->job.tag;
     auto& live = core_->live[tag];
@@ -67,6 +73,7 @@ class SchedulerShell {
   }
 
   void take_back(const TasksEnded& ended) {
+    take_over();
     const TimePoint now = steady_now();
     Worker& worker = workers_.at(ended.worker);
     worker.times = ended.times;
@@ -131,8 +138,10 @@ class SchedulerShell {
       brain_.schedule(id, now, *tasks);
       if (tasks->empty()) continue;
       for (const BatchedTask& task : *tasks) batches_[task->type].add(task->rows);
+      hand_over();
       self_->send(workers_[id].actor, SubmitTasks{std::move(tasks), workers_[id].epoch});
     }
+    hand_over();
     if (finished_) self_->send(manager_, FinishedWorks{std::move(finished_)});
     finished_ = nullptr;
     wake_later(now);

@@ -8,6 +8,7 @@
 #include <caf/all.hpp>
 
 #include "actors/gateway.h"
+#include "actors/handoff.h"
 #include "actors/http_front.h"
 #include "actors/messages.h"
 #include "actors/supervisor.h"
@@ -33,6 +34,7 @@ std::vector<EngineSnapshot> ask_scheduler(const ActorSlot& slot) {
   if (!scheduler) return snapshots;
   SnapshotQuery query{std::make_shared<std::promise<EngineSnapshot>>()};
   auto answer = query.answer->get_future();
+  hand_over();
   caf::anon_send(scheduler, std::move(query));
   try {
     if (answer.wait_for(kPatience) == std::future_status::ready) snapshots.push_back(answer.get());

@@ -6,6 +6,7 @@
 #include <spdlog/spdlog.h>
 
 #include "actors/engine_core.h"
+#include "actors/handoff.h"
 #include "actors/manager_actor.h"
 #include "actors/messages.h"
 #include "actors/router_actor.h"
@@ -64,6 +65,7 @@ class SupervisorShell {
     }
     engine_ = *workers;
     engine_.push_back(scheduler_);
+    hand_over();
     self_->send(scheduler_, UseWorkers{std::move(workers)});
     self_->send(scheduler_, UseManager{manager_});
     if (manager_) self_->send(manager_, UseScheduler{scheduler_});

@@ -5,6 +5,7 @@
 
 #include <caf/send.hpp>
 
+#include "actors/handoff.h"
 #include "actors/messages.h"
 
 namespace volvox {
@@ -36,6 +37,7 @@ Work::~Work() {
 
 void Work::settle(Outcome outcome) {
   if (std::exchange(settled_, true)) return;
+  hand_over();
   caf::anon_send(std::exchange(reply_to_, nullptr),
                  FinishRequest{std::make_shared<const Outcome>(std::move(outcome))});
 }

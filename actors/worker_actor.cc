@@ -8,6 +8,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include "actors/handoff.h"
 #include "actors/messages.h"
 #include "actors/shell.h"
 
@@ -34,6 +35,7 @@ class WorkerShell {
 
  private:
   void take(const SubmitTasks& submit) {
+    take_over();
     if (submit.epoch != epoch_) return report(TaskEnd::kDropped, submit.tasks, {});
     for (BatchedTask& task : *submit.tasks) {
       if (node_->faults.worker) node_->faults.worker(*task);
@@ -87,6 +89,7 @@ class WorkerShell {
   }
 
   void report(TaskEnd how, TaskGroup tasks, const std::string& error) {
+    hand_over();
     self_->send(scheduler_, TasksEnded{number_, how, std::move(tasks), times_, error, done_ + 1});
   }
 
