@@ -55,7 +55,7 @@ class Server:
         (self.folder / "serve.toml").write_text(config, encoding="utf-8")
         self.log = open(self.folder / "log", "ab")
         command = [VOLVOX, "serve", "--config", str(self.folder / "serve.toml"), "--port-file", str(self.ports)]
-        command += ["--models", str(self.folder / "models"), "--listen", listen, "--metrics", "127.0.0.1:0"]
+        command += ["--models", str(self.folder / "models"), "--listen", listen, "--metrics", "127.0.0.1:0", "--http", ""]
         self.process = subprocess.Popen(command, stdout=self.log, stderr=self.log)
         self.endpoint, self.metrics = self.wait_until_ready()
 
