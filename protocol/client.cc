@@ -61,8 +61,10 @@ void Client::cancel(std::uint64_t id) {
 
 void Client::close() {
   const std::lock_guard lock(close_mutex_);
-  closing_.store(true);
+  // In this order: the thread takes its last look only when nothing can be submitted any more.
   submissions_.close();
+  closing_.store(true);
+  submissions_.wake();
   if (thread_.joinable()) thread_.join();
 }
 
