@@ -90,7 +90,7 @@ bool EdgeSocket::post(OutgoingReply&& reply) {
 }
 
 std::size_t EdgeSocket::send_replies() {
-  if (!backlog_.empty()) retry_backlog();
+  const std::size_t retried = retry_backlog();
   if (batch_sent_ == batch_.size()) {
     batch_.clear();
     batch_sent_ = 0;
@@ -99,7 +99,7 @@ std::size_t EdgeSocket::send_replies() {
   const std::size_t end = std::min(batch_.size(), batch_sent_ + static_cast<std::size_t>(options_.burst));
   const std::size_t count = end - batch_sent_;
   while (batch_sent_ < end) send(std::move(batch_[batch_sent_++]));
-  return count;
+  return retried + count;
 }
 
 std::size_t EdgeSocket::receive_requests() {
@@ -161,10 +161,14 @@ int EdgeSocket::try_send(OutgoingReply& reply) {
   return 0;
 }
 
-void EdgeSocket::retry_backlog() {
+// How many waiting replies have left, sent or dropped.
+std::size_t EdgeSocket::retry_backlog() {
+  if (backlog_.empty()) return 0;
+  const std::size_t waited = backlog_.replies();
   backlog_.retry(
       clock_now(), [this](OutgoingReply& reply) { return try_send(reply); },
       [this](const ClientId& client, std::size_t replies, int error) { drop(client, replies, error); });
+  return waited - backlog_.replies();
 }
 
 void EdgeSocket::drop(const ClientId& client, std::size_t replies, int error) {

@@ -117,7 +117,7 @@ class EdgeSocket {
   void refuse(const ClientId& client, std::size_t frames);
   void send(OutgoingReply&& reply);
   int try_send(OutgoingReply& reply);
-  void retry_backlog();
+  std::size_t retry_backlog();
   void drop(const ClientId& client, std::size_t replies, int error);
 
   const EdgeOptions options_;
