@@ -3,28 +3,19 @@
 #include <algorithm>
 #include <string>
 
+#include "monitoring/single_metrics.h"
+
 namespace volvox {
-namespace {
-
-prometheus::Gauge& gauge(prometheus::Registry& registry, const char* name, const char* help) {
-  return prometheus::BuildGauge().Name(name).Help(help).Register(registry).Add({});
-}
-
-prometheus::Counter& counter(prometheus::Registry& registry, const char* name, const char* help) {
-  return prometheus::BuildCounter().Name(name).Help(help).Register(registry).Add({});
-}
-
-}  // namespace
 
 HttpMetrics::HttpMetrics(prometheus::Registry& registry)
-    : requests_(gauge(registry, "volvox_http_requests_in_progress",
-                      "Inference requests over HTTP that hold a thread.")),
-      bytes_(gauge(registry, "volvox_http_bytes_in_progress",
-                   "Bytes set aside for HTTP contents that are being read, decoded or written.")),
-      clients_gone_(counter(registry, "volvox_http_clients_gone_total",
-                            "HTTP clients that hung up before their answer.")),
-      cut_(counter(registry, "volvox_http_connections_cut_total",
-                   "HTTP connections that were cut: their clients sent or read too slowly.")) {
+    : requests_(single_gauge(registry, "volvox_http_requests_in_progress",
+                             "Inference requests over HTTP that hold a thread.")),
+      bytes_(single_gauge(registry, "volvox_http_bytes_in_progress",
+                          "Bytes set aside for HTTP contents that are being read, decoded or written.")),
+      clients_gone_(single_counter(registry, "volvox_http_clients_gone_total",
+                                   "HTTP clients that hung up before their answer.")),
+      cut_(single_counter(registry, "volvox_http_connections_cut_total",
+                          "HTTP connections that were cut: their clients sent or read too slowly.")) {
   auto& family = prometheus::BuildCounter()
                      .Name("volvox_http_answers_total")
                      .Help("Answers over HTTP, by status.")

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "monitoring/single_metrics.h"
+
 namespace volvox {
 namespace {
 
@@ -10,14 +12,6 @@ prometheus::Histogram& latency(prometheus::Registry& registry, const char* name,
   const prometheus::Histogram::BucketBoundaries bounds{
       0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30};
   return prometheus::BuildHistogram().Name(name).Help(help).Register(registry).Add({}, bounds);
-}
-
-prometheus::Gauge& gauge(prometheus::Registry& registry, const char* name, const char* help) {
-  return prometheus::BuildGauge().Name(name).Help(help).Register(registry).Add({});
-}
-
-prometheus::Counter& counter(prometheus::Registry& registry, const char* name, const char* help) {
-  return prometheus::BuildCounter().Name(name).Help(help).Register(registry).Add({});
 }
 
 std::string outcome_label(std::size_t outcome) {
@@ -40,12 +34,14 @@ RequestMetrics::RequestMetrics(prometheus::Registry& registry)
       total_(latency(registry, "volvox_request_total_seconds",
                      "Answered requests: from arrival until the reply.")),
       requests_in_flight_(
-          gauge(registry, "volvox_requests_in_flight", "Requests accepted and not answered yet.")),
-      bytes_in_flight_(
-          gauge(registry, "volvox_request_bytes_in_flight", "Bytes of the bodies of requests in flight.")),
-      replies_dropped_(counter(registry, "volvox_replies_dropped_total",
-                               "Replies that could not reach their client: it is gone or does not read.")),
-      restarts_(counter(registry, "volvox_actor_restarts_total", "Actors that failed and were replaced.")) {
+          single_gauge(registry, "volvox_requests_in_flight", "Requests accepted and not answered yet.")),
+      bytes_in_flight_(single_gauge(registry, "volvox_request_bytes_in_flight",
+                                    "Bytes of the bodies of requests in flight.")),
+      replies_dropped_(
+          single_counter(registry, "volvox_replies_dropped_total",
+                         "Replies that could not reach their client: it is gone or does not read.")),
+      restarts_(
+          single_counter(registry, "volvox_actor_restarts_total", "Actors that failed and were replaced.")) {
   auto& family = prometheus::BuildCounter()
                      .Name("volvox_requests_total")
                      .Help("Requests answered, by outcome.")
