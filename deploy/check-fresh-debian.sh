@@ -31,13 +31,15 @@ die() {
 mirror() {
   local files=()
   shopt -s nullglob
-  files=(/etc/apt/sources.list /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources)
+  # [t]: a pattern, so that a file that is not there is left out.
+  files=(/etc/apt/sources.lis[t] /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources)
   shopt -u nullglob
+  [[ ${#files[@]} -gt 0 ]] || return 0
   awk '
     $1 == "deb" { sub(/\[[^]]*\] */, ""); if ($3 == "bookworm") { print $2; exit } }
     $1 == "URIs:" { uri = $2 }
     $1 == "Suites:" { for (i = 2; i <= NF; i++) if ($i == "bookworm" && uri != "") { print uri; exit } }
-  ' "${files[@]}" 2>/dev/null
+  ' "${files[@]}"
 }
 
 make_tree() {
