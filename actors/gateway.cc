@@ -193,6 +193,18 @@ void Gateway::answer(const IncomingRequest& request, const Outcome& outcome) {
   in_flight_.answered();
 }
 
+bool Gateway::partial(const IncomingRequest& request, std::uint32_t index, const Outcome& part) {
+  auto body = encode_result(part);
+  if (!body) return false;
+  ReplyHeader header = reply_header(request, part);
+  header.kind = ReplyKind::kPartial;
+  header.final = false;
+  header.index = index;
+  if (!post(request.client, header, std::move(*body))) return false;
+  metrics_.partial_sent();
+  return true;
+}
+
 // A large result may find no memory; the short message that says so does.
 Result<WireBuffer> Gateway::encode_result(const Outcome& outcome) const {
   try {
@@ -202,15 +214,15 @@ Result<WireBuffer> Gateway::encode_result(const Outcome& outcome) const {
   }
 }
 
-void Gateway::post(const ClientId& client, const ReplyHeader& reply, WireBuffer body) {
+bool Gateway::post(const ClientId& client, const ReplyHeader& reply, WireBuffer body) {
   ReplyHeader named = reply;
   named.server = config_.server.name;
   auto header = encode_reply_header(named, limits_);
   if (!header) {
     spdlog::error("a reply could not be encoded: {}", to_string(header.error()));
-    return;
+    return false;
   }
-  edge_->post({client, std::move(*header), std::move(body)});
+  return edge_->post({client, std::move(*header), std::move(body)});
 }
 
 void Gateway::on_client_gone(const ClientId& client, ClientGone why) {

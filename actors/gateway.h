@@ -46,6 +46,7 @@ class Gateway : public ReplySink, private EdgeHandler, public std::enable_shared
   void stop();
 
   void answer(const IncomingRequest& request, const Outcome& outcome) override;
+  bool partial(const IncomingRequest& request, std::uint32_t index, const Outcome& part) override;
 
  private:
   Gateway(const ServeConfig& config, caf::actor_system& system, std::shared_ptr<ActorSlot> router,
@@ -60,7 +61,7 @@ class Gateway : public ReplySink, private EdgeHandler, public std::enable_shared
   void refuse(const ClientId& client, std::uint64_t id, Error error);
   Result<WireBuffer> encode_result(const Outcome& outcome) const;
   void pong(const ClientId& client, const RequestHeader& header);
-  void post(const ClientId& client, const ReplyHeader& header, WireBuffer body);
+  bool post(const ClientId& client, const ReplyHeader& header, WireBuffer body);
 
   const ServeConfig config_;
   const WireLimits limits_;

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "actors/answer.h"
 #include "actors/gateway.h"
 #include "actors/handoff.h"
 #include "actors/messages.h"
@@ -27,19 +28,6 @@ PriorityClass priority_class(WirePriority priority) {
   return PriorityClass::kNormal;
 }
 
-WireTensor output_tensor(const Work& work, std::size_t output) {
-  const InstalledModel& model = *work.model;
-  const OutputSpec& spec = model.model->outputs[output];
-  WireTensor tensor;
-  tensor.name = spec.name;
-  tensor.type = wire_type(spec.dtype);
-  if (spec.every) tensor.shape.append(work.length);
-  for (const std::int64_t dim : spec.shape) tensor.shape.append(dim);
-  tensor.bytes = {work.results.host.get() + result_offset(model, work.length, output),
-                  row_bytes(spec) * result_rows(model, work.length, output)};
-  return tensor;
-}
-
 class ManagerShell {
  public:
   static constexpr const char* kName = "manager";
@@ -52,6 +40,12 @@ class ManagerShell {
             [this](const FinishedWorks& finished) {
               take_over();
               for (const WorkPtr& work : *finished.works) finish(work);
+            },
+            [](const Stepped& stepped) {
+              take_over();
+              for (const Stepped::Lane& lane : *stepped.lanes) {
+                advance_stream(lane.work, lane.lane, lane.steps);
+              }
             },
             [this](const CancelWork& cancel) {
               if (scheduler_) self_->send(scheduler_, cancel);
@@ -88,6 +82,7 @@ class ManagerShell {
     work.model = *model;
     work.length = checked->length;
     work.wanted = std::move(checked->outputs);
+    if (const Status streams = begin_stream(work); !streams) return streams;
     if (const Status results = allocate_results(work); !results) return results;
     return unfold(work, *checked);
   }
@@ -125,6 +120,7 @@ class ManagerShell {
     work.job.tag = work.request().key;
     work.job.priority = priority_class(work.request().header.priority);
     work.job.arrival = work.request().arrival;
+    work.job.report_steps = work.request().header.stream;
     work.job.inputs_landed = work.pages->landed();
     return {};
   }
@@ -136,13 +132,11 @@ class ManagerShell {
       statistics.failed(total_us);
       return work->settle(*work->error, work->retry_after_us);
     }
-    Outcome outcome;
-    outcome.outputs.reserve(work->wanted.size());
-    for (const std::size_t output : work->wanted) outcome.outputs.push_back(output_tensor(*work, output));
+    end_stream(work);
+    Outcome outcome = whole_answer(work);
     outcome.cells = static_cast<std::uint32_t>(work->length * work->model->plan.lanes.size());
     outcome.queue_us = microseconds(work->first_submit - work->request().arrival);
     outcome.compute_us = microseconds(work->done - work->first_submit);
-    outcome.owner = work;
     statistics.succeeded(outcome.queue_us, outcome.compute_us, total_us);
     work->settle(std::move(outcome));
   }

@@ -38,6 +38,20 @@ struct CancelWork {
 struct FinishedWorks {
   std::shared_ptr<std::vector<WorkPtr>> works;
 };
+// scheduler → manager: steps of these are done, up to these ones; a group. Only of streamed requests.
+struct Stepped {
+  struct Lane {
+    WorkPtr work;
+    std::uint8_t lane = 0;
+    std::uint32_t steps = 0;  // done so far
+  };
+  std::shared_ptr<std::vector<Lane>> lanes;
+};
+// manager → request actor: a part of the answer.
+struct PartialResult {
+  std::uint32_t index = 0;
+  OutcomePtr part;
+};
 // anybody → request actor: how it ended. The first one counts.
 struct FinishRequest {
   OutcomePtr outcome;
@@ -101,6 +115,8 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::AdmitWork)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::CancelWork)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::FinishedWorks)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::FinishRequest)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::Stepped)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::PartialResult)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::SubmitTasks)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::TasksEnded)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::SnapshotQuery)

@@ -4,8 +4,16 @@
 
 namespace volvox {
 
+bool ReplySink::partial(const IncomingRequest&, std::uint32_t, const Outcome&) {
+  return false;
+}
+
 ReplyTicket::~ReplyTicket() {
   answer(ErrorCode::kInternal, "the server lost this request; send it again, and see the server's log");
+}
+
+bool ReplyTicket::partial(std::uint32_t index, const Outcome& part) {
+  return sink_ == nullptr || sink_->partial(*request_, index, part);
 }
 
 void ReplyTicket::answer(const Outcome& outcome) {

@@ -36,6 +36,10 @@ class RequestShell {
               ticket_->answer(*finish.outcome);
               self_->quit();
             },
+            [this](const PartialResult& partial) {
+              take_over();
+              forward(partial);
+            },
             [this](CancelAtom) { give_up(ErrorCode::kCancelled, "the client cancelled the request"); },
             [this](AbortAtom) {
               give_up(ErrorCode::kUnavailable,
@@ -51,6 +55,13 @@ class RequestShell {
     auto work = std::make_shared<Work>(request, caf::actor_cast<caf::actor>(self_));
     hand_over();
     self_->send(router_, RunWork{std::move(work)});
+  }
+
+  void forward(const PartialResult& partial) {
+    if (ticket_->partial(partial.index, *partial.part)) return;
+    give_up(ErrorCode::kOverloaded,
+            "replies pile up, and a part of the answer found no room; read faster, and go on from where it "
+            "ended");
   }
 
   // A receive timeout dies with its actor; a delayed message would keep it alive until then.

@@ -101,6 +101,11 @@ class SchedulerShell {
     for (const Event& event : events_) {
       const auto live = core_->live.find(event.tag);
       if (live == core_->live.end()) continue;
+      if (event.kind == Event::Kind::kStepDone) {
+        if (!stepped_) stepped_ = std::make_shared<std::vector<Stepped::Lane>>();
+        stepped_->push_back({live->second.work, event.lane, event.step + 1});
+        continue;
+      }
       Work& work = *live->second.work;
       work.first_submit = event.first_submit;
       work.done = now;
@@ -142,6 +147,8 @@ class SchedulerShell {
       self_->send(workers_[id].actor, SubmitTasks{std::move(tasks), workers_[id].epoch});
     }
     hand_over();
+    if (stepped_) self_->send(manager_, Stepped{std::move(stepped_)});
+    stepped_ = nullptr;
     if (finished_) self_->send(manager_, FinishedWorks{std::move(finished_)});
     finished_ = nullptr;
     wake_later(now);
@@ -212,6 +219,7 @@ class SchedulerShell {
   std::vector<Worker> workers_;
   std::vector<BatchSizes> batches_;  // by cell type
   std::vector<Event> events_;
+  std::shared_ptr<std::vector<Stepped::Lane>> stepped_;
   std::shared_ptr<std::vector<WorkPtr>> finished_;
   std::vector<std::uint64_t> landing_;  // requests whose inputs are on their way
   TimePoint alarm_{};

@@ -49,6 +49,12 @@ void Work::settle(Error why, std::uint64_t retry_after) {
   settle(std::move(outcome));
 }
 
+void Work::send_partial(std::uint32_t index, Outcome part) {
+  if (settled_) return;
+  hand_over();
+  caf::anon_send(reply_to_, PartialResult{index, std::make_shared<const Outcome>(std::move(part))});
+}
+
 bool Work::reserve(std::shared_ptr<ByteBudget> budget, std::uint64_t bytes) {
   if (!budget->take(bytes)) return false;
   budget_ = std::move(budget);

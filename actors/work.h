@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -57,6 +58,12 @@ class ByteBudget {
   std::atomic<std::int64_t> left_;
 };
 
+// How far the rows of a streamed answer are made and sent.
+struct StreamProgress {
+  std::array<std::uint32_t, LanePlan::kMaxLanes> steps{};  // by lane: done
+  std::uint32_t sent = 0;                                  // rows sent, or not wanted
+};
+
 // A request that the actors pass on: router → manager → scheduler → manager. Whoever holds it may fail, or
 // may lose it with its mailbox; so it is a promise: destroyed without having been settled, it tells the
 // request actor INTERNAL. No table of pending requests is needed for that, and no failure can leave one
@@ -74,6 +81,8 @@ class Work {
   // Sends the outcome to the request actor. The first call counts.
   void settle(Outcome outcome);
   void settle(Error error, std::uint64_t retry_after_us = 0);
+  // Sends the request actor a part of the answer. Parts are numbered by the caller, ascending.
+  void send_partial(std::uint32_t index, Outcome part);
   bool settled() const { return settled_; }
   // Counts these bytes against the budget until the end. False: they are not left.
   bool reserve(std::shared_ptr<ByteBudget> budget, std::uint64_t bytes);
@@ -85,6 +94,7 @@ class Work {
   std::unique_ptr<InputPages> pages;
   ResultBlock results;
   Request job;  // what the scheduler admits
+  StreamProgress stream;
 
   // Filled by the scheduler.
   std::optional<Error> error;

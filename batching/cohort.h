@@ -39,7 +39,7 @@ class Cohort {
   TaskSeq last_seq = 0;  // of its last task
   TimePoint last_formed{};
   std::uint32_t padding_lanes = 0;  // past their real length
-  std::uint32_t until_stopped = 0;  // lanes whose every step is reported
+  std::uint32_t reported = 0;       // lanes whose every step is reported
 
  private:
   static constexpr std::size_t kCalendar = 256;

@@ -209,6 +209,11 @@ static bool can_pad(const LanePlan& plan) {
   return true;
 }
 
+static bool pushes_every_step(const LaneSpec& spec) {
+  return std::any_of(spec.pushes.begin(), spec.pushes.end(),
+                     [](const LanePush& push) { return push.output != LanePush::kNowhere && push.every; });
+}
+
 bool Scheduler::Core::reserve_lanes(LiveRequest& live) {
   const auto& specs = live.request.plan->lanes;
   const std::uint32_t pad_to = live.pad_to > 0 && can_pad(*live.request.plan) ? live.pad_to : 0;
@@ -218,6 +223,7 @@ bool Scheduler::Core::reserve_lanes(LiveRequest& live) {
     LaneRun& run = live.lanes[i];
     run = LaneRun{};
     run.length = live.request.lengths[spec.length_of];
+    run.reported = spec.until_stopped || (live.request.report_steps && pushes_every_step(spec));
     run.run_length = std::max(run.length, pad_to);
     run.base = kSinkSlot;
     if (!spec.has_state) continue;

@@ -185,7 +185,7 @@ bool Scheduler::Core::form_cohort(WorkerId worker, const Choice& choice, Task& t
   totals_.cells += task.rows - cohort.padding_lanes;
   cohort.last_seq = record.seq;
   cohort.last_formed = now_;
-  if (cohort.until_stopped > 0) report_steps(cohort, record);
+  if (cohort.reported > 0) report_steps(cohort, record);
   cohort.advance();
   look_at_due(worker, task, record);
   return true;
@@ -207,7 +207,7 @@ void Scheduler::Core::seat_joiners(WorkerId worker, CellTypeId type, std::uint32
     run.event_step = 0;
     ++requests_[entry.request].cohort_rows;
     ++workers_[worker].cohort_rows;
-    if (spec(ref).until_stopped) ++cohort.until_stopped;
+    if (run.reported) ++cohort.reported;
     run.padded = run.cursor >= run.length;
     if (run.padded) ++cohort.padding_lanes;
     task.changes.push_back({run.row, RowChange::kBind, static_cast<std::uint32_t>(task.bindings.size())});
@@ -248,7 +248,7 @@ void Scheduler::Core::leave_cohort(LaneRef ref) {
   run.cursor = cursor(ref);
   run.state = LaneRun::State::kBlocked;
   cohort.leave(run.row, live.request.priority);
-  if (spec(ref).until_stopped) --cohort.until_stopped;
+  if (run.reported) --cohort.reported;
   if (run.padded) --cohort.padding_lanes;
   run.padded = false;
   --live.cohort_rows;
@@ -319,7 +319,7 @@ void Scheduler::Core::end_lane(LaneRef ref, TaskRecord& record) {
 
 void Scheduler::Core::report_steps(const Cohort& cohort, TaskRecord& record) {
   for (LaneRef ref : cohort.rows()) {
-    if (ref != kNoLane && spec(ref).until_stopped) {
+    if (ref != kNoLane && lane(ref).reported && !lane(ref).padded) {
       record.steps.push_back({request_of(ref), lane_of(ref), cursor(ref)});
     }
   }
@@ -369,6 +369,9 @@ std::uint32_t Scheduler::Core::take_span(LaneRef ref, std::uint32_t room, Task& 
   task.bindings.back().span = span;
   task.rows += span;
   totals_.cells += std::min(span, run.length - std::min(run.length, run.cursor));
+  if (run.reported && run.cursor < run.length) {
+    record.steps.push_back({index, lane_of(ref), std::min(run.cursor + span, run.length) - 1});
+  }
   run.cursor += span;
   touch(index, record, 0);
   if (run.cursor >= run.run_length || allowed <= run.cursor) {

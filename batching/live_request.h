@@ -43,6 +43,7 @@ struct LaneRun {
   std::uint32_t wake_at = kNever;    // when so many steps are submitted, blocked lanes look again
   std::uint64_t event_step = 0;      // in a cohort: the task after which it is looked at
   bool padded = false;               // in a cohort, past its real length
+  bool reported = false;             // its steps make kStepDone events
 };
 
 inline constexpr std::uint32_t kNoNode = ~std::uint32_t{0};

@@ -45,6 +45,7 @@ struct Request {
   std::array<PullSource, kMaxInputs> inputs{};
   std::array<PushTarget, kMaxOutputs> outputs{};
   bool inputs_landed = true;  // false: nothing runs before Scheduler::inputs_landed()
+  bool report_steps = false;  // kStepDone also for lanes that push a row of an output at every step
 };
 
 struct AdmitResult {
@@ -60,7 +61,7 @@ struct Event {
     kDone,       // every node ran; the results are written
     kFailed,     // a task with a row of it failed
     kCancelled,  // after cancel(): nothing on the device refers to it any more
-    kStepDone,   // a step of an until-stopped lane is done: {lane, step}
+    kStepDone,   // steps of a reported lane are done, up to this one: {lane, step}
     kNodeDone,   // a watched node is done: {step = node}
   };
   Kind kind{};

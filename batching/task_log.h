@@ -26,7 +26,7 @@ struct TaskRecord {
   double cost_us = 0;
   std::vector<LaneRef> ended;    // lanes whose last step it holds
   std::vector<Touched> touched;  // requests that may be over, or unpinned, once it is done
-  std::vector<Mark> steps;       // of until-stopped lanes
+  std::vector<Mark> steps;       // of reported lanes
   std::vector<Mark> nodes;       // that are watched
 };
 

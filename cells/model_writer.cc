@@ -157,7 +157,8 @@ Status write_lstm_model(const NewModel& model, const NewLstm& lstm) {
   definition.cells[0].input = sizes.input;
   definition.cells[0].max_batch = 64;
   definition.inputs[0].vocabulary = sizes.vocabulary;
-  definition.outputs.push_back({.name = "h", .dtype = DType::kF32, .shape = Shape{sizes.hidden}});
+  definition.outputs.push_back(
+      {.name = "h", .dtype = DType::kF32, .shape = Shape{sizes.hidden}, .every = model.every_step});
   const LstmWeights weights(sizes);
   return write_model(model, std::move(definition), weights.tensors());
 }
@@ -168,7 +169,8 @@ Status write_noop_model(const NewModel& model) {
 
 Status write_check_model(const NewModel& model) {
   ModelDefinition definition = definition_of("check");
-  definition.outputs.push_back({.name = "state", .dtype = DType::kU64, .shape = Shape{}});
+  definition.outputs.push_back(
+      {.name = "state", .dtype = DType::kU64, .shape = Shape{}, .every = model.every_step});
   return write_model(model, std::move(definition), {});
 }
 

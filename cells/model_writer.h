@@ -19,6 +19,7 @@ struct NewModel {
   std::string name{};            // empty: the folder's own
   std::uint32_t max_batch = 0;   // 0: the kind's own default
   bool overwrite = false;
+  bool every_step = false;  // the output has a row for every step instead of the last one's only
 };
 
 struct NewLstm {
@@ -28,12 +29,12 @@ struct NewLstm {
   std::uint64_t seed = 1;
 };
 
-// An LSTM over i32 "tokens" that answers the last "h". Weights from the seed, the same bytes everywhere:
-// uniform in ±1/√hidden, embeddings nearly normal with variance 1.
+// An LSTM over i32 "tokens" that answers the last "h" (or all). Weights from the seed, the same bytes
+// everywhere: uniform in ±1/√hidden, embeddings nearly normal with variance 1.
 Status write_lstm_model(const NewModel& model, const NewLstm& lstm);
 // One empty cell for every row of i32 "tokens", and an answer without outputs.
 Status write_noop_model(const NewModel& model);
-// A chain of check_hash() over i32 "tokens" that answers the last u64 "state".
+// A chain of check_hash() over i32 "tokens" that answers the last u64 "state" (or all).
 Status write_check_model(const NewModel& model);
 
 }  // namespace volvox

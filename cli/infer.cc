@@ -18,7 +18,8 @@ namespace {
 struct InferArguments {
   std::string endpoint = "tcp://127.0.0.1:7100", file = "-";
   double timeout_s = 30;
-  bool compact = false;
+  bool compact = false, stream = false;
+  std::uint32_t stream_from = 0;
 };
 
 Result<std::string> read_all(const std::string& file) {
@@ -39,6 +40,18 @@ Result<OwnedRequest> read_request(const std::string& file) {
   return request_from_json(json);
 }
 
+// What a server says is text of unknown origin: what is no UTF-8 is replaced.
+void print(const InferArguments& arguments, const nlohmann::json& json) {
+  std::cout << json.dump(arguments.compact ? -1 : 2, ' ', false, nlohmann::json::error_handler_t::replace)
+            << std::endl;
+}
+
+void print_part(const InferArguments& arguments, const Reply& reply) {
+  nlohmann::json part = {{"row", reply.header.index}};
+  part["outputs"] = reply_to_json(reply)["outputs"];
+  print(arguments, part);
+}
+
 Result<Reply> ask(const InferArguments& arguments, OwnedRequest& owned) {
   ChannelOptions options;
   options.endpoint = arguments.endpoint;
@@ -46,20 +59,22 @@ Result<Reply> ask(const InferArguments& arguments, OwnedRequest& owned) {
   options.connect_timeout = std::min(options.connect_timeout, options.default_timeout);
   auto channel = Channel::connect(options);
   if (!channel) return tl::unexpected(channel.error());
+  owned.request.header.stream = arguments.stream;
+  owned.request.header.stream_from = arguments.stream_from;
   const auto id = (*channel)->send(owned.request);
   if (!id) return tl::unexpected(id.error());
   Reply answer;
   while ((*channel)->in_flight() > 0) {
-    (*channel)->poll(std::chrono::seconds(1), [&answer](Reply&& reply) { answer = std::move(reply); });
+    (*channel)->poll(std::chrono::seconds(1), [&](Reply&& reply) {
+      if (!reply.header.final) return print_part(arguments, reply);
+      answer = std::move(reply);
+    });
   }
   return answer;
 }
 
-int print(const InferArguments& arguments, const Result<Reply>& reply) {
-  const nlohmann::json json = reply ? reply_to_json(*reply) : error_to_json(reply.error());
-  // What a server says is text of unknown origin: replace what is no UTF-8 rather than fail.
-  std::cout << json.dump(arguments.compact ? -1 : 2, ' ', false, nlohmann::json::error_handler_t::replace)
-            << '\n';
+int print_answer(const InferArguments& arguments, const Result<Reply>& reply) {
+  print(arguments, reply ? reply_to_json(*reply) : error_to_json(reply.error()));
   const Status ok = reply ? reply->status() : tl::unexpected(reply.error());
   if (ok) return 0;
   std::fprintf(stderr, "volvox infer: %s\n", to_string(ok.error()).c_str());
@@ -68,8 +83,8 @@ int print(const InferArguments& arguments, const Result<Reply>& reply) {
 
 int run_infer(const InferArguments& arguments) {
   auto request = read_request(arguments.file);
-  if (!request) return print(arguments, tl::unexpected(request.error()));
-  return print(arguments, ask(arguments, *request));
+  if (!request) return print_answer(arguments, tl::unexpected(request.error()));
+  return print_answer(arguments, ask(arguments, *request));
 }
 
 }  // namespace
@@ -88,6 +103,10 @@ void add_infer_command(CLI::App& app, CommandBody& run) {
   command->add_option("--timeout", arguments->timeout_s, "Seconds to wait for the answer")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  CLI::Option* stream =
+      command->add_flag("--stream", arguments->stream,
+                        "Print the rows of outputs that have one for every step as they are made");
+  command->add_option("--stream-from", arguments->stream_from, "The first row that is wanted")->needs(stream);
   command->add_flag("--compact", arguments->compact, "Print the answer on one line");
   command->callback([arguments, &run] { run = [arguments] { return run_infer(*arguments); }; });
 }

@@ -104,8 +104,14 @@ void when_chosen(CLI::App* command, CommandBody& run, const Arguments& arguments
   command->callback([arguments, &run, body] { run = [arguments, body] { return body(*arguments); }; });
 }
 
+void add_every_step(CLI::App* command, ModelsArguments& arguments) {
+  command->add_flag("--every-step", arguments.model.every_step,
+                    "The output has a row for every step, not only the last one's");
+}
+
 void add_new_lstm(CLI::App& models, CommandBody& run, const Arguments& arguments) {
   CLI::App* command = add_writer(models, "new-lstm", "Writes an LSTM with random weights", *arguments);
+  add_every_step(command, *arguments);
   NewLstm& lstm = arguments->lstm;
   command->add_option("--hidden", lstm.hidden, "Width of its state")->capture_default_str();
   command->add_option("--input", lstm.input, "Width of its embedding; 0: as --hidden")->capture_default_str();
@@ -122,11 +128,13 @@ void add_others(CLI::App& models, CommandBody& run, const Arguments& arguments) 
               run, arguments, [](const ModelsArguments& chosen) {
                 return report_written(chosen.model, write_noop_model(chosen.model));
               });
-  when_chosen(add_writer(models, "new-check",
-                         "Writes a model whose answer shows any lost, doubled or mixed-up step", *arguments),
-              run, arguments, [](const ModelsArguments& chosen) {
-                return report_written(chosen.model, write_check_model(chosen.model));
-              });
+  CLI::App* check =
+      add_writer(models, "new-check", "Writes a model whose answer shows any lost, doubled or mixed-up step",
+                 *arguments);
+  add_every_step(check, *arguments);
+  when_chosen(check, run, arguments, [](const ModelsArguments& chosen) {
+    return report_written(chosen.model, write_check_model(chosen.model));
+  });
 }
 
 }  // namespace

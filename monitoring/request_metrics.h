@@ -31,6 +31,8 @@ class RequestMetrics {
   void set_in_flight(std::size_t requests, std::size_t bytes);
   // So many replies could not reach their clients.
   void replies_dropped(std::uint64_t count);
+  // A part of a streamed answer was sent.
+  void partial_sent() { partials_.Increment(); }
   // An actor failed and was replaced.
   void restarted();
 
@@ -43,6 +45,7 @@ class RequestMetrics {
   prometheus::Histogram& total_;
   prometheus::Gauge& requests_in_flight_;
   prometheus::Gauge& bytes_in_flight_;
+  prometheus::Counter& partials_;
   prometheus::Counter& replies_dropped_;
   prometheus::Counter& restarts_;
 };

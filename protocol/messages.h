@@ -56,6 +56,8 @@ struct RequestHeader {
   std::uint64_t deadline_us = 0;    // what is left when sent; 0 = none
   std::uint64_t trace_hi = 0, trace_lo = 0;
   std::optional<WireSessionToken> session;
+  bool stream = false;            // rows of outputs that have one for every step come as partials
+  std::uint32_t stream_from = 0;  // the first partial that is wanted
 
   bool operator==(const RequestHeader&) const = default;
 };

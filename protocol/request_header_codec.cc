@@ -41,6 +41,8 @@ Status read_fields(wire::RequestHeader::Reader reader, const WireLimits& limits,
   header.deadline_us = reader.getDeadlineUs();
   header.trace_hi = reader.getTraceIdHi();
   header.trace_lo = reader.getTraceIdLo();
+  header.stream = reader.getStream();
+  header.stream_from = reader.getStreamFrom();
   if (reader.hasSessionToken()) {
     auto session = read_session(reader.getSessionToken(), limits);
     if (!session) return tl::unexpected<Error>(std::move(session).error());
@@ -59,6 +61,8 @@ void write_fields(const RequestHeader& header, wire::RequestHeader::Builder buil
   builder.setDeadlineUs(header.deadline_us);
   builder.setTraceIdHi(header.trace_hi);
   builder.setTraceIdLo(header.trace_lo);
+  builder.setStream(header.stream);
+  builder.setStreamFrom(header.stream_from);
   put_text(header.model, [&](unsigned size) { return builder.initModel(size); });
   if (header.session) write_session(*header.session, builder.initSessionToken());
 }
@@ -87,7 +91,7 @@ Result<WireBuffer> encode_request_header(const RequestHeader& header, const Wire
   if (ok && header.session) ok = check_session(*header.session, limits);
   if (!ok) return tl::unexpected<Error>(std::move(ok).error());
   return caught("request header", [&]() -> Result<WireBuffer> {
-    MessageWriter writer(16 + text_words(header.model) +
+    MessageWriter writer(17 + text_words(header.model) +
                          (header.session ? session_words(*header.session) : 0));
     write_fields(header, writer.initRoot<wire::RequestHeader>());
     return writer.finish();

@@ -58,6 +58,8 @@ struct RequestHeader {
   traceIdLo @8 :UInt64;
   model @9 :Text;
   sessionToken @10 :SessionToken;  # absent = stands alone
+  stream @11 :Bool;        # send the rows of outputs that have one for every step as partials, as they are made
+  streamFrom @12 :UInt32;  # with `stream`: the first partial that is wanted; those before it are not sent
 }
 
 enum ElementType {

@@ -128,7 +128,7 @@ class Client:
             raise
 
     def submit(self, model, inputs, *, structure=None, outputs=(), version=0, priority="normal", deadline=0.0,
-               timeout=None, session=None, trace=0, on_partial=None):  # fmt: skip
+               timeout=None, session=None, trace=0, on_partial=None, stream_from=0):  # fmt: skip
         """Sends a request and returns its Pending. What can be seen to be wrong is raised here.
 
         structure   Chain, Tree, Lattice or Graph; by default a chain over the first input's rows
@@ -140,7 +140,9 @@ class Client:
                     the client's timeout
         session     a SessionToken
         trace       a number of up to 128 bits for your own tracing
-        on_partial  called on the client's thread with each partial Reply
+        on_partial  called on the client's thread with each partial Reply: partial t holds row t of the outputs that have
+                    one for every step; the answer then lacks them
+        stream_from the first partial that is wanted
         """
         try:
             tensors = {name: tensor(values) for name, values in inputs.items()}
@@ -148,7 +150,8 @@ class Client:
                 shape = next(iter(tensors.values())).shape if tensors else ()
                 structure = Chain(shape[0] if shape else 1) if tensors else None
             body = encode_body(structure, tensors, list(outputs))
-            facts = (model, version, priority, cells_of(structure), trace, session)
+            streamed = None if on_partial is None else stream_from
+            facts = (model, version, priority, cells_of(structure), trace, session, streamed)
             if timeout is None:
                 timeout = deadline + DEADLINE_GRACE if deadline else self._timeout
             return self._send("infer", facts, body, timeout, deadline, on_partial)

@@ -220,16 +220,20 @@ def cells_of(structure):
     return len(structure.parents if isinstance(structure, Tree) else structure.type_of)
 
 
-def encode_header(kind, request_id, model="", version=0, priority="normal", cells=0, trace=0, session=None):
+def encode_header(kind, request_id, model="", version=0, priority="normal", cells=0, trace=0, session=None,
+                  stream_from=None):  # fmt: skip
     """The first frame of a request. The deadline is written by whoever sends it, at DEADLINE_AT."""
     _check(priority in PRIORITIES, f"{priority!r} is no priority; use one of {', '.join(PRIORITIES)}")
-    out = Builder(6, 2)
+    out = Builder(7, 2)
     numbers = (PROTOCOL_VERSION, REQUEST_KINDS.index(kind), PRIORITIES.index(priority), request_id, version, cells)
     trace_hi, trace_lo = divmod(trace, 1 << 64)
     struct.pack_into("<HHHxxQIIQQQ", out.bytes, out.root, *numbers, 0, trace_hi, trace_lo)
-    out.add_text(out.root + 48, model)
+    if stream_from is not None:
+        struct.pack_into("<B", out.bytes, out.root + 6, 1)
+        struct.pack_into("<I", out.bytes, out.root + 48, stream_from)
+    out.add_text(out.root + 56, model)
     if session is not None:
-        _put_session(out, out.root + 56, session)
+        _put_session(out, out.root + 64, session)
     _check(len(out.bytes) <= MAX_HEADER_BYTES, f"the request's header has more than {MAX_HEADER_BYTES} bytes")
     return out.finish()
 

@@ -48,7 +48,7 @@ class Server:
         self.folder, self.ports = pathlib.Path(folder), pathlib.Path(folder) / "ports"
         self.ports.unlink(missing_ok=True)
         for kind, name, *options in (("new-lstm", "lstm", "--hidden", "24", "--vocabulary", "100"),
-                                     ("new-check", "check")):  # fmt: skip
+                                     ("new-check", "check"), ("new-check", "every", "--every-step")):  # fmt: skip
             if not (self.folder / "models" / name).exists():
                 command = [VOLVOX, "models", kind, str(self.folder / "models" / name), *options]
                 subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
@@ -117,6 +117,19 @@ class Answers(AgainstAServer):
         self.assertEqual(wire.tensor(mine).data, wire.tensor(expected["data"]).data)
         self.assertEqual((reply.cells > 0, reply.server, reply.session), (True, "volvox", None))
         self.assertGreaterEqual(reply.total, reply.compute)
+
+    def test_a_streamed_answer_comes_row_by_row(self):
+        tokens, rows = list(range(40)), []
+        answer = self.client.infer("every", {"tokens": tokens}, stream_from=3,
+                                   on_partial=lambda part: rows.append((part.index, part["state"].tolist())))  # fmt: skip
+        self.assertEqual(rows, [(t, [check_hash(tokens[: t + 1])]) for t in range(3, 40)])
+        self.assertEqual(answer.tensors, {})
+
+    def test_the_same_streamed_by_the_command_line(self):
+        command = [VOLVOX, "infer", "--connect", self.server.endpoint, "--compact", "--stream", "--stream-from", "1"]
+        request = json.dumps({"model": "every", "tokens": [5, 6, 7]}).encode()
+        lines = subprocess.run(command, input=request, capture_output=True, check=True).stdout.splitlines()
+        self.assertEqual([json.loads(line).get("row") for line in lines], [1, 2, None])
 
     def test_the_lines_of_the_readme(self):
         text = (ROOT / "README.md").read_text(encoding="utf-8")

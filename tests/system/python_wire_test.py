@@ -62,12 +62,12 @@ def full_body():
 
 class Encoder(unittest.TestCase):
     def test_every_field_of_a_request_header(self):
-        header = wire.encode_header("infer", 2**64 - 1, "a/größer", 7, "low", 330, (1 << 127) | 5, TOKEN)
+        header = wire.encode_header("infer", 2**64 - 1, "a/größer", 7, "low", 330, (1 << 127) | 5, TOKEN, 2**32 - 1)
         struct.pack_into("<Q", header, wire.DEADLINE_AT, 123456789012)
         self.assertEqual(as_json("RequestHeader", header), {
             "protocolVersion": 1, "kind": "infer", "priority": "low", "requestId": str(2**64 - 1), "modelVersion": 7,
             "cellsHint": 330, "deadlineUs": "123456789012", "traceIdHi": str(1 << 63), "traceIdLo": "5",
-            "model": "a/größer", "sessionToken": session_json()})  # fmt: skip
+            "model": "a/größer", "sessionToken": session_json(), "stream": True, "streamFrom": 2**32 - 1})  # fmt: skip
 
     def test_cancel_and_ping(self):
         for kind in ("cancel", "ping"):

@@ -40,13 +40,14 @@ class Scratch {
 
 using Models = std::vector<std::shared_ptr<const Model>>;
 
-// The models "check" and "noop".
+// The models "check", "every" (check with an answer for every step) and "noop".
 inline Models write_models(const Scratch& scratch) {
   Models models;
-  for (const char* name : {"check", "noop"}) {
+  for (const std::string name : {"check", "every", "noop"}) {
     NewModel model;
     model.path = scratch.path() / name;
-    EXPECT_TRUE(std::string(name) == "check" ? write_check_model(model) : write_noop_model(model));
+    model.every_step = name == "every";
+    EXPECT_TRUE(name == "noop" ? write_noop_model(model) : write_check_model(model));
     auto loaded = load_model(model.path);
     EXPECT_TRUE(loaded) << loaded.error().message;
     if (loaded) models.push_back(*loaded);

@@ -110,6 +110,7 @@ class Driver {
     for (const auto& [tag, kind] : over_) {
       if (kind == Event::Kind::kDone) check_done(tag);
     }
+    check_steps();
   }
 
   const std::map<std::uint64_t, Event::Kind>& over() const { return over_; }
@@ -137,6 +138,29 @@ class Driver {
         steps_.push_back(event);
       } else {
         EXPECT_TRUE(over_.emplace(event.tag, event.kind).second) << "request " << event.tag << " ends twice";
+      }
+    }
+  }
+
+  // Reported steps come in order, and the last one of a request that is done is its last step.
+  void check_steps() const {
+    std::map<std::pair<std::uint64_t, LaneId>, Step> last;
+    for (const Event& event : steps_) {
+      if (event.kind != Event::Kind::kStepDone) continue;
+      const auto [seen, fresh] = last.try_emplace({event.tag, event.lane}, event.step);
+      if (!fresh) {
+        EXPECT_LT(seen->second, event.step);
+      }
+      seen->second = event.step;
+    }
+    for (const auto& [tag, kind] : over_) {
+      const Request& request = requests_.at(tag);
+      if (kind != Event::Kind::kDone || !request.report_steps || request.plan == nullptr) continue;
+      for (LaneId l = 0; l < request.plan->lanes.size(); ++l) {
+        const LaneSpec& spec = request.plan->lanes[l];
+        if (!spec.pushes[0].every || stopped(tag)) continue;
+        ASSERT_TRUE(last.contains({tag, l})) << "request " << tag << " reported no step";
+        EXPECT_EQ(last.at({tag, l}) + 1, request.lengths[spec.length_of]) << "request " << tag;
       }
     }
   }

@@ -137,6 +137,7 @@ class RandomRun {
     for (; steps_seen_ < driver_->steps().size(); ++steps_seen_) {
       const Event event = driver_->steps()[steps_seen_];
       if (event.kind != Event::Kind::kStepDone || driver_->stopped(event.tag) || below(6) != 0) continue;
+      if (!driver_->requests().at(event.tag).plan->lanes[event.lane].until_stopped) continue;
       driver_->set_stopped(event.tag, event.step + 1);
       driver_->stop(event.tag, event.step);
     }

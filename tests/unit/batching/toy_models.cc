@@ -83,6 +83,17 @@ const LanePlan& eager_plan() {
   return plan;
 }
 
+const LanePlan& streamed_plan(bool eager) {
+  static const auto make = [](std::uint8_t pushing) {
+    LanePlan made = eager_plan();
+    made.lanes[1].pushes[0] = {};
+    made.lanes[pushing].pushes[0] = {0, true};
+    return made;
+  };
+  static const LanePlan plans[] = {make(1), make(0)};
+  return plans[eager ? 1 : 0];
+}
+
 const LanePlan& stack_plan() {
   static const LanePlan plan{0,
                              {lane(kLayer0, kStates, 4, {self(0)}, false),
@@ -222,9 +233,15 @@ NodeGraph random_dag(std::mt19937_64& random, std::uint32_t nodes) {
   return graph;
 }
 
+static Request streamed_request(std::uint64_t tag, bool eager, std::uint32_t length) {
+  Request request = lanes_request(tag, streamed_plan(eager), length);
+  request.report_steps = true;
+  return request;
+}
+
 Request random_request(std::mt19937_64& random, std::uint64_t tag) {
   const auto pick = [&random](std::uint32_t n) { return static_cast<std::uint32_t>(1 + random() % n); };
-  switch (random() % 10) {
+  switch (random() % 11) {
     case 0:
       return lanes_request(tag, chain_plan(), random() % 8 == 0 ? 300 + pick(100) : pick(20));
     case 1:
@@ -243,6 +260,8 @@ Request random_request(std::mt19937_64& random, std::uint64_t tag) {
       return graph_request(tag, random_tree(random, pick(12), random() % 2 == 0));
     case 8:
       return graph_request(tag, random_lattice(random, pick(15)));
+    case 9:
+      return streamed_request(tag, random() % 2 == 0, pick(30));
     default:
       return graph_request(tag, random_dag(random, pick(20)));
   }

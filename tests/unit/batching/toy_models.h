@@ -45,7 +45,8 @@ const LanePlan& stack_plan();  // three layers
 const LanePlan& bidirectional_plan();
 const LanePlan& seq2seq_plan();    // a decoder that starts from the encoder's end; lengths[0], lengths[1]
 const LanePlan& attention_plan();  // a decoder that reads every state of the encoder
-const LanePlan& stopped_plan();    // a decoder of at most lengths[1] steps that stop() ends
+const LanePlan& streamed_plan(bool eager);  // as eager_plan; one of its lanes pushes at every step
+const LanePlan& stopped_plan();             // a decoder of at most lengths[1] steps that stop() ends
 
 Request lanes_request(std::uint64_t tag, const LanePlan& plan, std::uint32_t length,
                       std::uint32_t length1 = 0);

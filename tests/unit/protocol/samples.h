@@ -21,6 +21,8 @@ inline RequestHeader full_request_header() {
   header.deadline_us = 123456789012;
   header.trace_hi = 0xffffffffffffffff;
   header.trace_lo = 0x8000000000000001;
+  header.stream = true;
+  header.stream_from = 0x80000001;
   header.session =
       WireSessionToken{11, 12, 13, SessionOperation::kContinue, 14, 15, 16, 17, 18, "node-a", "node-b"};
   return header;
