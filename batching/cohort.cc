@@ -26,6 +26,11 @@ void Cohort::leave(std::uint32_t row, PriorityClass priority) {
   --active_[static_cast<std::size_t>(priority)];
 }
 
+void Cohort::change_class(PriorityClass from, PriorityClass to) {
+  --active_[static_cast<std::size_t>(from)];
+  ++active_[static_cast<std::size_t>(to)];
+}
+
 std::uint64_t Cohort::note(LaneRef lane, std::uint64_t at) {
   at = std::min(at, step_ + kCalendar - 1);
   calendar_[at % kCalendar].push_back(lane);

@@ -26,6 +26,7 @@ class Cohort {
   // Takes the row of a leaver, or a new one.
   std::uint32_t join(LaneRef lane, PriorityClass priority);
   void leave(std::uint32_t row, PriorityClass priority);
+  void change_class(PriorityClass from, PriorityClass to);  // of one lane
   // Closes the gaps that no joiner took: the last rows move there. Appends the changes and calls
   // moved(lane, row) for each.
   template <class Moved>

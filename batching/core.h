@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "batching/cohort.h"
+#include "batching/due_list.h"
 #include "batching/live_request.h"
 #include "batching/range_allocator.h"
 #include "batching/ready_queues.h"
@@ -15,7 +16,8 @@ namespace volvox {
 
 // The scheduler's state and its moves, by subject: admission (core_admission.cc), lanes (core_lanes.cc),
 // graph nodes (core_nodes.cc, core_node_tasks.cc), forming tasks (core_tasks.cc), completion, failure and
-// cancellation (core_completion.cc), balance between workers (core_balance.cc).
+// cancellation (core_completion.cc), deadlines and ageing (core_time.cc), tasks that do not end
+// (core_stall.cc), balance between workers (core_balance.cc).
 class Scheduler::Core final : public Frontier, public WaitingList {
  public:
   Core(SchedulerConfig config, std::unique_ptr<Policy> policy);
@@ -29,7 +31,9 @@ class Scheduler::Core final : public Frontier, public WaitingList {
   void stop(RequestId id, LaneId lane, Step last, TimePoint now, std::vector<Event>& out);
   Status extend(RequestId id, GraphDelta delta, TimePoint now);
   void cancel(RequestId id, TimePoint now, std::vector<Event>& out);
-  std::optional<TimePoint> next_wakeup() const { return policy_->next_wakeup(); }
+  void expire(TimePoint now, std::vector<Event>& out);
+  void suspend(WorkerId worker, TimePoint now, std::vector<Event>& out);
+  std::optional<TimePoint> next_wakeup() const;
   SchedulerStats stats() const;
   bool idle() const { return live_ == 0 && in_flight_total() == 0; }
 
@@ -51,6 +55,7 @@ class Scheduler::Core final : public Frontier, public WaitingList {
     TaskLog log;
     std::vector<Cohort> cohorts;    // by type
     std::uint32_t cohort_rows = 0;  // in all of them
+    bool suspended = false;         // gets no tasks
   };
   struct WaitList {
     std::uint32_t head = kNever, tail = kNever;
@@ -139,10 +144,20 @@ class Scheduler::Core final : public Frontier, public WaitingList {
   void let_go(std::uint32_t index);
   void withdraw(std::uint32_t index);
   void finalise(std::uint32_t index, Event::Kind kind, std::vector<Event>& out);
+  void end_early(RequestId id, LiveRequest::Outcome outcome, std::vector<Event>& out);
   Event event_for(std::uint32_t index, Event::Kind kind) const;
   bool in_flight_request(const LiveRequest& live) const;
   void collect_failed(WorkerId worker, TaskSeq first_bad, std::vector<std::uint32_t>& failed);
   std::uint32_t in_flight_total() const;
+
+  // Time
+  bool is_live(RequestId id) const;
+  void set_clocks(std::uint32_t index);
+  void grow_older();
+  void raise(std::uint32_t index);
+
+  // Stalls
+  void empty_cohorts(Worker& worker);
 
   // Balance
   bool balance(WorkerId worker);
@@ -164,6 +179,7 @@ class Scheduler::Core final : public Frontier, public WaitingList {
   std::vector<Form> form_;  // by type: what its tasks are made of
   std::array<WaitList, kPriorityClasses> waiting_;
   std::size_t waiting_count_ = 0;
+  DueList deadlines_, ageing_;
   std::uint32_t live_ = 0;
   bool released_ = true;  // slots came back since admission last failed
   SchedulerStats totals_;

@@ -26,6 +26,7 @@ AdmitResult Scheduler::Core::submit(Request request, TimePoint now) {
     return {AdmitResult::Kind::kFull, {}, "the scheduler holds max_live requests; try again later"};
   }
   const std::uint32_t index = take_record(std::move(request));
+  set_clocks(index);
   wait_push(index);
   policy_->on_waiting(describe(index));
   policy_->admit(*this, *this, kNoWorker);

@@ -6,6 +6,7 @@ namespace volvox {
 
 void Scheduler::Core::complete(WorkerId worker, TaskSeq up_to, TimePoint now, std::vector<Event>& out) {
   now_ = now;
+  workers_[worker].suspended = false;
   TaskLog& log = workers_[worker].log;
   while (log.completed() < std::min(up_to, log.submitted())) {
     log.finish_oldest();
@@ -34,6 +35,11 @@ void Scheduler::Core::finish_task(TaskRecord& record, std::vector<Event>& out) {
   for (const TaskRecord::Touched& touched : record.touched) settle(touched.request, out);
 }
 
+static Event::Kind kind_of(LiveRequest::Outcome outcome) {
+  if (outcome == LiveRequest::Outcome::kCancelled) return Event::Kind::kCancelled;
+  return outcome == LiveRequest::Outcome::kExpired ? Event::Kind::kExpired : Event::Kind::kFailed;
+}
+
 bool Scheduler::Core::in_flight_request(const LiveRequest& live) const {
   if (live.home == kNoWorker) return false;
   return live.cohort_rows > 0 || live.last_seq > workers_[live.home].log.completed();
@@ -44,8 +50,7 @@ bool Scheduler::Core::in_flight_request(const LiveRequest& live) const {
 void Scheduler::Core::settle(std::uint32_t index, std::vector<Event>& out) {
   LiveRequest& live = requests_[index];
   if (live.state != LiveRequest::State::kRunning || in_flight_request(live)) return;
-  if (live.outcome == LiveRequest::Outcome::kCancelled) return finalise(index, Event::Kind::kCancelled, out);
-  if (live.outcome == LiveRequest::Outcome::kFailed) return finalise(index, Event::Kind::kFailed, out);
+  if (live.outcome != LiveRequest::Outcome::kNone) return finalise(index, kind_of(live.outcome), out);
   if (live.open == 0) return finalise(index, Event::Kind::kDone, out);
   let_go(index);
 }
@@ -74,6 +79,7 @@ void Scheduler::Core::finalise(std::uint32_t index, Event::Kind kind, std::vecto
   totals_.requests_done += kind == Event::Kind::kDone ? 1 : 0;
   totals_.requests_failed += kind == Event::Kind::kFailed ? 1 : 0;
   totals_.requests_cancelled += kind == Event::Kind::kCancelled ? 1 : 0;
+  totals_.requests_expired += kind == Event::Kind::kExpired ? 1 : 0;
   release(index);
 }
 
@@ -99,17 +105,21 @@ void Scheduler::Core::withdraw(std::uint32_t index) {
 
 void Scheduler::Core::cancel(RequestId id, TimePoint now, std::vector<Event>& out) {
   now_ = now;
+  end_early(id, LiveRequest::Outcome::kCancelled, out);
+  if (waiting_count_ > 0) policy_->admit(*this, *this, kNoWorker);
+}
+
+void Scheduler::Core::end_early(RequestId id, LiveRequest::Outcome outcome, std::vector<Event>& out) {
   LiveRequest* live = find(id);
   if (live == nullptr || live->outcome != LiveRequest::Outcome::kNone) return;
   if (live->state == LiveRequest::State::kWaiting) {
     wait_remove(id.index);
-    finalise(id.index, Event::Kind::kCancelled, out);
+    finalise(id.index, kind_of(outcome), out);
     return;
   }
-  live->outcome = LiveRequest::Outcome::kCancelled;
+  live->outcome = outcome;
   withdraw(id.index);
   settle(id.index, out);
-  if (waiting_count_ > 0) policy_->admit(*this, *this, kNoWorker);
 }
 
 void Scheduler::Core::stop(RequestId id, LaneId l, Step last, TimePoint now, std::vector<Event>& out) {
@@ -161,6 +171,7 @@ void Scheduler::Core::collect_failed(WorkerId worker, TaskSeq first_bad, std::ve
 void Scheduler::Core::fail(WorkerId worker, TaskSeq first_bad, TimePoint now, std::vector<Event>& out) {
   now_ = now;
   Worker& broken = workers_[worker];
+  broken.suspended = false;
   std::vector<std::uint32_t> failed;
   collect_failed(worker, first_bad, failed);
   for (std::uint32_t index : failed) {
@@ -169,13 +180,7 @@ void Scheduler::Core::fail(WorkerId worker, TaskSeq first_bad, TimePoint now, st
     if (live.outcome == LiveRequest::Outcome::kNone) live.outcome = LiveRequest::Outcome::kFailed;
     withdraw(index);
   }
-  // The device's row tables are gone with the queue: whoever is left joins again.
-  for (Cohort& cohort : broken.cohorts) {
-    const std::vector<LaneRef> rows = cohort.rows();
-    for (LaneRef ref : rows) {
-      if (ref != kNoLane) park(ref, false);
-    }
-  }
+  empty_cohorts(broken);
   while (broken.log.in_flight() > 0) {
     broken.log.finish_oldest();
     --running_[broken.log.at(broken.log.completed()).type];

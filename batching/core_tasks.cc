@@ -42,6 +42,8 @@ bool Scheduler::Core::has_room(const Worker& worker) const {
 
 void Scheduler::Core::schedule(WorkerId worker, TimePoint now, std::vector<BatchedTask>& out) {
   now_ = now;
+  if (workers_[worker].suspended) return;
+  grow_older();
   // A choice may turn out empty when what is left waits for slots: each such try takes it off the counts. The
   // bound also holds against a policy that will not choose.
   std::size_t empty_tries = 0;

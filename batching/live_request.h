@@ -95,7 +95,7 @@ struct GraphRun {
 // apart.
 struct LiveRequest {
   enum class State : std::uint8_t { kFree, kWaiting, kRunning };
-  enum class Outcome : std::uint8_t { kNone, kCancelled, kFailed };
+  enum class Outcome : std::uint8_t { kNone, kCancelled, kExpired, kFailed };
 
   Request request;
   std::uint32_t generation = 0;

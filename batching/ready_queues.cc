@@ -46,6 +46,15 @@ void ReadyQueues::move(EntryId id, WorkerId place) {
   link_back(id);
 }
 
+void ReadyQueues::change_class(EntryId id, PriorityClass priority) {
+  Entry& entry = entries_[id];
+  unlink(id);
+  add(entry, -std::int64_t{entry.ready});
+  entry.priority = priority;
+  add(entry, entry.ready);
+  link_back(id);
+}
+
 EntryId ReadyQueues::first_at(CellTypeId type, WorkerId place, PriorityClass priority) const {
   return queue(type, place).lists[static_cast<std::size_t>(priority)].head;
 }

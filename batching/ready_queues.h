@@ -38,6 +38,7 @@ class ReadyQueues {
   EntryId push_front(const Entry& entry);
   void erase(EntryId id);
   void move(EntryId id, WorkerId place);  // to the end of the same type's queue of another place
+  void change_class(EntryId id, PriorityClass priority);  // to the end of that class's queue
   void set_ready(EntryId id, std::uint32_t ready);
   // As if erased and pushed to the end again.
   void requeue(EntryId id, std::uint32_t ready, TimePoint since);

@@ -34,6 +34,7 @@ struct Request {
   ModelId model = 0;
   PriorityClass priority = PriorityClass::kNormal;
   TimePoint arrival{};
+  TimePoint deadline = TimePoint::max();  // later, nobody wants its result
 
   const LanePlan* plan = nullptr;  // must outlive the request; nullptr for a node graph
   std::array<std::uint32_t, LanePlan::kMaxLengths> lengths{};
@@ -55,12 +56,14 @@ struct AdmitResult {
   std::string reason;  // for the others
 };
 
-// What complete(), fail() and cancel() report.
+// What complete(), fail(), cancel(), expire() and suspend() report.
 struct Event {
   enum class Kind : std::uint8_t {
     kDone,       // every node ran; the results are written
     kFailed,     // a task with a row of it failed
     kCancelled,  // after cancel(): nothing on the device refers to it any more
+    kExpired,    // likewise, after its deadline
+    kStuck,      // after suspend(): it has failed, but its tasks have not ended; kFailed follows when they do
     kStepDone,   // steps of a reported lane are done, up to this one: {lane, step}
     kNodeDone,   // a watched node is done: {step = node}
   };

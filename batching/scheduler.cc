@@ -45,6 +45,14 @@ void Scheduler::cancel(RequestId id, TimePoint now, std::vector<Event>& out) {
   core_->cancel(id, now, out);
 }
 
+void Scheduler::expire(TimePoint now, std::vector<Event>& out) {
+  core_->expire(now, out);
+}
+
+void Scheduler::suspend(WorkerId worker, TimePoint now, std::vector<Event>& out) {
+  core_->suspend(worker, now, out);
+}
+
 std::optional<TimePoint> Scheduler::next_wakeup() const {
   return core_->next_wakeup();
 }

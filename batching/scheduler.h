@@ -21,7 +21,7 @@ struct GraphDelta {
 // Counters since the start; gauges as of now.
 struct SchedulerStats {
   std::uint64_t tasks = 0, cells = 0, rows_executed = 0, rows_padding = 0, rows_moved = 0;
-  std::uint64_t requests_done = 0, requests_failed = 0, requests_cancelled = 0;
+  std::uint64_t requests_done = 0, requests_failed = 0, requests_cancelled = 0, requests_expired = 0;
   std::uint32_t live_requests = 0, waiting_requests = 0;
   struct PerType {
     CellTypeId id = 0;
@@ -74,7 +74,15 @@ class Scheduler {
   // The request runs no further task. Its event comes now, or when its tasks in flight are done.
   void cancel(RequestId id, TimePoint now, std::vector<Event>& out);
 
-  // When schedule() may do something although nothing was completed or admitted meanwhile.
+  // The requests whose deadline has passed run no further task, as if cancelled. To be called before
+  // schedule().
+  void expire(TimePoint now, std::vector<Event>& out);
+  // A task of the worker does not end: the requests with a row in flight there have failed, and everything
+  // that its tasks may touch stays reserved; all others may run elsewhere. The worker gets no tasks until
+  // complete() or fail() tells how those that it has ended.
+  void suspend(WorkerId worker, TimePoint now, std::vector<Event>& out);
+
+  // When expire() or schedule() may do something although nothing was completed or admitted meanwhile.
   std::optional<TimePoint> next_wakeup() const;
 
   const Frontier& frontier() const;

@@ -45,6 +45,7 @@ struct SchedulerConfig {
   std::uint32_t max_tasks_to_submit = 5;  // tasks ahead of a worker (BatchMaker §4.3)
   Duration max_ahead{0};              // no third task while the estimate ahead exceeds this; 0: no such bound
   Duration max_wait{0};               // a node older than this makes its type eligible as if full; 0: off
+  Duration age{0};                    // a request this old competes one class higher, and so on; 0: off
   std::uint32_t max_live = 1U << 16;  // requests admitted or waiting
   std::uint32_t max_overtake = 16;    // smaller requests that may pass one that waits for slots
 };

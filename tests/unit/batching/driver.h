@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,7 @@ class Driver {
 
   // Tasks formed by this call, the rows of each.
   std::vector<const Task*> schedule(WorkerId worker) {
+    expire();
     std::vector<BatchedTask> tasks;
     scheduler_.schedule(worker, now_, tasks);
     std::vector<const Task*> formed;
@@ -82,6 +84,19 @@ class Driver {
     take(events);
   }
 
+  void expire() {
+    std::vector<Event> events;
+    scheduler_.expire(now_, events);
+    take(events);
+  }
+
+  // The worker's running task hangs, for now.
+  void suspend(WorkerId worker) {
+    std::vector<Event> events;
+    scheduler_.suspend(worker, now_, events);
+    take(events);
+  }
+
   void stop(std::uint64_t tag, Step last) {
     std::vector<Event> events;
     scheduler_.stop(ids_.at(tag), 0, last, now_, events);
@@ -115,6 +130,7 @@ class Driver {
 
   const std::map<std::uint64_t, Event::Kind>& over() const { return over_; }
   const std::vector<Event>& steps() const { return steps_; }
+  const std::set<std::uint64_t>& stuck() const { return stuck_; }
   const std::map<std::uint64_t, Request>& requests() const { return requests_; }
   void set_stopped(std::uint64_t tag, std::uint32_t steps) { stopped_[tag] = steps; }
   bool stopped(std::uint64_t tag) const { return stopped_.contains(tag); }
@@ -136,7 +152,12 @@ class Driver {
     for (const Event& event : events) {
       if (event.kind == Event::Kind::kStepDone || event.kind == Event::Kind::kNodeDone) {
         steps_.push_back(event);
+      } else if (event.kind == Event::Kind::kStuck) {
+        EXPECT_TRUE(stuck_.insert(event.tag).second) << "request " << event.tag << " is stuck twice";
       } else {
+        const bool expired = event.kind == Event::Kind::kExpired;
+        EXPECT_TRUE(!expired || requests_.at(event.tag).deadline <= now_) << "it still had time";
+        EXPECT_TRUE(!stuck_.contains(event.tag) || event.kind == Event::Kind::kFailed);
         EXPECT_TRUE(over_.emplace(event.tag, event.kind).second) << "request " << event.tag << " ends twice";
       }
     }
@@ -189,6 +210,7 @@ class Driver {
   std::map<std::uint64_t, RequestId> ids_;
   std::map<std::uint64_t, Event::Kind> over_;
   std::map<std::uint64_t, std::uint32_t> stopped_;
+  std::set<std::uint64_t> stuck_;
   std::vector<Event> steps_;
 };
 

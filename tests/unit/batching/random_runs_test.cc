@@ -1,6 +1,6 @@
 // The scheduler's invariants under anything that may happen: graphs of all kinds, late completions, stops,
-// cancels, failures, planes as small as they may be. Each seed is a run of its own; a failure prints its
-// seed.
+// cancels, failures, deadlines, ageing, tasks that hang, planes as small as they may be. Each seed is a run
+// of its own; a failure prints its seed.
 
 #include <random>
 
@@ -17,6 +17,7 @@ class RandomRun {
     const std::uint32_t count = 3 + below(25);
     for (std::uint64_t tag = 1; tag <= count; ++tag) pending_.push_back(make(tag));
     SchedulerConfig config = scheduler_config(max_batch, workers_, 1 + below(5), plane_slots());
+    if (below(3) == 0) config.age = Duration{1000 * (1 + below(60))};
     if (below(3) == 0) {
       for (TypeConfig& type : config.types) type.sizes = sizes_up_to(max_batch);
     }
@@ -41,6 +42,7 @@ class RandomRun {
     Request request = random_request(random_, tag);
     request.priority = PriorityClass(below(kPriorityClasses));
     request.inputs_landed = below(5) != 0;
+    if (below(4) == 0) request.deadline = TimePoint{Duration{1000 * (1 + below(200))}};
     return request;
   }
 
@@ -130,6 +132,8 @@ class RandomRun {
       live_.erase(live_.begin() + static_cast<std::ptrdiff_t>(victim));
     } else if (what == 4 && driver_->in_flight(worker) > 0) {
       driver_->fail(worker, below(static_cast<std::uint32_t>(driver_->in_flight(worker)) + 1));
+    } else if (what == 5) {
+      driver_->suspend(worker);
     }
   }
 
