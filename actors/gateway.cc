@@ -32,6 +32,16 @@ EdgeOptions edge_options(const ServeConfig& config) {
   return options;
 }
 
+Result<std::optional<EdgeKeys>> edge_keys(const SecuritySection& security) {
+  if (security.server_key.empty()) return std::nullopt;
+  auto server = read_secret_key(security.server_key);
+  if (!server) return tl::unexpected(server.error());
+  if (security.clients == "*") return EdgeKeys{std::move(*server), CurveClients::anybody()};
+  auto clients = CurveClients::in_folder(security.clients);
+  if (!clients) return tl::unexpected(clients.error());
+  return EdgeKeys{std::move(*server), std::move(*clients)};
+}
+
 ReplyHeader reply_header(const IncomingRequest& request, const Outcome& outcome) {
   ReplyHeader header;
   header.request_id = request.header.request_id;
@@ -76,7 +86,11 @@ Result<std::shared_ptr<Gateway>> Gateway::open(const ServeConfig& config, caf::a
                                                RequestMetrics& metrics) {
   std::shared_ptr<Gateway> gateway(
       new Gateway(config, system, std::move(router), std::move(admission), metrics));
-  auto edge = EdgeSocket::open(edge_options(config), *gateway);
+  EdgeOptions options = edge_options(config);
+  auto keys = edge_keys(config.security);
+  if (!keys) return tl::unexpected(keys.error());
+  options.keys = std::move(*keys);
+  auto edge = EdgeSocket::open(options, *gateway);
   if (!edge) return tl::unexpected(edge.error());
   gateway->edge_ = std::move(*edge);
   if (const Status bound = gateway->edge_->bind(config.server.listen); !bound)
@@ -115,6 +129,11 @@ void Gateway::look_around() {
   const EdgeStats stats = edge_->stats();
   const std::uint64_t dropped = stats.dropped_slow + stats.dropped_unreachable + stats.refused_full;
   if (dropped != dropped_) metrics_.replies_dropped(dropped - std::exchange(dropped_, dropped));
+  if (const std::uint64_t refused = stats.refused_clients - clients_refused_; refused != 0) {
+    clients_refused_ = stats.refused_clients;
+    metrics_.clients_refused(refused);
+    spdlog::warn("{} connections were not let in; the last one: {}", refused, last_refused_);
+  }
   if (aborting_.exchange(false)) {
     for (const caf::actor& request : in_flight_.all()) caf::anon_send(request, AbortAtom::value);
   }
@@ -223,6 +242,10 @@ bool Gateway::post(const ClientId& client, const ReplyHeader& reply, WireBuffer 
     return false;
   }
   return edge_->post({client, std::move(*header), std::move(body)});
+}
+
+void Gateway::on_client_refused(const RefusedClient& client) {
+  last_refused_ = (client.address.empty() ? std::string("a client") : client.address) + ": " + client.reason;
 }
 
 void Gateway::on_client_gone(const ClientId& client, ClientGone why) {

@@ -57,6 +57,7 @@ class Gateway : public ReplySink, private EdgeHandler, public std::enable_shared
   void on_request(const ClientId& client, std::span<const std::byte> header,
                   std::span<const std::byte> body) override;
   void on_client_gone(const ClientId& client, ClientGone why) override;
+  void on_client_refused(const RefusedClient& client) override;
   void accept(const ClientId& client, RequestHeader header, std::span<const std::byte> body);
   void refuse(const ClientId& client, std::uint64_t id, Error error);
   Result<WireBuffer> encode_result(const Outcome& outcome) const;
@@ -71,7 +72,9 @@ class Gateway : public ReplySink, private EdgeHandler, public std::enable_shared
   RequestMetrics& metrics_;
   std::unique_ptr<EdgeSocket> edge_;
   InFlightTable in_flight_;
-  std::uint64_t dropped_ = 0;  // replies, as counted so far
+  std::uint64_t dropped_ = 0;          // replies, as counted so far
+  std::uint64_t clients_refused_ = 0;  // likewise
+  std::string last_refused_;           // in words
 
   std::atomic<bool> aborting_{false}, stopping_{false};
   std::thread thread_;

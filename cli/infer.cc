@@ -10,6 +10,7 @@
 
 #include "cli/commands.h"
 #include "cli/json_request.h"
+#include "cli/key_options.h"
 #include "protocol/channel.h"
 
 namespace volvox {
@@ -20,6 +21,7 @@ struct InferArguments {
   double timeout_s = 30;
   bool compact = false, stream = false;
   std::uint32_t stream_from = 0;
+  KeyFiles keys;
 };
 
 Result<std::string> read_all(const std::string& file) {
@@ -56,6 +58,9 @@ Result<Reply> ask(const InferArguments& arguments, OwnedRequest& owned) {
   ChannelOptions options;
   options.endpoint = arguments.endpoint;
   options.default_timeout = std::chrono::milliseconds(static_cast<std::int64_t>(arguments.timeout_s * 1e3));
+  auto keys = read_keys(arguments.keys);
+  if (!keys) return tl::unexpected(keys.error());
+  options.keys = std::move(*keys);
   options.connect_timeout = std::min(options.connect_timeout, options.default_timeout);
   auto channel = Channel::connect(options);
   if (!channel) return tl::unexpected(channel.error());
@@ -100,6 +105,7 @@ void add_infer_command(CLI::App& app, CommandBody& run) {
       ->capture_default_str();
   command->add_option("--connect,--endpoint", arguments->endpoint, "Where the server listens")
       ->capture_default_str();
+  add_key_options(*command, arguments->keys);
   command->add_option("--timeout", arguments->timeout_s, "Seconds to wait for the answer")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();

@@ -9,6 +9,7 @@
 
 #include "cells/repository.h"
 #include "cli/commands.h"
+#include "cli/key_options.h"
 #include "cli/model_verifier.h"
 #include "loadgen/channel_link.h"
 #include "loadgen/interrupt.h"
@@ -29,6 +30,7 @@ struct LoadArguments {
   std::uint64_t requests = 0, seed = 1;
   std::optional<std::uint64_t> verify_count;
   bool progress = false, require_all = false;
+  KeyFiles keys;
 };
 
 Duration seconds_of(double seconds) {
@@ -190,7 +192,9 @@ class LoadCommand {
     request.input = options_.input;
     request.priority = priority_of(options_.priority);
     request.deadline = seconds_of(options_.deadline_ms * 1e-3);
-    return ChannelLink::open(options_.endpoint, request);
+    auto keys = read_keys(options_.keys);
+    if (!keys) return tl::unexpected(keys.error());
+    return ChannelLink::open(options_.endpoint, request, std::move(*keys));
   }
 
   bool shows_progress() const { return options_.progress || isatty(STDERR_FILENO) != 0; }
@@ -251,6 +255,7 @@ void add_load_command(CLI::App& app, CommandBody& run) {
   CLI::App* command = app.add_subcommand("load", "Offers a server load, measures it and checks its answers");
   command->add_option("--connect,--endpoint", options->endpoint, "Where the server listens")
       ->capture_default_str();
+  add_key_options(*command, options->keys);
   command->add_option("--model", options->model, "The model's name");
   command->add_option("--model-version", options->version, "The model's version; 0 for the newest");
   add_traffic_options(*command, *options);

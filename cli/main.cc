@@ -17,6 +17,7 @@ int run(int argc, char** argv) {
   volvox::add_infer_command(app, body);
   volvox::add_status_command(app, body);
   volvox::add_models_command(app, body);
+  volvox::add_keys_command(app, body);
   CLI11_PARSE(app, argc, argv);
   return body ? body() : 1;
 }

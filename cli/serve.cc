@@ -239,6 +239,11 @@ void add_overrides(Overrides add) {
   add.value("--metrics", "Where monitoring answers: HOST:PORT", server, &ServerSection::metrics);
   add.value("--http", "Where the Open Inference Protocol v2 answers: HOST:PORT; empty: nowhere",
             &ServeConfig::http, &HttpSection::listen);
+  add.value("--server-key", "File with the server's secret key: encrypts the clients' connections",
+            &ServeConfig::security, &SecuritySection::server_key);
+  add.value("--clients",
+            "Folder with the public keys of clients that may speak; *: all that know the server's",
+            &ServeConfig::security, &SecuritySection::clients);
   add.value("--drain-timeout-ms", "Time for requests in flight after SIGTERM", server,
             &ServerSection::drain_timeout_ms);
   add.value("--actor-threads", "Threads of request, router and manager actors", server,

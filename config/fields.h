@@ -120,6 +120,14 @@ void visit_wire(Config& config, Visitor& v) {
 }
 
 template <class Config, class Visitor>
+void visit_security(Config& config, Visitor& v) {
+  auto& security = config.security;
+  v.section("security");
+  v.text("server_key", security.server_key);
+  v.text("clients", security.clients);
+}
+
+template <class Config, class Visitor>
 void visit_fields(Config& config, Visitor& v) {
   visit_server(config, v);
   visit_device(config, v);
@@ -127,6 +135,7 @@ void visit_fields(Config& config, Visitor& v) {
   visit_limits(config, v);
   visit_http(config, v);
   visit_wire(config, v);
+  visit_security(config, v);
 }
 
 }  // namespace volvox

@@ -89,6 +89,14 @@ struct WireSection {
   bool operator==(const WireSection&) const = default;
 };
 
+// Encryption of the clients' connections (CURVE); see docs/operation.md. Both or neither.
+struct SecuritySection {
+  std::string server_key;  // file with the server's secret key; empty: plain text, and everybody may speak
+  std::string clients;     // folder with the public key of each client; "*": whoever knows the server's key
+
+  bool operator==(const SecuritySection&) const = default;
+};
+
 struct ServeConfig {
   ServerSection server;
   DeviceSection device;
@@ -96,6 +104,7 @@ struct ServeConfig {
   LimitsSection limits;
   HttpSection http;
   WireSection wire;
+  SecuritySection security;
 
   bool operator==(const ServeConfig&) const = default;
 };

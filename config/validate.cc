@@ -85,6 +85,10 @@ ConfigProblem find_contradiction(const ServeConfig& config) {
     return {"wire.traversal_words",
             "must be at least wire.max_body_bytes / 8, else a body of that size is refused"};
   }
+  if (config.security.server_key.empty() != config.security.clients.empty()) {
+    return {config.security.clients.empty() ? "security.clients" : "security.server_key",
+            "is missing: security.server_key and security.clients belong together; give both, or neither"};
+  }
   return find_http_contradiction(config);
 }
 

@@ -5,8 +5,10 @@
 namespace volvox {
 
 Result<std::unique_ptr<LoadLink>> ChannelLink::open(const std::string& endpoint,
-                                                    const RequestTemplate& request) {
+                                                    const RequestTemplate& request,
+                                                    std::optional<ChannelKeys> keys) {
   ChannelOptions options;
+  options.keys = std::move(keys);
   options.endpoint = endpoint;
   options.default_timeout = Duration(0);  // the load keeps its own time, and tells lost from refused
   options.send_queue = 1 << 16;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "loadgen/link.h"
@@ -21,7 +22,8 @@ struct RequestTemplate {
 class ChannelLink : public LoadLink {
  public:
   // UNAVAILABLE if no server answers at the endpoint in a few seconds.
-  static Result<std::unique_ptr<LoadLink>> open(const std::string& endpoint, const RequestTemplate& request);
+  static Result<std::unique_ptr<LoadLink>> open(const std::string& endpoint, const RequestTemplate& request,
+                                                std::optional<ChannelKeys> keys = {});
 
   TimePoint now() override;
   Status send(std::uint64_t request_id, std::span<const std::int32_t> tokens) override;

@@ -37,6 +37,8 @@ RequestMetrics::RequestMetrics(prometheus::Registry& registry)
           single_gauge(registry, "volvox_requests_in_flight", "Requests accepted and not answered yet.")),
       bytes_in_flight_(single_gauge(registry, "volvox_request_bytes_in_flight",
                                     "Bytes of the bodies of requests in flight.")),
+      clients_refused_(single_counter(registry, "volvox_clients_refused_total",
+                                      "Connections that were not let in: no key, or not a known one.")),
       partials_(
           single_counter(registry, "volvox_partials_total", "Parts of streamed answers that were sent.")),
       replies_dropped_(

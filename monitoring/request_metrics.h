@@ -31,6 +31,8 @@ class RequestMetrics {
   void set_in_flight(std::size_t requests, std::size_t bytes);
   // So many replies could not reach their clients.
   void replies_dropped(std::uint64_t count);
+  // So many connections were not let in.
+  void clients_refused(std::uint64_t count) { clients_refused_.Increment(static_cast<double>(count)); }
   // A part of a streamed answer was sent.
   void partial_sent() { partials_.Increment(); }
   // An actor failed and was replaced.
@@ -45,6 +47,7 @@ class RequestMetrics {
   prometheus::Histogram& total_;
   prometheus::Gauge& requests_in_flight_;
   prometheus::Gauge& bytes_in_flight_;
+  prometheus::Counter& clients_refused_;
   prometheus::Counter& partials_;
   prometheus::Counter& replies_dropped_;
   prometheus::Counter& restarts_;

@@ -62,8 +62,22 @@ Status Channel::open() {
   if (auto ok = socket_.detect_dead_peers(options_.dead_after); !ok) return ok;
   const auto largest = std::max(options_.limits.max_header_bytes, options_.limits.max_body_bytes);
   if (auto ok = socket_.set64(ZMQ_MAXMSGSIZE, static_cast<long long>(largest)); !ok) return ok;
+  if (auto ok = encrypt(); !ok) return ok;
   if (auto ok = monitor_.watch(socket_); !ok) return ok;
   if (auto ok = socket_.connect(options_.endpoint); !ok) return invalid(ok.error().message);
+  return {};
+}
+
+Status Channel::encrypt() {
+  if (!options_.keys) return {};
+  const std::pair<int, const std::string*> settings[] = {
+      {ZMQ_CURVE_SERVERKEY, &options_.keys->server},
+      {ZMQ_CURVE_PUBLICKEY, &options_.keys->client.public_key},
+      {ZMQ_CURVE_SECRETKEY, &options_.keys->client.secret_key},
+  };
+  for (const auto& [option, value] : settings) {
+    if (!socket_.set_text(option, *value)) return invalid("a key is not valid; it is 40 characters of Z85");
+  }
   return {};
 }
 
@@ -72,6 +86,7 @@ Status Channel::await_connection() {
   for (TimePoint now = clock_now();; now = clock_now()) {
     monitor_.poll();
     if (monitor_.connected()) return {};
+    if (!monitor_.refusal()) return monitor_.refusal();
     if (now >= until) break;
     wait_readable({monitor_.fd()}, until - now);
   }

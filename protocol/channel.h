@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "base/error.h"
 #include "base/time.h"
 #include "protocol/connection_monitor.h"
+#include "protocol/curve_keys.h"
 #include "protocol/limits.h"
 #include "protocol/pending.h"
 #include "protocol/request.h"
@@ -18,9 +20,16 @@
 
 namespace volvox {
 
+// What a client needs to speak with a server that encrypts.
+struct ChannelKeys {
+  std::string server;  // the server's public key
+  CurveKeys client;    // its own, which the server must know
+};
+
 struct ChannelOptions {
   std::string endpoint;                                 // "tcp://host:port" or "ipc:///path"
   WireLimits limits{};                                  // at most the server's
+  std::optional<ChannelKeys> keys{};                    // nothing: plain text
   Duration connect_timeout = std::chrono::seconds(5);   // how long connect() waits for the server
   Duration default_timeout = std::chrono::seconds(30);  // for requests that say none; 0 = wait for ever
   Duration linger = std::chrono::milliseconds(200);     // for requests under way when the channel closes
@@ -64,7 +73,8 @@ class Channel {
   // Called by poll(), once per reply. It may call send(), ping() and cancel(), not poll().
   using Handler = std::function<void(Reply&&)>;
 
-  // UNAVAILABLE if nobody answers within connect_timeout; INVALID_ARGUMENT for an endpoint or limits that
+  // UNAVAILABLE if nobody answers within connect_timeout; UNAUTHENTICATED if the server refuses the keys, or
+  // that there are none; INVALID_ARGUMENT for an endpoint or limits that
   // make no sense.
   static Result<std::unique_ptr<Channel>> connect(const ChannelOptions& options);
 
@@ -98,6 +108,7 @@ class Channel {
  private:
   explicit Channel(const ChannelOptions& options);
   Status open();
+  Status encrypt();
   Status await_connection();
   Result<std::uint64_t> send_frames(RequestHeader& header, ZmqFrame& body, Duration timeout);
   Status push(const RequestHeader& header, ZmqFrame& body);

@@ -5,12 +5,18 @@
 #include <string>
 
 namespace volvox {
+namespace {
+
+constexpr int kEvents = ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED |
+                        ZMQ_EVENT_HANDSHAKE_FAILED_AUTH | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
+                        ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL;
+
+}  // namespace
 
 Status ConnectionMonitor::watch(ZmqSocket& socket) {
   // The context is this channel's own, so one name is enough.
   const std::string endpoint = "inproc://connection-monitor";
-  if (zmq_socket_monitor(socket.handle(), endpoint.c_str(),
-                         ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED) != 0) {
+  if (zmq_socket_monitor(socket.handle(), endpoint.c_str(), kEvents) != 0) {
     return fail(ErrorCode::kUnavailable, "cannot watch the connection: " + zmq_error_text(errno));
   }
   return events_.connect(endpoint);
@@ -23,15 +29,31 @@ bool ConnectionMonitor::poll() {
     std::uint16_t number = 0;
     if (event.bytes().size() >= sizeof(number)) std::memcpy(&number, event.bytes().data(), sizeof(number));
     if (event.more()) address.receive(events_.handle());
-    connected_ = number == ZMQ_EVENT_HANDSHAKE_SUCCEEDED;
-    if (connected_) {
-      ++connects_;
-    } else {
-      ++disconnects_;
-      lost = true;
-    }
+    take(number);
+    lost = lost || number == ZMQ_EVENT_DISCONNECTED;
   }
   return lost;
+}
+
+void ConnectionMonitor::take(std::uint16_t event) {
+  connected_ = event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED;
+  switch (event) {
+    case ZMQ_EVENT_HANDSHAKE_SUCCEEDED:
+      ++connects_;
+      refusal_ = {};
+      break;
+    case ZMQ_EVENT_DISCONNECTED:
+      ++disconnects_;
+      break;
+    case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH:
+      refusal_ = fail(ErrorCode::kUnauthenticated,
+                      "the server does not know this client's key; have its public key added there");
+      break;
+    default:
+      refusal_ = fail(ErrorCode::kUnauthenticated,
+                      "the server and this client do not agree on encryption; give the keys that the server "
+                      "wants, or none if it has none");
+  }
 }
 
 }  // namespace volvox

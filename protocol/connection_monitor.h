@@ -21,12 +21,17 @@ class ConnectionMonitor {
 
   int fd() { return events_.fd(); }
   bool connected() const { return connected_; }
+  // Why the server last refused the connection; UNAVAILABLE or UNAUTHENTICATED. No error if it did not.
+  const Status& refusal() const { return refusal_; }
   std::uint64_t connects() const { return connects_; }
   std::uint64_t disconnects() const { return disconnects_; }
 
  private:
   ZmqSocket events_;
+  void take(std::uint16_t event);
+
   bool connected_ = false;
+  Status refusal_;
   std::uint64_t connects_ = 0;
   std::uint64_t disconnects_ = 0;
 };

@@ -61,6 +61,11 @@ Status EdgeSocket::configure() {
   for (const auto& [option, value] : settings) {
     if (auto ok = socket_.set(option, value); !ok) return ok;
   }
+  if (options_.keys) {
+    auto guard = CurveGuard::protect(context_, socket_, options_.keys->server, options_.keys->clients);
+    if (!guard) return tl::unexpected<Error>(std::move(guard).error());
+    guard_ = std::move(*guard);
+  }
   if (auto ok = socket_.detect_dead_peers(options_.dead_after); !ok) return ok;
   const auto largest = std::max(options_.limits.max_header_bytes, options_.limits.max_body_bytes);
   return socket_.set64(ZMQ_MAXMSGSIZE, static_cast<long long>(largest));
@@ -73,6 +78,7 @@ Status EdgeSocket::bind(const std::string& endpoint) {
 }
 
 std::size_t EdgeSocket::run_once(Duration timeout) {
+  tell_of_refused();
   if (const std::size_t handled = send_replies() + receive_requests(); handled > 0) return handled;
   // Nothing was received, so the last thing the socket said was EAGAIN: its descriptor announces whatever
   // comes now.
@@ -124,9 +130,16 @@ bool EdgeSocket::receive_request() {
     refuse(sender_, count - 1);
   } else {
     add(counters_.requests, 1);
+    sender_name_ = frames_[1].property("User-Id");
     handler_.on_request(sender_, frames_[1].bytes(), frames_[2].bytes());
   }
   return true;
+}
+
+void EdgeSocket::tell_of_refused() {
+  if (!guard_ || guard_->refused() == refused_clients_) return;
+  refused_clients_ = guard_->refused();
+  for (const RefusedClient& client : guard_->take_refused()) handler_.on_client_refused(client);
 }
 
 void EdgeSocket::refuse(const ClientId& client, std::size_t frames) {
@@ -187,6 +200,7 @@ EdgeStats EdgeSocket::stats() const {
   stats.refused_full = get(counters_.refused_full);
   stats.received_bytes = get(counters_.received_bytes);
   stats.sent_bytes = get(counters_.sent_bytes);
+  if (guard_) stats.refused_clients = guard_->refused();
   return stats;
 }
 

@@ -4,13 +4,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
 #include "base/time.h"
 #include "protocol/burst_queue.h"
+#include "protocol/curve_guard.h"
 #include "protocol/limits.h"
 #include "protocol/outgoing_reply.h"
 #include "protocol/reply_backlog.h"
@@ -35,11 +38,21 @@ class EdgeHandler {
   // Replies to this client had to be dropped: more may not reach it over this connection, so that its other
   // requests may as well be cancelled. May come more than once for one client.
   virtual void on_client_gone(const ClientId& client, ClientGone why) = 0;
+
+  // A connection was not let in: it has no key, or not a known one.
+  virtual void on_client_refused(const RefusedClient&) {}
+};
+
+// What an edge needs to encrypt. Whoever is not among the clients is not let in.
+struct EdgeKeys {
+  CurveKeys server;
+  CurveClients clients;
 };
 
 struct EdgeOptions {
   WireLimits limits{};
-  int replies_per_client = 1000;  // that ZeroMQ takes for one client; further ones wait here
+  std::optional<EdgeKeys> keys{};  // nothing: plain text, and everybody may speak
+  int replies_per_client = 1000;   // that ZeroMQ takes for one client; further ones wait here
   std::size_t slow_client_bytes = std::size_t{64} << 20;  // of one client's waiting replies, and
   Duration slow_client_patience =
       std::chrono::seconds(2);  // time without progress, after which it counts as gone
@@ -68,6 +81,7 @@ struct EdgeStats {
   std::uint64_t refused_full = 0;  // post() found the queue full
   std::uint64_t received_bytes = 0;
   std::uint64_t sent_bytes = 0;
+  std::uint64_t refused_clients = 0;  // connections that were not let in
 };
 
 // Requests come in on one ZeroMQ socket, which only one thread may touch, while replies are made by many.
@@ -95,6 +109,10 @@ class EdgeSocket {
   // posting thread.
   bool post(OutgoingReply&& reply);
 
+  // The name that belongs to the key of the client whose request is being handled; empty without encryption,
+  // or where anybody may come. Valid within EdgeHandler::on_request().
+  std::string_view sender_name() const { return sender_name_; }
+
   // Makes the current or next run_once() return soon.
   void wake() { replies_.wake(); }
 
@@ -115,6 +133,7 @@ class EdgeSocket {
   std::size_t receive_requests();
   bool receive_request();
   void refuse(const ClientId& client, std::size_t frames);
+  void tell_of_refused();
   void send(OutgoingReply&& reply);
   int try_send(OutgoingReply& reply);
   std::size_t retry_backlog();
@@ -123,10 +142,13 @@ class EdgeSocket {
   const EdgeOptions options_;
   EdgeHandler& handler_;
   ZmqContext context_;
+  std::unique_ptr<CurveGuard> guard_;  // outlives the socket: without it ZeroMQ would let everybody in
   ZmqSocket socket_;
+  std::uint64_t refused_clients_ = 0;  // as told so far
   std::string endpoint_;
   ZmqFrame frames_[3];  // identity, header, body: kept, so that receiving reuses them
   ClientId sender_;
+  std::string_view sender_name_;
   BurstQueue<OutgoingReply> replies_;
   std::vector<OutgoingReply> batch_;
   std::size_t batch_sent_ = 0;

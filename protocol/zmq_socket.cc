@@ -46,6 +46,11 @@ ZmqFrame::ZmqFrame(std::span<const std::byte> copy) {
   if (!copy.empty()) std::memcpy(zmq_msg_data(&message_), copy.data(), copy.size());
 }
 
+std::string_view ZmqFrame::property(const char* name) const {
+  const char* value = zmq_msg_gets(&message_, name);
+  return value == nullptr ? std::string_view() : std::string_view(value);
+}
+
 int ZmqFrame::send(void* socket, bool more) {
   const int flags = ZMQ_DONTWAIT | (more ? ZMQ_SNDMORE : 0);
   while (zmq_msg_send(&message_, socket, flags) < 0) {
@@ -74,6 +79,11 @@ Status ZmqSocket::set64(int option, long long value) {
   static_assert(sizeof(value) == 8);
   return checked(zmq_setsockopt(socket_, option, &value, sizeof(value)),
                  "set socket option " + std::to_string(option) + " to " + std::to_string(value));
+}
+
+Status ZmqSocket::set_text(int option, const std::string& value) {
+  return checked(zmq_setsockopt(socket_, option, value.data(), value.size()),
+                 "set socket option " + std::to_string(option));
 }
 
 Status ZmqSocket::detect_dead_peers(Duration after) {

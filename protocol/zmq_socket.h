@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include <zmq.h>
 
@@ -41,6 +42,9 @@ class ZmqFrame {
     return {static_cast<const std::byte*>(zmq_msg_data(&message_)), zmq_msg_size(&message_)};
   }
   bool more() const { return zmq_msg_more(&message_) != 0; }
+  // What ZeroMQ knows of the connection that a received frame came by ("User-Id"); empty if nothing. As
+  // bytes().
+  std::string_view property(const char* name) const;
 
   // 0, or the error number. Never blocks: EAGAIN where it would have to. A sent frame is empty afterwards.
   int send(void* socket, bool more);
@@ -61,6 +65,7 @@ class ZmqSocket {
   void* handle() { return socket_; }
   Status set(int option, int value);
   Status set64(int option, long long value);
+  Status set_text(int option, const std::string& value);
 
   // Lets the kernel notice that a peer's host is gone: idle connections are probed, unacknowledged data is
   // given up on. For connections made afterwards. (ZeroMQ's own heartbeats can end the process in

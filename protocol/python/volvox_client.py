@@ -24,6 +24,7 @@ import threading
 import time
 
 import zmq
+import zmq.auth
 from zmq.utils.monitor import recv_monitor_message
 
 from volvox_capnp import Malformed
@@ -36,6 +37,9 @@ __all__ = ["Chain", "Client", "Code", "Graph", "Lattice", "Pending", "Reply", "S
 
 DEADLINE_GRACE = 5.0  # beyond the deadline that the server keeps, before the client gives up by itself
 DEAD_AFTER = 15  # a host that acknowledges nothing for so long is lost
+CONNECTED = zmq.EVENT_HANDSHAKE_SUCCEEDED
+REFUSED = (zmq.EVENT_HANDSHAKE_FAILED_AUTH | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
+           | zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL)  # fmt: skip
 LOST = "the connection broke before the answer came; the request may or may not have run"
 
 
@@ -66,10 +70,13 @@ class Client:
     connect_timeout     how long the constructor waits for the server before it raises UNAVAILABLE
     max_in_flight       requests, and max_bytes_in_flight bytes of their bodies: beyond it submit raises OVERLOADED
     max_message_bytes   the largest request and reply; the server's wire.max_body_bytes
+    server_key          file with the public key of a server that encrypts, and client_key: file with this client's secret
+                        key. Without the right ones the constructor raises UNAUTHENTICATED
     """
 
     def __init__(self, endpoint, *, timeout=30.0, connect_timeout=5.0, max_in_flight=65536,
-                 max_bytes_in_flight=256 << 20, max_message_bytes=16 << 20):  # fmt: skip
+                 max_bytes_in_flight=256 << 20, max_message_bytes=16 << 20, server_key=None,
+                 client_key=None):  # fmt: skip
         self._endpoint, self._timeout = endpoint, timeout
         self._max_in_flight, self._max_bytes, self._max_message = max_in_flight, max_bytes_in_flight, max_message_bytes
         self._ids = itertools.count(1)
@@ -84,16 +91,19 @@ class Client:
         self._wake_reader, self._wake_writer = socket.socketpair()
         self._wake_reader.setblocking(False)
         self._wake_writer.setblocking(False)
-        self._open(endpoint)
+        self._settled, self._refused = threading.Event(), False  # the first connection stands, or was refused
+        self._open(endpoint, server_key, client_key)
         self._thread = threading.Thread(target=self._run, name="volvox-client", daemon=True)
         self._thread.start()
         atexit.register(self.close)
-        if not self._connected.wait(connect_timeout):
+        if not self._settled.wait(connect_timeout) or self._refused:
             self.close()
+            if self._refused:
+                raise VolvoxError(Code.UNAUTHENTICATED, f"the server at {endpoint} refuses the keys, or that there are none")
             advice = "check the address and that it is running"
             raise VolvoxError(Code.UNAVAILABLE, f"no server answers at {endpoint} within {connect_timeout} s; {advice}")
 
-    def _open(self, endpoint):
+    def _open(self, endpoint, server_key, client_key):
         self._context = zmq.Context()
         self._socket = self._context.socket(zmq.DEALER)
         # IMMEDIATE: a request never waits inside ZeroMQ for a connection that may come much later.
@@ -102,15 +112,30 @@ class Client:
                    zmq.TCP_KEEPALIVE_INTVL: DEAD_AFTER // 3, zmq.TCP_MAXRT: 1000 * DEAD_AFTER}  # fmt: skip
         for option, value in options.items():
             self._socket.setsockopt(option, value)
-        self._monitor = self._socket.get_monitor_socket(zmq.EVENT_HANDSHAKE_SUCCEEDED | zmq.EVENT_DISCONNECTED)
+        self._monitor = self._socket.get_monitor_socket(CONNECTED | zmq.EVENT_DISCONNECTED | REFUSED)
         try:
+            self._encrypt(server_key, client_key)
             self._socket.connect(endpoint)
+        except (OSError, ValueError) as problem:
+            self._close_sockets()
+            raise VolvoxError(Code.INVALID_ARGUMENT, f"the keys cannot be used: {problem}") from None
         except zmq.ZMQError as problem:
             self._close_sockets()
             raise VolvoxError(Code.INVALID_ARGUMENT, f"cannot connect to {endpoint!r}: {problem}") from None
         self._poller = zmq.Poller()
         for source in (self._socket, self._monitor, self._wake_reader):
             self._poller.register(source, zmq.POLLIN)
+
+    def _encrypt(self, server_key, client_key):
+        if server_key is None and client_key is None:
+            return
+        if server_key is None or client_key is None:
+            raise ValueError("server_key and client_key belong together; give both")
+        self._socket.curve_serverkey = zmq.auth.load_certificate(server_key)[0]
+        self._socket.curve_publickey, secret = zmq.auth.load_certificate(client_key)
+        if secret is None:
+            raise ValueError(f"{client_key} holds no secret key")
+        self._socket.curve_secretkey = secret
 
     def __enter__(self):
         return self
@@ -274,8 +299,12 @@ class Client:
     def _watch_connection(self):
         while self._monitor.poll(0):
             event = recv_monitor_message(self._monitor)["event"]
-            if event == zmq.EVENT_HANDSHAKE_SUCCEEDED:
+            if event == CONNECTED:
                 self._connected.set()
+                self._settled.set()
+            elif event & REFUSED:
+                self._refused = True
+                self._settled.set()
             elif event == zmq.EVENT_DISCONNECTED:
                 self._connected.clear()
                 self._receive_all()  # what came before the connection broke are answers, too

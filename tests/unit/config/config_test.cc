@@ -114,6 +114,11 @@ TEST(Config, ContradictionsNameTheLineOfTheirKey) {
   EXPECT_THAT(error_of("[http]\nmax_mib = 95\n"), StartsWith("a.toml:2: http.max_mib: must be at least 96"));
   EXPECT_EQ(error_of("[http]\nmax_mib = 96\n"), "");
   EXPECT_EQ(error_of("[http]\nlisten = \"\"\nmax_mib = 1\n"), "");
+  EXPECT_THAT(error_of("[security]\nserver_key = \"k\"\n"),
+              StartsWith("a.toml: security.clients: is missing"));
+  EXPECT_THAT(error_of("[security]\nclients = \"*\"\n"),
+              StartsWith("a.toml: security.server_key: is missing"));
+  EXPECT_EQ(error_of("[security]\nserver_key = \"k\"\nclients = \"*\"\n"), "");
   EXPECT_THAT(error_of("[wire]\nmax_body_bytes = 1073741824\n"),
               StartsWith("a.toml: wire.traversal_words: must be at least"));
 }

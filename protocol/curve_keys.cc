@@ -1,0 +1,107 @@
+#include "protocol/curve_keys.h"
+
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zmq.h>
+
+namespace volvox {
+namespace {
+
+constexpr std::size_t kKeyCharacters = 40;
+using Key = std::array<char, kKeyCharacters + 1>;
+constexpr std::size_t kLargestFile = 65'536;
+
+bool is_key(const std::string& text) {
+  std::array<std::uint8_t, 32> raw{};
+  return text.size() == kKeyCharacters && zmq_z85_decode(raw.data(), text.c_str()) != nullptr;
+}
+
+tl::unexpected<Error> in_file(const std::filesystem::path& file, const std::string& what) {
+  return invalid("key file '" + file.string() + "': " + what);
+}
+
+// The value in `name = "value"`; empty if there is none.
+std::string value_in(const std::string& line, const std::string& name) {
+  const std::size_t start = line.find_first_not_of(" \t");
+  if (start == std::string::npos || line.compare(start, name.size(), name) != 0) return {};
+  const std::size_t open = line.find('"', start + name.size());
+  const std::size_t close = line.find('"', open + 1);
+  if (open == std::string::npos || close == std::string::npos) return {};
+  return line.substr(open + 1, close - open - 1);
+}
+
+Result<CurveKeys> read_keys(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  std::string text(kLargestFile, '\0');
+  if (!stream.read(text.data(), static_cast<std::streamsize>(text.size())) && stream.gcount() == 0) {
+    return in_file(file, "cannot be read; is the path right?");
+  }
+  text.resize(static_cast<std::size_t>(stream.gcount()));
+  CurveKeys keys;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (auto value = value_in(line, "public-key"); !value.empty()) keys.public_key = std::move(value);
+    if (auto value = value_in(line, "secret-key"); !value.empty()) keys.secret_key = std::move(value);
+  }
+  if (!is_key(keys.public_key))
+    return in_file(file, "has no valid public-key; `volvox keys` writes such files");
+  return keys;
+}
+
+Status write_keys(const std::filesystem::path& file, const CurveKeys& keys, ::mode_t mode) {
+  std::string text =
+      "#   A CURVE certificate of Volvox.\nmetadata\ncurve\n    public-key = \"" + keys.public_key + "\"\n";
+  if (!keys.secret_key.empty()) text += "    secret-key = \"" + keys.secret_key + "\"\n";
+  const int fd = ::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+  if (fd < 0) {
+    return fail(ErrorCode::kUnavailable, "cannot write '" + file.string() + "': " + std::strerror(errno));
+  }
+  const bool written = ::write(fd, text.data(), text.size()) == static_cast<::ssize_t>(text.size());
+  if (::close(fd) == 0 && written) return {};
+  return fail(ErrorCode::kUnavailable, "cannot write '" + file.string() + "': is the disk full?");
+}
+
+}  // namespace
+
+Result<CurveKeys> new_curve_keys() {
+  Key public_key{}, secret_key{};
+  if (zmq_curve_keypair(public_key.data(), secret_key.data()) != 0) {
+    return fail(ErrorCode::kUnavailable, "this ZeroMQ cannot encrypt (built without CURVE)");
+  }
+  return CurveKeys{public_key.data(), secret_key.data()};
+}
+
+Result<CurveKeys> read_public_key(const std::filesystem::path& file) {
+  auto keys = read_keys(file);
+  if (keys) keys->secret_key.clear();
+  return keys;
+}
+
+Result<CurveKeys> read_secret_key(const std::filesystem::path& file) {
+  auto keys = read_keys(file);
+  if (!keys) return keys;
+  Key derived{};
+  if (!is_key(keys->secret_key)) return in_file(file, "has no valid secret-key; give the secret file");
+  if (zmq_curve_public(derived.data(), keys->secret_key.c_str()) != 0 || keys->public_key != derived.data()) {
+    return in_file(file, "its two keys do not belong together");
+  }
+  return keys;
+}
+
+Status write_public_key(const std::filesystem::path& file, const CurveKeys& keys) {
+  return write_keys(file, {keys.public_key, {}}, 0644);
+}
+
+Status write_secret_key(const std::filesystem::path& file, const CurveKeys& keys) {
+  return write_keys(file, keys, 0600);
+}
+
+}  // namespace volvox
