@@ -23,9 +23,9 @@ void InFlightGauge::give_back(std::size_t bytes) {
   bytes_.fetch_sub(bytes);
 }
 
-bool InFlightTable::add(const ClientId& client, std::uint64_t id, caf::actor request) {
+bool InFlightTable::add(const ClientId& client, std::uint64_t id, const caf::actor& request) {
   const std::lock_guard lock(mutex_);
-  if (!clients_[client].try_emplace(id, std::move(request)).second) return false;
+  if (!clients_[client].try_emplace(id, request).second) return false;
   ++unanswered_;
   return true;
 }

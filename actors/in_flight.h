@@ -48,7 +48,7 @@ class InFlightGauge {
 class InFlightTable {
  public:
   // False when the client has a request with this number in flight.
-  bool add(const ClientId& client, std::uint64_t id, caf::actor request);
+  bool add(const ClientId& client, std::uint64_t id, const caf::actor& request);
   // The request is about to be answered: forgets it. True for the caller that must answer now, and call
   // answered() once the answer is on its way.
   bool remove(const ClientId& client, std::uint64_t id);

@@ -83,7 +83,7 @@ class ManagerShell {
     work.length = checked->length;
     work.wanted = std::move(checked->outputs);
     if (const Status streams = begin_stream(work); !streams) return streams;
-    if (const Status results = allocate_results(work); !results) return results;
+    if (Status results = allocate_results(work); !results) return results;
     return unfold(work, *checked);
   }
 

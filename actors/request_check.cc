@@ -72,7 +72,7 @@ Status check_inputs(const Model& model, const RequestBody& body, CheckedRequest&
     }
     const WireTensor*& place = checked.inputs[static_cast<std::size_t>(spec - model.inputs.begin())];
     if (place != nullptr) return wrong_input(tensor.name, "is given twice; give it once");
-    if (const Status ok = check_input(*spec, tensor, checked.length); !ok) return ok;
+    if (Status ok = check_input(*spec, tensor, checked.length); !ok) return ok;
     place = &tensor;
   }
   for (std::size_t i = 0; i < model.inputs.size(); ++i) {

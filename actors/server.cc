@@ -65,7 +65,7 @@ class Server::Impl {
     supervisor_ = spawn_supervisor(system_, {node, router_, scheduler_, *queues, std::move(started)});
     running.wait();  // or until it failed, and broke its promise
     monitor_.watch_engines([slot = scheduler_] { return ask_scheduler(*slot); }, 1);
-    if (const Status listening = listen(config.server.metrics); !listening) return listening;
+    if (Status listening = listen(config.server.metrics); !listening) return listening;
     if (Status open = open_front(config, node); !open) return open;
     gateway_->start();
     monitor_.set_readiness(Readiness::kReady);

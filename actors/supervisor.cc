@@ -32,7 +32,7 @@ class SupervisorShell {
   }
 
   caf::behavior behavior() {
-    start_engine(std::move(setup_.queues));
+    start_engine(std::exchange(setup_.queues, nullptr));
     start_manager();
     start_router();
     setup_.started->set_value();

@@ -259,7 +259,7 @@ void Scheduler::Core::enter(std::uint32_t index) {
     return;
   }
   live.open = static_cast<std::uint32_t>(live.lanes.size());
-  for (LaneId l = 0; l < live.lanes.size(); ++l) {
+  for (LaneId l = 0; l < lane_count(live); ++l) {
     const LaneSpec& spec = live.request.plan->lanes[l];
     form_[spec.type] = Form::kLanes;
     if (spec.has_state) used_slots_[spec.pool] += live.lanes[l].ring;

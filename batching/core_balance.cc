@@ -56,7 +56,7 @@ void Scheduler::Core::drain_youngest(WorkerId from, std::uint32_t rows) {
       LiveRequest& live = requests_[request_of(ref)];
       if (live.draining || live.fixed) continue;
       live.draining = true;
-      for (LaneId l = 0; l < live.lanes.size(); ++l) {
+      for (LaneId l = 0; l < lane_count(live); ++l) {
         LaneRun& run = live.lanes[l];
         if (run.state == LaneRun::State::kCohort) leave_cohort(lane_ref(request_of(ref), l));
         if (run.state != LaneRun::State::kQueued) continue;

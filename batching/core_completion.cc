@@ -94,7 +94,7 @@ void Scheduler::Core::withdraw(std::uint32_t index) {
     }
     return;
   }
-  for (LaneId l = 0; l < live.lanes.size(); ++l) {
+  for (LaneId l = 0; l < lane_count(live); ++l) {
     LaneRun& run = live.lanes[l];
     if (run.state == LaneRun::State::kCohort) leave_cohort(lane_ref(index, l));
     if (run.state == LaneRun::State::kQueued) queues_.erase(run.entry);

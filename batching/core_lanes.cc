@@ -58,7 +58,7 @@ Scheduler::Core::Bound Scheduler::Core::bound(LaneRef ref, std::uint32_t want) {
   const std::uint32_t target = cursor(ref) + want;
   for (const LaneEdge& edge : specs[lane_of(ref)].edges) bound_by_producer(bound, ref, edge, target);
   if (specs.size() == 1 || run.ring >= run.run_length || !specs[lane_of(ref)].has_state) return bound;
-  for (LaneId reader = 0; reader < specs.size(); ++reader) {
+  for (LaneId reader = 0; reader < lane_count(live); ++reader) {
     if (reader == lane_of(ref) || live.lanes[reader].state == LaneRun::State::kEnded) continue;
     for (const LaneEdge& edge : specs[reader].edges) {
       if (edge.from != lane_of(ref) || edge.all || edge.stride <= 0) continue;
@@ -104,7 +104,7 @@ void Scheduler::Core::arm(std::uint32_t request, std::uint8_t blocker, std::uint
 }
 
 void Scheduler::Core::wake_others(std::uint32_t request) {
-  const auto lanes = static_cast<LaneId>(requests_[request].lanes.size());
+  const LaneId lanes = lane_count(requests_[request]);
   for (LaneId l = 0; l < lanes; ++l) activate(lane_ref(request, l));
 }
 

@@ -61,7 +61,7 @@ void Scheduler::Core::raise(std::uint32_t index) {
     }
     return;
   }
-  for (LaneId l = 0; l < live.lanes.size(); ++l) {
+  for (LaneId l = 0; l < lane_count(live); ++l) {
     const LaneRun& run = live.lanes[l];
     if (run.entry != kNoEntry) queues_.change_class(run.entry, higher);
     if (run.state == LaneRun::State::kCohort) cohort_of(lane_ref(index, l)).change_class(old, higher);

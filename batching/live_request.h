@@ -117,4 +117,8 @@ struct LiveRequest {
   GraphRun graph;
 };
 
+inline LaneId lane_count(const LiveRequest& live) {
+  return static_cast<LaneId>(live.lanes.size());  // at most LanePlan::kMaxLanes
+}
+
 }  // namespace volvox
