@@ -12,7 +12,7 @@ sources, and runs the unit tests, the checks of the tree and the system tests. T
 
   --full             also: shellcheck; a build and the unit tests under clang, and clang-tidy; all tests
                      under AddressSanitizer with UndefinedBehaviorSanitizer, and under ThreadSanitizer;
-                     the long tests. A skipped test is a failure, unless --allow-skip names it.
+                     the fuzzers, a minute each; the long tests. A skipped test is a failure, unless --allow-skip names it.
   --allow-skip NAME  let the case NAME ("Suite.Case", a shell pattern) be skipped; may be repeated
   --jobs N           build and test N at a time (default: the number of cores)
   --no-install       do not install packages; fail later if some are missing
@@ -99,6 +99,7 @@ main() {
     step "clang-tidy" check_tidy || true
     build_and_test asan 'unit|system'
     build_and_test tsan 'unit|system'
+    step "fuzzers" tests/fuzz/run.sh --jobs "$jobs" || true
   else
     build_and_test release 'unit|tree|system'
   fi
