@@ -17,6 +17,14 @@ class ModelShares {
     }
   }
 
+  // Whoever had the number before, the model starts level with the others.
+  void add(const ModelConfig& model) {
+    at(model.id) = {};
+    at(model.id).weight = model.weight;
+    at(model.id).used = floor_;
+    least_ = nullptr;  // the shares may have moved
+  }
+
   void begin_round() { least_ = nullptr; }
   // The model has something to run: it takes part in this round.
   void consider(ModelId model) {
@@ -51,15 +59,26 @@ class ModelShares {
 };
 
 // DESIGN §3.3: priority class, then model by weighted device time, then Algorithm 1's rules (a), (b), (c),
-// ties by the type's priority; a run of tasks of one type goes on while it finds min_batch nodes.
+// ties by the type's priority; a run of tasks of one type goes on while it finds min_batch nodes and no other
+// model's turn has come.
 class CellularPolicy final : public Policy {
  public:
   explicit CellularPolicy(const SchedulerConfig& config)
       : types_(config.types),
+        many_models_(config.models.size() > 1),
         max_run_(config.max_tasks_to_submit),
         max_wait_(config.max_wait),
         shares_(config.models),
         runs_(config.workers) {}
+
+  void on_model_added(const SchedulerConfig& config, ModelId added) override {
+    types_ = config.types;
+    many_models_ = config.models.size() > 1;
+    for (const ModelConfig& model : config.models) {
+      if (model.id == added) shares_.add(model);
+    }
+    for (Run& run : runs_) run.left = 0;
+  }
 
   void on_waiting(const WaitingRequest&) override {}
   void on_left(const WaitingRequest&) override {}
@@ -70,7 +89,8 @@ class CellularPolicy final : public Policy {
   std::optional<Choice> choose(const Frontier& frontier, WorkerId worker, TimePoint now) override {
     wakeup_.reset();
     const PriorityClass top = top_class(frontier, worker);
-    if (goes_on(frontier, worker, top))
+    if (goes_on(frontier, worker, top) &&
+        (!many_models_ || is_due(runs_[worker].type, frontier, worker, top)))
       return Choice{runs_[worker].type, types_[runs_[worker].type].max_batch};
     const TypeConfig* best = best_type(frontier, worker, top, now, false);
     // Lazy types wait for company, but not while the worker would idle.
@@ -108,6 +128,17 @@ class CellularPolicy final : public Policy {
     const Run& run = runs_[worker];
     return run.left > 0 && run.left < max_run_ && frontier.ready(run.type, worker, top) > 0 &&
            frontier.ready(run.type, worker) >= types_[run.type].min_batch;
+  }
+
+  // Whether no other model with something to run has had less of the device.
+  bool is_due(CellTypeId run, const Frontier& frontier, WorkerId worker, PriorityClass top) {
+    shares_.begin_round();
+    for (const TypeConfig& type : types_) {
+      if (frontier.ready(type.id, worker, top) > 0) shares_.consider(type.model);
+    }
+    const bool due = shares_.is_next(types_[run].model);
+    shares_.end_round();
+    return due;
   }
 
   bool lazy_may_wait(const Frontier& frontier, const TypeConfig& type, WorkerId worker, TimePoint now) {
@@ -154,6 +185,7 @@ class CellularPolicy final : public Policy {
   }
 
   std::vector<TypeConfig> types_;
+  bool many_models_;
   std::uint32_t max_run_;
   Duration max_wait_;
   ModelShares shares_;

@@ -14,7 +14,8 @@
 
 namespace volvox {
 
-// The scheduler's state and its moves, by subject: admission (core_admission.cc), lanes (core_lanes.cc),
+// The scheduler's state and its moves, by subject: models that come and go (core_models.cc), admission
+// (core_admission.cc), lanes (core_lanes.cc),
 // graph nodes (core_nodes.cc, core_node_tasks.cc), forming tasks (core_tasks.cc), completion, failure and
 // cancellation (core_completion.cc), deadlines and ageing (core_time.cc), tasks that do not end
 // (core_stall.cc), balance between workers (core_balance.cc).
@@ -22,6 +23,9 @@ class Scheduler::Core final : public Frontier, public WaitingList {
  public:
   Core(SchedulerConfig config, std::unique_ptr<Policy> policy);
 
+  Status add_model(const ModelParts& parts);
+  bool remove_model(ModelId id);
+  bool has_model(ModelId id) const { return id < models_.size() && models_[id].present; }
   AdmitResult submit(Request request, TimePoint now);
   void inputs_landed(RequestId id, TimePoint now);
   void schedule(WorkerId worker, TimePoint now, std::vector<BatchedTask>& out);
@@ -60,6 +64,13 @@ class Scheduler::Core final : public Frontier, public WaitingList {
   struct WaitList {
     std::uint32_t head = kNever, tail = kNever;
   };
+  // What one model's requests do, and what they cost.
+  struct ModelLoad {
+    bool present = false;
+    std::uint32_t max_waiting = 0;
+    std::uint32_t live = 0, waiting = 0;
+    double device_us = 0;
+  };
   // How far a lane may go before another lane of its request must move: see bound().
   struct Bound {
     std::uint32_t allowed = 0;  // steps that may have been submitted
@@ -67,6 +78,11 @@ class Scheduler::Core final : public Frontier, public WaitingList {
     std::uint32_t needed = 0;  // steps that the blocker must have submitted for `want` more
     void limit(std::int64_t at_most, std::uint8_t lane, std::int64_t lane_needs);
   };
+
+  // Models
+  bool make_way(const ModelParts& parts);
+  void make_room(const ModelParts& parts);
+  void note_model(const ModelConfig& model);
 
   // Admission
   std::optional<std::string> check(const Request& request) const;
@@ -174,6 +190,7 @@ class Scheduler::Core final : public Frontier, public WaitingList {
   std::vector<std::uint32_t> used_slots_;  // by pool: of what is reserved, what holds a state
   ReadyQueues queues_;
   std::vector<Worker> workers_;
+  std::vector<ModelLoad> models_;
   std::vector<std::uint32_t> running_;  // tasks in flight, by type
   enum class Form : std::uint8_t { kUnknown, kLanes, kNodes };
   std::vector<Form> form_;  // by type: what its tasks are made of

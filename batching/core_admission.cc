@@ -17,11 +17,20 @@ Scheduler::Core::Core(SchedulerConfig config, std::unique_ptr<Policy> policy)
   }
   totals_.types.resize(config_.types.size());
   used_slots_.resize(pools_.size(), 0);
+  for (const ModelConfig& model : config_.models) note_model(model);
+  for (const TypeConfig& type : config_.types) {
+    if (!has_model(type.model)) note_model({.id = type.model});
+  }
 }
 
 AdmitResult Scheduler::Core::submit(Request request, TimePoint now) {
   now_ = now;
+  if (!has_model(request.model)) return {AdmitResult::Kind::kNeverFits, {}, "its model is not known"};
   if (auto reason = check(request)) return {AdmitResult::Kind::kNeverFits, {}, std::move(*reason)};
+  const ModelLoad& load = models_[request.model];
+  if (load.max_waiting > 0 && load.waiting >= load.max_waiting) {
+    return {AdmitResult::Kind::kFull, {}, "max_waiting requests of this model wait already; try again later"};
+  }
   if (live_ >= config_.max_live) {
     return {AdmitResult::Kind::kFull, {}, "the scheduler holds max_live requests; try again later"};
   }
@@ -101,11 +110,13 @@ std::uint32_t Scheduler::Core::take_record(Request&& request) {
   live.outcome = LiveRequest::Outcome::kNone;
   live.is_graph = live.request.graph != nullptr;
   live.landed = live.request.inputs_landed;
-  live.fixed = live.draining = false;
+  live.started = live.fixed = live.draining = false;
   live.home = kNoWorker;
   live.cohort_rows = live.overtaken = live.pad_to = live.open = 0;
   live.last_seq = 0;
   live.first_submit = TimePoint{};
+  ++models_[live.request.model].live;
+  ++models_[live.request.model].waiting;
   ++live_;
   return index;
 }
@@ -285,6 +296,8 @@ void Scheduler::Core::release(std::uint32_t index) {
     release_slots(live);
     released_ = true;
   }
+  --models_[live.request.model].live;
+  if (!live.started) --models_[live.request.model].waiting;
   live.state = LiveRequest::State::kFree;
   ++live.generation;
   live.request.graph.reset();

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "batching/core.h"
 #include "batching/cost.h"
@@ -97,6 +98,7 @@ bool Scheduler::Core::form(WorkerId worker, const Choice& choice, std::vector<Ba
   ++per_type.tasks;
   per_type.rows += task->rows;
   per_type.padding += task->padded_rows - task->rows;
+  models_[type.model].device_us += cost_us;
   policy_->on_submitted(worker, choice.type, task->rows, cost_us);
   out.push_back(std::move(task));
   return true;
@@ -110,7 +112,10 @@ void Scheduler::Core::touch(std::uint32_t index, TaskRecord& record, std::uint32
 
 void Scheduler::Core::claim(std::uint32_t index, WorkerId worker) {
   LiveRequest& live = requests_[index];
-  if (live.first_submit == TimePoint{}) live.first_submit = now_;
+  if (!std::exchange(live.started, true)) {
+    live.first_submit = now_;
+    --models_[live.request.model].waiting;
+  }
   if (live.home != worker) set_home(index, worker);
 }
 
@@ -146,6 +151,9 @@ SchedulerStats Scheduler::Core::stats() const {
   }
   for (PoolId p = 0; p < pools_.size(); ++p) {
     stats.pools.push_back({p, pools_[p].capacity(), pools_[p].reserved(), used_slots_[p]});
+  }
+  for (ModelId m = 0; m < models_.size(); ++m) {
+    stats.models.push_back({m, models_[m].live, models_[m].waiting, models_[m].device_us});
   }
   return stats;
 }

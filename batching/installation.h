@@ -19,16 +19,21 @@ struct InstallOptions {
   std::uint32_t live_requests = 4096;     // the budget buys no more than so many requests' slots
   std::uint32_t max_batch = 0;            // instead of the models' own; 0: theirs. Types whose steps are
                                           // independent keep theirs if it is larger
+  std::uint32_t max_models = 1U << 16;    // that may be installed at once
+  std::uint32_t max_types = 1U << 16;     // cell types of all of them are numbered below this
 };
 
 // A model on a device: its numbers within the process are first_* plus its own.
 struct InstalledModel {
   std::shared_ptr<const Model> model;
+  std::uint64_t serial = 0;  // never used again, as the other numbers may be
   ModelId id = 0;
   CellTypeId first_type = 0;
   PoolId first_pool = 0;
   LanePlan plan;                       // with process-wide numbers; requests point to it
   std::vector<CompiledCell> compiled;  // by the model's own type number
+  ModelParts parts;                    // what the scheduler must know
+  std::uint64_t pool_bytes = 0;        // of state memory
 
   double flops_per_step() const;  // useful ones of one step: all lanes together
 };
@@ -41,9 +46,8 @@ struct Installation {
   std::vector<ModelConfig> model_configs;
 };
 
-// Puts the models on the device, before any queue is open: makes their pools, compiles their cells, and
-// collects what the scheduler must know. A pool gets the slots of as many requests as the budget buys, of
-// each model alike, but at least of 4 · max_batch. The error names the model.
+// Puts models on the device that stay there, each with the same share of the budget (batching/installer.h),
+// and collects what the scheduler must know. The error names the model.
 Result<Installation> install(Device& device, std::span<const std::shared_ptr<const Model>> models,
                              const InstallOptions& options);
 

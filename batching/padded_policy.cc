@@ -17,6 +17,8 @@ class PaddedPolicy final : public Policy {
         width_(std::max(1U, options.bucket_width)),
         max_batch_(std::max(1U, options.max_batch)) {}
 
+  void on_model_added(const SchedulerConfig& config, ModelId) override { types_ = config.types; }
+
   void on_waiting(const WaitingRequest& request) override { buckets_[bucket(request)].push_back(request.id); }
 
   void on_left(const WaitingRequest& request) override {

@@ -58,6 +58,9 @@ struct Choice {
 class Policy {
  public:
   virtual ~Policy() = default;
+  // The model has come; `config` holds all that there are now. Its number, and those of its types, may have
+  // been another's before. Types of kNoModel are nobody's, and never ready.
+  virtual void on_model_added(const SchedulerConfig& config, ModelId added) = 0;
   // A request began to wait / waits no longer (it entered, or was cancelled).
   virtual void on_waiting(const WaitingRequest& request) = 0;
   virtual void on_left(const WaitingRequest& request) = 0;

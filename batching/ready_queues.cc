@@ -1,9 +1,15 @@
 #include "batching/ready_queues.h"
 
+#include <algorithm>
+
 namespace volvox {
 
 ReadyQueues::ReadyQueues(std::uint32_t types, std::uint32_t workers)
     : workers_(workers), queues_(std::size_t{types} * (workers + 1)), at_place_(workers + 1, 0) {}
+
+void ReadyQueues::grow(std::uint32_t types) {
+  queues_.resize(std::max(queues_.size(), std::size_t{types} * (workers_ + 1)));
+}
 
 EntryId ReadyQueues::make(const Entry& entry) {
   EntryId id;

@@ -33,6 +33,8 @@ class ReadyQueues {
   ReadyQueues(std::uint32_t types, std::uint32_t workers);
 
   WorkerId any() const { return workers_; }
+  // Makes room for so many types, if there is less.
+  void grow(std::uint32_t types);
 
   EntryId push_back(const Entry& entry);
   EntryId push_front(const Entry& entry);

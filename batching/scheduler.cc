@@ -9,6 +9,18 @@ Scheduler::Scheduler(SchedulerConfig config, std::unique_ptr<Policy> policy)
 
 Scheduler::~Scheduler() = default;
 
+Status Scheduler::add_model(const ModelParts& parts) {
+  return core_->add_model(parts);
+}
+
+bool Scheduler::remove_model(ModelId id) {
+  return core_->remove_model(id);
+}
+
+bool Scheduler::has_model(ModelId id) const {
+  return core_->has_model(id);
+}
+
 AdmitResult Scheduler::admit(Request request, TimePoint now) {
   return core_->submit(std::move(request), now);
 }

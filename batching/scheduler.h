@@ -34,6 +34,12 @@ struct SchedulerStats {
     std::uint32_t slots = 0, reserved = 0, used = 0;
   };
   std::vector<PerPool> pools;
+  struct PerModel {
+    ModelId id = 0;
+    std::uint32_t live = 0, waiting = 0;  // requests; of those, the ones of which nothing was submitted yet
+    double device_us = 0;                 // estimated cost of its tasks so far
+  };
+  std::vector<PerModel> models;
 };
 
 // Many requests, each a graph of small cells, share one device; the device is only fast when many cells of
@@ -49,6 +55,14 @@ class Scheduler {
   ~Scheduler();
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
+
+  // From now on requests may be of this model. A removed model's numbers may be used again; so may those of a
+  // model of which nothing is live: it is removed then. Fails, without effect, when something of it is live.
+  Status add_model(const ModelParts& parts);
+  // Forgets the model. False, without effect, while a request of it is live. A model that is not known is
+  // forgotten already.
+  bool remove_model(ModelId id);
+  bool has_model(ModelId id) const;
 
   // Reserves the request's slots and makes its first nodes ready, or lets it wait. On kNeverFits and kFull
   // nothing is kept.

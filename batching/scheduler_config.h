@@ -32,9 +32,20 @@ struct PoolConfig {
   std::uint32_t slots = 0;  // as the device allocated them, kReservedSlots included
 };
 
+inline constexpr ModelId kNoModel = ~ModelId{0};
+
 struct ModelConfig {
   ModelId id = 0;
-  double weight = 1.0;  // share of device time when several models are busy
+  double weight = 1.0;            // share of device time when several models are busy
+  std::uint32_t max_waiting = 0;  // requests of which nothing has been submitted yet; 0: no bound
+};
+
+// A model that comes while others run. The numbers of its types and pools are dense within it; they may have
+// belonged to a model that was removed.
+struct ModelParts {
+  ModelConfig config;
+  std::vector<TypeConfig> types;
+  std::vector<PoolConfig> pools;
 };
 
 struct SchedulerConfig {

@@ -58,6 +58,19 @@ Status CpuDevice::add_pool(PoolId pool, std::span<const StateKind> kinds, std::u
   return {};
 }
 
+void CpuDevice::remove_type(CellTypeId type) {
+  const std::unique_lock lock(mutex_);
+  cells_.erase(type);
+}
+
+void CpuDevice::remove_pool(PoolId pool) {
+  const std::unique_lock lock(mutex_);
+  const auto it = pools_.find(pool);
+  if (it == pools_.end()) return;
+  plane_bytes_ -= it->second->bytes();
+  pools_.erase(it);
+}
+
 Result<std::unique_ptr<CpuCell>> CpuDevice::build(const Cell& cell, const Weights& weights,
                                                   const CompileOptions& options) {
   const auto pattern = options_.fuse ? match_fused(cell) : std::nullopt;

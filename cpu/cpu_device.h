@@ -41,6 +41,8 @@ class CpuDevice final : public Device, private PoolFinder, private CellFinder, p
   Status add_pool(PoolId pool, std::span<const StateKind> kinds, std::uint32_t slots) override;
   Result<CompiledCell> compile(CellTypeId type, const Cell& cell, const Weights& weights,
                                const CompileOptions& options) override;
+  void remove_type(CellTypeId type) override;
+  void remove_pool(PoolId pool) override;
   Result<std::unique_ptr<Queue>> open(const QueueConfig& config) override;
   Result<std::unique_ptr<InputPages>> stage(std::span<const InputBlock> blocks) override;
   Result<ResultBlock> results(std::size_t size_bytes) override;
@@ -56,7 +58,7 @@ class CpuDevice final : public Device, private PoolFinder, private CellFinder, p
   const CpuOptions options_;
   const Kernels* kernels_;
   std::uint64_t memory_bytes_;
-  std::uint64_t plane_bytes_ = 0;
+  std::uint64_t plane_bytes_ = 0;    // the loading thread's own
   mutable std::shared_mutex mutex_;  // guards the maps; what they hold never moves
   std::map<PoolId, std::unique_ptr<Planes>> pools_;
   std::map<CellTypeId, std::unique_ptr<const CpuCell>> cells_;

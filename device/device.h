@@ -104,8 +104,9 @@ class Queue {
   virtual bool wait(TaskSeq beyond, Duration timeout) = 0;
 };
 
-// One memory (a GPU, or the host) with weights and state, shared by its queues. compile(), add_pool() and
-// open() are called by one thread, at load; stage() and results() by any thread.
+// One memory (a GPU, or the host) with weights and state, shared by its queues. Models come and go while
+// queues run: add_pool(), compile() and their opposites are called by one thread at a time; open() by another
+// one; stage() and results() by any.
 class Device {
  public:
   virtual ~Device() = default;
@@ -118,6 +119,10 @@ class Device {
   // `weights` may go away afterwards.
   virtual Result<CompiledCell> compile(CellTypeId type, const Cell& cell, const Weights& weights,
                                        const CompileOptions& options) = 0;
+  // Frees a compiled cell, or a pool that no compiled cell names any more. No task that needs it may be in a
+  // queue. What is not there is left alone.
+  virtual void remove_type(CellTypeId type) = 0;
+  virtual void remove_pool(PoolId pool) = 0;
   virtual Result<std::unique_ptr<Queue>> open(const QueueConfig& config) = 0;
   virtual Result<std::unique_ptr<InputPages>> stage(std::span<const InputBlock> blocks) = 0;
   virtual Result<ResultBlock> results(std::size_t size_bytes) = 0;

@@ -1,5 +1,6 @@
 #include "device/interpreted_device.h"
 
+#include <mutex>
 #include <utility>
 
 #include "device/host_memory.h"
@@ -7,10 +8,11 @@
 namespace volvox {
 
 Status InterpretedDevice::add_pool(PoolId pool, std::span<const StateKind> kinds, std::uint32_t slots) {
-  if (pools_.count(pool) != 0) return invalid("pool " + std::to_string(pool) + " exists already");
+  if (this->pool(pool) != nullptr) return invalid("pool " + std::to_string(pool) + " exists already");
   auto planes = Planes::make(kinds, slots);
   if (!planes) return tl::unexpected(planes.error());
   for (std::uint32_t slot = kReservedSlots; config_.poison && slot < slots; ++slot) planes->poison(slot);
+  const std::unique_lock lock(mutex_);
   pools_.emplace(pool, std::move(*planes));
   return {};
 }
@@ -24,8 +26,19 @@ Result<CompiledCell> InterpretedDevice::compile(CellTypeId type, const Cell& cel
   compiled.costs = config_.costs;
   compiled.flops_per_row = (*made)->flops_per_row();
   compiled.kernel = "interpreted";
+  const std::unique_lock lock(mutex_);
   cells_[type] = std::move(*made);
   return compiled;
+}
+
+void InterpretedDevice::remove_type(CellTypeId type) {
+  const std::unique_lock lock(mutex_);
+  cells_.erase(type);
+}
+
+void InterpretedDevice::remove_pool(PoolId pool) {
+  const std::unique_lock lock(mutex_);
+  pools_.erase(pool);
 }
 
 Result<std::unique_ptr<InputPages>> InterpretedDevice::stage(std::span<const InputBlock> blocks) {
@@ -37,11 +50,13 @@ Result<ResultBlock> InterpretedDevice::results(std::size_t size_bytes) {
 }
 
 const InterpretedCell* InterpretedDevice::cell(CellTypeId type) const {
+  const std::shared_lock lock(mutex_);
   const auto it = cells_.find(type);
   return it == cells_.end() ? nullptr : it->second.get();
 }
 
 Planes* InterpretedDevice::pool(PoolId pool) {
+  const std::shared_lock lock(mutex_);
   const auto it = pools_.find(pool);
   return it == pools_.end() ? nullptr : &it->second;
 }

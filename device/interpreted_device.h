@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <shared_mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,10 +33,12 @@ class InterpretedDevice : public Device {
   Status add_pool(PoolId pool, std::span<const StateKind> kinds, std::uint32_t slots) override;
   Result<CompiledCell> compile(CellTypeId type, const Cell& cell, const Weights& weights,
                                const CompileOptions& options) override;
+  void remove_type(CellTypeId type) override;
+  void remove_pool(PoolId pool) override;
   Result<std::unique_ptr<InputPages>> stage(std::span<const InputBlock> blocks) override;
   Result<ResultBlock> results(std::size_t size_bytes) override;
 
-  // For the queues. nullptr: there is none.
+  // For the queues, from any thread. nullptr: there is none.
   const InterpretedCell* cell(CellTypeId type) const;
   Planes* pool(PoolId pool);
   // Copies slots from another device (or this one), which must interpret, too.
@@ -43,6 +46,7 @@ class InterpretedDevice : public Device {
 
  private:
   Config config_;
+  mutable std::shared_mutex mutex_;  // guards the maps; what they hold never moves
   std::map<PoolId, Planes> pools_;
   std::map<CellTypeId, std::unique_ptr<const InterpretedCell>> cells_;
 };

@@ -77,6 +77,12 @@ Result<Planes> Planes::make(std::span<const StateKind> kinds, std::uint32_t slot
   return made;
 }
 
+std::uint64_t Planes::bytes() const {
+  std::uint64_t total = 0;
+  for (const Plane& plane : planes_) total += std::uint64_t{plane.stride_bytes} * slots_;
+  return total;
+}
+
 std::optional<std::size_t> Planes::find(std::string_view kind) const {
   const auto it =
       std::find_if(planes_.begin(), planes_.end(), [&](const Plane& p) { return p.kind.name == kind; });

@@ -38,6 +38,7 @@ class Planes {
   static std::size_t slot_bytes(std::span<const StateKind> kinds);
 
   std::uint32_t slots() const { return slots_; }
+  std::uint64_t bytes() const;  // of all planes
   std::size_t size() const { return planes_.size(); }
   const Plane& operator[](std::size_t i) const { return planes_[i]; }
   // Number of the plane that holds this kind of state.

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <thread>
 
 #include <gmock/gmock.h>
 
@@ -343,6 +344,38 @@ TEST_P(DeviceConformance, RefusesWhatItCannotCompile) {
       << "the pool has no such state";
   const Cell lstm = lstm_cell("lstm", {.input = 4, .hidden = 4}).value();
   EXPECT_FALSE(device_->compile(7, lstm, Weights{}, {.max_batch = 8})) << "the weights are missing";
+}
+
+TEST_P(DeviceConformance, TypesAndPoolsComeAndGoWhileAQueueRuns) {
+  const std::vector<std::int32_t> a{5, 6};
+  const DeviceAddress tokens = stage(a), out = results<std::uint64_t>(1);
+  const std::vector<StateKind> kinds = {{"state", {}, DType::kU64, 0}};
+  const Cell check = check_cell("check").value();
+  auto queue = open();
+  std::jthread loader([&] {
+    for (int i = 0; i < 5; ++i) {
+      ASSERT_TRUE(device_->add_pool(3, kinds, 20));
+      ASSERT_TRUE(
+          device_->compile(3, check, Weights{}, {.out_pool = 3, .gather_pools = {3}, .max_batch = 8}));
+      device_->remove_type(3);
+      device_->remove_pool(3);
+      device_->remove_pool(3);  // is not there
+    }
+    ASSERT_TRUE(device_->add_pool(3, kinds, 20));
+    ASSERT_TRUE(device_->compile(3, check, Weights{}, {.out_pool = 3, .gather_pools = {3}, .max_batch = 8}));
+  });
+  TaskSeq seq = 0;
+  for (; seq < 50; ++seq) {
+    const Task task = listed(seq + 1, kCheck, {lane(2, tokens, 0, 1)});
+    run(*queue, task);
+  }
+  loader.join();
+  const Task first = listed(seq + 1, 3, {lane(2, tokens, 0, 2)});
+  run(*queue, first);
+  Task second = listed(seq + 2, 3, {lane(2, tokens, 1, 2)});
+  second.emits = {{0, 0, out}};
+  run(*queue, second);
+  EXPECT_THAT(read<std::uint64_t>(out, 1), ElementsAre(hash_of(a)));
 }
 
 TEST_P(DeviceConformance, ResultsAreZeroUntilWritten) {

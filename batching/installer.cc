@@ -1,0 +1,188 @@
+#include "batching/installer.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "device/planes.h"
+
+namespace volvox {
+namespace {
+
+constexpr std::uint64_t kMostSlots = 1ULL << 30;
+
+std::uint32_t max_batch_of(const CellTypeSpec& type, const InstallOptions& options) {
+  if (options.max_batch == 0) return type.max_batch;
+  return type.independent ? std::max(type.max_batch, options.max_batch) : options.max_batch;
+}
+
+// Slots that a typical request of the model holds in one of its pools. Lanes that keep all their steps are
+// taken to be this long.
+constexpr std::uint32_t kTypicalLength = 64;
+std::uint64_t slots_per_request(const Model& model, PoolId pool) {
+  std::uint64_t slots = 0;
+  for (const LaneSpec& lane : model.plan.lanes) {
+    if (!lane.has_state || lane.pool != pool) continue;
+    slots += lane.ring != 0 ? lane.ring : std::min(model.max_length, kTypicalLength);
+  }
+  return slots;
+}
+
+std::uint64_t slot_bytes(const PoolSpec& pool) {
+  return Planes::slot_bytes(pool.kinds);
+}
+
+// How many requests of the model the pools are made for: as many as the budget buys, but a whole batch.
+std::uint64_t requests_within(const Model& model, std::uint64_t budget_bytes, const InstallOptions& options) {
+  std::uint64_t bytes = 0;
+  for (PoolId p = 0; p < model.pools.size(); ++p)
+    bytes += slots_per_request(model, p) * slot_bytes(model.pools[p]);
+  std::uint32_t batch = 1;
+  for (const CellTypeSpec& type : model.types) {
+    if (!type.independent) batch = std::max(batch, max_batch_of(type, options));
+  }
+  const std::uint64_t affordable = bytes == 0 ? options.live_requests : budget_bytes / bytes;
+  const std::uint64_t wanted = std::max<std::uint64_t>(options.live_requests, 4ULL * batch);
+  return std::max<std::uint64_t>(std::min(affordable, wanted), batch);
+}
+
+// The longest request must fit, whatever the budget says.
+std::uint64_t least_slots(const Model& model, PoolId pool) {
+  std::uint64_t slots = 0;
+  for (const LaneSpec& lane : model.plan.lanes) {
+    if (lane.has_state && lane.pool == pool) slots += lane.ring != 0 ? lane.ring : model.max_length;
+  }
+  return slots;
+}
+
+Error in_model(const Model& model, const Error& error) {
+  return {error.code, "model '" + model.name + "': " + error.message};
+}
+
+TypeConfig type_config(const InstalledModel& installed, CellTypeId t, std::uint32_t max_batch,
+                       const CompiledCell& cell) {
+  const CellTypeSpec& spec = installed.model->types[t];
+  TypeConfig config;
+  config.id = installed.first_type + t;
+  config.model = installed.id;
+  config.priority = spec.priority;
+  config.min_batch = std::min(spec.min_batch, max_batch);
+  config.max_batch = max_batch;
+  config.max_edges = spec.max_edges;
+  config.independent = spec.independent;
+  config.sizes = cell.sizes;
+  config.costs = cell.costs;
+  config.pulls = spec.cell.pulls;
+  config.pushes = spec.cell.pushes;
+  return config;
+}
+
+std::string mib(std::uint64_t bytes) {
+  return std::to_string((bytes + (1U << 20) - 1) >> 20) + " MiB";
+}
+
+}  // namespace
+
+Installer::Installer(Device& device, const InstallOptions& options) : device_(device), options_(options) {}
+
+Result<std::unique_ptr<InstalledModel>> Installer::add(const std::shared_ptr<const Model>& model,
+                                                       const ModelShare& share) {
+  auto installed = std::make_unique<InstalledModel>();
+  installed->model = model;
+  Status status = number(*installed);
+  if (status) status = place(*installed, share);
+  if (status) return installed;
+  remove(*installed);
+  return tl::unexpected(in_model(*model, status.error()));
+}
+
+Status Installer::number(InstalledModel& installed) {
+  const Model& model = *installed.model;
+  installed.serial = ++last_serial_;
+  installed.id = model_ids_.take(1);
+  installed.first_type = type_ids_.take(static_cast<std::uint32_t>(model.types.size()));
+  installed.first_pool = pool_ids_.take(static_cast<std::uint32_t>(model.pools.size()));
+  if (installed.id < options_.max_models && installed.first_type + model.types.size() <= options_.max_types)
+    return {};
+  return fail(ErrorCode::kOverloaded,
+              "as many model versions as fit are loaded (" + std::to_string(options_.max_models) +
+                  ", with up to " + std::to_string(options_.max_types) + " cell types); unload one first");
+}
+
+Status Installer::place(InstalledModel& installed, const ModelShare& share) {
+  installed.plan = rebased_plan(*installed.model, installed.id, installed.first_type, installed.first_pool);
+  installed.parts.config = {.id = installed.id, .weight = share.weight, .max_waiting = share.max_waiting};
+  if (Status ok = choose_slots(installed, share); !ok) return ok;
+  if (Status ok = add_pools(installed); !ok) return ok;
+  if (Status ok = add_types(installed); !ok) return ok;
+  return installed.plan.validate();
+}
+
+Status Installer::choose_slots(InstalledModel& installed, const ModelShare& share) {
+  if (options_.slots != 0 && options_.slots <= kReservedSlots)
+    return invalid("slots must be more than " + std::to_string(kReservedSlots));
+  const Model& model = *installed.model;
+  const std::uint64_t left = options_.pool_bytes - pool_bytes_;
+  std::uint64_t reserved = 0;
+  for (const PoolSpec& pool : model.pools) reserved += kReservedSlots * slot_bytes(pool);
+  const std::uint64_t budget = std::min(share.pool_bytes, left);
+  const std::uint64_t requests = requests_within(model, budget - std::min(budget, reserved), options_);
+  for (PoolId p = 0; p < model.pools.size(); ++p) {
+    std::uint64_t slots =
+        std::max(requests * slots_per_request(model, p), least_slots(model, p)) + kReservedSlots;
+    if (options_.slots != 0) slots = options_.slots;
+    slots = std::min(slots, kMostSlots);
+    installed.parts.pools.push_back({installed.first_pool + p, static_cast<std::uint32_t>(slots)});
+    installed.pool_bytes += slots * slot_bytes(model.pools[p]);
+  }
+  if (options_.slots != 0 || installed.pool_bytes <= left) {
+    pool_bytes_ += installed.pool_bytes;
+    return {};
+  }
+  const std::string needed = mib(std::exchange(installed.pool_bytes, 0));
+  return fail(ErrorCode::kOverloaded,
+              "out of budget: the states of one full batch and of its longest request need " + needed +
+                  ", and " + mib(left) + " of the memory for states are left; allow more, or unload a model");
+}
+
+Status Installer::add_pools(InstalledModel& installed) {
+  auto& pools = installed.parts.pools;
+  for (std::size_t p = 0; p < pools.size(); ++p) {
+    Status ok = device_.add_pool(pools[p].id, installed.model->pools[p].kinds, pools[p].slots);
+    if (ok) continue;
+    pools.resize(p);  // those that must go again
+    return ok;
+  }
+  return {};
+}
+
+Status Installer::add_types(InstalledModel& installed) {
+  for (CellTypeId t = 0; t < installed.model->types.size(); ++t) {
+    const CellTypeSpec& spec = installed.model->types[t];
+    CompileOptions compile;
+    compile.max_batch = max_batch_of(spec, options_);
+    compile.out_pool = installed.first_pool + spec.out_pool;
+    compile.ragged_pool = installed.first_pool + spec.ragged_pool;
+    for (std::size_t g = 0; g < kMaxGathers; ++g) {
+      compile.gather_pools[g] = installed.first_pool + spec.gather_pools[g];
+    }
+    auto cell = device_.compile(installed.first_type + t, spec.cell, installed.model->weights, compile);
+    if (!cell) return tl::unexpected(cell.error());
+    installed.parts.types.push_back(type_config(installed, t, compile.max_batch, *cell));
+    installed.compiled.push_back(std::move(*cell));
+  }
+  return {};
+}
+
+// Also what was begun and failed.
+void Installer::remove(const InstalledModel& installed) {
+  const Model& model = *installed.model;
+  for (CellTypeId t = 0; t < installed.compiled.size(); ++t) device_.remove_type(installed.first_type + t);
+  for (const PoolConfig& pool : installed.parts.pools) device_.remove_pool(pool.id);
+  model_ids_.give_back(installed.id, 1);
+  type_ids_.give_back(installed.first_type, static_cast<std::uint32_t>(model.types.size()));
+  pool_ids_.give_back(installed.first_pool, static_cast<std::uint32_t>(model.pools.size()));
+  pool_bytes_ -= installed.pool_bytes;
+}
+
+}  // namespace volvox

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "base/error.h"
+#include "batching/id_ranges.h"
+#include "batching/installation.h"
+#include "cells/model.h"
+#include "device/device.h"
+
+namespace volvox {
+
+// What one model gets of what the models share.
+struct ModelShare {
+  double weight = 1.0;                           // of the device's time
+  std::uint32_t max_waiting = 0;                 // as ModelConfig
+  std::uint64_t pool_bytes = ~std::uint64_t{0};  // of the memory for states, at most
+};
+
+// Models come and go while others are served. The installer puts them on the device and takes them off: it
+// gives them their numbers, which are used again, makes their pools within one budget for all of them,
+// and has their cells compiled and warmed. One thread at a time; queues may run meanwhile. The device must
+// outlive it.
+class Installer {
+ public:
+  Installer(Device& device, const InstallOptions& options);
+
+  // A pool gets the slots of as many requests as the share buys, but of a full batch, and of the longest
+  // request. Fails, leaving nothing behind, with an error that names the model: the cells do not compile, no
+  // number is left, or the state memory is out of budget.
+  Result<std::unique_ptr<InstalledModel>> add(const std::shared_ptr<const Model>& model,
+                                              const ModelShare& share);
+  // Frees everything of the model. No task of it may be in a queue, and none may follow.
+  void remove(const InstalledModel& installed);
+
+  std::uint64_t pool_bytes() const { return pool_bytes_; }  // of all models now
+
+ private:
+  Status number(InstalledModel& installed);
+  Status place(InstalledModel& installed, const ModelShare& share);
+  Status choose_slots(InstalledModel& installed, const ModelShare& share);
+  Status add_pools(InstalledModel& installed);
+  Status add_types(InstalledModel& installed);
+
+  Device& device_;
+  const InstallOptions options_;
+  IdRanges model_ids_, type_ids_, pool_ids_;
+  std::uint64_t last_serial_ = 0;
+  std::uint64_t pool_bytes_ = 0;
+};
+
+}  // namespace volvox

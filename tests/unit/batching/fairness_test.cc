@@ -1,0 +1,156 @@
+// Several models on one device: shares by device time, counted in virtual microseconds (a row costs one).
+
+#include <algorithm>
+
+#include "tests/unit/batching/driver.h"
+
+namespace volvox::toy {
+namespace {
+
+constexpr CellTypeId kBusyType = kChain, kLightType = kLayer0;
+constexpr std::uint32_t kMaxBatch = 8;
+
+const LanePlan& light_plan() {
+  static const LanePlan plan = [] {
+    LanePlan made = chain_plan();
+    made.lanes[0].type = kLightType;
+    return made;
+  }();
+  return plan;
+}
+
+SchedulerConfig two_models(double light_weight) {
+  SchedulerConfig config = scheduler_config(kMaxBatch, 1, 1, {4096, 64, 64});
+  config.models = {{.id = 0}, {.id = 1, .weight = light_weight}};
+  config.types[kLightType].model = 1;
+  return config;
+}
+
+// A busy model that always has more than a batch waiting, and a light one beside it.
+class TwoModels {
+ public:
+  explicit TwoModels(double light_weight = 1.0) : TwoModels(two_models(light_weight)) {}
+  explicit TwoModels(const SchedulerConfig& config)
+      : driver_(config, make_cellular_policy(config), kMaxBatch) {}
+
+  void keep_busy() {
+    for (; busy_ < driver_.over().size() + 64; ++busy_) {
+      driver_.admit(lanes_request(1 + busy_, chain_plan(), 20));
+    }
+  }
+
+  // One task; its rows are the microseconds that it takes.
+  void step() {
+    const auto tasks = driver_.schedule(0);
+    if (tasks.empty()) return;
+    const std::uint32_t rows = tasks[0]->rows;
+    (tasks[0]->type == kLightType ? light_us_ : busy_us_) += rows;
+    driver_.advance(std::chrono::microseconds(rows));
+    driver_.complete(0, 1);
+  }
+
+  std::uint64_t admit_light(std::uint32_t length) {
+    Request request = lanes_request(++light_, light_plan(), length);
+    request.model = 1;
+    driver_.admit(request);
+    return light_;
+  }
+
+  Duration time_of_light(std::uint32_t length, bool beside_busy) {
+    const std::uint64_t tag = admit_light(length);
+    const TimePoint begin = driver_.now();
+    for (int guard = 0; guard < 10000 && !driver_.over().contains(tag); ++guard) {
+      if (beside_busy) keep_busy();
+      step();
+    }
+    return driver_.now() - begin;
+  }
+
+  Driver& driver() { return driver_; }
+  std::uint64_t light_us() const { return light_us_; }
+  std::uint64_t busy_us() const { return busy_us_; }
+
+ private:
+  Driver driver_;
+  std::uint64_t busy_ = 0, light_ = 1'000'000;
+  std::uint64_t light_us_ = 0, busy_us_ = 0;
+};
+
+TEST(Fairness, ALightModelKeepsItsLatencyBesideAnOverloadedOne) {
+  constexpr std::uint32_t kLength = 10;
+  const Duration alone = TwoModels().time_of_light(kLength, false);
+  EXPECT_EQ(alone, std::chrono::microseconds(kLength));
+  TwoModels both;
+  for (int i = 0; i < 100; ++i) {
+    both.keep_busy();
+    both.step();
+  }
+  const Duration one_task = std::chrono::microseconds(kMaxBatch);
+  for (int i = 0; i < 50; ++i) {
+    const Duration beside = both.time_of_light(kLength, true);
+    EXPECT_LE(beside, 2 * alone + one_task) << "request " << i;
+    for (int pause = 0; pause < i % 7; ++pause) both.step();
+  }
+  both.driver().run_to_the_end();
+  both.driver().check();
+}
+
+TEST(Fairness, BusyModelsShareTheDeviceByWeight) {
+  TwoModels both(3.0);
+  for (int i = 0; i < 64; ++i) both.admit_light(4000);
+  for (int i = 0; i < 4000; ++i) {
+    both.keep_busy();
+    both.step();
+  }
+  EXPECT_NEAR(static_cast<double>(both.light_us()) / static_cast<double>(both.busy_us()), 3.0, 0.1);
+  const auto models = both.driver().scheduler().stats().models;
+  EXPECT_EQ(models[0].device_us, static_cast<double>(both.busy_us()));
+  EXPECT_EQ(models[1].device_us, static_cast<double>(both.light_us()));
+}
+
+TEST(Fairness, ARunOfTasksEndsWhenAnotherModelIsDue) {
+  SchedulerConfig config = two_models(1.0);
+  config.max_tasks_to_submit = 4;
+  TwoModels both(config);
+  both.keep_busy();
+  both.admit_light(40);
+  CellTypeId last = kLightType;
+  int in_a_row = 0;
+  for (const Task* task : both.driver().schedule(0)) {
+    in_a_row = task->type == last ? in_a_row + 1 : 1;
+    last = task->type;
+    if (last == kBusyType) {
+      EXPECT_LE(in_a_row, 1);
+    }
+  }
+}
+
+TEST(Fairness, AModelsWaitingRequestsAreBounded) {
+  SchedulerConfig config = two_models(1.0);
+  config.models[1].max_waiting = 2;
+  TwoModels both(config);
+  Driver& driver = both.driver();
+  const auto ask = [&](std::uint64_t tag) {
+    Request request = lanes_request(tag, light_plan(), 3);
+    request.model = 1;
+    return driver.admit(request).kind;
+  };
+  EXPECT_EQ(ask(1), AdmitResult::Kind::kAdmitted);
+  EXPECT_EQ(ask(2), AdmitResult::Kind::kAdmitted);
+  EXPECT_EQ(ask(3), AdmitResult::Kind::kFull);
+  EXPECT_EQ(driver.scheduler().stats().models[1].waiting, 2U);
+  driver.schedule(0);  // both start
+  EXPECT_EQ(driver.scheduler().stats().models[1].waiting, 0U);
+  EXPECT_EQ(driver.scheduler().stats().models[1].live, 2U);
+  EXPECT_EQ(ask(4), AdmitResult::Kind::kAdmitted);
+  driver.cancel(4);
+  EXPECT_EQ(driver.scheduler().stats().models[1].waiting, 0U);
+  Request stranger = lanes_request(5, chain_plan(), 3);
+  stranger.model = 2;
+  EXPECT_EQ(driver.admit(stranger).kind, AdmitResult::Kind::kNeverFits);
+  both.keep_busy();  // no bound on the other model
+  driver.run_to_the_end();
+}
+
+}  // namespace
+}  // namespace volvox::toy
