@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "actors/in_flight.h"
 #include "actors/work.h"
@@ -14,8 +15,8 @@
 namespace volvox {
 
 // A request may come in by more than one door, and all doors share the same bounds. Each shows its requests
-// here first, before any work is done for them: refused, or numbered, counted, and its body copied. Any
-// thread.
+// here first, before any work is done for them: refused, or numbered, counted, its body copied, and its
+// deadline and priority set as its model's table says. Any thread.
 class Admission {
  public:
   explicit Admission(const ServeConfig& config);
@@ -32,6 +33,9 @@ class Admission {
   std::uint64_t retry_after_us() const { return retry_after_us_; }
 
  private:
+  void apply_rules(RequestHeader& header) const;
+
+  const std::vector<ModelSection> models_;
   const std::size_t max_body_bytes_;
   const std::uint64_t retry_after_us_;
   std::shared_ptr<InFlightGauge> gauge_;

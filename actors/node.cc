@@ -21,6 +21,14 @@ InstallOptions install_options(const ServeConfig& config) {
   return options;
 }
 
+void set_shares(const ServeConfig& config, Installation& installation) {
+  for (ModelConfig& model : installation.model_configs) {
+    const ModelSection& section = model_section(config, installation.models[model.id]->model->name);
+    model.weight = section.weight;
+    model.max_waiting = section.max_waiting;
+  }
+}
+
 QueueConfig queue_config(const Node& node) {
   const auto& types = node.installation.types;
   QueueConfig queue;
@@ -44,6 +52,7 @@ Result<NodePtr> make_node(const ServeConfig& config, std::shared_ptr<Device> dev
   node->config = config;
   node->device = std::move(device);
   node->installation = std::move(*installation);
+  set_shares(config, node->installation);
   node->catalog = std::make_shared<Catalog>(node->installation);
   node->result_bytes =
       std::make_shared<ByteBudget>(std::uint64_t{config.limits.max_result_mib_in_flight} << 20);

@@ -198,6 +198,8 @@ class SchedulerShell {
     for (const auto& installed : node_->installation.models) {
       const Model& model = *installed->model;
       const std::string name = model.name + "/" + std::to_string(model.version);
+      const auto& load = stats.models.at(installed->id);
+      snapshot.models.push_back({name, load.live, load.waiting, load.device_us * 1e-6});
       for (CellTypeId t = 0; t < model.types.size(); ++t) {
         const CellTypeId id = installed->first_type + t;
         const auto& type = stats.types.at(id);

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "config/schema.h"
@@ -29,6 +30,10 @@ struct ChoiceNames<EagerChoice> {
   static constexpr std::array<std::string_view, 3> kNames{"off", "on", "auto"};
 };
 template <>
+struct ChoiceNames<PriorityChoice> {
+  static constexpr std::array<std::string_view, 3> kNames{"high", "normal", "low"};
+};
+template <>
 struct ChoiceNames<LogLevel> {
   static constexpr std::array<std::string_view, 5> kNames{"debug", "info", "warning", "error", "off"};
 };
@@ -38,9 +43,15 @@ constexpr std::string_view choice_name(Enum value) {
   return ChoiceNames<Enum>::kNames[static_cast<std::size_t>(value)];
 }
 
+// How messages call the tables of a list: "model[0]".
+inline std::string table_name(std::string_view list, std::size_t number) {
+  return std::string(list) + "[" + std::to_string(number) + "]";
+}
+
 // Reading, checking and printing must agree on the same list of fields; so it is written once, here, and each
 // of them is a visitor. A visitor has section(name), text(key, value), number(key, value, least, most),
-// real(key, value, least, most) and choice(key, value). `Config` is ServeConfig or const ServeConfig.
+// real(key, value, least, most), choice(key, value), and tables(name, values, fields) for a list of tables,
+// each visited by fields(value, visitor). `Config` is ServeConfig or const ServeConfig.
 template <class Config, class Visitor>
 void visit_server(Config& config, Visitor& v) {
   auto& server = config.server;
@@ -119,6 +130,16 @@ void visit_wire(Config& config, Visitor& v) {
   v.number("nesting", wire.nesting, 4U, 1024U);
 }
 
+template <class Model, class Visitor>
+void visit_model(Model& model, Visitor& v) {
+  v.text("name", model.name);
+  v.real("weight", model.weight, 0.001, 1000.0);
+  v.number("max_waiting", model.max_waiting, 1U, 1U << 20);
+  v.number("default_deadline_ms", model.default_deadline_ms, 0U, 86'400'000U);
+  v.number("max_deadline_ms", model.max_deadline_ms, 0U, 86'400'000U);
+  v.choice("priority", model.priority);
+}
+
 template <class Config, class Visitor>
 void visit_security(Config& config, Visitor& v) {
   auto& security = config.security;
@@ -136,6 +157,7 @@ void visit_fields(Config& config, Visitor& v) {
   visit_http(config, v);
   visit_wire(config, v);
   visit_security(config, v);
+  v.tables("model", config.model, [](auto& model, auto& visitor) { visit_model(model, visitor); });
 }
 
 }  // namespace volvox

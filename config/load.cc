@@ -71,6 +71,26 @@ class TomlReader {
     value = *number;
   }
 
+  template <class Table, class Fields>
+  void tables(std::string_view name, std::vector<Table>& values, Fields fields) {
+    finish_section();
+    table_ = nullptr;
+    sections_.insert(std::string(name));
+    const toml::node* node = root_.get(name);
+    if (node == nullptr) return;
+    const auto* list = node->as_array();
+    if (list == nullptr || !list->is_homogeneous<toml::table>()) {
+      return refuse(node, std::string(name), "must be a list of tables: write [[" + std::string(name) + "]]");
+    }
+    for (const toml::node& element : *list) {
+      section_ = table_name(name, values.size());
+      table_ = element.as_table();
+      fields(values.emplace_back(), *this);
+      finish_section();
+    }
+    table_ = nullptr;
+  }
+
   template <class Enum>
   void choice(std::string_view key, Enum& value) {
     const toml::node* node = find(key);
@@ -151,6 +171,13 @@ class TomlWriter {
   void choice(std::string_view key, Enum value) {
     out_ << key << " = \"" << choice_name(value) << "\"\n";
   }
+  template <class Table, class Fields>
+  void tables(std::string_view name, const std::vector<Table>& values, Fields fields) {
+    for (const Table& value : values) {
+      out_ << "\n[[" << name << "]]\n";
+      fields(value, *this);
+    }
+  }
   std::string text() const { return out_.str(); }
 
  private:
@@ -168,6 +195,13 @@ Result<ServeConfig> read(const toml::table& root, std::string_view name) {
 }
 
 }  // namespace
+
+const ModelSection& model_section(const ServeConfig& config, std::string_view name) {
+  static const ModelSection kDefaults;
+  const auto found = std::find_if(config.model.begin(), config.model.end(),
+                                  [name](const ModelSection& model) { return model.name == name; });
+  return found == config.model.end() ? kDefaults : *found;
+}
 
 Result<ServeConfig> parse_config(std::string_view toml, std::string_view name) {
   try {

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace volvox {
 
@@ -13,6 +15,7 @@ enum class DeviceKind : std::uint8_t { kCpu, kTimed };
 enum class IsaChoice : std::uint8_t { kAuto, kAvx512, kAvx2, kPortable };
 enum class PolicyKind : std::uint8_t { kCellular, kPadded };
 enum class EagerChoice : std::uint8_t { kOff, kOn, kAuto };
+enum class PriorityChoice : std::uint8_t { kHigh, kNormal, kLow };
 enum class LogLevel : std::uint8_t { kDebug, kInfo, kWarning, kError, kOff };
 
 struct ServerSection {
@@ -97,6 +100,19 @@ struct SecuritySection {
   bool operator==(const SecuritySection&) const = default;
 };
 
+// What one model may use of the server; all its versions alike, each counted for itself. Models without a
+// table have the defaults.
+struct ModelSection {
+  std::string name;
+  double weight = 1.0;                    // share of the device's time when several models are busy
+  std::uint32_t max_waiting = 16'384;     // requests of which nothing runs yet; more are refused OVERLOADED
+  std::uint32_t default_deadline_ms = 0;  // of requests that give none; 0: max_deadline_ms
+  std::uint32_t max_deadline_ms = 0;      // longer ones are cut to it; 0: as long as they like
+  PriorityChoice priority = PriorityChoice::kNormal;  // of requests that ask for the normal one
+
+  bool operator==(const ModelSection&) const = default;
+};
+
 struct ServeConfig {
   ServerSection server;
   DeviceSection device;
@@ -105,8 +121,12 @@ struct ServeConfig {
   HttpSection http;
   WireSection wire;
   SecuritySection security;
+  std::vector<ModelSection> model;
 
   bool operator==(const ServeConfig&) const = default;
 };
+
+// The model's table, or the defaults if it has none.
+const ModelSection& model_section(const ServeConfig& config, std::string_view name);
 
 }  // namespace volvox

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 #include <sstream>
+#include <string>
 
 #include "config/fields.h"
 
@@ -22,6 +24,13 @@ class RangeCheck {
   void real(std::string_view key, double value, double least, double most) { check(key, value, least, most); }
   template <class Enum>
   void choice(std::string_view, Enum) {}
+  template <class Table, class Fields>
+  void tables(std::string_view name, const std::vector<Table>& values, Fields fields) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      section_ = table_name(name, i);
+      fields(values[i], *this);
+    }
+  }
 
   bool found() const { return !problem_.key.empty(); }
 
@@ -31,11 +40,11 @@ class RangeCheck {
     if (found() || (value >= least && value <= most)) return;  // a NaN is in no range
     std::ostringstream message;
     message << "must be between " << least << " and " << most << ", not " << value;
-    problem_ = {std::string(section_) + "." + std::string(key), message.str()};
+    problem_ = {section_ + "." + std::string(key), message.str()};
   }
 
   ConfigProblem& problem_;
-  std::string_view section_;
+  std::string section_;
 };
 
 bool parse_port(std::string_view text, std::uint16_t& port) {
@@ -68,6 +77,19 @@ ConfigProblem find_http_contradiction(const ServeConfig& config) {
                               ": one content of http.max_content_mib may take that while it is read"};
 }
 
+ConfigProblem find_model_contradiction(const std::vector<ModelSection>& models) {
+  std::set<std::string_view> names;
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    const ModelSection& model = models[i];
+    const std::string table = table_name("model", i);
+    if (model.name.empty()) return {table + ".name", "names no model; give the name that clients use"};
+    if (!names.insert(model.name).second) return {table + ".name", "has a table already; merge the two"};
+    if (model.max_deadline_ms != 0 && model.default_deadline_ms > model.max_deadline_ms)
+      return {table + ".default_deadline_ms", "must be at most max_deadline_ms"};
+  }
+  return {};
+}
+
 // Rules that concern more than the range of one number.
 ConfigProblem find_contradiction(const ServeConfig& config) {
   if (config.server.name.empty() || config.server.name.size() > config.wire.max_name_bytes) {
@@ -89,7 +111,8 @@ ConfigProblem find_contradiction(const ServeConfig& config) {
     return {config.security.clients.empty() ? "security.clients" : "security.server_key",
             "is missing: security.server_key and security.clients belong together; give both, or neither"};
   }
-  return find_http_contradiction(config);
+  if (const ConfigProblem http = find_http_contradiction(config); !http.key.empty()) return http;
+  return find_model_contradiction(config.model);
 }
 
 }  // namespace

@@ -73,6 +73,17 @@ void per_type(Families& families, const Engines& engines, const char* name, cons
 }
 
 template <class Field>
+void per_model(Families& families, const Engines& engines, const char* name, const char* help,
+               MetricType type, Field field) {
+  MetricFamily& family = families.add(name, help, type);
+  for (const auto& engine : engines) {
+    for (const auto& model : engine.models) {
+      put(family, {{"device", engine.device}, {"model", model.name}}, static_cast<double>(model.*field));
+    }
+  }
+}
+
+template <class Field>
 void per_pool(Families& families, const Engines& engines, const char* name, const char* help, Field field) {
   MetricFamily& family = families.add(name, help, MetricType::Gauge);
   for (const auto& engine : engines) {
@@ -99,6 +110,9 @@ void add_counters(Families& families, const Engines& engines) {
              &Snapshot::failed);
   per_engine(families, engines, "volvox_kernel_seconds_total",
              "Wall time inside kernels, summed over queues.", kCounter, &Snapshot::kernel_seconds);
+  per_model(families, engines, "volvox_model_device_seconds_total",
+            "Device time of the model's tasks, by their measured cost: what is shared by weight.", kCounter,
+            &Snapshot::Model::device_seconds);
 }
 
 void add_gauges(Families& families, const Engines& engines) {
@@ -110,6 +124,10 @@ void add_gauges(Families& families, const Engines& engines) {
              &Snapshot::live_requests);
   per_engine(families, engines, "volvox_waiting_requests", "Requests that wait to be let in.", kGauge,
              &Snapshot::waiting_requests);
+  per_model(families, engines, "volvox_model_live_requests", "Requests of the model in the scheduler.",
+            kGauge, &Snapshot::Model::live);
+  per_model(families, engines, "volvox_model_waiting_requests",
+            "Requests of the model of which nothing runs yet.", kGauge, &Snapshot::Model::waiting);
   per_type(families, engines, "volvox_ready_nodes", "Cells that could run now.", kGauge,
            [](const Type& type) { return static_cast<double>(type.ready); });
   per_type(families, engines, "volvox_running_tasks", "Tasks in flight.", kGauge,

@@ -45,6 +45,13 @@ struct EngineSnapshot {
   };
   std::vector<Type> types;
 
+  struct Model {
+    std::string name;  // "lstm/1"
+    std::uint32_t live = 0, waiting = 0;
+    double device_seconds = 0;  // by the measured cost of its tasks
+  };
+  std::vector<Model> models;
+
   struct Pool {
     std::string name;
     std::uint32_t slots = 0, reserved = 0, used = 0;

@@ -129,6 +129,28 @@ TEST(ReplyWaiter, GivesTheAnswerOnce) {
   answers.join();
 }
 
+TEST(Admission, AppliesTheRulesOfTheModelsTable) {
+  ServeConfig config;
+  config.model = {{.name = "slow", .default_deadline_ms = 200, .max_deadline_ms = 500},
+                  {.name = "batch", .max_deadline_ms = 1000, .priority = PriorityChoice::kLow}};
+  Admission admission(config);
+  const auto admitted = [&](const char* model, std::uint64_t deadline_us, WirePriority priority) {
+    RequestHeader header;
+    header.model = model;
+    header.deadline_us = deadline_us;
+    header.priority = priority;
+    return (*admission.admit("a", header, {}))->header;
+  };
+  EXPECT_EQ(admitted("slow", 0, WirePriority::kNormal).deadline_us, 200'000U);
+  EXPECT_EQ(admitted("slow", 300'000, WirePriority::kNormal).deadline_us, 300'000U);
+  EXPECT_EQ(admitted("slow", 900'000, WirePriority::kNormal).deadline_us, 500'000U);
+  EXPECT_EQ(admitted("batch", 0, WirePriority::kNormal).deadline_us, 1'000'000U);
+  EXPECT_EQ(admitted("batch", 0, WirePriority::kNormal).priority, WirePriority::kLow);
+  EXPECT_EQ(admitted("batch", 0, WirePriority::kHigh).priority, WirePriority::kHigh);
+  EXPECT_EQ(admitted("other", 0, WirePriority::kNormal).deadline_us, 0U);
+  EXPECT_EQ(admitted("other", 900'000'000, WirePriority::kNormal).deadline_us, 900'000'000U);
+}
+
 TEST(Admission, NumbersCountsAndRefuses) {
   ServeConfig config;
   config.limits.max_requests_in_flight = 2;

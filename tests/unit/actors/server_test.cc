@@ -1,5 +1,6 @@
 #include "actors/server.h"
 
+#include <algorithm>
 #include <atomic>
 #include <future>
 #include <map>
@@ -23,6 +24,38 @@ TEST(Server, AnswersOneRequest) {
   EXPECT_EQ(reply.header.cells, 3U);
   EXPECT_EQ(reply.header.server, "volvox");
   EXPECT_GE(reply.header.timings.total_us, reply.header.timings.queue_us + reply.header.timings.compute_us);
+}
+
+TEST(Server, AModelsWaitingRequestsAreBoundedByItsTable) {
+  ServeConfig config = loopback();
+  config.model = {{.name = "check", .max_waiting = 3}};
+  config.batching.max_batch = 1;
+  config.batching.max_tasks_to_submit = 1;
+  const auto device = held_device();
+  House house(config, device);
+  const std::string none_waits = "volvox_model_waiting_requests{device=\"fake\",model=\"check/1\"} 0\n";
+  std::vector<std::future<Reply>> answers;
+  answers.push_back(house.submit({1, 2, 3}));
+  house.wait_for_live(1);
+  while (house.monitor.metrics_page().body.find(none_waits) == std::string::npos) {
+  }
+  for (int i = 0; i < 19; ++i) answers.push_back(house.submit({1, 2, 3}));
+  const auto is_there = [](const std::future<Reply>& answer) {
+    return answer.wait_for(std::chrono::milliseconds(1)) == std::future_status::ready;
+  };
+  while (std::count_if(answers.begin(), answers.end(), is_there) < 16) {
+  }
+  const LetRun let_run(device);
+  std::size_t done = 0, refused = 0;
+  for (auto& answer : answers) {
+    const Reply reply = answer.get();
+    if (state_in(reply) == check_answer({1, 2, 3})) ++done;
+    if (code_of(reply) != ErrorCode::kOverloaded) continue;
+    ++refused;
+    EXPECT_GT(reply.header.retry_after_us, 0U);
+  }
+  EXPECT_EQ(done, 4U) << "one that runs, and three that wait";
+  EXPECT_EQ(refused, 16U);
 }
 
 // Every answer belongs to its own request, and comes once.

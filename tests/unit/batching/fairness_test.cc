@@ -135,17 +135,17 @@ TEST(Fairness, AModelsWaitingRequestsAreBounded) {
     request.model = 1;
     return driver.admit(request).kind;
   };
-  EXPECT_EQ(ask(1), AdmitResult::Kind::kAdmitted);
-  EXPECT_EQ(ask(2), AdmitResult::Kind::kAdmitted);
-  EXPECT_EQ(ask(3), AdmitResult::Kind::kFull);
+  EXPECT_EQ(ask(2001), AdmitResult::Kind::kAdmitted);
+  EXPECT_EQ(ask(2002), AdmitResult::Kind::kAdmitted);
+  EXPECT_EQ(ask(2003), AdmitResult::Kind::kFull);
   EXPECT_EQ(driver.scheduler().stats().models[1].waiting, 2U);
   driver.schedule(0);  // both start
   EXPECT_EQ(driver.scheduler().stats().models[1].waiting, 0U);
   EXPECT_EQ(driver.scheduler().stats().models[1].live, 2U);
-  EXPECT_EQ(ask(4), AdmitResult::Kind::kAdmitted);
-  driver.cancel(4);
+  EXPECT_EQ(ask(2004), AdmitResult::Kind::kAdmitted);
+  driver.cancel(2004);
   EXPECT_EQ(driver.scheduler().stats().models[1].waiting, 0U);
-  Request stranger = lanes_request(5, chain_plan(), 3);
+  Request stranger = lanes_request(2005, chain_plan(), 3);
   stranger.model = 2;
   EXPECT_EQ(driver.admit(stranger).kind, AdmitResult::Kind::kNeverFits);
   both.keep_busy();  // no bound on the other model

@@ -31,10 +31,11 @@ std::string read_file(const char* path) {
 struct FieldsIn {
   const std::string& file;
   int fields = 0;
+  std::string prefix{};
   void section(std::string_view name) { EXPECT_THAT(file, HasSubstr("\n[" + std::string(name) + "]\n")); }
   void seen(std::string_view key) {
     ++fields;
-    EXPECT_THAT(file, HasSubstr("\n" + std::string(key) + " = "));
+    EXPECT_THAT(file, HasSubstr("\n" + prefix + std::string(key) + " = "));
   }
   void text(std::string_view key, const std::string&) { seen(key); }
   template <class T>
@@ -45,6 +46,15 @@ struct FieldsIn {
   template <class Enum>
   void choice(std::string_view key, Enum) {
     seen(key);
+  }
+  // There are none by default: the example shows the fields of one in comments.
+  template <class Table, class Fields>
+  void tables(std::string_view name, const std::vector<Table>&, Fields visit) {
+    EXPECT_THAT(file, HasSubstr("\n# [[" + std::string(name) + "]]\n"));
+    prefix = "# ";
+    const Table table{};
+    visit(table, *this);
+    prefix.clear();
   }
 };
 
@@ -76,6 +86,7 @@ TEST(Config, WhatIsPrintedReadsBack) {
   config.batching.eager = EagerChoice::kOff;
   config.limits.retry_after_ms = 7;
   config.wire.nesting = 32;
+  config.model = {{.name = "a", .weight = 2.5}, {.name = "b", .priority = PriorityChoice::kLow}};
   const auto again = parse_config(to_toml(config), "printed.toml");
   ASSERT_TRUE(again) << again.error().message;
   EXPECT_EQ(*again, config);
@@ -121,6 +132,31 @@ TEST(Config, ContradictionsNameTheLineOfTheirKey) {
   EXPECT_EQ(error_of("[security]\nserver_key = \"k\"\nclients = \"*\"\n"), "");
   EXPECT_THAT(error_of("[wire]\nmax_body_bytes = 1073741824\n"),
               StartsWith("a.toml: wire.traversal_words: must be at least"));
+}
+
+TEST(Config, ModelsHaveTablesOfTheirOwn) {
+  const auto config = parse_config(
+      "[[model]]\nname = \"a\"\nweight = 2\n\n[[model]]\nname = \"b\"\nmax_waiting = 7\n", "a.toml");
+  ASSERT_TRUE(config) << config.error().message;
+  ASSERT_EQ(config->model.size(), 2U);
+  EXPECT_EQ(model_section(*config, "a").weight, 2.0);
+  EXPECT_EQ(model_section(*config, "b").max_waiting, 7U);
+  EXPECT_EQ(model_section(*config, "c"), ModelSection{});
+}
+
+TEST(Config, ErrorsInAModelsTableNameIt) {
+  EXPECT_EQ(error_of("[model]\nname = \"a\"\n"),
+            "a.toml:1: model: must be a list of tables: write [[model]]");
+  EXPECT_EQ(error_of("[[model]]\nname = \"a\"\n[[model]]\nname = \"b\"\nweight = 0\n"),
+            "a.toml:5: model[1].weight: must be between 0.001 and 1000, not 0");
+  EXPECT_THAT(error_of("[[model]]\nname = \"a\"\nwait = 1\n"),
+              StartsWith("a.toml:3: model[0].wait: is unknown; [model[0]] has "));
+  EXPECT_EQ(error_of("[[model]]\nweight = 1\n"),
+            "a.toml: model[0].name: names no model; give the name that clients use");
+  EXPECT_EQ(error_of("[[model]]\nname = \"a\"\n[[model]]\nname = \"a\"\n"),
+            "a.toml:4: model[1].name: has a table already; merge the two");
+  EXPECT_EQ(error_of("[[model]]\nname = \"a\"\nmax_deadline_ms = 5\ndefault_deadline_ms = 6\n"),
+            "a.toml:4: model[0].default_deadline_ms: must be at most max_deadline_ms");
 }
 
 TEST(Config, AFileThatIsNotThereIsAClearError) {
