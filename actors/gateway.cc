@@ -156,7 +156,7 @@ void Gateway::on_request(const ClientId& client, std::span<const std::byte> head
   try {
     accept(client, std::move(*header), body);
   } catch (const std::exception& error) {  // out of memory, out of threads: this request's problem only
-    spdlog::error("the gateway could not take a request: {}", error.what());
+    spdlog::error("the gateway could not take request {}: {}", id, error.what());
     refuse(client, id, {ErrorCode::kInternal, "the server could not take the request; see its log"});
   }
 }
@@ -206,7 +206,10 @@ void Gateway::answer(const IncomingRequest& request, const Outcome& outcome) {
   }
   RequestSample sample{std::nullopt, header.timings.queue_us, header.timings.compute_us,
                        header.timings.total_us};
-  if (header.kind == ReplyKind::kError) sample.error = header.error.code;
+  if (header.kind == ReplyKind::kError) {
+    sample.error = header.error.code;
+    spdlog::debug("request {} ended: {}", header.request_id, to_string(header.error));
+  }
   metrics_.answered(sample);
   post(request.client, header, std::move(body));
   in_flight_.answered();
@@ -238,7 +241,8 @@ bool Gateway::post(const ClientId& client, const ReplyHeader& reply, WireBuffer 
   named.server = config_.server.name;
   auto header = encode_reply_header(named, limits_);
   if (!header) {
-    spdlog::error("a reply could not be encoded: {}", to_string(header.error()));
+    spdlog::error("the reply to request {} could not be encoded: {}", reply.request_id,
+                  to_string(header.error()));
     return false;
   }
   return edge_->post({client, std::move(*header), std::move(body)});

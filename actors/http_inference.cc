@@ -126,6 +126,7 @@ Result<HttpInference::Asked> HttpInference::decode(const std::string& content, c
   auto admitted = setup_.admission->admit(kHttpClients, std::move(header), body->bytes());
   if (!admitted) return tl::unexpected(std::move(admitted).error());
   (*admitted)->header.request_id = (*admitted)->key;
+  (*admitted)->model = asked.model;  // even if it is unloaded in between
   asked.request = std::move(*admitted);
   asked.wishes = std::move(request->wishes);
   asked.id = std::move(request->id);

@@ -31,7 +31,7 @@ class HttpInference {
  private:
   // A request that was let in.
   struct Asked {
-    const InstalledModel* model = nullptr;
+    ModelPtr model;
     RequestPtr request;
     V2Wishes wishes;
     std::string id;

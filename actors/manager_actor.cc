@@ -73,7 +73,7 @@ class ManagerShell {
     if (header.session && header.session->operation != SessionOperation::kNone) {
       return invalid("this server keeps no sessions; send the request without a session token");
     }
-    const auto model = node_->catalog->find(header.model, header.model_version);
+    const auto model = find_model(work.request());
     if (!model) return tl::unexpected(model.error());
     const auto body = read_request_body(work.request().body, limits_);
     if (!body) return tl::unexpected(body.error());
@@ -85,6 +85,11 @@ class ManagerShell {
     if (const Status streams = begin_stream(work); !streams) return streams;
     if (Status results = allocate_results(work); !results) return results;
     return unfold(work, *checked);
+  }
+
+  Result<ModelPtr> find_model(const IncomingRequest& request) const {
+    if (request.model) return request.model;
+    return node_->catalog->find(request.header.model, request.header.model_version);
   }
 
   Status allocate_results(Work& work) {

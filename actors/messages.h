@@ -96,6 +96,17 @@ struct UseManager {
 struct UseWorkers {
   std::shared_ptr<const std::vector<caf::actor>> workers;
 };
+// model host → scheduler: there is this model now. A scheduler that does not hear of it learns it with the
+// first request.
+struct UseModel {
+  ModelPtr model;
+};
+// model host → scheduler: nobody holds this model any more. True: the scheduler knows it no longer.
+struct ForgetModel {
+  ModelId id = 0;
+  std::uint64_t serial = 0;
+  std::shared_ptr<std::promise<bool>> answer;
+};
 struct UseScheduler {
   caf::actor scheduler;  // invalid: there is none for now
 };
@@ -123,3 +134,5 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::SnapshotQuery)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::UseManager)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::UseWorkers)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::UseScheduler)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::UseModel)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::ForgetModel)

@@ -26,6 +26,11 @@ void ModelStatistics::failed(std::uint64_t total_us) {
   last_ms_.store(milliseconds_since_1970(), std::memory_order_relaxed);
 }
 
+void ModelStatistics::reset() {
+  for (auto* sum : {&successes_, &failures_, &queue_us_, &compute_us_, &success_us_, &failure_us_, &last_ms_})
+    sum->store(0, std::memory_order_relaxed);
+}
+
 ModelStatistics::Sums ModelStatistics::sums() const {
   const auto read = [](const std::atomic<std::uint64_t>& sum) { return sum.load(std::memory_order_relaxed); };
   return {read(successes_),  read(failures_),   read(queue_us_), read(compute_us_),

@@ -6,13 +6,16 @@
 
 namespace volvox {
 
-// What has become of one model version's requests since the process started, whichever way they came in.
+// What has become of one model version's requests since it was loaded, whichever way they came in.
 // Counts those that reached the device; refusals before that are in the metrics. Written by the manager, read
 // by any thread.
 class ModelStatistics {
  public:
   void succeeded(std::uint64_t queue_us, std::uint64_t compute_us, std::uint64_t total_us);
   void failed(std::uint64_t total_us);
+
+  // Another model has the number now.
+  void reset();
 
   struct Sums {
     std::uint64_t successes = 0, failures = 0;
@@ -26,7 +29,7 @@ class ModelStatistics {
   std::atomic<std::uint64_t> queue_us_{0}, compute_us_{0}, success_us_{0}, failure_us_{0}, last_ms_{0};
 };
 
-// One for each installed model, by its number.
+// One for each model that may be installed, by its number.
 using ModelStatisticsTable = std::unique_ptr<ModelStatistics[]>;
 
 }  // namespace volvox

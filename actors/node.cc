@@ -12,51 +12,45 @@ namespace {
 
 // State memory is for requests that run; the others wait without it.
 constexpr std::uint32_t kMostLive = 4096;
+// Of a cohort: a model that comes later may have larger batches than those that there are.
+constexpr std::uint32_t kMostRows = 65'536;
+
+// Cell types of all models that may be loaded; most models have one to three.
+std::uint32_t max_types(const ServeConfig& config) {
+  return 8 * config.limits.max_models;
+}
+
+QueueConfig queue_config(const Node& node) {
+  QueueConfig queue;
+  queue.name = node.config.server.name;
+  queue.threads = compute_threads(node.config.device);
+  queue.max_tasks = std::max(queue.max_tasks, node.config.batching.max_tasks_to_submit);
+  queue.max_cohorts = max_types(node.config);
+  queue.max_cohort_rows = kMostRows;
+  return queue;
+}
+
+}  // namespace
 
 InstallOptions install_options(const ServeConfig& config) {
   InstallOptions options;
   options.pool_bytes = std::uint64_t{config.device.state_mib} << 20;
   options.live_requests = std::min(config.limits.max_requests_in_flight, kMostLive);
   options.max_batch = config.batching.max_batch;
+  options.max_models = config.limits.max_models;
+  options.max_types = max_types(config);
   return options;
 }
 
-void set_shares(const ServeConfig& config, Installation& installation) {
-  for (ModelConfig& model : installation.model_configs) {
-    const ModelSection& section = model_section(config, installation.models[model.id]->model->name);
-    model.weight = section.weight;
-    model.max_waiting = section.max_waiting;
-  }
-}
-
-QueueConfig queue_config(const Node& node) {
-  const auto& types = node.installation.types;
-  QueueConfig queue;
-  queue.name = node.config.server.name;
-  queue.threads = compute_threads(node.config.device);
-  queue.max_tasks = std::max(queue.max_tasks, node.config.batching.max_tasks_to_submit);
-  queue.max_cohorts = std::max(queue.max_cohorts, static_cast<std::uint32_t>(types.size()));
-  for (const TypeConfig& type : types)
-    queue.max_cohort_rows = std::max(queue.max_cohort_rows, type.max_batch);
-  return queue;
-}
-
-}  // namespace
-
-Result<NodePtr> make_node(const ServeConfig& config, std::shared_ptr<Device> device,
-                          std::span<const std::shared_ptr<const Model>> models, RequestMetrics& metrics,
-                          FaultHooks faults) {
-  auto installation = install(*device, models, install_options(config));
-  if (!installation) return tl::unexpected(installation.error());
+NodePtr make_node(const ServeConfig& config, std::shared_ptr<Device> device, RequestMetrics& metrics,
+                  FaultHooks faults) {
   auto node = std::make_shared<Node>();
   node->config = config;
   node->device = std::move(device);
-  node->installation = std::move(*installation);
-  set_shares(config, node->installation);
-  node->catalog = std::make_shared<Catalog>(node->installation);
+  node->catalog = std::make_shared<Catalog>();
   node->result_bytes =
       std::make_shared<ByteBudget>(std::uint64_t{config.limits.max_result_mib_in_flight} << 20);
-  node->statistics = std::make_unique<ModelStatistics[]>(node->installation.models.size());
+  node->statistics = std::make_unique<ModelStatistics[]>(config.limits.max_models);
   node->metrics = &metrics;
   node->faults = std::move(faults);
   return node;
@@ -74,7 +68,8 @@ Result<std::unique_ptr<Queue>> Node::open_queue() const {
 
 SchedulerConfig scheduler_config(const Node& node) {
   const BatchingSection& batching = node.config.batching;
-  SchedulerConfig config = scheduler_config(node.installation, node.config.device.queues);
+  SchedulerConfig config;
+  config.workers = node.config.device.queues;
   config.max_tasks_to_submit = batching.max_tasks_to_submit;
   config.max_ahead = std::chrono::microseconds(batching.max_ahead_us);
   config.max_wait = std::chrono::microseconds(batching.max_wait_us);

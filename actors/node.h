@@ -4,7 +4,6 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <span>
 
 #include "actors/catalog.h"
 #include "actors/model_statistics.h"
@@ -25,13 +24,12 @@ struct FaultHooks {
 };
 
 // What the actors of one cluster node share: made before them, kept by each of them. Read-only, apart from
-// the device, which says itself who may call it.
+// the device and the catalog, which say themselves who may call them.
 class Node {
  public:
   ServeConfig config;
   std::shared_ptr<Device> device;
-  Installation installation;
-  std::shared_ptr<const Catalog> catalog;
+  std::shared_ptr<Catalog> catalog;
   std::shared_ptr<ByteBudget> result_bytes;
   ModelStatisticsTable statistics;    // by the model's number
   RequestMetrics* metrics = nullptr;  // outlives the actors
@@ -45,13 +43,16 @@ class Node {
 };
 using NodePtr = std::shared_ptr<const Node>;
 
-// Installs the models on the device. The error names the model.
-Result<NodePtr> make_node(const ServeConfig& config, std::shared_ptr<Device> device,
-                          std::span<const std::shared_ptr<const Model>> models, RequestMetrics& metrics,
-                          FaultHooks faults = {});
+// A node without models (actors/model_host.h brings them).
+NodePtr make_node(const ServeConfig& config, std::shared_ptr<Device> device, RequestMetrics& metrics,
+                  FaultHooks faults = {});
+
+// How models are put on the node's device.
+InstallOptions install_options(const ServeConfig& config);
 
 // Threads that compute for one queue.
 std::uint32_t compute_threads(const DeviceSection& device);
+// The scheduler's, before it knows of any model.
 SchedulerConfig scheduler_config(const Node& node);
 std::unique_ptr<Policy> make_policy(const Node& node, const SchedulerConfig& config);
 }  // namespace volvox

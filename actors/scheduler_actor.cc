@@ -6,7 +6,10 @@
 #include <string>
 #include <utility>
 
+#include <spdlog/spdlog.h>
+
 #include "actors/handoff.h"
+#include "actors/known_models.h"
 #include "actors/messages.h"
 #include "actors/shell.h"
 
@@ -25,7 +28,9 @@ class SchedulerShell {
         node_(std::move(setup.node)),
         core_(std::move(setup.core)),
         brain_(core_->brain),
-        batches_(node_->installation.types.size()) {}
+        models_(brain_) {
+    for (const ModelPtr& model : node_->catalog->all()) learn(*model);
+  }
 
   caf::behavior behavior() {
     return {[this](const AdmitWork& admit) { take_in(admit.work); },
@@ -35,6 +40,14 @@ class SchedulerShell {
             [this](const SnapshotQuery& query) {
               take_over();
               query.answer->set_value(snapshot());
+            },
+            [this](const UseModel& use) {
+              take_over();
+              learn(*use.model);
+            },
+            [this](const ForgetModel& forget) {
+              take_over();
+              forget.answer->set_value(models_.forget(forget.id, forget.serial));
             },
             [this](const UseManager& use) { manager_ = use.manager; },
             [this](const UseWorkers& use) {
@@ -58,7 +71,7 @@ class SchedulerShell {
     const std::uint64_t tag = work->job.tag;
     auto& live = core_->live[tag];
     live.work = work;
-    const AdmitResult result = brain_.admit(work->job, steady_now());
+    const AdmitResult result = admit(*work);
     using Kind = AdmitResult::Kind;
     if (result.kind == Kind::kNeverFits || result.kind == Kind::kFull) {
       const bool full = result.kind == Kind::kFull;
@@ -70,6 +83,17 @@ class SchedulerShell {
       if (!work->job.inputs_landed) landing_.push_back(tag);
     }
     decide_soon();
+  }
+
+  AdmitResult admit(const Work& work) {
+    if (!learn(*work.model)) return {AdmitResult::Kind::kFull, {}, "its model is being replaced; try again"};
+    return brain_.admit(work.job, steady_now());
+  }
+
+  bool learn(const InstalledModel& model) {
+    const Status learned = models_.learn(model);
+    if (!learned) spdlog::error("model '{}': {}", model.model->name, learned.error().message);
+    return learned.has_value();
   }
 
   void take_back(const TasksEnded& ended) {
@@ -142,7 +166,7 @@ class SchedulerShell {
       auto tasks = std::make_shared<std::vector<BatchedTask>>();
       brain_.schedule(id, now, *tasks);
       if (tasks->empty()) continue;
-      for (const BatchedTask& task : *tasks) batches_[task->type].add(task->rows);
+      for (const BatchedTask& task : *tasks) models_.count_task(task->type, task->rows);
       hand_over();
       self_->send(workers_[id].actor, SubmitTasks{std::move(tasks), workers_[id].epoch});
     }
@@ -190,27 +214,8 @@ class SchedulerShell {
       snapshot.kernel_seconds += static_cast<double>(worker.times.kernel_ns) * 1e-9;
       snapshot.cpu_kernel_seconds += static_cast<double>(worker.times.cpu_kernel_ns) * 1e-9;
     }
-    add_names(stats, snapshot);
+    models_.describe(stats, snapshot);
     return snapshot;
-  }
-
-  void add_names(const SchedulerStats& stats, EngineSnapshot& snapshot) const {
-    for (const auto& installed : node_->installation.models) {
-      const Model& model = *installed->model;
-      const std::string name = model.name + "/" + std::to_string(model.version);
-      const auto& load = stats.models.at(installed->id);
-      snapshot.models.push_back({name, load.live, load.waiting, load.device_us * 1e-6});
-      for (CellTypeId t = 0; t < model.types.size(); ++t) {
-        const CellTypeId id = installed->first_type + t;
-        const auto& type = stats.types.at(id);
-        snapshot.types.push_back(
-            {name, model.types[t].name, batches_[id], type.padding, type.ready, type.running});
-      }
-      for (PoolId p = 0; p < model.pools.size(); ++p) {
-        const auto& pool = stats.pools.at(installed->first_pool + p);
-        snapshot.pools.push_back({name + "/" + std::to_string(p), pool.slots, pool.reserved, pool.used});
-      }
-    }
   }
 
   caf::event_based_actor* self_;
@@ -219,7 +224,7 @@ class SchedulerShell {
   Scheduler& brain_;
   caf::actor manager_;
   std::vector<Worker> workers_;
-  std::vector<BatchSizes> batches_;  // by cell type
+  KnownModels models_;
   std::vector<Event> events_;
   std::shared_ptr<std::vector<Stepped::Lane>> stepped_;
   std::shared_ptr<std::vector<WorkPtr>> finished_;

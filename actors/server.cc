@@ -6,7 +6,12 @@
 #include <vector>
 
 #include <caf/all.hpp>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
 
+#include "actors/admin_commands.h"
+#include "actors/admin_path.h"
+#include "actors/admin_socket.h"
 #include "actors/gateway.h"
 #include "actors/handoff.h"
 #include "actors/http_front.h"
@@ -27,6 +32,12 @@ class SystemConfig : public caf::actor_system_config {
     set("scheduler.max-threads", std::size_t{threads});
   }
 };
+
+// Of "tcp://HOST:PORT"; another kind of endpoint has none, and the process's number stands for it.
+std::uint16_t port_of(const std::string& endpoint) {
+  const auto where = parse_host_port(endpoint.substr(endpoint.find("//") + 2));
+  return where ? where->port : static_cast<std::uint16_t>(::getpid());
+}
 
 std::vector<EngineSnapshot> ask_scheduler(const ActorSlot& slot) {
   std::vector<EngineSnapshot> snapshots;
@@ -51,7 +62,10 @@ class Server::Impl {
       : monitor_(monitor), system_config_(config.server.actor_threads), system_(system_config_) {}
   ~Impl() { stop(Duration::zero()); }
 
-  Status start(const NodePtr& node, const ServeConfig& config) {
+  Status start(const NodePtr& node, const ServeConfig& config,
+               std::span<const std::shared_ptr<const Model>> models) {
+    host_ = std::make_unique<ModelHost>(node, scheduler_, repository_source(config), monitor_.models());
+    if (Status installed = host_->install(models); !installed) return installed;
     const auto admission = std::make_shared<Admission>(config);
     auto gateway = Gateway::open(config, system_, router_, admission, monitor_.requests());
     if (!gateway) return tl::unexpected(gateway.error());
@@ -67,6 +81,7 @@ class Server::Impl {
     monitor_.watch_engines([slot = scheduler_] { return ask_scheduler(*slot); }, 1);
     if (Status listening = listen(config.server.metrics); !listening) return listening;
     if (Status open = open_front(config, node); !open) return open;
+    if (Status open = open_admin(config); !open) return open;
     gateway_->start();
     monitor_.set_readiness(Readiness::kReady);
     return {};
@@ -74,6 +89,8 @@ class Server::Impl {
 
   bool stop(Duration timeout) {
     const bool all_ended = !gateway_ || close_doors(timeout);
+    admin_ = nullptr;
+    host_ = nullptr;
     if (supervisor_)
       caf::anon_send_exit(std::exchange(supervisor_, nullptr), caf::exit_reason::user_shutdown);
     monitor_.stop_listening();
@@ -83,6 +100,8 @@ class Server::Impl {
   const std::string& endpoint() const { return endpoint_; }
   std::uint16_t metrics_port() const { return metrics_port_; }
   std::uint16_t http_port() const { return http_port_; }
+  std::string admin_path() const { return admin_ ? admin_->path() : std::string(); }
+  ModelHost& models() { return *host_; }
 
  private:
   Status open_front(const ServeConfig& config, const NodePtr& node) {
@@ -92,6 +111,29 @@ class Server::Impl {
     if (!front) return tl::unexpected(front.error());
     front_ = std::move(*front);
     http_port_ = front_->port();
+    return {};
+  }
+
+  // Nobody asked for the socket where "auto" puts it: if it cannot be there, the server does without.
+  Status open_admin(const ServeConfig& config) {
+    if (config.admin.socket.empty()) return {};
+    const bool automatic = config.admin.socket == "auto";
+    const std::string path = automatic ? default_admin_path(port_of(endpoint_)) : config.admin.socket;
+    Status opened;
+    if (automatic) opened = make_admin_folder(path);
+    if (opened) opened = open_admin_at(path, config.server.name);
+    if (opened || !automatic) return opened;
+    spdlog::warn("no admin socket: {}", opened.error().message);
+    return {};
+  }
+
+  Status open_admin_at(const std::string& path, const std::string& server) {
+    auto commands = std::make_shared<const AdminCommands>(server, *host_, monitor_);
+    auto socket = AdminSocket::open(path, [commands](const std::string& line, AdminSocket::Reply reply) {
+      commands->handle(line, std::move(reply));
+    });
+    if (!socket) return tl::unexpected(socket.error());
+    admin_ = std::move(*socket);
     return {};
   }
 
@@ -135,6 +177,8 @@ class Server::Impl {
   std::shared_ptr<Admission> admission_;
   std::shared_ptr<Gateway> gateway_;
   std::unique_ptr<HttpFront> front_;
+  std::unique_ptr<ModelHost> host_;
+  std::unique_ptr<AdminSocket> admin_;  // its thread talks to the host
   std::string endpoint_;
   std::uint16_t metrics_port_ = 0, http_port_ = 0;
 };
@@ -146,10 +190,11 @@ Result<std::unique_ptr<Server>> Server::start(const ServeConfig& config, std::sh
                                               std::span<const std::shared_ptr<const Model>> models,
                                               Monitor& monitor, FaultHooks faults) {
   if (const Status valid = validate(config); !valid) return tl::unexpected(valid.error());
-  auto node = make_node(config, std::move(device), models, monitor.requests(), std::move(faults));
-  if (!node) return tl::unexpected(node.error());
+  if (models.empty()) return invalid("there is no model to serve");
+  const NodePtr node = make_node(config, std::move(device), monitor.requests(), std::move(faults));
   auto impl = std::make_unique<Impl>(config, monitor);
-  if (const Status started = impl->start(*node, config); !started) return tl::unexpected(started.error());
+  if (const Status started = impl->start(node, config, models); !started)
+    return tl::unexpected(started.error());
   return std::unique_ptr<Server>(new Server(std::move(impl)));
 }
 
@@ -161,6 +206,12 @@ std::uint16_t Server::metrics_port() const {
 }
 std::uint16_t Server::http_port() const {
   return impl_->http_port();
+}
+std::string Server::admin_path() const {
+  return impl_->admin_path();
+}
+ModelHost& Server::models() {
+  return impl_->models();
 }
 bool Server::drain(Duration timeout) {
   return impl_->stop(timeout);

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "actors/model_host.h"
 #include "actors/node.h"
 #include "base/error.h"
 #include "base/time.h"
@@ -33,6 +34,10 @@ class Server {
   const std::string& endpoint() const;
   std::uint16_t metrics_port() const;
   std::uint16_t http_port() const;
+  // Where the operator's socket is; empty: nowhere.
+  std::string admin_path() const;
+  // What is served, and how to change it.
+  ModelHost& models();
 
   // /readyz says no, new requests are refused UNAVAILABLE; those in flight may end within `timeout`, the rest
   // is answered UNAVAILABLE. True: all ended by themselves. The server serves nothing afterwards.

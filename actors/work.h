@@ -10,6 +10,7 @@
 
 #include <caf/actor.hpp>
 
+#include "actors/catalog.h"
 #include "base/error.h"
 #include "base/time.h"
 #include "batching/installation.h"
@@ -31,6 +32,7 @@ struct IncomingRequest {
   std::shared_ptr<const WireBuffer> body;  // the one copy
   TimePoint arrival{};
   std::shared_ptr<const void> share;  // of the bounds on what is in flight
+  ModelPtr model;                     // that the door has chosen already; null: the header says which
 };
 using RequestPtr = std::shared_ptr<const IncomingRequest>;
 
@@ -88,7 +90,7 @@ class Work {
   bool reserve(std::shared_ptr<ByteBudget> budget, std::uint64_t bytes);
 
   // Filled by the manager.
-  const InstalledModel* model = nullptr;
+  ModelPtr model;
   std::uint32_t length = 0;
   std::vector<std::size_t> wanted;  // numbers of the model's outputs, in the order of the reply
   std::unique_ptr<InputPages> pages;

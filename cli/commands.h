@@ -18,5 +18,6 @@ void add_infer_command(CLI::App& app, CommandBody& run);
 void add_status_command(CLI::App& app, CommandBody& run);
 void add_models_command(CLI::App& app, CommandBody& run);
 void add_keys_command(CLI::App& app, CommandBody& run);
+void add_log_level_command(CLI::App& app, CommandBody& run);
 
 }  // namespace volvox

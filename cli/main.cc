@@ -18,6 +18,7 @@ int run(int argc, char** argv) {
   volvox::add_status_command(app, body);
   volvox::add_models_command(app, body);
   volvox::add_keys_command(app, body);
+  volvox::add_log_level_command(app, body);
   CLI11_PARSE(app, argc, argv);
   return body ? body() : 1;
 }

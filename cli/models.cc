@@ -5,8 +5,12 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
+#include "actors/admin_path.h"
 #include "cells/model_writer.h"
 #include "cells/repository.h"
+#include "cli/admin.h"
 #include "cli/commands.h"
 
 namespace volvox {
@@ -19,7 +23,11 @@ struct ModelsArguments {
   NewLstm lstm;
   std::string repository = "models";
   std::vector<std::string> folders;
+  std::string admin, name;  // admin: of the server that is asked; empty: the one on the default port
+  std::uint32_t version = 0;
 };
+
+constexpr std::uint16_t kDefaultPort = 7100;
 
 int report(const Status& status) {
   if (status) return 0;
@@ -39,7 +47,30 @@ std::string join(const std::vector<std::uint32_t>& versions) {
   return text.empty() ? "none" : text;
 }
 
+Result<nlohmann::json> ask_server(const ModelsArguments& arguments, nlohmann::json command) {
+  return ask_admin(arguments.admin.empty() ? default_admin_path(kDefaultPort) : arguments.admin, command);
+}
+
+int list_served(const ModelsArguments& arguments) {
+  const auto answer = ask_server(arguments, {{"command", "models.list"}});
+  if (!answer) return report(tl::unexpected(answer.error()));
+  std::printf("%-32s %-8s %-9s %-17s %s\n", "model", "version", "state", "digest", "states");
+  for (const auto& model : answer->at("models")) {
+    std::printf("%-32s %-8u %-9s %-17s %.1f MiB\n", model.value("name", "").c_str(),
+                model.value("version", 0U), model.value("state", "").c_str(),
+                model.value("digest", "").c_str(), model.value("state_bytes", 0.0) / (1 << 20));
+  }
+  return 0;
+}
+
+int change(const ModelsArguments& arguments, const char* command) {
+  const auto answer = ask_server(
+      arguments, {{"command", command}, {"model", arguments.name}, {"version", arguments.version}});
+  return answer ? 0 : report(tl::unexpected(answer.error()));
+}
+
 int list(const ModelsArguments& arguments) {
+  if (!arguments.admin.empty()) return list_served(arguments);
   const auto entries = list_models(arguments.repository);
   if (!entries) return report(tl::unexpected(entries.error()));
   std::printf("%-32s %-12s %s\n", "model", "versions", "folder");
@@ -137,17 +168,44 @@ void add_others(CLI::App& models, CommandBody& run, const Arguments& arguments) 
   });
 }
 
+void add_change(CLI::App& models, CommandBody& run, const Arguments& arguments, const char* name,
+                const char* help, const char* version_help) {
+  CLI::App* command = models.add_subcommand(name, help);
+  command->add_option("model", arguments->name, "The model's name")->required();
+  command->add_option("--version", arguments->version, version_help);
+  command->add_option("--admin", arguments->admin, "The server's admin socket")
+      ->default_str(default_admin_path(kDefaultPort));
+  const std::string asked = std::string("models.") + name;
+  when_chosen(command, run, arguments,
+              [asked](const ModelsArguments& chosen) { return change(chosen, asked.c_str()); });
+}
+
+void add_changes(CLI::App& models, CommandBody& run, const Arguments& arguments) {
+  add_change(models, run, arguments, "load", "Loads a version into a running server",
+             "Which; the newest in the server's repository if not given");
+  add_change(models, run, arguments, "unload",
+             "Takes a version out of a running server, when its requests have ended",
+             "Which; all that are loaded if not given");
+  add_change(models, run, arguments, "reload",
+             "Makes a version the only one that a running server serves, without a gap",
+             "Which; the newest in the server's repository if not given");
+}
+
 }  // namespace
 
 void add_models_command(CLI::App& app, CommandBody& run) {
   const auto arguments = std::make_shared<ModelsArguments>();
-  CLI::App* models = app.add_subcommand("models", "Writes, lists and checks models");
+  CLI::App* models =
+      app.add_subcommand("models", "Writes, lists and checks models, and changes what a server serves");
   models->require_subcommand(1);
   add_new_lstm(*models, run, arguments);
   add_others(*models, run, arguments);
   CLI::App* lister = models->add_subcommand("list", "Lists the models of a repository");
   lister->add_option("repository", arguments->repository, "The repository's folder")->capture_default_str();
+  lister->add_option("--admin", arguments->admin,
+                     "Lists what the server with this admin socket has loaded instead");
   when_chosen(lister, run, arguments, list);
+  add_changes(*models, run, arguments);
   CLI::App* checker =
       models->add_subcommand("check", "Loads models as a server would, and says what is wrong");
   checker->add_option("folders", arguments->folders, "Model folders: REPOSITORY/NAME")->required();

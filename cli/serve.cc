@@ -11,37 +11,29 @@
 #include <vector>
 
 #include <signal.h>
-#include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include "actors/model_source.h"
 #include "actors/server.h"
-#include "cells/repository.h"
 #include "cli/commands.h"
 #include "config/fields.h"
 #include "config/load.h"
 #include "config/validate.h"
 #include "cpu/cpu_device.h"
 #include "device/timed_device.h"
+#include "monitoring/logging.h"
 
 namespace volvox {
 namespace {
 
 namespace fs = std::filesystem;
-using Models = std::vector<std::shared_ptr<const Model>>;
 
 struct ServeArguments {
   std::string config_file, port_file;
   bool print_config = false;
   std::vector<std::function<void(ServeConfig&)>> overrides;  // what the command line changes, in its order
 };
-
-void set_log_level(LogLevel level) {
-  constexpr spdlog::level::level_enum kLevels[] = {
-      spdlog::level::debug, spdlog::level::info, spdlog::level::warn, spdlog::level::err, spdlog::level::off};
-  spdlog::set_default_logger(spdlog::stderr_color_mt("volvox"));
-  spdlog::set_level(kLevels[static_cast<std::size_t>(level)]);
-}
 
 Result<ServeConfig> read_config(const ServeArguments& arguments) {
   ServeConfig config;
@@ -67,39 +59,6 @@ Result<std::shared_ptr<Device>> make_device(const DeviceSection& section) {
   return std::shared_ptr<Device>(std::move(*device));
 }
 
-Status load_versions(const RepositoryEntry& entry, const BatchingSection& batching, Models& models) {
-  for (const std::uint32_t version : entry.versions) {
-    LoadOptions options;
-    options.version = version;
-    options.eager = batching.eager != EagerChoice::kOff;
-    options.eager_from_bytes = batching.eager == EagerChoice::kAuto ? kEagerFromBytes : 0;
-    options.eager_window = batching.eager_window;
-    auto model = load_model(entry.path, options);
-    if (!model) return tl::unexpected(model.error());
-    spdlog::info("loaded model '{}' version {}", (*model)->name, (*model)->version);
-    models.push_back(std::move(*model));
-  }
-  return {};
-}
-
-Result<Models> load_models(const ServeConfig& config) {
-  const std::string& folder = config.server.models;
-  const auto entries = list_models(folder);
-  if (!entries) return tl::unexpected(entries.error());
-  Models models;
-  for (const RepositoryEntry& entry : *entries) {
-    if (const Status loaded = load_versions(entry, config.batching, models); !loaded) {
-      return tl::unexpected(loaded.error());
-    }
-  }
-  if (models.empty()) {
-    return fail(ErrorCode::kModelNotFound,
-                "there is no model in '" + folder + "'; write one with `volvox models new-lstm " +
-                    (fs::path(folder) / "lstm").string() + "`, or name another folder with --models");
-  }
-  return models;
-}
-
 // Where one of the server's HTTP listeners answers; empty if it does not.
 std::string http_address(const std::string& listen, std::uint16_t port) {
   if (port == 0) return {};
@@ -107,7 +66,7 @@ std::string http_address(const std::string& listen, std::uint16_t port) {
 }
 
 struct Addresses {
-  std::string endpoint, metrics, http;
+  std::string endpoint, metrics, http, admin;
 };
 
 // Three lines: where clients connect, where monitoring answers, and where HTTP does. Whoever waits for the
@@ -150,7 +109,7 @@ void drain(Server& server, Duration timeout) {
 }
 
 Status serve(const ServeConfig& config, const std::string& port_file) {
-  auto models = load_models(config);
+  auto models = load_repository(config);
   if (!models) return tl::unexpected(models.error());
   auto device = make_device(config.device);
   if (!device) return tl::unexpected(device.error());
@@ -159,15 +118,15 @@ Status serve(const ServeConfig& config, const std::string& port_file) {
   Monitor monitor(VOLVOX_VERSION);
   auto server = Server::start(config, std::move(*device), *models, monitor);
   if (!server) return tl::unexpected(server.error());
-  const Addresses addresses{(*server)->endpoint(),
-                            http_address(config.server.metrics, (*server)->metrics_port()),
-                            http_address(config.http.listen, (*server)->http_port())};
+  const Addresses addresses{
+      (*server)->endpoint(), http_address(config.server.metrics, (*server)->metrics_port()),
+      http_address(config.http.listen, (*server)->http_port()), (*server)->admin_path()};
   if (!port_file.empty()) {
     if (const Status written = write_port_file(port_file, addresses); !written) return written;
   }
   const auto or_none = [](const std::string& address) { return address.empty() ? "-" : address.c_str(); };
-  std::printf("volvox ready at %s metrics %s http %s models %zu\n", addresses.endpoint.c_str(),
-              or_none(addresses.metrics), or_none(addresses.http), models->size());
+  std::printf("volvox ready at %s metrics %s http %s models %zu admin %s\n", addresses.endpoint.c_str(),
+              or_none(addresses.metrics), or_none(addresses.http), models->size(), or_none(addresses.admin));
   std::fflush(stdout);
   int signal = 0;
   sigwait(&signals, &signal);
@@ -185,7 +144,7 @@ int run_serve(const ServeArguments& arguments) {
   } else if (arguments.print_config) {
     std::fputs(to_toml(*config).c_str(), stdout);
   } else {
-    set_log_level(config->server.log_level);
+    start_logging(config->server.log_format, config->server.log_level);
     status = serve(*config, arguments.port_file);
   }
   if (status) return 0;
@@ -249,6 +208,9 @@ void add_overrides(Overrides add) {
   add.value("--actor-threads", "Threads of request, router and manager actors", server,
             &ServerSection::actor_threads);
   add.choice("--log-level", "How much to say on standard error", server, &ServerSection::log_level);
+  add.choice("--log-format", "Text for people, or JSON for programs", server, &ServerSection::log_format);
+  add.value("--admin", "Admin socket; auto: by the port; empty: nowhere", &ServeConfig::admin,
+            &AdminSection::socket);
   add.choice("--device", "What computes", device, &DeviceSection::kind);
   add.choice("--isa", "Instructions of the CPU's kernels", device, &DeviceSection::isa);
   add.value("--threads", "Compute threads of each queue; 0: all cores", device,

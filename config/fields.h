@@ -34,6 +34,10 @@ struct ChoiceNames<PriorityChoice> {
   static constexpr std::array<std::string_view, 3> kNames{"high", "normal", "low"};
 };
 template <>
+struct ChoiceNames<LogFormat> {
+  static constexpr std::array<std::string_view, 2> kNames{"text", "json"};
+};
+template <>
 struct ChoiceNames<LogLevel> {
   static constexpr std::array<std::string_view, 5> kNames{"debug", "info", "warning", "error", "off"};
 };
@@ -63,6 +67,7 @@ void visit_server(Config& config, Visitor& v) {
   v.number("drain_timeout_ms", server.drain_timeout_ms, 0U, 3'600'000U);
   v.number("actor_threads", server.actor_threads, 1U, 256U);
   v.choice("log_level", server.log_level);
+  v.choice("log_format", server.log_format);
 }
 
 template <class Config, class Visitor>
@@ -101,6 +106,7 @@ void visit_limits(Config& config, Visitor& v) {
   v.number("max_request_mib_in_flight", limits.max_request_mib_in_flight, 1U, 1U << 20);
   v.number("max_result_mib_in_flight", limits.max_result_mib_in_flight, 1U, 1U << 20);
   v.number("retry_after_ms", limits.retry_after_ms, 0U, 3'600'000U);
+  v.number("max_models", limits.max_models, 1U, 1024U);
 }
 
 template <class Config, class Visitor>
@@ -113,6 +119,12 @@ void visit_http(Config& config, Visitor& v) {
   v.number("max_mib", http.max_mib, 1U, 1U << 20);
   v.number("io_timeout_ms", http.io_timeout_ms, 10U, 3'600'000U);
   v.number("max_wait_ms", http.max_wait_ms, 1U, 86'400'000U);
+}
+
+template <class Config, class Visitor>
+void visit_admin(Config& config, Visitor& v) {
+  v.section("admin");
+  v.text("socket", config.admin.socket);
 }
 
 template <class Config, class Visitor>
@@ -138,6 +150,7 @@ void visit_model(Model& model, Visitor& v) {
   v.number("default_deadline_ms", model.default_deadline_ms, 0U, 86'400'000U);
   v.number("max_deadline_ms", model.max_deadline_ms, 0U, 86'400'000U);
   v.choice("priority", model.priority);
+  v.number("state_mib", model.state_mib, 0U, 1U << 20);
 }
 
 template <class Config, class Visitor>
@@ -155,6 +168,7 @@ void visit_fields(Config& config, Visitor& v) {
   visit_batching(config, v);
   visit_limits(config, v);
   visit_http(config, v);
+  visit_admin(config, v);
   visit_wire(config, v);
   visit_security(config, v);
   v.tables("model", config.model, [](auto& model, auto& visitor) { visit_model(model, visitor); });

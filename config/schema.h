@@ -17,6 +17,7 @@ enum class PolicyKind : std::uint8_t { kCellular, kPadded };
 enum class EagerChoice : std::uint8_t { kOff, kOn, kAuto };
 enum class PriorityChoice : std::uint8_t { kHigh, kNormal, kLow };
 enum class LogLevel : std::uint8_t { kDebug, kInfo, kWarning, kError, kOff };
+enum class LogFormat : std::uint8_t { kText, kJson };
 
 struct ServerSection {
   std::string name = "volvox";                  // in replies and logs
@@ -26,6 +27,7 @@ struct ServerSection {
   std::uint32_t drain_timeout_ms = 10'000;      // how long requests in flight may take to end after SIGTERM
   std::uint32_t actor_threads = 1;              // threads that run request, router and manager actors
   LogLevel log_level = LogLevel::kInfo;
+  LogFormat log_format = LogFormat::kText;
 
   bool operator==(const ServerSection&) const = default;
 };
@@ -61,6 +63,7 @@ struct LimitsSection {
   std::uint32_t max_request_mib_in_flight = 1024;  // bytes of their bodies
   std::uint32_t max_result_mib_in_flight = 1024;   // bytes of their results
   std::uint32_t retry_after_ms = 50;               // what a refused client is told to wait
+  std::uint32_t max_models = 64;                   // model versions on the device at once, draining ones too
 
   bool operator==(const LimitsSection&) const = default;
 };
@@ -75,6 +78,13 @@ struct HttpSection {
   std::uint32_t max_wait_ms = 60'000;     // how long an answer may take; the deadline where none is given
 
   bool operator==(const HttpSection&) const = default;
+};
+
+// Where the operator talks to the server; see docs/operation.md.
+struct AdminSection {
+  std::string socket = "auto";  // path of a Unix socket; "auto": by the port of server.listen; empty: nowhere
+
+  bool operator==(const AdminSection&) const = default;
 };
 
 // Bounds on what is decoded from the wire; see docs/protocol.md.
@@ -109,6 +119,7 @@ struct ModelSection {
   std::uint32_t default_deadline_ms = 0;  // of requests that give none; 0: max_deadline_ms
   std::uint32_t max_deadline_ms = 0;      // longer ones are cut to it; 0: as long as they like
   PriorityChoice priority = PriorityChoice::kNormal;  // of requests that ask for the normal one
+  std::uint32_t state_mib = 0;  // memory for the states of each version's requests; 0: an equal share
 
   bool operator==(const ModelSection&) const = default;
 };
@@ -119,6 +130,7 @@ struct ServeConfig {
   BatchingSection batching;
   LimitsSection limits;
   HttpSection http;
+  AdminSection admin;
   WireSection wire;
   SecuritySection security;
   std::vector<ModelSection> model;

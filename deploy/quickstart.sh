@@ -63,7 +63,7 @@ start_server() {
     >"$scratch/serve.log" 2>&1 &
   server=$!
   local waited=0
-  # The server says once it can answer: "volvox ready at ENDPOINT metrics ADDRESS http ADDRESS models N".
+  # The server says once it can answer: "volvox ready at ENDPOINT metrics ADDRESS http ADDRESS models N admin PATH".
   until grep -q '^volvox ready at ' "$scratch/serve.log"; do
     running || { server_log; die "the server ended before it was ready"; }
     [[ $waited -lt 600 ]] || { server_log; die "the server was not ready within 60 s"; }

@@ -8,7 +8,8 @@
 
 namespace volvox {
 
-Monitor::Monitor(const std::string& version) : version_(version), requests_(registry_), http_(registry_) {
+Monitor::Monitor(const std::string& version)
+    : version_(version), requests_(registry_), http_(registry_), models_(registry_) {
   prometheus::BuildGauge()
       .Name("volvox_build_info")
       .Help("Always 1; the version is the label.")

@@ -12,6 +12,7 @@
 #include "monitoring/engine_collector.h"
 #include "monitoring/http_metrics.h"
 #include "monitoring/http_server.h"
+#include "monitoring/model_metrics.h"
 #include "monitoring/request_metrics.h"
 
 namespace volvox {
@@ -29,6 +30,7 @@ class Monitor {
 
   RequestMetrics& requests() { return requests_; }
   HttpMetrics& http() { return http_; }
+  ModelMetrics& models() { return models_; }
   const std::string& version() const { return version_; }
   void set_readiness(Readiness readiness) { readiness_.store(readiness, std::memory_order_relaxed); }
 
@@ -49,6 +51,7 @@ class Monitor {
   prometheus::Registry registry_;
   RequestMetrics requests_;
   HttpMetrics http_;
+  ModelMetrics models_;
   std::atomic<Readiness> readiness_{Readiness::kStarting};
   EngineSource source_;
   std::size_t engines_ = 0;

@@ -30,7 +30,7 @@ void ServerProcess::start(const std::string& config) {
   process_ = std::make_unique<Process>(
       std::vector<std::string>{volvox_binary(), "serve", "--config", config_file, "--models", models(),
                                "--listen", "tcp://127.0.0.1:0", "--metrics", "127.0.0.1:0", "--http",
-                               "127.0.0.1:0", "--port-file", scratch_.file("ports")},
+                               "127.0.0.1:0", "--admin", admin(), "--port-file", scratch_.file("ports")},
       scratch_, "serve");
   const auto until = std::chrono::steady_clock::now() + seconds(20) * slowness();
   while (!read_ports()) {

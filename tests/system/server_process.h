@@ -32,6 +32,7 @@ class ServerProcess {
   const std::string& endpoint() const { return endpoint_; }
   const std::string& metrics() const { return metrics_; }  // "http://127.0.0.1:40001"
   const std::string& http() const { return http_; }        // likewise
+  std::string admin() const { return scratch_.file("admin.sock"); }
   Process& process() { return *process_; }
   std::string log() const { return process_ ? process_->out() + process_->err() : std::string(); }
 

@@ -60,6 +60,7 @@ inline ServeConfig loopback() {
   config.server.listen = "tcp://127.0.0.1:0";
   config.server.metrics = "";
   config.http.listen = "";
+  config.admin.socket = "";
   return config;
 }
 
@@ -90,7 +91,9 @@ struct House {
       : House(config, std::make_shared<TimedDevice>(cost), std::move(faults)) {}
   House(const ServeConfig& config, std::shared_ptr<Device> device, FaultHooks faults = {}) {
     models = write_models(scratch);
-    auto started = Server::start(config, std::move(device), models, monitor, std::move(faults));
+    ServeConfig with_repository = config;
+    with_repository.server.models = scratch.path().string();
+    auto started = Server::start(with_repository, std::move(device), models, monitor, std::move(faults));
     EXPECT_TRUE(started) << started.error().message;
     if (!started) return;
     server = std::move(*started);

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+
+namespace volvox {
+
+// Asks a running server over its admin socket, and waits for the answer: as long as it takes to load a model.
+// An answer that says no is an error, too.
+Result<nlohmann::json> ask_admin(const std::string& path, const nlohmann::json& command);
+
+}  // namespace volvox
