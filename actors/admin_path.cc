@@ -1,6 +1,7 @@
 #include "actors/admin_path.h"
 
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -16,7 +17,7 @@ std::string default_admin_path(std::uint16_t port) {
   std::error_code ignored;
   if (runtime != nullptr && std::filesystem::is_directory(runtime, ignored))
     return std::string(runtime) + "/volvox-" + name;
-  return "/tmp/volvox-" + std::to_string(::geteuid()) + "/" + name;
+  return std::string(P_tmpdir) + "/volvox-" + std::to_string(::geteuid()) + "/" + name;
 }
 
 Status make_admin_folder(const std::string& path) {
