@@ -1,62 +1,11 @@
 #include <algorithm>
 #include <vector>
 
+#include "batching/model_shares.h"
 #include "batching/policies.h"
 
 namespace volvox {
 namespace {
-
-// Device time that each model has had, weighted: the busy model with the least goes next, so that none
-// starves another (fair queueing by measured cost). A model that was idle does not save up time.
-class ModelShares {
- public:
-  explicit ModelShares(const std::vector<ModelConfig>& models) {
-    for (const ModelConfig& model : models) {
-      if (model.id >= shares_.size()) shares_.resize(model.id + 1);
-      shares_[model.id].weight = model.weight;
-    }
-  }
-
-  // Whoever had the number before, the model starts level with the others.
-  void add(const ModelConfig& model) {
-    at(model.id) = {};
-    at(model.id).weight = model.weight;
-    at(model.id).used = floor_;
-    least_ = nullptr;  // the shares may have moved
-  }
-
-  void begin_round() { least_ = nullptr; }
-  // The model has something to run: it takes part in this round.
-  void consider(ModelId model) {
-    Share& share = at(model);
-    if (share.round != round_) {
-      if (share.round + 1 != round_) share.used = std::max(share.used, floor_);
-      share.round = round_;
-    }
-    if (least_ == nullptr || share.used < least_->used) least_ = &share;
-  }
-  bool is_next(ModelId model) { return &at(model) == least_; }
-  void end_round() {
-    if (least_ != nullptr) floor_ = least_->used;
-    ++round_;
-  }
-  void charge(ModelId model, double cost_us) { at(model).used += cost_us / at(model).weight; }
-
- private:
-  struct Share {
-    double weight = 1.0, used = 0.0;
-    std::uint64_t round = 0;
-  };
-  Share& at(ModelId model) {
-    if (model >= shares_.size()) shares_.resize(model + 1);
-    return shares_[model];
-  }
-
-  std::vector<Share> shares_;
-  Share* least_ = nullptr;
-  double floor_ = 0;
-  std::uint64_t round_ = 1;
-};
 
 // DESIGN §3.3: priority class, then model by weighted device time, then Algorithm 1's rules (a), (b), (c),
 // ties by the type's priority; a run of tasks of one type goes on while it finds min_batch nodes and no other
@@ -68,7 +17,7 @@ class CellularPolicy final : public Policy {
         many_models_(config.models.size() > 1),
         max_run_(config.max_tasks_to_submit),
         max_wait_(config.max_wait),
-        shares_(config.models),
+        shares_(config.models, config.workers),
         runs_(config.workers) {}
 
   void on_model_added(const SchedulerConfig& config, ModelId added) override {
@@ -103,7 +52,7 @@ class CellularPolicy final : public Policy {
   void on_submitted(WorkerId worker, CellTypeId type, std::uint32_t, double cost_us) override {
     Run& run = runs_[worker];
     if (run.type == type && run.left > 0) --run.left;
-    shares_.charge(types_[type].model, cost_us);
+    shares_.charge(worker, types_[type].model, cost_us);
   }
 
   std::optional<TimePoint> next_wakeup() const override { return wakeup_; }
@@ -132,7 +81,7 @@ class CellularPolicy final : public Policy {
 
   // Whether no other model with something to run has had less of the device.
   bool is_due(CellTypeId run, const Frontier& frontier, WorkerId worker, PriorityClass top) {
-    shares_.begin_round();
+    shares_.begin_round(frontier);
     for (const TypeConfig& type : types_) {
       if (frontier.ready(type.id, worker, top) > 0) shares_.consider(type.model);
     }
@@ -160,7 +109,7 @@ class CellularPolicy final : public Policy {
 
   const TypeConfig* best_type(const Frontier& frontier, WorkerId worker, PriorityClass top, TimePoint now,
                               bool even_lazy) {
-    shares_.begin_round();
+    shares_.begin_round(frontier);
     for (const TypeConfig& type : types_) {
       if (eligible(frontier, type, worker, top, now, even_lazy)) shares_.consider(type.model);
     }

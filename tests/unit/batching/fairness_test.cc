@@ -1,6 +1,7 @@
 // Several models on one device: shares by device time, counted in virtual microseconds (a row costs one).
 
 #include <algorithm>
+#include <deque>
 
 #include "tests/unit/batching/driver.h"
 
@@ -39,13 +40,15 @@ class TwoModels {
     }
   }
 
-  // One task; its rows are the microseconds that it takes.
+  // One task ends; its rows are the microseconds that it takes.
   void step() {
-    const auto tasks = driver_.schedule(0);
-    if (tasks.empty()) return;
-    const std::uint32_t rows = tasks[0]->rows;
-    (tasks[0]->type == kLightType ? light_us_ : busy_us_) += rows;
-    driver_.advance(std::chrono::microseconds(rows));
+    for (const Task* task : driver_.schedule(0)) {
+      (task->type == kLightType ? light_us_ : busy_us_) += task->rows;
+      ahead_.push_back(task->rows);
+    }
+    if (ahead_.empty()) return;
+    driver_.advance(std::chrono::microseconds(ahead_.front()));
+    ahead_.pop_front();
     driver_.complete(0, 1);
   }
 
@@ -74,6 +77,7 @@ class TwoModels {
   Driver driver_;
   std::uint64_t busy_ = 0, light_ = 1'000'000;
   std::uint64_t light_us_ = 0, busy_us_ = 0;
+  std::deque<std::uint32_t> ahead_;  // rows of the tasks in flight
 };
 
 TEST(Fairness, ALightModelKeepsItsLatencyBesideAnOverloadedOne) {
@@ -90,6 +94,24 @@ TEST(Fairness, ALightModelKeepsItsLatencyBesideAnOverloadedOne) {
     const Duration beside = both.time_of_light(kLength, true);
     EXPECT_LE(beside, 2 * alone + one_task) << "request " << i;
     for (int pause = 0; pause < i % 7; ++pause) both.step();
+  }
+  both.driver().run_to_the_end();
+  both.driver().check();
+}
+
+TEST(Fairness, WhatWasPutAheadOfALightModelIsMadeGoodToIt) {
+  constexpr std::uint32_t kLength = 100;
+  SchedulerConfig config = two_models(1.0);
+  config.max_tasks_to_submit = 5;
+  TwoModels both(config);
+  const Duration alone = std::chrono::microseconds(kLength), one_task = std::chrono::microseconds(kMaxBatch);
+  for (int i = 0; i < 30; ++i) {
+    for (int pause = 0; pause < 5 + i % 7; ++pause) {
+      both.keep_busy();
+      both.step();
+    }
+    EXPECT_EQ(both.driver().in_flight(0), 4U) << "the busy model is far ahead";
+    EXPECT_LE(both.time_of_light(kLength, true), 2 * alone + one_task) << "request " << i;
   }
   both.driver().run_to_the_end();
   both.driver().check();
