@@ -12,8 +12,8 @@ namespace volvox {
 // client agree on it when they run as one user.
 std::string default_admin_path(std::uint16_t port);
 
-// Makes the folder of such a path if it is not there. Fails when it is not this user's alone: in /tmp anybody
-// may have made it first.
+// Makes the folder of such a path if it is not there. Fails when it is not this user's alone: among temporary
+// files anybody may have made it first.
 Status make_admin_folder(const std::string& path);
 
 }  // namespace volvox

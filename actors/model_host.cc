@@ -141,12 +141,12 @@ void ModelHost::show(std::unique_ptr<InstalledModel> installed) {
     hand_over();
     caf::anon_send(scheduler, UseModel{model});
   }
-  if (ModelPtr replaced = node_->catalog->put(model)) withdraw(std::move(replaced));
+  if (const ModelPtr replaced = node_->catalog->put(model)) withdraw(replaced);
   update_metrics();
 }
 
 // It has left the catalog.
-void ModelHost::withdraw(ModelPtr model) {
+void ModelHost::withdraw(const ModelPtr& model) {
   spdlog::info("draining {}", label(*model->model));
   {
     const std::lock_guard lock(mutex_);

@@ -65,7 +65,7 @@ class ModelHost {
   Status run_reload(const std::string& name, std::uint32_t version);
   Status adopt(const std::shared_ptr<const Model>& model);
   void show(std::unique_ptr<InstalledModel> installed);
-  void withdraw(ModelPtr model);
+  void withdraw(const ModelPtr& model);
   void retire(const InstalledModel& model);
   bool forgotten_by_scheduler(const InstalledModel& model) const;
   void update_metrics() const;

@@ -47,7 +47,7 @@ std::string join(const std::vector<std::uint32_t>& versions) {
   return text.empty() ? "none" : text;
 }
 
-Result<nlohmann::json> ask_server(const ModelsArguments& arguments, nlohmann::json command) {
+Result<nlohmann::json> ask_server(const ModelsArguments& arguments, const nlohmann::json& command) {
   return ask_admin(arguments.admin.empty() ? default_admin_path(kDefaultPort) : arguments.admin, command);
 }
 
