@@ -111,7 +111,7 @@ ConfigProblem find_contradiction(const ServeConfig& config) {
     return {config.security.clients.empty() ? "security.clients" : "security.server_key",
             "is missing: security.server_key and security.clients belong together; give both, or neither"};
   }
-  if (const ConfigProblem http = find_http_contradiction(config); !http.key.empty()) return http;
+  if (ConfigProblem http = find_http_contradiction(config); !http.key.empty()) return http;
   return find_model_contradiction(config.model);
 }
 
