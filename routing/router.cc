@@ -1,24 +1,147 @@
 #include "routing/router.h"
 
-#include <string>
+#include <algorithm>
 
 namespace volvox {
 
-Status Router::join(NodeId node) {
-  if (member_ && *member_ != node) {
-    return invalid("node " + std::to_string(*member_) + " is the only member; it must leave first");
-  }
-  member_ = node;
+Status check(const RouterLimits& limits) {
+  if (Status members = check(limits.membership); !members) return members;
+  if (limits.max_attempts == 0) return invalid("max_attempts must be at least 1");
+  if (limits.reserved_share < 0 || limits.reserved_share >= 1)
+    return invalid("reserved_share must be at least 0 and less than 1");
   return {};
 }
 
-void Router::leave(NodeId node) {
-  if (member_ == node) member_.reset();
+Router::Router(const RouterLimits& limits, std::uint64_t seed)
+    : limits_(limits), dice_(seed), members_(limits.membership) {}
+
+Result<NodeId> Router::join(std::string_view name, Incarnation incarnation,
+                            std::span<const ModelOffer> offers, TimePoint now, RouterEvents& out) {
+  MemberEvents events;
+  const auto node = members_.join(name, incarnation, now, events);
+  if (!node) return node;
+  if (node->index >= nodes_.size()) nodes_.resize(node->index + 1);
+  take_in(events, out);
+  const CreditLine credit(limits_.reserved_share);
+  nodes_[node->index] = {{}, credit, credit, {}, 0, 0};
+  std::vector<DigestConflict> conflicts;
+  models_.add(*node, offers, conflicts);
+  tell(conflicts, out);
+  return node;
 }
 
-Result<NodeId> Router::place(const RequestInfo&) const {
-  if (!member_) return fail(ErrorCode::kUnavailable, "no cluster node takes requests now; try again soon");
-  return *member_;
+bool Router::report(NodeId id, const LoadReport& report, TimePoint now, RouterEvents& out) {
+  MemberEvents events;
+  const bool member = members_.report(id, report.echo, now, events);
+  if (member) {
+    Node& node = nodes_[id.index];
+    node.wait = report.wait;
+    node.rows = report.rows;
+    node.full_rows = report.full_rows;
+    node.load.reported(report.work);
+    node.requests.granted(report.requests);
+    node.bytes.granted(report.bytes);
+    models_.set_costs(id, report.cell_costs);
+  }
+  take_in(events, out);
+  return member;
+}
+
+void Router::advance(TimePoint now, RouterEvents& out) {
+  MemberEvents events;
+  members_.advance(now, events);
+  take_in(events, out);
+}
+
+void Router::drain(NodeId node, RouterEvents& out) {
+  MemberEvents events;
+  members_.drain(node, events);
+  take_in(events, out);
+}
+
+void Router::leave(NodeId node, RouterEvents& out) {
+  MemberEvents events;
+  members_.leave(node, events);
+  take_in(events, out);
+}
+
+void Router::disconnected(NodeId node, TimePoint now, RouterEvents& out) {
+  MemberEvents events;
+  members_.disconnected(node, now, events);
+  take_in(events, out);
+}
+
+void Router::take_in(MemberEvents& events, RouterEvents& out) {
+  for (MemberEvent& event : events) {
+    const NodeId node = event.node;
+    const MemberEvent::Kind kind = event.kind;
+    out.push_back({RouterEvent::Kind::kMember, std::move(event), {}, {}});
+    if (kind == MemberEvent::Kind::kDied || kind == MemberEvent::Kind::kLeft) lose(node, out);
+    const Member* member = members_.find(node);
+    models_.enable(node, member != nullptr && member->takes_work());
+  }
+}
+
+void Router::lose(NodeId node, RouterEvents& out) {
+  std::vector<DigestConflict> conflicts;
+  models_.remove(node, conflicts);
+  tell(conflicts, out);
+  for (const AttemptId attempt : attempts_.take_from(node))
+    out.push_back({RouterEvent::Kind::kRetry, {}, attempt, {}});
+}
+
+void Router::tell(std::vector<DigestConflict>& conflicts, RouterEvents& out) {
+  for (DigestConflict& conflict : conflicts)
+    out.push_back({RouterEvent::Kind::kConflict, {}, {}, std::move(conflict)});
+}
+
+Result<Placement> Router::place(std::uint64_t request, const RequestInfo& info, TimePoint now) {
+  const auto choice = choose({info, now, {}});
+  if (!choice) return tl::unexpected(choice.error());
+  book(*choice);
+  return Placement{choice->node, attempts_.begin(request, choice->node, choice->charge)};
+}
+
+Result<Placement> Router::retry(AttemptId last, const RequestInfo& info, TimePoint now) {
+  if (!attempts_.newest(last)) return fail(ErrorCode::kInternal, "this attempt is not the newest");
+  const NodeId was_on = attempts_.node(last).value_or(NodeId{});
+  Result<Choice> choice =
+      last.number < limits_.max_attempts
+          ? choose({info, now, was_on})
+          : fail(ErrorCode::kUnavailable, "the nodes that ran the request went away; send it again");
+  unbook(last);
+  if (!choice) {
+    attempts_.end(last);
+    return tl::unexpected(std::move(choice).error());
+  }
+  book(*choice);
+  return Placement{choice->node, attempts_.again(last, choice->node, choice->charge)};
+}
+
+std::optional<std::uint64_t> Router::end(AttemptId attempt) {
+  unbook(attempt);
+  return attempts_.end(attempt);
+}
+
+Duration Router::estimate(NodeId node) const {
+  return members_.find(node) == nullptr ? Duration::zero() : nodes_[node.index].load.estimate();
+}
+
+void Router::book(const Choice& choice) {
+  Node& node = nodes_[choice.node.index];
+  node.load.sent(choice.charge.work);
+  node.requests.sent(1);
+  node.bytes.sent(choice.charge.bytes);
+}
+
+void Router::unbook(AttemptId attempt) {
+  const auto where = attempts_.node(attempt);
+  if (!where) return;
+  const Charge charge = attempts_.charge(attempt);
+  Node& node = nodes_[where->index];
+  node.load.finished(charge.work);
+  node.requests.finished(1);
+  node.bytes.finished(charge.bytes);
 }
 
 }  // namespace volvox

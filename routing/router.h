@@ -2,37 +2,163 @@
 
 #include <cstdint>
 #include <optional>
+#include <random>
+#include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
+#include "base/time.h"
+#include "routing/attempts.h"
+#include "routing/credits.h"
+#include "routing/membership.h"
+#include "routing/model_table.h"
+#include "routing/node_load.h"
 
 namespace volvox {
 
-// A cluster node as its members number it.
-using NodeId = std::uint32_t;
+// How requests are spread.
+enum class PlacementKind : std::uint8_t {
+  kBalance,  // on the better of two candidates drawn at random
+  kPack,     // on the fullest one that has room in its batches, so that few nodes run full ones
+  kRandom,   // on any: the baseline
+};
+
+struct RouterLimits {
+  MembershipLimits membership{};
+  PlacementKind placement = PlacementKind::kBalance;
+  std::uint32_t max_attempts = 3;  // at one request
+  double reserved_share = 0.1;     // of the credit, for urgent requests
+};
+Status check(const RouterLimits& limits);
 
 // What placement may know of a request: its header, never its body.
 struct RequestInfo {
   std::string_view model;
   std::uint32_t model_version = 0;  // 0: the newest
   std::uint32_t cells_hint = 0;     // 0: unknown
+  std::uint64_t bytes = 0;          // of the body
+  bool urgent = false;              // may use the reserved credit
+  std::string_view home{};          // the node that has its session; empty: it stands alone
+  TimePoint deadline = TimePoint::max();
 };
 
-// Somebody must decide which cluster node runs a request. The router keeps the membership and answers that
-// question; it sends nothing itself. One process is a cluster of one node so far, so there is one member or
-// none. Pure: no clock, no thread, no message. One thread at a time may call.
+// What a node says of itself, to one router, every 100 ms.
+struct LoadReport {
+  Ping echo = -1;               // the last ping that it got from this router
+  Duration work{};              // that other routers' requests leave to do, by its own estimate
+  Duration wait{};              // until a request that came now would begin
+  std::uint32_t rows = 0;       // of its batches that other routers' requests use
+  std::uint32_t full_rows = 0;  // that there are
+  CreditGrant requests, bytes;
+  std::vector<Duration> cell_costs{};  // by number of the offer; empty: as before
+};
+
+struct Placement {
+  NodeId node;
+  AttemptId attempt;
+};
+
+struct RouterEvent {
+  enum class Kind : std::uint8_t {
+    kMember,    // `member` says what
+    kRetry,     // this attempt's node is gone: call retry() with it, or end() it
+    kConflict,  // `conflict`: a node offers other weights under a number that others serve; it gets no
+                // traffic
+  };
+  Kind kind{};
+  MemberEvent member;
+  AttemptId attempt;
+  DigestConflict conflict;
+};
+using RouterEvents = std::vector<RouterEvent>;
+
+// Decides for one router process where each request runs, from what the nodes report, and what becomes of it
+// when its node dies. It sends nothing: it takes events, and its answers say what to do.
+//
+// A request goes to the better of two candidates, drawn by the router's own generator: where it would be done
+// first, by the node's costs and what is under way there (NodeLoad). A session's goes to its home.
+//
+// Pure: no clock, no thread, no message. One thread at a time. docs/cluster.md has the rules.
 class Router {
  public:
-  // The node takes requests from now on. Fails when another one is the member.
-  Status join(NodeId node);
-  // It takes none any more. Unknown nodes are ignored.
-  void leave(NodeId node);
+  // `limits` must have passed check(). The same seed and calls give the same answers.
+  Router(const RouterLimits& limits, std::uint64_t seed);
 
-  // The node that should run the request. UNAVAILABLE when there is none.
-  Result<NodeId> place(const RequestInfo& request) const;
+  // Members: see Membership.
+  Result<NodeId> join(std::string_view name, Incarnation incarnation, std::span<const ModelOffer> offers,
+                      TimePoint now, RouterEvents& out);
+  Ping ping(TimePoint now) { return members_.ping(now); }
+  bool report(NodeId node, const LoadReport& report, TimePoint now, RouterEvents& out);
+  void advance(TimePoint now, RouterEvents& out);
+  void drain(NodeId node, RouterEvents& out);
+  void leave(NodeId node, RouterEvents& out);
+  void disconnected(NodeId node, TimePoint now, RouterEvents& out);
+
+  // Where to run a request now; `request` is the caller's number for it. Errors: MODEL_NOT_FOUND, UNAVAILABLE
+  // (nobody may run it now), OVERLOADED (nobody has credit), DEADLINE_EXCEEDED (too late, or it would be),
+  // SESSION_LOST (its home is gone).
+  Result<Placement> place(std::uint64_t request, const RequestInfo& info, TimePoint now);
+  // Where to run it next; not on the node where it was, if there is another. The old attempt is over, and
+  // with an error the request is, too: besides place()'s, UNAVAILABLE after max_attempts.
+  Result<Placement> retry(AttemptId last, const RequestInfo& info, TimePoint now);
+  // An answer came, or nobody waits any more. The request's number if this was the newest attempt, and it had
+  // not ended before; otherwise the answer is to be dropped.
+  std::optional<std::uint64_t> end(AttemptId attempt);
+
+  // The node that runs the attempt, to send it a cancel.
+  std::optional<NodeId> node(AttemptId attempt) const { return attempts_.node(attempt); }
+  std::optional<std::uint64_t> request(AttemptId attempt) const { return attempts_.request(attempt); }
+  std::size_t in_flight() const { return attempts_.size(); }
+  std::size_t in_flight(NodeId node) const { return attempts_.on(node); }
+
+  const Membership& members() const { return members_; }
+  Duration estimate(NodeId node) const;  // the work that is under way there
+  // What this router tells the node with its next ping.
+  const CreditLine& request_credit(NodeId node) const { return nodes_[node.index].requests; }
+  const CreditLine& byte_credit(NodeId node) const { return nodes_[node.index].bytes; }
 
  private:
-  std::optional<NodeId> member_;
+  using Candidate = ModelTable::Candidate;
+  using Candidates = std::span<const Candidate>;
+  struct Node {
+    NodeLoad load;
+    CreditLine requests, bytes;
+    Duration wait{};
+    std::uint32_t rows = 0, full_rows = 0;
+  };
+  struct Question {
+    const RequestInfo& info;
+    TimePoint now;
+    NodeId not_on;  // of nobody: anywhere
+  };
+  struct Choice {
+    NodeId node;
+    Charge charge;
+  };
+
+  void take_in(MemberEvents& events, RouterEvents& out);
+  void lose(NodeId node, RouterEvents& out);
+  static void tell(std::vector<DigestConflict>& conflicts, RouterEvents& out);
+
+  Result<Choice> choose(const Question& question);
+  Result<Choice> at_home(const Question& question);
+  const Candidate* pick(Candidates candidates, const Question& question);
+  const Candidate* better(const Candidate& one, const Candidate& other, const Question& question) const;
+  const Candidate* fullest(Candidates candidates, std::size_t first, const Question& question) const;
+  const Candidate* next_free(Candidates candidates, std::size_t first, const Question& question) const;
+  bool may_take(NodeId node, const Question& question) const;
+  Duration cost(const Candidate& candidate, const Question& question) const;
+  void book(const Choice& choice);
+  void unbook(AttemptId attempt);
+
+  RouterLimits limits_;
+  std::mt19937_64 dice_;
+  Membership members_;
+  ModelTable models_;
+  AttemptTable attempts_;
+  std::vector<Node> nodes_;  // by index
 };
 
 }  // namespace volvox

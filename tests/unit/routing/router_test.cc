@@ -1,37 +1,224 @@
 #include "routing/router.h"
 
+#include <algorithm>
+#include <map>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 namespace volvox {
 namespace {
 
-TEST(Router, RefusesWhileNobodyIsThere) {
-  Router router;
-  const auto nowhere = router.place({"mt"});
-  ASSERT_FALSE(nowhere);
-  EXPECT_EQ(nowhere.error().code, ErrorCode::kUnavailable);
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+class RouterTest : public testing::Test {
+ protected:
+  NodeId join(std::string_view name, std::uint64_t digest = 5) {
+    const std::vector<ModelOffer> offers{{"mt", 1, digest, microseconds(100), 10}};
+    const NodeId node = router_.join(name, ++incarnation_, offers, now_, events_).value();
+    LoadReport report;
+    report.requests = {1000, 1000};
+    report.bytes = {1 << 20, 1 << 20};
+    report.full_rows = 32;
+    reports_[node.index] = report;
+    router_.report(node, report, now_, events_);
+    return node;
+  }
+  LoadReport& saying(NodeId node) { return reports_[node.index]; }
+  void say(NodeId node) { ASSERT_TRUE(router_.report(node, saying(node), now_, events_)); }
+  Result<Placement> place(RequestInfo info = {"mt"}) { return router_.place(++request_, info, now_); }
+  ErrorCode refusal(RequestInfo info = {"mt"}) { return place(info).error().code; }
+  // Time passes; these nodes answer pings, others are silent.
+  void wait(Duration span, std::initializer_list<NodeId> answering) {
+    for (const TimePoint until = now_ + span; now_ < until;) {
+      now_ += milliseconds(50);
+      for (const NodeId node : answering) {
+        saying(node).echo = router_.ping(now_);
+        say(node);
+      }
+      router_.advance(now_, events_);
+    }
+  }
+  std::vector<AttemptId> to_retry() {
+    std::vector<AttemptId> attempts;
+    for (const RouterEvent& event : events_)
+      if (event.kind == RouterEvent::Kind::kRetry) attempts.push_back(event.attempt);
+    return attempts;
+  }
+
+  Router router_{RouterLimits{}, 1};
+  RouterEvents events_;
+  std::map<std::uint32_t, LoadReport> reports_;
+  TimePoint now_{seconds(1)};
+  Incarnation incarnation_ = 0;
+  std::uint64_t request_ = 0;
+};
+
+TEST_F(RouterTest, RefusesWhatNobodyCanRun) {
+  EXPECT_EQ(refusal(), ErrorCode::kModelNotFound);
+  const NodeId node = join("a");
+  EXPECT_EQ(place()->node, node);
+  EXPECT_EQ(refusal({"asr"}), ErrorCode::kModelNotFound);
+  router_.drain(node, events_);
+  EXPECT_EQ(refusal(), ErrorCode::kUnavailable);
 }
 
-TEST(Router, PlacesOnItsMemberUntilItLeaves) {
-  Router router;
-  ASSERT_TRUE(router.join(3));
-  EXPECT_EQ(router.place({"mt"}), 3U);
-  EXPECT_EQ(router.place({"other", 2, 100}), 3U);
-  router.leave(4);
-  EXPECT_EQ(router.place({"mt"}), 3U);
-  router.leave(3);
-  EXPECT_FALSE(router.place({"mt"}));
+TEST_F(RouterTest, TheLessLoadedOfTwoIsTaken) {
+  const NodeId busy = join("a"), idle = join("b");
+  saying(busy).work = milliseconds(50);
+  for (int i = 0; i < 40; ++i) say(busy);
+  for (int i = 0; i < 40; ++i) EXPECT_EQ(place()->node, idle);
+  saying(idle).work = milliseconds(200);
+  say(idle);
+  EXPECT_EQ(place()->node, busy);
 }
 
-TEST(Router, AMemberMayJoinAgainButNoSecondOne) {
-  Router router;
-  ASSERT_TRUE(router.join(0));
-  EXPECT_TRUE(router.join(0));
-  EXPECT_FALSE(router.join(1));
-  EXPECT_EQ(router.place({"mt"}), 0U);
-  router.leave(0);
-  EXPECT_TRUE(router.join(1));
-  EXPECT_EQ(router.place({"mt"}), 1U);
+TEST_F(RouterTest, WhatWasSentCountsBeforeItIsReported) {
+  const NodeId one = join("a"), other = join("b");
+  std::map<std::uint32_t, int> sent;
+  for (int i = 0; i < 100; ++i) ++sent[place()->node.index];
+  EXPECT_EQ(sent[one.index], 50);
+  EXPECT_EQ(sent[other.index], 50);
+}
+
+TEST_F(RouterTest, ASlowerNodeGetsLess) {
+  const NodeId slow = join("a"), fast = join("b");
+  saying(slow).cell_costs = {microseconds(300)};
+  say(slow);
+  std::map<std::uint32_t, int> sent;
+  for (int i = 0; i < 400; ++i) ++sent[place()->node.index];
+  EXPECT_NEAR(sent[fast.index], 300, 3);
+}
+
+TEST_F(RouterTest, ASuspectNodeGetsNothingNewAndADeadOnesRequestsAreTriedElsewhere) {
+  const NodeId a = join("a"), b = join("b");
+  std::vector<Placement> on_a;
+  for (int i = 0; i < 20; ++i) {
+    const auto placed = place().value();
+    if (placed.node == a) on_a.push_back(placed);
+  }
+  ASSERT_FALSE(on_a.empty());
+  wait(milliseconds(500), {b});
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(place()->node, b);
+  EXPECT_TRUE(to_retry().empty()) << "a suspect node keeps what it has";
+  wait(milliseconds(600), {b});
+  const auto attempts = to_retry();
+  ASSERT_EQ(attempts.size(), on_a.size());
+  const auto second = router_.retry(attempts[0], {"mt"}, now_).value();
+  EXPECT_EQ(second.node, b);
+  EXPECT_FALSE(router_.end(on_a[0].attempt)) << "it answers after all: too late";
+  EXPECT_TRUE(router_.request(second.attempt));
+  EXPECT_TRUE(router_.end(second.attempt));
+  EXPECT_FALSE(router_.end(second.attempt)) << "nor does the same answer count twice";
+}
+
+TEST_F(RouterTest, RetriesAreBounded) {
+  const NodeId a = join("a"), b = join("b");
+  auto attempt = place()->attempt;
+  for (int i = 0; i < 2; ++i) {
+    const NodeId was_on = *router_.node(attempt);
+    const auto next = router_.retry(attempt, {"mt"}, now_);
+    ASSERT_TRUE(next);
+    EXPECT_EQ(next->node, was_on == a ? b : a) << "the node refused it: elsewhere";
+    attempt = next->attempt;
+  }
+  EXPECT_EQ(router_.retry(attempt, {"mt"}, now_).error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(router_.in_flight(), 0U);
+}
+
+TEST_F(RouterTest, NothingIsTriedAgainAfterItsDeadline) {
+  const NodeId a = join("a");
+  RequestInfo info{"mt"};
+  info.deadline = now_ + milliseconds(800);
+  ASSERT_TRUE(place(info));
+  const NodeId b = join("b");
+  wait(milliseconds(1000), {b});
+  ASSERT_EQ(router_.members().find(a), nullptr);
+  ASSERT_EQ(to_retry().size(), 1U);
+  EXPECT_EQ(router_.retry(to_retry()[0], info, now_).error().code, ErrorCode::kDeadlineExceeded);
+}
+
+TEST_F(RouterTest, WhatCannotBeginInTimeIsRefusedAtOnce) {
+  const NodeId node = join("a");
+  saying(node).wait = milliseconds(20);
+  say(node);
+  RequestInfo info{"mt"};
+  info.deadline = now_ + milliseconds(10);
+  EXPECT_EQ(refusal(info), ErrorCode::kDeadlineExceeded);
+  info.deadline = now_ + milliseconds(30);
+  EXPECT_TRUE(place(info));
+  EXPECT_TRUE(place()) << "without a deadline there is time";
+}
+
+TEST_F(RouterTest, OtherWeightsGetNoTraffic) {
+  const NodeId good = join("a", 5);
+  join("b", 6);
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(place()->node, good);
+  const auto conflicts = std::count_if(events_.begin(), events_.end(), [](const RouterEvent& event) {
+    return event.kind == RouterEvent::Kind::kConflict;
+  });
+  EXPECT_EQ(conflicts, 1);
+}
+
+TEST_F(RouterTest, NoMoreIsSentThanTheNodesGranted) {
+  const NodeId a = join("a");
+  for (int i = 0; i < 900; ++i) ASSERT_TRUE(place());
+  EXPECT_EQ(refusal(), ErrorCode::kOverloaded);
+  RequestInfo urgent{"mt"};
+  urgent.urgent = true;
+  EXPECT_TRUE(place(urgent));
+  RequestInfo large{"mt"};
+  large.bytes = 1 << 20;
+  EXPECT_EQ(refusal(large), ErrorCode::kOverloaded);
+  const NodeId b = join("b");
+  EXPECT_EQ(place()->node, b);
+  EXPECT_GT(router_.request_credit(a).wanted(), 901U) << "the node is told that more was wanted";
+}
+
+TEST_F(RouterTest, ASessionGoesHome) {
+  const NodeId home = join("a");
+  join("b");
+  RequestInfo part{"mt"};
+  part.home = "a";
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(place(part)->node, home);
+  router_.drain(home, events_);
+  EXPECT_EQ(place(part)->node, home) << "it ends there what it began";
+  router_.leave(home, events_);
+  EXPECT_EQ(refusal(part), ErrorCode::kSessionLost);
+}
+
+TEST_F(RouterTest, PackFillsABatchBeforeItBeginsTheNext) {
+  RouterLimits limits;
+  limits.placement = PlacementKind::kPack;
+  router_ = Router(limits, 1);
+  const NodeId empty = join("a"), begun = join("b"), full = join("c");
+  saying(begun).rows = 1;
+  saying(full).rows = 32;
+  say(begun);
+  say(full);
+  for (int i = 0; i < 31; ++i) EXPECT_EQ(place()->node, begun);
+  EXPECT_EQ(place()->node, empty);
+}
+
+TEST_F(RouterTest, WhoJoinsAgainStartsAfresh) {
+  join("a");
+  const auto placed = place().value();
+  const NodeId fresh = join("a");
+  EXPECT_EQ(to_retry(), std::vector{placed.attempt});
+  EXPECT_EQ(router_.in_flight(fresh), 0U);
+  EXPECT_EQ(router_.retry(placed.attempt, {"mt"}, now_)->node, fresh);
+}
+
+TEST(RouterLimits, ContradictionsAreNamed) {
+  RouterLimits limits;
+  EXPECT_TRUE(check(limits));
+  limits.max_attempts = 0;
+  EXPECT_FALSE(check(limits));
+  limits = {};
+  limits.reserved_share = 1;
+  EXPECT_FALSE(check(limits));
 }
 
 }  // namespace

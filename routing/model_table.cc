@@ -1,0 +1,147 @@
+#include "routing/model_table.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace volvox {
+
+ModelTable::Node* ModelTable::node(NodeId id) {
+  return const_cast<Node*>(std::as_const(*this).node(id));
+}
+
+const ModelTable::Node* ModelTable::node(NodeId id) const {
+  return id.index < nodes_.size() && nodes_[id.index].id == id ? &nodes_[id.index] : nullptr;
+}
+
+bool ModelTable::offers(const Node& node, const Version& version) const {
+  return std::any_of(node.offers.begin(), node.offers.end(),
+                     [&](const Offer& offer) { return offer.version == &version; });
+}
+
+void ModelTable::add(NodeId id, std::span<const ModelOffer> offered, std::vector<DigestConflict>& conflicts) {
+  remove(id, conflicts);
+  if (id.index >= nodes_.size()) nodes_.resize(id.index + 1);
+  Node& added = nodes_[id.index];
+  added.id = id;
+  added.enabled = true;
+  for (const ModelOffer& offer : offered) {
+    Version& version = models_[offer.model][offer.version];
+    // An offer that is ignored keeps its place, so that costs find theirs by number.
+    const bool known = offers(added, version);
+    added.offers.push_back({known ? nullptr : &version, offer.digest, offer.cell_cost, offer.cells});
+    if (known) continue;
+    if (version.offering.empty()) version = {offer.model, offer.version, offer.digest, {}, {}};
+    version.offering.push_back(id);
+    if (offer.digest == version.digest) {
+      list(added, static_cast<std::uint32_t>(added.offers.size() - 1));
+    } else {
+      conflicts.push_back({id, offer.model, offer.version, offer.digest, version.digest});
+    }
+  }
+}
+
+void ModelTable::remove(NodeId id, std::vector<DigestConflict>& conflicts) {
+  Node* gone = node(id);
+  if (gone == nullptr) return;
+  enable(id, false);
+  const std::vector<Offer> offers = std::exchange(gone->offers, {});
+  gone->id = {};
+  for (const Offer& offer : offers) {
+    if (offer.version != nullptr) withdraw(*offer.version, id, conflicts);
+  }
+}
+
+void ModelTable::withdraw(Version& version, NodeId id, std::vector<DigestConflict>& conflicts) {
+  std::erase(version.offering, id);
+  if (!version.offering.empty()) return choose_digest(version, conflicts);
+  const auto model = models_.find(version.model);
+  model->second.erase(std::uint32_t{version.number});
+  if (model->second.empty()) models_.erase(model);
+}
+
+// When nobody offers the digest that counted, the one that was offered first among the rest counts.
+void ModelTable::choose_digest(Version& version, std::vector<DigestConflict>& conflicts) {
+  const auto digest_of = [&](NodeId id) {
+    for (const Offer& offer : nodes_[id.index].offers)
+      if (offer.version == &version) return offer.digest;
+    return std::uint64_t{0};
+  };
+  const auto serves = [&](NodeId id) { return digest_of(id) == version.digest; };
+  if (std::any_of(version.offering.begin(), version.offering.end(), serves)) return;
+  version.digest = digest_of(version.offering.front());
+  for (const NodeId id : version.offering) {
+    Node& offering = nodes_[id.index];
+    for (std::uint32_t i = 0; i < offering.offers.size(); ++i) {
+      if (offering.offers[i].version != &version) continue;
+      if (offering.offers[i].digest != version.digest) {
+        conflicts.push_back({id, version.model, version.number, offering.offers[i].digest, version.digest});
+      } else if (offering.enabled) {
+        list(offering, i);
+      }
+    }
+  }
+}
+
+void ModelTable::enable(NodeId id, bool enabled) {
+  Node* switched = node(id);
+  if (switched == nullptr || switched->enabled == enabled) return;
+  switched->enabled = enabled;
+  for (std::uint32_t i = 0; i < switched->offers.size(); ++i)
+    enabled ? list(*switched, i) : unlist(*switched, i);
+}
+
+void ModelTable::list(Node& listed, std::uint32_t number) {
+  Offer& offer = listed.offers[number];
+  if (offer.version == nullptr || offer.place != kNowhere || offer.digest != offer.version->digest) return;
+  offer.place = static_cast<std::uint32_t>(offer.version->candidates.size());
+  offer.version->candidates.push_back({listed.id, number});
+}
+
+void ModelTable::unlist(Node& listed, std::uint32_t number) {
+  Offer& offer = listed.offers[number];
+  if (offer.place == kNowhere) return;
+  auto& candidates = offer.version->candidates;
+  const Candidate last = candidates.back();
+  candidates[offer.place] = last;
+  nodes_[last.node.index].offers[last.offer].place = offer.place;
+  candidates.pop_back();
+  offer.place = kNowhere;
+}
+
+void ModelTable::set_costs(NodeId id, std::span<const Duration> cell_costs) {
+  Node* measured = node(id);
+  if (measured == nullptr) return;
+  const std::size_t count = std::min(cell_costs.size(), measured->offers.size());
+  for (std::size_t i = 0; i < count; ++i) measured->offers[i].cell_cost = cell_costs[i];
+}
+
+Duration ModelTable::cost(const Candidate& candidate, std::uint32_t cells) const {
+  const Offer& offer = nodes_[candidate.node.index].offers[candidate.offer];
+  return offer.cell_cost * (cells == 0 ? offer.cells : cells);
+}
+
+Result<std::span<const ModelTable::Candidate>> ModelTable::candidates(std::string_view model,
+                                                                      std::uint32_t version) const {
+  const auto known = models_.find(model);
+  if (known == models_.end())
+    return fail(ErrorCode::kModelNotFound,
+                "no node offers '" + std::string(model) + "'; see `volvox status`");
+  const Versions& versions = known->second;
+  const auto busy = [&] {
+    return fail(ErrorCode::kUnavailable, "no node can run '" + std::string(model) + "' now; try again soon");
+  };
+  if (version == 0) {
+    for (const auto& [number, entry] : versions)
+      if (!entry.candidates.empty()) return std::span<const Candidate>(entry.candidates);
+    return busy();
+  }
+  const auto entry = versions.find(version);
+  if (entry == versions.end()) {
+    return fail(ErrorCode::kModelNotFound, "no node offers version " + std::to_string(version) + " of '" +
+                                               std::string(model) + "'; leave it out for the newest");
+  }
+  if (entry->second.candidates.empty()) return busy();
+  return std::span<const Candidate>(entry->second.candidates);
+}
+
+}  // namespace volvox

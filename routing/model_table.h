@@ -1,0 +1,96 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "base/time.h"
+#include "routing/node_id.h"
+
+namespace volvox {
+
+// A model version that a node has loaded.
+struct ModelOffer {
+  std::string model;
+  std::uint32_t version = 0;  // never 0
+  std::uint64_t digest = 0;   // of the weights
+  Duration cell_cost{};       // of a cell on this node when it is busy, as it measured
+  std::uint32_t cells = 1;    // of a request of it, on average
+};
+
+// A node offers a version whose weights are not those that the others serve under this number.
+struct DigestConflict {
+  NodeId node;
+  std::string model;
+  std::uint32_t version = 0;
+  std::uint64_t digest = 0, expected = 0;
+};
+
+// Who can run which model? One request must not be answered from other weights than the next: of each version
+// the digest that was offered first counts, for as long as anybody offers it, and only nodes with the same
+// are candidates. Others are reported and get no traffic.
+//
+// A node in the table is a candidate while it is enabled. Adding, removing and switching cost O(its offers);
+// everything else O(1) and a look-up by name. Pure. One thread at a time.
+class ModelTable {
+ public:
+  struct Candidate {
+    NodeId node;
+    std::uint32_t offer = 0;  // its number among the node's
+  };
+
+  // The node is known from now on, enabled. Offers of one version beyond the first are ignored.
+  void add(NodeId node, std::span<const ModelOffer> offers, std::vector<DigestConflict>& conflicts);
+  // Forgets it. Ids that are not in the table are ignored, as everywhere here.
+  void remove(NodeId node, std::vector<DigestConflict>& conflicts);
+  void enable(NodeId node, bool enabled);
+
+  // By the number of the offer, as add() got them. Those beyond the offers are ignored.
+  void set_costs(NodeId node, std::span<const Duration> cell_costs);
+  Duration cost(const Candidate& candidate, std::uint32_t cells) const;  // 0 cells: the average
+
+  // The candidates for this version; 0: for the highest version that has any. MODEL_NOT_FOUND: nobody offers
+  // it. UNAVAILABLE: nobody may run it now.
+  Result<std::span<const Candidate>> candidates(std::string_view model, std::uint32_t version) const;
+
+ private:
+  static constexpr std::uint32_t kNowhere = ~std::uint32_t{0};
+  struct Version {
+    std::string model;
+    std::uint32_t number = 0;
+    std::uint64_t digest = 0;  // the one that counts
+    std::vector<NodeId> offering;
+    std::vector<Candidate> candidates;
+  };
+  struct Offer {
+    Version* version = nullptr;
+    std::uint64_t digest = 0;
+    Duration cell_cost{};
+    std::uint32_t cells = 1;
+    std::uint32_t place = kNowhere;  // among the candidates
+  };
+  struct Node {
+    NodeId id;  // of nobody: the place is free
+    bool enabled = false;
+    std::vector<Offer> offers;
+  };
+  using Versions = std::map<std::uint32_t, Version, std::greater<>>;  // the highest first
+
+  Node* node(NodeId id);
+  const Node* node(NodeId id) const;
+  bool offers(const Node& node, const Version& version) const;
+  void list(Node& node, std::uint32_t offer);
+  void unlist(Node& node, std::uint32_t offer);
+  void withdraw(Version& version, NodeId id, std::vector<DigestConflict>& conflicts);
+  void choose_digest(Version& version, std::vector<DigestConflict>& conflicts);
+
+  std::vector<Node> nodes_;  // by index
+  std::map<std::string, Versions, std::less<>> models_;
+};
+
+}  // namespace volvox

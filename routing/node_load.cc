@@ -1,0 +1,15 @@
+#include "routing/node_load.h"
+
+namespace volvox {
+namespace {
+
+constexpr int kReports = 16;  // over about so many is smoothed
+
+}  // namespace
+
+void NodeLoad::reported(Duration others) {
+  others_ += heard_ ? (others - others_) / kReports : others;
+  heard_ = true;
+}
+
+}  // namespace volvox

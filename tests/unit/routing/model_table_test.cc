@@ -1,0 +1,160 @@
+#include "routing/model_table.h"
+
+#include <algorithm>
+#include <map>
+#include <random>
+
+#include <gtest/gtest.h>
+
+namespace volvox {
+namespace {
+
+using std::chrono::microseconds;
+
+NodeId node(std::uint32_t index) {
+  return {index, 0};
+}
+ModelOffer offer(std::string model, std::uint32_t version, std::uint64_t digest) {
+  return {std::move(model), version, digest, microseconds(3), 10};
+}
+
+class ModelTableTest : public testing::Test {
+ protected:
+  void add(std::uint32_t index, const std::vector<ModelOffer>& offers) {
+    table_.add(node(index), offers, conflicts_);
+  }
+  std::vector<std::uint32_t> who(std::string_view model, std::uint32_t version = 0) {
+    std::vector<std::uint32_t> indices;
+    if (const auto all = table_.candidates(model, version))
+      for (const auto& candidate : *all) indices.push_back(candidate.node.index);
+    std::sort(indices.begin(), indices.end());
+    return indices;
+  }
+  ErrorCode error(std::string_view model, std::uint32_t version = 0) {
+    return table_.candidates(model, version).error().code;
+  }
+
+  ModelTable table_;
+  std::vector<DigestConflict> conflicts_;
+};
+
+using Indices = std::vector<std::uint32_t>;
+
+TEST_F(ModelTableTest, FindsWhoOffersAVersionAndTheNewest) {
+  add(0, {offer("mt", 1, 5), offer("asr", 1, 9)});
+  add(1, {offer("mt", 1, 5), offer("mt", 2, 6)});
+  EXPECT_EQ(who("mt", 1), (Indices{0, 1}));
+  EXPECT_EQ(who("mt"), (Indices{1}));
+  EXPECT_EQ(who("asr"), (Indices{0}));
+  EXPECT_EQ(error("mt", 3), ErrorCode::kModelNotFound);
+  EXPECT_EQ(error("tts"), ErrorCode::kModelNotFound);
+}
+
+TEST_F(ModelTableTest, ASecondDigestIsToldAndGetsNoTraffic) {
+  add(0, {offer("mt", 1, 5)});
+  add(1, {offer("mt", 1, 6), offer("asr", 1, 1)});
+  EXPECT_EQ(who("mt"), (Indices{0}));
+  EXPECT_EQ(who("asr"), (Indices{1}));
+  ASSERT_EQ(conflicts_.size(), 1U);
+  EXPECT_EQ(conflicts_[0].node, node(1));
+  EXPECT_EQ(conflicts_[0].model, "mt");
+  EXPECT_EQ(conflicts_[0].digest, 6U);
+  EXPECT_EQ(conflicts_[0].expected, 5U);
+}
+
+TEST_F(ModelTableTest, TheDigestCountsForAsLongAsAnybodyOffersIt) {
+  add(0, {offer("mt", 1, 5)});
+  add(1, {offer("mt", 1, 6)});
+  add(2, {offer("mt", 1, 5)});
+  add(3, {offer("mt", 1, 7)});
+  table_.remove(node(0), conflicts_);
+  EXPECT_EQ(who("mt"), (Indices{2}));
+  table_.enable(node(2), false);
+  EXPECT_EQ(error("mt"), ErrorCode::kUnavailable) << "a suspect node's digest still counts";
+  conflicts_.clear();
+  table_.remove(node(2), conflicts_);
+  EXPECT_EQ(who("mt"), (Indices{1}));
+  ASSERT_EQ(conflicts_.size(), 1U);
+  EXPECT_EQ(conflicts_[0].node, node(3));
+  EXPECT_EQ(conflicts_[0].expected, 6U);
+  table_.remove(node(1), conflicts_);
+  table_.remove(node(3), conflicts_);
+  EXPECT_EQ(error("mt"), ErrorCode::kModelNotFound);
+}
+
+TEST_F(ModelTableTest, ANewestVersionThatNobodyMayRunIsPassedOver) {
+  add(0, {offer("mt", 1, 5)});
+  add(1, {offer("mt", 2, 6)});
+  table_.enable(node(1), false);
+  EXPECT_EQ(who("mt"), (Indices{0}));
+  EXPECT_EQ(error("mt", 2), ErrorCode::kUnavailable);
+}
+
+TEST_F(ModelTableTest, CostsAreEachNodesOwn) {
+  add(0, {offer("mt", 1, 5), offer("mt", 1, 5), offer("asr", 1, 9)});
+  const auto mt = table_.candidates("mt", 1).value()[0];
+  EXPECT_EQ(table_.cost(mt, 4), microseconds(12));
+  EXPECT_EQ(table_.cost(mt, 0), microseconds(30)) << "the average where no hint is given";
+  const std::vector<Duration> costs{microseconds(1), microseconds(50), microseconds(2), microseconds(9)};
+  table_.set_costs(node(0), costs);
+  EXPECT_EQ(table_.cost(mt, 4), microseconds(4));
+  EXPECT_EQ(table_.cost(table_.candidates("asr", 1).value()[0], 4), microseconds(8));
+}
+
+// Against a plain list of who offers what.
+TEST(ModelTableWorlds, AgreeWithAPlainList) {
+  struct Known {
+    bool enabled = true;
+    std::vector<ModelOffer> offers;
+  };
+  std::mt19937_64 dice(11);
+  ModelTable table;
+  std::vector<DigestConflict> conflicts;
+  std::map<std::uint32_t, Known> known;
+  const std::vector<std::string> models{"a", "b"};
+  for (int step = 0; step < 20'000; ++step) {
+    const auto index = static_cast<std::uint32_t>(dice() % 6);
+    if (dice() % 3 == 0) {
+      std::vector<ModelOffer> offers;
+      for (const auto& model : models)
+        if (dice() % 2 == 0) offers.push_back(offer(model, 1 + dice() % 2, dice() % 2));
+      table.add(node(index), offers, conflicts);
+      known[index] = {true, offers};
+    } else if (dice() % 2 == 0) {
+      table.remove(node(index), conflicts);
+      known.erase(index);
+    } else {
+      const bool enabled = dice() % 2 == 0;
+      table.enable(node(index), enabled);
+      if (known.contains(index)) known[index].enabled = enabled;
+    }
+    for (const auto& model : models) {
+      for (const std::uint32_t version : {1U, 2U}) {
+        std::map<std::uint64_t, Indices> by_digest;
+        bool offered = false;
+        for (const auto& [i, entry] : known)
+          for (const auto& o : entry.offers)
+            if (o.model == model && o.version == version) {
+              offered = true;
+              if (auto& list = by_digest[o.digest]; entry.enabled) list.push_back(i);
+            }
+        const auto found = table.candidates(model, version);
+        if (!found) {
+          ASSERT_EQ(found.error().code == ErrorCode::kModelNotFound, !offered);
+          ASSERT_TRUE(!offered || std::any_of(by_digest.begin(), by_digest.end(),
+                                              [](const auto& group) { return group.second.empty(); }));
+          continue;
+        }
+        Indices indices;
+        for (const auto& candidate : *found) indices.push_back(candidate.node.index);
+        std::sort(indices.begin(), indices.end());
+        ASSERT_TRUE(std::any_of(by_digest.begin(), by_digest.end(), [&](const auto& group) {
+          return group.second == indices;
+        })) << "the candidates are all that offer one digest, and no others";
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace volvox
