@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/commands.h"
+#include "cli/simulate.h"
 
 namespace {
 
@@ -19,6 +20,7 @@ int run(int argc, char** argv) {
   volvox::add_models_command(app, body);
   volvox::add_keys_command(app, body);
   volvox::add_log_level_command(app, body);
+  volvox::add_simulate_command(app, body);
   CLI11_PARSE(app, argc, argv);
   return body ? body() : 1;
 }

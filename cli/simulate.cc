@@ -1,0 +1,63 @@
+#include "cli/simulate.h"
+
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "simulation/cluster_scenario.h"
+#include "simulation/cluster_world.h"
+
+namespace volvox {
+namespace {
+
+struct SimulateArguments {
+  std::string file, json_file, placement;
+  std::optional<std::uint64_t> seed;
+  std::optional<double> seconds;
+};
+
+int fail_with(const std::string& message) {
+  std::fprintf(stderr, "volvox simulate: %s\n", message.c_str());
+  return 1;
+}
+
+int run_simulate(const SimulateArguments& arguments) {
+  auto scenario = load_scenario(arguments.file);
+  if (!scenario) return fail_with(to_string(scenario.error()));
+  if (arguments.seed) scenario->seed = *arguments.seed;
+  if (arguments.seconds) scenario->seconds = *arguments.seconds;
+  if (arguments.placement == "balance") scenario->placement = PlacementKind::kBalance;
+  if (arguments.placement == "pack") scenario->placement = PlacementKind::kPack;
+  if (arguments.placement == "random") scenario->placement = PlacementKind::kRandom;
+  if (const Status good = check(*scenario); !good) return fail_with(to_string(good.error()));
+  const ClusterReport report = ClusterWorld(*scenario).run();
+  std::fputs(to_text(report).c_str(), stdout);
+  if (!arguments.json_file.empty()) {
+    std::ofstream json(arguments.json_file, std::ios::binary);
+    json << to_json(report).dump(2) << "\n";
+    json.close();
+    if (!json) return fail_with(arguments.json_file + " cannot be written; is the path right?");
+  }
+  return report.twice == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+void add_simulate_command(CLI::App& app, CommandBody& run) {
+  auto arguments = std::make_shared<SimulateArguments>();
+  CLI::App* command = app.add_subcommand(
+      "simulate", "Runs a scenario of a whole cluster in virtual time; see docs/cluster.md");
+  command->add_option("file", arguments->file, "The scenario, as TOML")->required();
+  command->add_option("--json", arguments->json_file, "Where to write the report for programs");
+  command->add_option("--seed", arguments->seed, "Instead of the scenario's");
+  command->add_option("--seconds", arguments->seconds, "Virtual seconds, instead of the scenario's");
+  command->add_option("--placement", arguments->placement, "Instead of the scenario's")
+      ->check(CLI::IsMember({"balance", "pack", "random"}));
+  command->callback([arguments, &run] { run = [arguments] { return run_simulate(*arguments); }; });
+}
+
+}  // namespace volvox

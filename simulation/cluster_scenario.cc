@@ -1,0 +1,160 @@
+#include "simulation/cluster_scenario.h"
+
+#include <array>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <string>
+
+#include <toml++/toml.h>
+
+namespace volvox {
+namespace {
+
+constexpr std::array<std::string_view, 3> kPlacements{"balance", "pack", "random"};
+
+// The one list of keys, for reading and for checking: v(key, value, least, most).
+template <class Scenario, class Visitor>
+void visit_numbers(Scenario& s, Visitor&& v) {
+  v("seconds", s.seconds, 0.1, 1e6);
+  v("warmup_s", s.warmup_s, 0.0, 1e6);
+  v("nodes", s.nodes, 1.0, 100'000.0);
+  v("task_us", s.task_us, 0.0, 1e7);
+  v("row_us", s.row_us, 0.001, 1e6);
+  v("max_rows", s.max_rows, 1.0, 65'536.0);
+  v("routers", s.routers, 1.0, 1024.0);
+  v("link_us", s.link_us, 0.0, 1e6);
+  v("report_every_ms", s.report_every_ms, 1.0, 10'000.0);
+  v("report_delay_ms", s.report_delay_ms, 0.0, 10'000.0);
+  v("max_requests_per_node", s.max_requests_per_node, 1.0, 1e6);
+  v("utilisation", s.utilisation, 0.001, 10.0);
+  v("models", s.models, 1.0, 10'000.0);
+  v("zipf", s.zipf, 0.0, 10.0);
+  v("cells", s.cells, 1.0, 1e6);
+  v("deadline_ms", s.deadline_ms, 1.0, 1e7);
+  v("wave", s.wave, 0.0, 1.0);
+  v("wave_s", s.wave_s, 0.1, 1e6);
+  v("churn_per_minute", s.churn_per_minute, 0.0, 60.0);
+  v("restart_s", s.restart_s, 0.0, 1e6);
+  v("stragglers", s.stragglers, 0.0, 1.0);
+  v("straggler_slowdown", s.straggler_slowdown, 1.0, 1e4);
+  v("straggler_s", s.straggler_s, 0.1, 1e6);
+  v("partitions_per_minute", s.partitions_per_minute, 0.0, 1e6);
+  v("partition_s", s.partition_s, 0.01, 1e6);
+}
+
+class Reader {
+ public:
+  Reader(const toml::table& root, std::string_view file) : root_(root), file_(file) {}
+
+  template <class T>
+  void operator()(std::string_view key, T& value, double least, double most) {
+    const toml::node* node = find(key);
+    if (node == nullptr) return;
+    const auto number = node->value<double>();
+    if (!number || !node->is_number()) return refuse(*node, key, "must be a number");
+    if (!(*number >= least && *number <= most)) {
+      std::ostringstream range;
+      range << "must be between " << least << " and " << most;
+      return refuse(*node, key, range.str());
+    }
+    value = static_cast<T>(*number);
+  }
+  void seed(std::uint64_t& value) {
+    const toml::node* node = find("seed");
+    if (node == nullptr) return;
+    if (!node->is_integer() || **node->as_integer() < 0)
+      return refuse(*node, "seed", "must be a whole number");
+    value = static_cast<std::uint64_t>(**node->as_integer());
+  }
+  void placement(PlacementKind& value) {
+    const toml::node* node = find("placement");
+    if (node == nullptr) return;
+    const auto text = node->value<std::string_view>();
+    for (std::size_t i = 0; i < kPlacements.size(); ++i) {
+      if (text == kPlacements[i]) {
+        value = static_cast<PlacementKind>(i);
+        return;
+      }
+    }
+    refuse(*node, "placement", "must be balance, pack or random");
+  }
+  void speeds(std::vector<double>& values) {
+    const toml::node* node = find("speeds");
+    if (node == nullptr) return;
+    values.clear();
+    if (const toml::array* array = node->as_array()) {
+      for (const auto& entry : *array) values.push_back(entry.value<double>().value_or(0));
+    }
+    for (const double speed : values)
+      if (!(speed >= 0.001 && speed <= 1000)) values.clear();
+    if (values.empty()) refuse(*node, "speeds", "must be a list of numbers between 0.001 and 1000");
+  }
+  Status finish() {
+    for (const auto& [key, node] : root_)
+      if (!known_.contains(std::string(key.str()))) refuse(node, key.str(), "is unknown");
+    return error_;
+  }
+
+ private:
+  const toml::node* find(std::string_view key) {
+    known_.insert(std::string(key));
+    return root_.get(key);
+  }
+  void refuse(const toml::node& node, std::string_view key, const std::string& message) {
+    if (!error_) return;
+    error_ = invalid(file_ + ":" + std::to_string(node.source().begin.line) + ": " + std::string(key) + ": " +
+                     message);
+  }
+
+  const toml::table& root_;
+  std::string file_;
+  std::set<std::string> known_;
+  Status error_;
+};
+
+}  // namespace
+
+Status check(const ClusterScenario& scenario) {
+  Status status;
+  visit_numbers(scenario, [&](std::string_view key, auto value, double least, double most) {
+    const auto number = static_cast<double>(value);
+    if (status && !(number >= least && number <= most))
+      status = invalid(std::string(key) + " is out of range");
+  });
+  if (status && scenario.speeds.empty()) status = invalid("speeds must not be empty");
+  if (status && scenario.warmup_s >= scenario.seconds) status = invalid("warmup_s must be less than seconds");
+  return status;
+}
+
+Result<ClusterScenario> parse_scenario(std::string_view toml, std::string_view name) {
+  try {
+    const toml::table root = toml::parse(toml, name);
+    ClusterScenario scenario;
+    Reader reader(root, name);
+    reader.seed(scenario.seed);
+    reader.placement(scenario.placement);
+    reader.speeds(scenario.speeds);
+    visit_numbers(scenario, reader);
+    if (const Status read = reader.finish(); !read) return tl::unexpected(read.error());
+    if (const Status good = check(scenario); !good)
+      return invalid(std::string(name) + ": " + good.error().message);
+    return scenario;
+  } catch (const toml::parse_error& error) {
+    return invalid(std::string(name) + ":" + std::to_string(error.source().begin.line) + ": " +
+                   std::string(error.description()));
+  }
+}
+
+Result<ClusterScenario> load_scenario(const std::filesystem::path& file) {
+  std::error_code ignored;
+  std::ifstream stream;
+  if (!std::filesystem::is_directory(file, ignored)) stream.open(file, std::ios::binary);
+  std::ostringstream text;
+  if (stream.is_open()) text << stream.rdbuf();
+  if (!stream.is_open() || stream.bad())
+    return invalid(file.string() + ": cannot be read; is the path right?");
+  return parse_scenario(text.str(), file.string());
+}
+
+}  // namespace volvox
