@@ -1,0 +1,117 @@
+@0xb8e2f6a0c47d91e5;
+
+# What travels between a router and a node of one cluster. docs/cluster.md explains it.
+#
+# Each message is one ClusterMessage of at most 64 KiB; what is larger travels as `fragment`s of its bytes. Fields and kinds
+# are only ever added, at the end: a reader skips a kind that it does not know, so that neighbouring versions work together.
+
+using Cxx = import "/capnp/c++.capnp";
+$Cxx.namespace("volvox::wire");
+
+struct ClusterOffer {
+  model @0 :Text;
+  version @1 :UInt32;
+  digest @2 :UInt64;    # of the weights
+  cellNs @3 :UInt64;    # what a cell costs here when the node is busy
+  cells @4 :UInt32;     # of a request, on average
+}
+
+# The first message from the node that dialled; until `joinReply` accepts it, nothing else is looked at.
+struct ClusterJoin {
+  cluster @0 :Text;
+  name @1 :Text;
+  incarnation @2 :UInt64;     # drawn at random when the process started, never 0
+  version @3 :UInt16;         # that it speaks best
+  oldestVersion @4 :UInt16;   # that it still speaks
+  offers @5 :List(ClusterOffer);
+}
+
+struct ClusterJoinReply {
+  accepted @0 :Bool;
+  errorCode @1 :UInt16;
+  message @2 :Text;
+  name @3 :Text;              # the router's
+  incarnation @4 :UInt64;
+  version @5 :UInt16;
+  oldestVersion @6 :UInt16;
+}
+
+# router → node. Numbers are cumulative since the join.
+struct ClusterPing {
+  ping @0 :Int64;
+  wantedRequests @1 :UInt64;
+  wantedBytes @2 :UInt64;
+  returnedRequests @3 :UInt64;
+  returnedBytes @4 :UInt64;
+}
+
+# node → router, every 100 ms.
+struct ClusterReport {
+  echo @0 :Int64;             # the last ping that came, -1 before the first
+  workNs @1 :UInt64;          # that other routers' requests leave to do
+  waitNs @2 :UInt64;          # until a request that came now would begin
+  rows @3 :UInt32;
+  fullRows @4 :UInt32;
+  requestLimit @5 :UInt64;
+  requestWindow @6 :UInt64;
+  byteLimit @7 :UInt64;
+  byteWindow @8 :UInt64;
+  cellNs @9 :List(UInt64);    # by number of the offer; empty: as before
+}
+
+struct ClusterAttempt {
+  index @0 :UInt32;
+  generation @1 :UInt32;
+  number @2 :UInt32;
+}
+
+# router → node. `header` and `body` are the client's two frames.
+struct ClusterSubmit {
+  attempt @0 :ClusterAttempt;
+  deadlineUs @1 :UInt64;      # what is left; 0 = none
+  header @2 :Data;
+  body @3 :Data;
+}
+
+struct ClusterCancel {
+  attempt @0 :ClusterAttempt;
+}
+
+# node → router. `header` and `body` are two frames of a reply to the client.
+struct ClusterResult {
+  attempt @0 :ClusterAttempt;
+  final @1 :Bool;
+  header @2 :Data;
+  body @3 :Data;
+}
+
+# A part of the bytes of a larger message. The parts of one message come in order.
+struct ClusterFragment {
+  stream @0 :UInt64;
+  offset @1 :UInt64;
+  total @2 :UInt64;
+  bytes @3 :Data;
+}
+
+# So many fragments arrived since the last one.
+struct ClusterAck {
+  fragments @0 :UInt32;
+}
+
+struct ClusterMessage {
+  union {
+    unset @0 :Void;
+    join @1 :ClusterJoin;
+    joinReply @2 :ClusterJoinReply;
+    ping @3 :ClusterPing;
+    report @4 :ClusterReport;
+    submit @5 :ClusterSubmit;
+    cancel @6 :ClusterCancel;
+    result @7 :ClusterResult;
+    drain @8 :Text;           # node → router: nothing new; why
+    leave @9 :Text;           # node → router: goodbye; why
+    fragment @10 :ClusterFragment;
+    ack @11 :ClusterAck;
+    rejoin @12 :Text;         # router → node: you are no member any more, join again; why
+  }
+}

@@ -1,0 +1,169 @@
+#include "protocol/cluster_codec.h"
+
+#include <utility>
+
+#include "protocol/capnp_message.h"
+#include "protocol/cluster.capnp.h"
+#include "protocol/text.h"
+
+namespace volvox {
+namespace {
+
+constexpr std::string_view kWhat = "cluster message";
+
+Result<std::string> read_name(std::string_view what, capnp::Text::Reader text, const WireLimits& limits) {
+  const std::string_view name = view_of(text);
+  if (auto ok = check_given_name(what, name, limits); !ok)
+    return tl::unexpected<Error>(std::move(ok).error());
+  return std::string(name);
+}
+
+ClusterBytes read_bytes(capnp::Data::Reader data) {
+  if (data.size() == 0) return nullptr;
+  return WireBuffer::share_copy_of({reinterpret_cast<const std::byte*>(data.begin()), data.size()});
+}
+
+std::string read_reason(capnp::Text::Reader text) {
+  return cleaned_text(view_of(text), kMaxErrorTextBytes);
+}
+
+Status check_count(std::size_t count) {
+  if (count <= kMaxClusterOffers) return {};
+  return invalid("a list has " + std::to_string(count) + " entries; the limit is " +
+                 std::to_string(kMaxClusterOffers));
+}
+
+Result<ClusterMessage> read(wire::ClusterJoin::Reader reader, const WireLimits& limits) {
+  ClusterJoin join;
+  auto cluster = read_name("cluster name", reader.getCluster(), limits);
+  auto name = read_name("node name", reader.getName(), limits);
+  if (!cluster) return tl::unexpected(std::move(cluster).error());
+  if (!name) return tl::unexpected(std::move(name).error());
+  join.cluster = std::move(*cluster);
+  join.name = std::move(*name);
+  join.incarnation = reader.getIncarnation();
+  if (join.incarnation == 0) return invalid("an incarnation must not be 0");
+  join.version = reader.getVersion();
+  join.oldest_version = reader.getOldestVersion();
+  if (Status few = check_count(reader.getOffers().size()); !few)
+    return tl::unexpected(std::move(few).error());
+  for (const auto offer : reader.getOffers()) {
+    auto model = read_name("model name", offer.getModel(), limits);
+    if (!model) return tl::unexpected(std::move(model).error());
+    join.offers.push_back(
+        {std::move(*model), offer.getVersion(), offer.getDigest(), offer.getCellNs(), offer.getCells()});
+  }
+  return join;
+}
+
+Result<ClusterMessage> read(wire::ClusterJoinReply::Reader reader, const WireLimits& limits) {
+  ClusterJoinReply reply;
+  reply.accepted = reader.getAccepted();
+  if (!reply.accepted) {
+    const auto code = reader.getErrorCode();
+    const bool known = code >= static_cast<std::uint16_t>(ErrorCode::kInvalidArgument) &&
+                       code <= static_cast<std::uint16_t>(ErrorCode::kInternal);
+    reply.error = {known ? static_cast<ErrorCode>(code) : ErrorCode::kInternal,
+                   read_reason(reader.getMessage())};
+  }
+  auto name = read_name("router name", reader.getName(), limits);
+  if (!name) return tl::unexpected(std::move(name).error());
+  reply.name = std::move(*name);
+  reply.incarnation = reader.getIncarnation();
+  reply.version = reader.getVersion();
+  reply.oldest_version = reader.getOldestVersion();
+  return reply;
+}
+
+ClusterPing read(wire::ClusterPing::Reader reader) {
+  return {reader.getPing(), reader.getWantedRequests(), reader.getWantedBytes(), reader.getReturnedRequests(),
+          reader.getReturnedBytes()};
+}
+
+Result<ClusterMessage> read(wire::ClusterReport::Reader reader) {
+  ClusterReport report{reader.getEcho(),          reader.getWorkNs(),
+                       reader.getWaitNs(),        reader.getRows(),
+                       reader.getFullRows(),      reader.getRequestLimit(),
+                       reader.getRequestWindow(), reader.getByteLimit(),
+                       reader.getByteWindow(),    {}};
+  if (Status few = check_count(reader.getCellNs().size()); !few)
+    return tl::unexpected(std::move(few).error());
+  for (const std::uint64_t cost : reader.getCellNs()) report.cell_ns.push_back(cost);
+  return report;
+}
+
+ClusterAttempt read(wire::ClusterAttempt::Reader reader) {
+  return {reader.getIndex(), reader.getGeneration(), reader.getNumber()};
+}
+
+ClusterSubmit read(wire::ClusterSubmit::Reader reader) {
+  return {read(reader.getAttempt()), reader.getDeadlineUs(), read_bytes(reader.getHeader()),
+          read_bytes(reader.getBody())};
+}
+
+ClusterResult read(wire::ClusterResult::Reader reader) {
+  return {read(reader.getAttempt()), reader.getFinal(), read_bytes(reader.getHeader()),
+          read_bytes(reader.getBody())};
+}
+
+Result<ClusterMessage> read(wire::ClusterMessage::Reader reader, const WireLimits& limits) {
+  using Kind = wire::ClusterMessage::Which;
+  switch (reader.which()) {
+    case Kind::JOIN:
+      return read(reader.getJoin(), limits);
+    case Kind::JOIN_REPLY:
+      return read(reader.getJoinReply(), limits);
+    case Kind::PING:
+      return read(reader.getPing());
+    case Kind::REPORT:
+      return read(reader.getReport());
+    case Kind::SUBMIT:
+      return read(reader.getSubmit());
+    case Kind::CANCEL:
+      return ClusterCancel{read(reader.getCancel().getAttempt())};
+    case Kind::RESULT:
+      return read(reader.getResult());
+    case Kind::DRAIN:
+      return ClusterDrain{read_reason(reader.getDrain())};
+    case Kind::LEAVE:
+      return ClusterLeave{read_reason(reader.getLeave())};
+    case Kind::REJOIN:
+      return ClusterRejoin{read_reason(reader.getRejoin())};
+    case Kind::FRAGMENT: {
+      const auto fragment = reader.getFragment();
+      return ClusterFragment{fragment.getStream(), fragment.getOffset(), fragment.getTotal(),
+                             read_bytes(fragment.getBytes())};
+    }
+    case Kind::ACK:
+      return ClusterAck{reader.getAck().getFragments()};
+    case Kind::UNSET:
+      break;
+  }
+  return ClusterUnknown{static_cast<std::uint16_t>(reader.which())};
+}
+
+}  // namespace
+
+Result<ClusterMessage> decode_cluster_message(std::span<const std::byte> bytes, const WireLimits& limits) {
+  if (auto ok = check_framing(kWhat, bytes); !ok) return tl::unexpected<Error>(std::move(ok).error());
+  const WireBuffer aligned = WireBuffer::copy_of(bytes);
+  return read_message<wire::ClusterMessage>(
+      kWhat, aligned.bytes(), limits,
+      [&](wire::ClusterMessage::Reader reader) -> Result<ClusterMessage> { return read(reader, limits); });
+}
+
+Status check_versions(const std::string& peer, std::uint16_t version, std::uint16_t oldest_version) {
+  if (version < kOldestClusterVersion) {
+    return fail(ErrorCode::kUnsupportedVersion, "'" + peer + "' speaks cluster protocol " +
+                                                    std::to_string(version) + "; upgrade it to " +
+                                                    std::to_string(kOldestClusterVersion) + " or newer");
+  }
+  if (oldest_version > kClusterVersion) {
+    return fail(ErrorCode::kUnsupportedVersion,
+                "'" + peer + "' speaks no cluster protocol older than " + std::to_string(oldest_version) +
+                    "; upgrade this process, which has " + std::to_string(kClusterVersion));
+  }
+  return {};
+}
+
+}  // namespace volvox

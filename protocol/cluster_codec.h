@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/error.h"
+#include "protocol/buffer.h"
+#include "protocol/cluster_messages.h"
+#include "protocol/limits.h"
+
+namespace volvox {
+
+// Cluster messages ↔ bytes. As protocol/codec.h: any bytes at any address are taken, what is wrong is an
+// INVALID_ARGUMENT, nothing throws. Any thread.
+
+// Lists of more entries are refused on both sides.
+inline constexpr std::uint32_t kMaxClusterOffers = 4096;
+
+Result<ClusterMessage> decode_cluster_message(std::span<const std::byte> bytes, const WireLimits& limits);
+// Borrows what the message holds until it returns. ClusterUnknown cannot be sent.
+Result<WireBuffer> encode_cluster_message(const ClusterMessage& message, const WireLimits& limits);
+
+}  // namespace volvox

@@ -1,0 +1,128 @@
+#include "protocol/cluster_flow.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace volvox {
+namespace {
+
+constexpr std::size_t kFragmentHeader = 256;  // room for what a fragment says besides its bytes
+
+bool is_control(const ClusterMessage& message) {
+  return !std::holds_alternative<ClusterSubmit>(message) && !std::holds_alternative<ClusterResult>(message);
+}
+
+}  // namespace
+
+Status check(const ClusterFlowLimits& limits) {
+  if (limits.max_message_bytes < 2 * kFragmentHeader)
+    return invalid("max_message_bytes must be at least 512");
+  if (limits.max_total_bytes < limits.max_message_bytes)
+    return invalid("max_total_bytes must not be less than max_message_bytes");
+  if (limits.max_queued_bytes < limits.max_total_bytes)
+    return invalid("max_queued_bytes must not be less than max_total_bytes");
+  if (limits.max_unacked == 0 || limits.max_streams == 0)
+    return invalid("max_unacked and max_streams must be at least 1");
+  return {};
+}
+
+Status ClusterOutbox::push(const ClusterMessage& message) {
+  auto bytes = encode_cluster_message(message, limits_.wire);
+  if (!bytes) return tl::unexpected<Error>(std::move(bytes).error());
+  if (bytes->size() > limits_.max_total_bytes) {
+    return invalid("a message of " + std::to_string(bytes->size()) + " bytes exceeds the " +
+                   std::to_string(limits_.max_total_bytes) +
+                   " that travel between router and node; send less at once");
+  }
+  const bool large = bytes->size() > limits_.max_message_bytes;
+  if (queued_ + bytes->size() > limits_.max_queued_bytes || (large && large_.size() >= limits_.max_streams))
+    return fail(ErrorCode::kOverloaded, "the link to the peer is full; try again later");
+  queued_ += bytes->size();
+  if (large) {
+    large_.push_back({++streams_, 0, std::move(*bytes)});
+  } else {
+    (is_control(message) ? control_ : small_).push_back(std::move(*bytes));
+  }
+  return {};
+}
+
+WireBuffer ClusterOutbox::take(std::deque<WireBuffer>& queue) {
+  WireBuffer bytes = std::move(queue.front());
+  queue.pop_front();
+  queued_ -= bytes.size();
+  return bytes;
+}
+
+WireBuffer ClusterOutbox::next_fragment() {
+  Stream stream = std::move(large_.front());
+  large_.pop_front();
+  const std::size_t total = stream.bytes.size();
+  const std::size_t size = std::min(limits_.max_message_bytes - kFragmentHeader, total - stream.sent);
+  const ClusterFragment fragment{stream.id, stream.sent, total,
+                                 WireBuffer::share_copy_of(stream.bytes.bytes().subspan(stream.sent, size))};
+  stream.sent += size;
+  ++unacked_;
+  if (stream.sent < total) {
+    large_.push_back(std::move(stream));
+  } else {
+    queued_ -= total;
+  }
+  auto bytes = encode_cluster_message(fragment, limits_.wire);
+  return bytes ? std::move(*bytes) : WireBuffer{};
+}
+
+std::optional<WireBuffer> ClusterOutbox::next() {
+  if (!control_.empty()) return take(control_);
+  const bool may_fragment = !large_.empty() && unacked_ < limits_.max_unacked;
+  if (!small_.empty() && !(may_fragment && fragments_turn_)) {
+    fragments_turn_ = true;
+    return take(small_);
+  }
+  if (!may_fragment) return std::nullopt;
+  fragments_turn_ = false;
+  return next_fragment();
+}
+
+void ClusterOutbox::acked(std::uint32_t fragments) {
+  unacked_ -= std::min(unacked_, fragments);
+}
+
+Result<std::optional<ClusterMessage>> ClusterInbox::take(std::span<const std::byte> bytes) {
+  if (bytes.size() > limits_.max_message_bytes) {
+    return invalid("a cluster message has " + std::to_string(bytes.size()) + " bytes; the limit is " +
+                   std::to_string(limits_.max_message_bytes));
+  }
+  auto message = decode_cluster_message(bytes, limits_.wire);
+  if (!message) return tl::unexpected<Error>(std::move(message).error());
+  if (const auto* fragment = std::get_if<ClusterFragment>(&*message)) return take_fragment(*fragment);
+  return std::optional<ClusterMessage>(std::move(*message));
+}
+
+Result<std::optional<ClusterMessage>> ClusterInbox::take_fragment(const ClusterFragment& fragment) {
+  if (!fragment.bytes || fragment.total > limits_.max_total_bytes)
+    return invalid("a fragment is empty, or of a message that is too large");
+  const auto known = streams_.find(fragment.stream);
+  if (known == streams_.end() && streams_.size() >= limits_.max_streams)
+    return invalid("too many messages come in fragments at once");
+  auto& bytes = known == streams_.end() ? streams_[fragment.stream] : known->second;
+  const auto piece = fragment.bytes->bytes();
+  if (fragment.offset != bytes.size() || piece.size() > fragment.total - fragment.offset)
+    return invalid("a fragment does not follow the one before it");
+  bytes.insert(bytes.end(), piece.begin(), piece.end());
+  ++unacked_;
+  if (bytes.size() < fragment.total) return std::optional<ClusterMessage>();
+  const std::vector<std::byte> whole = std::move(bytes);
+  streams_.erase(fragment.stream);
+  auto message = decode_cluster_message(whole, limits_.wire);
+  if (!message) return tl::unexpected<Error>(std::move(message).error());
+  if (std::holds_alternative<ClusterFragment>(*message)) return invalid("a fragment holds a fragment");
+  return std::optional<ClusterMessage>(std::move(*message));
+}
+
+std::uint32_t ClusterInbox::take_acks() {
+  return std::exchange(unacked_, 0);
+}
+
+}  // namespace volvox

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/error.h"
+#include "protocol/buffer.h"
+#include "protocol/cluster_codec.h"
+#include "protocol/limits.h"
+
+namespace volvox {
+
+// All that two processes of a cluster say to each other shares one stream of bytes. A large request in it
+// would hold up every small one behind it, and the pings: a busy peer would be taken for a dead one. So a
+// message has a small bound, what is larger is sent in fragments with few under way, and control goes first.
+
+struct ClusterFlowLimits {
+  WireLimits wire;
+  std::size_t max_message_bytes = 64U << 10;  // of what is sent at once
+  std::size_t max_total_bytes = 17U << 20;    // of a message in fragments
+  std::size_t max_queued_bytes = 256U << 20;  // waiting to be sent
+  std::uint32_t max_unacked = 4;              // fragments under way to the peer
+  std::uint32_t max_streams = 64;             // messages in fragments at the same time
+};
+// Says which limit makes no sense, and why.
+Status check(const ClusterFlowLimits& limits);
+
+// What waits to be sent to one peer. Pure; one thread at a time.
+class ClusterOutbox {
+ public:
+  explicit ClusterOutbox(const ClusterFlowLimits& limits) : limits_(limits) {}
+
+  // OVERLOADED: the peer reads too slowly. INVALID_ARGUMENT: the message is too large, or cannot be encoded.
+  Status push(const ClusterMessage& message);
+  // The next message to send, if one may be sent now: control before all, then small ones and fragments of
+  // large ones by turns, large ones among themselves by turns.
+  std::optional<WireBuffer> next();
+  // The peer took in so many fragments.
+  void acked(std::uint32_t fragments);
+
+  std::size_t queued_bytes() const { return queued_; }
+
+ private:
+  struct Stream {
+    std::uint64_t id = 0;
+    std::size_t sent = 0;
+    WireBuffer bytes;
+  };
+
+  WireBuffer take(std::deque<WireBuffer>& queue);
+  WireBuffer next_fragment();
+
+  ClusterFlowLimits limits_;
+  std::deque<WireBuffer> control_, small_;
+  std::deque<Stream> large_;
+  std::size_t queued_ = 0;
+  std::uint64_t streams_ = 0;
+  std::uint32_t unacked_ = 0;
+  bool fragments_turn_ = false;
+};
+
+// Puts together what came from one peer. An error means that the peer does not keep to the protocol: close
+// the link. Memory grows with what has arrived, not with what is announced. Pure; one thread at a time.
+class ClusterInbox {
+ public:
+  explicit ClusterInbox(const ClusterFlowLimits& limits) : limits_(limits) {}
+
+  // Takes in one message. What it says, or completes; nothing when more fragments are needed.
+  Result<std::optional<ClusterMessage>> take(std::span<const std::byte> bytes);
+  // Fragments that came since the last call; to be told to the peer when not 0.
+  std::uint32_t take_acks();
+
+ private:
+  Result<std::optional<ClusterMessage>> take_fragment(const ClusterFragment& fragment);
+
+  ClusterFlowLimits limits_;
+  std::map<std::uint64_t, std::vector<std::byte>> streams_;
+  std::uint32_t unacked_ = 0;
+};
+
+}  // namespace volvox
