@@ -4,7 +4,6 @@
 #include <utility>
 
 namespace volvox {
-
 namespace {
 
 WirePriority wire_priority(PriorityChoice choice) {
@@ -19,15 +18,24 @@ WirePriority wire_priority(PriorityChoice choice) {
   return WirePriority::kNormal;
 }
 
+using SharePair = std::pair<std::shared_ptr<const void>, std::shared_ptr<const void>>;
+
+tl::unexpected<Refusal> refused(Error error, std::uint64_t retry_after_us = 0) {
+  Refusal refusal;
+  refusal.error = std::move(error);
+  refusal.retry_after_us = retry_after_us;
+  return tl::unexpected<Refusal>(std::move(refusal));
+}
+
 }  // namespace
 
-Admission::Admission(const ServeConfig& config)
+Admission::Admission(const ServeConfig& config, NodePtr node)
     : models_(config.model),
       max_body_bytes_(config.wire.max_body_bytes),
-      retry_after_us_(std::uint64_t{config.limits.retry_after_ms} * 1000),
-      gauge_(std::make_shared<InFlightGauge>(
-          InFlightLimits{config.limits.max_requests_in_flight,
-                         std::size_t{config.limits.max_request_mib_in_flight} << 20})) {}
+      node_(std::move(node)),
+      gauge_(std::make_shared<InFlightGauge>(InFlightLimits{
+          config.limits.max_requests_in_flight, std::size_t{config.limits.max_request_mib_in_flight} << 20})),
+      clients_(std::make_shared<ClientShares>(config.limits)) {}
 
 void Admission::apply_rules(RequestHeader& header) const {
   const auto model = std::find_if(models_.begin(), models_.end(),
@@ -40,21 +48,71 @@ void Admission::apply_rules(RequestHeader& header) const {
   if (header.priority == WirePriority::kNormal) header.priority = wire_priority(model->priority);
 }
 
-Result<std::shared_ptr<IncomingRequest>> Admission::admit(ClientId client, RequestHeader header,
-                                                          std::span<const std::byte> body) {
-  if (draining_) return fail(ErrorCode::kUnavailable, "the server is shutting down; ask another one");
-  if (body.size() > max_body_bytes_) return invalid("the body is larger than wire.max_body_bytes allows");
-  auto share = InFlightGauge::enter(gauge_, body.size());
-  if (!share) return fail(ErrorCode::kOverloaded, "too many requests are in flight; wait and try again");
+tl::expected<std::shared_ptr<IncomingRequest>, Refusal> Admission::admit(ClientId client,
+                                                                         RequestHeader header,
+                                                                         std::span<const std::byte> body,
+                                                                         ModelPtr model) {
+  if (Status open = check_door(body); !open) return refused(std::move(open).error());
+  auto share = enter(client, body.size());
+  if (!share) return tl::unexpected(std::move(share).error());
+  if (!model) {
+    auto found = node_->catalog->find(header.model, header.model_version);
+    if (!found) return refused(std::move(found).error());
+    model = std::move(*found);
+  }
+  apply_rules(header);
+  auto place = expect(*model, header);
+  if (!place) return tl::unexpected(std::move(place).error());
   auto request = std::make_shared<IncomingRequest>();
   request->key = next_key_++;
   request->client = std::move(client);
   request->header = std::move(header);
-  apply_rules(request->header);
   request->body = WireBuffer::share_copy_of(body);
   request->arrival = steady_now();
-  request->share = std::move(share);
+  request->share = std::move(*share);
+  request->model = std::move(model);
+  request->place = std::move(*place);
   return request;
+}
+
+Status Admission::check_door(std::span<const std::byte> body) const {
+  if (draining_) return fail(ErrorCode::kUnavailable, "the server is shutting down; ask another one");
+  if (!node_->health->answers()) {
+    return fail(ErrorCode::kUnavailable, "the device does not answer; ask another server");
+  }
+  if (body.size() > max_body_bytes_) return invalid("the body is larger than wire.max_body_bytes allows");
+  return {};
+}
+
+tl::expected<std::shared_ptr<const void>, Refusal> Admission::enter(const ClientId& client,
+                                                                    std::size_t bytes) {
+  auto share = InFlightGauge::enter(gauge_, bytes);
+  if (!share) {
+    node_->metrics->refused(Bound::kInFlight);
+    return refused({ErrorCode::kOverloaded, "too many requests are in flight; wait and try again"},
+                   retry_after_us());
+  }
+  if (client.empty()) return share;
+  auto own = ClientShares::enter(clients_, client, bytes);
+  if (!own) {
+    node_->metrics->refused(Bound::kClient);
+    return refused(std::move(own).error(), retry_after_us());
+  }
+  return std::make_shared<const SharePair>(std::move(share), std::move(*own));
+}
+
+tl::expected<std::shared_ptr<WorkPlace>, Refusal> Admission::expect(const InstalledModel& model,
+                                                                    const RequestHeader& header) {
+  const ExpectedWork work{model.id, priority_class(header.priority),
+                          std::min(header.cells_hint, model.model->max_length)};
+  if (header.deadline_us != 0) {
+    const Forecast forecast = node_->workload->forecast(work, time_given(header));
+    if (Status on_time = in_time(forecast); !on_time) {
+      node_->metrics->refused(Bound::kDeadline);
+      return refused(std::move(on_time).error(), microseconds(forecast.retry_after));
+    }
+  }
+  return std::make_shared<WorkPlace>(node_->workload, work);
 }
 
 }  // namespace volvox

@@ -6,7 +6,9 @@
 #include <span>
 #include <vector>
 
+#include "actors/client_shares.h"
 #include "actors/in_flight.h"
+#include "actors/node.h"
 #include "actors/work.h"
 #include "base/error.h"
 #include "config/schema.h"
@@ -14,31 +16,50 @@
 
 namespace volvox {
 
+// Why a request is not taken in.
+struct Refusal {
+  Error error;
+  std::uint64_t retry_after_us = 0;  // with OVERLOADED: by estimate; 0: no advice
+};
+
 // A request may come in by more than one door, and all doors share the same bounds. Each shows its requests
 // here first, before any work is done for them: refused, or numbered, counted, its body copied, and its
 // deadline and priority set as its model's table says. Any thread.
 class Admission {
  public:
-  explicit Admission(const ServeConfig& config);
+  Admission(const ServeConfig& config, NodePtr node);
 
-  // UNAVAILABLE during a drain, INVALID_ARGUMENT for a body that is too large, OVERLOADED past a bound. The
-  // share of the bounds is given back with the last reference to the request.
-  Result<std::shared_ptr<IncomingRequest>> admit(ClientId client, RequestHeader header,
-                                                 std::span<const std::byte> body);
+  // UNAVAILABLE during a drain or while the device hangs, INVALID_ARGUMENT for a body that is too large,
+  // MODEL_NOT_FOUND, OVERLOADED past a bound or where what is accepted leaves too little time,
+  // DEADLINE_EXCEEDED where there would be too little anyway. The share of the bounds is given back with the
+  // last reference to the request. An empty client: its door bounds its clients itself. No model: the header
+  // says which.
+  tl::expected<std::shared_ptr<IncomingRequest>, Refusal> admit(ClientId client, RequestHeader header,
+                                                                std::span<const std::byte> body,
+                                                                ModelPtr model = nullptr);
+  // The deadline and the priority as the model's table says.
+  void apply_rules(RequestHeader& header) const;
   void refuse_new_requests() { draining_ = true; }
   bool draining() const { return draining_; }
 
   const InFlightGauge& gauge() const { return *gauge_; }
-  // What a client that is refused OVERLOADED is told to wait.
-  std::uint64_t retry_after_us() const { return retry_after_us_; }
+  std::size_t clients() const { return clients_->clients(); }  // with requests in flight
+  Duration backlog() const { return node_->workload->backlog(); }
+  // What a client that is refused OVERLOADED is told to wait: until what is accepted has been worked off.
+  std::uint64_t retry_after_us() const { return volvox::retry_after_us(*node_); }
 
  private:
-  void apply_rules(RequestHeader& header) const;
+  Status check_door(std::span<const std::byte> body) const;
+  // The request's place in the estimate, unless it would end too late.
+  tl::expected<std::shared_ptr<WorkPlace>, Refusal> expect(const InstalledModel& model,
+                                                           const RequestHeader& header);
+  tl::expected<std::shared_ptr<const void>, Refusal> enter(const ClientId& client, std::size_t bytes);
 
   const std::vector<ModelSection> models_;
   const std::size_t max_body_bytes_;
-  const std::uint64_t retry_after_us_;
+  const NodePtr node_;
   std::shared_ptr<InFlightGauge> gauge_;
+  std::shared_ptr<ClientShares> clients_;
   std::atomic<std::uint64_t> next_key_{1};
   std::atomic<bool> draining_{false};
 };

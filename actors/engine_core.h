@@ -16,6 +16,7 @@ struct EngineCore {
   struct Live {
     WorkPtr work;
     RequestId id;
+    bool told = false;  // that a task of it hangs; it is kept, untouched, until that task ends
   };
 
   EngineCore(const SchedulerConfig& config, std::unique_ptr<Policy> policy)

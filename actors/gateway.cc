@@ -18,15 +18,19 @@ namespace {
 
 constexpr Duration kLookAround = std::chrono::milliseconds(500);  // an idle gateway wakes this often
 
+constexpr Duration kLookForSilence = std::chrono::milliseconds(100);
+
 constexpr std::uint32_t kRefusals = 65'536;  // that may wait for the socket
 
 EdgeOptions edge_options(const ServeConfig& config) {
   EdgeOptions options;
   options.limits = wire_limits(config.wire);
-  // A client may have every request that is let in, so its replies must find room; and refusals come in
-  // bursts.
+  // Every request that is let in may be answered at once; and refusals come in bursts.
   const std::uint32_t requests = config.limits.max_requests_in_flight;
-  options.replies_per_client = static_cast<int>(std::max(requests, kRefusals));
+  options.replies_per_client = static_cast<int>(config.limits.max_replies_per_client);
+  options.slow_client_bytes = std::size_t{config.limits.max_reply_mib_per_client} << 20;
+  options.waiting_bytes = std::size_t{config.limits.max_reply_mib_waiting} << 20;
+  options.slow_client_patience = std::chrono::milliseconds(config.limits.slow_client_ms);
   options.queued_replies = std::size_t{requests} + kRefusals;
   options.queued_bytes = std::size_t{config.limits.max_result_mib_in_flight} << 20;
   return options;
@@ -134,16 +138,31 @@ void Gateway::look_around() {
     metrics_.clients_refused(refused);
     spdlog::warn("{} connections were not let in; the last one: {}", refused, last_refused_);
   }
+  const TimePoint now = steady_now();
+  if (now - looked_ >= kLookForSilence) look_for_silence(now);
   if (aborting_.exchange(false)) {
     for (const caf::actor& request : in_flight_.all()) caf::anon_send(request, AbortAtom::value);
   }
 }
 
+// Also tells how much waits, which need not be exact to the millisecond.
+void Gateway::look_for_silence(TimePoint now) {
+  const TimePoint before = std::exchange(looked_, now);
+  metrics_.set_edge({admission_->clients(), edge_->waiting_replies(), edge_->waiting_bytes(),
+                     std::chrono::duration<double>(admission_->backlog()).count()});
+  const Duration patience = std::chrono::milliseconds(config_.limits.silent_client_ms);
+  if (patience == Duration::zero()) return;
+  // Whoever could not listen itself cannot say who was silent.
+  if (now - before > std::max(patience / 2, 2 * kLookAround)) return in_flight_.hear_all(now);
+  for (const ClientId& client : in_flight_.silent(now - patience)) lose(client, LostClient::kSilent);
+}
+
 void Gateway::on_request(const ClientId& client, std::span<const std::byte> header_bytes,
                          std::span<const std::byte> body) {
   std::uint64_t id = 0;
+  in_flight_.hear(client, steady_now());
   auto header = decode_request_header(header_bytes, limits_, &id);
-  if (!header) return refuse(client, id, std::move(header).error());
+  if (!header) return refuse(client, id, {std::move(header).error()});
   switch (header->kind) {
     case RequestKind::kPing:
       return pong(client, *header);
@@ -157,7 +176,7 @@ void Gateway::on_request(const ClientId& client, std::span<const std::byte> head
     accept(client, std::move(*header), body);
   } catch (const std::exception& error) {  // out of memory, out of threads: this request's problem only
     spdlog::error("the gateway could not take request {}: {}", id, error.what());
-    refuse(client, id, {ErrorCode::kInternal, "the server could not take the request; see its log"});
+    refuse(client, id, {{ErrorCode::kInternal, "the server could not take the request; see its log"}});
   }
 }
 
@@ -166,21 +185,19 @@ void Gateway::accept(const ClientId& client, RequestHeader header, std::span<con
   auto admitted = admission_->admit(client, std::move(header), body);
   if (!admitted) return refuse(client, id, std::move(admitted).error());
   const caf::actor actor = spawn_request_actor(system_, shared_from_this(), router_->get());
-  if (!in_flight_.add(client, id, actor)) {
+  if (!in_flight_.add(client, id, actor, (*admitted)->arrival)) {
     return refuse(
         client, id,
-        {ErrorCode::kInvalidArgument, "a request with this id is in flight on the connection; number on"});
+        {{ErrorCode::kInvalidArgument, "a request with this id is in flight on the connection; number on"}});
   }
   hand_over();
   caf::anon_send(actor, StartRequest{std::move(*admitted)});
 }
 
-void Gateway::refuse(const ClientId& client, std::uint64_t id, Error error) {
-  metrics_.answered({error.code});
-  ReplyHeader header = error_reply(id, std::move(error));
-  if (header.error.code == ErrorCode::kOverloaded) {
-    header.retry_after_us = admission_->retry_after_us();
-  }
+void Gateway::refuse(const ClientId& client, std::uint64_t id, Refusal why) {
+  metrics_.answered({why.error.code});
+  ReplyHeader header = error_reply(id, std::move(why.error));
+  header.retry_after_us = why.retry_after_us;
   post(client, header, {});
 }
 
@@ -253,9 +270,14 @@ void Gateway::on_client_refused(const RefusedClient& client) {
 }
 
 void Gateway::on_client_gone(const ClientId& client, ClientGone why) {
-  spdlog::debug("a client is gone: {}",
-                why == ClientGone::kTooSlow ? "it does not read" : "connection closed");
-  for (const caf::actor& request : in_flight_.take_client(client)) {
+  lose(client, why == ClientGone::kTooSlow ? LostClient::kSlow : LostClient::kUnreachable);
+}
+
+void Gateway::lose(const ClientId& client, LostClient why) {
+  spdlog::debug("a client is gone: {}", to_string(why));
+  const std::vector<caf::actor> requests = in_flight_.take_client(client);
+  if (!requests.empty()) metrics_.lost(why);
+  for (const caf::actor& request : requests) {
     metrics_.answered({ErrorCode::kCancelled});
     caf::anon_send(request, CancelAtom::value);
   }

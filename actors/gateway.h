@@ -59,7 +59,9 @@ class Gateway : public ReplySink, private EdgeHandler, public std::enable_shared
   void on_client_gone(const ClientId& client, ClientGone why) override;
   void on_client_refused(const RefusedClient& client) override;
   void accept(const ClientId& client, RequestHeader header, std::span<const std::byte> body);
-  void refuse(const ClientId& client, std::uint64_t id, Error error);
+  void refuse(const ClientId& client, std::uint64_t id, Refusal why);
+  void look_for_silence(TimePoint now);
+  void lose(const ClientId& client, LostClient why);
   Result<WireBuffer> encode_result(const Outcome& outcome) const;
   void pong(const ClientId& client, const RequestHeader& header);
   bool post(const ClientId& client, const ReplyHeader& header, WireBuffer body);
@@ -75,6 +77,7 @@ class Gateway : public ReplySink, private EdgeHandler, public std::enable_shared
   std::uint64_t dropped_ = 0;          // replies, as counted so far
   std::uint64_t clients_refused_ = 0;  // likewise
   std::string last_refused_;           // in words
+  TimePoint looked_{};                 // for silent clients
 
   std::atomic<bool> aborting_{false}, stopping_{false};
   std::thread thread_;

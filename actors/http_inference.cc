@@ -123,10 +123,9 @@ Result<HttpInference::Asked> HttpInference::decode(const std::string& content, c
   header.model_version = asked.model->model->version;
   const std::uint64_t longest = std::uint64_t{config_.http.max_wait_ms} * 1000;
   header.deadline_us = header.deadline_us == 0 ? longest : std::min(header.deadline_us, longest);
-  auto admitted = setup_.admission->admit(kHttpClients, std::move(header), body->bytes());
-  if (!admitted) return tl::unexpected(std::move(admitted).error());
+  auto admitted = setup_.admission->admit({}, std::move(header), body->bytes(), asked.model);
+  if (!admitted) return tl::unexpected(std::move(admitted).error().error);
   (*admitted)->header.request_id = (*admitted)->key;
-  (*admitted)->model = asked.model;  // even if it is unloaded in between
   asked.request = std::move(*admitted);
   asked.wishes = std::move(request->wishes);
   asked.id = std::move(request->id);

@@ -23,11 +23,33 @@ void InFlightGauge::give_back(std::size_t bytes) {
   bytes_.fetch_sub(bytes);
 }
 
-bool InFlightTable::add(const ClientId& client, std::uint64_t id, const caf::actor& request) {
+bool InFlightTable::add(const ClientId& client, std::uint64_t id, const caf::actor& request, TimePoint now) {
   const std::lock_guard lock(mutex_);
-  if (!clients_[client].try_emplace(id, request).second) return false;
+  Client& entry = clients_[client];
+  if (!entry.requests.try_emplace(id, request).second) return false;
+  entry.heard = now;
   ++unanswered_;
   return true;
+}
+
+void InFlightTable::hear(const ClientId& client, TimePoint now) {
+  const std::lock_guard lock(mutex_);
+  const auto entry = clients_.find(client);
+  if (entry != clients_.end()) entry->second.heard = now;
+}
+
+void InFlightTable::hear_all(TimePoint now) {
+  const std::lock_guard lock(mutex_);
+  for (auto& [name, client] : clients_) client.heard = now;
+}
+
+std::vector<ClientId> InFlightTable::silent(TimePoint since) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<ClientId> names;
+  for (const auto& [name, client] : clients_) {
+    if (client.heard < since) names.push_back(name);
+  }
+  return names;
 }
 
 bool InFlightTable::remove(const ClientId& client, std::uint64_t id) {
@@ -35,11 +57,12 @@ bool InFlightTable::remove(const ClientId& client, std::uint64_t id) {
   const std::lock_guard lock(mutex_);
   const auto entry = clients_.find(client);
   if (entry == clients_.end()) return false;
-  const auto request = entry->second.find(id);
-  if (request == entry->second.end()) return false;
+  auto& requests = entry->second.requests;
+  const auto request = requests.find(id);
+  if (request == requests.end()) return false;
   forgotten = std::move(request->second);
-  entry->second.erase(request);
-  if (entry->second.empty()) clients_.erase(entry);
+  requests.erase(request);
+  if (requests.empty()) clients_.erase(entry);
   return true;
 }
 
@@ -52,8 +75,8 @@ caf::actor InFlightTable::find(const ClientId& client, std::uint64_t id) const {
   const std::lock_guard lock(mutex_);
   const auto entry = clients_.find(client);
   if (entry == clients_.end()) return {};
-  const auto request = entry->second.find(id);
-  return request == entry->second.end() ? caf::actor{} : request->second;
+  const auto request = entry->second.requests.find(id);
+  return request == entry->second.requests.end() ? caf::actor{} : request->second;
 }
 
 std::vector<caf::actor> InFlightTable::take_client(const ClientId& client) {
@@ -61,7 +84,7 @@ std::vector<caf::actor> InFlightTable::take_client(const ClientId& client) {
   std::vector<caf::actor> requests;
   const auto entry = clients_.find(client);
   if (entry == clients_.end()) return requests;
-  for (auto& [id, request] : entry->second) requests.push_back(std::move(request));
+  for (auto& [id, request] : entry->second.requests) requests.push_back(std::move(request));
   clients_.erase(entry);
   unanswered_ -= requests.size();
   if (unanswered_ == 0) empty_.notify_all();
@@ -71,8 +94,8 @@ std::vector<caf::actor> InFlightTable::take_client(const ClientId& client) {
 std::vector<caf::actor> InFlightTable::all() const {
   const std::lock_guard lock(mutex_);
   std::vector<caf::actor> requests;
-  for (const auto& [client, by_id] : clients_) {
-    for (const auto& [id, request] : by_id) requests.push_back(request);
+  for (const auto& [name, client] : clients_) {
+    for (const auto& [id, request] : client.requests) requests.push_back(request);
   }
   return requests;
 }

@@ -48,7 +48,13 @@ class InFlightGauge {
 class InFlightTable {
  public:
   // False when the client has a request with this number in flight.
-  bool add(const ClientId& client, std::uint64_t id, const caf::actor& request);
+  bool add(const ClientId& client, std::uint64_t id, const caf::actor& request, TimePoint now = {});
+  // A message came from the client.
+  void hear(const ClientId& client, TimePoint now);
+  // Clients with requests in flight that were last heard of before `since`.
+  std::vector<ClientId> silent(TimePoint since) const;
+  // As if all of them had been heard of: it was this process that could not listen.
+  void hear_all(TimePoint now);
   // The request is about to be answered: forgets it. True for the caller that must answer now, and call
   // answered() once the answer is on its way.
   bool remove(const ClientId& client, std::uint64_t id);
@@ -65,11 +71,14 @@ class InFlightTable {
   bool wait_until_empty(Duration timeout) const;
 
  private:
-  using ById = std::unordered_map<std::uint64_t, caf::actor>;
+  struct Client {
+    std::unordered_map<std::uint64_t, caf::actor> requests;  // by the client's number
+    TimePoint heard{};
+  };
 
   mutable std::mutex mutex_;
   mutable std::condition_variable empty_;
-  std::unordered_map<ClientId, ById> clients_;
+  std::unordered_map<ClientId, Client> clients_;
   std::size_t unanswered_ = 0;  // entries, and answers that are not on their way yet
 };
 

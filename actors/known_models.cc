@@ -18,6 +18,8 @@ Status KnownModels::learn(const InstalledModel& model) {
   for (const CellTypeSpec& type : definition.types) known.types.push_back(type.name);
   const std::size_t types = known.first_type + known.types.size();
   batches_.resize(std::max(batches_.size(), types));
+  types_.resize(batches_.size());
+  for (const TypeConfig& type : model.parts.types) types_[type.id] = type;
   for (std::size_t t = known.first_type; t < types; ++t) batches_[t] = {};
   models_.resize(std::max<std::size_t>(models_.size(), model.id + 1));
   models_[model.id] = std::move(known);

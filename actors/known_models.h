@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "batching/cost.h"
 #include "batching/installation.h"
 #include "batching/scheduler.h"
 #include "monitoring/engine_snapshot.h"
@@ -22,6 +23,8 @@ class KnownModels {
   // True: it is not known any more. False: something of it lives.
   bool forget(ModelId id, std::uint64_t serial);
 
+  // Estimated, as the model was measured when it was loaded.
+  double cost_us(CellTypeId type, std::uint32_t rows) const { return task_cost_us(types_[type], rows); }
   void count_task(CellTypeId type, std::uint32_t rows) { batches_[type].add(rows); }
   // Appends models, types and pools, by name.
   void describe(const SchedulerStats& stats, EngineSnapshot& snapshot) const;
@@ -41,6 +44,7 @@ class KnownModels {
   Scheduler& brain_;
   std::vector<Known> models_;        // by number
   std::vector<BatchSizes> batches_;  // by cell type
+  std::vector<TypeConfig> types_;    // likewise
 };
 
 }  // namespace volvox

@@ -16,18 +16,6 @@
 namespace volvox {
 namespace {
 
-PriorityClass priority_class(WirePriority priority) {
-  switch (priority) {
-    case WirePriority::kHigh:
-      return PriorityClass::kHigh;
-    case WirePriority::kLow:
-      return PriorityClass::kLow;
-    case WirePriority::kNormal:
-      break;
-  }
-  return PriorityClass::kNormal;
-}
-
 class ManagerShell {
  public:
   static constexpr const char* kName = "manager";
@@ -59,10 +47,11 @@ class ManagerShell {
     if (node_->faults.manager) node_->faults.manager(work->request());
     if (!scheduler_) {
       return work->settle({ErrorCode::kUnavailable, "the device is being restarted; try again"},
-                          retry_after_us());
+                          retry_after_us(*node_));
     }
     if (const Status ready = prepare(*work); !ready) {
-      return work->settle(ready.error(), ready.error().code == ErrorCode::kOverloaded ? retry_after_us() : 0);
+      const bool later = ready.error().code == ErrorCode::kOverloaded;
+      return work->settle(ready.error(), later ? retry_after_us(*node_) : 0);
     }
     hand_over();
     self_->send(scheduler_, AdmitWork{work});
@@ -81,6 +70,7 @@ class ManagerShell {
     if (!checked) return tl::unexpected(checked.error());
     work.model = *model;
     work.length = checked->length;
+    if (const Status on_time = check_time(work); !on_time) return on_time;
     work.wanted = std::move(checked->outputs);
     if (const Status streams = begin_stream(work); !streams) return streams;
     if (Status results = allocate_results(work); !results) return results;
@@ -92,6 +82,18 @@ class ManagerShell {
     return node_->catalog->find(request.header.model, request.header.model_version);
   }
 
+  // Again, and with the steps that the request really has.
+  Status check_time(const Work& work) const {
+    const IncomingRequest& request = work.request();
+    const TimePoint now = steady_now();
+    if (request.deadline() <= now) return fail(ErrorCode::kDeadlineExceeded, kTooLate);
+    if (!request.place) return {};
+    const Duration left = request.header.deadline_us == 0 ? Duration::max() : request.deadline() - now;
+    const Status on_time = in_time(request.place->correct(work.length, left));
+    if (!on_time) node_->metrics->refused(Bound::kDeadline);
+    return on_time;
+  }
+
   Status allocate_results(Work& work) {
     const std::size_t bytes = output_bytes(*work.model, work.length);
     if (bytes > limits_.max_body_bytes) {
@@ -99,6 +101,7 @@ class ManagerShell {
                      " bytes, more than wire.max_body_bytes; " + "send a shorter request");
     }
     if (!work.reserve(node_->result_bytes, bytes)) {
+      node_->metrics->refused(Bound::kResults);
       return fail(ErrorCode::kOverloaded,
                   "the results of requests in flight fill their memory; wait and try again");
     }
@@ -125,6 +128,7 @@ class ManagerShell {
     work.job.tag = work.request().key;
     work.job.priority = priority_class(work.request().header.priority);
     work.job.arrival = work.request().arrival;
+    work.job.deadline = work.request().deadline();
     work.job.report_steps = work.request().header.stream;
     work.job.inputs_landed = work.pages->landed();
     return {};
@@ -145,8 +149,6 @@ class ManagerShell {
     statistics.succeeded(outcome.queue_us, outcome.compute_us, total_us);
     work->settle(std::move(outcome));
   }
-
-  std::uint64_t retry_after_us() const { return std::uint64_t{node_->config.limits.retry_after_ms} * 1000; }
 
   caf::event_based_actor* self_;
   NodePtr node_;

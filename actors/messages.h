@@ -80,7 +80,7 @@ struct TasksEnded {
   TaskEnd how{};
   TaskGroup tasks;
   QueueTimes times;
-  std::string error;       // with kFailed
+  Error error;             // with kFailed
   TaskSeq first_failed{};  // likewise; there may be no task to go with it
 };
 

@@ -10,6 +10,7 @@
 
 #include "actors/handoff.h"
 #include "actors/messages.h"
+#include "batching/model_cost.h"
 
 namespace volvox {
 namespace {
@@ -132,6 +133,9 @@ Status ModelHost::adopt(const std::shared_ptr<const Model>& model) {
 // From here on requests find it. Whoever lets go of it last brings it back to this thread.
 void ModelHost::show(std::unique_ptr<InstalledModel> installed) {
   node_->statistics[installed->id].reset();
+  ModelCost cost = model_cost(installed->plan, installed->parts.types, node_->config.device.queues);
+  cost.weight = installed->parts.config.weight;
+  node_->workload->set_model(installed->id, cost);
   const auto bring_back = [this, weak = std::weak_ptr(jobs_)](const InstalledModel* model) {
     std::shared_ptr<const InstalledModel> last(model);
     if (const auto jobs = weak.lock()) jobs->post([this, last] { retire(*last); });

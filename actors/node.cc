@@ -50,10 +50,17 @@ NodePtr make_node(const ServeConfig& config, std::shared_ptr<Device> device, Req
   node->catalog = std::make_shared<Catalog>();
   node->result_bytes =
       std::make_shared<ByteBudget>(std::uint64_t{config.limits.max_result_mib_in_flight} << 20);
+  node->workload = std::make_shared<Workload>();
+  node->health = std::make_shared<DeviceHealth>(config.device.queues);
   node->statistics = std::make_unique<ModelStatistics[]>(config.limits.max_models);
   node->metrics = &metrics;
   node->faults = std::move(faults);
   return node;
+}
+
+std::uint64_t retry_after_us(const Node& node) {
+  const std::uint64_t least = std::uint64_t{node.config.limits.retry_after_ms} * 1000;
+  return std::max(least, microseconds(node.workload->backlog()));
 }
 
 std::uint32_t compute_threads(const DeviceSection& device) {
@@ -75,6 +82,7 @@ SchedulerConfig scheduler_config(const Node& node) {
   config.max_wait = std::chrono::microseconds(batching.max_wait_us);
   config.max_live = node.config.limits.max_requests_in_flight;
   config.max_overtake = batching.max_overtake;
+  config.age = std::chrono::milliseconds(batching.age_ms);
   return config;
 }
 

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "actors/catalog.h"
+#include "actors/device_health.h"
 #include "actors/model_statistics.h"
 #include "actors/work.h"
 #include "base/error.h"
@@ -31,6 +32,8 @@ class Node {
   std::shared_ptr<Device> device;
   std::shared_ptr<Catalog> catalog;
   std::shared_ptr<ByteBudget> result_bytes;
+  std::shared_ptr<Workload> workload;
+  std::shared_ptr<DeviceHealth> health;
   ModelStatisticsTable statistics;    // by the model's number
   RequestMetrics* metrics = nullptr;  // outlives the actors
   FaultHooks faults;
@@ -49,6 +52,10 @@ NodePtr make_node(const ServeConfig& config, std::shared_ptr<Device> device, Req
 
 // How models are put on the node's device.
 InstallOptions install_options(const ServeConfig& config);
+
+// What a client that is refused OVERLOADED is told to wait: until what is accepted has been worked off, by
+// estimate, and limits.retry_after_ms at least.
+std::uint64_t retry_after_us(const Node& node);
 
 // Threads that compute for one queue.
 std::uint32_t compute_threads(const DeviceSection& device);

@@ -49,9 +49,7 @@ class RequestShell {
 
   void begin(const RequestPtr& request) {
     ticket_.emplace(sink_, request);
-    if (const std::uint64_t us = request->header.deadline_us; us != 0) {
-      wait_until(request->arrival + std::chrono::microseconds(std::min(us, kLongest)));
-    }
+    if (request->header.deadline_us != 0) wait_until(request->deadline());
     auto work = std::make_shared<Work>(request, caf::actor_cast<caf::actor>(self_));
     hand_over();
     self_->send(router_, RunWork{std::move(work)});
@@ -68,9 +66,8 @@ class RequestShell {
   void wait_until(TimePoint deadline) {
     // Never zero: CAF renews a zero timeout for ever, before it lets the actor act on it.
     const Duration left = std::max<Duration>(std::chrono::microseconds(1), deadline - steady_now());
-    self_->become(handlers().or_else(caf::after(left) >> [this] {
-      give_up(ErrorCode::kDeadlineExceeded, "the deadline passed; allow more time or send less at once");
-    }));
+    self_->become(
+        handlers().or_else(caf::after(left) >> [this] { give_up(ErrorCode::kDeadlineExceeded, kTooLate); }));
   }
 
   // Answers at once, and stays until the request has really ended: only then is its share of the bounds free.
@@ -80,8 +77,6 @@ class RequestShell {
     ticket_->answer(code, message);
     self_->become(handlers());
   }
-
-  static constexpr std::uint64_t kLongest = 365ULL * 24 * 3600 * 1'000'000;  // a year is for ever
 
   caf::event_based_actor* self_;
   std::shared_ptr<ReplySink> sink_;

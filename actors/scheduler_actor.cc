@@ -12,6 +12,7 @@
 #include "actors/known_models.h"
 #include "actors/messages.h"
 #include "actors/shell.h"
+#include "batching/task_clock.h"
 
 namespace volvox {
 namespace {
@@ -28,6 +29,7 @@ class SchedulerShell {
         node_(std::move(setup.node)),
         core_(std::move(setup.core)),
         brain_(core_->brain),
+        task_timeout_(std::chrono::milliseconds(node_->config.device.task_timeout_ms)),
         models_(brain_) {
     for (const ModelPtr& model : node_->catalog->all()) learn(*model);
   }
@@ -53,7 +55,7 @@ class SchedulerShell {
             [this](const UseWorkers& use) {
               take_over();
               workers_.clear();
-              for (const caf::actor& worker : *use.workers) workers_.push_back({worker, 0, {}});
+              for (const caf::actor& worker : *use.workers) workers_.emplace_back().actor = worker;
               decide_soon();
             }};
   }
@@ -63,6 +65,8 @@ class SchedulerShell {
     caf::actor actor;
     std::uint32_t epoch = 0;
     QueueTimes times;
+    TaskClock clock;
+    bool stuck = false;
   };
 
   void take_in(const WorkPtr& work) {
@@ -76,7 +80,7 @@ class SchedulerShell {
     if (result.kind == Kind::kNeverFits || result.kind == Kind::kFull) {
       const bool full = result.kind == Kind::kFull;
       work->error = Error{full ? ErrorCode::kOverloaded : ErrorCode::kInvalidArgument, result.reason};
-      if (full) work->retry_after_us = std::uint64_t{node_->config.limits.retry_after_ms} * 1000;
+      if (full) work->retry_after_us = retry_after_us(*node_);
       finish(tag);
     } else {
       live.id = result.id;
@@ -101,6 +105,7 @@ class SchedulerShell {
     const TimePoint now = steady_now();
     Worker& worker = workers_.at(ended.worker);
     worker.times = ended.times;
+    note_end(worker, ended, now);
     if (ended.how == TaskEnd::kDone) {
       brain_.complete(ended.worker, ended.tasks->back()->seq, now, events_);
     } else if (ended.how == TaskEnd::kFailed) {
@@ -112,6 +117,19 @@ class SchedulerShell {
     decide_soon();
   }
 
+  void note_end(Worker& worker, const TasksEnded& ended, TimePoint now) {
+    const Duration busy = worker.clock.ended(static_cast<std::uint32_t>(ended.tasks->size()), now);
+    if (std::exchange(worker.stuck, false)) {
+      spdlog::warn("queue {} answers again", ended.worker);
+      tell_health();
+    }
+    if (ended.how != TaskEnd::kDone) return;
+    double estimated_us = 0;
+    for (const BatchedTask& task : *ended.tasks)
+      estimated_us += models_.cost_us(task->type, task->padded_rows);
+    node_->workload->measured(estimated_us, busy);
+  }
+
   void drop(std::uint64_t key) {
     const auto live = core_->live.find(key);
     if (live == core_->live.end()) return;
@@ -121,35 +139,70 @@ class SchedulerShell {
     decide_soon();
   }
 
-  void take_events(TimePoint now, const std::string& device_error) {
+  void take_events(TimePoint now, const Error& device_error) {
     for (const Event& event : events_) {
       const auto live = core_->live.find(event.tag);
       if (live == core_->live.end()) continue;
       if (event.kind == Event::Kind::kStepDone) {
         if (!stepped_) stepped_ = std::make_shared<std::vector<Stepped::Lane>>();
         stepped_->push_back({live->second.work, event.lane, event.step + 1});
-        continue;
+      } else if (live->second.told) {
+        core_->live.erase(live);  // its task has ended at last: now its memory may go
+      } else if (event.kind != Event::Kind::kNodeDone) {
+        Work& work = *live->second.work;
+        work.first_submit = event.first_submit;
+        work.done = now;
+        set_error(work, event.kind, device_error);
+        live->second.told = event.kind == Event::Kind::kStuck;
+        finish(event.tag);
       }
-      Work& work = *live->second.work;
-      work.first_submit = event.first_submit;
-      work.done = now;
-      if (event.kind == Event::Kind::kFailed) {
-        work.error = Error{ErrorCode::kInternal, "the device failed: " + device_error};
-      } else if (event.kind == Event::Kind::kCancelled) {
-        work.error = Error{ErrorCode::kCancelled, "the request was cancelled"};
-      } else if (event.kind != Event::Kind::kDone) {
-        continue;
-      }
-      finish(event.tag);
     }
     events_.clear();
+  }
+
+  void set_error(Work& work, Event::Kind kind, const Error& device_error) const {
+    const bool later = device_error.code == ErrorCode::kOverloaded;  // it had no memory, but may have again
+    if (kind == Event::Kind::kFailed) {
+      work.error = Error{later ? ErrorCode::kOverloaded : ErrorCode::kInternal,
+                         "the device failed: " + device_error.message};
+      if (later) work.retry_after_us = retry_after_us(*node_);
+    } else if (kind == Event::Kind::kStuck) {
+      work.error = Error{ErrorCode::kInternal,
+                         "a task of the device takes longer than device.task_timeout_ms; send the request to "
+                         "another server"};
+    } else if (kind == Event::Kind::kExpired) {
+      work.error = Error{ErrorCode::kDeadlineExceeded, kTooLate};
+    } else if (kind == Event::Kind::kCancelled) {
+      work.error = Error{ErrorCode::kCancelled, "the request was cancelled"};
+    }
+  }
+
+  // A task that does not end: whoever waits for it is told, the other queues go on.
+  void look_for_stalls(TimePoint now) {
+    for (WorkerId id = 0; id < workers_.size(); ++id) {
+      Worker& worker = workers_[id];
+      const auto overdue = worker.clock.overdue_at(task_timeout_);
+      if (worker.stuck || !overdue || *overdue > now) continue;
+      spdlog::error("queue {} hangs: its task has run for {} ms", id, node_->config.device.task_timeout_ms);
+      worker.stuck = true;
+      node_->metrics->task_stuck();
+      tell_health();
+      brain_.suspend(id, now, events_);
+      take_events(now, {});
+    }
+  }
+
+  void tell_health() const {
+    const auto stuck =
+        std::count_if(workers_.begin(), workers_.end(), [](const Worker& worker) { return worker.stuck; });
+    node_->health->set_stuck(static_cast<std::uint32_t>(stuck));
   }
 
   void finish(std::uint64_t tag) {
     const auto live = core_->live.find(tag);
     if (!finished_) finished_ = std::make_shared<std::vector<WorkPtr>>();
-    finished_->push_back(std::move(live->second.work));
-    core_->live.erase(live);
+    finished_->push_back(live->second.work);
+    if (!live->second.told) core_->live.erase(live);
   }
 
   // Once, after all that is in the mailbox by now.
@@ -162,11 +215,15 @@ class SchedulerShell {
     deciding_ = false;
     look_for_inputs();
     const TimePoint now = steady_now();
+    brain_.expire(now, events_);
+    take_events(now, {});
+    look_for_stalls(now);
     for (WorkerId id = 0; id < workers_.size(); ++id) {
       auto tasks = std::make_shared<std::vector<BatchedTask>>();
       brain_.schedule(id, now, *tasks);
       if (tasks->empty()) continue;
       for (const BatchedTask& task : *tasks) models_.count_task(task->type, task->rows);
+      workers_[id].clock.submitted(static_cast<std::uint32_t>(tasks->size()), now);
       hand_over();
       self_->send(workers_[id].actor, SubmitTasks{std::move(tasks), workers_[id].epoch});
     }
@@ -191,6 +248,10 @@ class SchedulerShell {
 
   void wake_later(TimePoint now) {
     std::optional<TimePoint> at = brain_.next_wakeup();
+    for (const Worker& worker : workers_) {
+      const auto overdue = worker.clock.overdue_at(task_timeout_);
+      if (overdue && !worker.stuck) at = std::min(at.value_or(TimePoint::max()), *overdue);
+    }
     if (!landing_.empty()) at = std::min(at.value_or(TimePoint::max()), now + kLandingPoll);
     if (!at || (alarm_ > now && alarm_ <= *at)) return;
     alarm_ = std::max(*at, now);
@@ -208,9 +269,11 @@ class SchedulerShell {
     snapshot.rows_moved = stats.rows_moved;
     snapshot.cancelled = stats.requests_cancelled;
     snapshot.failed = stats.requests_failed;
+    snapshot.expired = stats.requests_expired;
     snapshot.live_requests = stats.live_requests;
     snapshot.waiting_requests = stats.waiting_requests;
     for (const Worker& worker : workers_) {
+      snapshot.stuck_queues += worker.stuck ? 1 : 0;
       snapshot.kernel_seconds += static_cast<double>(worker.times.kernel_ns) * 1e-9;
       snapshot.cpu_kernel_seconds += static_cast<double>(worker.times.cpu_kernel_ns) * 1e-9;
     }
@@ -222,6 +285,7 @@ class SchedulerShell {
   NodePtr node_;
   std::shared_ptr<EngineCore> core_;
   Scheduler& brain_;
+  const Duration task_timeout_;
   caf::actor manager_;
   std::vector<Worker> workers_;
   KnownModels models_;

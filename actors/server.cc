@@ -66,7 +66,7 @@ class Server::Impl {
                std::span<const std::shared_ptr<const Model>> models) {
     host_ = std::make_unique<ModelHost>(node, scheduler_, repository_source(config), monitor_.models());
     if (Status installed = host_->install(models); !installed) return installed;
-    const auto admission = std::make_shared<Admission>(config);
+    const auto admission = std::make_shared<Admission>(config, node);
     auto gateway = Gateway::open(config, system_, router_, admission, monitor_.requests());
     if (!gateway) return tl::unexpected(gateway.error());
     const auto queues = open_queues(*node);
@@ -78,6 +78,7 @@ class Server::Impl {
     const auto running = started->get_future();
     supervisor_ = spawn_supervisor(system_, {node, router_, scheduler_, *queues, std::move(started)});
     running.wait();  // or until it failed, and broke its promise
+    monitor_.watch_trouble([health = node->health] { return health->trouble(); });
     monitor_.watch_engines([slot = scheduler_] { return ask_scheduler(*slot); }, 1);
     if (Status listening = listen(config.server.metrics); !listening) return listening;
     if (Status open = open_front(config, node); !open) return open;

@@ -70,6 +70,8 @@ class SupervisorShell {
     self_->send(scheduler_, UseManager{manager_});
     if (manager_) self_->send(manager_, UseScheduler{scheduler_});
     setup_.scheduler->set(scheduler_);
+    setup_.node->health->set_stuck(0);
+    setup_.node->health->set_restarting(false);
   }
 
   // When an actor ended.
@@ -91,6 +93,7 @@ class SupervisorShell {
       count_restart("scheduler and its workers");
       scheduler_ = nullptr;
       setup_.scheduler->set({});
+      setup_.node->health->set_restarting(true);
       if (manager_) self_->send(manager_, UseScheduler{});
       for (const caf::actor& actor : engine_) self_->send_exit(actor, caf::exit_reason::kill);
     }

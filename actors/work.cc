@@ -1,5 +1,6 @@
 #include "actors/work.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -17,6 +18,28 @@ TimePoint steady_now() {
 std::uint64_t microseconds(Duration span) {
   const auto us = std::chrono::duration_cast<std::chrono::microseconds>(span).count();
   return us > 0 ? static_cast<std::uint64_t>(us) : 0;
+}
+
+PriorityClass priority_class(WirePriority priority) {
+  switch (priority) {
+    case WirePriority::kHigh:
+      return PriorityClass::kHigh;
+    case WirePriority::kLow:
+      return PriorityClass::kLow;
+    case WirePriority::kNormal:
+      break;
+  }
+  return PriorityClass::kNormal;
+}
+
+Duration time_given(const RequestHeader& header) {
+  constexpr std::uint64_t kLongest = 365ULL * 24 * 3600 * 1'000'000;
+  return std::chrono::microseconds(header.deadline_us == 0 ? kLongest
+                                                           : std::min(header.deadline_us, kLongest));
+}
+
+TimePoint IncomingRequest::deadline() const {
+  return header.deadline_us == 0 ? TimePoint::max() : arrival + time_given(header);
 }
 
 bool ByteBudget::take(std::uint64_t bytes) {

@@ -11,6 +11,7 @@
 #include <caf/actor.hpp>
 
 #include "actors/catalog.h"
+#include "actors/workload.h"
 #include "base/error.h"
 #include "base/time.h"
 #include "batching/installation.h"
@@ -24,6 +25,10 @@ namespace volvox {
 TimePoint steady_now();
 std::uint64_t microseconds(Duration span);  // 0 for a negative one
 
+PriorityClass priority_class(WirePriority priority);
+// From its arrival to its deadline; a year is for ever.
+Duration time_given(const RequestHeader& header);
+
 // One request as it came in at the edge. Immutable; shared by the actors that work on it.
 struct IncomingRequest {
   std::uint64_t key = 0;  // unique within the process: a client's own number is not
@@ -33,8 +38,13 @@ struct IncomingRequest {
   TimePoint arrival{};
   std::shared_ptr<const void> share;  // of the bounds on what is in flight
   ModelPtr model;                     // that the door has chosen already; null: the header says which
+  std::shared_ptr<WorkPlace> place;   // in the estimate of what is accepted
+
+  TimePoint deadline() const;  // TimePoint::max(): none
 };
 using RequestPtr = std::shared_ptr<const IncomingRequest>;
+
+inline constexpr const char* kTooLate = "the deadline passed; allow more time or send less at once";
 
 // How a request ended, on its way back to the request actor.
 struct Outcome {

@@ -14,8 +14,9 @@ double ModelCost::step_us(std::uint32_t requests) const {
 }
 
 ModelCost model_cost(const LanePlan& plan, std::span<const TypeConfig> types, std::uint32_t workers) {
+  const CellTypeId first = types.empty() ? 0 : types.front().id;
   std::map<CellTypeId, std::uint32_t> lanes;  // of each type: they share its batches
-  for (const LaneSpec& lane : plan.lanes) ++lanes[lane.type];
+  for (const LaneSpec& lane : plan.lanes) ++lanes[lane.type - first];
   std::uint32_t batch = 0;  // requests in a full one
   for (const auto& [id, count] : lanes) {
     const std::uint32_t requests = std::max(1U, types[id].max_batch / count);

@@ -21,7 +21,7 @@ struct ModelCost {
   double step_us(std::uint32_t requests) const;
 };
 
-// `types` are those of the whole process, by number.
+// `types` are those that the plan uses, by number, from the first one on.
 ModelCost model_cost(const LanePlan& plan, std::span<const TypeConfig> types, std::uint32_t workers);
 
 }  // namespace volvox

@@ -7,7 +7,7 @@ namespace volvox {
 namespace {
 
 constexpr double kMemoryUs = 250'000;  // busy time after which a measurement counts for a third
-constexpr double kMargin = 1.1;        // on what others cause: their steps are not known to the microsecond
+constexpr double kMargin = 1.25;       // on what others cause: their steps, and the device, vary
 constexpr double kMostSlowdown = 20.0;
 constexpr double kMeanWeight = 1.0 / 64;  // of the newest request, in the mean number of steps
 

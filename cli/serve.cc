@@ -90,21 +90,23 @@ sigset_t stop_signals() {
   return signals;
 }
 
-// Drains, unless a second signal says that there is no time for it.
-void drain(Server& server, Duration timeout) {
-  std::atomic<bool> drained{false};
-  std::thread impatience([&drained] {
+// Drains and ends the server, unless a second signal says that there is no time for it: a device whose task
+// hangs would not let go.
+void end(std::unique_ptr<Server> server, Duration timeout) {
+  std::atomic<bool> ended{false};
+  std::thread impatience([&ended] {
     const sigset_t signals = stop_signals();
     const timespec pause{0, 50'000'000};
-    while (!drained) {
+    while (!ended) {
       if (sigtimedwait(&signals, nullptr, &pause) <= 0) continue;
       spdlog::warn("a second signal: leaving at once");
       _exit(1);
     }
   });
-  if (!server.drain(timeout))
+  if (!server->drain(timeout))
     spdlog::warn("the drain took too long; the requests left were answered UNAVAILABLE");
-  drained = true;
+  server.reset();
+  ended = true;
   impatience.join();
 }
 
@@ -131,7 +133,7 @@ Status serve(const ServeConfig& config, const std::string& port_file) {
   int signal = 0;
   sigwait(&signals, &signal);
   spdlog::info("signal {}: draining for at most {} ms", signal, config.server.drain_timeout_ms);
-  drain(**server, std::chrono::milliseconds(config.server.drain_timeout_ms));
+  end(std::move(*server), std::chrono::milliseconds(config.server.drain_timeout_ms));
   spdlog::info("bye");
   return {};
 }

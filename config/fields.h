@@ -79,6 +79,7 @@ void visit_device(Config& config, Visitor& v) {
   v.number("compute_threads", device.compute_threads, 0U, 1024U);
   v.number("queues", device.queues, 1U, 64U);
   v.number("state_mib", device.state_mib, 1U, 1U << 20);
+  v.number("task_timeout_ms", device.task_timeout_ms, 10U, 86'400'000U);
   v.real("timed_task_us", device.timed_task_us, 0.0, 1e7);
   v.real("timed_row_us", device.timed_row_us, 0.0, 1e6);
 }
@@ -95,6 +96,7 @@ void visit_batching(Config& config, Visitor& v) {
   v.number("max_tasks_to_submit", batching.max_tasks_to_submit, 1U, 1024U);
   v.number("max_ahead_us", batching.max_ahead_us, 0U, 10'000'000U);
   v.number("max_wait_us", batching.max_wait_us, 0U, 10'000'000U);
+  v.number("age_ms", batching.age_ms, 0U, 86'400'000U);
   v.number("max_overtake", batching.max_overtake, 0U, 1U << 20);
 }
 
@@ -105,6 +107,13 @@ void visit_limits(Config& config, Visitor& v) {
   v.number("max_requests_in_flight", limits.max_requests_in_flight, 1U, 1U << 20);
   v.number("max_request_mib_in_flight", limits.max_request_mib_in_flight, 1U, 1U << 20);
   v.number("max_result_mib_in_flight", limits.max_result_mib_in_flight, 1U, 1U << 20);
+  v.number("max_requests_per_client", limits.max_requests_per_client, 1U, 1U << 20);
+  v.number("max_request_mib_per_client", limits.max_request_mib_per_client, 1U, 1U << 20);
+  v.number("max_replies_per_client", limits.max_replies_per_client, 16U, 1U << 20);
+  v.number("max_reply_mib_per_client", limits.max_reply_mib_per_client, 1U, 1U << 20);
+  v.number("max_reply_mib_waiting", limits.max_reply_mib_waiting, 1U, 1U << 20);
+  v.number("slow_client_ms", limits.slow_client_ms, 10U, 3'600'000U);
+  v.number("silent_client_ms", limits.silent_client_ms, 0U, 3'600'000U);
   v.number("retry_after_ms", limits.retry_after_ms, 0U, 3'600'000U);
   v.number("max_models", limits.max_models, 1U, 1024U);
 }

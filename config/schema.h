@@ -34,12 +34,13 @@ struct ServerSection {
 
 struct DeviceSection {
   DeviceKind kind = DeviceKind::kCpu;
-  IsaChoice isa = IsaChoice::kAuto;   // cpu: instructions that the kernels use
-  std::uint32_t compute_threads = 0;  // cpu: threads of one queue; 0: all cores, shared among the queues
-  std::uint32_t queues = 1;           // FIFOs of tasks on the device, one worker each
-  std::uint32_t state_mib = 1024;     // memory for the states of live requests
-  double timed_task_us = 50.0;        // timed: what a task costs
-  double timed_row_us = 1.0;          // timed: what each of its rows adds
+  IsaChoice isa = IsaChoice::kAuto;        // cpu: instructions that the kernels use
+  std::uint32_t compute_threads = 0;       // cpu: threads of one queue; 0: all cores, shared among the queues
+  std::uint32_t queues = 1;                // FIFOs of tasks on the device, one worker each
+  std::uint32_t state_mib = 1024;          // memory for the states of live requests
+  std::uint32_t task_timeout_ms = 30'000;  // a task that takes longer hangs, and its queue with it
+  double timed_task_us = 50.0;             // timed: what a task costs
+  double timed_row_us = 1.0;               // timed: what each of its rows adds
 
   bool operator==(const DeviceSection&) const = default;
 };
@@ -53,6 +54,7 @@ struct BatchingSection {
   std::uint32_t max_tasks_to_submit = 5;   // tasks ahead of a queue (BatchMaker §4.3)
   std::uint32_t max_ahead_us = 0;   // no third task while the estimate ahead exceeds this; 0: no such bound
   std::uint32_t max_wait_us = 0;    // an older node makes its type eligible as if full; 0: off
+  std::uint32_t age_ms = 5000;      // a request this old competes one priority class higher; 0: never
   std::uint32_t max_overtake = 16;  // smaller requests that may pass one that waits for state memory
 
   bool operator==(const BatchingSection&) const = default;
@@ -62,8 +64,15 @@ struct LimitsSection {
   std::uint32_t max_requests_in_flight = 16'384;   // accepted and not answered; more are refused OVERLOADED
   std::uint32_t max_request_mib_in_flight = 1024;  // bytes of their bodies
   std::uint32_t max_result_mib_in_flight = 1024;   // bytes of their results
-  std::uint32_t retry_after_ms = 50;               // what a refused client is told to wait
-  std::uint32_t max_models = 64;                   // model versions on the device at once, draining ones too
+  std::uint32_t max_requests_per_client = 4096;    // the same, of one connection
+  std::uint32_t max_request_mib_per_client = 256;
+  std::uint32_t max_replies_per_client = 1000;  // messages on their way to one client, before they wait here
+  std::uint32_t max_reply_mib_per_client = 64;  // that wait here because it does not read
+  std::uint32_t max_reply_mib_waiting = 256;    // likewise, of all clients
+  std::uint32_t slow_client_ms = 2000;          // without reading, after which a client counts as gone
+  std::uint32_t silent_client_ms = 3000;        // without a word while requests are in flight; 0: for ever
+  std::uint32_t retry_after_ms = 50;            // what a refused client is told to wait, at least
+  std::uint32_t max_models = 64;                // model versions on the device at once, draining ones too
 
   bool operator==(const LimitsSection&) const = default;
 };

@@ -87,6 +87,11 @@ void FakeDevice::fail_task(std::size_t queue, TaskSeq seq) {
   if (queue < queues_.size() && queues_[queue] != nullptr) queues_[queue]->locked_fail_task(seq);
 }
 
+void FakeDevice::refuse_task(std::size_t queue, TaskSeq seq) {
+  const std::lock_guard lock(mutex_);
+  if (queue < queues_.size() && queues_[queue] != nullptr) queues_[queue]->locked_refuse_task(seq);
+}
+
 void FakeDevice::land_inputs() {
   addresses_->land_all();
 }

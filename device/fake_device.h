@@ -49,6 +49,8 @@ class FakeDevice final : public InterpretedDevice {
   void withhold(std::size_t queue, bool on);
   // The task fails when its turn comes, and every later one of the queue with it.
   void fail_task(std::size_t queue, TaskSeq seq);
+  // The queue refuses the task, as one does that has no memory left for it.
+  void refuse_task(std::size_t queue, TaskSeq seq);
   void land_inputs();
 
   std::size_t pending(std::size_t queue) const;  // tasks submitted that have not run

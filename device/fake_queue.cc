@@ -26,6 +26,7 @@ Status FakeQueue::check_room() const {
 Status FakeQueue::submit(const Task& task) {
   const std::lock_guard lock(device_.mutex_);
   if (Status ok = check_room(); !ok) return ok;
+  if (unwelcome_.contains(task.seq)) return fail(ErrorCode::kOverloaded, "there is no memory for the task");
   if (last_ == 0) {
     ran_up_to_ = reported_ = task.seq - 1;
   } else if (task.seq != last_ + 1) {

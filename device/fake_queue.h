@@ -27,6 +27,7 @@ class FakeQueue final : public Queue {
   std::size_t locked_pending() const { return ran_up_to_ < last_ && failed_ == 0 ? last_ - ran_up_to_ : 0; }
   void locked_withhold(bool on);
   void locked_fail_task(TaskSeq seq) { doomed_.insert(seq); }
+  void locked_refuse_task(TaskSeq seq) { unwelcome_.insert(seq); }
 
  private:
   struct Copy {
@@ -50,7 +51,7 @@ class FakeQueue final : public Queue {
   HazardCheck hazards_;
   ResolvedRows rows_;
   std::deque<Entry> entries_;
-  std::set<TaskSeq> doomed_;
+  std::set<TaskSeq> doomed_, unwelcome_;
   TaskSeq last_ = 0;  // submitted
   TaskSeq ran_up_to_ = 0;
   TaskSeq reported_ = 0;  // as of withhold()

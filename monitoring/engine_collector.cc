@@ -108,6 +108,8 @@ void add_counters(Families& families, const Engines& engines) {
              "Requests that were cancelled on the device.", kCounter, &Snapshot::cancelled);
   per_engine(families, engines, "volvox_engine_failed_total", "Requests that failed on the device.", kCounter,
              &Snapshot::failed);
+  per_engine(families, engines, "volvox_engine_expired_total",
+             "Requests whose deadline passed on the device.", kCounter, &Snapshot::expired);
   per_engine(families, engines, "volvox_kernel_seconds_total",
              "Wall time inside kernels, summed over queues.", kCounter, &Snapshot::kernel_seconds);
   per_model(families, engines, "volvox_model_device_seconds_total",
@@ -128,6 +130,8 @@ void add_gauges(Families& families, const Engines& engines) {
             kGauge, &Snapshot::Model::live);
   per_model(families, engines, "volvox_model_waiting_requests",
             "Requests of the model of which nothing runs yet.", kGauge, &Snapshot::Model::waiting);
+  per_engine(families, engines, "volvox_stuck_queues", "Queues whose task does not end.", kGauge,
+             &Snapshot::stuck_queues);
   per_type(families, engines, "volvox_ready_nodes", "Cells that could run now.", kGauge,
            [](const Type& type) { return static_cast<double>(type.ready); });
   per_type(families, engines, "volvox_running_tasks", "Tasks in flight.", kGauge,

@@ -51,8 +51,11 @@ HttpAnswer Monitor::health_page() const {
 
 HttpAnswer Monitor::readiness_page() const {
   switch (readiness_.load(std::memory_order_relaxed)) {
-    case Readiness::kReady:
+    case Readiness::kReady: {
+      const std::string trouble = trouble_ ? trouble_() : std::string();
+      if (!trouble.empty()) return {503, trouble + "\n"};
       return {200, "ready\n"};
+    }
     case Readiness::kDraining:
       return {503, "draining\n"};
     case Readiness::kStarting:

@@ -22,8 +22,8 @@ enum class Readiness : std::uint8_t { kStarting, kReady, kDraining };
 
 // Everything that people and machines watch of one process: the metrics of its requests, the state of its
 // devices, and the pages /metrics, /healthz (is it alive?) and /readyz (should it get requests?). Calls from
-// any thread, but watch_engines() and listen() before the first request. It must outlive whoever counts into
-// it; the engine source must stay callable until stop_listening().
+// any thread, but watch_engines(), watch_trouble() and listen() before the first request. It must outlive
+// whoever counts into it; the engine source must stay callable until stop_listening().
 class Monitor {
  public:
   explicit Monitor(const std::string& version);
@@ -36,6 +36,9 @@ class Monitor {
 
   // Where the devices' state comes from. `engines` is how many must answer for /healthz to say yes.
   void watch_engines(EngineSource source, std::size_t engines);
+
+  // What keeps a server that is otherwise ready from being so: asked for each /readyz; empty: nothing.
+  void watch_trouble(std::function<std::string()> trouble) { trouble_ = std::move(trouble); }
 
   // Serves the pages. Returns the port.
   Result<std::uint16_t> listen(const HostPort& address);
@@ -55,6 +58,7 @@ class Monitor {
   std::atomic<Readiness> readiness_{Readiness::kStarting};
   EngineSource source_;
   std::size_t engines_ = 0;
+  std::function<std::string()> trouble_;
   std::unique_ptr<HttpServer> server_;
 };
 

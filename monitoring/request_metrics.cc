@@ -26,6 +26,16 @@ constexpr double kMicrosecond = 1e-6;
 
 }  // namespace
 
+const char* to_string(Bound bound) {
+  constexpr const char* kNames[] = {"in_flight", "client", "results", "deadline"};
+  return kNames[static_cast<std::size_t>(bound)];
+}
+
+const char* to_string(LostClient why) {
+  constexpr const char* kNames[] = {"unreachable", "slow", "silent"};
+  return kNames[static_cast<std::size_t>(why)];
+}
+
 RequestMetrics::RequestMetrics(prometheus::Registry& registry)
     : queue_(latency(registry, "volvox_request_queue_seconds",
                      "Answered requests: from arrival until the first cell was submitted.")),
@@ -45,11 +55,32 @@ RequestMetrics::RequestMetrics(prometheus::Registry& registry)
           single_counter(registry, "volvox_replies_dropped_total",
                          "Replies that could not reach their client: it is gone or does not read.")),
       restarts_(
-          single_counter(registry, "volvox_actor_restarts_total", "Actors that failed and were replaced.")) {
+          single_counter(registry, "volvox_actor_restarts_total", "Actors that failed and were replaced.")),
+      clients_(single_gauge(registry, "volvox_clients", "Clients that have requests in flight.")),
+      waiting_replies_(single_gauge(registry, "volvox_waiting_replies",
+                                    "Replies that wait for clients that do not read.")),
+      waiting_bytes_(single_gauge(registry, "volvox_waiting_reply_bytes", "Bytes of these replies.")),
+      backlog_(single_gauge(registry, "volvox_backlog_seconds",
+                            "Estimated time that all accepted requests will take.")),
+      stuck_(single_counter(registry, "volvox_stuck_tasks_total",
+                            "Tasks that took longer than device.task_timeout_ms.")) {
   auto& family = prometheus::BuildCounter()
                      .Name("volvox_requests_total")
                      .Help("Requests answered, by outcome.")
                      .Register(registry);
+  auto& refused = prometheus::BuildCounter()
+                      .Name("volvox_refused_total")
+                      .Help("Requests refused at a bound: OVERLOADED, or too late for their deadline.")
+                      .Register(registry);
+  for (std::size_t i = 0; i < refused_.size(); ++i)
+    refused_[i] = &refused.Add({{"bound", to_string(static_cast<Bound>(i))}});
+  auto& lost =
+      prometheus::BuildCounter()
+          .Name("volvox_lost_clients_total")
+          .Help("Clients that went away, did not read or fell silent; their requests were cancelled.")
+          .Register(registry);
+  for (std::size_t i = 0; i < lost_.size(); ++i)
+    lost_[i] = &lost.Add({{"reason", to_string(static_cast<LostClient>(i))}});
   for (std::size_t i = 0; i < kOutcomes; ++i) outcomes_[i] = &family.Add({{"outcome", outcome_label(i)}});
 }
 
@@ -69,6 +100,13 @@ void RequestMetrics::set_in_flight(std::size_t requests, std::size_t bytes) {
 
 void RequestMetrics::replies_dropped(std::uint64_t count) {
   replies_dropped_.Increment(static_cast<double>(count));
+}
+
+void RequestMetrics::set_edge(const EdgeGauges& gauges) {
+  clients_.Set(static_cast<double>(gauges.clients));
+  waiting_replies_.Set(static_cast<double>(gauges.waiting_replies));
+  waiting_bytes_.Set(static_cast<double>(gauges.waiting_bytes));
+  backlog_.Set(gauges.backlog_seconds);
 }
 
 void RequestMetrics::restarted() {

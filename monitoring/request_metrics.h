@@ -20,6 +20,20 @@ struct RequestSample {
   std::uint64_t queue_us = 0, compute_us = 0, total_us = 0;  // counted for results only
 };
 
+// What a request was refused for, where it was OVERLOADED, or too late.
+enum class Bound : std::uint8_t { kInFlight, kClient, kResults, kDeadline };
+// Why a client that had requests in flight counts as gone.
+enum class LostClient : std::uint8_t { kUnreachable, kSlow, kSilent };
+const char* to_string(Bound bound);
+const char* to_string(LostClient why);
+
+// What waits at the edge at the moment.
+struct EdgeGauges {
+  std::size_t clients = 0;  // that have requests in flight
+  std::size_t waiting_replies = 0, waiting_bytes = 0;
+  double backlog_seconds = 0;  // estimated, of all that is accepted
+};
+
 // What is counted for every request. A look-up by label costs ten times the increment, so every counter is
 // found once, here, and kept. All calls from any thread.
 class RequestMetrics {
@@ -35,6 +49,11 @@ class RequestMetrics {
   void clients_refused(std::uint64_t count) { clients_refused_.Increment(static_cast<double>(count)); }
   // A part of a streamed answer was sent.
   void partial_sent() { partials_.Increment(); }
+  void refused(Bound bound) { refused_[static_cast<std::size_t>(bound)]->Increment(); }
+  void lost(LostClient why) { lost_[static_cast<std::size_t>(why)]->Increment(); }
+  void set_edge(const EdgeGauges& gauges);
+  // A task did not end in time.
+  void task_stuck() { stuck_.Increment(); }
   // An actor failed and was replaced.
   void restarted();
 
@@ -51,6 +70,13 @@ class RequestMetrics {
   prometheus::Counter& partials_;
   prometheus::Counter& replies_dropped_;
   prometheus::Counter& restarts_;
+  std::array<prometheus::Counter*, 4> refused_{};  // by Bound
+  std::array<prometheus::Counter*, 3> lost_{};     // by LostClient
+  prometheus::Gauge& clients_;
+  prometheus::Gauge& waiting_replies_;
+  prometheus::Gauge& waiting_bytes_;
+  prometheus::Gauge& backlog_;
+  prometheus::Counter& stuck_;
 };
 
 }  // namespace volvox

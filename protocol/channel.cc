@@ -143,7 +143,10 @@ Status Channel::push(const RequestHeader& header, ZmqFrame& body) {
   ZmqFrame frame(std::move(*bytes));
   int error = frame.send(socket_.handle(), true);
   if (error == 0) error = body.send(socket_.handle(), false);
-  if (error == 0) return {};
+  if (error == 0) {
+    last_sent_ = clock_now();
+    return {};
+  }
   if (error == EAGAIN) {
     return fail(ErrorCode::kOverloaded, "the send queue is full; wait for answers before sending more");
   }
@@ -163,6 +166,7 @@ std::size_t Channel::poll(Duration timeout, const Handler& handler, int wake_fd)
   const TimePoint until = later(now, timeout);
   for (;; now = clock_now()) {
     check_connection(now);
+    show_life(now);
     std::size_t delivered = 0;
     const bool drained = receive_all(handler, delivered);
     // Only then: replies that came before the connection broke are answers, too.
@@ -171,7 +175,7 @@ std::size_t Channel::poll(Duration timeout, const Handler& handler, int wake_fd)
     if (delivered > 0 || now >= until) return delivered;
     if (!drained) continue;
     // Nothing was sent since the socket said EAGAIN, so that its descriptor announces whatever comes now.
-    const TimePoint wake = std::min(until, pending_.next_deadline());
+    const TimePoint wake = std::min({until, pending_.next_deadline(), next_sign_of_life()});
     const Duration left = wake == TimePoint::max() ? Duration::max() : wake - clock_now();
     const unsigned readable = wait_readable({socket_.fd(), monitor_.fd(), wake_fd}, left);
     if ((readable & kMonitorReadable) != 0) monitored_ = TimePoint{};
@@ -180,6 +184,21 @@ std::size_t Channel::poll(Duration timeout, const Handler& handler, int wake_fd)
       return delivered;
     }
   }
+}
+
+// Any message is one; this is for when there is nothing to say.
+void Channel::show_life(TimePoint now) {
+  if (now < next_sign_of_life()) return;
+  last_sent_ = now;  // also when it cannot be sent: the next try may wait as long
+  RequestHeader header;
+  header.kind = RequestKind::kPing;
+  ZmqFrame empty;
+  static_cast<void>(push(header, empty));
+}
+
+TimePoint Channel::next_sign_of_life() const {
+  if (pending_.size() == 0 || options_.sign_of_life <= Duration{0}) return TimePoint::max();
+  return later(last_sent_, options_.sign_of_life);
 }
 
 void Channel::check_connection(TimePoint now) {
@@ -212,6 +231,7 @@ bool Channel::accept(std::span<const std::byte> header, std::span<const std::byt
                      const Handler& handler) {
   std::uint64_t id = 0;
   auto decoded = decode_reply_header(header, options_.limits, &id);
+  if (decoded && decoded->kind == ReplyKind::kPong && id == 0) return false;  // to a sign of life
   switch (pending_.match(id)) {
     case PendingRequests::Match::kLate:
       ++stats_.late;

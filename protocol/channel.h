@@ -37,6 +37,9 @@ struct ChannelOptions {
   int send_queue = 10000;                          // requests that wait for the network before send() refuses
   int receive_queue = 0;          // replies that wait for poll(); 0 = no bound but the requests in flight
   bool cancel_on_timeout = true;  // tell the server of requests given up on
+  // How often poll() tells the server that this client lives while requests are in flight: it cancels those
+  // of one that says nothing for some seconds. 0: never.
+  Duration sign_of_life = std::chrono::milliseconds(200);
 };
 
 // Counts since connect().
@@ -113,6 +116,8 @@ class Channel {
   Result<std::uint64_t> send_frames(RequestHeader& header, ZmqFrame& body, Duration timeout);
   Status push(const RequestHeader& header, ZmqFrame& body);
   void check_connection(TimePoint now);
+  void show_life(TimePoint now);
+  TimePoint next_sign_of_life() const;
   bool receive_all(const Handler& handler, std::size_t& delivered);
   bool accept(std::span<const std::byte> header, std::span<const std::byte> body, const Handler& handler);
   bool accept_unreadable(std::uint64_t id, Error error, const Handler& handler);
@@ -127,6 +132,7 @@ class Channel {
   ZmqSocket socket_;
   ConnectionMonitor monitor_;
   TimePoint monitored_{};
+  TimePoint last_sent_{};
   ZmqFrame frames_[2];
   PendingRequests pending_;
   std::vector<std::uint64_t> lost_;  // in flight when the connection broke, and not yet reported

@@ -45,7 +45,7 @@ EdgeSocket::EdgeSocket(const EdgeOptions& options, EdgeHandler& handler)
       handler_(handler),
       socket_(context_, ZMQ_ROUTER),
       replies_(options.queued_replies, options.queued_bytes),
-      backlog_(options.slow_client_bytes, options.slow_client_patience) {}
+      backlog_(options.slow_client_bytes, options.slow_client_patience, options.waiting_bytes) {}
 
 Status EdgeSocket::configure() {
   if (socket_.handle() == nullptr || replies_.fd() < 0) {

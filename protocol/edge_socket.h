@@ -54,6 +54,7 @@ struct EdgeOptions {
   std::optional<EdgeKeys> keys{};  // nothing: plain text, and everybody may speak
   int replies_per_client = 1000;   // that ZeroMQ takes for one client; further ones wait here
   std::size_t slow_client_bytes = std::size_t{64} << 20;  // of one client's waiting replies, and
+  std::size_t waiting_bytes = std::size_t{256} << 20;     // of all clients' waiting replies
   Duration slow_client_patience =
       std::chrono::seconds(2);  // time without progress, after which it counts as gone
 
@@ -120,6 +121,10 @@ class EdgeSocket {
   std::size_t unsent() const { return replies_.size() + batch_.size() - batch_sent_ + backlog_.replies(); }
 
   EdgeStats stats() const;
+
+  // Replies, and their bytes, that wait for clients that do not read; the thread of run_once() only.
+  std::size_t waiting_replies() const { return backlog_.replies(); }
+  std::size_t waiting_bytes() const { return backlog_.bytes(); }
 
  private:
   struct Counters {

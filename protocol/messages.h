@@ -49,7 +49,7 @@ struct RequestHeader {
   std::uint16_t version = kProtocolVersion;
   RequestKind kind = RequestKind::kInfer;
   WirePriority priority = WirePriority::kNormal;
-  std::uint64_t request_id = 0;  // chosen by the client, never 0
+  std::uint64_t request_id = 0;  // chosen by the client; 0 only in a ping that is a sign of life
   std::string model;
   std::uint32_t model_version = 0;  // 0 = the newest
   std::uint32_t cells_hint = 0;     // 0 = unknown

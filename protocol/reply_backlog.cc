@@ -6,12 +6,15 @@
 namespace volvox {
 
 bool ReplyBacklog::add(OutgoingReply&& reply, TimePoint now) {
+  const std::size_t bytes = reply.bytes();
+  // One reply is kept however large it is.
+  if (replies_ > 0 && bytes_ + bytes > max_bytes_in_all_) return false;
   const auto [at, fresh] = clients_.try_emplace(reply.client);
   Waiting& waiting = at->second;
   if (fresh) waiting.since = now;
-  // One reply is kept however large it is.
-  if (!fresh && waiting.bytes + reply.bytes() > max_bytes_) return false;
-  waiting.bytes += reply.bytes();
+  if (!fresh && waiting.bytes + bytes > max_bytes_) return false;
+  waiting.bytes += bytes;
+  bytes_ += bytes;
   waiting.replies.push_back(std::move(reply));
   ++replies_;
   return true;
@@ -28,6 +31,7 @@ void ReplyBacklog::retry(TimePoint now, const Send& send, const GiveUp& give_up)
     }
     const std::size_t left = waiting.replies.size();
     replies_ -= left;
+    bytes_ -= waiting.bytes;
     const ClientId client = at->first;
     at = clients_.erase(at);
     if (left > 0) give_up(client, left, error);
@@ -40,6 +44,7 @@ int ReplyBacklog::send_some(Waiting& waiting, TimePoint now, const Send& send) {
     const std::size_t bytes = reply.bytes();
     if (const int error = send(reply); error != 0) return error;
     waiting.bytes -= bytes;
+    bytes_ -= bytes;
     waiting.since = now;
     waiting.replies.pop_front();
     --replies_;
@@ -51,6 +56,7 @@ std::size_t ReplyBacklog::remove(const ClientId& client) {
   const auto found = clients_.find(client);
   if (found == clients_.end()) return 0;
   const std::size_t count = found->second.replies.size();
+  bytes_ -= found->second.bytes;
   clients_.erase(found);
   replies_ -= count;
   return count;

@@ -15,14 +15,17 @@ namespace volvox {
 // them again, or until the client has used up its patience or its bytes. One thread.
 class ReplyBacklog {
  public:
-  // Bounds per client: bytes kept, and time since its connection last took anything.
-  ReplyBacklog(std::size_t max_bytes, Duration patience) : max_bytes_(max_bytes), patience_(patience) {}
+  // Bounds per client: bytes kept, and time since its connection last took anything; and on the bytes kept
+  // for all clients.
+  ReplyBacklog(std::size_t max_bytes, Duration patience, std::size_t max_bytes_in_all)
+      : max_bytes_(max_bytes), patience_(patience), max_bytes_in_all_(max_bytes_in_all) {}
 
   bool empty() const { return clients_.empty(); }
   std::size_t replies() const { return replies_; }
+  std::size_t bytes() const { return bytes_; }
   bool holds(const ClientId& client) const { return clients_.contains(client); }
 
-  // False, and `reply` is unchanged, if the client's bytes are used up.
+  // False, and `reply` is unchanged, if the client's bytes are used up, or those of all.
   bool add(OutgoingReply&& reply, TimePoint now);
 
   // Tries to send: 0, or an error number; EAGAIN keeps the reply for later.
@@ -48,8 +51,9 @@ class ReplyBacklog {
 
   const std::size_t max_bytes_;
   const Duration patience_;
+  const std::size_t max_bytes_in_all_;
   std::unordered_map<ClientId, Waiting> clients_;
-  std::size_t replies_ = 0;
+  std::size_t replies_ = 0, bytes_ = 0;
 };
 
 }  // namespace volvox

@@ -11,7 +11,8 @@ namespace volvox {
 namespace {
 
 Status check_fields(const RequestHeader& header, const WireLimits& limits) {
-  if (header.request_id == 0) return invalid("request id 0 is reserved; number requests from 1");
+  if (header.request_id == 0 && header.kind != RequestKind::kPing)
+    return invalid("request id 0 is reserved; number requests from 1");
   if (header.kind == RequestKind::kInfer) return check_given_name("model name", header.model, limits);
   return check_name("model name", header.model, limits);
 }

@@ -29,13 +29,14 @@ from zmq.utils.monitor import recv_monitor_message
 
 from volvox_capnp import Malformed
 from volvox_wire import (DEADLINE_AT, Chain, Code, Graph, Lattice, Reply, SessionToken, Tensor, Tree, VolvoxError,
-                         cells_of, decode_body, decode_reply_header, encode_body, encode_header, read_reply_header,
+                         cells_of, decode_body, decode_reply_header, encode_body, encode_header, is_pong, read_reply_header,
                          tensor)  # fmt: skip
 
 __all__ = ["Chain", "Client", "Code", "Graph", "Lattice", "Pending", "Reply", "SessionToken", "Tensor", "Tree",
            "VolvoxError", "tensor"]  # fmt: skip
 
 DEADLINE_GRACE = 5.0  # beyond the deadline that the server keeps, before the client gives up by itself
+SIGN_OF_LIFE = 0.2  # with requests in flight, say something at least that often: a silent client's are cancelled
 DEAD_AFTER = 15  # a host that acknowledges nothing for so long is lost
 CONNECTED = zmq.EVENT_HANDSHAKE_SUCCEEDED
 REFUSED = (zmq.EVENT_HANDSHAKE_FAILED_AUTH | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
@@ -87,6 +88,7 @@ class Client:
         self._closed = None  # why nothing can be sent any more
 
         self._connected = threading.Event()
+        self._last_sent = time.monotonic()
         self.unknown_replies = 0  # to nothing that was asked or still waits, or unreadable; for logs and tests
         self._wake_reader, self._wake_writer = socket.socketpair()
         self._wake_reader.setblocking(False)
@@ -251,6 +253,7 @@ class Client:
                 self._watch_connection()
                 self._receive_all()
                 self._expire()
+                self._show_life()
         except Exception as problem:
             logging.getLogger("volvox").exception("the client's thread failed")
             self._closed = VolvoxError(Code.INTERNAL, f"the client failed: {problem!r}")
@@ -274,6 +277,7 @@ class Client:
             if self._connected.is_set():
                 try:
                     self._socket.send_multipart(frames, zmq.NOBLOCK)
+                    self._last_sent = time.monotonic()
                 except zmq.Again:
                     return True
             elif isinstance(item, Pending):
@@ -294,7 +298,13 @@ class Client:
                 return 0
             if not self._expiries:
                 return None
-            return min(1e9, max(0, self._expiries[0][0] - time.monotonic()) * 1e3 + 1)
+            next_event = min(self._expiries[0][0], self._last_sent + SIGN_OF_LIFE)
+            return max(0, next_event - time.monotonic()) * 1e3 + 1
+
+    def _show_life(self):
+        if self._pending and time.monotonic() >= self._last_sent + SIGN_OF_LIFE:
+            self._last_sent = time.monotonic()  # also when it cannot be sent
+            self._outbox.append(encode_header("ping", 0))
 
     def _watch_connection(self):
         while self._monitor.poll(0):
@@ -328,7 +338,7 @@ class Client:
     def _accept(self, request_id, root, body):
         pending = self._pending.get(request_id)
         if pending is None:
-            self.unknown_replies += 1
+            self.unknown_replies += request_id != 0 or not is_pong(root)  # that is the answer to a sign of life
             return
         try:
             header = decode_reply_header(root)

@@ -307,6 +307,12 @@ def read_reply_header(frame):
     return root.fields("<QQ")[1], root
 
 
+def is_pong(root):
+    """Whether the reply with this root is one."""
+    kind = root.fields("<HH")[1]
+    return kind < len(REPLY_KINDS) and REPLY_KINDS[kind] == "pong"
+
+
 def decode_reply_header(root):
     numbers = root.fields("<HHHBxQIIQQQQ")
     version, kind, code, flags, request_id, index, cells, retry_us = numbers[:8]

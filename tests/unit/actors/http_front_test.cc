@@ -152,7 +152,8 @@ TEST(HttpFront, CountsByModel) {
 TEST(HttpFront, ErrorsAreTyped) {
   const House house(with_http());
   expect_error(post(house, "{"), 400, "INVALID_ARGUMENT", "no JSON");
-  expect_error(post(house, kBody, "", "/v2/models/nobody/infer"), 404, "MODEL_NOT_FOUND", "'check' 'every' 'noop'");
+  expect_error(post(house, kBody, "", "/v2/models/nobody/infer"), 404, "MODEL_NOT_FOUND",
+               "'check' 'every' 'noop'");
   expect_error(post(house, kBody, "", "/v2/models/check/versions/7/infer"), 404, "MODEL_NOT_FOUND",
                "it has 1");
   expect_error(post(house, kBody, "Content-Encoding: gzip\r\n"), 415, "INVALID_ARGUMENT", "plain");

@@ -8,7 +8,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "actors/admission.h"
 #include "actors/http_watch.h"
 #include "actors/model_statistics.h"
 #include "actors/peer_socket.h"
@@ -127,49 +126,6 @@ TEST(ReplyWaiter, GivesTheAnswerOnce) {
   EXPECT_EQ(outcome->cells, 7U);
   EXPECT_FALSE(waiter.wait_for(Duration::zero()));
   answers.join();
-}
-
-TEST(Admission, AppliesTheRulesOfTheModelsTable) {
-  ServeConfig config;
-  config.model = {{.name = "slow", .default_deadline_ms = 200, .max_deadline_ms = 500},
-                  {.name = "batch", .max_deadline_ms = 1000, .priority = PriorityChoice::kLow}};
-  Admission admission(config);
-  const auto admitted = [&](const char* model, std::uint64_t deadline_us, WirePriority priority) {
-    RequestHeader header;
-    header.model = model;
-    header.deadline_us = deadline_us;
-    header.priority = priority;
-    return (*admission.admit("a", header, {}))->header;
-  };
-  EXPECT_EQ(admitted("slow", 0, WirePriority::kNormal).deadline_us, 200'000U);
-  EXPECT_EQ(admitted("slow", 300'000, WirePriority::kNormal).deadline_us, 300'000U);
-  EXPECT_EQ(admitted("slow", 900'000, WirePriority::kNormal).deadline_us, 500'000U);
-  EXPECT_EQ(admitted("batch", 0, WirePriority::kNormal).deadline_us, 1'000'000U);
-  EXPECT_EQ(admitted("batch", 0, WirePriority::kNormal).priority, WirePriority::kLow);
-  EXPECT_EQ(admitted("batch", 0, WirePriority::kHigh).priority, WirePriority::kHigh);
-  EXPECT_EQ(admitted("other", 0, WirePriority::kNormal).deadline_us, 0U);
-  EXPECT_EQ(admitted("other", 900'000'000, WirePriority::kNormal).deadline_us, 900'000'000U);
-}
-
-TEST(Admission, NumbersCountsAndRefuses) {
-  ServeConfig config;
-  config.limits.max_requests_in_flight = 2;
-  config.wire.max_body_bytes = 1024;
-  Admission admission(config);
-  const std::vector<std::byte> body(1024), large(1025);
-  auto first = admission.admit("a", {}, body);
-  ASSERT_TRUE(first);
-  auto second = admission.admit("b", {}, body);
-  ASSERT_TRUE(second);
-  EXPECT_NE((*first)->key, (*second)->key);
-  EXPECT_EQ(admission.gauge().bytes(), 2048U);
-  EXPECT_EQ(admission.admit("c", {}, body).error().code, ErrorCode::kOverloaded);
-  EXPECT_EQ(admission.admit("c", {}, large).error().code, ErrorCode::kInvalidArgument);
-  *first = nullptr;
-  EXPECT_EQ(admission.gauge().requests(), 1U);
-  EXPECT_TRUE(admission.admit("c", {}, body));
-  admission.refuse_new_requests();
-  EXPECT_EQ(admission.admit("c", {}, body).error().code, ErrorCode::kUnavailable);
 }
 
 TEST(ModelStatistics, Adds) {

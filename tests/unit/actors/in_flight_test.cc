@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "actors/client_shares.h"
+
 namespace volvox {
 namespace {
 
@@ -26,6 +28,41 @@ TEST(InFlightGauge, BoundsRequestsAndBytes) {
   EXPECT_NE(InFlightGauge::enter(gauge, 60), nullptr);
   b.reset();
   EXPECT_EQ(gauge->requests(), 0U);
+}
+
+TEST(ClientShares, BoundsEachClientByItself) {
+  LimitsSection limits;
+  limits.max_requests_per_client = 2;
+  limits.max_request_mib_per_client = 1;
+  const auto shares = std::make_shared<ClientShares>(limits);
+  const std::size_t most = std::size_t{1} << 20;
+  auto a = ClientShares::enter(shares, "x", most - 1);
+  ASSERT_TRUE(a);
+  EXPECT_EQ(ClientShares::enter(shares, "x", 2).error().code, ErrorCode::kOverloaded);
+  EXPECT_TRUE(ClientShares::enter(shares, "y", most));  // and given back at once
+  EXPECT_FALSE(ClientShares::enter(shares, "y", most + 1));
+  auto b = ClientShares::enter(shares, "x", 1);
+  ASSERT_TRUE(b);
+  EXPECT_FALSE(ClientShares::enter(shares, "x", 0));  // too many requests
+  EXPECT_EQ(shares->clients(), 1U);
+  b->reset();
+  EXPECT_TRUE(ClientShares::enter(shares, "x", 1));
+  a->reset();
+  EXPECT_EQ(shares->clients(), 0U);
+}
+
+TEST(InFlightTable, KnowsWhoHasBeenSilent) {
+  const auto at = [](int ms) { return TimePoint{} + std::chrono::milliseconds(ms); };
+  InFlightTable table;
+  table.hear("nobody", at(1));  // has nothing in flight
+  ASSERT_TRUE(table.add("x", 1, {}, at(10)));
+  ASSERT_TRUE(table.add("y", 1, {}, at(20)));
+  EXPECT_TRUE(table.silent(at(10)).empty());
+  EXPECT_EQ(table.silent(at(15)), (std::vector<ClientId>{"x"}));
+  table.hear("x", at(30));
+  EXPECT_EQ(table.silent(at(25)), (std::vector<ClientId>{"y"}));
+  table.hear_all(at(40));
+  EXPECT_TRUE(table.silent(at(40)).empty());
 }
 
 TEST(InFlightTable, KnowsEachRequestOfEachClientOnce) {

@@ -208,6 +208,29 @@ TEST_F(ChannelTest, CountsRepliesToNothing) {
   EXPECT_FALSE(channel->last_problem().empty());
 }
 
+TEST_F(ChannelTest, ShowsLifeWhileRequestsAreInFlight) {
+  ChannelOptions options;
+  options.sign_of_life = 1ms;
+  auto channel = connect(options);
+  EXPECT_EQ(channel->poll(20ms, [](Reply&&) {}), 0U);
+  EXPECT_TRUE(server_.seen().empty()) << "nothing is in flight";
+  const std::uint64_t id = channel->send(ask("hold")).value();
+  const auto signs = [&] {
+    std::size_t count = 0;
+    for (const RequestHeader& header : server_.seen())
+      count += header.kind == RequestKind::kPing && header.request_id == 0 ? 1 : 0;
+    return count;
+  };
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  while (signs() < 3 && std::chrono::steady_clock::now() < end) {
+    EXPECT_EQ(channel->poll(5ms, [](Reply&&) {}), 0U) << "answers to signs of life are nobody's business";
+  }
+  EXPECT_GE(signs(), 3U);
+  server_.release();
+  EXPECT_EQ(collect(*channel, 1)[0].header.request_id, id);
+  EXPECT_EQ(channel->stats().unknown, 0U);
+}
+
 TEST_F(ChannelTest, RefusesWhatTheServerWould) {
   const auto channel = connect();
   EXPECT_EQ(channel->send(ask("")).error().code, ErrorCode::kInvalidArgument);

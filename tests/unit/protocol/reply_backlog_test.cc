@@ -34,7 +34,7 @@ class ReplyBacklogTest : public testing::Test {
         });
   }
 
-  ReplyBacklog backlog_{100, Duration(50)};
+  ReplyBacklog backlog_{100, Duration(50), 600};
   std::map<ClientId, int> room_;
   std::vector<std::string> sent_, gone_;
 };
@@ -50,6 +50,23 @@ TEST_F(ReplyBacklogTest, SendsInOrderAsRoomComes) {
   retry(20);
   EXPECT_TRUE(backlog_.empty());
   EXPECT_TRUE(gone_.empty());
+}
+
+TEST_F(ReplyBacklogTest, BoundsWhatAllClientsTogetherKeep) {
+  EXPECT_TRUE(backlog_.add(reply("a", 96), at(0)));
+  EXPECT_TRUE(backlog_.add(reply("b", 500), at(0)));
+  EXPECT_EQ(backlog_.bytes(), 596U);
+  EXPECT_FALSE(backlog_.add(reply("c", 8), at(0)));
+  EXPECT_FALSE(backlog_.holds("c"));
+  room_["a"] = 1;
+  retry(1);
+  EXPECT_EQ(backlog_.bytes(), 500U);
+  EXPECT_TRUE(backlog_.add(reply("c", 8), at(2)));
+  EXPECT_EQ(backlog_.remove("b"), 1U);
+  EXPECT_EQ(backlog_.bytes(), 8U);
+  EXPECT_FALSE(backlog_.add(reply("d", 700), at(2)));
+  backlog_.remove("c");
+  EXPECT_TRUE(backlog_.add(reply("d", 700), at(2))) << "one is kept, however large";
 }
 
 TEST_F(ReplyBacklogTest, LosesPatienceOnlyWithoutProgress) {
