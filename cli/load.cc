@@ -2,7 +2,9 @@
 #include <fstream>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
+#include <thread>
 
 #include <nlohmann/json.hpp>
 #include <unistd.h>
@@ -13,6 +15,7 @@
 #include "cli/model_verifier.h"
 #include "loadgen/channel_link.h"
 #include "loadgen/interrupt.h"
+#include "loadgen/misbehaviour.h"
 #include "loadgen/report.h"
 #include "loadgen/server_status.h"
 
@@ -26,6 +29,8 @@ struct LoadArguments {
   std::string endpoint = kDefaultEndpoint, model, input = "tokens", arrivals = "poisson", priority = "normal";
   std::string lengths_file, column = "source", json_file, metrics, verify_dir, models_dir;
   double rate = 0, seconds = 0, warmup = 1, timeout_s = 30, deadline_ms = 0;
+  double cancel_fraction = 0, cancel_after_ms = 10;
+  std::uint32_t never_read = 0, vanish = 0;
   std::uint32_t concurrency = 0, connections = 1, length = 0, version = 0, vocabulary = 30000;
   std::uint64_t requests = 0, seed = 1;
   std::optional<std::uint64_t> verify_count;
@@ -78,9 +83,27 @@ void add_request_options(CLI::App& command, LoadArguments& options) {
       .add_option("--deadline-ms", options.deadline_ms,
                   "Tell the server that each answer is due in this time")
       ->check(CLI::NonNegativeNumber);
-  command.add_option("--priority", options.priority, "'high', 'normal' or 'low'")
-      ->check(CLI::IsMember({"high", "normal", "low"}))
+  command
+      .add_option("--priority", options.priority,
+                  "'high', 'normal' or 'low', or how often each comes: 'high=1,normal=8,low=1'")
       ->capture_default_str();
+}
+
+void add_misbehaviour_options(CLI::App& command, LoadArguments& options) {
+  command.add_option("--cancel-fraction", options.cancel_fraction, "Take back so many of the requests")
+      ->check(CLI::Range(0.0, 1.0));
+  command.add_option("--cancel-after-ms", options.cancel_after_ms, "How long after they were sent")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  constexpr std::uint32_t kMost = 10'000;
+  command
+      .add_option("--never-read", options.never_read,
+                  "Beside the load: so many connections that send and never read")
+      ->check(CLI::Range(0U, kMost));
+  command
+      .add_option("--vanish", options.vanish,
+                  "Beside the load: so many connections that send and are cut, once a second")
+      ->check(CLI::Range(0U, kMost));
 }
 
 void add_check_options(CLI::App& command, LoadArguments& options) {
@@ -107,11 +130,6 @@ Result<LengthSource> lengths_of(const LoadArguments& options) {
   return LengthSource::from_file(options.lengths_file, column);
 }
 
-WirePriority priority_of(const std::string& name) {
-  if (name == "high") return WirePriority::kHigh;
-  return name == "low" ? WirePriority::kLow : WirePriority::kNormal;
-}
-
 LoadPlan plan_of(const LoadArguments& options) {
   LoadPlan plan;
   plan.arrivals = options.arrivals == "constant" ? Arrivals::kConstant : Arrivals::kPoisson;
@@ -125,6 +143,9 @@ LoadPlan plan_of(const LoadArguments& options) {
   plan.requests = options.requests;
   plan.timeout = seconds_of(options.timeout_s);
   plan.seed = options.seed;
+  plan.deadline = seconds_of(options.deadline_ms * 1e-3);
+  plan.cancel_fraction = options.cancel_fraction;
+  plan.cancel_after = seconds_of(options.cancel_after_ms * 1e-3);
   return plan;
 }
 
@@ -141,6 +162,9 @@ class LoadCommand {
 
   Result<int> run() {
     if (auto ok = open_verifier(); !ok) return tl::unexpected(ok.error());
+    auto priorities = parse_priority_mix(options_.priority);
+    if (!priorities) return tl::unexpected(priorities.error());
+    priorities_ = *priorities;
     auto lengths = lengths_of(options_);
     if (!lengths) return tl::unexpected(lengths.error());
     const RequestSource source(options_.seed, *lengths, options_.vocabulary);
@@ -148,9 +172,9 @@ class LoadCommand {
     if (verifier_) plan.samples = options_.verify_count.value_or(verifier_->exact() ? 100'000 : 100);
 
     const auto before = read_batches();
-    auto outcome = measure(plan, source);
-    if (!outcome) return tl::unexpected(outcome.error());
     LoadReport report;
+    auto outcome = measure_beside(plan, source, report.misbehaved);
+    if (!outcome) return tl::unexpected(outcome.error());
     report.endpoint = options_.endpoint;
     report.model = options_.model;
     report.arrivals = describe(plan);
@@ -179,6 +203,26 @@ class LoadCommand {
     return {};
   }
 
+  // While some connections misbehave, if they are to.
+  Result<LoadOutcome> measure_beside(const LoadPlan& plan, const RequestSource& source,
+                                     MisbehaviourCounts& counts) const {
+    if (options_.never_read + options_.vanish == 0) return measure(plan, source);
+    const MisbehaviourPlan beside{.endpoint = options_.endpoint,
+                                  .model = options_.model,
+                                  .input = options_.input,
+                                  .deadline = plan.deadline,
+                                  .never_read = options_.never_read,
+                                  .vanish = options_.vanish};
+    auto misbehaviour = Misbehaviour::start(beside, source);
+    if (!misbehaviour) return tl::unexpected(misbehaviour.error());
+    std::jthread thread([&misbehaviour](const std::stop_token& stop) { misbehaviour->run(stop); });
+    auto outcome = measure(plan, source);
+    thread.request_stop();
+    thread.join();
+    counts = misbehaviour->counts();
+    return outcome;
+  }
+
   Result<LoadOutcome> measure(const LoadPlan& plan, const RequestSource& source) const {
     const InterruptWatch interrupt;
     const auto open = [this] { return open_link(); };
@@ -190,7 +234,7 @@ class LoadCommand {
     request.model = options_.model;
     request.model_version = options_.version;
     request.input = options_.input;
-    request.priority = priority_of(options_.priority);
+    request.priorities = priorities_;
     request.deadline = seconds_of(options_.deadline_ms * 1e-3);
     auto keys = read_keys(options_.keys);
     if (!keys) return tl::unexpected(keys.error());
@@ -245,6 +289,7 @@ class LoadCommand {
   }
 
   LoadArguments options_;
+  PriorityMix priorities_;
   std::unique_ptr<ModelVerifier> verifier_;
 };
 
@@ -260,6 +305,7 @@ void add_load_command(CLI::App& app, CommandBody& run) {
   command->add_option("--model-version", options->version, "The model's version; 0 for the newest");
   add_traffic_options(*command, *options);
   add_request_options(*command, *options);
+  add_misbehaviour_options(*command, *options);
   add_check_options(*command, *options);
   command->callback([options, &run] {
     run = [options] {

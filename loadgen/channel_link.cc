@@ -24,7 +24,6 @@ ChannelLink::ChannelLink(std::unique_ptr<Channel> channel, const RequestTemplate
       request_(chain_request(template_.model, template_.input, std::span<const std::int32_t>())) {
   if (template_.input.empty()) request_.body.inputs.clear();
   request_.header.model_version = template_.model_version;
-  request_.header.priority = template_.priority;
   request_.header.deadline_us = static_cast<std::uint64_t>(template_.deadline.count() / 1000);
 }
 
@@ -36,11 +35,16 @@ Status ChannelLink::send(std::uint64_t request_id, std::span<const std::int32_t>
   const auto length = static_cast<std::uint32_t>(tokens.size());
   request_.header.request_id = request_id;
   request_.header.cells_hint = length;
+  request_.header.priority = template_.priorities.draw(request_id);
   request_.body.structure = WireChain{length};
   if (!template_.input.empty()) request_.body.inputs.front() = wire_tensor(template_.input, tokens);
   const auto id = channel_->send(request_);
   if (!id) return tl::unexpected(id.error());
   return {};
+}
+
+void ChannelLink::cancel(std::uint64_t request_id) {
+  static_cast<void>(channel_->cancel(request_id));  // without a connection there is nothing to stop
 }
 
 Status ChannelLink::receive(Duration at_most, std::vector<Reply>& replies) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "loadgen/link.h"
+#include "loadgen/priority_mix.h"
 #include "protocol/channel.h"
 
 namespace volvox {
@@ -14,7 +15,7 @@ struct RequestTemplate {
   std::string model;
   std::uint32_t model_version = 0;  // 0: the newest
   std::string input;  // the model's input that takes the tokens; empty: it has none, only a length
-  WirePriority priority = WirePriority::kNormal;
+  PriorityMix priorities;
   Duration deadline{};  // told to the server with each request; 0: none
 };
 
@@ -27,6 +28,7 @@ class ChannelLink : public LoadLink {
 
   TimePoint now() override;
   Status send(std::uint64_t request_id, std::span<const std::int32_t> tokens) override;
+  void cancel(std::uint64_t request_id) override;
   Status receive(Duration at_most, std::vector<Reply>& replies) override;
   std::uint64_t duplicates() const override;
 

@@ -37,6 +37,7 @@ void LoadConnection::run(TimePoint start, const std::stop_token& stop) {
   while (!link_lost_) {
     if (stop.stop_requested()) sending_ = false;
     send_due();
+    cancel_due(link_.now());
     expire(link_.now());
     if (!sending_ && in_flight_.empty()) break;
     receive(next_event());
@@ -85,6 +86,15 @@ void LoadConnection::send_one(TimePoint scheduled) {
   }
   in_flight_.emplace(id, flight);
   by_age_.emplace_back(flight.sent, id);
+  const double chance = plan_.cancel_fraction > 0 ? SeededRandom::for_item(plan_.seed, index).unit() : 1.0;
+  if (chance < plan_.cancel_fraction) cancels_.emplace_back(flight.sent + plan_.cancel_after, id);
+}
+
+void LoadConnection::cancel_due(TimePoint now) {
+  for (; !cancels_.empty() && cancels_.front().first <= now; cancels_.pop_front()) {
+    const std::uint64_t id = cancels_.front().second;
+    if (in_flight_.contains(id)) link_.cancel(id);
+  }
 }
 
 void LoadConnection::note_offered(const Flight& flight, TimePoint now) {
@@ -108,6 +118,7 @@ TimePoint LoadConnection::next_event() const {
   TimePoint next = now + kLook;
   if (sending_ && plan_.arrivals != Arrivals::kClosed) next = std::min(next, due_);
   if (sending_ && !slots_.empty()) next = std::min(next, slots_.front());
+  if (!cancels_.empty()) next = std::min(next, cancels_.front().first);
   if (!by_age_.empty()) next = std::min(next, by_age_.front().first + plan_.timeout);
   return std::max(next, now);
 }
@@ -134,8 +145,19 @@ void LoadConnection::settle(const Reply& reply, TimePoint now) {
   if (reply.header.kind == ReplyKind::kResult) {
     complete(flight, reply, now);
   } else {
-    give_up(flight, std::string(to_string(reply.header.error.code)), reply.header.error.message, now);
+    refuse(flight, reply, now);
   }
+}
+
+// The server's own word, whatever it is.
+void LoadConnection::refuse(const Flight& flight, const Reply& reply, TimePoint now) {
+  const Error& error = reply.header.error;
+  give_up(flight, std::string(to_string(error.code)), error.message, now);
+  const bool of_bounds = error.code == ErrorCode::kOverloaded || error.code == ErrorCode::kDeadlineExceeded;
+  if (reply.local || !of_bounds || !flight.measured) return;
+  tally_.refused.record(now - flight.sent);
+  if (reply.header.retry_after_us > 0)
+    tally_.retry_after.record(std::chrono::microseconds(reply.header.retry_after_us));
 }
 
 void LoadConnection::complete(const Flight& flight, const Reply& reply, TimePoint now) {
@@ -148,6 +170,7 @@ void LoadConnection::complete(const Flight& flight, const Reply& reply, TimePoin
     return;
   }
   ++tally_.completed;
+  if (plan_.deadline == Duration(0) || now - flight.sent <= plan_.deadline) ++tally_.on_time;
   tally_.latency.record(latency);
   tally_.queue.record(std::chrono::microseconds(reply.header.timings.queue_us));
   tally_.compute.record(std::chrono::microseconds(reply.header.timings.compute_us));

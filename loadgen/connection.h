@@ -31,6 +31,9 @@ struct ConnectionPlan {
   std::uint64_t requests = 0;  // measured requests at most; 0: until `measured` has passed
   Duration timeout{};          // without a final reply for that long after its sending, a request is lost
   std::size_t samples = 0;     // answers kept for verification
+  Duration deadline{};         // by which an answer is on time; 0: always
+  double cancel_fraction = 0;  // of the requests, taken back `cancel_after` they were sent
+  Duration cancel_after{};
 };
 
 // Sends a plan's requests over one link and keeps account of what comes back: the loop of one client thread.
@@ -65,6 +68,8 @@ class LoadConnection {
   void receive(TimePoint until);
   void settle(const Reply& reply, TimePoint now);
   void complete(const Flight& flight, const Reply& reply, TimePoint now);
+  void refuse(const Flight& flight, const Reply& reply, TimePoint now);
+  void cancel_due(TimePoint now);
   void give_up(const Flight& flight, const std::string& code, const std::string& message, TimePoint now);
   void expire(TimePoint now);
   void lose_link(const Error& error);
@@ -80,14 +85,15 @@ class LoadConnection {
   LoadTally tally_;
 
   TimePoint start_{};
-  TimePoint due_{};                                         // open loop: when the next request is to be sent
-  bool sending_ = true;                                     // false once the plan's end is reached
-  bool link_lost_ = false;                                  // receive() said that nothing will come any more
-  std::uint64_t made_ = 0;                                  // requests so far
-  std::unordered_map<std::uint64_t, Flight> in_flight_;     // by request id
-  std::deque<std::pair<TimePoint, std::uint64_t>> by_age_;  // sent, request id; also answered ones
-  std::unordered_set<std::uint64_t> lost_;                  // given up, may still be answered
-  std::deque<TimePoint> slots_;                             // closed loop: when each may send again
+  TimePoint due_{};                                          // open loop: when the next request is to be sent
+  bool sending_ = true;                                      // false once the plan's end is reached
+  bool link_lost_ = false;                                   // receive() said that nothing will come any more
+  std::uint64_t made_ = 0;                                   // requests so far
+  std::unordered_map<std::uint64_t, Flight> in_flight_;      // by request id
+  std::deque<std::pair<TimePoint, std::uint64_t>> by_age_;   // sent, request id; also answered ones
+  std::deque<std::pair<TimePoint, std::uint64_t>> cancels_;  // due, request id
+  std::unordered_set<std::uint64_t> lost_;                   // given up, may still be answered
+  std::deque<TimePoint> slots_;                              // closed loop: when each may send again
   std::vector<std::int32_t> tokens_;
   std::vector<Reply> replies_;
 };

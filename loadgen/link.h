@@ -22,6 +22,9 @@ class LoadLink {
   // come.
   virtual Status send(std::uint64_t request_id, std::span<const std::int32_t> tokens) = 0;
 
+  // Asks the server to stop a request that was sent. It is answered all the same.
+  virtual void cancel(std::uint64_t) {}
+
   // Appends replies that have arrived to `replies`. When none has, waits until one does or `at_most` has
   // passed, to within some tens of microseconds. May return early with nothing. An error means that this link
   // will never bring a reply again.

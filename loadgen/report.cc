@@ -24,8 +24,12 @@ nlohmann::json spread(const DurationHistogram& histogram) {
   return json;
 }
 
+double per_second(const LoadOutcome& outcome, std::uint64_t requests) {
+  return outcome.seconds > 0 ? static_cast<double>(requests) / outcome.seconds : 0.0;
+}
+
 double throughput(const LoadOutcome& outcome) {
-  return outcome.seconds > 0 ? static_cast<double>(outcome.tally.completed) / outcome.seconds : 0.0;
+  return per_second(outcome, outcome.tally.completed);
 }
 
 template <class... Values>
@@ -63,6 +67,7 @@ nlohmann::json to_json(const LoadReport& report) {
   nlohmann::json json;
   json["offered"] = tally.offered;
   json["completed"] = tally.completed;
+  json["on_time"] = tally.on_time;
   json["errors"] = nlohmann::json::object();
   for (const auto& [code, count] : tally.errors) json["errors"][code] = count;
   json["wrong"] = report.verification.wrong;
@@ -70,10 +75,14 @@ nlohmann::json to_json(const LoadReport& report) {
   json["duplicates"] = tally.duplicates;
   json["seconds"] = report.outcome.seconds;
   json["throughput_rps"] = throughput(report.outcome);
+  json["goodput_rps"] = per_second(report.outcome, tally.on_time);
   json["latency_ms"] = spread(tally.latency);
   json["queue_ms"] = spread(tally.queue);
   json["compute_ms"] = spread(tally.compute);
   json["late_ms"] = spread(tally.late);
+  json["refused_ms"] = spread(tally.refused);
+  json["retry_after_ms"] = spread(tally.retry_after);
+  json["misbehaved"] = {{"sent", report.misbehaved.sent}, {"vanished", report.misbehaved.vanished}};
   json["mean_batch"] = nlohmann::json::object();
   for (const auto& [type, rows] : report.mean_batch) json["mean_batch"][type] = rows;
   return json;
@@ -94,6 +103,11 @@ std::string to_text(const LoadReport& report) {
   add_spread(text, "queue", tally.queue);
   add_spread(text, "compute", tally.compute);
   add_spread(text, "sent late", tally.late);
+  if (tally.refused.max() > Duration(0)) add_spread(text, "refused", tally.refused);
+  if (tally.on_time < tally.completed) {
+    add_line(text, "on time %llu: %.1f a second", static_cast<unsigned long long>(tally.on_time),
+             per_second(report.outcome, tally.on_time));
+  }
   for (const auto& [type, rows] : report.mean_batch) {
     add_line(text, "mean batch of %s: %.1f rows", type.c_str(), rows);
   }

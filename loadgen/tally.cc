@@ -13,6 +13,7 @@ std::uint64_t LoadTally::failed() const {
 void LoadTally::merge(const LoadTally& other) {
   offered += other.offered;
   completed += other.completed;
+  on_time += other.on_time;
   for (const auto& [code, count] : other.errors) errors[code] += count;
   duplicates += other.duplicates;
   warmup_offered += other.warmup_offered;
@@ -22,6 +23,8 @@ void LoadTally::merge(const LoadTally& other) {
   queue.merge(other.queue);
   compute.merge(other.compute);
   late.merge(other.late);
+  refused.merge(other.refused);
+  retry_after.merge(other.retry_after);
   last_answer = std::max(last_answer, other.last_answer);
 }
 

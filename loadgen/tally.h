@@ -20,12 +20,15 @@ inline constexpr const char* kLost = "LOST";
 struct LoadTally {
   std::uint64_t offered = 0;                    // measured requests: due within the measurement
   std::uint64_t completed = 0;                  // of these: answered with a result
+  std::uint64_t on_time = 0;                    // of these: by their deadline
   std::map<std::string, std::uint64_t> errors;  // of these: all others, by error code or kLost
   std::uint64_t duplicates = 0;                 // replies to a request that had its final reply, or to none
   std::uint64_t warmup_offered = 0, warmup_completed = 0;
   std::map<std::string, std::string> first_error;  // a message for each code, to show what it was about
   DurationHistogram latency;                       // scheduled send to reply, of the completed
   DurationHistogram queue, compute;                // as the server states them
+  DurationHistogram refused;                       // send to reply, of OVERLOADED and DEADLINE_EXCEEDED
+  DurationHistogram retry_after;                   // as the server advises
   DurationHistogram late;                          // scheduled send to actual send, of the offered
   TimePoint last_answer{};                         // to a measured request
 

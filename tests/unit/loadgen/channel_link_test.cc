@@ -110,7 +110,7 @@ class ChannelLoad : public testing::Test {
     RequestTemplate request;
     request.model = "sums";
     request.input = "tokens";
-    request.priority = WirePriority::kHigh;
+    request.priorities = {1, 0, 0};
     request.deadline = milliseconds(1500);
     LoadReport report;
     auto outcome =

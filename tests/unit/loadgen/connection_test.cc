@@ -13,6 +13,13 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
+// Remembers what is taken back.
+struct CancellingLink : FakeLink {
+  using FakeLink::FakeLink;
+  void cancel(std::uint64_t id) override { cancelled.emplace_back(now(), id); }
+  std::vector<std::pair<TimePoint, std::uint64_t>> cancelled;
+};
+
 class Connection : public testing::Test {
  protected:
   Connection() {
@@ -220,6 +227,39 @@ TEST_F(Connection, RequestNumbersFollowThePlan) {
     source_.make(samples[k].index, tokens);
     EXPECT_EQ(tokens, seen[k]) << "a sample's request can be made again";
   }
+}
+
+TEST_F(Connection, TakesBackAFractionOfWhatIsStillInFlight) {
+  plan_.cancel_fraction = 0.25;
+  plan_.cancel_after = milliseconds(10);
+  CancellingLink slow(FakeLink::steady(milliseconds(30)));
+  run(slow);
+  EXPECT_GT(slow.cancelled.size(), 200U);  // of 1000
+  EXPECT_LT(slow.cancelled.size(), 300U);
+  for (const auto& [at, id] : slow.cancelled) {
+    EXPECT_EQ(at, slow.sent[id - 1].first + milliseconds(10));
+  }
+  CancellingLink fast(FakeLink::steady(milliseconds(5)));
+  run(fast);
+  EXPECT_TRUE(fast.cancelled.empty());
+}
+
+TEST_F(Connection, CountsWhatIsOnTimeAndHowSoonRefusalsCome) {
+  plan_.deadline = milliseconds(20);
+  FakeLink link([](std::uint64_t id, auto) -> std::vector<FakeLink::Answer> {
+    if (id % 4 == 0) {
+      Reply refusal = FakeLink::error(id, ErrorCode::kOverloaded);
+      refusal.header.retry_after_us = 7000;
+      return {{milliseconds(2), refusal}};
+    }
+    return {{id % 2 == 0 ? milliseconds(21) : milliseconds(20), FakeLink::result(id)}};
+  });
+  const LoadTally& tally = run(link);
+  EXPECT_EQ(tally.completed, 750U);
+  EXPECT_EQ(tally.on_time, 500U);
+  EXPECT_EQ(tally.errors.at("OVERLOADED"), 250U);
+  EXPECT_EQ(tally.refused.max(), milliseconds(2));
+  EXPECT_EQ(tally.retry_after.max(), milliseconds(7));
 }
 
 }  // namespace

@@ -27,8 +27,9 @@ TEST(Report, HasExactlyTheAgreedKeys) {
   const nlohmann::json json = to_json(example());
   std::vector<std::string> keys;
   for (const auto& [key, value] : json.items()) keys.push_back(key);
-  EXPECT_EQ(keys, (std::vector<std::string>{"completed", "compute_ms", "duplicates", "errors", "late_ms",
-                                            "latency_ms", "mean_batch", "offered", "queue_ms", "seconds",
+  EXPECT_EQ(keys, (std::vector<std::string>{"completed", "compute_ms", "duplicates", "errors", "goodput_rps",
+                                            "late_ms", "latency_ms", "mean_batch", "misbehaved", "offered",
+                                            "on_time", "queue_ms", "refused_ms", "retry_after_ms", "seconds",
                                             "throughput_rps", "verified", "wrong"}));
   for (const char* spread : {"latency_ms", "queue_ms", "compute_ms", "late_ms"}) {
     EXPECT_EQ(json[spread].size(), 4U);
