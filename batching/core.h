@@ -87,10 +87,13 @@ class Scheduler::Core final : public Frontier, public WaitingList {
   // Admission
   std::optional<std::string> check(const Request& request) const;
   std::optional<std::string> check_lanes(const Request& request) const;
+  std::optional<std::string> check_carried(const Request& request) const;
   std::optional<std::string> check_graph(const Request& request) const;
   std::uint32_t take_record(Request&& request);
   bool reserve(std::uint32_t index);
   bool reserve_lanes(LiveRequest& live);
+  bool reserve_slots(LaneRun& run, const LaneSpec& spec, const CarriedLane* carried);
+  void release_lane(const LaneRun& run, const LaneSpec& spec);
   bool reserve_graph(LiveRequest& live);
   void release_slots(LiveRequest& live);
   void enter(std::uint32_t index);

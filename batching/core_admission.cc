@@ -50,6 +50,13 @@ std::optional<std::string> Scheduler::Core::check(const Request& request) const 
   return check_lanes(request);
 }
 
+static const CarriedLane* carried_lane(const Request& request, std::size_t lane) {
+  for (const CarriedLane& carried : request.carried) {
+    if (carried.lane == lane) return &carried;
+  }
+  return nullptr;
+}
+
 std::optional<std::string> Scheduler::Core::check_lanes(const Request& request) const {
   const auto& lanes = request.plan->lanes;
   std::array<std::uint64_t, 8> small{};
@@ -60,7 +67,9 @@ std::optional<std::string> Scheduler::Core::check_lanes(const Request& request) 
     const std::uint32_t length = request.lengths[spec.length_of];
     if (length == 0) return "lane " + std::to_string(i) + " has no steps";
     if (form_[spec.type] == Form::kNodes) return "its cell type also serves node graphs";
-    if (spec.has_state) slots[spec.pool] += spec.ring == 0 ? length : spec.ring;
+    if (spec.has_state && carried_lane(request, i) == nullptr) {
+      slots[spec.pool] += spec.ring == 0 ? length : spec.ring;
+    }
     for (const LaneEdge& edge : spec.edges) {
       const std::int64_t n = request.lengths[lanes[edge.from].length_of];
       const std::int64_t first = edge.offset + (edge.from_end ? n - 1 : 0);
@@ -75,6 +84,20 @@ std::optional<std::string> Scheduler::Core::check_lanes(const Request& request) 
       return "it needs " + std::to_string(slots[p]) + " state slots of one pool, which has " +
              std::to_string(pools_[p].capacity());
     }
+  }
+  return check_carried(request);
+}
+
+std::optional<std::string> Scheduler::Core::check_carried(const Request& request) const {
+  for (const CarriedLane& carried : request.carried) {
+    const std::string name = "carried lane " + std::to_string(carried.lane);
+    if (carried.lane >= request.plan->lanes.size()) return name + " does not exist";
+    const LaneSpec& spec = request.plan->lanes[carried.lane];
+    if (!spec.has_state || spec.ring == 0) return name + " keeps no last state";
+    const std::uint32_t own = config_.pools[spec.pool].slots;
+    const bool initial = carried.initial == kInitialSlot;
+    if (carried.base < own || (!initial && carried.initial < own)) return name + " is in rows of requests";
+    if (!initial && carried.initial - carried.base < spec.ring) return name + " writes what it reads";
   }
   return std::nullopt;
 }
@@ -227,29 +250,41 @@ static bool pushes_every_step(const LaneSpec& spec) {
 }
 
 bool Scheduler::Core::reserve_lanes(LiveRequest& live) {
-  const auto& specs = live.request.plan->lanes;
-  const std::uint32_t pad_to = live.pad_to > 0 && can_pad(*live.request.plan) ? live.pad_to : 0;
+  const Request& request = live.request;
+  const auto& specs = request.plan->lanes;
+  // Padding would run over the state that a part leaves.
+  const bool pad = live.pad_to > 0 && request.carried.empty() && can_pad(*request.plan);
   live.lanes.resize(specs.size());
   for (std::size_t i = 0; i < specs.size(); ++i) {
-    const LaneSpec& spec = specs[i];
     LaneRun& run = live.lanes[i];
     run = LaneRun{};
-    run.length = live.request.lengths[spec.length_of];
-    run.reported = spec.until_stopped || (live.request.report_steps && pushes_every_step(spec));
-    run.run_length = std::max(run.length, pad_to);
-    run.base = kSinkSlot;
-    if (!spec.has_state) continue;
-    run.ring = spec.ring == 0 ? run.run_length : spec.ring;
-    auto base = pools_[spec.pool].allocate(run.ring);
-    if (!base) {
-      while (i-- > 0) {
-        if (specs[i].has_state) pools_[specs[i].pool].release(live.lanes[i].base, live.lanes[i].ring);
-      }
-      return false;
-    }
-    run.base = *base;
+    run.length = request.lengths[specs[i].length_of];
+    run.reported = specs[i].until_stopped || (request.report_steps && pushes_every_step(specs[i]));
+    run.run_length = pad ? std::max(run.length, live.pad_to) : run.length;
+    if (reserve_slots(run, specs[i], carried_lane(request, i))) continue;
+    while (i-- > 0) release_lane(live.lanes[i], specs[i]);
+    return false;
   }
   return true;
+}
+
+bool Scheduler::Core::reserve_slots(LaneRun& run, const LaneSpec& spec, const CarriedLane* carried) {
+  run.base = kSinkSlot;
+  if (!spec.has_state) return true;
+  run.ring = spec.ring == 0 ? run.run_length : spec.ring;
+  if (carried != nullptr) {
+    run.carried = true;
+    run.base = carried->base;
+    run.initial = carried->initial;
+    return true;
+  }
+  const auto base = pools_[spec.pool].allocate(run.ring);
+  if (base) run.base = *base;
+  return base.has_value();
+}
+
+void Scheduler::Core::release_lane(const LaneRun& run, const LaneSpec& spec) {
+  if (spec.has_state && !run.carried) pools_[spec.pool].release(run.base, run.ring);
 }
 
 bool Scheduler::Core::reserve_graph(LiveRequest& live) {
@@ -273,7 +308,7 @@ void Scheduler::Core::enter(std::uint32_t index) {
   for (LaneId l = 0; l < lane_count(live); ++l) {
     const LaneSpec& spec = live.request.plan->lanes[l];
     form_[spec.type] = Form::kLanes;
-    if (spec.has_state) used_slots_[spec.pool] += live.lanes[l].ring;
+    if (spec.has_state && !live.lanes[l].carried) used_slots_[spec.pool] += live.lanes[l].ring;
     if (live.landed) activate(lane_ref(index, l));
   }
 }
@@ -315,8 +350,8 @@ void Scheduler::Core::release_slots(LiveRequest& live) {
   }
   for (std::size_t i = 0; i < live.lanes.size(); ++i) {
     const LaneSpec& spec = live.request.plan->lanes[i];
-    if (!spec.has_state) continue;
-    pools_[spec.pool].release(live.lanes[i].base, live.lanes[i].ring);
+    if (!spec.has_state || live.lanes[i].carried) continue;
+    release_lane(live.lanes[i], spec);
     used_slots_[spec.pool] -= live.lanes[i].ring;
   }
 }

@@ -135,7 +135,7 @@ RowBinding Scheduler::Core::bind(LaneRef ref) const {
       continue;
     }
     StateSource& source = row.gathers[edge.gather];
-    source = {from.base, from.ring, edge.offset, edge.stride, kInitialSlot};
+    source = {from.base, from.ring, edge.offset, edge.stride, from.initial};
     if (edge.from_end) source.offset += static_cast<std::int32_t>(from.length) - 1;
     if (edge.before_first != LaneEdge::kNone) {
       const LaneRun& before = live.lanes[edge.before_first];

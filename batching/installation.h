@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "batching/request.h"
 #include "batching/scheduler_config.h"
+#include "batching/session_rows.h"
 #include "cells/model.h"
 #include "device/device.h"
 
@@ -21,6 +22,8 @@ struct InstallOptions {
                                           // independent keep theirs if it is larger
   std::uint32_t max_models = 1U << 16;    // that may be installed at once
   std::uint32_t max_types = 1U << 16;     // cell types of all of them are numbered below this
+  std::uint32_t session_places = 0;       // sessions of each model with a state on the device, as far as
+                                          // half of the model's share of the budget buys their rows
 };
 
 // A model on a device: its numbers within the process are first_* plus its own.
@@ -34,6 +37,7 @@ struct InstalledModel {
   std::vector<CompiledCell> compiled;  // by the model's own type number
   ModelParts parts;                    // what the scheduler must know
   std::uint64_t pool_bytes = 0;        // of state memory
+  SessionRows sessions;
 
   double flops_per_step() const;  // useful ones of one step: all lanes together
 };

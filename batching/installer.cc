@@ -55,6 +55,23 @@ std::uint64_t least_slots(const Model& model, PoolId pool) {
   return slots;
 }
 
+// Rows of one session in one pool.
+std::uint64_t rows_per_session(const LanePlan& plan, const std::vector<LaneId>& carried, PoolId pool) {
+  std::uint64_t rows = 0;
+  for (const LaneId lane : carried) {
+    if (plan.lanes[lane].pool == pool) rows += 2ULL * plan.lanes[lane].ring;
+  }
+  return rows;
+}
+
+std::uint64_t bytes_per_session(const Model& model, const std::vector<LaneId>& carried) {
+  std::uint64_t bytes = 0;
+  for (PoolId p = 0; p < model.pools.size(); ++p) {
+    bytes += rows_per_session(model.plan, carried, p) * slot_bytes(model.pools[p]);
+  }
+  return bytes;
+}
+
 Error in_model(const Model& model, const Error& error) {
   return {error.code, "model '" + model.name + "': " + error.message};
 }
@@ -126,6 +143,8 @@ Status Installer::choose_slots(InstalledModel& installed, const ModelShare& shar
   std::uint64_t reserved = 0;
   for (const PoolSpec& pool : model.pools) reserved += kReservedSlots * slot_bytes(pool);
   const std::uint64_t budget = std::min(share.pool_bytes, left);
+  installed.pool_bytes = choose_places(installed, budget);
+  reserved += installed.pool_bytes;
   const std::uint64_t requests = requests_within(model, budget - std::min(budget, reserved), options_);
   for (PoolId p = 0; p < model.pools.size(); ++p) {
     std::uint64_t slots =
@@ -145,10 +164,38 @@ Status Installer::choose_slots(InstalledModel& installed, const ModelShare& shar
                   ", and " + mib(left) + " of the memory for states are left; allow more, or unload a model");
 }
 
+// How many sessions get rows, and in which lanes; where they begin is settled with the pools. Returns their
+// bytes.
+std::uint64_t Installer::choose_places(InstalledModel& installed, std::uint64_t budget) const {
+  const Model& model = *installed.model;
+  const auto carried = carried_lanes(model.plan);
+  if (!carried || options_.session_places == 0) return 0;
+  const std::uint64_t each = bytes_per_session(model, *carried);
+  std::uint64_t places = options_.session_places;
+  if (each > 0) places = std::min(places, std::max<std::uint64_t>(1, budget / 2 / each));
+  SessionRows& sessions = installed.sessions;
+  sessions.possible = true;
+  sessions.places = static_cast<std::uint32_t>(places);
+  for (const LaneId lane : *carried) sessions.lanes.push_back({lane, 0, 0, model.plan.lanes[lane].ring});
+  return places * each;
+}
+
+// The rows of sessions in one pool follow its first `row` rows. Returns how many it has in all.
+std::uint32_t Installer::place_sessions(InstalledModel& installed, PoolId pool, std::uint32_t row) {
+  for (SessionRows::Lane& lane : installed.sessions.lanes) {
+    if (installed.plan.lanes[lane.lane].pool != pool) continue;
+    lane.pool = pool;
+    lane.first = row;
+    row += 2 * installed.sessions.places * lane.ring;
+  }
+  return row;
+}
+
 Status Installer::add_pools(InstalledModel& installed) {
   auto& pools = installed.parts.pools;
   for (std::size_t p = 0; p < pools.size(); ++p) {
-    Status ok = device_.add_pool(pools[p].id, installed.model->pools[p].kinds, pools[p].slots);
+    Status ok = device_.add_pool(pools[p].id, installed.model->pools[p].kinds,
+                                 place_sessions(installed, pools[p].id, pools[p].slots));
     if (ok) continue;
     pools.resize(p);  // those that must go again
     return ok;

@@ -27,8 +27,9 @@ class Installer {
   Installer(Device& device, const InstallOptions& options);
 
   // A pool gets the slots of as many requests as the share buys, but of a full batch, and of the longest
-  // request. Fails, leaving nothing behind, with an error that names the model: the cells do not compile, no
-  // number is left, or the state memory is out of budget.
+  // request; behind them lie the rows of sessions, for at most half of the share. Fails, leaving nothing
+  // behind, with an error that names the model: the cells do not compile, no number is left, or the state
+  // memory is out of budget.
   Result<std::unique_ptr<InstalledModel>> add(const std::shared_ptr<const Model>& model,
                                               const ModelShare& share);
   // Frees everything of the model. No task of it may be in a queue, and none may follow.
@@ -40,6 +41,8 @@ class Installer {
   Status number(InstalledModel& installed);
   Status place(InstalledModel& installed, const ModelShare& share);
   Status choose_slots(InstalledModel& installed, const ModelShare& share);
+  std::uint64_t choose_places(InstalledModel& installed, std::uint64_t budget) const;
+  static std::uint32_t place_sessions(InstalledModel& installed, PoolId pool, std::uint32_t row);
   Status add_pools(InstalledModel& installed);
   Status add_types(InstalledModel& installed);
 

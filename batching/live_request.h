@@ -33,17 +33,19 @@ struct LaneRun {
     kEnded,    // its last step was submitted
   };
   State state = State::kBlocked;
-  std::uint32_t base = 0, ring = 1;  // its slots
-  std::uint32_t length = 0;          // real steps
-  std::uint32_t run_length = 0;      // steps that will run, padding included
-  std::uint32_t cursor = 0;          // steps submitted, while not in a cohort
-  std::uint64_t start = 0;           // in a cohort: steps submitted = cohort step - start
-  std::uint32_t row = 0;             // in a cohort
-  EntryId entry = kNoEntry;          // in a queue
-  std::uint32_t wake_at = kNever;    // when so many steps are submitted, blocked lanes look again
-  std::uint64_t event_step = 0;      // in a cohort: the task after which it is looked at
-  bool padded = false;               // in a cohort, past its real length
-  bool reported = false;             // its steps make kStepDone events
+  bool carried = false;                  // its slots are the caller's
+  std::uint32_t base = 0, ring = 1;      // its slots
+  std::uint32_t initial = kInitialSlot;  // what its step -1 is
+  std::uint32_t length = 0;              // real steps
+  std::uint32_t run_length = 0;          // steps that will run, padding included
+  std::uint32_t cursor = 0;              // steps submitted, while not in a cohort
+  std::uint64_t start = 0;               // in a cohort: steps submitted = cohort step - start
+  std::uint32_t row = 0;                 // in a cohort
+  EntryId entry = kNoEntry;              // in a queue
+  std::uint32_t wake_at = kNever;        // when so many steps are submitted, blocked lanes look again
+  std::uint64_t event_step = 0;          // in a cohort: the task after which it is looked at
+  bool padded = false;                   // in a cohort, past its real length
+  bool reported = false;                 // its steps make kStepDone events
 };
 
 inline constexpr std::uint32_t kNoNode = ~std::uint32_t{0};

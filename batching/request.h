@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/time.h"
 #include "cells/lane_plan.h"
@@ -28,6 +29,17 @@ struct RequestId {
 enum class PriorityClass : std::uint8_t { kHigh = 0, kNormal = 1, kLow = 2 };
 inline constexpr std::size_t kPriorityClasses = 3;
 
+// A lane that goes on from a state which an earlier request left. Its first step reads the row `initial`
+// where it would read the initial value, and its steps rotate through rows of the caller's, from `base` on,
+// instead of rows that the scheduler reserves. All of them lie behind the pool's slots (PoolConfig), and
+// `initial` is not among those that the lane writes. Nobody else may touch them before the request's last
+// event; when it is done, the lane's state is in row base + (length - 1) mod ring.
+struct CarriedLane {
+  LaneId lane = 0;
+  std::uint32_t initial = kInitialSlot;
+  std::uint32_t base = 0;
+};
+
 // One unfolded request, ready to be batched: either the lengths of a model's lane plan, or a node graph.
 struct Request {
   std::uint64_t tag = 0;  // the caller's own number, given back in every event
@@ -38,6 +50,7 @@ struct Request {
 
   const LanePlan* plan = nullptr;  // must outlive the request; nullptr for a node graph
   std::array<std::uint32_t, LanePlan::kMaxLengths> lengths{};
+  std::vector<CarriedLane> carried;  // of the plan's lanes, each at most once; never padded
   std::shared_ptr<const NodeGraph> graph;
   std::uint32_t max_nodes = 0;  // a graph that may be extended: the most nodes it can ever have
 

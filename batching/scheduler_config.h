@@ -29,7 +29,7 @@ struct TypeConfig {
 
 struct PoolConfig {
   PoolId id = 0;
-  std::uint32_t slots = 0;  // as the device allocated them, kReservedSlots included
+  std::uint32_t slots = 0;  // that requests share, kReservedSlots included; the device may have more
 };
 
 inline constexpr ModelId kNoModel = ~ModelId{0};

@@ -18,9 +18,11 @@ namespace volvox::toy {
 // A scheduler, a toy device and the bookkeeping that a shell does, driven step by step by a test.
 class Driver {
  public:
-  Driver(SchedulerConfig config, std::unique_ptr<Policy> policy, std::uint32_t device_max_batch)
+  // `more_rows`: of each pool, behind those that requests share.
+  Driver(SchedulerConfig config, std::unique_ptr<Policy> policy, std::uint32_t device_max_batch,
+         std::uint32_t more_rows = 0)
       : config_(std::move(config)),
-        device_(type_shapes(device_max_batch), slots(), config_.workers),
+        device_(type_shapes(device_max_batch), slots(more_rows), config_.workers),
         scheduler_(config_, std::move(policy)),
         in_flight_(config_.workers) {}
 
@@ -133,12 +135,13 @@ class Driver {
   const std::set<std::uint64_t>& stuck() const { return stuck_; }
   const std::map<std::uint64_t, Request>& requests() const { return requests_; }
   void set_stopped(std::uint64_t tag, std::uint32_t steps) { stopped_[tag] = steps; }
+  void set_start(std::uint64_t tag, StartStates start) { starts_[tag] = std::move(start); }
   bool stopped(std::uint64_t tag) const { return stopped_.contains(tag); }
 
  private:
-  std::vector<std::uint32_t> slots() const {
+  std::vector<std::uint32_t> slots(std::uint32_t more_rows) const {
     std::vector<std::uint32_t> slots;
-    for (const PoolConfig& pool : config_.pools) slots.push_back(pool.slots);
+    for (const PoolConfig& pool : config_.pools) slots.push_back(pool.slots + more_rows);
     return slots;
   }
 
@@ -189,8 +192,10 @@ class Driver {
   void check_done(std::uint64_t tag) const {
     const Request& request = requests_.at(tag);
     const auto stopped = stopped_.find(tag);
+    const auto start = starts_.find(tag);
     for (const auto& [address, value] :
-         expected_outputs(request, stopped == stopped_.end() ? 0 : stopped->second)) {
+         expected_outputs(request, stopped == stopped_.end() ? 0 : stopped->second,
+                          start == starts_.end() ? StartStates{} : start->second)) {
       const auto found = device_.outputs().find(address);
       ASSERT_NE(found, device_.outputs().end()) << "request " << tag << " lacks an output";
       EXPECT_EQ(found->second, value) << "request " << tag;
@@ -211,6 +216,7 @@ class Driver {
   std::map<std::uint64_t, Event::Kind> over_;
   std::map<std::uint64_t, std::uint32_t> stopped_;
   std::set<std::uint64_t> stuck_;
+  std::map<std::uint64_t, StartStates> starts_;
   std::vector<Event> steps_;
 };
 

@@ -1,13 +1,27 @@
 // The scheduler's invariants under anything that may happen: graphs of all kinds, late completions, stops,
-// cancels, failures, deadlines, ageing, tasks that hang, planes as small as they may be. Each seed is a run
-// of its own; a failure prints its seed.
+// cancels, failures, deadlines, ageing, tasks that hang, planes as small as they may be; beside them streams
+// in parts, each of which goes on from the state that the last good one left. Each seed is a run of its own;
+// a failure prints its seed.
 
+#include <optional>
 #include <random>
 
+#include "batching/session_rows.h"
 #include "tests/unit/batching/driver.h"
 
 namespace volvox::toy {
 namespace {
+
+// A session as its driver keeps it. Its state's rows are its own.
+struct Stream {
+  const LanePlan* plan = nullptr;
+  SessionRows rows;
+  std::optional<CarriedState> state;
+  StartStates values;         // what the state must be
+  Request part;               // the one that runs
+  CarriedState next;          // where it leaves its state
+  std::uint64_t running = 0;  // its tag
+};
 
 class RandomRun {
  public:
@@ -16,6 +30,8 @@ class RandomRun {
     workers_ = 1 + below(3);
     const std::uint32_t count = 3 + below(25);
     for (std::uint64_t tag = 1; tag <= count; ++tag) pending_.push_back(make(tag));
+    next_tag_ = count;
+    make_streams();
     SchedulerConfig config = scheduler_config(max_batch, workers_, 1 + below(5), plane_slots());
     if (below(3) == 0) config.age = Duration{1000 * (1 + below(60))};
     if (below(3) == 0) {
@@ -23,7 +39,8 @@ class RandomRun {
     }
     auto policy =
         padded ? make_padded_policy(config, {1 + below(10), max_batch}) : make_cellular_policy(config);
-    driver_ = std::make_unique<Driver>(config, std::move(policy), max_batch);
+    const std::uint32_t rows = place_streams(config.pools[kStates].slots);
+    driver_ = std::make_unique<Driver>(config, std::move(policy), max_batch, rows);
     idle_check_ = !padded;
   }
 
@@ -46,12 +63,70 @@ class RandomRun {
     return request;
   }
 
+  void make_streams() {
+    const LanePlan* plans[] = {&chain_plan(), &eager_plan(), &stack_plan()};
+    for (std::uint32_t left = below(5); left > 0; --left) {
+      Stream& stream = streams_.emplace_back();
+      stream.plan = plans[below(3)];
+      stream.rows.possible = true;
+      stream.rows.places = 1;
+      const auto carried = carried_lanes(*stream.plan);
+      for (const LaneId lane : carried.value()) {
+        stream.rows.lanes.push_back({lane, kStates, 0, stream.plan->lanes[lane].ring});
+      }
+    }
+  }
+
+  // Behind the first `row` rows of the pool. Returns how many more it needs.
+  std::uint32_t place_streams(std::uint32_t row) {
+    const std::uint32_t first = row;
+    for (Stream& stream : streams_) {
+      for (SessionRows::Lane& lane : stream.rows.lanes) {
+        lane.first = row;
+        row += 2 * lane.ring;
+      }
+    }
+    return row - first;
+  }
+
+  // What a stream's part left counts if it is done; otherwise the state is as it was.
+  void look_at_streams() {
+    for (Stream& stream : streams_) {
+      const auto over = driver_->over().find(stream.running);
+      if (stream.running == 0 || over == driver_->over().end()) continue;
+      stream.running = 0;
+      if (over->second != Event::Kind::kDone) continue;
+      stream.values = expected_states(stream.part, stream.values);
+      stream.state = stream.next;
+    }
+  }
+
+  void start_part() {
+    look_at_streams();
+    if (streams_.empty()) return;
+    Stream& stream = streams_[below(static_cast<std::uint32_t>(streams_.size()))];
+    if (stream.running != 0 || next_tag_ > 200) return;
+    const std::uint32_t steps = 1 + below(9);
+    stream.running = ++next_tag_;
+    stream.part = lanes_request(stream.running, *stream.plan, steps);
+    stream.next = {stream.state ? 1 - stream.state->slot : below(2), steps};
+    carry(stream.rows, stream.state, stream.next.slot, stream.part);
+    driver_->set_start(stream.running, stream.values);
+    const AdmitResult result = driver_->admit(stream.part);
+    ASSERT_TRUE(result.kind == AdmitResult::Kind::kAdmitted || result.kind == AdmitResult::Kind::kWaiting)
+        << result.reason;
+    live_.push_back(stream.running);
+  }
+
   // Exactly the largest reservation, or a few times as much.
   std::vector<std::uint32_t> plane_slots() {
     std::vector<std::uint32_t> slots(kPoolCount, 1);
     for (const Request& request : pending_) {
       const auto least = least_slots(request);
       for (std::size_t p = 0; p < slots.size(); ++p) slots[p] = std::max(slots[p], least[p]);
+    }
+    for (const Stream& stream : streams_) {
+      if (stream.plan == &eager_plan()) slots[kWindow] = std::max(slots[kWindow], stream.plan->lanes[0].ring);
     }
     const std::uint32_t times = below(2) == 0 ? 1 : 1 + below(8);
     for (std::uint32_t& count : slots) count = count * times + kReservedSlots;
@@ -68,7 +143,7 @@ class RandomRun {
   void act() {
     driver_->advance(Duration{1000});
     const WorkerId worker = below(workers_);
-    switch (below(12)) {
+    switch (below(14)) {
       case 0:
       case 1:
         admit_one();
@@ -91,6 +166,10 @@ class RandomRun {
         break;
       case 10:
         land_one();
+        break;
+      case 11:
+      case 12:
+        start_part();
         break;
       default:
         disturb(worker);
@@ -166,6 +245,8 @@ class RandomRun {
   std::uint32_t workers_ = 1;
   bool idle_check_ = true;
   std::vector<Request> pending_;
+  std::vector<Stream> streams_;
+  std::uint64_t next_tag_ = 0;
   std::vector<std::uint64_t> live_;
   std::vector<RequestId> not_landed_;
   std::size_t steps_seen_ = 0;

@@ -284,7 +284,8 @@ namespace {
 // The value of every node of a plan, step by step, by definition.
 class LaneValues {
  public:
-  LaneValues(const Request& request) : request_(request), shapes_(type_shapes(1)) {}
+  LaneValues(const Request& request, const StartStates& start)
+      : request_(request), start_(start), shapes_(type_shapes(1)) {}
 
   std::uint64_t at(std::uint8_t l, std::int64_t t) {
     const auto key = std::make_pair(l, t);
@@ -307,11 +308,12 @@ class LaneValues {
   std::uint64_t source(const LaneEdge& edge, std::int64_t t) {
     const std::int64_t s = edge.offset + (edge.from_end ? length(edge.from) - 1 : 0) + edge.stride * t;
     if (s >= 0) return at(edge.from, s);
-    if (edge.before_first == LaneEdge::kNone) return initial_state();
+    if (edge.before_first == LaneEdge::kNone) return start_.empty() ? initial_state() : start_[edge.from];
     return at(edge.before_first, length(edge.before_first) - 1);
   }
 
   const Request& request_;
+  const StartStates& start_;
   std::vector<TypeShape> shapes_;
   std::map<std::pair<std::uint8_t, std::int64_t>, std::uint64_t> known_;
 };
@@ -339,7 +341,8 @@ std::vector<std::uint64_t> node_values(const Request& request) {
 
 }  // namespace
 
-std::map<DeviceAddress, std::uint64_t> expected_outputs(const Request& request, std::uint32_t stopped) {
+std::map<DeviceAddress, std::uint64_t> expected_outputs(const Request& request, std::uint32_t stopped,
+                                                        const StartStates& start) {
   std::map<DeviceAddress, std::uint64_t> outputs;
   const PushTarget& target = request.outputs[0];
   if (request.graph != nullptr) {
@@ -350,7 +353,7 @@ std::map<DeviceAddress, std::uint64_t> expected_outputs(const Request& request, 
     }
     return outputs;
   }
-  LaneValues values(request);
+  LaneValues values(request, start);
   for (std::uint8_t l = 0; l < request.plan->lanes.size(); ++l) {
     const LanePush push = request.plan->lanes[l].pushes[0];
     if (push.output == LanePush::kNowhere) continue;
@@ -361,6 +364,15 @@ std::map<DeviceAddress, std::uint64_t> expected_outputs(const Request& request, 
     }
   }
   return outputs;
+}
+
+StartStates expected_states(const Request& request, const StartStates& start) {
+  LaneValues values(request, start);
+  StartStates states;
+  for (std::uint8_t l = 0; l < request.plan->lanes.size(); ++l) {
+    states.push_back(values.at(l, values.length(l) - 1));
+  }
+  return states;
 }
 
 std::vector<Device::Node> expected_nodes(const Request& request) {

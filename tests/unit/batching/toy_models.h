@@ -62,8 +62,14 @@ Request random_request(std::mt19937_64& random, std::uint64_t tag);
 // Slots of each pool that the request cannot do without.
 std::vector<std::uint32_t> least_slots(const Request& request);
 
+// The state that each lane of a plan starts from, by lane; empty: the initial one.
+using StartStates = std::vector<std::uint64_t>;
+
 // What the outputs must be, from the structure alone; `stopped` is the last step of a stopped lane + 1, or 0.
-std::map<DeviceAddress, std::uint64_t> expected_outputs(const Request& request, std::uint32_t stopped = 0);
+std::map<DeviceAddress, std::uint64_t> expected_outputs(const Request& request, std::uint32_t stopped = 0,
+                                                        const StartStates& start = {});
+// The state of each lane after its last step.
+StartStates expected_states(const Request& request, const StartStates& start);
 // Every node that must run, once.
 std::vector<Device::Node> expected_nodes(const Request& request);
 
