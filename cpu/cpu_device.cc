@@ -107,6 +107,16 @@ Result<ResultBlock> CpuDevice::results(std::size_t size_bytes) {
   return host_results(size_bytes);
 }
 
+Status CpuDevice::read_slot(PoolId pool, std::uint32_t slot, std::span<std::byte> to) {
+  const Planes* planes = find_pool(pool);
+  return planes != nullptr ? planes->save(slot, to) : invalid("there is no pool " + std::to_string(pool));
+}
+
+Status CpuDevice::write_slot(PoolId pool, std::uint32_t slot, std::span<const std::byte> from) {
+  Planes* planes = find_pool(pool);
+  return planes != nullptr ? planes->load(slot, from) : invalid("there is no pool " + std::to_string(pool));
+}
+
 Planes* CpuDevice::find_pool(PoolId pool) {
   const std::shared_lock lock(mutex_);
   const auto it = pools_.find(pool);

@@ -46,6 +46,8 @@ class CpuDevice final : public Device, private PoolFinder, private CellFinder, p
   Result<std::unique_ptr<Queue>> open(const QueueConfig& config) override;
   Result<std::unique_ptr<InputPages>> stage(std::span<const InputBlock> blocks) override;
   Result<ResultBlock> results(std::size_t size_bytes) override;
+  Status read_slot(PoolId pool, std::uint32_t slot, std::span<std::byte> to) override;
+  Status write_slot(PoolId pool, std::uint32_t slot, std::span<const std::byte> from) override;
 
  private:
   explicit CpuDevice(const CpuOptions& options);

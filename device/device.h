@@ -75,6 +75,9 @@ struct Progress {
   std::uint64_t cpu_kernel_ns = 0;  // CPU time of all threads inside kernels so far (0 on a GPU)
 };
 
+// Bytes of one slot's states outside of the planes.
+std::size_t state_bytes(std::span<const StateKind> kinds);
+
 struct SlotCopy {
   PoolId pool = 0;
   std::uint32_t from = 0, to = 0;
@@ -106,7 +109,7 @@ class Queue {
 
 // One memory (a GPU, or the host) with weights and state, shared by its queues. Models come and go while
 // queues run: add_pool(), compile() and their opposites are called by one thread at a time; open() by another
-// one; stage() and results() by any.
+// one; stage(), results(), read_slot() and write_slot() by any.
 class Device {
  public:
   virtual ~Device() = default;
@@ -126,6 +129,11 @@ class Device {
   virtual Result<std::unique_ptr<Queue>> open(const QueueConfig& config) = 0;
   virtual Result<std::unique_ptr<InputPages>> stage(std::span<const InputBlock> blocks) = 0;
   virtual Result<ResultBlock> results(std::size_t size_bytes) = 0;
+
+  // Copies one slot's states to or from host memory, kind after kind without gaps (state_bytes() in all), and
+  // returns when that is done. No task in flight may touch the slot. A device that cannot says UNAVAILABLE.
+  virtual Status read_slot(PoolId pool, std::uint32_t slot, std::span<std::byte> to);
+  virtual Status write_slot(PoolId pool, std::uint32_t slot, std::span<const std::byte> from);
 };
 
 }  // namespace volvox

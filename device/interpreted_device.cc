@@ -49,6 +49,16 @@ Result<ResultBlock> InterpretedDevice::results(std::size_t size_bytes) {
   return host_results(size_bytes);
 }
 
+Status InterpretedDevice::read_slot(PoolId pool, std::uint32_t slot, std::span<std::byte> to) {
+  const Planes* planes = this->pool(pool);
+  return planes != nullptr ? planes->save(slot, to) : invalid("there is no pool " + std::to_string(pool));
+}
+
+Status InterpretedDevice::write_slot(PoolId pool, std::uint32_t slot, std::span<const std::byte> from) {
+  Planes* planes = this->pool(pool);
+  return planes != nullptr ? planes->load(slot, from) : invalid("there is no pool " + std::to_string(pool));
+}
+
 const InterpretedCell* InterpretedDevice::cell(CellTypeId type) const {
   const std::shared_lock lock(mutex_);
   const auto it = cells_.find(type);

@@ -37,6 +37,8 @@ class InterpretedDevice : public Device {
   void remove_pool(PoolId pool) override;
   Result<std::unique_ptr<InputPages>> stage(std::span<const InputBlock> blocks) override;
   Result<ResultBlock> results(std::size_t size_bytes) override;
+  Status read_slot(PoolId pool, std::uint32_t slot, std::span<std::byte> to) override;
+  Status write_slot(PoolId pool, std::uint32_t slot, std::span<const std::byte> from) override;
 
   // For the queues, from any thread. nullptr: there is none.
   const InterpretedCell* cell(CellTypeId type) const;

@@ -98,6 +98,33 @@ void Planes::copy(const Planes& source, std::uint32_t from, std::uint32_t to) {
   }
 }
 
+Status Planes::check_copy(std::uint32_t slot, std::size_t size_bytes) const {
+  std::size_t total = 0;
+  for (const Plane& plane : planes_) total += plane.row_bytes;
+  if (slot >= slots_) return invalid("there is no slot " + std::to_string(slot));
+  if (size_bytes == total) return {};
+  return invalid("a slot's states have " + std::to_string(total) + " bytes, not " +
+                 std::to_string(size_bytes));
+}
+
+Status Planes::save(std::uint32_t slot, std::span<std::byte> to) const {
+  if (Status ok = check_copy(slot, to.size()); !ok) return ok;
+  for (const Plane& plane : planes_) {
+    std::memcpy(to.data(), plane.row(slot), plane.row_bytes);
+    to = to.subspan(plane.row_bytes);
+  }
+  return {};
+}
+
+Status Planes::load(std::uint32_t slot, std::span<const std::byte> from) {
+  if (Status ok = check_copy(slot, from.size()); !ok) return ok;
+  for (const Plane& plane : planes_) {
+    std::memcpy(plane.row(slot), from.data(), plane.row_bytes);
+    from = from.subspan(plane.row_bytes);
+  }
+  return {};
+}
+
 void Planes::poison(std::uint32_t slot) {
   for (const Plane& plane : planes_) std::memset(plane.row(slot), 0xff, plane.row_bytes);
 }

@@ -46,6 +46,10 @@ class Planes {
 
   // Copies slot `from` of `source`, which has the same kinds, to slot `to`. Both must be in range.
   void copy(const Planes& source, std::uint32_t from, std::uint32_t to);
+  // One slot's states outside of the planes: kind after kind, without gaps.
+  // INVALID_ARGUMENT when there is no such slot, or the bytes are not as many as its states have.
+  Status save(std::uint32_t slot, std::span<std::byte> to) const;
+  Status load(std::uint32_t slot, std::span<const std::byte> from);
   // Makes every later read of the slot stand out: all bits one, which is a NaN.
   void poison(std::uint32_t slot);
 
@@ -53,6 +57,8 @@ class Planes {
   struct Free {
     void operator()(std::byte* p) const;
   };
+  Status check_copy(std::uint32_t slot, std::size_t size_bytes) const;
+
   std::uint32_t slots_ = 0;
   std::vector<Plane> planes_;
   std::vector<std::unique_ptr<std::byte[], Free>> memory_;
