@@ -119,6 +119,23 @@ void visit_limits(Config& config, Visitor& v) {
 }
 
 template <class Config, class Visitor>
+void visit_sessions(Config& config, Visitor& v) {
+  auto& sessions = config.sessions;
+  v.section("sessions");
+  v.number("max_sessions", sessions.max_sessions, 0U, 1U << 24);
+  v.number("max_resident", sessions.max_resident, 1U, 1U << 20);
+  v.number("spill_mib", sessions.spill_mib, 0U, 1U << 20);
+  v.number("max_waiting", sessions.max_waiting, 1U, 1024U);
+  v.number("max_kept_outputs", sessions.max_kept_outputs, 0U, 1024U);
+  v.number("max_kept_kib", sessions.max_kept_kib, 0U, 1U << 30);
+  v.number("max_kept_mib_total", sessions.max_kept_mib_total, 0U, 1U << 20);
+  v.number("max_remembered", sessions.max_remembered, 0U, 1U << 24);
+  v.number("remember_ms", sessions.remember_ms, 0U, 86'400'000U);
+  v.number("idle_expiry_ms", sessions.idle_expiry_ms, 10U, 86'400'000U);
+  v.number("evict_idle_ms", sessions.evict_idle_ms, 0U, 86'400'000U);
+}
+
+template <class Config, class Visitor>
 void visit_http(Config& config, Visitor& v) {
   auto& http = config.http;
   v.section("http");
@@ -176,6 +193,7 @@ void visit_fields(Config& config, Visitor& v) {
   visit_device(config, v);
   visit_batching(config, v);
   visit_limits(config, v);
+  visit_sessions(config, v);
   visit_http(config, v);
   visit_admin(config, v);
   visit_wire(config, v);

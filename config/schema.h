@@ -77,6 +77,23 @@ struct LimitsSection {
   bool operator==(const LimitsSection&) const = default;
 };
 
+// Streams whose state outlives one request; see docs/sessions.md.
+struct SessionsSection {
+  std::uint32_t max_sessions = 10'000;  // at once; 0: none may begin
+  std::uint32_t max_resident = 1024;    // with a state on the device; those of the others are on the host
+  std::uint32_t spill_mib = 1024;       // of states on the host
+  std::uint32_t max_waiting = 8;        // of one session: requests besides the one that runs
+  std::uint32_t max_kept_outputs = 16;  // of one session: answers kept for repeats
+  std::uint32_t max_kept_kib = 4096;    // of one session: their bytes
+  std::uint32_t max_kept_mib_total = 256;
+  std::uint32_t max_remembered = 10'000;  // sessions whose end is remembered
+  std::uint32_t remember_ms = 30'000;     // for so long
+  std::uint32_t idle_expiry_ms = 300'000;
+  std::uint32_t evict_idle_ms = 0;  // a full table gives up one that was idle for so long; 0: never
+
+  bool operator==(const SessionsSection&) const = default;
+};
+
 // The Open Inference Protocol v2 over HTTP; see docs/protocol.md.
 struct HttpSection {
   std::string listen = "127.0.0.1:7102";  // HOST:PORT; port 0: any free one; empty: nowhere
@@ -138,6 +155,7 @@ struct ServeConfig {
   DeviceSection device;
   BatchingSection batching;
   LimitsSection limits;
+  SessionsSection sessions;
   HttpSection http;
   AdminSection admin;
   WireSection wire;
