@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <ctime>
-#include <deque>
 #include <limits>
 #include <string>
 #include <utility>
+
+#include "monitoring/metric_families.h"
 
 namespace volvox {
 namespace {
@@ -14,26 +15,7 @@ using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
 using Labels = std::vector<ClientMetric::Label>;
-
-// Families in the order in which they were declared.
-class Families {
- public:
-  MetricFamily& add(const char* name, const char* help, MetricType type) {
-    families_.push_back(MetricFamily{name, help, type, {}});
-    return families_.back();
-  }
-  std::vector<MetricFamily> take() { return {families_.begin(), families_.end()}; }
-
- private:
-  std::deque<MetricFamily> families_;  // references stay valid
-};
-
-void put(MetricFamily& family, const Labels& labels, double value) {
-  ClientMetric metric;
-  metric.label = labels;
-  (family.type == MetricType::Counter ? metric.counter.value : metric.gauge.value) = value;
-  family.metric.push_back(std::move(metric));
-}
+using volvox::put;  // beside the one below
 
 void put(MetricFamily& family, const Labels& labels, const BatchSizes& sizes) {
   ClientMetric metric;

@@ -36,11 +36,12 @@ Result<std::uint16_t> Monitor::listen(const HostPort& address) {
 
 HttpAnswer Monitor::metrics_page() const {
   std::vector<prometheus::MetricFamily> families = registry_.Collect();
-  if (source_) {
-    std::vector<prometheus::MetricFamily> engines = EngineCollector(source_).Collect();
-    families.insert(families.end(), std::make_move_iterator(engines.begin()),
-                    std::make_move_iterator(engines.end()));
-  }
+  const auto append = [&families](std::vector<prometheus::MetricFamily> more) {
+    families.insert(families.end(), std::make_move_iterator(more.begin()),
+                    std::make_move_iterator(more.end()));
+  };
+  append(sessions_.Collect());
+  if (source_) append(EngineCollector(source_).Collect());
   return {200, prometheus::TextSerializer().Serialize(families), "text/plain; version=0.0.4; charset=utf-8"};
 }
 

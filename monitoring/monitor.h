@@ -14,6 +14,7 @@
 #include "monitoring/http_server.h"
 #include "monitoring/model_metrics.h"
 #include "monitoring/request_metrics.h"
+#include "monitoring/session_metrics.h"
 
 namespace volvox {
 
@@ -31,6 +32,7 @@ class Monitor {
   RequestMetrics& requests() { return requests_; }
   HttpMetrics& http() { return http_; }
   ModelMetrics& models() { return models_; }
+  SessionMetrics& sessions() { return sessions_; }
   const std::string& version() const { return version_; }
   void set_readiness(Readiness readiness) { readiness_.store(readiness, std::memory_order_relaxed); }
 
@@ -55,6 +57,7 @@ class Monitor {
   RequestMetrics requests_;
   HttpMetrics http_;
   ModelMetrics models_;
+  SessionMetrics sessions_;
   std::atomic<Readiness> readiness_{Readiness::kStarting};
   EngineSource source_;
   std::size_t engines_ = 0;

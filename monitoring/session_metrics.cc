@@ -1,0 +1,80 @@
+#include "monitoring/session_metrics.h"
+
+#include <string>
+
+#include "monitoring/metric_families.h"
+
+namespace volvox {
+namespace {
+
+using prometheus::MetricType;
+
+// One number of each kind, under a label that says which.
+struct Part {
+  const char* label;
+  std::uint64_t value;
+};
+
+void add(Families& families, const char* name, const char* help, MetricType type, const char* label,
+         std::initializer_list<Part> parts) {
+  auto& family = families.add(name, help, type);
+  for (const Part& part : parts) put(family, {{label, part.label}}, static_cast<double>(part.value));
+}
+
+void add(Families& families, const char* name, const char* help, MetricType type, std::uint64_t value) {
+  put(families.add(name, help, type), {}, static_cast<double>(value));
+}
+
+void add_gauges(Families& families, const SessionFigures& now) {
+  constexpr auto kGauge = MetricType::Gauge;
+  add(families, "volvox_sessions", "Sessions, by what has become of them.", kGauge, "state",
+      {{"live", now.live}, {"ending", now.ending}, {"remembered", now.remembered}});
+  add(families, "volvox_session_states", "States of sessions, by where they are.", kGauge, "where",
+      {{"device", now.resident}, {"host", now.spilled}, {"copying", now.copying}});
+  add(families, "volvox_session_host_bytes", "Bytes of states in the host's memory.", kGauge, now.host_bytes);
+  add(families, "volvox_sessions_in_line", "Sessions that wait for slots on the device.", kGauge,
+      now.in_line);
+  add(families, "volvox_session_parts", "Parts of sessions without an answer.", kGauge, "state",
+      {{"running", now.running}, {"waiting", now.waiting}});
+  add(families, "volvox_session_kept_outputs", "Answers kept for repeats.", kGauge, now.kept_outputs);
+  add(families, "volvox_session_kept_bytes", "Their bytes.", kGauge, now.kept_bytes);
+}
+
+void add_counters(Families& families, const SessionFigures& now) {
+  constexpr auto kCounter = MetricType::Counter;
+  add(families, "volvox_sessions_begun_total", "Sessions begun.", kCounter, now.begun);
+  add(families, "volvox_session_parts_total", "Parts of sessions, by how they ended.", kCounter, "outcome",
+      {{"committed", now.committed},
+       {"failed", now.failed},
+       {"repeated", now.repeated},
+       {"refused", now.refused}});
+  add(families, "volvox_session_spills_total", "States copied to the host.", kCounter, now.spills);
+  add(families, "volvox_session_failed_spills_total", "States that the host had no memory for.", kCounter,
+      now.failed_spills);
+  add(families, "volvox_session_restores_total", "States copied back to the device.", kCounter, now.restores);
+  auto& ended = families.add("volvox_sessions_ended_total", "Sessions ended, by the reason.", kCounter);
+  for (const auto& [reason, count] : now.releases) {
+    put(ended, {{"reason", std::string(reason)}}, static_cast<double>(count));
+  }
+}
+
+}  // namespace
+
+void SessionMetrics::publish(const SessionFigures& figures) {
+  const std::lock_guard lock(mutex_);
+  figures_ = figures;
+}
+
+std::vector<prometheus::MetricFamily> SessionMetrics::Collect() const {
+  std::unique_lock lock(mutex_);
+  const auto figures = figures_;
+  lock.unlock();
+  Families families;
+  if (figures) {
+    add_gauges(families, *figures);
+    add_counters(families, *figures);
+  }
+  return families.take();
+}
+
+}  // namespace volvox
