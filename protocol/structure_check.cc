@@ -1,5 +1,6 @@
 #include "protocol/structure_check.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -27,8 +28,9 @@ struct Check {
     return invalid("the body has no structure; set chain, tree, lattice or graph");
   }
 
+  // A chain of no steps ends a session; no model runs one.
   Status operator()(const WireChain& chain) const {
-    return check_size("chain.length", chain.length, limits.max_nodes);
+    return check_size("chain.length", std::max(chain.length, 1U), limits.max_nodes);
   }
 
   Status operator()(const WireTree& tree) const {

@@ -165,7 +165,7 @@ class Client:
         deadline    seconds that the server has; 0: no deadline
         timeout     seconds after which the client gives up by itself; by default somewhat longer than the deadline, or
                     the client's timeout
-        session     a SessionToken
+        session     a SessionToken; one that ends its session may come without inputs
         trace       a number of up to 128 bits for your own tracing
         on_partial  called on the client's thread with each partial Reply: partial t holds row t of the outputs that have
                     one for every step; the answer then lacks them
@@ -176,6 +176,8 @@ class Client:
             if structure is None:
                 shape = next(iter(tensors.values())).shape if tensors else ()
                 structure = Chain(shape[0] if shape else 1) if tensors else None
+            if structure is None and session is not None:
+                structure = Chain(0)  # only ends the session
             body = encode_body(structure, tensors, list(outputs))
             streamed = None if on_partial is None else stream_from
             facts = (model, version, priority, cells_of(structure), trace, session, streamed)

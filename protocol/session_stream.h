@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "protocol/messages.h"
+#include "protocol/request.h"
+
+namespace volvox {
+
+// The token of a session must be sent back with each part, and parts are numbered. This keeps both for one
+// session whose parts are sent one after the other:
+//
+//   SessionStream session(nonce);  // a random number, so that a begin that was lost can be sent again
+//   ClientRequest part = chain_request("lstm", "token", std::span(tokens));
+//   session.stamp(part);
+//   const Reply reply = client->submit(part).get();
+//   session.take(reply);  // only a good answer goes on to the next part: stamp the same again to repeat it
+//
+// A plain value; one thread at a time.
+class SessionStream {
+ public:
+  explicit SessionStream(std::uint64_t nonce) : nonce_(nonce) {}
+  // Goes on after the part that was answered with this token.
+  explicit SessionStream(WireSessionToken answered);
+
+  // Makes the request the session's next part; `last`: the session ends with it.
+  void stamp(ClientRequest& request, bool last = false) const;
+  // The answer to the part that was stamped last. False: it failed, and the session is where it was.
+  bool take(const Reply& reply);
+
+  // Parts that were answered well.
+  std::uint64_t parts() const { return parts_; }
+  // Of the newest answer; nothing before the first.
+  const std::optional<WireSessionToken>& token() const { return token_; }
+
+ private:
+  std::uint64_t nonce_ = 0;
+  std::uint64_t parts_ = 0;
+  std::optional<WireSessionToken> token_;
+};
+
+// A request that ends a session of `model` and runs nothing, to be stamped as the last one.
+ClientRequest end_request(std::string model);
+
+}  // namespace volvox
