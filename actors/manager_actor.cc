@@ -1,27 +1,33 @@
 #include "actors/manager_actor.h"
 
-#include <array>
-#include <optional>
-#include <string>
+#include <algorithm>
+#include <chrono>
+#include <memory>
 #include <utility>
 
 #include "actors/answer.h"
-#include "actors/gateway.h"
 #include "actors/handoff.h"
+#include "actors/job_maker.h"
 #include "actors/messages.h"
-#include "actors/request_check.h"
+#include "actors/session_driver.h"
+#include "actors/session_token.h"
 #include "actors/shell.h"
-#include "protocol/codec.h"
 
 namespace volvox {
 namespace {
 
-class ManagerShell {
+constexpr Duration kLeastPause = std::chrono::milliseconds(1);
+constexpr Duration kLongestPause = std::chrono::seconds(1);
+
+class ManagerShell final : private PartRunner {
  public:
   static constexpr const char* kName = "manager";
 
   ManagerShell(caf::event_based_actor* self, NodePtr node)
-      : self_(self), node_(std::move(node)), limits_(wire_limits(node_->config.wire)) {}
+      : self_(self),
+        node_(std::move(node)),
+        jobs_(node_),
+        sessions_(SessionDriver::make(node_, jobs_, *this)) {}
 
   caf::behavior behavior() {
     return {[this](const RunWork& run) { begin(run.work); },
@@ -35,16 +41,23 @@ class ManagerShell {
                 advance_stream(lane.work, lane.lane, lane.steps);
               }
             },
-            [this](const CancelWork& cancel) {
-              if (scheduler_) self_->send(scheduler_, cancel);
+            [this](const CancelWork& cancelled) { cancel(cancelled); },
+            [this](const PartLost& lost) {
+              take_over();
+              if (sessions_) sessions_->lost(lost.session, steady_now());
             },
-            [this](const UseScheduler& use) { scheduler_ = use.scheduler; }};
+            [this](TickAtom) { tick(); },
+            [this](DrainAtom) {
+              if (sessions_) sessions_->drain(steady_now());
+            },
+            [this](const UseScheduler& use_scheduler) { use(use_scheduler.scheduler); }};
   }
 
  private:
   void begin(const WorkPtr& work) {
     take_over();
     if (node_->faults.manager) node_->faults.manager(work->request());
+    if (is_session_part(work->request().header)) return begin_part(work);
     if (!scheduler_) {
       return work->settle({ErrorCode::kUnavailable, "the device is being restarted; try again"},
                           retry_after_us(*node_));
@@ -57,24 +70,24 @@ class ManagerShell {
     self_->send(scheduler_, AdmitWork{work});
   }
 
-  Status prepare(Work& work) {
-    const RequestHeader& header = work.request().header;
-    if (header.session && header.session->operation != SessionOperation::kNone) {
-      return invalid("this server keeps no sessions; send the request without a session token");
+  void begin_part(const WorkPtr& work) {
+    if (!sessions_) {
+      return work->settle({ErrorCode::kInvalidArgument,
+                           "this server keeps no sessions; send the request without a session token"});
     }
+    sessions_->submit(work, steady_now());
+    tick_later();
+  }
+
+  Status prepare(Work& work) {
     const auto model = find_model(work.request());
     if (!model) return tl::unexpected(model.error());
-    const auto body = read_request_body(work.request().body, limits_);
+    const auto body = jobs_.read(work);
     if (!body) return tl::unexpected(body.error());
-    auto checked = check_request(*(*model)->model, *body);
-    if (!checked) return tl::unexpected(checked.error());
-    work.model = *model;
-    work.length = checked->length;
+    if (const Status fits = jobs_.check(*model, *body, work); !fits) return fits;
     if (const Status on_time = check_time(work); !on_time) return on_time;
-    work.wanted = std::move(checked->outputs);
     if (const Status streams = begin_stream(work); !streams) return streams;
-    if (Status results = allocate_results(work); !results) return results;
-    return unfold(work, *checked);
+    return jobs_.make(work);
   }
 
   Result<ModelPtr> find_model(const IncomingRequest& request) const {
@@ -94,66 +107,76 @@ class ManagerShell {
     return on_time;
   }
 
-  Status allocate_results(Work& work) {
-    const std::size_t bytes = output_bytes(*work.model, work.length);
-    if (bytes > limits_.max_body_bytes) {
-      return invalid("the results would have " + std::to_string(bytes) +
-                     " bytes, more than wire.max_body_bytes; " + "send a shorter request");
-    }
-    if (!work.reserve(node_->result_bytes, bytes)) {
-      node_->metrics->refused(Bound::kResults);
-      return fail(ErrorCode::kOverloaded,
-                  "the results of requests in flight fill their memory; wait and try again");
-    }
-    auto results = node_->device->results(bytes);
-    if (!results) return tl::unexpected(results.error());
-    work.results = std::move(*results);
-    return {};
+  // PartRunner
+  void start(const WorkPtr& part) override {
+    part->part->lost = [self = caf::actor_cast<caf::actor>(self_)](SessionRef session) {
+      hand_over();
+      caf::anon_send(self, PartLost{session});
+    };
+    hand_over();
+    self_->send(scheduler_, AdmitWork{part});
+  }
+  void stop(std::uint64_t key) override {
+    if (scheduler_) self_->send(scheduler_, CancelWork{key});
+  }
+  bool ready() const override { return static_cast<bool>(scheduler_); }
+
+  void use(const caf::actor& scheduler) {
+    scheduler_ = scheduler;
+    if (scheduler_ || !sessions_) return;
+    // Nobody knows what the device still holds.
+    sessions_->device_lost(steady_now());
+    tick_later();
   }
 
-  // The body is one block, so that it is read in place from where the edge copied it.
-  Status unfold(Work& work, const CheckedRequest& checked) {
-    const WireBuffer& body = *work.request().body;
-    const InputBlock block{body.bytes(), work.request().body};
-    auto pages = node_->device->stage({&block, 1});
-    if (!pages) return tl::unexpected(pages.error());
-    work.pages = std::move(*pages);
-    std::array<DeviceAddress, kMaxInputs> inputs{};
-    const std::size_t count = work.model->model->inputs.size();
-    for (std::size_t i = 0; i < count; ++i) {
-      const auto offset = static_cast<std::uint64_t>(checked.inputs[i]->bytes.data() - body.data());
-      inputs[i] = work.pages->addresses()[0] + offset;
-    }
-    work.job = chain_request(*work.model, work.length, {inputs.data(), count}, work.results.address);
-    work.job.tag = work.request().key;
-    work.job.priority = priority_class(work.request().header.priority);
-    work.job.arrival = work.request().arrival;
-    work.job.deadline = work.request().deadline();
-    work.job.report_steps = work.request().header.stream;
-    work.job.inputs_landed = work.pages->landed();
-    return {};
+  void tick() {
+    ticking_ = false;
+    sessions_->tick(steady_now());
+    tick_later();
+  }
+
+  // At least every second: a clock that is set further ahead would hold on to this actor.
+  void tick_later() {
+    if (!sessions_ || ticking_) return;
+    const auto at = sessions_->next_wakeup();
+    if (!at) return;
+    ticking_ = true;
+    const Duration left = *at - steady_now();
+    self_->delayed_send(self_, std::clamp<Duration>(left, kLeastPause, kLongestPause), TickAtom::value);
+  }
+
+  void cancel(const CancelWork& cancelled) {
+    if (sessions_ && sessions_->cancel(cancelled.key, steady_now())) return tick_later();
+    if (scheduler_) self_->send(scheduler_, cancelled);
   }
 
   void finish(const WorkPtr& work) {
     ModelStatistics& statistics = node_->statistics[work->model->id];
     const std::uint64_t total_us = microseconds(steady_now() - work->request().arrival);
+    Outcome outcome;
     if (work->error) {
       statistics.failed(total_us);
-      return work->settle(*work->error, work->retry_after_us);
+      outcome.error = *work->error;
+      outcome.retry_after_us = work->retry_after_us;
+    } else {
+      end_stream(work);
+      outcome = whole_answer(work);
+      outcome.cells = static_cast<std::uint32_t>(work->length * work->model->plan.lanes.size());
+      outcome.queue_us = microseconds(work->first_submit - work->request().arrival);
+      outcome.compute_us = microseconds(work->done - work->first_submit);
+      statistics.succeeded(outcome.queue_us, outcome.compute_us, total_us);
     }
-    end_stream(work);
-    Outcome outcome = whole_answer(work);
-    outcome.cells = static_cast<std::uint32_t>(work->length * work->model->plan.lanes.size());
-    outcome.queue_us = microseconds(work->first_submit - work->request().arrival);
-    outcome.compute_us = microseconds(work->done - work->first_submit);
-    statistics.succeeded(outcome.queue_us, outcome.compute_us, total_us);
-    work->settle(std::move(outcome));
+    if (work->part == nullptr) return work->settle(std::move(outcome));
+    if (sessions_) sessions_->finished(work, outcome, steady_now());
+    tick_later();
   }
 
   caf::event_based_actor* self_;
   NodePtr node_;
-  WireLimits limits_;
+  JobMaker jobs_;
   caf::actor scheduler_;
+  std::unique_ptr<SessionDriver> sessions_;  // null: there are none
+  bool ticking_ = false;
 };
 
 }  // namespace

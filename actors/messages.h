@@ -11,6 +11,7 @@
 #include "actors/work.h"
 #include "device/task.h"
 #include "monitoring/engine_snapshot.h"
+#include "routing/session.h"
 
 namespace volvox {
 
@@ -51,6 +52,10 @@ struct Stepped {
 struct PartialResult {
   std::uint32_t index = 0;
   OutcomePtr part;
+};
+// whoever held it last → manager: a part of this session will not be finished.
+struct PartLost {
+  SessionRef session;
 };
 // anybody → request actor: how it ended. The first one counts.
 struct FinishRequest {
@@ -116,6 +121,7 @@ using CancelAtom =
 using AbortAtom =
     caf::atom_constant<caf::atom("abort")>;  // gateway → request actor: the drain's time is over
 using TickAtom = caf::atom_constant<caf::atom("tick")>;    // an actor to itself
+using DrainAtom = caf::atom_constant<caf::atom("drain")>;  // server → supervisor → manager: no new requests
 using RetryAtom = caf::atom_constant<caf::atom("retry")>;  // supervisor to itself
 
 }  // namespace volvox
@@ -125,6 +131,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::RunWork)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::AdmitWork)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::CancelWork)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::FinishedWorks)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::PartLost)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::FinishRequest)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::Stepped)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::PartialResult)

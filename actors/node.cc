@@ -39,10 +39,11 @@ InstallOptions install_options(const ServeConfig& config) {
   options.max_batch = config.batching.max_batch;
   options.max_models = config.limits.max_models;
   options.max_types = max_types(config);
+  options.session_places = std::min(config.sessions.max_resident, config.sessions.max_sessions);
   return options;
 }
 
-NodePtr make_node(const ServeConfig& config, std::shared_ptr<Device> device, RequestMetrics& metrics,
+NodePtr make_node(const ServeConfig& config, std::shared_ptr<Device> device, Monitor& monitor,
                   FaultHooks faults) {
   auto node = std::make_shared<Node>();
   node->config = config;
@@ -52,8 +53,10 @@ NodePtr make_node(const ServeConfig& config, std::shared_ptr<Device> device, Req
       std::make_shared<ByteBudget>(std::uint64_t{config.limits.max_result_mib_in_flight} << 20);
   node->workload = std::make_shared<Workload>();
   node->health = std::make_shared<DeviceHealth>(config.device.queues);
+  node->session_places = std::make_shared<SessionPlaces>(install_options(config).session_places);
   node->statistics = std::make_unique<ModelStatistics[]>(config.limits.max_models);
-  node->metrics = &metrics;
+  node->metrics = &monitor.requests();
+  node->session_metrics = &monitor.sessions();
   node->faults = std::move(faults);
   return node;
 }

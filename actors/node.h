@@ -8,13 +8,14 @@
 #include "actors/catalog.h"
 #include "actors/device_health.h"
 #include "actors/model_statistics.h"
+#include "actors/session_places.h"
 #include "actors/work.h"
 #include "base/error.h"
 #include "batching/installation.h"
 #include "batching/policy.h"
 #include "config/schema.h"
 #include "device/device.h"
-#include "monitoring/request_metrics.h"
+#include "monitoring/monitor.h"
 
 namespace volvox {
 
@@ -34,8 +35,10 @@ class Node {
   std::shared_ptr<ByteBudget> result_bytes;
   std::shared_ptr<Workload> workload;
   std::shared_ptr<DeviceHealth> health;
+  std::shared_ptr<SessionPlaces> session_places;
   ModelStatisticsTable statistics;    // by the model's number
-  RequestMetrics* metrics = nullptr;  // outlives the actors
+  RequestMetrics* metrics = nullptr;  // outlives the actors, as the next
+  SessionMetrics* session_metrics = nullptr;
   FaultHooks faults;
 
   // Opens a queue of the device, for one worker. One call at a time, from any thread.
@@ -47,7 +50,7 @@ class Node {
 using NodePtr = std::shared_ptr<const Node>;
 
 // A node without models (actors/model_host.h brings them).
-NodePtr make_node(const ServeConfig& config, std::shared_ptr<Device> device, RequestMetrics& metrics,
+NodePtr make_node(const ServeConfig& config, std::shared_ptr<Device> device, Monitor& monitor,
                   FaultHooks faults = {});
 
 // How models are put on the node's device.

@@ -148,6 +148,7 @@ class Server::Impl {
   bool close_doors(Duration timeout) {
     admission_->refuse_new_requests();
     monitor_.set_readiness(Readiness::kDraining);
+    if (supervisor_) caf::anon_send(supervisor_, DrainAtom::value);
     const bool all_ended = wait_until_answered(timeout);
     gateway_->abort_requests();
     if (front_) front_->abort_requests();
@@ -192,7 +193,7 @@ Result<std::unique_ptr<Server>> Server::start(const ServeConfig& config, std::sh
                                               Monitor& monitor, FaultHooks faults) {
   if (const Status valid = validate(config); !valid) return tl::unexpected(valid.error());
   if (models.empty()) return invalid("there is no model to serve");
-  const NodePtr node = make_node(config, std::move(device), monitor.requests(), std::move(faults));
+  const NodePtr node = make_node(config, std::move(device), monitor, std::move(faults));
   auto impl = std::make_unique<Impl>(config, monitor);
   if (const Status started = impl->start(node, config, models); !started)
     return tl::unexpected(started.error());

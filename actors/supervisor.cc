@@ -36,7 +36,11 @@ class SupervisorShell {
     start_manager();
     start_router();
     setup_.started->set_value();
-    return {[this](RetryAtom) { restart_engine(); }};
+    return {[this](RetryAtom) { restart_engine(); },
+            [this](DrainAtom) {
+              draining_ = true;
+              if (manager_) self_->send(manager_, DrainAtom::value);
+            }};
   }
 
  private:
@@ -49,6 +53,7 @@ class SupervisorShell {
   void start_manager() {
     manager_ = watched(spawn_manager(self_->system(), setup_.node));
     self_->send(manager_, UseScheduler{scheduler_});
+    if (draining_) self_->send(manager_, DrainAtom::value);
     if (scheduler_) self_->send(scheduler_, UseManager{manager_});
     if (router_) self_->send(router_, UseManager{manager_});
   }
@@ -139,7 +144,7 @@ class SupervisorShell {
   SupervisorSetup setup_;
   caf::actor router_, manager_, scheduler_;
   std::vector<caf::actor> engine_;  // scheduler and workers; those that must be gone before new ones start
-  bool ending_ = false;
+  bool draining_ = false, ending_ = false;
 };
 
 }  // namespace

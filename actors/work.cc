@@ -59,7 +59,7 @@ Work::~Work() {
 }
 
 void Work::settle(Outcome outcome) {
-  if (std::exchange(settled_, true)) return;
+  if (std::exchange(settled_, true) || !reply_to_) return;
   hand_over();
   caf::anon_send(std::exchange(reply_to_, nullptr),
                  FinishRequest{std::make_shared<const Outcome>(std::move(outcome))});

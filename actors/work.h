@@ -11,6 +11,7 @@
 #include <caf/actor.hpp>
 
 #include "actors/catalog.h"
+#include "actors/session_part.h"
 #include "actors/workload.h"
 #include "base/error.h"
 #include "base/time.h"
@@ -52,6 +53,7 @@ struct Outcome {
   std::uint64_t retry_after_us = 0;
   std::vector<WireTensor> outputs;  // views of what `owner` keeps
   std::shared_ptr<const void> owner;
+  std::optional<WireSessionToken> session;
   std::uint32_t cells = 0;
   std::uint64_t queue_us = 0, compute_us = 0;
 };
@@ -83,6 +85,7 @@ struct StreamProgress {
 // (pages, results) lives as long as it does, so the scheduler keeps it until no task refers to it.
 class Work {
  public:
+  // `reply_to` may be invalid: then nobody is told.
   Work(RequestPtr request, caf::actor reply_to)
       : request_(std::move(request)), reply_to_(std::move(reply_to)) {}
   ~Work();
@@ -90,6 +93,7 @@ class Work {
   Work& operator=(const Work&) = delete;
 
   const IncomingRequest& request() const { return *request_; }
+  const RequestPtr& shared_request() const { return request_; }
   // Sends the outcome to the request actor. The first call counts.
   void settle(Outcome outcome);
   void settle(Error error, std::uint64_t retry_after_us = 0);
@@ -102,11 +106,13 @@ class Work {
   // Filled by the manager.
   ModelPtr model;
   std::uint32_t length = 0;
+  std::array<std::uint64_t, kMaxInputs> input_offsets{};  // in the body, by the model's own input number
   std::vector<std::size_t> wanted;  // numbers of the model's outputs, in the order of the reply
   std::unique_ptr<InputPages> pages;
   ResultBlock results;
   Request job;  // what the scheduler admits
   StreamProgress stream;
+  std::unique_ptr<SessionPart> part;  // of a session; the work then answers nobody: its driver does
 
   // Filled by the scheduler.
   std::optional<Error> error;

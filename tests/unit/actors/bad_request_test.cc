@@ -51,8 +51,8 @@ const BadRequest kBad[] = {
      ErrorCode::kInvalidArgument, "must have the shape [3], a row for each step, not [3, 1]"},
     {"output", [](auto& r) { r.body.outputs = {"h"}; }, ErrorCode::kInvalidArgument,
      "output 'h' is none of the model's; it has 'state'"},
-    {"session", [](auto& r) { r.header.session.emplace().operation = SessionOperation::kBegin; },
-     ErrorCode::kInvalidArgument, "no sessions"},
+    {"session", [](auto& r) { r.header.session.emplace().operation = SessionOperation::kContinue; },
+     ErrorCode::kInvalidArgument, "names no session"},
 };
 
 TEST(BadRequest, EachIsAnsweredWithItsCodeAndASentence) {

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+
+#include "actors/node.h"
+#include "actors/work.h"
+#include "base/error.h"
+#include "protocol/limits.h"
+#include "protocol/messages.h"
+
+namespace volvox {
+
+// A request comes in as bytes and must become a job that the scheduler can run. In two steps, because a part
+// of a session is checked when it comes and made when its turn has come: memory for its results is not taken
+// before. One actor at a time.
+class JobMaker {
+ public:
+  explicit JobMaker(NodePtr node);
+
+  // The body's views hold its bytes. INVALID_ARGUMENT when it cannot be read.
+  Result<RequestBody> read(const Work& work) const;
+  // Whether the model can run the body; notes in the work what is to be run.
+  Status check(const ModelPtr& model, const RequestBody& body, Work& work) const;
+  // Takes memory for the results, stages the inputs and unfolds: fills Work::job. OVERLOADED when memory is
+  // short.
+  Status make(Work& work) const;
+
+ private:
+  Status allocate_results(Work& work) const;
+  Status unfold(Work& work) const;
+
+  NodePtr node_;
+  WireLimits limits_;
+};
+
+}  // namespace volvox

@@ -1,0 +1,40 @@
+#include "actors/session_token.h"
+
+#include <variant>
+
+#include <sys/random.h>
+
+namespace volvox {
+
+SessionVerb session_verb(SessionOperation operation) {
+  if (operation == SessionOperation::kBegin) return SessionVerb::kBegin;
+  return operation == SessionOperation::kEnd ? SessionVerb::kEnd : SessionVerb::kContinue;
+}
+
+SessionId session_id(const WireSessionToken& token) {
+  return {token.id_hi, token.id_lo};
+}
+
+bool is_session_part(const RequestHeader& header) {
+  return header.session && header.session->operation != SessionOperation::kNone;
+}
+
+bool is_empty_part(const RequestBody& body) {
+  const auto* chain = std::get_if<WireChain>(&body.structure);
+  return chain != nullptr && chain->length == 0 && body.inputs.empty();
+}
+
+Result<std::uint64_t> random_bits() {
+  std::uint64_t bits = 0;
+  if (getentropy(&bits, sizeof bits) == 0) return bits;
+  return fail(ErrorCode::kInternal, "the server has no random numbers; see its log");
+}
+
+Result<SessionId> random_session_id() {
+  const auto hi = random_bits();
+  const auto lo = random_bits();
+  if (!hi || !lo) return tl::unexpected(hi ? lo.error() : hi.error());
+  return SessionId{*hi, *lo};
+}
+
+}  // namespace volvox

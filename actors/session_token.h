@@ -1,0 +1,22 @@
+#pragma once
+
+#include "base/error.h"
+#include "protocol/messages.h"
+#include "routing/session.h"
+
+namespace volvox {
+
+// What a client's token says, in the table's words.
+SessionVerb session_verb(SessionOperation operation);  // of a request that has one
+SessionId session_id(const WireSessionToken& token);
+
+// Whether the request is a part of a session.
+bool is_session_part(const RequestHeader& header);
+// An end may come without inputs, as a chain of no steps: then it only ends its session.
+bool is_empty_part(const RequestBody& body);
+
+// 64 bits that nobody can predict, from the kernel. Fails only when the kernel has none to give.
+Result<std::uint64_t> random_bits();
+Result<SessionId> random_session_id();
+
+}  // namespace volvox

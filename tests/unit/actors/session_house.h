@@ -1,0 +1,81 @@
+#pragma once
+
+#include <future>
+#include <string>
+#include <vector>
+
+#include "protocol/session_stream.h"
+#include "tests/unit/actors/house.h"
+
+namespace volvox {
+
+using Tokens = std::vector<std::int32_t>;
+
+inline ServeConfig session_config(std::uint32_t max_resident = 1024) {
+  ServeConfig config = loopback();
+  config.sessions.max_resident = max_resident;
+  return config;
+}
+
+// A stream to the check model, as its client sees it, and what it must give.
+class CheckStream {
+ public:
+  explicit CheckStream(const House& house, std::uint64_t nonce = 0) : house_(house), session_(nonce) {}
+
+  // The request borrows the tokens until it was submitted.
+  ClientRequest part(const Tokens& tokens, bool last = false) const {
+    ClientRequest request = chain_request("check", "tokens", std::span(tokens));
+    session_.stamp(request, last);
+    return request;
+  }
+  std::future<Reply> submit(const Tokens& tokens, bool last = false) const {
+    return house_.client->submit(part(tokens, last));
+  }
+  Reply take(std::future<Reply> answer, const Tokens& tokens) {
+    EXPECT_EQ(answer.wait_for(kLongEnough), std::future_status::ready);
+    Reply reply = answer.get();
+    if (session_.take(reply)) so_far_.insert(so_far_.end(), tokens.begin(), tokens.end());
+    return reply;
+  }
+  Reply send(const Tokens& tokens, bool last = false) { return take(submit(tokens, last), tokens); }
+  // Sends a part that must be answered with the state after the whole stream.
+  void check(const Tokens& tokens, bool last = false) {
+    const Reply reply = send(tokens, last);
+    ASSERT_TRUE(reply.status()) << to_string(reply.status().error());
+    EXPECT_EQ(state_in(reply), expected());
+  }
+  void end() const {
+    const Status ok = house_.ask(end_part()).status();
+    EXPECT_TRUE(ok) << to_string(ok.error());
+  }
+  ClientRequest end_part() const {
+    ClientRequest request = end_request("check");
+    session_.stamp(request, true);
+    return request;
+  }
+
+  std::uint64_t expected() const { return check_answer(so_far_); }
+  SessionStream& session() { return session_; }
+
+ private:
+  const House& house_;
+  SessionStream session_;
+  Tokens so_far_;
+};
+
+// The value of a metric, by its name with labels; −1: there is none.
+inline double metric(const House& house, const std::string& name) {
+  const std::string page = house.monitor.metrics_page().body;
+  const std::size_t at = page.find("\n" + name + " ");
+  return at == std::string::npos ? -1 : std::stod(page.substr(at + name.size() + 2));
+}
+
+inline void wait_for_metric(const House& house, const std::string& name, double value) {
+  const auto until = std::chrono::steady_clock::now() + kLongEnough;
+  while (metric(house, name) != value) {
+    ASSERT_LT(std::chrono::steady_clock::now(), until) << name << " is " << metric(house, name);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+}  // namespace volvox

@@ -1,0 +1,278 @@
+// Sessions through a whole server: what a client sees, and that the answers are those of one undisturbed
+// pass. The rules themselves are tested with SessionTable.
+
+#include <random>
+
+#include <gmock/gmock.h>
+
+#include "tests/unit/actors/session_house.h"
+
+namespace volvox {
+namespace {
+
+Tokens random_tokens(std::mt19937_64& random) {
+  Tokens tokens(1 + random() % 12);
+  for (std::int32_t& token : tokens) token = static_cast<std::int32_t>(random() % 1000);
+  return tokens;
+}
+
+TEST(Sessions, PartsGiveTheHashOfTheWholeStream) {
+  const House house(session_config(), TimedCost{20, 0});
+  CheckStream stream(house);
+  stream.check({1, 2, 3});
+  stream.check({4});
+  stream.check({5, 6}, true);
+  EXPECT_EQ(code_of(stream.send({7})), ErrorCode::kSessionExpired);
+}
+
+TEST(Sessions, MoreThanTheDeviceHoldsTakeTurnsOnIt) {
+  std::mt19937_64 random(7);
+  const House house(session_config(3), TimedCost{20, 0});
+  std::vector<CheckStream> streams(40, CheckStream(house));
+  for (int round = 0; round < 6; ++round) {
+    std::vector<Tokens> parts;
+    std::vector<std::future<Reply>> answers;
+    for (CheckStream& stream : streams)
+      answers.push_back(stream.submit(parts.emplace_back(random_tokens(random))));
+    const auto alone = house.submit({9, 9, 9});
+    for (std::size_t i = 0; i < streams.size(); ++i) {
+      const Reply reply = streams[i].take(std::move(answers[i]), parts[i]);
+      ASSERT_TRUE(reply.status()) << to_string(reply.status().error());
+      EXPECT_EQ(state_in(reply), streams[i].expected());
+    }
+  }
+  EXPECT_GT(metric(house, "volvox_session_restores_total"), 0);
+  EXPECT_LE(metric(house, "volvox_session_states{where=\"device\"}"), 3);
+  for (CheckStream& stream : streams) stream.end();
+  EXPECT_EQ(metric(house, "volvox_sessions{state=\"live\"}"), 0);
+  EXPECT_EQ(metric(house, "volvox_session_host_bytes"), 0);
+  EXPECT_EQ(metric(house, "volvox_sessions_ended_total{reason=\"ended\"}"), 40);
+}
+
+TEST(Sessions, ARepeatIsAnsweredAgainAndNotRunTwice) {
+  const House house(session_config());
+  CheckStream stream(house, 77);
+  const Tokens first{1, 2}, second{3};
+  const ClientRequest begin = stream.part(first);
+  const Reply begun = stream.send(first);
+  const Reply again = house.ask(begin);
+  EXPECT_EQ(state_in(again), check_answer(first));
+  EXPECT_EQ(again.header.session, begun.header.session);
+  const ClientRequest next = stream.part(second);
+  stream.check(second);
+  EXPECT_EQ(state_in(house.ask(next)), stream.expected());
+  EXPECT_EQ(metric(house, "volvox_session_parts_total{outcome=\"committed\"}"), 2);
+  EXPECT_EQ(metric(house, "volvox_session_parts_total{outcome=\"repeated\"}"), 2);
+  EXPECT_EQ(metric(house, "volvox_sessions_begun_total"), 1);
+  stream.check({4});
+}
+
+TEST(Sessions, PartsSentAheadWaitForTheirTurn) {
+  const House house(session_config());
+  CheckStream stream(house);
+  stream.check({1});
+  const Tokens second{2, 2}, third{3, 3, 3};
+  ClientRequest later = stream.part(third);
+  ++later.header.session->sequence;
+  auto ahead = house.client->submit(later);
+  stream.check(second);
+  const Reply reply = stream.take(std::move(ahead), third);
+  EXPECT_EQ(state_in(reply), stream.expected());
+}
+
+TEST(Sessions, ACancelledPartLeavesNoTrace) {
+  const auto device = held_device();
+  const House house(session_config(), device);
+  CheckStream stream(house);
+  auto begun = stream.submit({1, 2});
+  {
+    const LetRun run(device);
+    stream.take(std::move(begun), {1, 2});
+  }
+  std::promise<Reply> cancelled;
+  const Tokens lost{3, 4, 5};
+  const auto id =
+      house.client->submit(stream.part(lost), [&](Reply&& r) { cancelled.set_value(std::move(r)); });
+  house.wait_for_live(1);
+  house.client->cancel(*id);
+  EXPECT_EQ(code_of(cancelled.get_future().get()), ErrorCode::kCancelled);
+  const LetRun run(device);
+  stream.check({6, 7});
+  EXPECT_TRUE(device->errors().empty());
+}
+
+TEST(Sessions, APartThatFailsOnTheDeviceCanBeSentAgain) {
+  const auto device = std::make_shared<FakeDevice>();
+  const House house(session_config(), device);
+  CheckStream stream(house);
+  stream.check({1, 2});     // tasks 1 and 2
+  device->fail_task(0, 4);  // the second step of the next part
+  EXPECT_EQ(code_of(stream.send({3, 4, 5})), ErrorCode::kInternal);
+  stream.check({3, 4, 5});
+  EXPECT_TRUE(device->errors().empty());
+}
+
+TEST(Sessions, AnIdleOneExpires) {
+  ServeConfig config = session_config();
+  config.sessions.idle_expiry_ms = 10;
+  const House house(config);
+  CheckStream stream(house);
+  stream.check({1});
+  wait_for_metric(house, "volvox_sessions_ended_total{reason=\"expired\"}", 1);
+  EXPECT_EQ(code_of(stream.send({2})), ErrorCode::kSessionExpired);
+}
+
+TEST(Sessions, AnEndWithoutAPartOnlyEndsIt) {
+  const House house(session_config());
+  CheckStream stream(house);
+  stream.check({1});
+  const ClientRequest end = stream.end_part();
+  stream.end();
+  EXPECT_TRUE(house.ask(end).status());
+  EXPECT_TRUE(house.ask(end).status()) << "a repeated end";
+  EXPECT_EQ(code_of(stream.send({2})), ErrorCode::kSessionExpired);
+}
+
+TEST(Sessions, TokensThatMeanNothingAreRefused) {
+  const House house(session_config());
+  CheckStream stream(house);
+  stream.check({1});
+  const Tokens tokens{2};
+  const auto code = [&](auto change) {
+    ClientRequest request = stream.part(tokens);
+    change(request);
+    return code_of(house.ask(request));
+  };
+  EXPECT_EQ(code([](ClientRequest& r) { r.header.session->id_lo ^= 1; }), ErrorCode::kSessionLost);
+  EXPECT_EQ(code([](ClientRequest& r) { r.header.session->id_lo = r.header.session->id_hi = 0; }),
+            ErrorCode::kInvalidArgument);
+  EXPECT_EQ(code([](ClientRequest& r) { r.header.model = "every"; }), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(code([](ClientRequest& r) { r.header.session->model_digest ^= 1; }), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(code([](ClientRequest& r) { r.header.session->numerics_id ^= 1; }), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(code([](ClientRequest& r) { r.header.session->epoch = 0; }), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(code([](ClientRequest& r) { r.header.stream = true; }), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(code([](ClientRequest& r) { r.body = {}; }), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(code([](ClientRequest& r) { r.header.session->sequence = 100; }), ErrorCode::kOverloaded);
+  stream.check({3});
+}
+
+TEST(Sessions, ThereMayBeNone) {
+  ServeConfig config = session_config();
+  config.sessions.max_sessions = 0;
+  const House house(config);
+  EXPECT_EQ(code_of(CheckStream(house).send({1})), ErrorCode::kInvalidArgument);
+}
+
+TEST(Sessions, OneTooManyIsRefusedAndTheOthersGoOn) {
+  ServeConfig config = session_config();
+  config.sessions.max_sessions = 2;
+  const House house(config);
+  CheckStream a(house), b(house), c(house);
+  a.check({1});
+  b.check({2});
+  const Reply refused = c.send({3});
+  EXPECT_EQ(code_of(refused), ErrorCode::kOverloaded);
+  EXPECT_GT(refused.header.retry_after_us, 0U);
+  a.end();
+  c.check({3});
+  b.check({4});
+}
+
+TEST(Sessions, WithoutHostMemoryThePartIsRefusedAndTheSessionsLive) {
+  ServeConfig config = session_config(1);
+  config.sessions.spill_mib = 0;
+  const House house(config);
+  CheckStream a(house), b(house);
+  a.check({1});
+  EXPECT_EQ(code_of(b.send({2})), ErrorCode::kOverloaded);
+  a.check({3});
+  a.end();
+  b.check({2});
+}
+
+TEST(Sessions, EndWithTheDeviceThatHeldTheirStates) {
+  std::atomic<bool> armed{false};
+  FaultHooks faults;
+  faults.worker = [&armed](const Task&) {
+    if (armed.exchange(false)) throw std::runtime_error("poisoned");
+  };
+  const House house(session_config(), TimedCost{0, 0}, faults);
+  CheckStream idle(house), running(house);
+  idle.check({1});
+  running.check({2});
+  armed = true;
+  const Reply failed = running.send({3});
+  EXPECT_THAT((std::vector{ErrorCode::kInternal, ErrorCode::kUnavailable, ErrorCode::kSessionLost}),
+              testing::Contains(code_of(failed)));
+  EXPECT_TRUE(house.recovers());
+  EXPECT_EQ(code_of(idle.send({4})), ErrorCode::kSessionLost);
+  EXPECT_EQ(code_of(running.send({4})), ErrorCode::kSessionLost);
+  CheckStream(house).check({5});
+}
+
+TEST(Sessions, EndWithTheManagerThatKnewThem) {
+  FaultHooks faults;
+  faults.manager = [](const IncomingRequest& request) {
+    if (request.header.trace_hi == 1) throw std::runtime_error("poisoned");
+  };
+  const House house(session_config(), TimedCost{0, 0}, faults);
+  CheckStream stream(house);
+  stream.check({1});
+  const Tokens tokens{2};
+  ClientRequest poisoned = stream.part(tokens);
+  poisoned.header.trace_hi = 1;
+  EXPECT_EQ(code_of(house.ask(poisoned)), ErrorCode::kInternal);
+  EXPECT_TRUE(house.recovers());
+  EXPECT_EQ(code_of(stream.send({2})), ErrorCode::kSessionLost);
+  CheckStream(house).check({5});
+}
+
+TEST(Sessions, ADrainAnswersPartsThatWaitForOthers) {
+  const House house(session_config());
+  CheckStream stream(house);
+  stream.check({1});
+  const Tokens tokens{3};
+  ClientRequest ahead = stream.part(tokens);
+  ++ahead.header.session->sequence;
+  auto waiting = house.client->submit(ahead);
+  wait_for_metric(house, "volvox_session_parts{state=\"waiting\"}", 1);
+  EXPECT_TRUE(house.server->drain(kLongEnough));
+  EXPECT_EQ(code_of(waiting.get()), ErrorCode::kUnavailable);
+}
+
+// Every bit of every output of an LSTM, computed by interpreting the cells.
+TEST(Sessions, AnLstmInPartsGivesTheSameBitsAsInOnePass) {
+  const Scratch scratch;
+  NewModel model;
+  model.path = scratch.path() / "lstm";
+  model.every_step = true;
+  ASSERT_TRUE(write_lstm_model(model, {.hidden = 12, .input = 6, .vocabulary = 50}));
+  const Models models{load_model(model.path).value()};
+  Monitor monitor("test");
+  auto server = Server::start(session_config(1), std::make_shared<FakeDevice>(), models, monitor);
+  ASSERT_TRUE(server) << server.error().message;
+  ClientOptions options;
+  options.channel.endpoint = (*server)->endpoint();
+  const auto client = std::move(Client::connect(options).value());
+  const auto ask = [&](const Tokens& tokens, SessionStream* session) {
+    ClientRequest request = chain_request("lstm", "tokens", std::span(tokens));
+    if (session != nullptr) session->stamp(request);
+    const Reply reply = client->submit(request).get();
+    EXPECT_TRUE(reply.status()) << to_string(reply.status().error());
+    if (session != nullptr) session->take(reply);
+    const auto values = reply.body.find("h")->values<float>();
+    return std::vector<float>(values->begin(), values->end());
+  };
+  const Tokens whole{7, 1, 49, 0, 3, 3, 12, 5, 30};
+  SessionStream session(1), other(2);
+  std::vector<float> rows;
+  for (const auto& [from, to] : {std::pair{0, 1}, {1, 4}, {4, 6}, {6, 9}}) {
+    const auto part = ask(Tokens(whole.begin() + from, whole.begin() + to), &session);
+    rows.insert(rows.end(), part.begin(), part.end());
+    ask({8}, &other);  // takes the only place
+  }
+  EXPECT_EQ(rows, ask(whole, nullptr));
+}
+
+}  // namespace
+}  // namespace volvox
