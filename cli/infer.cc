@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -11,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/json_request.h"
 #include "cli/key_options.h"
+#include "cli/session_file.h"
 #include "protocol/channel.h"
 
 namespace volvox {
@@ -22,6 +24,8 @@ struct InferArguments {
   bool compact = false, stream = false;
   std::uint32_t stream_from = 0;
   KeyFiles keys;
+  std::string session;  // the file that holds its token; empty: the request stands alone
+  bool last = false;
 };
 
 Result<std::string> read_all(const std::string& file) {
@@ -86,10 +90,30 @@ int print_answer(const InferArguments& arguments, const Result<Reply>& reply) {
   return 1;
 }
 
+// The request is the next part of the session in the file, which is gone with the last one.
+Result<Reply> ask_in_session(const InferArguments& arguments, OwnedRequest& owned) {
+  auto session = read_session_file(arguments.session);
+  if (!session) return tl::unexpected(session.error());
+  if (arguments.last && !session->token()) return invalid("no session was begun yet that could end");
+  session->stamp(owned.request, arguments.last);
+  auto reply = ask(arguments, owned);
+  if (!reply || !session->take(*reply)) return reply;
+  if (arguments.last) {
+    std::error_code ignored;
+    std::filesystem::remove(arguments.session, ignored);
+    return reply;
+  }
+  if (const Status kept = write_session_file(arguments.session, *session->token()); !kept) {
+    return tl::unexpected(kept.error());
+  }
+  return reply;
+}
+
 int run_infer(const InferArguments& arguments) {
   auto request = read_request(arguments.file);
   if (!request) return print_answer(arguments, tl::unexpected(request.error()));
-  return print_answer(arguments, ask(arguments, *request));
+  const bool alone = arguments.session.empty();
+  return print_answer(arguments, alone ? ask(arguments, *request) : ask_in_session(arguments, *request));
 }
 
 }  // namespace
@@ -113,6 +137,11 @@ void add_infer_command(CLI::App& app, CommandBody& run) {
       command->add_flag("--stream", arguments->stream,
                         "Print the rows of outputs that have one for every step as they are made");
   command->add_option("--stream-from", arguments->stream_from, "The first row that is wanted")->needs(stream);
+  CLI::Option* session = command->add_option(
+      "--session", arguments->session,
+      "The request is the next part of a session, whose token this file holds; without the file it begins");
+  session->excludes(stream);
+  command->add_flag("--end", arguments->last, "The session ends with this part")->needs(session);
   command->add_flag("--compact", arguments->compact, "Print the answer on one line");
   command->callback([arguments, &run] { run = [arguments] { return run_infer(*arguments); }; });
 }

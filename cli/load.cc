@@ -12,6 +12,7 @@
 #include "cells/repository.h"
 #include "cli/commands.h"
 #include "cli/key_options.h"
+#include "cli/load_sessions.h"
 #include "cli/model_verifier.h"
 #include "loadgen/channel_link.h"
 #include "loadgen/interrupt.h"
@@ -36,6 +37,7 @@ struct LoadArguments {
   std::optional<std::uint64_t> verify_count;
   bool progress = false, require_all = false;
   KeyFiles keys;
+  SessionArguments sessions;
 };
 
 Duration seconds_of(double seconds) {
@@ -161,6 +163,7 @@ class LoadCommand {
   explicit LoadCommand(LoadArguments options) : options_(std::move(options)) {}
 
   Result<int> run() {
+    if (options_.sessions.sessions > 0) return run_sessions();
     if (auto ok = open_verifier(); !ok) return tl::unexpected(ok.error());
     auto priorities = parse_priority_mix(options_.priority);
     if (!priorities) return tl::unexpected(priorities.error());
@@ -186,6 +189,25 @@ class LoadCommand {
   }
 
  private:
+  Result<int> run_sessions() {
+    auto lengths = lengths_of(options_);
+    if (!lengths) return tl::unexpected(lengths.error());
+    if (options_.model.empty()) return invalid("which model? Name it with --model");
+    auto keys = read_keys(options_.keys);
+    if (!keys) return tl::unexpected(keys.error());
+    SessionLoadPlan plan;
+    plan.keys = std::move(*keys);
+    plan.endpoint = options_.endpoint;
+    plan.model = options_.model;
+    plan.model_version = options_.version;
+    plan.input = options_.input;
+    plan.vocabulary = options_.vocabulary;
+    plan.measured = plan_of(options_).measured;
+    plan.timeout = seconds_of(options_.timeout_s);
+    plan.seed = options_.seed;
+    return load_sessions(options_.sessions, std::move(plan), *lengths, options_.json_file);
+  }
+
   Status open_verifier() {
     std::string folder = options_.verify_dir;
     if (options_.model.empty() && folder.empty()) return invalid("which model? Name it with --model");
@@ -307,6 +329,7 @@ void add_load_command(CLI::App& app, CommandBody& run) {
   add_request_options(*command, *options);
   add_misbehaviour_options(*command, *options);
   add_check_options(*command, *options);
+  add_session_options(*command, options->sessions);
   command->callback([options, &run] {
     run = [options] {
       const auto code = LoadCommand(*options).run();
