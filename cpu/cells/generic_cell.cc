@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "cpu/cells/fused_pattern.h"
+#include "cells/fused_pattern.h"
 #include "cpu/cells/generic_chunk.h"
 #include "cpu/cells/packing.h"
 

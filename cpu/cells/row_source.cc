@@ -95,15 +95,6 @@ Result<EmbeddingTable> copy_table(const Cell& cell, const Operator& embed, const
   return table;
 }
 
-bool RowSource::fits(const Cell& cell, ValueId value) {
-  const Operator* op = cell.producer(value);
-  if (op == nullptr || cell.values[value].dtype != DType::kF32) return false;
-  if (op->kind == OpKind::kGather || op->kind == OpKind::kPull) return true;
-  if (op->kind != OpKind::kEmbed) return false;
-  const Operator* id = cell.producer(op->inputs.at(0));
-  return id != nullptr && id->kind == OpKind::kPull;
-}
-
 Result<RowSource> RowSource::make(const Cell& cell, ValueId value, const Weights& weights,
                                   const CompileOptions& options, PoolFinder& pools) {
   const Operator& op = *cell.producer(value);

@@ -59,8 +59,7 @@ class RowSource {
  public:
   enum class Kind : std::uint8_t { kGather, kPull, kEmbed };
 
-  // `value` must be produced by a gather, a pull, or an embed of a pull.
-  static bool fits(const Cell& cell, ValueId value);
+  // `value` must be one that lies_in_memory().
   static Result<RowSource> make(const Cell& cell, ValueId value, const Weights& weights,
                                 const CompileOptions& options, PoolFinder& pools);
 

@@ -7,13 +7,11 @@
 #include <utility>
 #include <vector>
 
+#include "cells/fused_pattern.h"
 #include "cpu/cells/generic_scratch.h"
 #include "cpu/product_runner.h"
 
 namespace volvox::cpu {
-
-// The most operands of a fused product.
-inline constexpr std::size_t kMaxTerms = 4;
 
 // What one queue needs to run cells, kept from task to task so that nothing is allocated in steady state.
 // Owned by the queue's executor.

@@ -9,10 +9,10 @@
 #include "cpu/cells/cpu_cell.h"
 #include "cpu/cells/workspace.h"
 #include "cpu/queue/progress_board.h"
-#include "cpu/queue/task_ring.h"
 #include "device/device.h"
 #include "device/planes.h"
 #include "device/row_table.h"
+#include "device/task_ring.h"
 
 namespace volvox::cpu {
 

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <utility>
 
-#include "cpu/team/spin.h"
+#include "base/spin.h"
 
 namespace volvox::cpu {
 namespace {

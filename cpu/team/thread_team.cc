@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cpu/team/spin.h"
+#include "base/spin.h"
 
 namespace volvox::cpu {
 namespace {

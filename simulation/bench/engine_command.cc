@@ -116,8 +116,13 @@ void add_load_options(CLI::App& command, EngineOptions& o) {
 }
 
 void add_device_options(CLI::App& command, EngineOptions& o) {
-  command.add_option("--device", o.device, "cpu, or timed: tasks only take their time")
-      ->check(CLI::IsMember({"cpu", "timed"}));
+  command.add_option("--device", o.device, "cpu, gpu, or timed: tasks only take their time")
+      ->check(CLI::IsMember({"cpu", "gpu", "timed"}));
+  command.add_option("--precision", o.precision, "gpu: of products")
+      ->check(CLI::IsMember({"float32", "tf32", "bfloat16", "float16"}));
+  command.add_option("--gpu-path", o.gpu_path, "gpu: kernels of an LSTM")
+      ->check(CLI::IsMember({"auto", "generic", "fused"}));
+  command.add_flag("--reproducible", o.reproducible, "gpu: the same bits whatever the batch size");
   command.add_option("--threads", o.threads, "compute threads of each worker")->check(CLI::Range(1, 256));
   command.add_option("--workers", o.workers, "workers on the device")->check(CLI::Range(1, 64));
   command.add_option("--isa", o.isa, "instruction set")

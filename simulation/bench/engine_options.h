@@ -39,6 +39,8 @@ struct EngineOptions {
   std::vector<double> rates;
   std::vector<std::string> shares;  // "padded:0.5"
   std::string device = "cpu", isa = "auto";
+  std::string precision = "float32", gpu_path = "auto";  // gpu
+  bool reproducible = false;                             // gpu
   std::uint32_t threads = 1, workers = 1;
   bool eager = false;
   std::uint32_t eager_window = 32;

@@ -44,6 +44,7 @@ class EngineSetup {
   Status install_model(const EngineOptions& options, const EnginePlan& plan);
   Status make_samples(const EngineOptions& options);
 
+  bool verifies_ = true;
   std::unique_ptr<Device> device_;
   Installation installation_;
   CellTypeId core_type_ = 0;

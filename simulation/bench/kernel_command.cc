@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cpu/cpu_device.h"
 #include "simulation/bench/commands.h"
 #include "simulation/bench/lstm_step.h"
 #include "simulation/bench/onednn_step.h"
@@ -65,7 +66,9 @@ double onednn_us(OneDnnStep& step, double seconds) {
 
 Status measure(Row& row, double seconds) {
   // Made anew each time: where memory lies is part of what varies.
-  auto steps = LstmSteps::make(row.shape, row.isa, row.threads);
+  auto device = cpu::CpuDevice::make({.isa = row.isa, .threads = row.threads, .measure = false});
+  if (!device) return tl::unexpected(device.error());
+  auto steps = LstmSteps::make(row.shape, std::move(*device), row.threads);
   if (!steps) return tl::unexpected(steps.error());
   const auto time = (*steps)->measure(seconds);
   if (!time) return tl::unexpected(time.error());

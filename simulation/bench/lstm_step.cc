@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "cells/library.h"
-#include "cpu/cpu_device.h"
 #include "device/host_memory.h"
 #include "simulation/chance.h"
 
@@ -39,12 +38,10 @@ Weights lstm_weights(std::int64_t input, std::int64_t hidden) {
 
 }  // namespace
 
-Result<std::unique_ptr<LstmSteps>> LstmSteps::make(const LstmShape& shape, cpu::Isa isa,
+Result<std::unique_ptr<LstmSteps>> LstmSteps::make(const LstmShape& shape, std::unique_ptr<Device> device,
                                                    std::uint32_t threads) {
   auto steps = std::make_unique<LstmSteps>();
-  auto device = cpu::CpuDevice::make({.isa = isa, .threads = threads, .measure = false});
-  if (!device) return tl::unexpected(device.error());
-  steps->device_ = std::move(*device);
+  steps->device_ = std::move(device);
   const Weights weights = lstm_weights(shape.input, shape.hidden);
   const auto cell = lstm_cell("lstm", {shape.input, shape.hidden}, &weights);
   if (!cell) return tl::unexpected(cell.error());
@@ -54,6 +51,7 @@ Result<std::unique_ptr<LstmSteps>> LstmSteps::make(const LstmShape& shape, cpu::
   options.max_batch = shape.batch;
   const auto compiled = steps->device_->compile(0, *cell, weights, options);
   if (!compiled) return tl::unexpected(compiled.error());
+  steps->kernel_ = compiled->kernel;
   QueueConfig config;
   config.threads = threads;
   config.max_cohort_rows = shape.batch;

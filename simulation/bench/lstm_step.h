@@ -2,10 +2,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/error.h"
-#include "cpu/isa.h"
 #include "device/device.h"
 
 namespace volvox::bench {
@@ -15,11 +15,14 @@ struct LstmShape {
   double flops() const { return 2.0 * (input + hidden) * 4 * hidden * batch; }
 };
 
-// Steps of a whole LSTM cell (embedding, both products, update) on the CPU device, as a worker runs them: a
+// Steps of a whole LSTM cell (embedding, both products, update) on a device, as a worker runs them: a
 // cohort of `batch` rows that stays as it is, task after task.
 class LstmSteps {
  public:
-  static Result<std::unique_ptr<LstmSteps>> make(const LstmShape& shape, cpu::Isa isa, std::uint32_t threads);
+  // `threads`: of the queue, on a CPU.
+  static Result<std::unique_ptr<LstmSteps>> make(const LstmShape& shape, std::unique_ptr<Device> device,
+                                                 std::uint32_t threads = 1);
+  const std::string& kernel() const { return kernel_; }  // what the device chose
 
   struct Time {
     double kernel_us = 0;  // inside the kernel, by the device's own clock
@@ -34,6 +37,7 @@ class LstmSteps {
   Status bind(const LstmShape& shape);
   void submit();
 
+  std::string kernel_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<InputPages> tokens_;
   std::vector<std::unique_ptr<Task>> tasks_;  // used in turn; before the queue, which reads them

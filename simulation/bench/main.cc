@@ -14,6 +14,7 @@ int run(int argc, char** argv) {
   volvox::bench::add_engine_command(app, status);
   volvox::bench::add_scheduler_command(app, status);
   volvox::bench::add_kernel_command(app, status);
+  volvox::bench::add_gpu_command(app, status);
   CLI11_PARSE(app, argc, argv);
   return status;
 }

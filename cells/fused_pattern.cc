@@ -1,14 +1,12 @@
-#include "cpu/cells/fused_pattern.h"
+#include "cells/fused_pattern.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "cpu/cells/row_source.h"
-#include "cpu/cells/workspace.h"
-#include "cpu/kernel/product_block.h"
-
-namespace volvox::cpu {
+namespace volvox {
 namespace {
+
+constexpr std::int64_t kLstmGates = 4;
 
 class Matcher {
  public:
@@ -44,7 +42,7 @@ class Matcher {
   }
 
   bool match_operand(ValueId value) {
-    if (!RowSource::fits(cell_, value)) return false;
+    if (!lies_in_memory(cell_, value)) return false;
     const Operator& op = *cell_.producer(value);
     use(op);
     if (op.kind == OpKind::kEmbed) use(*cell_.producer(op.inputs[0]));
@@ -73,9 +71,7 @@ class Matcher {
     return found_.out_scatter != nullptr;
   }
 
-  std::int64_t units() const {
-    return elements(cell_.values[found_.product->output].shape) / static_cast<std::int64_t>(kGates);
-  }
+  std::int64_t units() const { return elements(cell_.values[found_.product->output].shape) / kLstmGates; }
   // value = activation(gate number `gate` of z)
   bool is_gate(ValueId value, OpKind activation, std::int64_t gate) {
     const Operator* act = made_by(value, activation);
@@ -159,6 +155,15 @@ std::optional<FusedPattern> match_fused(const Cell& cell) {
   return Matcher(cell).match();
 }
 
+bool lies_in_memory(const Cell& cell, ValueId value) {
+  const Operator* op = cell.producer(value);
+  if (op == nullptr || cell.values[value].dtype != DType::kF32) return false;
+  if (op->kind == OpKind::kGather || op->kind == OpKind::kPull) return true;
+  if (op->kind != OpKind::kEmbed) return false;
+  const Operator* id = cell.producer(op->inputs.at(0));
+  return id != nullptr && id->kind == OpKind::kPull;
+}
+
 ValueId product_start(const Operator& product) {
   return product.has_start && !product.has_bias ? product.inputs.back() : kNoValue;
 }
@@ -169,4 +174,4 @@ std::vector<ValueId> product_terms(const Operator& product) {
   return terms;
 }
 
-}  // namespace volvox::cpu
+}  // namespace volvox

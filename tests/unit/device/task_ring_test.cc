@@ -1,4 +1,4 @@
-#include "cpu/queue/task_ring.h"
+#include "device/task_ring.h"
 
 #include <chrono>
 #include <random>
@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace volvox::cpu {
+namespace volvox {
 namespace {
 
 using std::chrono::microseconds;
@@ -67,4 +67,4 @@ TEST(TaskRing, CloseWakesASleeper) {
 }
 
 }  // namespace
-}  // namespace volvox::cpu
+}  // namespace volvox

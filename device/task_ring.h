@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "cpu/team/spin.h"
+#include "base/spin.h"
 
-namespace volvox::cpu {
+namespace volvox {
 
 // Tasks must run back to back without the thread that submits them. A ring of entries between one producer
 // and one consumer: bounded, never allocates after construction; the consumer spins for a moment, then
@@ -37,6 +37,12 @@ class TaskRing {
     const auto ready = [&] { return closed_.load() || tail_.load(std::memory_order_acquire) != head; };
     while (!spin_until(ready, spin)) sleep(ready);
     return closed_.load() ? nullptr : &entries_[head & (entries_.size() - 1)];
+  }
+  // Consumer. The oldest entry if there is one now; nullptr also once closed.
+  Entry* peek() {
+    const std::uint32_t head = head_.load(std::memory_order_relaxed);
+    if (closed_.load() || tail_.load(std::memory_order_acquire) == head) return nullptr;
+    return &entries_[head & (entries_.size() - 1)];
   }
   void pop() { head_.store(head_.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
 
@@ -67,4 +73,4 @@ class TaskRing {
   std::atomic<std::uint32_t> bell_{0};
 };
 
-}  // namespace volvox::cpu
+}  // namespace volvox

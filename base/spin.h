@@ -6,7 +6,7 @@
 #include <immintrin.h>
 #endif
 
-namespace volvox::cpu {
+namespace volvox {
 
 // Tells the core that the thread is waiting for another one.
 inline void pause() {
@@ -29,4 +29,4 @@ bool spin_until(Ready ready, std::chrono::nanoseconds limit) {
   return ready();
 }
 
-}  // namespace volvox::cpu
+}  // namespace volvox

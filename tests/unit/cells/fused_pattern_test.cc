@@ -1,4 +1,4 @@
-#include "cpu/cells/fused_pattern.h"
+#include "cells/fused_pattern.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include "cells/library.h"
 #include "cells/split.h"
 
-namespace volvox::cpu {
+namespace volvox {
 namespace {
 
 constexpr std::int64_t kHidden = 8;
@@ -87,4 +87,4 @@ TEST(FusedPattern, LeavesOtherCellsAlone) {
 }
 
 }  // namespace
-}  // namespace volvox::cpu
+}  // namespace volvox

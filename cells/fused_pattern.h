@@ -1,12 +1,16 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "cells/cell.h"
 
-namespace volvox::cpu {
+namespace volvox {
+
+// The most operands of a product that a kernel takes.
+inline constexpr std::size_t kMaxTerms = 4;
 
 // A cell that one product kernel computes as a whole:
 //   z = product(x0, x1 …) and z is scattered or pushed                       (the eager part of a split cell)
@@ -28,9 +32,13 @@ struct FusedPattern {
 // and a · b may be written b · a. Nothing else may be in the cell.
 std::optional<FusedPattern> match_fused(const Cell& cell);
 
+// Whether the rows of a float value lie in memory as they are: gathered states, pulled inputs, or rows of a
+// table chosen by a pulled id.
+bool lies_in_memory(const Cell& cell, ValueId value);
+
 // The operands of a product, without the start.
 std::vector<ValueId> product_terms(const Operator& product);
 // The value that the chains start from; kNoValue: a bias, or zero.
 ValueId product_start(const Operator& product);
 
-}  // namespace volvox::cpu
+}  // namespace volvox

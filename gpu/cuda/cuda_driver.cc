@@ -1,0 +1,240 @@
+#include "gpu/cuda/cuda_driver.h"
+
+#include <cstring>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include <nvtx3/nvToolsExt.h>
+
+#include "gpu/cuda/kernels.h"
+#include "gpu/driver/errors.h"
+
+namespace volvox::gpu {
+namespace {
+
+tl::unexpected<Error> failed(cudaError_t code, const char* doing) {
+  (void)cudaGetLastError();  // so that a later call does not report it again
+  return tl::unexpected(error_of(code, cudaGetErrorString(code), doing));
+}
+
+Status check(cudaError_t code, const char* doing) {
+  if (code == cudaSuccess) return {};
+  return failed(code, doing);
+}
+
+std::string version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+// CUDA says the same of no driver and of one that is too old; a person must do different things.
+Error no_devices(cudaError_t code) {
+  int driver = 0, runtime = 0;
+  (void)cudaDriverGetVersion(&driver);
+  (void)cudaRuntimeGetVersion(&runtime);
+  std::string text = cudaGetErrorString(code);
+  if (driver == 0) {
+    text = "no NVIDIA driver is installed";
+  } else if (driver < runtime) {
+    text = "the NVIDIA driver is too old: it supports CUDA " + version_text(driver) + ", this build needs " +
+           version_text(runtime);
+  }
+  (void)cudaGetLastError();
+  return error_of(code, text, "looking for GPUs");
+}
+
+}  // namespace
+
+Result<std::vector<DeviceInfo>> find_devices() {
+  int count = 0;
+  cudaError_t code = cudaGetDeviceCount(&count);
+  if (code == cudaSuccess && count == 0) code = cudaErrorNoDevice;
+  if (code != cudaSuccess) return tl::unexpected(no_devices(code));
+  std::vector<DeviceInfo> found;
+  for (int ordinal = 0; ordinal < count; ++ordinal) {
+    cudaDeviceProp properties{};
+    if (Status ok = check(cudaGetDeviceProperties(&properties, ordinal), "describing a GPU"); !ok)
+      return tl::unexpected(ok.error());
+    found.push_back({ordinal, properties.name, properties.major, properties.minor, properties.totalGlobalMem,
+                     0, static_cast<std::uint32_t>(properties.multiProcessorCount)});
+  }
+  return found;
+}
+
+Result<std::shared_ptr<Driver>> open_driver(int ordinal) {
+  const auto devices = find_devices();
+  if (!devices) return tl::unexpected(devices.error());
+  if (ordinal < 0 || static_cast<std::size_t>(ordinal) >= devices->size()) {
+    return invalid("there is no GPU " + std::to_string(ordinal) + "; this machine has " +
+                   std::to_string(devices->size()) + ", numbered from 0");
+  }
+  return CudaDriver::make((*devices)[static_cast<std::size_t>(ordinal)]);
+}
+
+Result<std::shared_ptr<Driver>> CudaDriver::make(const DeviceInfo& info) {
+  DeviceInfo known = info;
+  if (Status ok = check(cudaSetDevice(info.ordinal), "opening a GPU"); !ok) return tl::unexpected(ok.error());
+  std::size_t free_bytes = 0, all_bytes = 0;
+  if (Status ok = check(cudaMemGetInfo(&free_bytes, &all_bytes), "opening a GPU"); !ok)
+    return tl::unexpected(ok.error());
+  known.free_bytes = free_bytes;
+  std::shared_ptr<CudaDriver> made(new CudaDriver(known));
+  if (Status ok = check(cudaStreamCreateWithFlags(&made->own_, cudaStreamNonBlocking), "making a stream");
+      !ok)
+    return tl::unexpected(ok.error());
+  auto products = Products::make();
+  if (!products) return tl::unexpected(products.error());
+  made->products_ = std::move(*products);
+  return std::shared_ptr<Driver>(std::move(made));
+}
+
+CudaDriver::~CudaDriver() {
+  (void)use();
+  products_.reset();
+  if (own_ != nullptr) (void)cudaStreamDestroy(own_);
+}
+
+Status CudaDriver::use() const {
+  return check(cudaSetDevice(info_.ordinal), "choosing a GPU");
+}
+
+Result<DeviceAddress> CudaDriver::allocate(std::size_t size_bytes) {
+  if (Status ok = use(); !ok) return tl::unexpected(ok.error());
+  void* memory = nullptr;
+  cudaError_t code = cudaMalloc(&memory, size_bytes);
+  if (code != cudaSuccess) return failed(code, "allocating memory of the GPU");
+  code = cudaMemsetAsync(memory, 0, size_bytes, own_);
+  if (code == cudaSuccess) code = cudaStreamSynchronize(own_);
+  if (code != cudaSuccess) return failed(code, "clearing memory of the GPU");
+  return reinterpret_cast<std::uintptr_t>(memory);
+}
+
+void CudaDriver::release(DeviceAddress address) {
+  (void)use();
+  (void)cudaFree(at<void>(address));
+}
+
+Result<HostMemory> CudaDriver::allocate_host(std::size_t size_bytes) {
+  if (Status ok = use(); !ok) return tl::unexpected(ok.error());
+  void *host = nullptr, *device = nullptr;
+  cudaError_t code = cudaHostAlloc(&host, size_bytes, cudaHostAllocMapped | cudaHostAllocPortable);
+  if (code == cudaSuccess) code = cudaHostGetDevicePointer(&device, host, 0);
+  if (code != cudaSuccess) return failed(code, "pinning memory of the host");
+  std::memset(host, 0, size_bytes);
+  return HostMemory{static_cast<std::byte*>(host), reinterpret_cast<std::uintptr_t>(device), size_bytes};
+}
+
+void CudaDriver::release_host(const HostMemory& memory) {
+  (void)use();
+  (void)cudaFreeHost(memory.host);
+}
+
+Result<StreamId> CudaDriver::make_stream() {
+  if (Status ok = use(); !ok) return tl::unexpected(ok.error());
+  cudaStream_t stream = nullptr;
+  const cudaError_t code = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+  if (code != cudaSuccess) return failed(code, "making a stream");
+  return streams_.add(stream);
+}
+
+void CudaDriver::destroy_stream(StreamId stream) {
+  (void)cudaStreamDestroy(streams_.take(stream));
+}
+
+Result<EventId> CudaDriver::make_event() {
+  if (Status ok = use(); !ok) return tl::unexpected(ok.error());
+  cudaEvent_t event = nullptr;
+  const cudaError_t code = cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
+  if (code != cudaSuccess) return failed(code, "making an event");
+  return events_.add(event);
+}
+
+void CudaDriver::destroy_event(EventId event) {
+  (void)cudaEventDestroy(events_.take(event));
+}
+
+Status CudaDriver::copy(StreamId stream, DeviceAddress to, DeviceAddress from, std::size_t size_bytes) {
+  if (Status ok = use(); !ok) return ok;
+  return check(cudaMemcpyAsync(at<void>(to), at<const void>(from), size_bytes, cudaMemcpyDefault,
+                               streams_.get(stream)),
+               "copying");
+}
+
+Status CudaDriver::launch(StreamId stream, const KernelCall& call) {
+  if (Status ok = use(); !ok) return ok;
+  const cudaStream_t to = streams_.get(stream);
+  return std::visit(
+      [&](const auto& known) -> Status {
+        if constexpr (std::is_same_v<std::decay_t<decltype(known)>, ProductCall>) {
+          return products_->run(known, to);
+        } else {
+          return check(static_cast<cudaError_t>(launch_kernel(known, to)), "launching a kernel");
+        }
+      },
+      call);
+}
+
+Status CudaDriver::record(EventId event, StreamId stream) {
+  return check(cudaEventRecord(events_.get(event), streams_.get(stream)), "recording an event");
+}
+
+Status CudaDriver::wait(StreamId stream, EventId event) {
+  return check(cudaStreamWaitEvent(streams_.get(stream), events_.get(event), 0), "waiting for an event");
+}
+
+Result<bool> CudaDriver::passed(EventId event) {
+  const cudaError_t code = cudaEventQuery(events_.get(event));
+  if (code == cudaSuccess) return true;
+  if (code == cudaErrorNotReady) return false;
+  return failed(code, "looking at an event");
+}
+
+Status CudaDriver::synchronise(StreamId stream) {
+  if (Status ok = use(); !ok) return ok;
+  return check(cudaStreamSynchronize(streams_.get(stream)), "waiting for a stream");
+}
+
+Status CudaDriver::health() {
+  const cudaError_t code = cudaStreamQuery(own_);
+  return code == cudaErrorNotReady ? Status{} : check(code, "running tasks");
+}
+
+Result<ProductId> CudaDriver::plan(const ProductShape& shape, const ProductCall& example) {
+  if (Status ok = use(); !ok) return tl::unexpected(ok.error());
+  return products_->plan(shape, example, own_);
+}
+
+Status CudaDriver::begin_capture(StreamId stream) {
+  if (Status ok = use(); !ok) return ok;
+  return check(cudaStreamBeginCapture(streams_.get(stream), cudaStreamCaptureModeThreadLocal),
+               "capturing a graph");
+}
+
+Result<GraphId> CudaDriver::end_capture(StreamId stream) {
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t ready = nullptr;
+  cudaError_t code = cudaStreamEndCapture(streams_.get(stream), &graph);
+  if (code == cudaSuccess) code = cudaGraphInstantiate(&ready, graph, 0);
+  if (graph != nullptr) (void)cudaGraphDestroy(graph);
+  if (code != cudaSuccess) return failed(code, "capturing a graph");
+  return graphs_.add(ready);
+}
+
+Status CudaDriver::launch_graph(StreamId stream, GraphId graph) {
+  if (Status ok = use(); !ok) return ok;
+  return check(cudaGraphLaunch(graphs_.get(graph), streams_.get(stream)), "launching a task");
+}
+
+void CudaDriver::destroy_graph(GraphId graph) {
+  (void)cudaGraphExecDestroy(graphs_.take(graph));
+}
+
+void CudaDriver::push_range(const char* name) {
+  nvtxRangePushA(name);
+}
+
+void CudaDriver::pop_range() {
+  nvtxRangePop();
+}
+
+}  // namespace volvox::gpu

@@ -1,0 +1,197 @@
+#pragma once
+
+// nvcc, or a test that stands in for it.
+#if defined(__CUDACC__)
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+#include <mma.h>
+#endif
+
+#include "gpu/cuda/finish.cuh"
+#include "gpu/kernels/fused.h"
+
+// One step of an LSTM as one kernel; see gpu/kernels/fused.h. A block of 8 warps computes a tile of 64 rows
+// by 128 columns: 32 units, four gates each. Slabs of the operands go to shared memory in turn, the next one
+// on its way in registers while the tensor cores work on the last.
+namespace volvox::gpu::fused {
+
+using namespace nvcuda;
+
+inline constexpr unsigned kThreads = 256;
+inline constexpr unsigned kPad = 8;  // elements: rows of a tile begin in different banks
+
+struct Bf16 {
+  using Element = __nv_bfloat16;
+  using Fragment = __nv_bfloat16;
+  static constexpr unsigned kDepth = 32, kStep = 16;
+  __device__ static Element convert(float x) { return __float2bfloat16_rn(x); }
+};
+struct F16 {
+  using Element = __half;
+  using Fragment = __half;
+  static constexpr unsigned kDepth = 32, kStep = 16;
+  __device__ static Element convert(float x) { return __float2half_rn(x); }
+};
+struct Tf32 {
+  using Element = float;
+  using Fragment = wmma::precision::tf32;
+  static constexpr unsigned kDepth = 16, kStep = 8;
+  __device__ static Element convert(float x) { return wmma::__float_to_tf32(x); }
+};
+
+template <class T>
+struct Tiles {
+  static constexpr unsigned kStrideA = T::kDepth + kPad, kStrideB = kFusedColumns + kPad;
+  alignas(32) typename T::Element a[2][kFusedRows * kStrideA];
+  alignas(32) typename T::Element b[2][T::kDepth * kStrideB];
+};
+inline constexpr unsigned kStrideC = kFusedColumns + 4;
+
+template <class T>
+union Shared {
+  Tiles<T> tiles;
+  alignas(32) float sums[kFusedRows * kStrideC];
+};
+
+// One thread's part of the loads: a quarter of a row of the operand, two vectors of the weights.
+template <class T>
+class Loader {
+ public:
+  static constexpr unsigned kFloats = T::kDepth / 4;
+  static constexpr unsigned kVectorElements = 16 / sizeof(typename T::Element);
+  static constexpr unsigned kVectors = T::kDepth * kFusedColumns / kVectorElements / kThreads;
+
+  __device__ Loader(const FusedCall& call, const TaskHeader& task)
+      : call_(call), task_(task), row_(blockIdx.y * kFusedRows + threadIdx.x / 4) {
+    weights_ =
+        call.weights + std::uint64_t{blockIdx.x} * call.width * kFusedColumns * sizeof(typename T::Element);
+  }
+
+  // Slab `slab` on its way: widths are multiples of the depth, so it lies in one term.
+  __device__ void fetch(unsigned slab) {
+    const unsigned k = slab * T::kDepth;
+    while (k >= term_end_) enter_term();
+    const unsigned inside = k - term_begin_ + threadIdx.x % 4 * kFloats;
+    for (unsigned i = 0; i < kFloats; i += 4) {
+      const float4 x = source_ == 0 ? float4{0, 0, 0, 0}
+                                    : *at<const float4>(source_ + std::uint64_t{inside + i} * sizeof(float));
+      a_[i] = x.x;
+      a_[i + 1] = x.y;
+      a_[i + 2] = x.z;
+      a_[i + 3] = x.w;
+    }
+    const auto* from = at<const uint4>(weights_) + std::uint64_t{slab} * kVectors * kThreads;
+    for (unsigned i = 0; i < kVectors; ++i) b_[i] = from[i * kThreads + threadIdx.x];
+  }
+
+  __device__ void store(Tiles<T>& tiles, unsigned buffer) const {
+    auto* a = tiles.a[buffer] + threadIdx.x / 4 * Tiles<T>::kStrideA + threadIdx.x % 4 * kFloats;
+    for (unsigned i = 0; i < kFloats; ++i) a[i] = T::convert(a_[i]);
+    constexpr unsigned kPerRow = kFusedColumns / kVectorElements;
+    for (unsigned i = 0; i < kVectors; ++i) {
+      const unsigned vector = i * kThreads + threadIdx.x;
+      auto* b = tiles.b[buffer] + vector / kPerRow * Tiles<T>::kStrideB + vector % kPerRow * kVectorElements;
+      *reinterpret_cast<uint4*>(b) = b_[i];
+    }
+  }
+
+ private:
+  __device__ void enter_term() {
+    const unsigned term = next_term_++;
+    term_begin_ = term_end_;
+    term_end_ += call_.widths[term];
+    const Element e{&call_.view, &task_, call_.places, 0, row_, 0, 0};
+    source_ = row_ < call_.rows ? source_address(call_.terms[term], e) : 0;
+    if (source_ != 0) source_ += std::uint64_t{call_.terms[term].offset} * sizeof(float);
+  }
+
+  const FusedCall& call_;
+  const TaskHeader& task_;
+  const std::uint32_t row_;
+  std::uint64_t weights_ = 0, source_ = 0;
+  unsigned next_term_ = 0, term_begin_ = 0, term_end_ = 0;
+  float a_[kFloats];
+  uint4 b_[kVectors];
+};
+
+// What one warp adds up: 32 rows by 32 columns.
+template <class T>
+class WarpTile {
+ public:
+  __device__ WarpTile() {
+    for (auto& row : sums_) {
+      for (auto& sum : row) wmma::fill_fragment(sum, 0.0F);
+    }
+  }
+
+  __device__ void add(const Tiles<T>& tiles, unsigned buffer) {
+    for (unsigned k = 0; k < T::kDepth; k += T::kStep) {
+      wmma::fragment<wmma::matrix_a, 16, 16, T::kStep, typename T::Fragment, wmma::row_major> a[2];
+      wmma::fragment<wmma::matrix_b, 16, 16, T::kStep, typename T::Fragment, wmma::row_major> b[2];
+      for (unsigned i = 0; i < 2; ++i) {
+        wmma::load_matrix_sync(a[i], tiles.a[buffer] + (row() + 16 * i) * Tiles<T>::kStrideA + k,
+                               Tiles<T>::kStrideA);
+        wmma::load_matrix_sync(b[i], tiles.b[buffer] + k * Tiles<T>::kStrideB + column() + 16 * i,
+                               Tiles<T>::kStrideB);
+        if constexpr (sizeof(typename T::Element) == 4) {
+          for (int x = 0; x < b[i].num_elements; ++x) b[i].x[x] = wmma::__float_to_tf32(b[i].x[x]);
+        }
+      }
+      for (unsigned i = 0; i < 2; ++i) {
+        for (unsigned j = 0; j < 2; ++j) wmma::mma_sync(sums_[i][j], a[i], b[j], sums_[i][j]);
+      }
+    }
+  }
+
+  __device__ void store(float* to) const {
+    for (unsigned i = 0; i < 2; ++i) {
+      for (unsigned j = 0; j < 2; ++j) {
+        wmma::store_matrix_sync(to + (row() + 16 * i) * kStrideC + column() + 16 * j, sums_[i][j], kStrideC,
+                                wmma::mem_row_major);
+      }
+    }
+  }
+
+ private:
+  __device__ static unsigned row() { return threadIdx.x / 32 / 4 * 32; }
+  __device__ static unsigned column() { return threadIdx.x / 32 % 4 * 32; }
+
+  wmma::fragment<wmma::accumulator, 16, 16, T::kStep, float> sums_[2][2];
+};
+
+template <class T>
+__device__ void update_units(const FusedCall& call, const TaskHeader& task, const float* sums) {
+  for (unsigned i = threadIdx.x; i < kFusedRows * kFusedUnits; i += kThreads) {
+    const unsigned r = i / kFusedUnits, u = i % kFusedUnits;
+    const std::uint32_t row = blockIdx.y * kFusedRows + r, unit = blockIdx.x * kFusedUnits + u;
+    if (row >= call.rows || unit >= call.units) continue;
+    float gates[4];
+    for (unsigned g = 0; g < 4; ++g) gates[g] = sums[r * kStrideC + g * kFusedUnits + u];
+    fused_update(call, task, row, unit, gates);
+  }
+}
+
+template <class T>
+__global__ void __launch_bounds__(kThreads) kernel(const FusedCall call) {
+  __shared__ Shared<T> shared;
+  const TaskHeader& task = current_task(call.queue);
+  const unsigned slabs = call.width / T::kDepth;
+  Loader<T> loader(call, task);
+  WarpTile<T> tile;
+  loader.fetch(0);
+  loader.store(shared.tiles, 0);
+  for (unsigned slab = 0; slab < slabs; ++slab) {
+    if (slab + 1 < slabs) loader.fetch(slab + 1);
+    __syncthreads();  // this slab lies in shared memory, and nobody reads the one before it
+    tile.add(shared.tiles, slab % 2);
+    if (slab + 1 < slabs) loader.store(shared.tiles, (slab + 1) % 2);
+  }
+  __syncthreads();
+  tile.store(shared.sums);
+  __syncthreads();
+  update_units<T>(call, task, shared.sums);
+  finish_with_last_block(call.queue);
+}
+
+}  // namespace volvox::gpu::fused

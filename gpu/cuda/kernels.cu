@@ -1,0 +1,61 @@
+#include <cuda_runtime.h>
+
+#include "gpu/cuda/finish.cuh"
+#include "gpu/cuda/kernels.h"
+
+namespace volvox::gpu {
+namespace {
+
+constexpr unsigned kResolveThreads = 512;
+constexpr unsigned kPointwiseThreads = 256;
+constexpr std::uint64_t kMostBlocks = 8192;
+
+__global__ void __launch_bounds__(kResolveThreads) resolve_kernel(const ResolveCall call) {
+  const TaskHeader& task = current_task(call.queue);
+  const std::uint32_t me = threadIdx.x, all = blockDim.x;
+  if (me == 0) resolve_begin(call);
+  if (task.cohort != kListedTask) {
+    for (std::uint32_t i = me; i < task.record_count; i += all) resolve_change(call, task, i);
+  }
+  __syncthreads();
+  for (std::uint32_t row = me; row < call.padded_rows; row += all) resolve_row(call, task, row);
+  __syncthreads();
+  for (std::uint32_t i = me; i < task.emit_count; i += all) resolve_emit(call, task, i);
+}
+
+__global__ void __launch_bounds__(kPointwiseThreads) pointwise_kernel(const PointwiseCall call) {
+  extern __shared__ std::uint64_t registers[];  // register n of thread t: registers[n · threads + t]
+  const Program program = at<const Program>(call.programs)[blockIdx.y];
+  const std::uint64_t stride = std::uint64_t{gridDim.x} * blockDim.x;
+  std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  while (run_element(call, program, i, registers + threadIdx.x, blockDim.x)) i += stride;
+  if (call.last != 0) finish_with_last_block(call.queue);
+}
+
+__global__ void finish_kernel(const FinishCall call) {
+  finish_task(call.queue);
+}
+
+}  // namespace
+
+int launch_kernel(const ResolveCall& call, void* stream) {
+  resolve_kernel<<<1, kResolveThreads, 0, static_cast<cudaStream_t>(stream)>>>(call);
+  return cudaGetLastError();
+}
+
+int launch_kernel(const PointwiseCall& call, void* stream) {
+  const std::uint64_t rows = call.rows > call.edges ? call.rows : call.edges;
+  const std::uint64_t blocks = (rows * call.widest + kPointwiseThreads - 1) / kPointwiseThreads;
+  const std::uint64_t wanted = blocks < 1 ? 1 : blocks;
+  const dim3 grid(static_cast<unsigned>(wanted < kMostBlocks ? wanted : kMostBlocks), call.program_count);
+  const std::size_t shared = std::size_t{call.registers} * kPointwiseThreads * sizeof(std::uint64_t);
+  pointwise_kernel<<<grid, kPointwiseThreads, shared, static_cast<cudaStream_t>(stream)>>>(call);
+  return cudaGetLastError();
+}
+
+int launch_kernel(const FinishCall& call, void* stream) {
+  finish_kernel<<<1, 1, 0, static_cast<cudaStream_t>(stream)>>>(call);
+  return cudaGetLastError();
+}
+
+}  // namespace volvox::gpu

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "gpu/driver/driver.h"
+
+namespace volvox::gpu {
+
+// Give a kernel to a stream (a cudaStream_t). The answer is a cudaError_t.
+int launch_kernel(const ResolveCall& call, void* stream);
+int launch_kernel(const PointwiseCall& call, void* stream);
+int launch_kernel(const FusedCall& call, void* stream);
+int launch_kernel(const FinishCall& call, void* stream);
+
+}  // namespace volvox::gpu

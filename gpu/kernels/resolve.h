@@ -1,0 +1,143 @@
+#pragma once
+
+#include "gpu/kernels/layout.h"
+#include "gpu/kernels/target.h"
+
+namespace volvox::gpu {
+
+// The first kernel of a task: brings the cohort's row table up to date and turns the rows into slots and
+// addresses for the kernels after it. One block; its threads go through records, rows and emits in turn, with
+// a barrier between.
+struct ResolveCall {
+  QueueView queue;
+  RowView view;
+  std::uint64_t tables;       // RowRecord: cohort by cohort
+  std::uint32_t cohort_rows;  // rows of each table
+  std::uint32_t padded_rows;  // of the task
+  std::uint32_t gathers, pulls, pushes;
+  std::uint32_t gather_slots[kMaxGathers];  // slots of the pool that each gather reads
+  std::uint32_t out_slots;                  // of the pool that is written; 0: nothing is
+};
+
+VOLVOX_KERNEL_BODY const TaskHeader& current_task(const QueueView& queue) {
+  return at<const TaskHeader>(queue.headers)[at<const QueueState>(queue.state)->head & queue.header_mask];
+}
+
+// A row names a slot that is not there: the task fails, and nothing outside the planes is touched.
+VOLVOX_KERNEL_BODY void fault(const ResolveCall& call, std::uint64_t seq) {
+  auto* state = at<QueueState>(call.queue.state);
+  if (state->failed != 0) return;
+  state->failed = seq;
+  publish(&at<Completion>(call.queue.completion)->failed, seq);
+}
+
+VOLVOX_KERNEL_BODY void resolve_begin(const ResolveCall& call) {
+  at<QueueState>(call.queue.state)->started_ns = device_clock_ns();
+}
+
+// Record `i` of a cohort's changes.
+VOLVOX_KERNEL_BODY void resolve_change(const ResolveCall& call, const TaskHeader& task, std::uint32_t i) {
+  const std::uint64_t row = at<const std::uint32_t>(task.record_rows)[i];
+  at<RowRecord>(call.tables)[std::uint64_t{task.cohort} * call.cohort_rows + row] =
+      at<const RowRecord>(task.records)[i];
+}
+
+VOLVOX_KERNEL_BODY std::uint32_t slot_at(const RowRecord::State& from, std::uint32_t t) {
+  const std::int64_t s = from.offset + static_cast<std::int64_t>(from.stride) * t;
+  if (s < 0) return from.initial;
+  return from.base + (from.ring == 2 ? static_cast<std::uint32_t>(s) & 1U
+                                     : static_cast<std::uint32_t>(static_cast<std::uint64_t>(s) % from.ring));
+}
+
+VOLVOX_KERNEL_BODY std::uint64_t step_address(std::uint64_t base, std::uint32_t stride, std::uint32_t t) {
+  return base == 0 ? 0 : base + std::uint64_t{stride} * t;
+}
+
+// The record of a real row, and its step.
+VOLVOX_KERNEL_BODY const RowRecord& record_of(const ResolveCall& call, const TaskHeader& task,
+                                              std::uint32_t row, std::uint32_t& t) {
+  if (task.cohort != kListedTask) {
+    const RowRecord& record =
+        at<const RowRecord>(call.tables)[std::uint64_t{task.cohort} * call.cohort_rows + row];
+    t = static_cast<std::uint32_t>(task.step - record.start);
+    return record;
+  }
+  const auto* records = at<const RowRecord>(task.records);
+  std::uint32_t first = 0, last = task.record_count - 1;  // the last record that begins at or before the row
+  while (first < last) {
+    const std::uint32_t middle = (first + last + 1) / 2;
+    if (records[middle].first_row <= row) {
+      first = middle;
+    } else {
+      last = middle - 1;
+    }
+  }
+  t = static_cast<std::uint32_t>(records[first].start) + (row - records[first].first_row);
+  return records[first];
+}
+
+VOLVOX_KERNEL_BODY void resolve_padding(const ResolveCall& call, std::uint32_t row) {
+  for (std::uint32_t g = 0; g < call.gathers; ++g)
+    at<std::uint32_t>(call.view.gathers[g])[row] = kInitialSlot;
+  for (std::uint32_t p = 0; p < call.pulls; ++p) at<std::uint64_t>(call.view.pulls[p])[row] = 0;
+  at<std::uint32_t>(call.view.out)[row] = kSinkSlot;
+}
+
+VOLVOX_KERNEL_BODY void resolve_real(const ResolveCall& call, const TaskHeader& task, std::uint32_t row) {
+  std::uint32_t t = 0;
+  const RowRecord& record = record_of(call, task, row, t);
+  const bool real = t < record.length;
+  bool good = true;
+  for (std::uint32_t g = 0; g < call.gathers; ++g) {
+    const std::uint32_t slot = slot_at(record.gathers[g], t);
+    const bool there = slot < call.gather_slots[g];
+    at<std::uint32_t>(call.view.gathers[g])[row] = there ? slot : kInitialSlot;
+    good = good && there;
+  }
+  for (std::uint32_t p = 0; p < call.pulls; ++p) {
+    at<std::uint64_t>(call.view.pulls[p])[row] =
+        real ? step_address(record.pull_address[p], record.pull_stride[p], t) : 0;
+  }
+  for (std::uint32_t p = 0; p < call.pushes; ++p) {
+    at<std::uint64_t>(call.view.pushes[p])[std::uint64_t{row} * kTargets] =
+        real ? step_address(record.push_address[p], record.push_stride[p], t) : 0;
+  }
+  const std::uint32_t out = record.out_base + (record.out_ring == 2 ? t & 1U : t % record.out_ring);
+  const bool there = call.out_slots == 0 || out < call.out_slots;
+  at<std::uint32_t>(call.view.out)[row] = there ? out : kSinkSlot;
+  if (!good || !there) fault(call, task.seq);
+}
+
+// Row `row` below padded_rows.
+VOLVOX_KERNEL_BODY void resolve_row(const ResolveCall& call, const TaskHeader& task, std::uint32_t row) {
+  for (std::uint32_t p = 0; p < call.pushes; ++p) {
+    for (std::uint32_t i = 0; i < kTargets; ++i) {
+      at<std::uint64_t>(call.view.pushes[p])[std::uint64_t{row} * kTargets + i] = 0;
+    }
+  }
+  if (row < task.rows) {
+    resolve_real(call, task, row);
+  } else {
+    resolve_padding(call, row);
+  }
+}
+
+VOLVOX_KERNEL_BODY void resolve_emit(const ResolveCall& call, const TaskHeader& task, std::uint32_t i) {
+  const EmitRecord& emit = at<const EmitRecord>(task.emits)[i];
+  if (emit.push >= call.pushes) return;
+  at<std::uint64_t>(call.view.pushes[emit.push])[std::uint64_t{emit.row} * kTargets + emit.target] =
+      emit.address;
+}
+
+// The end of a task, by one thread, once all others are done: the next header, and the word to the host.
+VOLVOX_KERNEL_BODY void finish_task(const QueueView& queue) {
+  auto* state = at<QueueState>(queue.state);
+  auto* completion = at<Completion>(queue.completion);
+  const std::uint64_t seq = current_task(queue).seq;
+  state->kernel_ns += device_clock_ns() - state->started_ns;
+  publish(&completion->kernel_ns, state->kernel_ns);
+  state->head += 1;
+  if (state->failed == 0) publish(&completion->done, seq);
+}
+
+}  // namespace volvox::gpu

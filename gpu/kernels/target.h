@@ -1,0 +1,62 @@
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+// Without a GPU a kernel cannot be run, and what was never run is wrong. So the body of every kernel is an
+// ordinary function of one thread's number: nvcc compiles it for the device, any compiler for the host, where
+// the tests run it thread by thread.
+#if defined(__CUDACC__)
+#define VOLVOX_KERNEL_BODY __host__ __device__ inline
+#else
+#define VOLVOX_KERNEL_BODY inline
+#endif
+
+namespace volvox::gpu {
+
+// Memory of a device: an address there. (On the host that tests run on: a pointer.)
+template <class T>
+VOLVOX_KERNEL_BODY T* at(std::uint64_t address) {
+  return reinterpret_cast<T*>(static_cast<std::uintptr_t>(address));
+}
+
+// The bits of a number in the low end of a register.
+VOLVOX_KERNEL_BODY std::uint64_t bits_of(float x) {
+#if defined(__CUDA_ARCH__)
+  return __float_as_uint(x);
+#else
+  return std::bit_cast<std::uint32_t>(x);
+#endif
+}
+VOLVOX_KERNEL_BODY float float_of(std::uint64_t bits) {
+#if defined(__CUDA_ARCH__)
+  return __uint_as_float(static_cast<unsigned>(bits));
+#else
+  return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+#endif
+}
+
+// Writes what another processor watches, after everything that this thread wrote before.
+VOLVOX_KERNEL_BODY void publish(std::uint64_t* place, std::uint64_t value) {
+#if defined(__CUDA_ARCH__)
+  __threadfence_system();
+  *reinterpret_cast<volatile std::uint64_t*>(place) = value;
+#else
+  __atomic_store_n(place, value, __ATOMIC_RELEASE);
+#endif
+}
+
+// Nanoseconds of a clock that only goes on.
+VOLVOX_KERNEL_BODY std::uint64_t device_clock_ns() {
+#if defined(__CUDA_ARCH__)
+  std::uint64_t now = 0;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  return now;
+#else
+  return 0;
+#endif
+}
+
+}  // namespace volvox::gpu

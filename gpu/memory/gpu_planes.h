@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "cells/cell.h"
+#include "gpu/driver/driver.h"
+
+namespace volvox::gpu {
+
+// The planes of one pool in a GPU's memory: device/planes.h, elsewhere. Row r of a plane begins at address +
+// r·stride_bytes. Rows 0 and 1 are initialised. Owns the memory; its rows are the kernels' matter.
+struct GpuPlane {
+  StateKind kind;
+  DeviceAddress address = 0;
+  std::uint32_t stride_bytes = 0, row_bytes = 0;
+};
+
+class GpuPlanes {
+ public:
+  // Memory that one slot takes, all planes together.
+  static std::uint64_t slot_bytes(std::span<const StateKind> kinds);
+  static Result<GpuPlanes> make(Driver& driver, StreamId stream, std::span<const StateKind> kinds,
+                                std::uint32_t slots);
+
+  std::uint32_t slots() const { return slots_; }
+  std::span<const GpuPlane> planes() const { return planes_; }
+  const GpuPlane* find(std::string_view kind) const;  // nullptr: there is none
+
+  // Gives the stream the copy of slot `from` of `source`, which has the same kinds, to slot `to`.
+  Status copy(Driver& driver, StreamId stream, const GpuPlanes& source, std::uint32_t from,
+              std::uint32_t to) const;
+
+ private:
+  std::uint32_t slots_ = 0;
+  std::vector<GpuPlane> planes_;
+  std::vector<DeviceMemory> memory_;
+};
+
+}  // namespace volvox::gpu

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "base/time.h"
+#include "device/device.h"
+#include "gpu/memory/mirror.h"
+#include "gpu/memory/range_list.h"
+
+namespace volvox::gpu {
+
+// Inputs go up when the request arrives, long before its first task, on a stream of their own. Requests come
+// in crowds: neighbours share a copy (UploadBatch). All memory is made at load; when it is full, stage()
+// answers OVERLOADED, and a request that could never fit INVALID_ARGUMENT.
+//
+// Any thread may call. Must outlive the pages that it gives; they keep nothing of the blocks' owners, whose
+// bytes are copied at once.
+class InputArena {
+ public:
+  static Result<std::unique_ptr<InputArena>> make(Driver& driver, std::size_t size_bytes);
+  ~InputArena();
+
+  Result<std::unique_ptr<InputPages>> stage(std::span<const InputBlock> blocks, TimePoint now);
+  // What follows in the stream sees everything that was staged before this call.
+  Status order(StreamId stream);
+  std::size_t free_bytes() const;
+
+ private:
+  friend class ArenaPages;
+  struct Range {
+    std::size_t first = 0, pages = 0;
+  };
+  struct Dying {
+    std::uint64_t flush;
+    std::vector<Range> ranges;
+  };
+
+  InputArena(Driver& driver, Mirror mirror);
+  bool landed(std::uint64_t flush);
+  void release(std::uint64_t flush, std::vector<Range> ranges);
+  // These expect the lock.
+  void look();
+  Status flush();
+  void give_back(const std::vector<Range>& ranges);
+
+  Driver& driver_;
+  StreamId stream_ = 0;
+  std::vector<EventId> events_;  // flush n records events_[n % size]
+  mutable std::mutex mutex_;     // guards what follows
+  Mirror mirror_;
+  RangeList pages_;
+  std::uint64_t flushed_ = 0;  // copies given to the stream; what is staged now goes with number flushed_ + 1
+  std::uint64_t passed_ = 0;   // of them made
+  std::deque<Dying> dying_;    // released before they were copied
+};
+
+}  // namespace volvox::gpu

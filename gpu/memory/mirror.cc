@@ -1,0 +1,28 @@
+#include "gpu/memory/mirror.h"
+
+#include <utility>
+
+namespace volvox::gpu {
+
+Result<Mirror> Mirror::make(Driver& driver, std::size_t size_bytes) {
+  Mirror made;
+  auto host = PinnedMemory::make(driver, size_bytes);
+  if (!host) return tl::unexpected(host.error());
+  auto device = DeviceMemory::make(driver, size_bytes);
+  if (!device) return tl::unexpected(device.error());
+  made.host_ = std::move(*host);
+  made.device_ = std::move(*device);
+  return made;
+}
+
+Status Mirror::flush(Driver& driver, StreamId stream) {
+  Status status;
+  for (const UploadBatch::Range& range : batch_.ranges()) {
+    status = driver.copy(stream, address(range.begin), host_.address() + range.begin, range.size_bytes);
+    if (!status) break;
+  }
+  batch_.clear();
+  return status;
+}
+
+}  // namespace volvox::gpu

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cells/cell.h"
+#include "cells/weights.h"
+#include "device/device.h"
+#include "gpu/driver/driver.h"
+#include "gpu/memory/gpu_planes.h"
+
+namespace volvox::gpu {
+
+// What a plan needs of the device that it is made for.
+struct PlanResources {
+  std::function<const GpuPlanes*(PoolId)> pool;  // nullptr: there is none
+  // Keeps constants (weights, biases, tables) on the device for as long as the cell lives.
+  std::function<Result<DeviceAddress>(std::span<const std::byte>)> keep;
+};
+
+struct PlanOptions {
+  CompileOptions compile;
+  std::uint32_t max_edges = 0;  // ragged predecessors of one task
+  Precision precision = Precision::kFloat32;
+  bool plain = false;  // one program for each operator: slow, and the same within rounding
+};
+
+// One product over all rows (or edges) of a task. Its operand is gathered into one matrix in scratch, all
+// terms side by side, in the operands' precision.
+struct ProductPlan {
+  std::uint32_t outputs = 0, width = 0;
+  std::uint32_t stride_k = 0, stride_out = 0;  // elements
+  bool ragged = false;
+  std::uint64_t x = 0, out = 0;  // offsets in scratch
+  DeviceAddress w = 0;
+};
+
+// Programs that may run at once.
+struct StagePlan {
+  std::uint32_t first_program = 0, program_count = 0;
+  std::uint32_t widest = 0;
+  std::uint32_t registers = 0;  // the most that a program uses
+  bool ragged = false;
+};
+
+// How the generic path runs one cell: stages of pointwise programs with products in between. A cell of any
+// operators becomes: gather operands → product → pointwise → … → scatter and push. Addresses of planes and
+// constants are final; scratch is each queue's own.
+struct CellPlan {
+  struct Step {
+    bool product = false;
+    std::uint32_t index = 0;  // of `products` or `stages`
+  };
+  std::vector<Step> steps;
+  std::vector<StagePlan> stages;
+  std::vector<ProductPlan> products;
+  std::vector<Program> programs;
+  std::vector<Instruction> instructions;
+  std::vector<Place> places;
+  std::uint64_t scratch_bytes = 0;
+  double flops_per_row = 0;
+};
+
+// Errors name the cell and what is missing or not supported.
+Result<CellPlan> plan_cell(const Cell& cell, const Weights& weights, const PlanOptions& options,
+                           const PlanResources& resources);
+
+// Writes a number in the type that operands have in memory.
+void store_element(std::byte* to, ElementType type, float value);
+
+// A weight [outputs, width of each term …] as the product reads it: [outputs][stride_k] in the precision.
+std::vector<std::byte> pack_weights(std::span<const Tensor* const> terms, std::uint32_t outputs,
+                                    std::uint32_t stride_k, Precision precision);
+
+}  // namespace volvox::gpu

@@ -1,0 +1,336 @@
+#include "gpu/program/cell_planner.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace volvox::gpu {
+namespace {
+
+constexpr std::uint64_t kAlign = 256;
+constexpr std::uint32_t kStrideElements = 8;
+
+std::uint32_t padded(std::int64_t elements_wide) {
+  const auto wide = static_cast<std::uint32_t>(elements_wide);
+  return (wide + kStrideElements - 1) / kStrideElements * kStrideElements;
+}
+
+std::optional<Instruction::Code> code_of(OpKind kind) {
+  switch (kind) {
+    case OpKind::kAdd:
+      return Instruction::Code::kAdd;
+    case OpKind::kMul:
+      return Instruction::Code::kMul;
+    case OpKind::kMulAdd:
+      return Instruction::Code::kMulAdd;
+    case OpKind::kSigmoid:
+      return Instruction::Code::kSigmoid;
+    case OpKind::kTanh:
+      return Instruction::Code::kTanh;
+    case OpKind::kHash:
+      return Instruction::Code::kHash;
+    default:
+      return std::nullopt;
+  }
+}
+
+bool is_product_input(const Operator& op, std::size_t i) {
+  return i + 1 < op.inputs.size() || op.has_bias || !op.has_start;
+}
+
+}  // namespace
+
+ElementType element_type(DType dtype) {
+  if (dtype == DType::kF32) return ElementType::kF32;
+  return dtype == DType::kI32 ? ElementType::kI32 : ElementType::kU64;
+}
+
+bool is_leaf(OpKind kind) {
+  return kind == OpKind::kGather || kind == OpKind::kGatherAll || kind == OpKind::kPull ||
+         kind == OpKind::kEmbed;
+}
+
+Result<CellPlan> CellPlanner::run() {
+  for (const Operator& op : cell_.operators) {
+    if (Status ok = apply(op); !ok) return tl::unexpected(ok.error());
+  }
+  if (Status ok = close_stage(); !ok) return tl::unexpected(ok.error());
+  plan_.scratch_bytes = std::max<std::uint64_t>(plan_.scratch_bytes, kAlign);
+  return std::move(plan_);
+}
+
+Status CellPlanner::apply(const Operator& op) {
+  if (op.kind == OpKind::kProduct) return product(op);
+  if (op.kind == OpKind::kScatter) {
+    if (value(op.inputs[0]).ragged) return bad("a ragged value cannot be published");
+    auto place = state(op, options_.compile.out_pool, Place::Kind::kOut);
+    if (!place) return tl::unexpected(place.error());
+    return add_root(op.inputs[0], *place);
+  }
+  if (op.kind == OpKind::kPush) {
+    if (value(op.inputs[0]).ragged) return bad("a ragged value cannot be published");
+    Place place;
+    place.kind = Place::Kind::kResult;
+    place.type = element_type(value(op.inputs[0]).dtype);
+    place.index = static_cast<std::uint8_t>(op.index);
+    return add_root(op.inputs[0], place);
+  }
+  if (is_leaf(op.kind)) {  // read where it is wanted, but what is missing is said now
+    auto place = leaf(op, 0);
+    return place ? Status{} : Status(tl::unexpected(place.error()));
+  }
+  if (op.kind != OpKind::kSlice && op.kind != OpKind::kConcat && op.kind != OpKind::kSegmentSum &&
+      !code_of(op.kind)) {
+    return bad("the operator '" + std::string(to_string(op.kind)) + "' is not supported on a GPU");
+  }
+  const bool real = value(op.output).dtype == DType::kF32;
+  return options_.plain && real ? materialise(op.output) : Status{};
+}
+
+// Gathers the operand, closes the stage that does, and leaves the sums in a buffer.
+Status CellPlanner::product(const Operator& op) {
+  ProductPlan made;
+  made.outputs = static_cast<std::uint32_t>(width(op.output));
+  made.ragged = value(op.output).ragged;
+  std::vector<const Tensor*> terms;
+  for (std::size_t i = 0; i < op.inputs.size() && is_product_input(op, i); ++i) {
+    const Shape shape{width(op.output), width(op.inputs[i])};
+    auto tensor = weight(op.weights[i], shape);
+    if (!tensor) return tl::unexpected(tensor.error());
+    terms.push_back(*tensor);
+    made.width += static_cast<std::uint32_t>(shape[1]);
+  }
+  made.stride_k = padded(made.width);
+  made.stride_out = padded(made.outputs);
+  const Place x = buffer(made.stride_k, operand_type(options_.precision), made.ragged);
+  Place part = x;
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    if (Status ok = add_root(op.inputs[i], part); !ok) return ok;
+    part.offset += static_cast<std::uint32_t>(width(op.inputs[i]));
+  }
+  if (Status ok = close_stage(); !ok) return ok;
+  const Place out = buffer(made.stride_out, ElementType::kF32, made.ragged);
+  auto w = resources_.keep(pack_weights(terms, made.outputs, made.stride_k, options_.precision));
+  if (!w) return tl::unexpected(w.error());
+  made.x = x.base;
+  made.out = out.base;
+  made.w = *w;
+  plan_.flops_per_row += 2.0 * made.width * made.outputs;
+  plan_.steps.push_back({true, static_cast<std::uint32_t>(plan_.products.size())});
+  plan_.products.push_back(made);
+  sums_[op.output] = out;
+  return options_.plain ? materialise(op.output) : Status{};
+}
+
+Place CellPlanner::buffer(std::int64_t wide, ElementType type, bool ragged) {
+  Place place;
+  place.type = type;
+  place.ragged = ragged;
+  place.stride_bytes = padded(wide) * element_bytes(type);
+  place.base = plan_.scratch_bytes;
+  const std::uint64_t rows = ragged ? options_.max_edges : options_.compile.max_batch;
+  plan_.scratch_bytes += (place.stride_bytes * rows + kAlign - 1) / kAlign * kAlign;
+  return place;
+}
+
+Status CellPlanner::materialise(ValueId id) {
+  if (buffers_.count(id) != 0) return {};
+  const Place place = buffer(width(id), element_type(value(id).dtype), value(id).ragged);
+  if (Status ok = add_root(id, place); !ok) return ok;
+  buffers_[id] = {place, plan_.stages.size() + 1};
+  return {};
+}
+
+// Sees to it that everything that the value needs lies in memory before the stage that reads it.
+Status CellPlanner::prepare(ValueId id, std::int64_t offset, std::int64_t wide) {
+  const auto known = buffers_.find(id);
+  if (known != buffers_.end()) {
+    const bool unfinished = known->second.stage == plan_.stages.size() + 1;
+    return unfinished ? close_stage() : Status{};
+  }
+  const Operator& op = *cell_.producer(id);
+  if (is_leaf(op.kind)) return {};
+  if (op.kind == OpKind::kSlice) return prepare(op.inputs[0], offset + op.begin, wide);
+  if (op.kind == OpKind::kProduct) {
+    return op.has_start && !op.has_bias ? prepare(op.inputs.back(), offset, wide) : Status{};
+  }
+  if (op.kind == OpKind::kSegmentSum) {
+    if (is_leaf(cell_.producer(op.inputs[0])->kind)) return {};
+    if (Status ok = materialise(op.inputs[0]); !ok) return ok;
+    return prepare(op.inputs[0], 0, width(op.inputs[0]));
+  }
+  if (op.kind == OpKind::kConcat) return prepare_concat(op, offset, wide);
+  for (ValueId input : op.inputs) {
+    if (Status ok = prepare(input, offset, wide); !ok) return ok;
+  }
+  return {};
+}
+
+// Inside one part it is that part; across a seam it needs a buffer.
+Status CellPlanner::prepare_concat(const Operator& op, std::int64_t offset, std::int64_t wide) {
+  std::int64_t begin = 0;
+  for (ValueId part : op.inputs) {
+    const std::int64_t end = begin + width(part);
+    if (offset >= begin && offset + wide <= end) return prepare(part, offset - begin, wide);
+    begin = end;
+  }
+  if (Status ok = materialise(op.output); !ok) return ok;
+  return close_stage();
+}
+
+Status CellPlanner::add_root(ValueId id, const Place& to) {
+  const Operator& op = *cell_.producer(id);
+  if (op.kind == OpKind::kConcat && buffers_.count(id) == 0) {  // piece by piece: there is no seam
+    Place piece = to;
+    for (ValueId part : op.inputs) {
+      if (Status ok = add_root(part, piece); !ok) return ok;
+      piece.offset += static_cast<std::uint32_t>(width(part));
+    }
+    return {};
+  }
+  if (Status ok = prepare(id, 0, width(id)); !ok) return ok;
+  roots_.push_back({id, to});
+  return {};
+}
+
+Status CellPlanner::close_stage() {
+  if (roots_.empty()) return {};
+  std::vector<Root> roots;
+  std::swap(roots, roots_);
+  StagePlan stage;
+  stage.first_program = static_cast<std::uint32_t>(plan_.programs.size());
+  const auto same = [this](const Root& a, const Root& b) {
+    return width(a.value) == width(b.value) && value(a.value).ragged == value(b.value).ragged &&
+           a.to.ragged == b.to.ragged;
+  };
+  while (!roots.empty()) {
+    const auto others = std::stable_partition(
+        roots.begin(), roots.end(), [&, first = roots.front()](const Root& r) { return same(first, r); });
+    if (Status ok = write_programs({roots.begin(), others}); !ok) return ok;
+    roots.erase(roots.begin(), others);
+  }
+  stage.program_count = static_cast<std::uint32_t>(plan_.programs.size()) - stage.first_program;
+  for (std::uint32_t p = stage.first_program; p < plan_.programs.size(); ++p) {
+    stage.widest = std::max(stage.widest, plan_.programs[p].width);
+    stage.ragged = stage.ragged || plan_.programs[p].ragged != 0;
+    stage.registers = std::max(stage.registers, registers_of(plan_.programs[p]));
+  }
+  plan_.steps.push_back({false, static_cast<std::uint32_t>(plan_.stages.size())});
+  plan_.stages.push_back(stage);
+  return {};
+}
+
+// One program for roots of the same width, or several where one would need too many registers.
+Status CellPlanner::write_programs(std::span<const Root> roots) {
+  ProgramWriter writer;
+  for (const Root& root : roots) {
+    auto number = evaluate(writer, root.value, 0, width(root.value));
+    if (!number) return tl::unexpected(number.error());
+    writer.store(number_of(root.to), *number);
+  }
+  const auto instructions = writer.finish();
+  if (!instructions) {
+    if (roots.size() == 1) return bad("an expression has too many values at once");
+    if (Status ok = write_programs(roots.first(roots.size() / 2)); !ok) return ok;
+    return write_programs(roots.subspan(roots.size() / 2));
+  }
+  Program program;
+  program.first = static_cast<std::uint32_t>(plan_.instructions.size());
+  program.count = static_cast<std::uint32_t>(instructions->size());
+  program.width = static_cast<std::uint32_t>(width(roots[0].value));
+  program.ragged = roots[0].to.ragged ? 1 : 0;
+  plan_.instructions.insert(plan_.instructions.end(), instructions->begin(), instructions->end());
+  plan_.programs.push_back(program);
+  return {};
+}
+
+std::uint32_t CellPlanner::registers_of(const Program& program) const {
+  std::uint32_t registers = 1;
+  for (std::uint32_t i = program.first; i < program.first + program.count; ++i) {
+    registers = std::max(registers, plan_.instructions[i].out + 1U);
+  }
+  return registers;
+}
+
+Result<ProgramWriter::Number> CellPlanner::evaluate(ProgramWriter& writer, ValueId id, std::int64_t offset,
+                                                    std::int64_t wide) {
+  if (const auto known = writer.known(id, offset)) return *known;
+  auto made = evaluate_new(writer, id, offset, wide);
+  if (made) writer.remember(id, offset, *made);
+  return made;
+}
+
+Result<ProgramWriter::Number> CellPlanner::evaluate_new(ProgramWriter& writer, ValueId id,
+                                                        std::int64_t offset, std::int64_t wide) {
+  const Operator& op = *cell_.producer(id);
+  const auto buffered = buffers_.find(id);
+  if (buffered != buffers_.end() && buffered->second.stage <= plan_.stages.size()) {
+    Place place = buffered->second.place;
+    place.offset += static_cast<std::uint32_t>(offset);
+    return writer.load(number_of(place));
+  }
+  if (op.kind == OpKind::kProduct) return evaluate_product(writer, op, offset, wide);
+  if (op.kind == OpKind::kSlice) return evaluate(writer, op.inputs[0], offset + op.begin, wide);
+  if (op.kind == OpKind::kConcat) return evaluate_concat(writer, op, offset, wide);
+  if (op.kind == OpKind::kSegmentSum) {
+    const auto summed = buffers_.find(op.inputs[0]);
+    auto place = summed != buffers_.end() ? Result<Place>(summed->second.place)
+                                          : leaf(*cell_.producer(op.inputs[0]), 0);
+    if (!place) return tl::unexpected(place.error());
+    place->offset += static_cast<std::uint32_t>(offset);
+    return writer.segment_sum(number_of(*place));
+  }
+  if (is_leaf(op.kind)) {
+    auto place = leaf(op, offset);
+    if (!place) return tl::unexpected(place.error());
+    return writer.load(number_of(*place));
+  }
+  return evaluate_elements(writer, op, offset, wide);
+}
+
+Result<ProgramWriter::Number> CellPlanner::evaluate_elements(ProgramWriter& writer, const Operator& op,
+                                                             std::int64_t offset, std::int64_t wide) {
+  Number in[3] = {0, 0, 0};
+  for (std::size_t i = 0; i < op.inputs.size() && i < 3; ++i) {
+    auto input = evaluate(writer, op.inputs[i], offset, wide);
+    if (!input) return input;
+    in[i] = *input;
+  }
+  return writer.compute(*code_of(op.kind), in[0], in[1], in[2]);
+}
+
+Result<ProgramWriter::Number> CellPlanner::evaluate_concat(ProgramWriter& writer, const Operator& op,
+                                                           std::int64_t offset, std::int64_t wide) {
+  std::int64_t begin = 0;
+  for (ValueId part : op.inputs) {
+    if (offset >= begin && offset + wide <= begin + width(part))
+      return evaluate(writer, part, offset - begin, wide);
+    begin += width(part);
+  }
+  return bad("a concatenation is read across a seam before it lies in memory");
+}
+
+// The sums, and where they start from.
+Result<ProgramWriter::Number> CellPlanner::evaluate_product(ProgramWriter& writer, const Operator& op,
+                                                            std::int64_t offset, std::int64_t wide) {
+  Place sums = sums_.at(op.output);
+  sums.offset += static_cast<std::uint32_t>(offset);
+  const Number sum = writer.load(number_of(sums));
+  if (op.has_bias) {
+    auto bias = constant(op.weights.back(), {width(op.output)});
+    if (!bias) return tl::unexpected(bias.error());
+    bias->offset += static_cast<std::uint32_t>(offset);
+    return writer.compute(Instruction::Code::kAdd, sum, writer.load(number_of(*bias)));
+  }
+  if (!op.has_start) return sum;
+  auto start = evaluate(writer, op.inputs.back(), offset, wide);
+  if (!start) return start;
+  return writer.compute(Instruction::Code::kAdd, sum, *start);
+}
+
+std::uint16_t CellPlanner::number_of(const Place& place) {
+  plan_.places.push_back(place);
+  return static_cast<std::uint16_t>(plan_.places.size() - 1);
+}
+
+}  // namespace volvox::gpu

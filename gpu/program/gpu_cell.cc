@@ -1,0 +1,76 @@
+#include "gpu/program/gpu_cell.h"
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "gpu/program/fused_plan.h"
+#include "gpu/queue/batch_sizes.h"
+
+namespace volvox::gpu {
+
+Result<std::unique_ptr<GpuCell>> GpuCell::make(Driver& driver, StreamId stream, CellTypeId type,
+                                               const Cell& cell, const Weights& weights,
+                                               const CompileOptions& compile, const CellOptions& options,
+                                               const std::function<const GpuPlanes*(PoolId)>& pools) {
+  auto made = std::make_unique<GpuCell>();
+  made->type = type;
+  made->shape = row_shape(cell);
+  made->options = options;
+  made->sizes = batch_sizes(compile.max_batch);
+  made->max_edges = made->shape.ragged ? options.max_edges : 0;
+  made->edge_sizes =
+      made->shape.ragged ? volvox::gpu::edge_sizes(made->max_edges) : std::vector<std::uint32_t>{0};
+  const PlanResources resources{
+      pools, [&](std::span<const std::byte> bytes) { return made->keep(driver, stream, bytes); }};
+  const PlanOptions plan_options{compile, made->max_edges, options.precision, options.plain};
+  auto plan = plan_cell(cell, weights, plan_options, resources);
+  if (!plan) return tl::unexpected(plan.error());
+  made->plan = std::move(*plan);
+  if (Status ok = made->find_slots(cell, compile, pools); !ok) return tl::unexpected(ok.error());
+  if (options.path != KernelPath::kGeneric) {
+    auto fused = plan_fused(cell, weights, plan_options, resources, made->plan);
+    if (!fused) return tl::unexpected(fused.error());
+    made->fused = *fused;
+  }
+  if (Status ok = made->upload_plan(driver, stream); !ok) return tl::unexpected(ok.error());
+  return made;
+}
+
+Result<DeviceAddress> GpuCell::keep(Driver& driver, StreamId stream, std::span<const std::byte> bytes) {
+  auto memory = DeviceMemory::make(driver, bytes.size());
+  if (!memory) return tl::unexpected(memory.error());
+  if (Status ok = upload(driver, stream, memory->address(), bytes); !ok) return tl::unexpected(ok.error());
+  device_bytes += bytes.size();
+  memory_.push_back(std::move(*memory));
+  return memory_.back().address();
+}
+
+// The bounds that rows are checked against. What is not there has been refused by the plan.
+Status GpuCell::find_slots(const Cell& cell, const CompileOptions& compile,
+                           const std::function<const GpuPlanes*(PoolId)>& pools) {
+  gather_slots.fill(~std::uint32_t{0});
+  for (const Operator& op : cell.operators) {
+    if (op.kind == OpKind::kGather) gather_slots[op.index] = pools(compile.gather_pools[op.index])->slots();
+    if (op.kind == OpKind::kGatherAll) ragged_slots = pools(compile.ragged_pool)->slots();
+    if (op.kind == OpKind::kScatter) out_slots = pools(compile.out_pool)->slots();
+  }
+  return {};
+}
+
+Status GpuCell::upload_plan(Driver& driver, StreamId stream) {
+  const auto put = [&](const auto& list, DeviceAddress& to) -> Status {
+    auto address = keep(driver, stream, std::as_bytes(std::span(list)));
+    if (!address) return tl::unexpected(address.error());
+    to = *address;
+    return {};
+  };
+  if (Status ok = put(plan.programs, programs); !ok) return ok;
+  if (Status ok = put(plan.instructions, instructions); !ok) return ok;
+  if (Status ok = put(plan.places, places); !ok) return ok;
+  if (fused) fused->places = places;
+  return {};
+}
+
+}  // namespace volvox::gpu

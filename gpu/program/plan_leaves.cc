@@ -1,0 +1,81 @@
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "gpu/program/cell_planner.h"
+
+// What a plan reads from outside the cell: states, inputs, tables, weights.
+namespace volvox::gpu {
+
+Result<Place> CellPlanner::leaf(const Operator& op, std::int64_t offset) {
+  Result<Place> place = Place{};
+  if (op.kind == OpKind::kGather) {
+    place = state(op, options_.compile.gather_pools[op.index], Place::Kind::kPlane);
+  } else if (op.kind == OpKind::kGatherAll) {
+    place = state(op, options_.compile.ragged_pool, Place::Kind::kRaggedPlane);
+  } else if (op.kind == OpKind::kEmbed) {
+    place = table(op);
+  } else {
+    place->kind = Place::Kind::kInput;
+    place->type = element_type(value(op.output).dtype);
+    place->index = static_cast<std::uint8_t>(op.index);
+  }
+  if (place) place->offset = static_cast<std::uint32_t>(offset);
+  return place;
+}
+
+Result<Place> CellPlanner::state(const Operator& op, PoolId pool, Place::Kind kind) {
+  const GpuPlanes* planes = resources_.pool(pool);
+  if (planes == nullptr) return bad("there is no pool " + std::to_string(pool));
+  const GpuPlane* plane = planes->find(op.name);
+  if (plane == nullptr) return bad("pool " + std::to_string(pool) + " has no state '" + op.name + "'");
+  Place place;
+  place.kind = kind;
+  place.type = element_type(plane->kind.dtype);
+  place.index = static_cast<std::uint8_t>(op.index);
+  place.stride_bytes = plane->stride_bytes;
+  place.base = plane->address;
+  return place;
+}
+
+Result<Place> CellPlanner::table(const Operator& op) {
+  const Operator& id = *cell_.producer(op.inputs[0]);
+  if (!is_leaf(id.kind) || id.kind == OpKind::kEmbed)
+    return bad("an embedding's id must be an input or a state");
+  auto id_place = leaf(id, 0);
+  if (!id_place) return id_place;
+  const Tensor* tensor = weights_.find(op.weights[0]);
+  const Shape shape{tensor == nullptr || tensor->shape.empty() ? 1 : tensor->shape[0], width(op.output)};
+  auto place = constant(op.weights[0], shape);
+  if (!place) return place;
+  place->kind = Place::Kind::kTable;
+  place->stride_bytes = static_cast<std::uint32_t>(width(op.output) * 4);
+  place->rows = static_cast<std::uint32_t>(shape[0]);
+  place->id = number_of(*id_place);
+  return place;
+}
+
+Result<const Tensor*> CellPlanner::weight(const std::string& name, const Shape& shape) const {
+  const Tensor* tensor = weights_.find(name);
+  if (tensor == nullptr) return bad("there is no weight '" + name + "'");
+  if (tensor->dtype != DType::kF32 || tensor->shape != shape) {
+    return bad("weight '" + name + "' is " + std::string(to_string(tensor->dtype)) +
+               to_string(tensor->shape) + ", expected f32" + to_string(shape));
+  }
+  return tensor;
+}
+
+Result<Place> CellPlanner::constant(const std::string& name, const Shape& shape) {
+  const auto known = constants_.find(name);
+  if (known != constants_.end()) return known->second;
+  auto tensor = weight(name, shape);
+  if (!tensor) return tl::unexpected(tensor.error());
+  auto address = resources_.keep((*tensor)->bytes);
+  if (!address) return tl::unexpected(address.error());
+  Place place;
+  place.kind = Place::Kind::kVector;
+  place.base = *address;
+  return constants_[name] = place;
+}
+
+}  // namespace volvox::gpu

@@ -1,0 +1,156 @@
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "gpu/queue/batch_sizes.h"
+#include "gpu/queue/queue_context.h"
+#include "gpu/queue/type_context.h"
+
+// What happens at load: scratch, products, graphs. Nothing here runs while serving.
+namespace volvox::gpu {
+
+Status QueueContext::prepare(const GpuCell& cell) {
+  auto type = std::make_unique<TypeContext>();
+  type->cell = &cell;
+  type->name = "type " + std::to_string(cell.type);
+  if (Status ok = allocate_type(*type); !ok) return ok;
+  {
+    const std::lock_guard lock(mutex_);
+    types_[cell.type] = std::move(type);
+  }
+  for (std::uint32_t size : cell.sizes) {
+    const auto fused = cell.fused_at.find(size);
+    for (std::uint32_t edges : cell.edge_sizes) {
+      if (Status ok = capture(cell, size, edges, fused != cell.fused_at.end() && fused->second); !ok)
+        return ok;
+    }
+  }
+  return {};
+}
+
+Status QueueContext::allocate_type(TypeContext& type) {
+  const GpuCell& cell = *type.cell;
+  const std::uint64_t rows = cell.sizes.back();
+  std::uint64_t bytes = 0;
+  const auto place = [&](std::uint64_t size_bytes) {
+    const std::uint64_t begin = bytes;
+    bytes += (size_bytes + 255) / 256 * 256;
+    return begin;
+  };
+  for (auto& gather : type.view.gathers) gather = place(rows * sizeof(std::uint32_t));
+  for (auto& pull : type.view.pulls) pull = place(rows * sizeof(std::uint64_t));
+  type.view.out = place(rows * sizeof(std::uint32_t));
+  for (auto& push : type.view.pushes) push = place(rows * kTargets * sizeof(std::uint64_t));
+  auto arrays = DeviceMemory::make(*driver_, bytes);
+  if (!arrays) return tl::unexpected(arrays.error());
+  auto scratch = DeviceMemory::make(*driver_, cell.plan.scratch_bytes);
+  if (!scratch) return tl::unexpected(scratch.error());
+  type.rows = std::move(*arrays);
+  type.scratch = std::move(*scratch);
+  const std::uint64_t base = type.rows.address();
+  for (auto& gather : type.view.gathers) gather += base;
+  for (auto& pull : type.view.pulls) pull += base;
+  type.view.out += base;
+  for (auto& push : type.view.pushes) push += base;
+  return {};
+}
+
+Status QueueContext::plan_products(GpuCell& cell) {
+  TypeContext type;
+  type.cell = &cell;
+  if (Status ok = allocate_type(type); !ok) return ok;
+  for (std::uint32_t p = 0; p < cell.plan.products.size(); ++p) {
+    const ProductPlan& product = cell.plan.products[p];
+    for (std::uint32_t rows : product.ragged ? cell.edge_sizes : cell.sizes) {
+      const ProductShape shape{rows,
+                               product.outputs,
+                               product.stride_k,
+                               product.stride_k,
+                               product.stride_out,
+                               cell.options.precision,
+                               cell.options.reproducible};
+      auto made = driver_->plan(shape, {0, type.scratch.address() + product.x, product.w,
+                                        type.scratch.address() + product.out, workspace_.address()});
+      if (!made) return tl::unexpected(made.error());
+      cell.products[{p, rows}] = *made;
+    }
+  }
+  return {};
+}
+
+Status QueueContext::capture(const GpuCell& cell, std::uint32_t size, std::uint32_t edges, bool fused) {
+  TypeContext* type = find(cell.type);
+  if (Status ok = driver_->begin_capture(capture_stream_); !ok) return ok;
+  const Status launched = launch_kernels(*type, size, edges, fused, capture_stream_);
+  auto graph = driver_->end_capture(capture_stream_);
+  if (!launched) return launched;
+  if (!graph) return tl::unexpected(graph.error());
+  GraphId& known = type->graphs[{size, edges}];
+  if (known != 0) driver_->destroy_graph(known);
+  known = *graph;
+  return {};
+}
+
+ResolveCall QueueContext::resolve_call(const TypeContext& type, std::uint32_t size) const {
+  const GpuCell& cell = *type.cell;
+  ResolveCall call{};
+  call.queue = view_;
+  call.view = type.view;
+  call.tables = tables_.address();
+  call.cohort_rows = config_.max_cohort_rows;
+  call.padded_rows = size;
+  call.gathers = cell.shape.gathers;
+  call.pulls = cell.shape.pulls;
+  call.pushes = cell.shape.pushes;
+  std::copy(cell.gather_slots.begin(), cell.gather_slots.end(), call.gather_slots);
+  call.out_slots = cell.out_slots;
+  return call;
+}
+
+Status QueueContext::launch_kernels(const TypeContext& type, std::uint32_t size, std::uint32_t edges,
+                                    bool fused, StreamId stream) {
+  if (Status ok = driver_->launch(stream, resolve_call(type, size)); !ok) return ok;
+  if (fused) {
+    FusedCall call = *type.cell->fused;
+    call.queue = view_;
+    call.view = type.view;
+    call.rows = size;
+    return driver_->launch(stream, call);
+  }
+  const auto& steps = type.cell->plan.steps;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const bool last = i + 1 == steps.size();
+    if (Status ok = launch_step(type, steps[i], size, edges, last, stream); !ok) return ok;
+  }
+  const bool ended = !steps.empty() && !steps.back().product;
+  return ended ? Status{} : driver_->launch(stream, FinishCall{view_});
+}
+
+Status QueueContext::launch_step(const TypeContext& type, const CellPlan::Step& step, std::uint32_t size,
+                                 std::uint32_t edges, bool last, StreamId stream) {
+  const GpuCell& cell = *type.cell;
+  if (step.product) {
+    const ProductPlan& product = cell.plan.products[step.index];
+    const std::uint32_t rows = product.ragged ? edges : size;
+    return driver_->launch(
+        stream, ProductCall{cell.products.at({step.index, rows}), type.scratch.address() + product.x,
+                            product.w, type.scratch.address() + product.out, workspace_.address()});
+  }
+  const StagePlan& stage = cell.plan.stages[step.index];
+  PointwiseCall call;
+  call.queue = view_;
+  call.view = type.view;
+  call.programs = cell.programs + stage.first_program * sizeof(Program);
+  call.instructions = cell.instructions;
+  call.places = cell.places;
+  call.program_count = stage.program_count;
+  call.rows = size;
+  call.edges = stage.ragged ? edges : 0;
+  call.widest = stage.widest;
+  call.registers = stage.registers;
+  call.scratch = type.scratch.address();
+  call.last = last ? 1 : 0;
+  return driver_->launch(stream, call);
+}
+
+}  // namespace volvox::gpu

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "device/device.h"
+#include "gpu/program/gpu_cell.h"
+#include "gpu/queue/queue_context.h"
+
+namespace volvox::gpu {
+
+// A freshly compiled cell meets the device for the first time: products are planned, every batch size is
+// captured and run, which is also the warm-up, and where there are two ways to run it the faster one is kept.
+// Rows read the initial state and zeros and write the sink, so no request is touched.
+class LoadProbe {
+ public:
+  // `measure` off: runs everything once, but guesses what it costs.
+  static Result<LoadProbe> make(std::shared_ptr<Driver> driver, InputArena& inputs, GpuCell& cell,
+                                bool measure);
+
+  Result<CompiledCell> run();
+
+ private:
+  LoadProbe(std::unique_ptr<QueueContext> context, GpuCell& cell, bool measure)
+      : context_(std::move(context)), cell_(cell), measure_(measure) {}
+  Result<double> time_us(std::uint32_t rows);
+  Result<double> best_us(std::uint32_t rows);
+  Status run_once(std::uint32_t rows);
+  double guess_us(std::uint32_t rows) const;
+
+  std::unique_ptr<QueueContext> context_;
+  GpuCell& cell_;
+  bool measure_;
+  TaskSeq seq_ = 0;
+};
+
+}  // namespace volvox::gpu

@@ -1,0 +1,159 @@
+#include "gpu/queue/queue_context.h"
+
+#include <algorithm>
+#include <bit>
+#include <string>
+#include <utility>
+
+#include "gpu/queue/batch_sizes.h"
+#include "gpu/queue/type_context.h"
+
+namespace volvox::gpu {
+namespace {
+
+constexpr std::size_t kPayloadBytes = std::size_t{8} << 20;
+
+std::uint64_t read(const std::uint64_t& place) {
+  return std::atomic_ref<std::uint64_t>(const_cast<std::uint64_t&>(place)).load(std::memory_order_acquire);
+}
+
+const Completion& completion_of(const PinnedMemory& memory) {
+  return *reinterpret_cast<const Completion*>(memory.host());
+}
+
+}  // namespace
+
+Result<std::unique_ptr<QueueContext>> QueueContext::make(std::shared_ptr<Driver> driver, InputArena& inputs,
+                                                         const QueueConfig& config) {
+  std::unique_ptr<QueueContext> made(new QueueContext(std::move(driver), inputs, config));
+  if (Status ok = made->allocate(); !ok) return tl::unexpected(ok.error());
+  return made;
+}
+
+QueueContext::QueueContext(std::shared_ptr<Driver> driver, InputArena& inputs, const QueueConfig& config)
+    : driver_(std::move(driver)),
+      inputs_(inputs),
+      config_(config),
+      row_tables_(config.max_cohorts, config.max_cohort_rows),
+      payload_ring_(kPayloadBytes) {}
+
+Status QueueContext::allocate() {
+  for (StreamId* stream : {&stream_, &capture_stream_}) {
+    auto made = driver_->make_stream();
+    if (!made) return tl::unexpected(made.error());
+    *stream = *made;
+  }
+  const std::size_t slots = std::bit_ceil(std::size_t{config_.max_tasks} + 1);
+  header_mask_ = slots - 1;
+  const auto mirror = [&](std::optional<Mirror>& to, std::size_t bytes) -> Status {
+    auto made = Mirror::make(*driver_, bytes);
+    if (!made) return tl::unexpected(made.error());
+    to.emplace(std::move(*made));
+    return {};
+  };
+  if (Status ok = mirror(headers_, slots * sizeof(TaskHeader)); !ok) return ok;
+  if (Status ok = mirror(payload_, kPayloadBytes); !ok) return ok;
+  const std::size_t table_rows = std::size_t{config_.max_cohorts} * config_.max_cohort_rows;
+  const std::pair<DeviceMemory*, std::size_t> wanted[] = {{&state_, sizeof(QueueState)},
+                                                          {&tables_, table_rows * sizeof(RowRecord)},
+                                                          {&workspace_, kWorkspaceBytes}};
+  for (const auto& [to, bytes] : wanted) {
+    auto memory = DeviceMemory::make(*driver_, bytes);
+    if (!memory) return tl::unexpected(memory.error());
+    *to = std::move(*memory);
+  }
+  auto completion = PinnedMemory::make(*driver_, sizeof(Completion));
+  if (!completion) return tl::unexpected(completion.error());
+  completion_ = std::move(*completion);
+  view_ = {headers_->address(0), header_mask_, state_.address(), completion_.address()};
+  return {};
+}
+
+QueueContext::~QueueContext() {
+  if (stream_ != 0) (void)driver_->synchronise(stream_);
+  for (auto& [type, context] : types_) context->destroy_graphs(*driver_);
+  for (StreamId stream : {stream_, capture_stream_}) {
+    if (stream != 0) driver_->destroy_stream(stream);
+  }
+}
+
+QueueContext::TypeContext* QueueContext::find(CellTypeId type) {
+  const std::lock_guard lock(mutex_);
+  const auto it = types_.find(type);
+  return it == types_.end() ? nullptr : it->second.get();
+}
+
+void QueueContext::forget(CellTypeId type) {
+  const std::lock_guard lock(mutex_);
+  const auto it = types_.find(type);
+  if (it == types_.end()) return;
+  it->second->destroy_graphs(*driver_);
+  types_.erase(it);
+}
+
+Result<QueueContext::Taken> QueueContext::take(const Task& task) {
+  TypeContext* type = find(task.type);
+  const std::string where = "task " + std::to_string(task.seq) + ": ";
+  if (type == nullptr)
+    return invalid(where + "no cell type " + std::to_string(task.type) + " on this device");
+  const GpuCell& cell = *type->cell;
+  const std::uint32_t size = size_for(cell.sizes, std::max({task.rows, task.padded_rows, 1U}));
+  if (size == 0) return invalid(where + "it has more rows than its type was compiled for");
+  if (applied_ != &task) {
+    if (Status ok = row_tables_.apply(task); !ok) return tl::unexpected(ok.error());
+    applied_ = &task;
+  }
+  if (Status ok = encoder_.begin(task, row_tables_, cell.shape, size); !ok) return tl::unexpected(ok.error());
+  const std::uint32_t edges = size_for(cell.edge_sizes, encoder_.edges());
+  if (encoder_.edges() > cell.max_edges) return invalid(where + "it has more edges than its type may");
+  if (!encoder_.slots_below(cell.ragged_slots))
+    return invalid(where + "a ragged predecessor names a slot that is not there");
+  if (encoder_.payload_bytes() > payload_ring_.size_bytes())
+    return invalid(where + "it is larger than the ring of task descriptors");
+  payload_ring_.done(done());
+  const auto place = payload_ring_.take(task.seq, encoder_.payload_bytes());
+  if (!place) return Taken::kLater;
+  applied_ = nullptr;
+  const std::size_t entry = (launched_++ & header_mask_) * sizeof(TaskHeader);
+  *reinterpret_cast<TaskHeader*>(headers_->host(entry)) =
+      encoder_.write(payload_->host(*place), payload_->address(*place));
+  payload_->touch(*place, encoder_.payload_bytes());
+  headers_->touch(entry, sizeof(TaskHeader));
+  group_.push_back({type->graphs.at({size, edges}), type->name.c_str()});
+  return Taken::kYes;
+}
+
+Status QueueContext::flush() {
+  if (group_.empty()) return {};
+  if (Status ok = inputs_.order(stream_); !ok) return ok;
+  if (Status ok = payload_->flush(*driver_, stream_); !ok) return ok;
+  if (Status ok = headers_->flush(*driver_, stream_); !ok) return ok;
+  Status status;
+  for (const Launch& launch : group_) {
+    driver_->push_range(launch.name);
+    if (status) status = driver_->launch_graph(stream_, launch.graph);
+    driver_->pop_range();
+  }
+  group_.clear();
+  return status;
+}
+
+Status QueueContext::copy(const std::vector<ReadyCopy>& copies) {
+  for (const ReadyCopy& copy : copies) {
+    if (Status ok = copy.to->copy(*driver_, stream_, *copy.from, copy.slots.from, copy.slots.to); !ok)
+      return ok;
+  }
+  return {};
+}
+
+TaskSeq QueueContext::done() const {
+  return read(completion_of(completion_).done);
+}
+TaskSeq QueueContext::failed() const {
+  return read(completion_of(completion_).failed);
+}
+std::uint64_t QueueContext::kernel_ns() const {
+  return read(completion_of(completion_).kernel_ns);
+}
+
+}  // namespace volvox::gpu

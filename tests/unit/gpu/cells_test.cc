@@ -1,0 +1,137 @@
+#include "cells/library.h"
+#include "tests/unit/gpu/backends.h"
+#include "tests/unit/gpu/cell_batch.h"
+
+// Whatever a cell is made of, a GPU computes what the interpreter computes in double precision, within the
+// precision that was asked for.
+namespace volvox::gpu {
+namespace {
+
+class GpuCells : public ::testing::TestWithParam<Backend> {
+ protected:
+  std::unique_ptr<Device> device(CellOptions cells) {
+    auto driver = GetParam().open();
+    if (!driver) {
+      reason_ = driver.error().message;
+      return nullptr;
+    }
+    fake_ = std::dynamic_pointer_cast<FakeDriver>(*driver);
+    auto options = small_device(cells);
+    options.measure = false;
+    return GpuDevice::make(std::move(*driver), options).value();
+  }
+  void expect_near(const Cell& cell, const Weights& weights, CellOptions options, double tolerance) {
+    for (std::uint32_t rows : {1U, 13U, 70U}) {
+      CellBatch batch(cell, weights, rows);
+      auto made = device(options);
+      if (!made) GTEST_SKIP() << reason_;
+      EXPECT_LE(distance(batch.on_device(*made), batch.in_reference()), tolerance)
+          << cell.name << ", " << rows << " rows, " << name_of(options.precision);
+    }
+  }
+  void expect_near(const Cell& cell, const Weights& weights) {
+    expect_near(cell, weights, {}, 1e-5);
+    expect_near(cell, weights, {.plain = true}, 1e-5);
+    expect_near(cell, weights, {.precision = Precision::kTf32}, 1e-3);
+    expect_near(cell, weights, {.precision = Precision::kBfloat16}, 2e-2);
+    expect_near(cell, weights, {.precision = Precision::kFloat16}, 2e-2);
+  }
+
+  std::shared_ptr<FakeDriver> fake_;
+  std::string reason_;
+};
+
+Weights lstm_weights(std::int64_t input, std::int64_t hidden) {
+  return RandomWeights()
+      .add("lstm.embedding", {kVocabulary, input}, 1.0F)
+      .add("lstm.weight_ih", {4 * hidden, input})
+      .add("lstm.weight_hh", {4 * hidden, hidden})
+      .add("lstm.bias", {4 * hidden})
+      .weights();
+}
+
+TEST_P(GpuCells, RunLstms) {
+  for (std::int64_t hidden : {1, 7, 33}) {
+    const Weights weights = lstm_weights(hidden + 1, hidden);
+    expect_near(lstm_cell("lstm", {hidden + 1, hidden}, &weights).value(), weights);
+  }
+}
+
+TEST_P(GpuCells, RunLstmsInOneKernel) {
+  for (std::int64_t hidden : {32, 64, 96}) {
+    const Weights weights = lstm_weights(64, hidden);
+    const Cell cell = lstm_cell("lstm", {64, hidden}, &weights).value();
+    for (Precision precision : {Precision::kTf32, Precision::kBfloat16, Precision::kFloat16}) {
+      const double tolerance = precision == Precision::kTf32 ? 1e-3 : 2e-2;
+      expect_near(cell, weights, {.precision = precision, .path = KernelPath::kFused}, tolerance);
+      if (fake_) {
+        EXPECT_GT(fake_->fused_launches(), 0U);
+      }
+    }
+  }
+}
+
+TEST_P(GpuCells, RunBinaryTrees) {
+  constexpr std::int64_t kHidden = 20;
+  const Weights weights = RandomWeights()
+                              .add("t.leaf.embedding", {kVocabulary, 9})
+                              .add("t.leaf.weight", {3 * kHidden, 9})
+                              .add("t.leaf.bias", {3 * kHidden})
+                              .add("t.internal.left", {5 * kHidden, kHidden})
+                              .add("t.internal.right", {5 * kHidden, kHidden})
+                              .add("t.internal.bias", {5 * kHidden})
+                              .weights();
+  expect_near(tree_lstm_leaf_cell("leaf", "t", {9, kHidden}, &weights).value(), weights);
+  expect_near(tree_lstm_internal_cell("internal", "t", {9, kHidden}, &weights).value(), weights);
+}
+
+TEST_P(GpuCells, RunRaggedTrees) {
+  constexpr std::int64_t kHidden = 20;
+  const Weights weights = RandomWeights()
+                              .add("sum.embedding", {kVocabulary, 9})
+                              .add("sum.weight", {3 * kHidden, 9})
+                              .add("sum.children", {3 * kHidden, kHidden})
+                              .add("sum.bias", {3 * kHidden})
+                              .add("sum.forget_weight", {kHidden, 9})
+                              .add("sum.forget_child", {kHidden, kHidden})
+                              .add("sum.forget_bias", {kHidden})
+                              .weights();
+  expect_near(child_sum_cell("sum", {9, kHidden}, &weights).value(), weights);
+}
+
+TEST_P(GpuCells, RunCellsOfAnyOperators) {
+  constexpr std::int64_t kHidden = 12;
+  const Weights weights = random_cell_weights(kHidden);
+  for (std::uint32_t seed = 1; seed <= 60; ++seed) {
+    const Cell cell = random_cell(seed, kHidden, weights);
+    expect_near(cell, weights, {}, 3e-5);
+    expect_near(cell, weights, {.plain = true}, 3e-5);
+    if (IsSkipped() || HasFailure()) return;
+  }
+}
+
+TEST_P(GpuCells, AnswersDoNotDependOnTheNeighbours) {
+  const Weights weights = lstm_weights(33, 32);
+  const Cell cell = lstm_cell("lstm", {33, 32}, &weights).value();
+  for (const CellOptions& options : {CellOptions{}, CellOptions{.precision = Precision::kBfloat16}}) {
+    CellBatch batch(cell, weights, 13);
+    auto together = device(options), apart = device(options);
+    if (!together) GTEST_SKIP() << reason_;
+    EXPECT_EQ(batch.on_device(*together, 16), batch.on_device(*apart, 16, true)) << "the same bits";
+  }
+}
+
+TEST_P(GpuCells, ReproducibleAnswersDoNotDependOnTheBatchSize) {
+  const Weights weights = lstm_weights(33, 32);
+  const Cell cell = lstm_cell("lstm", {33, 32}, &weights).value();
+  const CellOptions options{.precision = Precision::kBfloat16, .reproducible = true};
+  CellBatch batch(cell, weights, 70);
+  auto together = device(options), apart = device(options);
+  if (!together) GTEST_SKIP() << reason_;
+  EXPECT_EQ(batch.on_device(*together, 128), batch.on_device(*apart, 1, true)) << "the same bits";
+}
+
+INSTANTIATE_TEST_SUITE_P(All, GpuCells, ::testing::Values(host_backend(), gpu_backend()), backend_name);
+
+}  // namespace
+}  // namespace volvox::gpu

@@ -1,0 +1,276 @@
+#include "tests/unit/gpu/fake_driver.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+
+#include "gpu/driver/errors.h"
+
+namespace volvox::gpu {
+
+FakeDriver::FakeDriver() {
+  info_ = {0, "Fake", 9, 0, std::uint64_t{1} << 34, std::uint64_t{1} << 33, 2};
+}
+
+FakeDriver::~FakeDriver() {
+  for (const auto& [memory, size] : memory_) std::free(memory);
+}
+
+Status FakeDriver::locked_status(const char* doing) const {
+  if (broken_ == 0) return {};
+  return tl::unexpected(error_of(broken_, "as the test wants it", doing));
+}
+
+void FakeDriver::hold(bool on) {
+  const std::lock_guard lock(mutex_);
+  held_ = on;
+  pump();
+}
+
+void FakeDriver::break_down(int code) {
+  const std::lock_guard lock(mutex_);
+  broken_ = code;
+  for (auto& [id, stream] : streams_) stream.clear();
+}
+
+void FakeDriver::limit_memory(std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  limit_ = bytes;
+}
+
+std::vector<std::size_t> FakeDriver::copies() const {
+  const std::lock_guard lock(mutex_);
+  return copies_;
+}
+std::uint64_t FakeDriver::graph_launches() const {
+  const std::lock_guard lock(mutex_);
+  return graph_launches_;
+}
+std::size_t FakeDriver::live_allocations() const {
+  const std::lock_guard lock(mutex_);
+  return memory_.size();
+}
+std::size_t FakeDriver::live_graphs() const {
+  const std::lock_guard lock(mutex_);
+  return graphs_.size();
+}
+std::size_t FakeDriver::products_planned() const {
+  const std::lock_guard lock(mutex_);
+  return products_.size();
+}
+std::uint64_t FakeDriver::fused_launches() const {
+  const std::lock_guard lock(mutex_);
+  return fused_launches_;
+}
+
+Result<std::byte*> FakeDriver::take(std::size_t size_bytes) {
+  const std::lock_guard lock(mutex_);
+  if (Status ok = locked_status("allocating"); !ok) return tl::unexpected(ok.error());
+  if (allocated_ + size_bytes > limit_) {
+    return tl::unexpected(error_of(kMemoryAllocation, "out of memory", "allocating"));
+  }
+  const std::size_t rounded = (size_bytes + 255) / 256 * 256;
+  auto* memory = static_cast<std::byte*>(std::calloc(1, rounded + 256));  // untouched pages cost nothing
+  allocated_ += size_bytes;
+  memory_[memory] = size_bytes;
+  return memory;
+}
+
+Result<DeviceAddress> FakeDriver::allocate(std::size_t size_bytes) {
+  auto memory = take(size_bytes);
+  if (!memory) return tl::unexpected(memory.error());
+  // Aligned as a device aligns.
+  return (reinterpret_cast<std::uintptr_t>(*memory) + 255) / 256 * 256;
+}
+
+void FakeDriver::release(DeviceAddress address) {
+  const std::lock_guard lock(mutex_);
+  auto it = memory_.upper_bound(reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(address)));
+  if (it == memory_.begin()) std::abort();
+  --it;
+  allocated_ -= it->second;
+  std::free(it->first);
+  memory_.erase(it);
+}
+
+Result<HostMemory> FakeDriver::allocate_host(std::size_t size_bytes) {
+  auto address = allocate(size_bytes);
+  if (!address) return tl::unexpected(address.error());
+  return HostMemory{reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(*address)), *address,
+                    size_bytes};
+}
+
+void FakeDriver::release_host(const HostMemory& memory) {
+  release(memory.device);
+}
+
+Result<StreamId> FakeDriver::make_stream() {
+  const std::lock_guard lock(mutex_);
+  if (Status ok = locked_status("making a stream"); !ok) return tl::unexpected(ok.error());
+  streams_[next_];
+  return next_++;
+}
+
+void FakeDriver::destroy_stream(StreamId stream) {
+  const std::lock_guard lock(mutex_);
+  streams_.erase(stream);
+}
+
+Result<EventId> FakeDriver::make_event() {
+  const std::lock_guard lock(mutex_);
+  events_[next_];
+  return next_++;
+}
+
+void FakeDriver::destroy_event(EventId event) {
+  const std::lock_guard lock(mutex_);
+  events_.erase(event);
+}
+
+Status FakeDriver::enqueue(StreamId stream, Item item) {
+  streams_.at(stream).push_back(std::move(item));
+  pump();
+  return {};
+}
+
+void FakeDriver::pump() {
+  bool moved = !held_;
+  while (moved) {
+    moved = false;
+    for (auto it = streams_.rbegin(); it != streams_.rend(); ++it) {
+      while (step(it->second)) moved = true;
+    }
+  }
+}
+
+bool FakeDriver::step(std::deque<Item>& stream) {
+  if (stream.empty()) return false;
+  const Item& first = stream.front();
+  if (first.waits_for != 0 && events_[first.waits_for].passed < first.record) return false;
+  const auto work = first.work;
+  stream.pop_front();
+  if (work) work();
+  return true;
+}
+
+Status FakeDriver::copy(StreamId stream, DeviceAddress to, DeviceAddress from, std::size_t size_bytes) {
+  const std::lock_guard lock(mutex_);
+  if (Status ok = locked_status("copying"); !ok) return ok;
+  copies_.push_back(size_bytes);
+  return enqueue(stream, {[=] { std::memcpy(at<std::byte>(to), at<const std::byte>(from), size_bytes); }});
+}
+
+Status FakeDriver::launch(StreamId stream, const KernelCall& call) {
+  const std::lock_guard lock(mutex_);
+  if (Status ok = locked_status("launching"); !ok) return ok;
+  const auto capturing = capturing_.find(stream);
+  if (capturing != capturing_.end()) {
+    capturing->second.push_back(call);
+    return {};
+  }
+  return enqueue(stream, {[this, call] { run(call); }});
+}
+
+Status FakeDriver::record(EventId event, StreamId stream) {
+  const std::lock_guard lock(mutex_);
+  if (Status ok = locked_status("recording"); !ok) return ok;
+  const std::uint64_t number = ++events_.at(event).recorded;
+  return enqueue(stream, {[this, event, number] { events_[event].passed = number; }});
+}
+
+Status FakeDriver::wait(StreamId stream, EventId event) {
+  const std::lock_guard lock(mutex_);
+  if (Status ok = locked_status("waiting"); !ok) return ok;
+  return enqueue(stream, {{}, event, events_.at(event).recorded});
+}
+
+Result<bool> FakeDriver::passed(EventId event) {
+  const std::lock_guard lock(mutex_);
+  if (Status ok = locked_status("looking"); !ok) return tl::unexpected(ok.error());
+  return events_.at(event).passed == events_.at(event).recorded;
+}
+
+Status FakeDriver::synchronise(StreamId stream) {
+  const std::lock_guard lock(mutex_);
+  const bool held = held_;
+  held_ = false;
+  pump();
+  held_ = held;
+  (void)stream;
+  return locked_status("synchronising");
+}
+
+Status FakeDriver::health() {
+  const std::lock_guard lock(mutex_);
+  return locked_status("looking");
+}
+
+Result<ProductId> FakeDriver::plan(const ProductShape& shape, const ProductCall&) {
+  const std::lock_guard lock(mutex_);
+  if (Status ok = locked_status("planning"); !ok) return tl::unexpected(ok.error());
+  products_[next_] = shape;
+  return next_++;
+}
+
+Status FakeDriver::begin_capture(StreamId stream) {
+  const std::lock_guard lock(mutex_);
+  if (Status ok = locked_status("capturing"); !ok) return ok;
+  capturing_[stream];
+  return {};
+}
+
+Result<GraphId> FakeDriver::end_capture(StreamId stream) {
+  const std::lock_guard lock(mutex_);
+  if (Status ok = locked_status("capturing"); !ok) return tl::unexpected(ok.error());
+  graphs_[next_] = std::move(capturing_.at(stream));
+  capturing_.erase(stream);
+  return next_++;
+}
+
+Status FakeDriver::launch_graph(StreamId stream, GraphId graph) {
+  const std::lock_guard lock(mutex_);
+  if (Status ok = locked_status("launching"); !ok) return ok;
+  ++graph_launches_;
+  return enqueue(stream, {[this, calls = graphs_.at(graph)] {
+                   for (const KernelCall& call : calls) run(call);
+                 }});
+}
+
+void FakeDriver::destroy_graph(GraphId graph) {
+  const std::lock_guard lock(mutex_);
+  graphs_.erase(graph);
+}
+
+void FakeDriver::run(const KernelCall& call) {
+  if (std::holds_alternative<FusedCall>(call)) ++fused_launches_;
+  std::visit(
+      [this](const auto& known) {
+        using Call = std::decay_t<decltype(known)>;
+        if constexpr (std::is_same_v<Call, ProductCall>) {
+          multiply(known);
+        } else if constexpr (std::is_same_v<Call, FinishCall>) {
+          finish_task(known.queue);
+        } else {
+          run_on_host(known);
+        }
+      },
+      call);
+}
+
+void FakeDriver::multiply(const ProductCall& call) const {
+  const ProductShape& shape = products_.at(call.product);
+  const ElementType type = operand_type(shape.precision);
+  const std::uint64_t size = element_bytes(type);
+  for (std::uint64_t r = 0; r < shape.rows; ++r) {
+    for (std::uint64_t j = 0; j < shape.outputs; ++j) {
+      float sum = 0;
+      for (std::uint64_t k = 0; k < shape.width; ++k) {
+        sum = std::fma(load_operand(call.x + (r * shape.stride_k + k) * size, type),
+                       load_operand(call.w + (j * shape.stride_k + k) * size, type), sum);
+      }
+      at<float>(call.out)[r * shape.stride_out + j] = sum;
+    }
+  }
+}
+
+}  // namespace volvox::gpu

@@ -1,0 +1,102 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "gpu/driver/driver.h"
+
+namespace volvox::gpu {
+
+// A GPU in the host's memory: kernels run here, thread after thread, with the bodies that the device would
+// run. Streams run as far apart as events allow: the youngest first, each until it must wait for another, so
+// that what only works by chance does not work here. Safe from any thread.
+class FakeDriver final : public Driver {
+ public:
+  FakeDriver();
+  ~FakeDriver() override;
+
+  // While on, streams take work but do nothing; turning it off runs what is there.
+  void hold(bool on);
+  // Every call from here on fails with this CUDA error.
+  void break_down(int code);
+  // The next `allocate` that would pass this many bytes in all fails.
+  void limit_memory(std::uint64_t bytes);
+  void set_capability(int major) { info_.major = major; }
+
+  // Bytes of each copy so far.
+  std::vector<std::size_t> copies() const;
+  std::uint64_t graph_launches() const;
+  std::size_t live_allocations() const;
+  std::size_t live_graphs() const;
+  std::size_t products_planned() const;
+  std::uint64_t fused_launches() const;
+
+  const DeviceInfo& info() const override { return info_; }
+  Result<DeviceAddress> allocate(std::size_t size_bytes) override;
+  void release(DeviceAddress address) override;
+  Result<HostMemory> allocate_host(std::size_t size_bytes) override;
+  void release_host(const HostMemory& memory) override;
+  Result<StreamId> make_stream() override;
+  void destroy_stream(StreamId stream) override;
+  Result<EventId> make_event() override;
+  void destroy_event(EventId event) override;
+  Status copy(StreamId stream, DeviceAddress to, DeviceAddress from, std::size_t size_bytes) override;
+  Status launch(StreamId stream, const KernelCall& call) override;
+  Status record(EventId event, StreamId stream) override;
+  Status wait(StreamId stream, EventId event) override;
+  Result<bool> passed(EventId event) override;
+  Status synchronise(StreamId stream) override;
+  Status health() override;
+  Result<ProductId> plan(const ProductShape& shape, const ProductCall& example) override;
+  Status begin_capture(StreamId stream) override;
+  Result<GraphId> end_capture(StreamId stream) override;
+  Status launch_graph(StreamId stream, GraphId graph) override;
+  void destroy_graph(GraphId graph) override;
+
+ private:
+  struct Item {
+    std::function<void()> work;
+    EventId waits_for = 0;
+    std::uint64_t record = 0;  // of that event
+  };
+  struct Event {
+    std::uint64_t recorded = 0, passed = 0;
+  };
+
+  Status locked_status(const char* doing) const;
+  Status enqueue(StreamId stream, Item item);
+  void pump();
+  bool step(std::deque<Item>& stream);
+  void run(const KernelCall& call);
+  void multiply(const ProductCall& call) const;
+  Result<std::byte*> take(std::size_t size_bytes);
+
+  DeviceInfo info_;
+  mutable std::recursive_mutex mutex_;  // guards everything below
+  bool held_ = false;
+  int broken_ = 0;
+  std::uint64_t limit_ = ~std::uint64_t{0}, allocated_ = 0;
+  std::map<std::byte*, std::size_t> memory_;
+  std::uint32_t next_ = 1;
+  std::map<StreamId, std::deque<Item>> streams_;
+  std::map<EventId, Event> events_;
+  std::map<StreamId, std::vector<KernelCall>> capturing_;
+  std::map<GraphId, std::vector<KernelCall>> graphs_;
+  std::map<ProductId, ProductShape> products_;
+  std::vector<std::size_t> copies_;
+  std::uint64_t graph_launches_ = 0, fused_launches_ = 0;
+};
+
+// What a test asks of a kernel's call, as the fake device runs it.
+void run_on_host(const ResolveCall& call);
+void run_on_host(const PointwiseCall& call);
+void run_on_host(const FusedCall& call);
+float load_operand(DeviceAddress address, ElementType type);
+
+}  // namespace volvox::gpu

@@ -1,0 +1,64 @@
+#include <cmath>
+
+#include "tests/unit/gpu/fake_driver.h"
+
+// The launches of gpu/cuda/kernels.cu, one thread at a time.
+namespace volvox::gpu {
+
+void run_on_host(const ResolveCall& call) {
+  const TaskHeader& task = current_task(call.queue);
+  resolve_begin(call);
+  if (task.cohort != kListedTask) {
+    for (std::uint32_t i = 0; i < task.record_count; ++i) resolve_change(call, task, i);
+  }
+  for (std::uint32_t row = 0; row < call.padded_rows; ++row) resolve_row(call, task, row);
+  for (std::uint32_t i = 0; i < task.emit_count; ++i) resolve_emit(call, task, i);
+}
+
+void run_on_host(const PointwiseCall& call) {
+  std::uint64_t registers[kRegisters];
+  for (std::uint32_t p = 0; p < call.program_count; ++p) {
+    const Program& program = at<const Program>(call.programs)[p];
+    for (std::uint64_t i = 0; run_element(call, program, i, registers, 1); ++i) {
+    }
+  }
+  if (call.last != 0) finish_task(call.queue);
+}
+
+float load_operand(DeviceAddress address, ElementType type) {
+  return float_of(load_bits(address, type));
+}
+
+namespace {
+
+float rounded(float x, ElementType type) {
+  if (type == ElementType::kBf16) return from_bfloat16(to_bfloat16(x));
+  return type == ElementType::kF16 ? from_float16(to_float16(x)) : x;
+}
+
+void fused_unit_on_host(const FusedCall& call, const TaskHeader& task, std::uint32_t row,
+                        std::uint32_t unit) {
+  float sums[4] = {0, 0, 0, 0};
+  const std::uint32_t block = unit / kFusedUnits, size = element_bytes(call.type);
+  for (std::uint32_t k = 0; k < call.width; ++k) {
+    const float x = rounded(fused_operand(call, task, row, k), call.type);
+    for (std::uint32_t gate = 0; gate < 4; ++gate) {
+      const std::uint64_t column = gate * kFusedUnits + unit % kFusedUnits;
+      const std::uint64_t element = (std::uint64_t{block} * call.width + k) * kFusedColumns + column;
+      sums[gate] = std::fma(x, load_operand(call.weights + element * size, call.type), sums[gate]);
+    }
+  }
+  fused_update(call, task, row, unit, sums);
+}
+
+}  // namespace
+
+void run_on_host(const FusedCall& call) {
+  const TaskHeader& task = current_task(call.queue);
+  for (std::uint32_t row = 0; row < call.rows; ++row) {
+    for (std::uint32_t unit = 0; unit < call.units; ++unit) fused_unit_on_host(call, task, row, unit);
+  }
+  finish_task(call.queue);
+}
+
+}  // namespace volvox::gpu
