@@ -48,7 +48,7 @@ TEST(Admission, NumbersCountsAndRefuses) {
   config.wire.max_body_bytes = 1024;
   const Scratch scratch;
   Monitor monitor("test");
-  const NodePtr node = make_node(config, held_device(), monitor.requests());
+  const NodePtr node = make_node(config, held_device(), monitor);
   ModelHost host(node, std::make_shared<ActorSlot>(), {}, monitor.models());
   ASSERT_TRUE(host.install(write_models(scratch)));
   Admission admission(config, node);
@@ -79,7 +79,7 @@ TEST(Admission, AppliesTheRulesOfTheModelsTable) {
   config.model = {{.name = "slow", .default_deadline_ms = 200, .max_deadline_ms = 500},
                   {.name = "batch", .max_deadline_ms = 1000, .priority = PriorityChoice::kLow}};
   Monitor monitor("test");
-  const Admission admission(config, make_node(config, held_device(), monitor.requests()));
+  const Admission admission(config, make_node(config, held_device(), monitor));
   const auto ruled = [&](const char* model, std::uint64_t deadline_us, WirePriority priority) {
     RequestHeader header;
     header.model = model;
