@@ -150,6 +150,8 @@ class SchedulerShell {
         core_->live.erase(live);  // its task has ended at last: now its memory may go
       } else if (event.kind != Event::Kind::kNodeDone) {
         Work& work = *live->second.work;
+        // A session must not run in rows that the task which hangs may still write: it waits for its end.
+        if (work.part && event.kind == Event::Kind::kStuck) continue;
         work.first_submit = event.first_submit;
         work.done = now;
         set_error(work, event.kind, device_error);
