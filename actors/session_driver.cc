@@ -53,7 +53,9 @@ std::unique_ptr<SessionDriver> SessionDriver::make(const NodePtr& node, const Jo
     return nullptr;
   }
   limits.hash_seed = *seed;
-  return std::make_unique<SessionDriver>(node, jobs, runner, limits);
+  auto driver = std::make_unique<SessionDriver>(node, jobs, runner, limits);
+  if (node->session_metrics != nullptr) driver->publish();  // zeros are figures, too
+  return driver;
 }
 
 SessionDriver::SessionDriver(const NodePtr& node, const JobMaker& jobs, PartRunner& runner,
