@@ -17,11 +17,10 @@
 #include "actors/model_source.h"
 #include "actors/server.h"
 #include "cli/commands.h"
+#include "cli/make_device.h"
 #include "config/fields.h"
 #include "config/load.h"
 #include "config/validate.h"
-#include "cpu/cpu_device.h"
-#include "device/timed_device.h"
 #include "monitoring/logging.h"
 
 namespace volvox {
@@ -45,18 +44,6 @@ Result<ServeConfig> read_config(const ServeArguments& arguments) {
   for (const auto& change : arguments.overrides) change(config);
   if (const Status valid = validate(config); !valid) return tl::unexpected(valid.error());
   return config;
-}
-
-Result<std::shared_ptr<Device>> make_device(const DeviceSection& section) {
-  if (section.kind == DeviceKind::kTimed) {
-    return std::make_shared<TimedDevice>(TimedCost{section.timed_task_us, section.timed_row_us});
-  }
-  cpu::CpuOptions options;
-  options.isa = cpu::isa_from(choice_name(section.isa)).value_or(cpu::Isa::kAuto);
-  options.threads = compute_threads(section);
-  auto device = cpu::CpuDevice::make(options);
-  if (!device) return tl::unexpected(device.error());
-  return std::shared_ptr<Device>(std::move(*device));
 }
 
 // Where one of the server's HTTP listeners answers; empty if it does not.
@@ -219,6 +206,9 @@ void add_overrides(Overrides add) {
             &DeviceSection::compute_threads);
   add.value("--queues", "Queues of the device", device, &DeviceSection::queues);
   add.value("--state-mib", "Memory for states", device, &DeviceSection::state_mib);
+  add.choice("--precision", "How a GPU computes products", device, &DeviceSection::precision);
+  add.choice("--reproducible", "On a GPU: the same bits whatever the batch size", device,
+             &DeviceSection::reproducible);
   add.choice("--policy", "What runs next", batching, &BatchingSection::policy);
   add.value("--max-batch", "Rows of one task, at most; 0: as the models say", batching,
             &BatchingSection::max_batch);

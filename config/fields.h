@@ -15,7 +15,19 @@ template <class Enum>
 struct ChoiceNames;
 template <>
 struct ChoiceNames<DeviceKind> {
-  static constexpr std::array<std::string_view, 2> kNames{"cpu", "timed"};
+  static constexpr std::array<std::string_view, 4> kNames{"auto", "cpu", "gpu", "timed"};
+};
+template <>
+struct ChoiceNames<PrecisionChoice> {
+  static constexpr std::array<std::string_view, 4> kNames{"float32", "tf32", "bfloat16", "float16"};
+};
+template <>
+struct ChoiceNames<GpuPathChoice> {
+  static constexpr std::array<std::string_view, 3> kNames{"auto", "generic", "fused"};
+};
+template <>
+struct ChoiceNames<OnOff> {
+  static constexpr std::array<std::string_view, 2> kNames{"off", "on"};
 };
 template <>
 struct ChoiceNames<IsaChoice> {
@@ -80,6 +92,12 @@ void visit_device(Config& config, Visitor& v) {
   v.number("queues", device.queues, 1U, 64U);
   v.number("state_mib", device.state_mib, 1U, 1U << 20);
   v.number("task_timeout_ms", device.task_timeout_ms, 10U, 86'400'000U);
+  v.number("gpu", device.gpu, 0U, 63U);
+  v.choice("precision", device.precision);
+  v.choice("reproducible", device.reproducible);
+  v.choice("gpu_path", device.gpu_path);
+  v.number("input_mib", device.input_mib, 1U, 1U << 20);
+  v.number("result_mib", device.result_mib, 1U, 1U << 20);
   v.real("timed_task_us", device.timed_task_us, 0.0, 1e7);
   v.real("timed_row_us", device.timed_row_us, 0.0, 1e6);
 }

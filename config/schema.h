@@ -11,8 +11,11 @@ namespace volvox {
 // them all with their meaning, and docs/operation.md says when to change them. Plain values: nothing here
 // reads a file, the environment or the machine.
 
-enum class DeviceKind : std::uint8_t { kCpu, kTimed };
+enum class DeviceKind : std::uint8_t { kAuto, kCpu, kGpu, kTimed };
 enum class IsaChoice : std::uint8_t { kAuto, kAvx512, kAvx2, kPortable };
+enum class PrecisionChoice : std::uint8_t { kFloat32, kTf32, kBfloat16, kFloat16 };
+enum class GpuPathChoice : std::uint8_t { kAuto, kGeneric, kFused };
+enum class OnOff : std::uint8_t { kOff, kOn };
 enum class PolicyKind : std::uint8_t { kCellular, kPadded };
 enum class EagerChoice : std::uint8_t { kOff, kOn, kAuto };
 enum class PriorityChoice : std::uint8_t { kHigh, kNormal, kLow };
@@ -33,14 +36,20 @@ struct ServerSection {
 };
 
 struct DeviceSection {
-  DeviceKind kind = DeviceKind::kCpu;
+  DeviceKind kind = DeviceKind::kAuto;     // auto: the GPU where there is one, else the CPU
   IsaChoice isa = IsaChoice::kAuto;        // cpu: instructions that the kernels use
   std::uint32_t compute_threads = 0;       // cpu: threads of one queue; 0: all cores, shared among the queues
   std::uint32_t queues = 1;                // FIFOs of tasks on the device, one worker each
   std::uint32_t state_mib = 1024;          // memory for the states of live requests
   std::uint32_t task_timeout_ms = 30'000;  // a task that takes longer hangs, and its queue with it
-  double timed_task_us = 50.0;             // timed: what a task costs
-  double timed_row_us = 1.0;               // timed: what each of its rows adds
+  std::uint32_t gpu = 0;                   // gpu: which one, from 0
+  PrecisionChoice precision = PrecisionChoice::kFloat32;  // gpu: of products; states are float32 always
+  OnOff reproducible = OnOff::kOff;                       // gpu: the same bits whatever the batch size
+  GpuPathChoice gpu_path = GpuPathChoice::kAuto;          // gpu: kernels; auto: what measures faster at load
+  std::uint32_t input_mib = 256;                          // gpu: memory for the inputs of live requests
+  std::uint32_t result_mib = 256;                         // gpu: pinned memory of the host for their results
+  double timed_task_us = 50.0;                            // timed: what a task costs
+  double timed_row_us = 1.0;                              // timed: what each of its rows adds
 
   bool operator==(const DeviceSection&) const = default;
 };
