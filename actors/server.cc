@@ -2,6 +2,8 @@
 
 #include <chrono>
 #include <future>
+#include <random>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -12,11 +14,13 @@
 #include "actors/admin_commands.h"
 #include "actors/admin_path.h"
 #include "actors/admin_socket.h"
+#include "actors/cluster_node.h"
 #include "actors/gateway.h"
 #include "actors/handoff.h"
 #include "actors/http_front.h"
 #include "actors/messages.h"
 #include "actors/supervisor.h"
+#include "actors/system_config.h"
 
 namespace volvox {
 namespace {
@@ -24,14 +28,8 @@ namespace {
 // How long /metrics waits for a scheduler, and a stopping server for requests that were told to end.
 constexpr Duration kPatience = std::chrono::seconds(1);
 
-class SystemConfig : public caf::actor_system_config {
- public:
-  explicit SystemConfig(std::uint32_t threads) {
-    // "stealing", the default, leaves a ready actor in the queue of a busy thread for up to 30 ms.
-    set("scheduler.policy", caf::atom("sharing"));
-    set("scheduler.max-threads", std::size_t{threads});
-  }
-};
+// What a node's last words take to leave the process.
+constexpr Duration kFarewell = std::chrono::milliseconds(100);
 
 // Of "tcp://HOST:PORT"; another kind of endpoint has none, and the process's number stands for it.
 std::uint16_t port_of(const std::string& endpoint) {
@@ -58,8 +56,11 @@ std::vector<EngineSnapshot> ask_scheduler(const ActorSlot& slot) {
 
 class Server::Impl {
  public:
-  Impl(const ServeConfig& config, Monitor& monitor)
-      : monitor_(monitor), system_config_(config.server.actor_threads), system_(system_config_) {}
+  Impl(const ServeConfig& config, const ClusterSection& cluster, Monitor& monitor)
+      : monitor_(monitor),
+        cluster_section_(cluster),
+        system_config_(config.server.actor_threads, !cluster.routers.empty()),
+        system_(system_config_) {}
   ~Impl() { stop(Duration::zero()); }
 
   Status start(const NodePtr& node, const ServeConfig& config,
@@ -84,6 +85,7 @@ class Server::Impl {
     if (Status open = open_front(config, node); !open) return open;
     if (Status open = open_admin(config); !open) return open;
     gateway_->start();
+    if (!cluster_section_.routers.empty()) join_cluster(node);
     monitor_.set_readiness(Readiness::kReady);
     return {};
   }
@@ -105,6 +107,24 @@ class Server::Impl {
   ModelHost& models() { return *host_; }
 
  private:
+  void join_cluster(const NodePtr& node) {
+    std::random_device dice;
+    const std::uint64_t incarnation = (std::uint64_t{dice()} << 32) + dice() + 1;  // never 0
+    cluster_ = spawn_cluster_node(system_, {node, router_, admission_, cluster_section_, incarnation});
+  }
+
+  // Requests that routers sent are in none of the doors' tables.
+  void wait_for_routers(TimePoint until) {
+    while (cluster_ && admission_->gauge().requests() > 0 && steady_now() < until)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+
+  void leave_cluster() {
+    if (!cluster_) return;
+    caf::anon_send(std::exchange(cluster_, nullptr), LeaveAtom::value);
+    std::this_thread::sleep_for(kFarewell);
+  }
+
   Status open_front(const ServeConfig& config, const NodePtr& node) {
     if (config.http.listen.empty()) return {};
     auto front = HttpFront::start(config, {system_, router_, admission_, node, monitor_,
@@ -142,6 +162,7 @@ class Server::Impl {
   bool wait_until_answered(Duration timeout) {
     const TimePoint until = steady_now() + timeout;
     const bool gateway = gateway_->wait_until_answered(timeout);
+    wait_for_routers(until);
     return (!front_ || front_->wait_until_answered(until - steady_now())) && gateway;
   }
 
@@ -149,7 +170,9 @@ class Server::Impl {
     admission_->refuse_new_requests();
     monitor_.set_readiness(Readiness::kDraining);
     if (supervisor_) caf::anon_send(supervisor_, DrainAtom::value);
+    if (cluster_) caf::anon_send(cluster_, DrainAtom::value);
     const bool all_ended = wait_until_answered(timeout);
+    leave_cluster();
     gateway_->abort_requests();
     if (front_) front_->abort_requests();
     wait_until_answered(kPatience);
@@ -171,11 +194,12 @@ class Server::Impl {
   }
 
   Monitor& monitor_;
+  const ClusterSection cluster_section_;
   SystemConfig system_config_;
   caf::actor_system system_;  // its destructor waits until every actor has ended
   std::shared_ptr<ActorSlot> router_ = std::make_shared<ActorSlot>();
   std::shared_ptr<ActorSlot> scheduler_ = std::make_shared<ActorSlot>();
-  caf::actor supervisor_;
+  caf::actor supervisor_, cluster_;
   std::shared_ptr<Admission> admission_;
   std::shared_ptr<Gateway> gateway_;
   std::unique_ptr<HttpFront> front_;
@@ -190,11 +214,12 @@ Server::~Server() = default;
 
 Result<std::unique_ptr<Server>> Server::start(const ServeConfig& config, std::shared_ptr<Device> device,
                                               std::span<const std::shared_ptr<const Model>> models,
-                                              Monitor& monitor, FaultHooks faults) {
+                                              Monitor& monitor, FaultHooks faults,
+                                              const ClusterSection& cluster) {
   if (const Status valid = validate(config); !valid) return tl::unexpected(valid.error());
   if (models.empty()) return invalid("there is no model to serve");
   const NodePtr node = make_node(config, std::move(device), monitor, std::move(faults));
-  auto impl = std::make_unique<Impl>(config, monitor);
+  auto impl = std::make_unique<Impl>(config, cluster, monitor);
   if (const Status started = impl->start(node, config, models); !started)
     return tl::unexpected(started.error());
   return std::unique_ptr<Server>(new Server(std::move(impl)));

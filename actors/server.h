@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/time.h"
 #include "cells/model.h"
+#include "config/cluster.h"
 #include "config/schema.h"
 #include "device/device.h"
 #include "monitoring/monitor.h"
@@ -24,7 +25,9 @@ class Server {
   // the server; its pages are served, too, if the configuration names an address for them.
   static Result<std::unique_ptr<Server>> start(const ServeConfig& config, std::shared_ptr<Device> device,
                                                std::span<const std::shared_ptr<const Model>> models,
-                                               Monitor& monitor, FaultHooks faults = {});
+                                               Monitor& monitor, FaultHooks faults = {},
+                                               const ClusterSection& cluster = {});
+  // With cluster.routers it is a node of that cluster, too.
   // Stops at once: requests in flight are answered UNAVAILABLE.
   ~Server();
   Server(const Server&) = delete;
@@ -41,6 +44,7 @@ class Server {
 
   // /readyz says no, new requests are refused UNAVAILABLE; those in flight may end within `timeout`, the rest
   // is answered UNAVAILABLE. True: all ended by themselves. The server serves nothing afterwards.
+  // A node of a cluster tells its routers first, and leaves them last.
   bool drain(Duration timeout);
 
  private:

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/cluster_commands.h"
 #include "cli/commands.h"
 #include "cli/simulate.h"
 
@@ -14,6 +15,8 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   volvox::CommandBody body;
   volvox::add_serve_command(app, body);
+  volvox::add_router_command(app, body);
+  volvox::add_node_command(app, body);
   volvox::add_load_command(app, body);
   volvox::add_infer_command(app, body);
   volvox::add_status_command(app, body);

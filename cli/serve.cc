@@ -16,6 +16,7 @@
 
 #include "actors/model_source.h"
 #include "actors/server.h"
+#include "cli/cluster_commands.h"
 #include "cli/commands.h"
 #include "cli/make_device.h"
 #include "config/fields.h"
@@ -31,17 +32,21 @@ namespace fs = std::filesystem;
 struct ServeArguments {
   std::string config_file, port_file;
   bool print_config = false;
-  std::vector<std::function<void(ServeConfig&)>> overrides;  // what the command line changes, in its order
+  bool node = false;                                           // of a cluster
+  std::vector<std::function<void(ClusterConfig&)>> overrides;  // what the command line changes, in its order
 };
 
-Result<ServeConfig> read_config(const ServeArguments& arguments) {
-  ServeConfig config;
+Result<ClusterConfig> read_config(const ServeArguments& arguments) {
+  ClusterConfig config;
   if (!arguments.config_file.empty()) {
-    auto loaded = load_config(arguments.config_file);
+    auto loaded = load_cluster_config(arguments.config_file);
     if (!loaded) return loaded;
     config = std::move(*loaded);
   }
   for (const auto& change : arguments.overrides) change(config);
+  if (!arguments.node) config.cluster = {};
+  if (arguments.node && config.cluster.routers.empty())
+    return invalid("cluster.routers is empty; name the routers with --routers HOST:PORT,…");
   if (const Status valid = validate(config); !valid) return tl::unexpected(valid.error());
   return config;
 }
@@ -97,7 +102,7 @@ void end(std::unique_ptr<Server> server, Duration timeout) {
   impatience.join();
 }
 
-Status serve(const ServeConfig& config, const std::string& port_file) {
+Status serve(const ClusterConfig& config, const std::string& port_file) {
   auto models = load_repository(config);
   if (!models) return tl::unexpected(models.error());
   auto device = make_device(config.device);
@@ -105,7 +110,7 @@ Status serve(const ServeConfig& config, const std::string& port_file) {
   const sigset_t signals = stop_signals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // before the first thread: all of them inherit it
   Monitor monitor(VOLVOX_VERSION);
-  auto server = Server::start(config, std::move(*device), *models, monitor);
+  auto server = Server::start(config, std::move(*device), *models, monitor, {}, config.cluster);
   if (!server) return tl::unexpected(server.error());
   const Addresses addresses{
       (*server)->endpoint(), http_address(config.server.metrics, (*server)->metrics_port()),
@@ -131,13 +136,15 @@ int run_serve(const ServeArguments& arguments) {
   if (!config) {
     status = tl::unexpected(config.error());
   } else if (arguments.print_config) {
-    std::fputs(to_toml(*config).c_str(), stdout);
+    const ServeConfig& alone = *config;
+    std::fputs((arguments.node ? to_toml(*config) : to_toml(alone)).c_str(), stdout);
   } else {
     start_logging(config->server.log_format, config->server.log_level);
     status = serve(*config, arguments.port_file);
   }
   if (status) return 0;
-  std::fprintf(stderr, "volvox serve: %s\n", to_string(status.error()).c_str());
+  std::fprintf(stderr, "volvox %s: %s\n", arguments.node ? "node" : "serve",
+               to_string(status.error()).c_str());
   return 1;
 }
 
@@ -147,12 +154,12 @@ class Overrides {
   Overrides(CLI::App& command, std::shared_ptr<ServeArguments> arguments)
       : command_(command), arguments_(std::move(arguments)) {}
 
-  template <class Section, class Value>
-  void value(const char* option, const char* help, Section ServeConfig::*section, Value Section::*field) {
+  template <class Config, class Section, class Value>
+  void value(const char* option, const char* help, Section Config::*section, Value Section::*field) {
     command_.add_option_function<Value>(
         option,
         [this_ = arguments_, section, field](const Value& value) {
-          this_->overrides.push_back([=](ServeConfig& config) { config.*section.*field = value; });
+          this_->overrides.push_back([=](ClusterConfig& config) { config.*section.*field = value; });
         },
         help);
   }
@@ -167,7 +174,7 @@ class Overrides {
         .add_option_function<Enum>(
             option,
             [this_ = arguments_, section, field](const Enum& value) {
-              this_->overrides.push_back([=](ServeConfig& config) { config.*section.*field = value; });
+              this_->overrides.push_back([=](ClusterConfig& config) { config.*section.*field = value; });
             },
             help)
         ->transform(CLI::CheckedTransformer(names));
@@ -220,10 +227,11 @@ void add_overrides(Overrides add) {
 
 }  // namespace
 
-void add_serve_command(CLI::App& app, CommandBody& run) {
-  auto arguments = std::make_shared<ServeArguments>();
-  CLI::App* command =
-      app.add_subcommand("serve", "Serves the models of a repository until SIGTERM or SIGINT");
+namespace {
+
+CLI::App* add_server(CLI::App& app, CommandBody& run, const char* name, const char* help,
+                     const std::shared_ptr<ServeArguments>& arguments) {
+  CLI::App* command = app.add_subcommand(name, help);
   command->add_option("--config", arguments->config_file, "TOML file with everything that can be set");
   command->add_option(
       "--port-file", arguments->port_file,
@@ -231,6 +239,26 @@ void add_serve_command(CLI::App& app, CommandBody& run) {
   command->add_flag("--print-config", arguments->print_config, "Print the configuration and leave");
   add_overrides(Overrides(*command, arguments));
   command->callback([arguments, &run] { run = [arguments] { return run_serve(*arguments); }; });
+  return command;
+}
+
+}  // namespace
+
+void add_serve_command(CLI::App& app, CommandBody& run) {
+  add_server(app, run, "serve", "Serves the models of a repository until SIGTERM or SIGINT",
+             std::make_shared<ServeArguments>());
+}
+
+void add_node_command(CLI::App& app, CommandBody& run) {
+  auto arguments = std::make_shared<ServeArguments>();
+  arguments->node = true;
+  CLI::App* command = add_server(
+      app, run, "node", "As serve, and runs the requests that the routers of a cluster send", arguments);
+  Overrides add(*command, arguments);
+  add.value("--name", "The node's name, which no other node has", &ServeConfig::server, &ServerSection::name);
+  add.value("--cluster", "The cluster's name", &ClusterConfig::cluster, &ClusterSection::name);
+  add.value("--routers", "The routers to dial: HOST:PORT,…", &ClusterConfig::cluster,
+            &ClusterSection::routers);
 }
 
 }  // namespace volvox

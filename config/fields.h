@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "config/cluster.h"
 #include "config/schema.h"
 
 namespace volvox {
@@ -48,6 +49,10 @@ struct ChoiceNames<PriorityChoice> {
 template <>
 struct ChoiceNames<LogFormat> {
   static constexpr std::array<std::string_view, 2> kNames{"text", "json"};
+};
+template <>
+struct ChoiceNames<PlacementChoice> {
+  static constexpr std::array<std::string_view, 2> kNames{"balance", "pack"};
 };
 template <>
 struct ChoiceNames<LogLevel> {
@@ -205,6 +210,24 @@ void visit_security(Config& config, Visitor& v) {
   v.text("clients", security.clients);
 }
 
+template <class Config, class Visitor>
+void visit_cluster(Config& config, Visitor& v) {
+  auto& cluster = config.cluster;
+  v.section("cluster");
+  v.text("name", cluster.name);
+  v.text("listen", cluster.listen);
+  v.text("routers", cluster.routers);
+  v.choice("placement", cluster.placement);
+  v.number("report_ms", cluster.report_ms, 10U, 10'000U);
+  v.number("suspect_ms", cluster.suspect_ms, 300U, 600'000U);
+  v.number("dead_ms", cluster.dead_ms, 301U, 3'600'000U);
+  v.number("max_attempts", cluster.max_attempts, 1U, 100U);
+  v.number("max_nodes", cluster.max_nodes, 1U, 65'536U);
+  v.number("max_requests", cluster.max_requests, 16U, 1U << 20);
+  v.number("max_request_mib", cluster.max_request_mib, 1U, 1U << 20);
+}
+
+// The fields of `volvox serve`; those of the cluster's processes are these and visit_cluster().
 template <class Config, class Visitor>
 void visit_fields(Config& config, Visitor& v) {
   visit_server(config, v);

@@ -184,10 +184,11 @@ class TomlWriter {
   std::ostringstream out_;
 };
 
-Result<ServeConfig> read(const toml::table& root, std::string_view name) {
-  ServeConfig config;
+Result<ClusterConfig> read(const toml::table& root, std::string_view name) {
+  ClusterConfig config;
   TomlReader reader(root, name);
   visit_fields(config, reader);
+  visit_cluster(config, reader);
   if (const Status status = reader.finish(); !status) return tl::unexpected(status.error());
   ConfigProblem problem;
   if (find_problem(config, problem)) return reader.at(problem.key, problem.message);
@@ -204,6 +205,12 @@ const ModelSection& model_section(const ServeConfig& config, std::string_view na
 }
 
 Result<ServeConfig> parse_config(std::string_view toml, std::string_view name) {
+  auto config = parse_cluster_config(toml, name);
+  if (!config) return tl::unexpected(std::move(config).error());
+  return static_cast<ServeConfig&&>(std::move(*config));
+}
+
+Result<ClusterConfig> parse_cluster_config(std::string_view toml, std::string_view name) {
   try {
     return read(toml::parse(toml, name), name);
   } catch (const toml::parse_error& error) {
@@ -213,6 +220,12 @@ Result<ServeConfig> parse_config(std::string_view toml, std::string_view name) {
 }
 
 Result<ServeConfig> load_config(const std::filesystem::path& file) {
+  auto config = load_cluster_config(file);
+  if (!config) return tl::unexpected(std::move(config).error());
+  return static_cast<ServeConfig&&>(std::move(*config));
+}
+
+Result<ClusterConfig> load_cluster_config(const std::filesystem::path& file) {
   std::error_code ignored;
   std::ifstream stream;
   if (!std::filesystem::is_directory(file, ignored)) stream.open(file, std::ios::binary);
@@ -220,12 +233,19 @@ Result<ServeConfig> load_config(const std::filesystem::path& file) {
   if (stream.is_open()) text << stream.rdbuf();
   if (!stream.is_open() || stream.bad())
     return invalid(file.string() + ": cannot be read; is the path right?");
-  return parse_config(text.str(), file.string());
+  return parse_cluster_config(text.str(), file.string());
 }
 
 std::string to_toml(const ServeConfig& config) {
   TomlWriter writer;
   visit_fields(config, writer);
+  return writer.text();
+}
+
+std::string to_toml(const ClusterConfig& config) {
+  TomlWriter writer;
+  visit_fields(config, writer);
+  visit_cluster(config, writer);
   return writer.text();
 }
 

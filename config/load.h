@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "config/cluster.h"
 #include "config/schema.h"
 
 namespace volvox {
@@ -17,7 +18,13 @@ Result<ServeConfig> parse_config(std::string_view toml, std::string_view name);
 // The same from a file.
 Result<ServeConfig> load_config(const std::filesystem::path& file);
 
+// The same for the processes of a cluster. A file may serve all of them: load_config checks its [cluster],
+// and leaves it out.
+Result<ClusterConfig> parse_cluster_config(std::string_view toml, std::string_view name);
+Result<ClusterConfig> load_cluster_config(const std::filesystem::path& file);
+
 // The configuration as TOML, which parse_config reads back to the same values.
 std::string to_toml(const ServeConfig& config);
+std::string to_toml(const ClusterConfig& config);
 
 }  // namespace volvox

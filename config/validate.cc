@@ -90,6 +90,45 @@ ConfigProblem find_model_contradiction(const std::vector<ModelSection>& models) 
   return {};
 }
 
+bool is_loopback(std::string_view host) {
+  return host.starts_with("127.") || host == "localhost";
+}
+
+// The addresses in cluster.routers; the first that is none is the problem.
+std::size_t count_routers(const std::string& routers, ConfigProblem& problem) {
+  std::istringstream list(routers);
+  std::size_t count = 0;
+  for (std::string one; std::getline(list, one, ',');) {
+    std::erase(one, ' ');
+    if (one.empty()) continue;
+    ++count;
+    if (const auto address = parse_host_port(one); !address)
+      problem = {"cluster.routers", address.error().message};
+  }
+  return count;
+}
+
+ConfigProblem find_cluster_contradiction(const ClusterConfig& config) {
+  const ClusterSection& cluster = config.cluster;
+  if (cluster.name.empty() || cluster.name.size() > config.wire.max_name_bytes)
+    return {"cluster.name", "must have between 1 and wire.max_name_bytes bytes"};
+  const auto listen = parse_host_port(cluster.listen);
+  if (!listen) return {"cluster.listen", listen.error().message};
+  if (!is_loopback(listen->host))
+    return {"cluster.listen", "must be a loopback address: links between processes are not encrypted"};
+  if (cluster.dead_ms <= cluster.suspect_ms) return {"cluster.dead_ms", "must exceed cluster.suspect_ms"};
+  ConfigProblem problem;
+  const std::uint64_t routers = count_routers(cluster.routers, problem);
+  // A quarter of the credit is split evenly, and a tenth of that reserved: the largest body must fit.
+  const std::uint64_t least = ((5 * routers * config.wire.max_body_bytes) >> 20) + 1;
+  if (problem.key.empty() && cluster.max_request_mib < least) {
+    problem = {"cluster.max_request_mib",
+               "must be at least " + std::to_string(least) +
+                   ": each router must be able to send a body of wire.max_body_bytes"};
+  }
+  return problem;
+}
+
 // Rules that concern more than the range of one number.
 ConfigProblem find_contradiction(const ServeConfig& config) {
   if (config.server.name.empty() || config.server.name.size() > config.wire.max_name_bytes) {
@@ -123,6 +162,20 @@ bool find_problem(const ServeConfig& config, ConfigProblem& problem) {
   visit_fields(config, ranges);
   if (!ranges.found()) problem = find_contradiction(config);
   return !problem.key.empty();
+}
+
+bool find_problem(const ClusterConfig& config, ConfigProblem& problem) {
+  if (find_problem(static_cast<const ServeConfig&>(config), problem)) return true;
+  RangeCheck ranges(problem);
+  visit_cluster(config, ranges);
+  if (!ranges.found()) problem = find_cluster_contradiction(config);
+  return !problem.key.empty();
+}
+
+Status validate(const ClusterConfig& config) {
+  ConfigProblem problem;
+  if (find_problem(config, problem)) return invalid(problem.key + ": " + problem.message);
+  return {};
 }
 
 Status validate(const ServeConfig& config) {

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "config/cluster.h"
 #include "config/schema.h"
 
 namespace volvox {
@@ -18,9 +19,11 @@ struct ConfigProblem {
 // The first problem of the configuration, if any: a number out of its range, an address that is none, values
 // that contradict each other. Pure.
 bool find_problem(const ServeConfig& config, ConfigProblem& problem);
+bool find_problem(const ClusterConfig& config, ConfigProblem& problem);
 
 // The same as a Status: "device.queues: must be …".
 Status validate(const ServeConfig& config);
+Status validate(const ClusterConfig& config);
 
 // Where an HTTP listener binds.
 struct HostPort {

@@ -18,6 +18,11 @@ Monitor::Monitor(const std::string& version)
       .Set(1);
 }
 
+ClusterMetrics& Monitor::cluster() {
+  if (!cluster_) cluster_ = std::make_unique<ClusterMetrics>(registry_);
+  return *cluster_;
+}
+
 void Monitor::watch_engines(EngineSource source, std::size_t engines) {
   source_ = std::move(source);
   engines_ = engines;

@@ -9,6 +9,7 @@
 #include <prometheus/registry.h>
 
 #include "base/error.h"
+#include "monitoring/cluster_metrics.h"
 #include "monitoring/engine_collector.h"
 #include "monitoring/http_metrics.h"
 #include "monitoring/http_server.h"
@@ -33,6 +34,8 @@ class Monitor {
   HttpMetrics& http() { return http_; }
   ModelMetrics& models() { return models_; }
   SessionMetrics& sessions() { return sessions_; }
+  // On the page from the first call on, which comes before listen().
+  ClusterMetrics& cluster();
   const std::string& version() const { return version_; }
   void set_readiness(Readiness readiness) { readiness_.store(readiness, std::memory_order_relaxed); }
 
@@ -58,6 +61,7 @@ class Monitor {
   HttpMetrics http_;
   ModelMetrics models_;
   SessionMetrics sessions_;
+  std::unique_ptr<ClusterMetrics> cluster_;
   std::atomic<Readiness> readiness_{Readiness::kStarting};
   EngineSource source_;
   std::size_t engines_ = 0;

@@ -71,8 +71,9 @@ TEST(Config, TheExampleShowsEveryFieldWithItsDefault) {
   EXPECT_EQ(*config, ServeConfig{});
   const std::string text = read_file(VOLVOX_EXAMPLE_CONFIG);
   FieldsIn fields{text};
-  const ServeConfig defaults;
+  const ClusterConfig defaults;
   visit_fields(defaults, fields);
+  visit_cluster(defaults, fields);
   EXPECT_GT(fields.fields, 30);
 }
 
@@ -173,6 +174,36 @@ TEST(Config, ValuesFromTheCommandLineAreCheckedToo) {
   const Status status = validate(config);
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().message, "device.queues: must be between 1 and 64, not 65");
+}
+
+TEST(ClusterConfig, OneFileServesAllProcesses) {
+  const std::string text =
+      "[server]\nname = 'n1'\n[cluster]\nrouters = '127.0.0.1:1, localhost:2'\nplacement = 'pack'\n";
+  const auto config = parse_cluster_config(text, "x.toml");
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->server.name, "n1");
+  EXPECT_EQ(config->cluster.placement, PlacementChoice::kPack);
+  EXPECT_EQ(parse_config(text, "x.toml")->server.name, "n1");
+  EXPECT_EQ(parse_cluster_config(to_toml(*config), "printed.toml"), *config);
+}
+
+TEST(ClusterConfig, ContradictionsAreNamed) {
+  const auto error = [](const std::string& cluster) {
+    return parse_cluster_config("[cluster]\n" + cluster, "x.toml").error().message;
+  };
+  EXPECT_EQ(
+      error("listen = '0.0.0.0:7110'"),
+      "x.toml:2: cluster.listen: must be a loopback address: links between processes are not encrypted");
+  EXPECT_EQ(error("suspect_ms = 1000"), "x.toml: cluster.dead_ms: must exceed cluster.suspect_ms");
+  EXPECT_EQ(error("dead_ms = 7"), "x.toml:2: cluster.dead_ms: must be between 301 and 3600000, not 7");
+  EXPECT_EQ(error("routers = '127.0.0.1'"),
+            "x.toml:2: cluster.routers: '127.0.0.1' is no HOST:PORT; write for example 127.0.0.1:7101");
+  EXPECT_EQ(error("name = ''"), "x.toml:2: cluster.name: must have between 1 and wire.max_name_bytes bytes");
+  EXPECT_EQ(
+      error("routers = '127.0.0.1:1'\nmax_request_mib = 80"),
+      "x.toml:3: cluster.max_request_mib: must be at least 81: each router must be able to send a body of "
+      "wire.max_body_bytes");
+  EXPECT_EQ(error("nodse = 1").find("x.toml:2: cluster.nodse: is unknown"), 0U);
 }
 
 TEST(Addresses, HostAndPort) {

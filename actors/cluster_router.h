@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <caf/all.hpp>
+
+#include "config/cluster.h"
+#include "monitoring/cluster_metrics.h"
+#include "routing/router.h"
+
+namespace volvox {
+
+struct ClusterRouterSetup {
+  ClusterConfig config;
+  Incarnation incarnation = 0;        // of this process
+  std::uint64_t seed = 0;             // for placement
+  ClusterMetrics* metrics = nullptr;  // outlives the actor
+};
+
+RouterLimits router_limits(const ClusterSection& cluster);
+
+// The router's place among the actors of a process that has no device: drives the pure Router, and keeps the
+// links that nodes opened to it. Takes RunWork and CancelWork from request actors, ClusterPacket from nodes.
+// Each Work that it holds is settled, whatever becomes of nodes.
+caf::actor spawn_cluster_router(caf::actor_system& system, ClusterRouterSetup setup);
+
+}  // namespace volvox

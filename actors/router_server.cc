@@ -1,0 +1,123 @@
+#include "actors/router_server.h"
+
+#include <chrono>
+#include <random>
+#include <utility>
+
+#include "actors/actor_slot.h"
+#include "actors/cluster_router.h"
+#include "actors/gateway.h"
+#include "actors/system_config.h"
+#include "config/validate.h"
+
+namespace volvox {
+namespace {
+
+// How long a stopping router waits for requests that were told to end.
+constexpr Duration kPatience = std::chrono::seconds(1);
+
+std::uint64_t random_number() {
+  std::random_device dice;
+  return (std::uint64_t{dice()} << 32) + dice() + 1;  // not 0, which stands for nobody
+}
+
+}  // namespace
+
+class RouterServer::Impl {
+ public:
+  Impl(const ClusterConfig& config, Monitor& monitor)
+      : monitor_(monitor), system_config_(config.server.actor_threads, true), system_(system_config_) {}
+  ~Impl() { stop(Duration::zero()); }
+
+  Status start(const ClusterConfig& config) {
+    admission_ = std::make_shared<Admission>(config);
+    auto gateway = Gateway::open(config, system_, slot_, admission_, monitor_.requests());
+    if (!gateway) return tl::unexpected(gateway.error());
+    router_ = spawn_cluster_router(system_, {config, random_number(), random_number(), &monitor_.cluster()});
+    slot_->set(router_);
+    if (Status published = publish(config.cluster.listen); !published) return published;
+    gateway_ = std::move(*gateway);
+    endpoint_ = gateway_->endpoint();
+    if (Status listening = listen(config.server.metrics); !listening) return listening;
+    gateway_->start();
+    monitor_.set_readiness(Readiness::kReady);
+    return {};
+  }
+
+  bool stop(Duration timeout) {
+    bool all_ended = true;
+    if (gateway_) {
+      admission_->refuse_new_requests();
+      monitor_.set_readiness(Readiness::kDraining);
+      all_ended = gateway_->wait_until_answered(timeout);
+      gateway_->abort_requests();
+      gateway_->wait_until_answered(kPatience);
+      gateway_->stop();
+      gateway_ = nullptr;
+    }
+    slot_->set({});
+    if (router_) caf::anon_send_exit(std::exchange(router_, nullptr), caf::exit_reason::user_shutdown);
+    monitor_.stop_listening();
+    return all_ended;
+  }
+
+  const std::string& endpoint() const { return endpoint_; }
+  std::uint16_t cluster_port() const { return cluster_port_; }
+  std::uint16_t metrics_port() const { return metrics_port_; }
+
+ private:
+  Status publish(const std::string& address) {
+    const auto where = parse_host_port(address);
+    if (!where) return tl::unexpected(where.error());
+    const auto port = system_.middleman().publish(router_, where->port, where->host.c_str(), true);
+    if (!port)
+      return fail(ErrorCode::kUnavailable, "cluster.listen: " + address + " cannot be bound; is it in use?");
+    cluster_port_ = *port;
+    return {};
+  }
+
+  Status listen(const std::string& address) {
+    if (address.empty()) return {};
+    const auto where = parse_host_port(address);
+    if (!where) return tl::unexpected(where.error());
+    const auto port = monitor_.listen(*where);
+    if (!port) return tl::unexpected(port.error());
+    metrics_port_ = *port;
+    return {};
+  }
+
+  Monitor& monitor_;
+  SystemConfig system_config_;
+  caf::actor_system system_;  // its destructor waits until every actor has ended
+  std::shared_ptr<ActorSlot> slot_ = std::make_shared<ActorSlot>();
+  caf::actor router_;
+  std::shared_ptr<Admission> admission_;
+  std::shared_ptr<Gateway> gateway_;
+  std::string endpoint_;
+  std::uint16_t cluster_port_ = 0, metrics_port_ = 0;
+};
+
+RouterServer::RouterServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+RouterServer::~RouterServer() = default;
+
+Result<std::unique_ptr<RouterServer>> RouterServer::start(const ClusterConfig& config, Monitor& monitor) {
+  if (const Status valid = validate(config); !valid) return tl::unexpected(valid.error());
+  auto impl = std::make_unique<Impl>(config, monitor);
+  if (const Status started = impl->start(config); !started) return tl::unexpected(started.error());
+  return std::unique_ptr<RouterServer>(new RouterServer(std::move(impl)));
+}
+
+const std::string& RouterServer::endpoint() const {
+  return impl_->endpoint();
+}
+std::uint16_t RouterServer::cluster_port() const {
+  return impl_->cluster_port();
+}
+std::uint16_t RouterServer::metrics_port() const {
+  return impl_->metrics_port();
+}
+bool RouterServer::drain(Duration timeout) {
+  return impl_->stop(timeout);
+}
+
+}  // namespace volvox

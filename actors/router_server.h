@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/error.h"
+#include "base/time.h"
+#include "config/cluster.h"
+#include "monitoring/monitor.h"
+
+namespace volvox {
+
+// One process at the edge of a cluster: the doors for clients, and the place where nodes dial in; nothing
+// computes here. Owned and called by one thread.
+class RouterServer {
+ public:
+  // Clients and nodes are served when it returns. The monitor must outlive it.
+  static Result<std::unique_ptr<RouterServer>> start(const ClusterConfig& config, Monitor& monitor);
+  // Stops at once: requests in flight are answered UNAVAILABLE.
+  ~RouterServer();
+  RouterServer(const RouterServer&) = delete;
+  RouterServer& operator=(const RouterServer&) = delete;
+
+  const std::string& endpoint() const;
+  std::uint16_t cluster_port() const;
+  std::uint16_t metrics_port() const;
+
+  // As Server::drain.
+  bool drain(Duration timeout);
+
+ private:
+  class Impl;
+  explicit RouterServer(std::unique_ptr<Impl> impl);
+
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace volvox

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+#include <caf/all.hpp>
+#include <caf/io/all.hpp>
+
+namespace volvox {
+
+// The one type that travels between processes: a cluster message's bytes (protocol/cluster_codec.h).
+struct ClusterPacket {
+  std::vector<char> bytes;
+};
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, ClusterPacket& packet) {
+  return f(caf::meta::type_name("volvox::ClusterPacket"), packet.bytes);
+}
+
+// How CAF runs here. With `cluster`, processes can be connected.
+class SystemConfig : public caf::actor_system_config {
+ public:
+  explicit SystemConfig(std::uint32_t threads, bool cluster = false) {
+    // "stealing", the default, leaves a ready actor in the queue of a busy thread for up to 30 ms.
+    set("scheduler.policy", caf::atom("sharing"));
+    set("scheduler.max-threads", std::size_t{threads});
+    if (!cluster) return;
+    load<caf::io::middleman>();
+    add_message_type<ClusterPacket>("volvox::ClusterPacket");
+    // Without both, CAF never notices a silent peer; with shorter ones it loses good connections.
+    set("middleman.heartbeat-interval", caf::timespan(std::chrono::milliseconds(250)));
+    set("middleman.connection-timeout", caf::timespan(std::chrono::seconds(1)));
+  }
+};
+
+}  // namespace volvox

@@ -1,0 +1,119 @@
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <signal.h>
+#include <spdlog/spdlog.h>
+
+#include "actors/router_server.h"
+#include "cli/cluster_commands.h"
+#include "config/load.h"
+#include "config/validate.h"
+#include "monitoring/logging.h"
+
+namespace volvox {
+namespace {
+
+struct RouterArguments {
+  std::string config_file, port_file;
+  std::optional<std::string> name, cluster, listen, cluster_listen, metrics;
+};
+
+Result<ClusterConfig> read_config(const RouterArguments& arguments) {
+  ClusterConfig config;
+  if (!arguments.config_file.empty()) {
+    auto loaded = load_cluster_config(arguments.config_file);
+    if (!loaded) return loaded;
+    config = std::move(*loaded);
+  }
+  if (arguments.name) config.server.name = *arguments.name;
+  if (arguments.cluster) config.cluster.name = *arguments.cluster;
+  if (arguments.listen) config.server.listen = *arguments.listen;
+  if (arguments.cluster_listen) config.cluster.listen = *arguments.cluster_listen;
+  if (arguments.metrics) config.server.metrics = *arguments.metrics;
+  if (const Status valid = validate(config); !valid) return tl::unexpected(valid.error());
+  return config;
+}
+
+// Three lines: where clients connect, where monitoring answers, and where nodes dial. All of the file or
+// none.
+Status write_ports(const std::string& path, const std::string& text) {
+  const std::string unfinished = path + ".new";
+  std::ofstream file(unfinished);
+  file << text;
+  file.close();
+  std::error_code error;
+  if (file) std::filesystem::rename(unfinished, path, error);
+  if (!file || error) return fail(ErrorCode::kUnavailable, path + " cannot be written; is its folder there?");
+  return {};
+}
+
+Status route(const ClusterConfig& config, const std::string& port_file) {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // before the first thread: all of them inherit it
+  Monitor monitor(VOLVOX_VERSION);
+  auto router = RouterServer::start(config, monitor);
+  if (!router) return tl::unexpected(router.error());
+  const auto at = [](const std::string& listen, std::uint16_t port) {
+    return parse_host_port(listen)->host + ":" + std::to_string(port);
+  };
+  const std::string metrics =
+      config.server.metrics.empty() ? "" : "http://" + at(config.server.metrics, (*router)->metrics_port());
+  const std::string nodes = at(config.cluster.listen, (*router)->cluster_port());
+  if (!port_file.empty()) {
+    const Status written =
+        write_ports(port_file, (*router)->endpoint() + "\n" + metrics + "\n" + nodes + "\n");
+    if (!written) return written;
+  }
+  std::printf("volvox router ready at %s metrics %s nodes %s\n", (*router)->endpoint().c_str(),
+              metrics.empty() ? "-" : metrics.c_str(), nodes.c_str());
+  std::fflush(stdout);
+  int signal = 0;
+  sigwait(&signals, &signal);
+  spdlog::info("signal {}: draining for at most {} ms", signal, config.server.drain_timeout_ms);
+  if (!(*router)->drain(std::chrono::milliseconds(config.server.drain_timeout_ms)))
+    spdlog::warn("the drain took too long; the requests left were answered UNAVAILABLE");
+  spdlog::info("bye");
+  return {};
+}
+
+int run_router(const RouterArguments& arguments) {
+  const auto config = read_config(arguments);
+  Status status;
+  if (config) {
+    start_logging(config->server.log_format, config->server.log_level);
+    status = route(*config, arguments.port_file);
+  } else {
+    status = tl::unexpected(config.error());
+  }
+  if (status) return 0;
+  std::fprintf(stderr, "volvox router: %s\n", to_string(status.error()).c_str());
+  return 1;
+}
+
+}  // namespace
+
+void add_router_command(CLI::App& app, CommandBody& run) {
+  auto arguments = std::make_shared<RouterArguments>();
+  CLI::App* command = app.add_subcommand(
+      "router", "Spreads clients' requests over the nodes that dial in, until SIGTERM or SIGINT");
+  command->add_option("--config", arguments->config_file, "TOML file with everything that can be set");
+  command->add_option(
+      "--port-file", arguments->port_file,
+      "Write the bound endpoint, the monitoring address and where nodes dial there, one a line");
+  command->add_option("--name", arguments->name, "The router's name, in replies and logs");
+  command->add_option("--cluster", arguments->cluster, "The cluster's name");
+  command->add_option("--listen", arguments->listen, "Where clients connect: tcp://HOST:PORT");
+  command->add_option("--cluster-listen", arguments->cluster_listen, "Where nodes dial: HOST:PORT");
+  command->add_option("--metrics", arguments->metrics, "Where monitoring answers: HOST:PORT");
+  command->callback([arguments, &run] { run = [arguments] { return run_router(*arguments); }; });
+}
+
+}  // namespace volvox

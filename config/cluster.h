@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "config/schema.h"
+
+namespace volvox {
+
+enum class PlacementChoice : std::uint8_t { kBalance, kPack };
+
+// Routers and nodes in processes of their own; see docs/cluster.md.
+struct ClusterSection {
+  std::string name = "volvox";            // nodes of another cluster are refused
+  std::string listen = "127.0.0.1:7110";  // router: where nodes dial; loopback only
+  std::string routers;                    // node: the routers to dial, HOST:PORT, separated by commas
+  PlacementChoice placement = PlacementChoice::kBalance;
+  std::uint32_t report_ms = 100;         // node: how often it reports its load
+  std::uint32_t suspect_ms = 400;        // router: a node silent for so long gets nothing new …
+  std::uint32_t dead_ms = 1000;          // … and for so long, its requests are tried elsewhere
+  std::uint32_t max_attempts = 3;        // router: at one request
+  std::uint32_t max_nodes = 1024;        // router: members
+  std::uint32_t max_requests = 4096;     // node: of all routers together, in flight
+  std::uint32_t max_request_mib = 1024;  // node: bytes of their bodies
+
+  bool operator==(const ClusterSection&) const = default;
+};
+
+// Everything that can be set of `volvox router` and `volvox node`.
+struct ClusterConfig : ServeConfig {
+  ClusterSection cluster;
+
+  bool operator==(const ClusterConfig&) const = default;
+};
+
+}  // namespace volvox

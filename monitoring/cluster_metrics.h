@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstddef>
+
+#include <prometheus/counter.h>
+#include <prometheus/gauge.h>
+#include <prometheus/registry.h>
+
+namespace volvox {
+
+// What a router counts of its cluster. All calls from any thread.
+class ClusterMetrics {
+ public:
+  explicit ClusterMetrics(prometheus::Registry& registry);
+
+  void set_members(std::size_t members, std::size_t in_flight);
+  void joined() { joins_.Increment(); }
+  void join_refused() { refused_.Increment(); }
+  void suspected() { suspicions_.Increment(); }
+  void died() { deaths_.Increment(); }
+  void retried() { retries_.Increment(); }
+  void late_answer() { late_.Increment(); }
+  void conflict() { conflicts_.Increment(); }
+
+ private:
+  prometheus::Gauge &members_, &in_flight_;
+  prometheus::Counter &joins_, &refused_, &suspicions_, &deaths_, &retries_, &late_, &conflicts_;
+};
+
+}  // namespace volvox
