@@ -29,9 +29,16 @@ tl::unexpected<Refusal> refused(Error error, std::uint64_t retry_after_us = 0) {
 
 }  // namespace
 
-Admission::Admission(const ServeConfig& config, NodePtr node)
+Admission::Admission(const ServeConfig& config, NodePtr node) : Admission(config, *node->metrics, node) {}
+
+Admission::Admission(const ServeConfig& config, RequestMetrics& metrics)
+    : Admission(config, metrics, nullptr) {}
+
+Admission::Admission(const ServeConfig& config, RequestMetrics& metrics, NodePtr node)
     : models_(config.model),
       max_body_bytes_(config.wire.max_body_bytes),
+      least_retry_us_(std::uint64_t{config.limits.retry_after_ms} * 1000),
+      metrics_(metrics),
       node_(std::move(node)),
       gauge_(std::make_shared<InFlightGauge>(InFlightLimits{
           config.limits.max_requests_in_flight, std::size_t{config.limits.max_request_mib_in_flight} << 20})),
@@ -55,14 +62,18 @@ tl::expected<std::shared_ptr<IncomingRequest>, Refusal> Admission::admit(ClientI
   if (Status open = check_door(body); !open) return refused(std::move(open).error());
   auto share = enter(client, body.size());
   if (!share) return tl::unexpected(std::move(share).error());
-  if (!model) {
+  if (!model && node_) {
     auto found = node_->catalog->find(header.model, header.model_version);
     if (!found) return refused(std::move(found).error());
     model = std::move(*found);
   }
   apply_rules(header);
-  auto place = expect(*model, header);
-  if (!place) return tl::unexpected(std::move(place).error());
+  std::shared_ptr<WorkPlace> place;
+  if (model) {
+    auto expected = expect(*model, header);
+    if (!expected) return tl::unexpected(std::move(expected).error());
+    place = std::move(*expected);
+  }
   auto request = std::make_shared<IncomingRequest>();
   request->key = next_key_++;
   request->client = std::move(client);
@@ -71,13 +82,17 @@ tl::expected<std::shared_ptr<IncomingRequest>, Refusal> Admission::admit(ClientI
   request->arrival = steady_now();
   request->share = std::move(*share);
   request->model = std::move(model);
-  request->place = std::move(*place);
+  request->place = std::move(place);
   return request;
+}
+
+std::uint64_t Admission::retry_after_us() const {
+  return node_ ? volvox::retry_after_us(*node_) : least_retry_us_;
 }
 
 Status Admission::check_door(std::span<const std::byte> body) const {
   if (draining_) return fail(ErrorCode::kUnavailable, "the server is shutting down; ask another one");
-  if (!node_->health->answers()) {
+  if (node_ && !node_->health->answers()) {
     return fail(ErrorCode::kUnavailable, "the device does not answer; ask another server");
   }
   if (body.size() > max_body_bytes_) return invalid("the body is larger than wire.max_body_bytes allows");
@@ -88,14 +103,14 @@ tl::expected<std::shared_ptr<const void>, Refusal> Admission::enter(const Client
                                                                     std::size_t bytes) {
   auto share = InFlightGauge::enter(gauge_, bytes);
   if (!share) {
-    node_->metrics->refused(Bound::kInFlight);
+    metrics_.refused(Bound::kInFlight);
     return refused({ErrorCode::kOverloaded, "too many requests are in flight; wait and try again"},
                    retry_after_us());
   }
   if (client.empty()) return share;
   auto own = ClientShares::enter(clients_, client, bytes);
   if (!own) {
-    node_->metrics->refused(Bound::kClient);
+    metrics_.refused(Bound::kClient);
     return refused(std::move(own).error(), retry_after_us());
   }
   return std::make_shared<const SharePair>(std::move(share), std::move(*own));
@@ -108,7 +123,7 @@ tl::expected<std::shared_ptr<WorkPlace>, Refusal> Admission::expect(const Instal
   if (header.deadline_us != 0) {
     const Forecast forecast = node_->workload->forecast(work, time_given(header));
     if (Status on_time = in_time(forecast); !on_time) {
-      node_->metrics->refused(Bound::kDeadline);
+      metrics_.refused(Bound::kDeadline);
       return refused(std::move(on_time).error(), microseconds(forecast.retry_after));
     }
   }

@@ -28,6 +28,8 @@ struct Refusal {
 class Admission {
  public:
   Admission(const ServeConfig& config, NodePtr node);
+  // Of a process that runs no models itself: of requests it sees the header only, and names no model.
+  Admission(const ServeConfig& config, RequestMetrics& metrics);
 
   // UNAVAILABLE during a drain or while the device hangs, INVALID_ARGUMENT for a body that is too large,
   // MODEL_NOT_FOUND, OVERLOADED past a bound or where what is accepted leaves too little time,
@@ -44,11 +46,12 @@ class Admission {
 
   const InFlightGauge& gauge() const { return *gauge_; }
   std::size_t clients() const { return clients_->clients(); }  // with requests in flight
-  Duration backlog() const { return node_->workload->backlog(); }
+  Duration backlog() const { return node_ ? node_->workload->backlog() : Duration::zero(); }
   // What a client that is refused OVERLOADED is told to wait: until what is accepted has been worked off.
-  std::uint64_t retry_after_us() const { return volvox::retry_after_us(*node_); }
+  std::uint64_t retry_after_us() const;
 
  private:
+  Admission(const ServeConfig& config, RequestMetrics& metrics, NodePtr node);
   Status check_door(std::span<const std::byte> body) const;
   // The request's place in the estimate, unless it would end too late.
   tl::expected<std::shared_ptr<WorkPlace>, Refusal> expect(const InstalledModel& model,
@@ -57,7 +60,9 @@ class Admission {
 
   const std::vector<ModelSection> models_;
   const std::size_t max_body_bytes_;
-  const NodePtr node_;
+  const std::uint64_t least_retry_us_;
+  RequestMetrics& metrics_;
+  const NodePtr node_;  // null: this process runs no models
   std::shared_ptr<InFlightGauge> gauge_;
   std::shared_ptr<ClientShares> clients_;
   std::atomic<std::uint64_t> next_key_{1};

@@ -204,19 +204,26 @@ class ClusterNodeShell {
 
   void hear(std::uint32_t number, const ClusterSubmit& submit) {
     if (!seats_[number].joined) return;
-    if (const Status begun = begin(number, submit); !begun) {
+    if (const auto begun = begin(number, submit); !begun) {
       Outcome refused;
-      refused.error = begun.error();
-      setup_.node->metrics->answered({begun.error().code});
+      refused.error = begun.error().error;
+      refused.retry_after_us = begun.error().retry_after_us;
+      setup_.node->metrics->answered({refused.error->code});
       send(number, result_frames(submit.attempt, refused, true, 0, limits_));
     }
   }
 
-  Status begin(std::uint32_t number, const ClusterSubmit& submit) {
+  static tl::unexpected<Refusal> refusal(Error error) {
+    Refusal refusal;
+    refusal.error = std::move(error);
+    return tl::unexpected<Refusal>(std::move(refusal));
+  }
+
+  tl::expected<void, Refusal> begin(std::uint32_t number, const ClusterSubmit& submit) {
     Seat& seat = seats_[number];
-    if (!submit.header) return invalid("a request has no header");
+    if (!submit.header) return refusal({ErrorCode::kInvalidArgument, "a request has no header"});
     auto header = decode_request_header(submit.header->bytes(), limits_);
-    if (!header) return tl::unexpected(std::move(header).error());
+    if (!header) return refusal(std::move(header).error());
     header->deadline_us = submit.deadline_us;
     const auto body = submit.body ? submit.body->bytes() : std::span<const std::byte>();
     Running running{{}, body.size(), model_number(*header), 0};
@@ -225,10 +232,10 @@ class ClusterNodeShell {
                                                      : 1;
     auto admitted = setup_.admission->admit({}, std::move(*header), body);
     if (!admitted) return tl::unexpected(std::move(admitted).error());
-    if (Status credit = requests_.take(number, 1); !credit) return credit;
+    if (Status credit = requests_.take(number, 1); !credit) return refusal(std::move(credit).error());
     if (Status credit = bytes_.take(number, running.bytes); !credit) {
       requests_.finish(number, 1);
-      return credit;
+      return refusal(std::move(credit).error());
     }
     auto sink = std::make_shared<ClusterSink>(caf::actor_cast<caf::actor>(self_), number, seat.epoch,
                                               submit.attempt, limits_, *setup_.node->metrics);

@@ -30,7 +30,7 @@ class RouterServer::Impl {
   ~Impl() { stop(Duration::zero()); }
 
   Status start(const ClusterConfig& config) {
-    admission_ = std::make_shared<Admission>(config);
+    admission_ = std::make_shared<Admission>(config, monitor_.requests());
     auto gateway = Gateway::open(config, system_, slot_, admission_, monitor_.requests());
     if (!gateway) return tl::unexpected(gateway.error());
     router_ = spawn_cluster_router(system_, {config, random_number(), random_number(), &monitor_.cluster()});
