@@ -42,6 +42,7 @@ volvox=${VOLVOX:-$(dirname "$0")/../build/release/volvox}
 [[ -x "$volvox" ]] || die "$volvox is not there; build it, or set VOLVOX"
 
 children=()
+# shellcheck disable=SC2317  # the trap calls it
 cleanup() {
   trap - EXIT INT TERM
   for child in "${children[@]}"; do kill "$child" 2>/dev/null || true; done

@@ -109,7 +109,8 @@ TEST(Config, ErrorsNameFileLineAndKey) {
 TEST(Config, UnknownKeysAreRefused) {
   EXPECT_THAT(error_of("[server]\nlisten = \"tcp://127.0.0.1:1\"\nlissen = 1\n"),
               StartsWith("a.toml:3: server.lissen: is unknown; [server] has "));
-  EXPECT_THAT(error_of("[servers]\n"), StartsWith("a.toml:1: servers: is unknown; there are admin, batching"));
+  EXPECT_THAT(error_of("[servers]\n"),
+              StartsWith("a.toml:1: servers: is unknown; there are admin, batching"));
 }
 
 TEST(Config, BrokenTomlNamesItsLine) {
