@@ -395,8 +395,6 @@ class Client:
 
     def _close_sockets(self):
         self._socket.disable_monitor()
-        self._monitor.close(0)
-        self._socket.close(0)
+        for end in (self._monitor, self._socket, self._wake_reader, self._wake_writer):
+            end.close()
         self._context.term()
-        self._wake_reader.close()
-        self._wake_writer.close()

@@ -1,6 +1,6 @@
 """What is said about metrics, against a server's own page: the handbook, the dashboard, the alerts.
 
-Usage: monitoring_test.py PATH_OF_VOLVOX [unittest's options]
+Usage: metrics_test.py PATH_OF_VOLVOX [unittest's options]
 """
 
 import json
