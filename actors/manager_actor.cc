@@ -146,7 +146,7 @@ class ManagerShell final : private PartRunner {
   }
 
   void cancel(const CancelWork& cancelled) {
-    if (sessions_ && sessions_->cancel(cancelled.key, steady_now())) return tick_later();
+    if (sessions_ && sessions_->cancel(cancelled.key, cancelled.why, steady_now())) return tick_later();
     if (scheduler_) self_->send(scheduler_, cancelled);
   }
 

@@ -34,6 +34,7 @@ struct AdmitWork {
 // way.
 struct CancelWork {
   std::uint64_t key = 0;
+  ErrorCode why = ErrorCode::kCancelled;  // or DEADLINE_EXCEEDED
 };
 // scheduler → manager: these ended; a group.
 struct FinishedWorks {

@@ -6,6 +6,7 @@
 
 #include "actors/handoff.h"
 #include "actors/messages.h"
+#include "actors/session_token.h"
 #include "actors/shell.h"
 
 namespace volvox {
@@ -73,9 +74,16 @@ class RequestShell {
   // Answers at once, and stays until the request has really ended: only then is its share of the bounds free.
   void give_up(ErrorCode code, const char* message) {
     if (ticket_->used()) return;
-    self_->send(router_, CancelWork{ticket_->request().key});
-    ticket_->answer(code, message);
+    self_->send(router_, CancelWork{ticket_->request().key, code});
+    if (!is_decided_elsewhere(code)) ticket_->answer(code, message);
     self_->become(handlers());
+  }
+
+  // A part of a session changes it, and this actor cannot know whether it has: whoever keeps the session says
+  // so, with the result or with this error. A server that leaves has no time for that.
+  bool is_decided_elsewhere(ErrorCode code) const {
+    const bool waits = code == ErrorCode::kCancelled || code == ErrorCode::kDeadlineExceeded;
+    return waits && is_session_part(ticket_->request().header);
   }
 
   caf::event_based_actor* self_;

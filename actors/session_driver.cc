@@ -163,10 +163,11 @@ std::uint32_t SessionDriver::number_of(const std::string& name) {
   return numbers_.emplace(name, static_cast<std::uint32_t>(numbers_.size())).first->second;
 }
 
-bool SessionDriver::cancel(std::uint64_t key, TimePoint now) {
+bool SessionDriver::cancel(std::uint64_t key, ErrorCode why, TimePoint now) {
   const auto found = waiting_.find(key);
   if (found == waiting_.end()) return false;
-  table_.cancel(found->second.ticket, {ErrorCode::kCancelled, "the request was cancelled"}, now, actions_);
+  const char* message = why == ErrorCode::kDeadlineExceeded ? kTooLate : "the request was cancelled";
+  table_.cancel(found->second.ticket, {why, message}, now, actions_);
   perform(now);
   return true;
 }

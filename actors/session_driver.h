@@ -45,7 +45,7 @@ class SessionDriver {
   // A request with a session token.
   void submit(const WorkPtr& work, TimePoint now);
   // Nobody waits for the request any more. False: it is none of the sessions' that wait for an answer.
-  bool cancel(std::uint64_t key, TimePoint now);
+  bool cancel(std::uint64_t key, ErrorCode why, TimePoint now);
   // A part that came back, and what it would answer.
   void finished(const WorkPtr& part, const Outcome& outcome, TimePoint now);
   void lost(SessionRef session, TimePoint now);
