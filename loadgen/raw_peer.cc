@@ -38,7 +38,7 @@ std::vector<std::byte> greeting() {
   out.push_back(std::byte{0x7f});
   append_number(out, 0x0300, 2);  // version 3.0
   append(out, "NULL");
-  append_number(out, 0, 64 - 12 - 4);
+  out.resize(64);  // the rest is zeros
   std::vector<std::byte> ready;
   append_number(ready, 5, 1);
   append(ready, "READY");

@@ -85,6 +85,22 @@ TEST_F(RequestActor, ACancelIsAnsweredAtOnceAndTheWorkIsWaitedFor) {
   EXPECT_TRUE(ended());
 }
 
+// Only the keeper of a session knows whether a part has changed it.
+TEST_F(RequestActor, ACancelledPartOfASessionIsAnsweredByItsKeeper) {
+  auto part = std::make_shared<IncomingRequest>(*request_with(7));
+  part->header.session.emplace().operation = SessionOperation::kContinue;
+  start(std::move(part));
+  caf::anon_send(request_, CancelAtom::value);
+  stage_.run();
+  EXPECT_TRUE(sink_->answers.empty());
+  EXPECT_EQ(cancelled_, std::vector<std::uint64_t>{7});
+  seen_[0]->settle(Outcome{});
+  stage_.run();
+  ASSERT_EQ(sink_->answers.size(), 1U);
+  EXPECT_FALSE(sink_->answers[0].error);
+  EXPECT_TRUE(ended());
+}
+
 TEST_F(RequestActor, AnAbortIsUnavailable) {
   start(request_with(7));
   caf::anon_send(request_, AbortAtom::value);
