@@ -28,7 +28,8 @@ class Curve : public testing::Test, public EdgeHandler {
     fs::remove_all(folder_);
     fs::create_directories(folder_ / "clients");
   }
-  ~Curve() override {
+  // Not in the destructor: the thread calls virtual functions of this object.
+  void TearDown() override {
     stop_ = true;
     if (edge_) edge_->wake();
     if (thread_.joinable()) thread_.join();
