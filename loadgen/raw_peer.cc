@@ -1,5 +1,6 @@
 #include "loadgen/raw_peer.h"
 
+#include <array>
 #include <cerrno>
 #include <cstdint>
 #include <utility>
@@ -14,6 +15,8 @@ namespace volvox {
 namespace {
 
 constexpr int kReceiveBuffer = 4096;  // the sooner a server feels that nobody reads
+constexpr timeval kHandshake{5, 0};   // how long a server may take to answer the greeting
+constexpr std::size_t kGreeting = 64;
 
 void append(std::vector<std::byte>& out, std::string_view text) {
   for (const char c : text) out.push_back(static_cast<std::byte>(c));
@@ -38,7 +41,7 @@ std::vector<std::byte> greeting() {
   out.push_back(std::byte{0x7f});
   append_number(out, 0x0300, 2);  // version 3.0
   append(out, "NULL");
-  out.resize(64);  // the rest is zeros
+  out.resize(kGreeting);  // the rest is zeros
   std::vector<std::byte> ready;
   append_number(ready, 5, 1);
   append(ready, "READY");
@@ -52,10 +55,25 @@ std::vector<std::byte> greeting() {
   return out;
 }
 
+bool read_all(int fd, std::span<std::byte> into) {
+  return recv(fd, into.data(), into.size(), MSG_WAITALL) == static_cast<ssize_t>(into.size());
+}
+
+// The server's greeting and its READY command. ZMTP allows no message before both sides are ready, and libzmq
+// drops a peer that sends one.
+bool hear_greeting(int fd) {
+  std::array<std::byte, kGreeting> greeting{};
+  std::array<std::byte, 2> frame{};  // flags, size
+  if (!read_all(fd, greeting) || !read_all(fd, frame) || frame[0] != std::byte{4}) return false;
+  std::vector<std::byte> ready(std::to_integer<std::size_t>(frame[1]));
+  return read_all(fd, ready);
+}
+
 int connect_to(const addrinfo& address) {
   const int fd = socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return -1;
   setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &kReceiveBuffer, sizeof kReceiveBuffer);
+  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &kHandshake, sizeof kHandshake);
   if (::connect(fd, address.ai_addr, address.ai_addrlen) == 0) return fd;
   close(fd);
   return -1;
@@ -87,7 +105,8 @@ Result<RawPeer> RawPeer::connect(const std::string& endpoint) {
   if (fd < 0) return fail(ErrorCode::kUnavailable, "no connection to '" + endpoint + "'");
   RawPeer peer(fd);
   peer.unsent_ = greeting();
-  peer.flush();
+  if (!peer.flush() || !hear_greeting(fd))
+    return fail(ErrorCode::kUnavailable, "'" + endpoint + "' takes no ZeroMQ client without a key");
   return peer;
 }
 

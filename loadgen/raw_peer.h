@@ -11,7 +11,7 @@ namespace volvox {
 
 // A client that misbehaves must be able to: ZeroMQ reads what comes whether it is asked for or not, and
 // closes politely. This speaks just enough of ZMTP 3.0 (a DEALER, in plain text) over a bare TCP socket to
-// send requests; it reads only when told to, and may be dropped at any moment. One thread.
+// send requests; after the handshake it reads nothing, and may be dropped at any moment. One thread.
 class RawPeer {
  public:
   RawPeer() = default;
@@ -19,8 +19,8 @@ class RawPeer {
   RawPeer(RawPeer&& other) noexcept;
   RawPeer& operator=(RawPeer&& other) noexcept;
 
-  // UNAVAILABLE if nobody listens there: "tcp://HOST:PORT". The greeting is sent, the answer to it not
-  // awaited.
+  // UNAVAILABLE if nobody listens there, "tcp://HOST:PORT", or not to a client without a key. Waits for the
+  // handshake.
   static Result<RawPeer> connect(const std::string& endpoint);
 
   // Sends one message of two frames without waiting: false when the connection takes no more, or is gone.

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "protocol/codec.h"
+#include "protocol/curve_keys.h"
 #include "protocol/edge_socket.h"
 
 namespace volvox {
@@ -13,8 +14,8 @@ namespace {
 // Counts what comes, and answers nothing.
 class Listener : public EdgeHandler {
  public:
-  Listener() {
-    auto edge = EdgeSocket::open({}, *this);
+  explicit Listener(const EdgeOptions& options = {}) {
+    auto edge = EdgeSocket::open(options, *this);
     EXPECT_TRUE(edge && (*edge)->bind("tcp://127.0.0.1:*"));
     edge_ = std::move(*edge);
     thread_ = std::jthread([this](const std::stop_token& stop) {
@@ -74,6 +75,10 @@ TEST(Misbehaviour, NeedsAServer) {
     return Misbehaviour::start(plan, source);
   };
   EXPECT_EQ(start("tcp://127.0.0.1:1").error().code, ErrorCode::kUnavailable);
+  EdgeOptions encrypted;
+  encrypted.keys = EdgeKeys{new_curve_keys().value(), CurveClients::anybody()};
+  Listener keeper(encrypted);
+  EXPECT_EQ(start(keeper.endpoint().c_str()).error().code, ErrorCode::kUnavailable);
   EXPECT_EQ(start("ipc://nowhere").error().code, ErrorCode::kInvalidArgument);
 }
 
