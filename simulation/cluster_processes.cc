@@ -25,9 +25,9 @@ void ClusterWorld::start(std::uint32_t index) {
   if (node.alive) return;
   node.alive = true;
   ++node.life;
-  node.engine.clear(now_);
-  node.engine.set_speed(node.nominal, now_);
-  node.measured_ns = node.told_ns = node.engine.cell_ns();
+  node.engine->clear(now_);
+  node.engine->set_speed(node.nominal, now_);
+  node.measured_ns = node.told_ns = node.engine->cell_ns();
   node.on_the_way.clear();
   for (std::uint32_t router = 0; router < scenario_.routers; ++router) join(index, router);
   write_reports(index);
@@ -50,7 +50,7 @@ void ClusterWorld::join(std::uint32_t index, std::uint32_t router) {
 void ClusterWorld::die(std::uint32_t index) {
   Node& node = nodes_[index];
   node.alive = false;
-  node.engine.clear(now_);
+  node.engine->clear(now_);
   for (std::uint32_t router = 0; router < scenario_.routers; ++router) {
     node.credit.remove(router);
     node.seats[router].id = {};
@@ -61,17 +61,17 @@ void ClusterWorld::die(std::uint32_t index) {
 
 void ClusterWorld::write_reports(std::uint32_t index) {
   Node& node = nodes_[index];
-  node.measured_ns += (node.engine.cell_ns() - node.measured_ns) / 2;  // measured over some tasks
+  node.measured_ns += (node.engine->cell_ns() - node.measured_ns) / 2;  // measured over some tasks
   const bool news = node.measured_ns > 1.05 * node.told_ns || node.measured_ns < 0.95 * node.told_ns;
   if (news) node.told_ns = node.measured_ns;
   node.credit.split();
   std::vector<LoadReport> reports(scenario_.routers);
   for (std::uint32_t router = 0; router < scenario_.routers; ++router) {
     LoadReport& report = reports[router];
-    const double cells = node.engine.cells_of_others(router, now_);
+    const double cells = node.engine->cells_of_others(router, now_);
     report.echo = node.seats[router].echo;
     report.work = Duration(static_cast<Duration::rep>(cells * node.measured_ns));
-    report.rows = node.engine.rows_of_others(router);
+    report.rows = node.engine->rows_of_others(router);
     report.full_rows = scenario_.max_rows;
     report.requests = node.credit.grant(router);
     report.bytes = {kNoBound, kNoBound};
@@ -123,7 +123,7 @@ void ClusterWorld::trouble(What what, TimePoint back) {
     die(index);
     post(What::kStart, back, index);
   } else if (what == What::kSlow) {
-    node.engine.set_speed(node.nominal / scenario_.straggler_slowdown, now_);
+    node.engine->set_speed(node.nominal / scenario_.straggler_slowdown, now_);
     watch(index);
     post(What::kFast, back, index);
   } else if (!node.seats[router].cut) {

@@ -43,6 +43,7 @@ nlohmann::json to_json(const ClusterReport& report) {
   json["scenario"] = {{"seed", scenario.seed},
                       {"seconds", scenario.seconds},
                       {"nodes", scenario.nodes},
+                      {"engine", static_cast<int>(scenario.engine)},
                       {"routers", scenario.routers},
                       {"zipf", scenario.zipf},
                       {"utilisation", scenario.utilisation},

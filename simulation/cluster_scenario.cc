@@ -1,5 +1,6 @@
 #include "simulation/cluster_scenario.h"
 
+#include <algorithm>
 #include <array>
 #include <fstream>
 #include <set>
@@ -12,6 +13,12 @@ namespace volvox {
 namespace {
 
 constexpr std::array<std::string_view, 3> kPlacements{"balance", "pack", "random"};
+constexpr std::array<std::string_view, 2> kEngines{"flow", "scheduler"};
+
+bool ascending(const std::vector<CompiledCell::Cost>& costs) {
+  const auto not_after = [](const auto& a, const auto& b) { return a.rows >= b.rows || a.us > b.us; };
+  return std::adjacent_find(costs.begin(), costs.end(), not_after) == costs.end();
+}
 
 // The one list of keys, for reading and for checking: v(key, value, least, most).
 template <class Scenario, class Visitor>
@@ -67,17 +74,34 @@ class Reader {
       return refuse(*node, "seed", "must be a whole number");
     value = static_cast<std::uint64_t>(**node->as_integer());
   }
-  void placement(PlacementKind& value) {
-    const toml::node* node = find("placement");
+  // One of the names, of which the n-th stands for the enumerator n.
+  template <class Enum, std::size_t kCount>
+  void choice(std::string_view key, Enum& value, const std::array<std::string_view, kCount>& names,
+              const std::string& what) {
+    const toml::node* node = find(key);
     if (node == nullptr) return;
-    const auto text = node->value<std::string_view>();
-    for (std::size_t i = 0; i < kPlacements.size(); ++i) {
-      if (text == kPlacements[i]) {
-        value = static_cast<PlacementKind>(i);
-        return;
-      }
+    const auto found = std::find(names.begin(), names.end(), node->value<std::string_view>());
+    if (found == names.end()) return refuse(*node, key, "must be " + what);
+    value = static_cast<Enum>(found - names.begin());
+  }
+  void costs(std::vector<CompiledCell::Cost>& table) {
+    const toml::node* node = find("costs");
+    if (node == nullptr) return;
+    const std::string what = "must be a list of [rows, microseconds], both rising, as [[1, 90], [64, 200.5]]";
+    const toml::array* array = node->as_array();
+    if (array == nullptr || array->empty()) return refuse(*node, "costs", what);
+    for (const auto& entry : *array) {
+      const toml::array* pair = entry.as_array();
+      const bool two = pair != nullptr && pair->size() == 2;
+      const double rows = two ? pair->get(0)->value<double>().value_or(0) : 0;
+      const double us = two ? pair->get(1)->value<double>().value_or(0) : 0;
+      if (!(rows >= 1 && rows <= 65'536 && us >= 0.001 && us <= 1e9)) return refuse(*node, "costs", what);
+      table.push_back({static_cast<std::uint32_t>(rows), us});
     }
-    refuse(*node, "placement", "must be balance, pack or random");
+    if (!ascending(table)) return refuse(*node, "costs", what);
+    for (const std::string_view other : {"task_us", "row_us"})
+      if (const toml::node* given = root_.get(other))
+        return refuse(*given, other, "is not looked at where there are costs; leave one of them out");
   }
   void speeds(std::vector<double>& values) {
     const toml::node* node = find("speeds");
@@ -122,6 +146,7 @@ Status check(const ClusterScenario& scenario) {
     if (status && !(number >= least && number <= most))
       status = invalid(std::string(key) + " is out of range");
   });
+  if (status && !ascending(scenario.costs)) status = invalid("costs must rise");
   if (status && scenario.speeds.empty()) status = invalid("speeds must not be empty");
   if (status && scenario.warmup_s >= scenario.seconds) status = invalid("warmup_s must be less than seconds");
   return status;
@@ -133,7 +158,9 @@ Result<ClusterScenario> parse_scenario(std::string_view toml, std::string_view n
     ClusterScenario scenario;
     Reader reader(root, name);
     reader.seed(scenario.seed);
-    reader.placement(scenario.placement);
+    reader.choice("placement", scenario.placement, kPlacements, "balance, pack or random");
+    reader.choice("engine", scenario.engine, kEngines, "flow or scheduler");
+    reader.costs(scenario.costs);
     reader.speeds(scenario.speeds);
     visit_numbers(scenario, reader);
     if (const Status read = reader.finish(); !read) return tl::unexpected(read.error());

@@ -6,9 +6,13 @@
 #include <vector>
 
 #include "base/error.h"
+#include "device/device.h"
 #include "routing/router.h"
 
 namespace volvox {
+
+// What stands for a node: requests that advance evenly, or the Scheduler and every task of it.
+enum class SimEngine : std::uint8_t { kFlow, kScheduler };
 
 // A cluster to simulate, as a TOML file describes it. Times are in the units of the names. The values below
 // are the defaults; docs/cluster.md explains them.
@@ -20,7 +24,10 @@ struct ClusterScenario {
   // The nodes. A task costs (task_us + row_us · rows) / speed, and every row of it advances one cell.
   std::uint32_t nodes = 1000;
   std::vector<double> speeds{1, 2, 3, 4};  // by turns
+  SimEngine engine = SimEngine::kFlow;
   double task_us = 200, row_us = 8;
+  // Instead of these two: measured microseconds by rows, ascending; between two of them interpolated.
+  std::vector<CompiledCell::Cost> costs;
   std::uint32_t max_rows = 256;  // of a task; more requests wait
 
   // The routers and the messages between them and the nodes.

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "simulation/flow_node.h"
+#include "simulation/scheduled_node.h"
+
 namespace volvox {
 namespace {
 
@@ -17,6 +20,13 @@ constexpr double kSampleSeconds = 0.1, kTickSeconds = 0.05;
 
 float ms_of(Duration span) {
   return static_cast<float>(static_cast<double>(span.count()) / 1e6);
+}
+
+SimCost cost_of(const ClusterScenario& scenario) {
+  SimCost cost = linear_cost(scenario.task_us, scenario.row_us, scenario.max_rows);
+  if (!scenario.costs.empty()) cost.type.costs = scenario.costs;
+  cost.max_requests = scenario.max_requests_per_node;
+  return cost;
 }
 
 }  // namespace
@@ -52,11 +62,17 @@ void ClusterWorld::make_models() {
   }
 }
 
+std::unique_ptr<SimNode> ClusterWorld::make_node(const SimCost& cost, double speed) const {
+  if (scenario_.engine == SimEngine::kScheduler)
+    return std::make_unique<ScheduledNode>(cost, speed, scenario_.routers);
+  return std::make_unique<FlowNode>(cost, speed, scenario_.routers);
+}
+
 void ClusterWorld::make_nodes() {
-  const SimCost cost{scenario_.task_us, scenario_.row_us, scenario_.max_rows};
+  const SimCost cost = cost_of(scenario_);
   for (std::uint32_t i = 0; i < scenario_.nodes; ++i) {
     const double speed = scenario_.speeds[i % scenario_.speeds.size()];
-    nodes_.push_back({SimNode(cost, speed, scenario_.routers),
+    nodes_.push_back({make_node(cost, speed),
                       CreditSplit(scenario_.max_requests_per_node, 0.25),
                       std::vector<Seat>(scenario_.routers),
                       speed,
@@ -73,7 +89,7 @@ void ClusterWorld::make_nodes() {
 
 double ClusterWorld::capacity_cells() const {
   double cells = 0;
-  for (const Node& node : nodes_) cells += 1e9 / node.engine.cell_ns();
+  for (const Node& node : nodes_) cells += 1e9 / node.engine->cell_ns();
   return cells;
 }
 
@@ -127,7 +143,7 @@ void ClusterWorld::handle(const Event& event) {
     case What::kSlow:
       return trouble(What::kSlow, now_ + from_seconds(scenario_.straggler_s));
     case What::kFast: {
-      nodes_[event.node].engine.set_speed(nodes_[event.node].nominal, now_);
+      nodes_[event.node].engine->set_speed(nodes_[event.node].nominal, now_);
       return watch(event.node);
     }
     case What::kCut:
@@ -192,13 +208,13 @@ void ClusterWorld::receive(const Event& event) {
   // What is sent to a dead process, or into a cut link, is gone: the router notices by itself.
   if (!node.alive || node.life != event.life || node.seats[event.router].cut) return;
   if (!node.credit.take(event.router, 1)) return;
-  node.engine.add({event.router, event.attempt, event.cells}, now_);
+  node.engine->add({event.router, event.attempt, event.cells}, now_);
   watch(event.node);
 }
 
 void ClusterWorld::watch(std::uint32_t index) {
   Node& node = nodes_[index];
-  const auto next = node.engine.next_end();
+  const auto next = node.engine->next_end();
   if (!next || *next >= node.scheduled) return;
   node.scheduled = *next;
   post(What::kNodeEnd, *next, index);
@@ -209,7 +225,7 @@ void ClusterWorld::finish(const Event& event) {
   if (event.at != node.scheduled) return;  // an earlier look replaced this one
   node.scheduled = TimePoint::max();
   done_.clear();
-  node.engine.finished(now_, done_);
+  node.engine->finished(now_, done_);
   for (const SimRequest& request : done_) {
     node.credit.finish(request.router, 1);
     if (node.seats[request.router].cut) continue;
@@ -276,7 +292,7 @@ void ClusterWorld::sample() {
   post(What::kSample, now_ + from_seconds(kSampleSeconds));
   for (Node& node : nodes_) {
     if (!node.alive) continue;
-    const double ns = node.engine.cells_left(now_) * node.engine.cell_ns();
+    const double ns = node.engine->cells_left(now_) * node.engine->cell_ns();
     report_.loads_ms.push_back(static_cast<float>(ns / 1e6));
   }
 }

@@ -61,7 +61,7 @@ class ClusterWorld {
     bool cut = false;
   };
   struct Node {
-    SimNode engine;
+    std::unique_ptr<SimNode> engine;
     CreditSplit credit;
     std::vector<Seat> seats;  // by router
     double nominal = 1;       // speed
@@ -85,6 +85,7 @@ class ClusterWorld {
   void post(What what, TimePoint at, std::uint32_t node = 0, std::uint32_t router = 0);
   void handle(const Event& event);
   void make_models();
+  std::unique_ptr<SimNode> make_node(const SimCost& cost, double speed) const;
   void make_nodes();
   double capacity_cells() const;
   std::vector<ModelOffer> offers(const Node& node) const;

@@ -1,80 +1,19 @@
 #include "simulation/sim_node.h"
 
-#include <algorithm>
-#include <cmath>
+#include "batching/cost.h"
 
 namespace volvox {
 
-void SimNode::advance(TimePoint now) {
-  if (now <= at_) return;
-  if (!running_.empty()) steps_ += static_cast<double>((now - at_).count()) / task_ns(running_.size());
-  at_ = now;
+double SimCost::task_ns(std::uint32_t rows) const {
+  return 1000 * task_cost_us(type, rows);
 }
 
-void SimNode::start(const SimRequest& request) {
-  running_.push({steps_ + request.cells, started_++, request});
-  ++rows_of_[request.router];
-  cells_of_[request.router] += steps_;  // so that cells_of_ − steps · rows is what is left
-}
-
-void SimNode::add(const SimRequest& request, TimePoint now) {
-  advance(now);
-  cells_of_[request.router] += request.cells;
-  if (running_.size() < cost_.max_rows) {
-    start(request);
-  } else {
-    waiting_.push_back(request);
-  }
-}
-
-void SimNode::finished(TimePoint now, std::vector<SimRequest>& out) {
-  advance(now);
-  constexpr double kRounding = 1e-6;  // of a step
-  while (!running_.empty() && running_.top().end <= steps_ + kRounding) {
-    const Running done = running_.top();
-    running_.pop();
-    --rows_of_[done.request.router];
-    cells_of_[done.request.router] -= done.end;
-    out.push_back(done.request);
-    if (waiting_.empty()) continue;
-    start(waiting_.front());
-    waiting_.pop_front();
-  }
-}
-
-std::optional<TimePoint> SimNode::next_end() const {
-  if (running_.empty()) return std::nullopt;
-  const double left = std::max(0.0, running_.top().end - steps_) * task_ns(running_.size());
-  return at_ + Duration(static_cast<Duration::rep>(std::ceil(left)));
-}
-
-void SimNode::clear(TimePoint now) {
-  advance(now);
-  running_ = {};
-  waiting_.clear();
-  std::fill(cells_of_.begin(), cells_of_.end(), 0.0);
-  std::fill(rows_of_.begin(), rows_of_.end(), 0U);
-}
-
-void SimNode::set_speed(double speed, TimePoint now) {
-  advance(now);
-  speed_ = speed;
-}
-
-double SimNode::cells_left(TimePoint now) {
-  advance(now);
-  double cells = 0;
-  for (std::size_t i = 0; i < cells_of_.size(); ++i) cells += cells_of_[i] - steps_ * rows_of_[i];
-  return std::max(0.0, cells);
-}
-
-double SimNode::cells_of_others(std::uint32_t router, TimePoint now) {
-  const double all = cells_left(now);
-  return std::max(0.0, all - (cells_of_[router] - steps_ * rows_of_[router]));
-}
-
-std::uint32_t SimNode::rows_of_others(std::uint32_t router) const {
-  return static_cast<std::uint32_t>(running_.size()) - rows_of_[router];
+SimCost linear_cost(double task_us, double row_us, std::uint32_t max_rows) {
+  SimCost cost;
+  cost.type.max_batch = max_rows;
+  cost.type.costs = {{1, task_us + row_us}};
+  if (max_rows > 1) cost.type.costs.push_back({max_rows, task_us + row_us * max_rows});
+  return cost;
 }
 
 }  // namespace volvox

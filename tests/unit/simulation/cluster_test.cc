@@ -3,7 +3,8 @@
 
 #include "simulation/cluster_scenario.h"
 #include "simulation/cluster_world.h"
-#include "simulation/sim_node.h"
+#include "simulation/flow_node.h"
+#include "simulation/scheduled_node.h"
 
 namespace volvox {
 namespace {
@@ -15,8 +16,8 @@ TimePoint at(int us) {
   return TimePoint(microseconds(us));
 }
 
-TEST(SimNode, ABatchAdvancesTogether) {
-  SimNode node({100, 10, 2}, 2, 1);
+TEST(FlowNode, ABatchAdvancesTogether) {
+  FlowNode node(linear_cost(100, 10, 2), 2, 1);
   node.add({0, {}, 10}, at(0));
   EXPECT_EQ(node.next_end(), at(550)) << "ten tasks of one row, at twice the speed";
   node.add({0, {}, 2}, at(55));
@@ -32,8 +33,8 @@ TEST(SimNode, ABatchAdvancesTogether) {
   EXPECT_NEAR(node.cells_left(at(175)), 7 + 5, 1e-9);
 }
 
-TEST(SimNode, KnowsWhoseItsWorkIs) {
-  SimNode node({100, 0, 8}, 1, 2);
+TEST(FlowNode, KnowsWhoseItsWorkIs) {
+  FlowNode node(linear_cost(100, 0, 8), 1, 2);
   node.add({0, {}, 10}, at(0));
   node.add({1, {}, 4}, at(0));
   EXPECT_NEAR(node.cells_of_others(0, at(100)), 3, 1e-9);
@@ -41,6 +42,40 @@ TEST(SimNode, KnowsWhoseItsWorkIs) {
   EXPECT_EQ(node.rows_of_others(0), 1U);
   node.clear(at(100));
   EXPECT_EQ(node.cells_left(at(200)), 0);
+}
+
+TEST(ScheduledNode, RunsEveryTask) {
+  ScheduledNode node(linear_cost(100, 10, 2), 2, 2);
+  node.add({0, {}, 3}, at(0));
+  EXPECT_EQ(node.next_end(), at(55)) << "a task of one row, at twice the speed";
+  std::vector<SimRequest> done;
+  node.finished(at(55), done);
+  EXPECT_NEAR(node.cells_left(at(55)), 2, 1e-9);
+  EXPECT_NEAR(node.cells_of_others(1, at(55)), 3, 1e-9);
+  EXPECT_EQ(node.rows_of_others(0), 0U);
+  while (const auto next = node.next_end()) node.finished(*next, done);
+  ASSERT_EQ(done.size(), 1U);
+  EXPECT_EQ(node.tasks(), 3U);
+  EXPECT_NEAR(node.cells_left(at(165)), 0, 1e-9);
+}
+
+TEST(ScheduledNode, BatchesAndDrainsWhatever) {
+  ScheduledNode node(linear_cost(100, 1, 8), 1, 3);
+  std::vector<SimRequest> done;
+  TimePoint now{};
+  for (std::uint32_t i = 0; i < 300; ++i) {
+    node.add({i % 3, {}, 1 + i % 17}, now);
+    now += microseconds(37);
+    node.finished(now, done);
+  }
+  while (const auto next = node.next_end()) node.finished(*next, done);
+  EXPECT_EQ(done.size(), 300U);
+  EXPECT_EQ(node.cells_left(now), 0);
+  EXPECT_EQ(node.rows_of_others(0), 0U);
+  node.add({0, {}, 5}, now);
+  node.clear(now);
+  EXPECT_FALSE(node.next_end());
+  EXPECT_EQ(node.cells_of_others(1, now), 0);
 }
 
 ClusterScenario small() {
@@ -116,6 +151,26 @@ TEST(ClusterWorld, CutLinksHealAndNothingIsAnsweredTwice) {
   EXPECT_TRUE(report.refused.empty()) << to_text(report);
 }
 
+// The flow is a simplification of the scheduler: what placement sees of them must be alike.
+TEST(ClusterWorld, TheSchedulerBearsTheFlowOut) {
+  ClusterScenario scenario = small();
+  scenario.nodes = 8;
+  scenario.max_rows = 64;
+  const auto flow = to_json(ClusterWorld(scenario).run());
+  scenario.engine = SimEngine::kScheduler;
+  const ClusterReport report = ClusterWorld(scenario).run();
+  const auto scheduled = to_json(report);
+  expect_all_accounted(report);
+  EXPECT_TRUE(report.refused.empty()) << to_text(report);
+  const auto mean = [](const nlohmann::json& json, const char* key) {
+    return json[key]["mean"].get<double>();
+  };
+  for (const char* key : {"latency_ms", "load_over_capacity_ms"})
+    EXPECT_NEAR(mean(scheduled, key) / mean(flow, key), 1.0, 0.2) << key << flow << scheduled;
+  EXPECT_EQ(scheduled.dump(), to_json(ClusterWorld(scenario).run()).dump())
+      << "the same seed, the same bytes";
+}
+
 TEST(ClusterWorld, AnOverloadIsRefusedNotQueuedForEver) {
   ClusterScenario scenario = small();
   scenario.utilisation = 3;
@@ -139,6 +194,14 @@ TEST(ClusterScenario, IsReadAndChecked) {
   EXPECT_EQ(error("nodes = 0"), "x.toml:1: nodes: must be between 1 and 100000");
   EXPECT_EQ(error("nodes = 'a'"), "x.toml:1: nodes: must be a number");
   EXPECT_EQ(error("placement = 'best'"), "x.toml:1: placement: must be balance, pack or random");
+  EXPECT_EQ(parse_scenario("engine = 'scheduler'", "x.toml")->engine, SimEngine::kScheduler);
+  EXPECT_EQ(parse_scenario("costs = [[1, 90], [64, 200.5]]", "x.toml")->costs.back().us, 200.5);
+  EXPECT_EQ(error("engine = 'steam'"), "x.toml:1: engine: must be flow or scheduler");
+  for (const char* costs :
+       {"3", "[]", "[1]", "[[1]]", "[[1, 0]]", "[[0, 1]]", "[[2, 5], [1, 9]]", "[['a', 1]]"})
+    EXPECT_NE(error("costs = " + std::string(costs)).find("x.toml:1: costs: must be a list"),
+              std::string::npos);
+  EXPECT_NE(error("costs = [[1, 2]]\nrow_us = 3").find("x.toml:2: row_us"), std::string::npos);
   EXPECT_EQ(error("speeds = [0]"), "x.toml:1: speeds: must be a list of numbers between 0.001 and 1000");
   EXPECT_EQ(error("seconds = 1"), "x.toml: warmup_s must be less than seconds");
   EXPECT_FALSE(parse_scenario("nodes = = 1", "x.toml"));
