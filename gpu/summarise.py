@@ -68,9 +68,11 @@ def served(folder, name):
 
 def summarise(folder):
     failures = (folder / "failures").read_text(encoding="utf-8").split("\n") if (folder / "failures").exists() else []
-    steps = (read_json(folder / "steps.json") or {}).get("lstm", [])
+    measured = read_json(folder / "steps.json") or {}
+    steps = measured.get("lstm", [])
     backlog, half, torch = served(folder, "backlog.json"), served(folder, "half.json"), read_json(folder / "torch.json")
     result = {"failed": failed_tests(folder / "tests.xml") + [line for line in failures if line], "lstm": steps,
+              "completion": measured.get("completion", []),
               "torch": torch, "throughput_vs_torch": None, "p90_vs_torch": None, "busy": None,
               "requests_per_second": None, "cells_per_second": None, "host_ns_per_cell": None}
     if backlog:
@@ -90,6 +92,10 @@ def table(result):
     for row in result["lstm"]:
         lines.append(f"| {row['hidden']} | {row['batch']} | {row['precision']} | {row['path']} | {row['step_us']:.1f} "
                      f"| {row['gemm_us']:.1f} | {row['step_us'] / row['gemm_us']:.2f} |")
+    lines += ["", "| told by | round trip µs | µs a task in line |", "|---|---|---|"]
+    for way in result["completion"]:
+        lines.append(f"| {way['way']} | {way['round_trip_us']:.1f} | {way['per_task_us']:.1f} |")
+    lines.append("")
     for key in ("throughput_vs_torch", "p90_vs_torch", "busy", "requests_per_second", "cells_per_second",
                 "host_ns_per_cell"):
         value = result[key]

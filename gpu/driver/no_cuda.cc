@@ -1,3 +1,4 @@
+#include "gpu/completion_time.h"
 #include "gpu/driver/driver.h"
 
 // Stands in for gpu/cuda/ in a build without CUDA.
@@ -16,6 +17,10 @@ Result<std::vector<DeviceInfo>> find_devices() {
 }
 
 Result<std::shared_ptr<Driver>> open_driver(int) {
+  return none();
+}
+
+Result<std::vector<CompletionTime>> completion_times(int, Duration) {
   return none();
 }
 

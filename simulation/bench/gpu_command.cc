@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "gpu/completion_time.h"
 #include "gpu/product_time.h"
 #include "simulation/bench/bench_device.h"
 #include "simulation/bench/commands.h"
@@ -17,7 +18,7 @@ namespace {
 struct Options {
   std::vector<std::uint32_t> hidden{1024}, batches{64, 256, 512};
   std::vector<std::string> precisions{"bfloat16"}, paths{"generic", "fused"};
-  double seconds = 0.5;
+  double seconds = 0.5, completion_us = 20;
   std::string json;
 };
 
@@ -71,7 +72,7 @@ std::vector<Row> rows_of(const Options& options) {
   return rows;
 }
 
-nlohmann::json report(const std::vector<Row>& rows) {
+nlohmann::json report(const std::vector<Row>& rows, const std::vector<gpu::CompletionTime>& completion) {
   nlohmann::json list = nlohmann::json::array();
   for (const Row& row : rows) {
     list.push_back({{"hidden", row.shape.hidden},
@@ -82,7 +83,12 @@ nlohmann::json report(const std::vector<Row>& rows) {
                     {"task_us", row.task_us},
                     {"gemm_us", row.gemm_us}});
   }
-  return {{"lstm", std::move(list)}};
+  nlohmann::json ways = nlohmann::json::array();
+  for (const gpu::CompletionTime& time : completion) {
+    ways.push_back(
+        {{"way", time.way}, {"round_trip_us", time.round_trip_us}, {"per_task_us", time.per_task_us}});
+  }
+  return {{"lstm", std::move(list)}, {"completion", std::move(ways)}};
 }
 
 std::string table(const std::vector<Row>& rows) {
@@ -95,6 +101,13 @@ std::string table(const std::vector<Row>& rows) {
   return table.text();
 }
 
+std::string table(const std::vector<gpu::CompletionTime>& completion) {
+  Table table({"told by", "round trip us", "us a task in line"});
+  for (const gpu::CompletionTime& time : completion)
+    table.add({std::string(time.way), fixed(time.round_trip_us, 1), fixed(time.per_task_us, 1)});
+  return table.text();
+}
+
 int run(const Options& options) {
   std::vector<Row> rows = rows_of(options);
   for (Row& row : rows) {
@@ -103,21 +116,31 @@ int run(const Options& options) {
       return 1;
     }
   }
-  std::fputs(table(rows).c_str(), stdout);
-  return options.json.empty() || write_json(options.json, report(rows)) ? 0 : 1;
+  const auto span = Duration(static_cast<Duration::rep>(options.completion_us * 1000));
+  const auto completion = gpu::completion_times(0, span);
+  if (!completion) {
+    std::fprintf(stderr, "%s\n", to_string(completion.error()).c_str());
+    return 1;
+  }
+  std::fputs((table(rows) + "\n" + table(*completion)).c_str(), stdout);
+  return options.json.empty() || write_json(options.json, report(rows, *completion)) ? 0 : 1;
 }
 
 }  // namespace
 
 void add_gpu_command(CLI::App& app, int& status) {
   auto o = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("gpu", "Steps of an LSTM on the GPU, beside their products alone.");
+  CLI::App* command = app.add_subcommand(
+      "gpu",
+      "Steps of an LSTM on the GPU beside their products alone, and ways to learn that a task is done.");
   command->add_option("--hidden", o->hidden, "sizes of h and of the input")->check(CLI::Range(1, 16384));
   command->add_option("--batch", o->batches, "rows")->check(CLI::Range(1, 65536));
   command->add_option("--precision", o->precisions, "of products")
       ->check(CLI::IsMember({"float32", "tf32", "bfloat16", "float16"}));
   command->add_option("--path", o->paths, "kernels")->check(CLI::IsMember({"auto", "generic", "fused"}));
   command->add_option("--seconds", o->seconds, "of each measurement")->check(CLI::Range(0.01, 60.0));
+  command->add_option("--completion-us", o->completion_us, "length of the tasks whose end is told")
+      ->check(CLI::Range(1.0, 10'000.0));
   command->add_option("--json", o->json, "write the report to this file");
   command->callback([o, &status] { status = run(*o); });
 }
