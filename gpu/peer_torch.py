@@ -3,7 +3,8 @@
 
 Saturated: the best of padded batches of similar length (buckets of a width, several batch sizes) and of packed
 sequences sorted by length. At half of that rate: open loop, Poisson arrivals, batches of what waits in the bucket of
-the oldest request. Prints one JSON object.
+the oldest request. And the yardstick: cuDNN over whole sequences of one length, where nothing has to be batched, looked up or
+brought back: microseconds of a step by batch. Prints one JSON object.
 """
 
 import argparse
@@ -47,6 +48,20 @@ class Peer:
         packed = self.torch.nn.utils.rnn.pack_padded_sequence(self.embedding(tokens), ordered, batch_first=True)
         _, (h, _) = self.lstm(packed)
         return h[0].float().cpu()
+
+
+    def step_us(self, batch, steps=64, repeats=30):
+        """Microseconds of one step of `batch` whole sequences: the median over passes of `steps` steps."""
+        x = self.torch.randn(batch, steps, self.lstm.input_size, device="cuda", dtype=self.dtype)
+        times = []
+        for _ in range(repeats + 5):
+            begin, end = (self.torch.cuda.Event(enable_timing=True) for _ in range(2))
+            begin.record()
+            self.lstm(x)
+            end.record()
+            end.synchronize()
+            times.append(1e3 * begin.elapsed_time(end) / steps)
+        return sorted(times[5:])[repeats // 2]
 
 
 def buckets_of(lengths, width):
@@ -137,11 +152,12 @@ def main():
     lengths = lengths[:8192]
     with torch.inference_mode():
         peer = Peer(torch, options.hidden, options.precision)
+        steps = [{"batch": batch, "step_us": peer.step_us(batch)} for batch in options.batches]
         results = saturated(peer, lengths, options.width, options.batches, options.seconds)
         rate, how = max(results, key=lambda result: result[0])
         latencies = open_loop(peer, lengths, how, rate / 2, 3 * options.seconds)
     print(json.dumps({
-        "torch": torch.__version__, "best": how, "saturated_rps": rate,
+        "torch": torch.__version__, "cudnn_steps": steps, "best": how, "saturated_rps": rate,
         "all": [{"rps": value, **way} for value, way in results],
         "half_load": {"rate_rps": rate / 2, "p50_ms": 1e3 * latencies[len(latencies) // 2],
                       "p90_ms": 1e3 * latencies[int(len(latencies) * 0.9)]},

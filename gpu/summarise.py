@@ -92,6 +92,9 @@ def table(result):
     for row in result["lstm"]:
         lines.append(f"| {row['hidden']} | {row['batch']} | {row['precision']} | {row['path']} | {row['step_us']:.1f} "
                      f"| {row['gemm_us']:.1f} | {row['step_us'] / row['gemm_us']:.2f} |")
+    lines += ["", "| cuDNN, whole sequences: batch | step µs |", "|---|---|"]
+    for row in (result["torch"] or {}).get("cudnn_steps", []):
+        lines.append(f"| {row['batch']} | {row['step_us']:.1f} |")
     lines += ["", "| told by | round trip µs | µs a task in line |", "|---|---|---|"]
     for way in result["completion"]:
         lines.append(f"| {way['way']} | {way['round_trip_us']:.1f} | {way['per_task_us']:.1f} |")
