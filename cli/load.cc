@@ -28,7 +28,7 @@ constexpr const char* kDefaultMetrics = "http://127.0.0.1:7101";
 
 struct LoadArguments {
   std::string endpoint = kDefaultEndpoint, model, input = "tokens", arrivals = "poisson", priority = "normal";
-  std::string lengths_file, column = "source", json_file, metrics, verify_dir, models_dir;
+  std::string lengths_file, column = "source", json_file, timeline_file, metrics, verify_dir, models_dir;
   double rate = 0, seconds = 0, warmup = 1, timeout_s = 30, deadline_ms = 0;
   double cancel_fraction = 0, cancel_after_ms = 10;
   std::uint32_t never_read = 0, vanish = 0;
@@ -120,6 +120,8 @@ void add_check_options(CLI::App& command, LoadArguments& options) {
       "--metrics", options.metrics,
       "The server's monitoring address, for batch sizes (default: that of the default server)");
   command.add_option("--json", options.json_file, "Also write the report to this file");
+  command.add_option("--timeline", options.timeline_file,
+                     "Write there when each request was due, how long it took, and what became of it");
   command.add_flag("--progress", options.progress, "A line a second, even where nobody looks at a terminal");
   command.add_flag("--require-all", options.require_all,
                    "Fail unless every request was answered with a result");
@@ -148,6 +150,7 @@ LoadPlan plan_of(const LoadArguments& options) {
   plan.deadline = seconds_of(options.deadline_ms * 1e-3);
   plan.cancel_fraction = options.cancel_fraction;
   plan.cancel_after = seconds_of(options.cancel_after_ms * 1e-3);
+  plan.timeline = !options.timeline_file.empty();
   return plan;
 }
 
@@ -305,6 +308,11 @@ class LoadCommand {
       std::ofstream file(options_.json_file);
       file << to_json(report).dump(2) << '\n';
       if (!file.flush()) return invalid("cannot write the report to '" + options_.json_file + "'");
+    }
+    if (!options_.timeline_file.empty()) {
+      std::ofstream file(options_.timeline_file);
+      write_timeline(report.outcome.timeline, file);
+      if (!file.flush()) return invalid("cannot write the timeline to '" + options_.timeline_file + "'");
     }
     const bool all = report.outcome.tally.completed == report.outcome.tally.offered;
     return is_good(report) && (all || !options_.require_all) ? 0 : 1;

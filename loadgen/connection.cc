@@ -176,6 +176,7 @@ void LoadConnection::complete(const Flight& flight, const Reply& reply, TimePoin
   tally_.compute.record(std::chrono::microseconds(reply.header.timings.compute_us));
   tally_.last_answer = std::max(tally_.last_answer, now);
   samples_.offer(flight.index, reply.body);
+  note_end(flight, "OK", now);
 }
 
 void LoadConnection::give_up(const Flight& flight, const std::string& code, const std::string& message,
@@ -184,6 +185,12 @@ void LoadConnection::give_up(const Flight& flight, const std::string& code, cons
   if (plan_.arrivals == Arrivals::kClosed) slots_.push_back(now + kRest);
   tally_.first_error.try_emplace(code, message);
   if (flight.measured) ++tally_.errors[code];
+  note_end(flight, code, now);
+}
+
+void LoadConnection::note_end(const Flight& flight, const std::string& outcome, TimePoint now) {
+  if (plan_.timeline && flight.measured)
+    timeline_.push_back({flight.scheduled, now - flight.scheduled, outcome});
 }
 
 void LoadConnection::expire(TimePoint now) {

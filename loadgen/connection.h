@@ -15,6 +15,7 @@
 #include "loadgen/request_source.h"
 #include "loadgen/samples.h"
 #include "loadgen/tally.h"
+#include "loadgen/timeline.h"
 
 namespace volvox {
 
@@ -34,6 +35,7 @@ struct ConnectionPlan {
   Duration deadline{};         // by which an answer is on time; 0: always
   double cancel_fraction = 0;  // of the requests, taken back `cancel_after` they were sent
   Duration cancel_after{};
+  bool timeline = false;  // keep what became of each measured request
 };
 
 // Sends a plan's requests over one link and keeps account of what comes back: the loop of one client thread.
@@ -53,6 +55,7 @@ class LoadConnection {
 
   const LoadTally& tally() const { return tally_; }
   std::vector<AnswerSample> take_samples() { return samples_.take(); }
+  Timeline take_timeline() { return std::move(timeline_); }
 
  private:
   struct Flight {
@@ -71,6 +74,7 @@ class LoadConnection {
   void refuse(const Flight& flight, const Reply& reply, TimePoint now);
   void cancel_due(TimePoint now);
   void give_up(const Flight& flight, const std::string& code, const std::string& message, TimePoint now);
+  void note_end(const Flight& flight, const std::string& outcome, TimePoint now);
   void expire(TimePoint now);
   void lose_link(const Error& error);
   void linger();
@@ -83,6 +87,7 @@ class LoadConnection {
   ArrivalSchedule schedule_;
   AnswerSamples samples_;
   LoadTally tally_;
+  Timeline timeline_;
 
   TimePoint start_{};
   TimePoint due_{};                                          // open loop: when the next request is to be sent

@@ -69,6 +69,7 @@ std::vector<ConnectionPlan> divide(const LoadPlan& plan) {
     part.deadline = plan.deadline;
     part.cancel_fraction = plan.cancel_fraction;
     part.cancel_after = plan.cancel_after;
+    part.timeline = plan.timeline;
   }
   return parts;
 }

@@ -24,6 +24,7 @@ struct LoadPlan {
   Duration deadline{};      // by which an answer is on time; 0: always
   double cancel_fraction = 0;
   Duration cancel_after{};  // how long after its sending a request is taken back
+  bool timeline = false;    // keep what became of each measured request
 };
 
 // Says what makes no sense, as INVALID_ARGUMENT.

@@ -73,6 +73,8 @@ class LoadRun {
       outcome.tally.merge(connection->tally());
       auto samples = connection->take_samples();
       std::move(samples.begin(), samples.end(), std::back_inserter(outcome.samples));
+      Timeline timeline = connection->take_timeline();
+      std::move(timeline.begin(), timeline.end(), std::back_inserter(outcome.timeline));
     }
     const TimePoint begin = start_ + plan_.warmup;
     TimePoint end = std::max(begin, outcome.tally.last_answer);

@@ -21,6 +21,7 @@ struct LoadOutcome {
   double seconds =
       0;  // from the start of the measurement to its end, or to the last answer if that came later
   std::vector<AnswerSample> samples;
+  Timeline timeline;  // in no order; empty unless the plan asked for it
 };
 
 // Runs a load to its end: a thread for each connection, all on one schedule. `on_progress`, unless empty, is

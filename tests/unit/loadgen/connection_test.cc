@@ -1,6 +1,7 @@
 #include "loadgen/connection.h"
 
 #include <algorithm>
+#include <sstream>
 
 #include <gtest/gtest.h>
 
@@ -124,6 +125,26 @@ TEST_F(Connection, ErrorsCountByCode) {
   EXPECT_EQ(tally.errors.at("INTERNAL"), 250U);
   EXPECT_EQ(tally.first_error.at("INTERNAL"), "because of the test");
   EXPECT_EQ(tally.latency.count(), 500U) << "errors have no latency";
+}
+
+TEST_F(Connection, TheTimelineSaysWhatBecameOfEachMeasuredRequest) {
+  plan_.timeline = true;
+  plan_.warmup = seconds(1);
+  plan_.measured = milliseconds(30);
+  FakeLink link([](std::uint64_t id, auto) -> std::vector<FakeLink::Answer> {
+    if (id == 101) return {{milliseconds(7), FakeLink::result(id)}};
+    if (id == 102) return {{milliseconds(1), FakeLink::error(id, ErrorCode::kOverloaded)}};
+    return {};
+  });
+  run(link);
+  std::ostringstream text;
+  const TimePoint measured = start_ + plan_.warmup;
+  Timeline timeline = connection_->take_timeline();
+  ASSERT_EQ(timeline.size(), 3U);
+  for (TimelineEntry& entry : timeline) entry.scheduled -= measured.time_since_epoch();
+  write_timeline(timeline, text);
+  EXPECT_EQ(text.str(),
+            "scheduled_us,took_us,outcome\n0,7000,OK\n10000,1000,OVERLOADED\n20000,2000000,LOST\n");
 }
 
 TEST_F(Connection, SecondAnswersAndUnknownOnesAreDuplicates) {
