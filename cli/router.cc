@@ -21,6 +21,7 @@ namespace {
 struct RouterArguments {
   std::string config_file, port_file;
   std::optional<std::string> name, cluster, listen, cluster_listen, metrics;
+  bool insecure = false;
 };
 
 Result<ClusterConfig> read_config(const RouterArguments& arguments) {
@@ -34,6 +35,7 @@ Result<ClusterConfig> read_config(const RouterArguments& arguments) {
   if (arguments.cluster) config.cluster.name = *arguments.cluster;
   if (arguments.listen) config.server.listen = *arguments.listen;
   if (arguments.cluster_listen) config.cluster.listen = *arguments.cluster_listen;
+  if (arguments.insecure) config.cluster.insecure = true;
   if (arguments.metrics) config.server.metrics = *arguments.metrics;
   if (const Status valid = validate(config); !valid) return tl::unexpected(valid.error());
   return config;
@@ -58,6 +60,8 @@ Status route(const ClusterConfig& config, const std::string& port_file) {
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // before the first thread: all of them inherit it
+  if (config.cluster.insecure)
+    spdlog::warn("cluster.insecure: links to nodes are neither encrypted nor proven; trust the network");
   Monitor monitor(VOLVOX_VERSION);
   auto router = RouterServer::start(config, monitor);
   if (!router) return tl::unexpected(router.error());
@@ -112,6 +116,8 @@ void add_router_command(CLI::App& app, CommandBody& run) {
   command->add_option("--cluster", arguments->cluster, "The cluster's name");
   command->add_option("--listen", arguments->listen, "Where clients connect: tcp://HOST:PORT");
   command->add_option("--cluster-listen", arguments->cluster_listen, "Where nodes dial: HOST:PORT");
+  command->add_flag("--insecure-cluster", arguments->insecure,
+                    "Take nodes beyond loopback, over links that are not encrypted");
   command->add_option("--metrics", arguments->metrics, "Where monitoring answers: HOST:PORT");
   command->callback([arguments, &run] { run = [arguments] { return run_router(*arguments); }; });
 }

@@ -12,7 +12,8 @@ enum class PlacementChoice : std::uint8_t { kBalance, kPack };
 // Routers and nodes in processes of their own; see docs/cluster.md.
 struct ClusterSection {
   std::string name = "volvox";            // nodes of another cluster are refused
-  std::string listen = "127.0.0.1:7110";  // router: where nodes dial; loopback only
+  std::string listen = "127.0.0.1:7110";  // router: where nodes dial
+  bool insecure = false;                  // router: `listen` may be beyond loopback, though links are plain
   std::string routers;                    // node: the routers to dial, HOST:PORT, separated by commas
   PlacementChoice placement = PlacementChoice::kBalance;
   std::uint32_t report_ms = 100;         // node: how often it reports its load

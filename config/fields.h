@@ -71,8 +71,8 @@ inline std::string table_name(std::string_view list, std::size_t number) {
 
 // Reading, checking and printing must agree on the same list of fields; so it is written once, here, and each
 // of them is a visitor. A visitor has section(name), text(key, value), number(key, value, least, most),
-// real(key, value, least, most), choice(key, value), and tables(name, values, fields) for a list of tables,
-// each visited by fields(value, visitor). `Config` is ServeConfig or const ServeConfig.
+// real(key, value, least, most), choice(key, value), flag(key, value), and tables(name, values, fields) for a
+// list of tables, each visited by fields(value, visitor). `Config` is ServeConfig or const ServeConfig.
 template <class Config, class Visitor>
 void visit_server(Config& config, Visitor& v) {
   auto& server = config.server;
@@ -216,6 +216,7 @@ void visit_cluster(Config& config, Visitor& v) {
   v.section("cluster");
   v.text("name", cluster.name);
   v.text("listen", cluster.listen);
+  v.flag("insecure", cluster.insecure);
   v.text("routers", cluster.routers);
   v.choice("placement", cluster.placement);
   v.number("report_ms", cluster.report_ms, 10U, 10'000U);

@@ -102,6 +102,14 @@ class TomlReader {
     value = static_cast<Enum>(at - names.begin());
   }
 
+  void flag(std::string_view key, bool& value) {
+    const toml::node* node = find(key);
+    if (node == nullptr) return;
+    const auto* boolean = node->as_boolean();
+    if (boolean == nullptr) return refuse(node, path(key), "must be true or false");
+    value = boolean->get();
+  }
+
   // Whatever was not asked for is unknown.
   Status finish() {
     finish_section();
@@ -171,6 +179,7 @@ class TomlWriter {
   void choice(std::string_view key, Enum value) {
     out_ << key << " = \"" << choice_name(value) << "\"\n";
   }
+  void flag(std::string_view key, bool value) { out_ << key << (value ? " = true\n" : " = false\n"); }
   template <class Table, class Fields>
   void tables(std::string_view name, const std::vector<Table>& values, Fields fields) {
     for (const Table& value : values) {

@@ -24,6 +24,7 @@ class RangeCheck {
   void real(std::string_view key, double value, double least, double most) { check(key, value, least, most); }
   template <class Enum>
   void choice(std::string_view, Enum) {}
+  void flag(std::string_view, bool) {}
   template <class Table, class Fields>
   void tables(std::string_view name, const std::vector<Table>& values, Fields fields) {
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -114,8 +115,12 @@ ConfigProblem find_cluster_contradiction(const ClusterConfig& config) {
     return {"cluster.name", "must have between 1 and wire.max_name_bytes bytes"};
   const auto listen = parse_host_port(cluster.listen);
   if (!listen) return {"cluster.listen", listen.error().message};
-  if (!is_loopback(listen->host))
-    return {"cluster.listen", "must be a loopback address: links between processes are not encrypted"};
+  if (!is_loopback(listen->host) && !cluster.insecure) {
+    return {
+        "cluster.listen",
+        "must be a loopback address, for links between processes are not encrypted; on a network that you "
+        "trust set cluster.insecure"};
+  }
   if (cluster.dead_ms <= cluster.suspect_ms) return {"cluster.dead_ms", "must exceed cluster.suspect_ms"};
   ConfigProblem problem;
   const std::uint64_t routers = count_routers(cluster.routers, problem);

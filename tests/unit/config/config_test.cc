@@ -47,6 +47,7 @@ struct FieldsIn {
   void choice(std::string_view key, Enum) {
     seen(key);
   }
+  void flag(std::string_view key, bool) { seen(key); }
   // There are none by default: the example shows the fields of one in comments.
   template <class Table, class Fields>
   void tables(std::string_view name, const std::vector<Table>&, Fields visit) {
@@ -194,7 +195,10 @@ TEST(ClusterConfig, ContradictionsAreNamed) {
   };
   EXPECT_EQ(
       error("listen = '0.0.0.0:7110'"),
-      "x.toml:2: cluster.listen: must be a loopback address: links between processes are not encrypted");
+      "x.toml:2: cluster.listen: must be a loopback address, for links between processes are not encrypted; "
+      "on a network that you trust set cluster.insecure");
+  EXPECT_TRUE(parse_cluster_config("[cluster]\nlisten = '0.0.0.0:7110'\ninsecure = true\n", "x.toml"));
+  EXPECT_EQ(error("insecure = 1"), "x.toml:2: cluster.insecure: must be true or false");
   EXPECT_EQ(error("suspect_ms = 1000"), "x.toml: cluster.dead_ms: must exceed cluster.suspect_ms");
   EXPECT_EQ(error("dead_ms = 7"), "x.toml:2: cluster.dead_ms: must be between 301 and 3600000, not 7");
   EXPECT_EQ(error("routers = '127.0.0.1'"),
