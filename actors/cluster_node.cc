@@ -269,6 +269,7 @@ class ClusterNodeShell {
       seat.running.erase(found);
     }
     send(answer.seat, *answer.result);
+    if (requests_.is_due() || bytes_.is_due()) report();
   }
 
   // Models.

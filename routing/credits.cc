@@ -6,7 +6,8 @@
 namespace volvox {
 namespace {
 
-constexpr double kMemory = 0.75;  // of the demand, from one split to the next
+constexpr double kMemory = 0.75;     // of the demand, from one split to the next
+constexpr std::uint64_t kMuch = 16;  // such a part of the total
 
 std::uint64_t part(std::uint64_t whole, double share) {
   return std::min(whole, static_cast<std::uint64_t>(static_cast<double>(whole) * share));
@@ -38,7 +39,9 @@ Status CreditSplit::take(Router router, std::uint64_t amount) {
 void CreditSplit::finish(Router router, std::uint64_t amount) {
   const auto share = shares_.find(router);
   if (share == shares_.end()) return;
-  share->second.finished += std::min(amount, share->second.taken - share->second.finished);
+  const std::uint64_t ended = std::min(amount, share->second.taken - share->second.finished);
+  share->second.finished += ended;
+  ended_ += ended;
 }
 
 void CreditSplit::heard(Router router, std::uint64_t wanted, std::uint64_t given_back) {
@@ -65,7 +68,12 @@ void CreditSplit::set_windows() {
   }
 }
 
+bool CreditSplit::is_due() const {
+  return ended_ * kMuch >= total_ && ended_ > 0;
+}
+
 void CreditSplit::split() {
+  ended_ = 0;
   set_windows();
   std::uint64_t missing = 0;
   for (const auto& [router, share] : shares_)

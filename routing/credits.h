@@ -46,6 +46,8 @@ class CreditSplit {
 
   // Splits anew; called once before each round of reports.
   void split();
+  // Much has ended since the last split, that the routers could spend again.
+  bool is_due() const;
   CreditGrant grant(Router router) const;
   std::uint64_t out() const;  // held by all routers together
 
@@ -61,6 +63,7 @@ class CreditSplit {
   std::uint64_t total_;
   double floor_share_;
   std::map<Router, Share> shares_;
+  std::uint64_t ended_ = 0;  // since the last split
 };
 
 // The router's side, for one node.

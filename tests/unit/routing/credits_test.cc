@@ -35,6 +35,21 @@ TEST(CreditSplit, ADeadRoutersShareIsFreeAtOnce) {
   EXPECT_EQ(split.grant(2).limit, 100U);
 }
 
+TEST(CreditSplit, IsDueWhenMuchHasEnded) {
+  CreditSplit split(160, 0.2);
+  EXPECT_FALSE(split.is_due());
+  split.add(1);
+  split.split();
+  ASSERT_TRUE(split.take(1, 100));
+  split.finish(1, 9);
+  EXPECT_FALSE(split.is_due());
+  split.finish(1, 1);
+  EXPECT_TRUE(split.is_due());
+  split.split();
+  EXPECT_FALSE(split.is_due());
+  EXPECT_EQ(split.grant(1).limit, 170U);
+}
+
 TEST(CreditLine, UrgentRequestsMayUseTheReserve) {
   CreditLine line(0.25);
   EXPECT_FALSE(line.may_send(1, true));
