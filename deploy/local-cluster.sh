@@ -4,16 +4,19 @@ set -euo pipefail
 
 usage() {
   cat <<'USAGE'
-Usage: deploy/local-cluster.sh [--routers R] [--nodes N] [--models DIR] [--config FILE] [--port P] [--help]
+Usage: deploy/local-cluster.sh [--routers R] [--nodes N] [--models DIR] [--config FILE] [--port P] [--netns] [--help]
 
-Starts R routers and N nodes on loopback and says where clients connect. Ends them all on Ctrl-C, or when one
-of them cannot start.
+Starts R routers and N nodes and says where clients connect. Ends them all on Ctrl-C, or when one of them ends.
 
   --routers R    routers (default 1)
   --nodes N      nodes (default 2)
   --models DIR   the model repository (default models)
   --config FILE  settings of all processes, as for `volvox serve`
   --port P       router i takes clients at port P+10i, nodes at P+10i+1, and monitoring at P+10i+2 (default 7600)
+  --netns        each process in a network namespace of its own, volvox-P-router0 and so on, router i at 10.77.0.(10+i), node i at
+                 10.77.0.(100+i), on a bridge in the namespace volvox-P, where clients run at 10.77.0.1:
+                     ip netns exec volvox-P volvox infer --connect tcp://10.77.0.10:P
+                 Needs root and `ip`. All of it is removed at the end.
   --help         print this text
 
 VOLVOX names the program (default build/release/volvox).
@@ -25,7 +28,7 @@ die() {
   exit 1
 }
 
-routers=1 nodes=2 models=models port=7600
+routers=1 nodes=2 models=models port=7600 netns=no
 config=()
 while (($#)); do
   case "$1" in
@@ -34,6 +37,7 @@ while (($#)); do
     --models) models=${2:?}; shift 2 ;;
     --config) config=(--config "${2:?}"); shift 2 ;;
     --port) port=${2:?}; shift 2 ;;
+    --netns) netns=yes; shift ;;
     --help) usage; exit 0 ;;
     *) usage >&2; die "unknown option $1" ;;
   esac
@@ -41,27 +45,66 @@ done
 volvox=${VOLVOX:-$(dirname "$0")/../build/release/volvox}
 [[ -x "$volvox" ]] || die "$volvox is not there; build it, or set VOLVOX"
 
-children=()
+hub=volvox-$port
+children=() namespaces=()
 # shellcheck disable=SC2317  # the trap calls it
 cleanup() {
-  trap - EXIT INT TERM
+  trap '' INT TERM
+  trap - EXIT
   for child in "${children[@]}"; do kill "$child" 2>/dev/null || true; done
-  wait
+  wait 2>/dev/null || true
+  for namespace in "${namespaces[@]}"; do ip netns del "$namespace" || true; done # with its devices
 }
 trap cleanup EXIT
 trap 'exit 0' INT TERM
 
+new_namespace() {
+  local name=$1
+  ip netns add "$name" || die "the network namespace $name cannot be made"
+  namespaces+=("$name")
+  ip -n "$name" link set lo up
+}
+
+# place NAME ADDRESS: where a process runs; sets `at`, and `inside`, which goes before its command.
+place() {
+  inside=() at=127.0.0.1
+  [[ $netns == yes ]] || return 0
+  local name=$hub-$1
+  at=$2 inside=(ip netns exec "$name")
+  new_namespace "$name"
+  ip -n "$hub" link add "$1" type veth peer name eth0 netns "$name"
+  ip -n "$hub" link set "$1" master bridge up
+  ip -n "$name" addr add "$at/24" dev eth0
+  ip -n "$name" link set eth0 up
+}
+
+security=()
+if [[ $netns == yes ]]; then
+  [[ $EUID == 0 ]] || die "--netns needs root"
+  command -v ip >/dev/null || die "--netns needs the program ip (Debian: iproute2)"
+  ((routers <= 90 && nodes <= 150)) || die "--netns has addresses for 90 routers and 150 nodes"
+  security=(--insecure-cluster)
+  new_namespace "$hub"
+  ip -n "$hub" link add bridge type bridge
+  ip -n "$hub" addr add 10.77.0.1/24 dev bridge
+  ip -n "$hub" link set bridge up
+fi
+
 dial=""
 for ((i = 0; i < routers; ++i)); do
-  at=$((port + 10 * i))
-  "$volvox" router "${config[@]}" --name "router$i" --listen "tcp://127.0.0.1:$at" \
-    --cluster-listen "127.0.0.1:$((at + 1))" --metrics "127.0.0.1:$((at + 2))" &
+  place "router$i" "10.77.0.$((10 + i))"
+  first=$((port + 10 * i))
+  "${inside[@]}" "$volvox" router "${config[@]}" --name "router$i" --listen "tcp://$at:$first" \
+    --cluster-listen "$at:$((first + 1))" "${security[@]}" --metrics "$at:$((first + 2))" &
   children+=($!)
-  dial+="${dial:+,}127.0.0.1:$((at + 1))"
+  dial+="${dial:+,}$at:$((first + 1))"
 done
 for ((i = 0; i < nodes; ++i)); do
-  "$volvox" node "${config[@]}" --name "node$i" --routers "$dial" --models "$models" \
-    --listen tcp://127.0.0.1:0 --metrics "" --http "" &
+  place "node$i" "10.77.0.$((100 + i))"
+  own=0 # any free port; but in two namespaces the same one may be free, and the admin sockets are named by it
+  [[ $netns == no ]] || own=$((port + 1000 + i))
+  "${inside[@]}" "$volvox" node "${config[@]}" --name "node$i" --routers "$dial" --models "$models" \
+    --listen "tcp://127.0.0.1:$own" --metrics "" --http "" &
   children+=($!)
 done
 wait -n || true
