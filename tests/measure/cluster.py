@@ -22,10 +22,12 @@ The others:
   speed      a router and a node apart, a cell that computes nothing
 
 All but kill, stop, router, scale and speed need root: they put each process into a network namespace. `all` is every scenario,
-`loopback` those that need no namespaces. Exits with 1 when a limit does not hold, or when the load itself was late by more than 5 ms
-(p99): such a run says nothing and is called void.
+`loopback` those that need no namespaces. Exits with 1 when a limit does not hold, or when the run says nothing and is called void:
+the load itself was late by more than 5 ms (p99), or, for `speed`, others used more than a fifth of the machine.
 
-The JSON has for each scenario `what`, `figures` (each with `is`, and `at_most` or `at_least`), `seen`, `late_ms`, `verdict`.
+The JSON has for each scenario `what`, `figures` (each with `is`, and `at_most` or `at_least`), `seen`, `late_ms`, `verdict`; for
+those that do harm `events`, each with its `victims`, the least that was `in_flight` on one, and `recovered_s`; for `speed`
+`others_share`.
 """
 
 import argparse
@@ -58,7 +60,7 @@ def run(name, volvox, seconds):
             report = SCENARIOS[name](volvox, pathlib.Path(folder), network, seconds)
         finally:
             network.close()
-    report["verdict"] = figures.judge(report["figures"], report["late_ms"])
+    report["verdict"] = figures.judge(report)
     figures.show(name, report)
     return report
 

@@ -4,7 +4,7 @@ import bisect
 import math
 
 WINDOW_US, STEP_US, P90_MS = 500_000, 100_000, 100.0
-LATE_MS = 5.0
+LATE_MS, OTHERS_SHARE = 5.0, 0.2
 
 
 def percentile(values, fraction):
@@ -43,11 +43,19 @@ def held(figure):
     return value <= figure.get("at_most", value) and value >= figure.get("at_least", value)
 
 
-def judge(figures, late_ms):
-    """What is to be said of a scenario: it holds, it does not, or nothing, for the load itself was late."""
-    if late_ms > LATE_MS:
+def why_void(report):
+    """Why a run says nothing; empty when it does."""
+    if report["late_ms"] > LATE_MS:
+        return f"the load was late by {report['late_ms']:.1f} ms at p99"
+    if report.get("others_share", 0) > OTHERS_SHARE:
+        return f"others used {report['others_share']:.0%} of the machine"
+    return ""
+
+
+def judge(report):
+    if why_void(report):
         return "void"
-    return "holds" if all(held(figure) for figure in figures.values()) else "DOES NOT HOLD"
+    return "holds" if all(held(figure) for figure in report["figures"].values()) else "DOES NOT HOLD"
 
 
 def show(name, report):
@@ -59,4 +67,5 @@ def show(name, report):
     for key, value in report["seen"].items():
         print(f"  {key}: {value}")
     print(f"  generator late, p99: {report['late_ms']:.2f} ms")
-    print(f"{name}: {report['verdict']}" + (": the generator was late" if report["verdict"] == "void" else ""), flush=True)
+    why = why_void(report)
+    print(f"{name}: {report['verdict']}{why and ': ' + why}", flush=True)

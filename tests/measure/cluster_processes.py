@@ -4,6 +4,7 @@ import ctypes
 import json
 import os
 import pathlib
+import resource
 import shutil
 import signal
 import socket
@@ -24,6 +25,25 @@ def free_port(address="127.0.0.1"):
     with socket.socket() as probe:
         probe.bind((address, 0))
         return probe.getsockname()[1]
+
+
+class Others:
+    """Between begin and share(): which part of this machine's processors others used than the cluster and its load."""
+
+    def __init__(self, cluster):
+        self.cluster = cluster
+        self.begin = self._read()
+
+    def _read(self):
+        ticks = list(map(int, pathlib.Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]))
+        children = resource.getrusage(resource.RUSAGE_CHILDREN)
+        own_s = self.cluster.cpu_s() + children.ru_utime + children.ru_stime
+        hertz = os.sysconf("SC_CLK_TCK")
+        return (sum(ticks) - ticks[3] - ticks[4]) / hertz, sum(ticks) / hertz, own_s
+
+    def share(self):
+        busy, all_of_it, own = (now - before for now, before in zip(self._read(), self.begin))
+        return max(0.0, busy - own) / all_of_it
 
 
 class Loopback:
@@ -134,6 +154,10 @@ class Member:
         except subprocess.TimeoutExpired:
             self.send(signal.SIGKILL)
 
+    def cpu_s(self):
+        ticks = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13]
+        return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
+
     def page(self):
         """Its metrics: name with labels → value. Empty when it does not answer."""
         try:
@@ -207,6 +231,10 @@ class Cluster:
     def end(self):
         for member in (*self.nodes, *self.routers):
             member.end()
+
+    def cpu_s(self):
+        """Processor time of all members that run."""
+        return sum(member.cpu_s() for member in (*self.nodes, *self.routers))
 
     def sum(self, metric):
         return sum(router.page().get(metric, 0) for router in self.routers)

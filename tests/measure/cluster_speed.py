@@ -6,7 +6,7 @@ import threading
 import time
 
 from cluster_harm import make_cluster
-from cluster_processes import Cluster, Load, Unfit
+from cluster_processes import Cluster, Load, Others, Unfit
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 NODES, RATIO, BALANCE, P90_RATIO, LEAST_REQUESTS = 4, 3.8, 0.05, 1.15, 20_000
@@ -92,8 +92,10 @@ def speed(volvox, folder, network, seconds):
     common = ["--model", "noop", "--length", 1]
     try:
         cluster.start()
+        others = Others(cluster)
         closed = run_load(cluster, "closed", *common, "--concurrency", IN_FLIGHT, "--seconds", seconds / 4)
         light = run_load(cluster, "light", *common, "--rate", LIGHT_RATE, "--seconds", seconds / 4)
+        share = others.share()
     finally:
         cluster.end()
     checks = {
@@ -102,7 +104,8 @@ def speed(volvox, folder, network, seconds):
         "not completed or twice": {"is": bad(closed) + bad(light), "at_most": 0},
     }  # fmt: skip
     seen = {"64 in flight, ms": closed["latency_ms"], "200 a second, ms": light["latency_ms"]}
-    return {"what": "a router and a node, an empty cell", "figures": checks, "seen": seen, "late_ms": light["late_ms"]["p99"]}
+    what = "a router and a node, an empty cell"
+    return {"what": what, "figures": checks, "seen": seen, "late_ms": light["late_ms"]["p99"], "others_share": share}
 
 
 def heavy_client():
