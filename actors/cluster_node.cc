@@ -104,9 +104,9 @@ class ClusterNodeShell {
     join.name = config_.server.name;
     join.incarnation = setup_.incarnation;
     for (const Offered& offer : offers_) {
-      join.offers.push_back({offer.model, offer.version, offer.digest,
-                             static_cast<std::uint64_t>(offer.cell_ns),
-                             static_cast<std::uint32_t>(std::max(1.0, offer.cells))});
+      join.offers.push_back(
+          {offer.model, offer.version, offer.digest, static_cast<std::uint64_t>(offer.cell_ns),
+           static_cast<std::uint32_t>(std::max(1.0, offer.cells)), offer.inputs, offer.outputs});
     }
     seat.heard = steady_now();
     send(number, join);

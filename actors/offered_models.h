@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "actors/catalog.h"
+#include "actors/request_check.h"
 #include "cells/model.h"
+#include "protocol/cluster_messages.h"
 
 namespace volvox {
 
@@ -17,6 +19,7 @@ struct Offered {
   std::uint64_t digest = 0;
   std::uint32_t max_batch = 1;
   double cell_ns = 0, cells = 1;
+  std::vector<ClusterTensor> inputs{}, outputs{};
 
   bool same(const Offered& other) const {
     return model == other.model && version == other.version && digest == other.digest;
@@ -29,12 +32,35 @@ struct Offered {
   }
 };
 
+inline ClusterTensor tensor_of(const std::string& name, DType dtype, const Shape& row, bool every_step) {
+  ClusterTensor tensor{name, wire_type(dtype), {}};
+  if (every_step) tensor.shape.push_back(-1);
+  tensor.shape.insert(tensor.shape.end(), row.begin(), row.end());
+  return tensor;
+}
+
+// Every input has a row for each step; an output has one, too, or is the last step's alone.
+inline std::vector<ClusterTensor> inputs_of(const Model& model) {
+  std::vector<ClusterTensor> inputs;
+  for (const InputSpec& input : model.inputs)
+    inputs.push_back(tensor_of(input.name, input.dtype, input.shape, true));
+  return inputs;
+}
+inline std::vector<ClusterTensor> outputs_of(const Model& model) {
+  std::vector<ClusterTensor> outputs;
+  for (const OutputSpec& output : model.outputs)
+    outputs.push_back(tensor_of(output.name, output.dtype, output.shape, output.every));
+  return outputs;
+}
+
 // What the catalog shows now, with nothing measured yet.
 inline std::vector<Offered> offers_of(const Catalog& catalog) {
   std::vector<Offered> offers;
   for (const ModelPtr& installed : catalog.all()) {
     const Model& model = *installed->model;
     Offered& offer = offers.emplace_back(Offered{model.name, model.version, model.digest});
+    offer.inputs = inputs_of(model);
+    offer.outputs = outputs_of(model);
     for (const CellTypeSpec& type : model.types) offer.max_batch = std::max(offer.max_batch, type.max_batch);
   }
   return offers;

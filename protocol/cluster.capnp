@@ -8,12 +8,21 @@
 using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("volvox::wire");
 
+# What a model takes or gives, for whoever asks a router.
+struct ClusterTensor {
+  name @0 :Text;
+  type @1 :UInt16;        # as ElementType in volvox.capnp
+  shape @2 :List(Int64);  # -1: any size
+}
+
 struct ClusterOffer {
   model @0 :Text;
   version @1 :UInt32;
   digest @2 :UInt64;    # of the weights
   cellNs @3 :UInt64;    # what a cell costs here when the node is busy
   cells @4 :UInt32;     # of a request, on average
+  inputs @5 :List(ClusterTensor);
+  outputs @6 :List(ClusterTensor);
 }
 
 # The first message from the node that dialled; until `joinReply` accepts it, nothing else is looked at.

@@ -4,19 +4,13 @@
 
 #include "protocol/capnp_message.h"
 #include "protocol/cluster.capnp.h"
+#include "protocol/cluster_offer_codec.h"
 #include "protocol/text.h"
 
 namespace volvox {
 namespace {
 
 constexpr std::string_view kWhat = "cluster message";
-
-Result<std::string> read_name(std::string_view what, capnp::Text::Reader text, const WireLimits& limits) {
-  const std::string_view name = view_of(text);
-  if (auto ok = check_given_name(what, name, limits); !ok)
-    return tl::unexpected<Error>(std::move(ok).error());
-  return std::string(name);
-}
 
 ClusterBytes read_bytes(capnp::Data::Reader data) {
   if (data.size() == 0) return nullptr;
@@ -48,10 +42,9 @@ Result<ClusterMessage> read(wire::ClusterJoin::Reader reader, const WireLimits& 
   if (Status few = check_count(reader.getOffers().size()); !few)
     return tl::unexpected(std::move(few).error());
   for (const auto offer : reader.getOffers()) {
-    auto model = read_name("model name", offer.getModel(), limits);
-    if (!model) return tl::unexpected(std::move(model).error());
-    join.offers.push_back(
-        {std::move(*model), offer.getVersion(), offer.getDigest(), offer.getCellNs(), offer.getCells()});
+    auto read = read_offer(offer, limits);
+    if (!read) return tl::unexpected(std::move(read).error());
+    join.offers.push_back(std::move(*read));
   }
   return join;
 }

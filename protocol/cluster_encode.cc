@@ -3,6 +3,7 @@
 #include "protocol/capnp_message.h"
 #include "protocol/cluster.capnp.h"
 #include "protocol/cluster_codec.h"
+#include "protocol/cluster_offer_codec.h"
 #include "protocol/text.h"
 
 namespace volvox {
@@ -41,12 +42,7 @@ struct Writer {
     builder.setOldestVersion(join.oldest_version);
     auto offers = builder.initOffers(static_cast<unsigned>(join.offers.size()));
     for (unsigned i = 0; i < offers.size(); ++i) {
-      const ClusterOffer& offer = join.offers[i];
-      put_text(offer.model, [&](unsigned size) { return offers[i].initModel(size); });
-      offers[i].setVersion(offer.version);
-      offers[i].setDigest(offer.digest);
-      offers[i].setCellNs(offer.cell_ns);
-      offers[i].setCells(offer.cells);
+      write_offer(join.offers[i], offers[i]);
     }
   }
   void operator()(const ClusterJoinReply& reply) {
@@ -119,6 +115,11 @@ struct Writer {
 };
 
 struct Size {
+  std::size_t operator()(const ClusterJoin& join) const {
+    std::size_t words = 16;
+    for (const ClusterOffer& offer : join.offers) words += offer_words(offer);
+    return words;
+  }
   std::size_t operator()(const ClusterSubmit& submit) const {
     return words(submit.header) + words(submit.body);
   }
@@ -143,7 +144,7 @@ struct Check {
     if (ok && join.incarnation == 0) ok = invalid("an incarnation must not be 0");
     if (ok && join.offers.size() > kMaxClusterOffers) ok = invalid("a node cannot offer so many models");
     for (const ClusterOffer& offer : join.offers)
-      if (ok) ok = check_given_name("model name", offer.model, limits);
+      if (ok) ok = check_offer(offer, limits);
     return ok;
   }
   Status operator()(const ClusterJoinReply& reply) const {

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "protocol/buffer.h"
+#include "protocol/tensor.h"
 
 namespace volvox {
 
@@ -18,11 +19,20 @@ namespace volvox {
 inline constexpr std::uint16_t kClusterVersion = 1;
 inline constexpr std::uint16_t kOldestClusterVersion = 1;
 
+// An input or output of a model. −1 in the shape: any size.
+struct ClusterTensor {
+  std::string name;
+  WireType type = WireType::kF32;
+  std::vector<std::int64_t> shape;
+  bool operator==(const ClusterTensor&) const = default;
+};
+
 struct ClusterOffer {
   std::string model;
   std::uint32_t version = 0;
   std::uint64_t digest = 0, cell_ns = 0;
   std::uint32_t cells = 1;
+  std::vector<ClusterTensor> inputs{}, outputs{};
   bool operator==(const ClusterOffer&) const = default;
 };
 

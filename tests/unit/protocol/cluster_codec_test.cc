@@ -26,6 +26,9 @@ std::string text_of(const ClusterBytes& bytes) {
 std::vector<ClusterMessage> samples() {
   std::vector<ClusterMessage> all;
   all.emplace_back(ClusterJoin{"prod", "node-1", 77, 1, 1, {{"mt", 2, 99, 1500, 24}, {"asr", 1, 98, 10, 1}}});
+  ClusterOffer& offer = std::get<ClusterJoin>(all[0]).offers[0];
+  offer.inputs = {{"tokens", WireType::kI32, {-1}}};
+  offer.outputs = {{"h", WireType::kF32, {-1, 512}}, {"c", WireType::kF16, {}}};
   ClusterJoinReply reply;
   reply.accepted = true;
   reply.name = "router-1";
@@ -82,7 +85,18 @@ TEST(ClusterCodec, BadNamesAndNumbersAreRefusedOnBothSides) {
   join.name = std::string(1000, 'a');
   EXPECT_FALSE(encode_cluster_message(join, kLimits));
   join.name = "a";
-  join.offers.resize(kMaxClusterOffers + 1, join.offers[0]);
+  const ClusterOffer offer = join.offers[0];
+  join.offers.resize(kMaxClusterOffers + 1, offer);
+  EXPECT_FALSE(encode_cluster_message(join, kLimits));
+  join.offers = {offer};
+  ASSERT_TRUE(encode_cluster_message(join, kLimits));
+  join.offers[0].inputs.resize(kLimits.max_tensors + 1, offer.inputs[0]);
+  EXPECT_FALSE(encode_cluster_message(join, kLimits));
+  join.offers = {offer};
+  join.offers[0].outputs[0].name = "";
+  EXPECT_FALSE(encode_cluster_message(join, kLimits));
+  join.offers = {offer};
+  join.offers[0].inputs[0].shape.resize(kLimits.max_rank + 1);
   EXPECT_FALSE(encode_cluster_message(join, kLimits));
   EXPECT_FALSE(encode_cluster_message(ClusterUnknown{}, kLimits));
 }
