@@ -25,13 +25,14 @@ PeerAddress peer_of(const mg_connection* connection) {
 }
 
 const char* reason_phrase(int status) {
-  constexpr std::array<std::pair<int, const char*>, 15> kPhrases{{{200, "OK"},
+  constexpr std::array<std::pair<int, const char*>, 16> kPhrases{{{200, "OK"},
                                                                   {400, "Bad Request"},
                                                                   {401, "Unauthorized"},
                                                                   {403, "Forbidden"},
                                                                   {404, "Not Found"},
                                                                   {405, "Method Not Allowed"},
                                                                   {408, "Request Timeout"},
+                                                                  {409, "Conflict"},
                                                                   {410, "Gone"},
                                                                   {413, "Content Too Large"},
                                                                   {415, "Unsupported Media Type"},

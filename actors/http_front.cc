@@ -32,7 +32,10 @@ HttpReply ok(std::string content) {
 class HttpFront::Impl {
  public:
   Impl(const ServeConfig& config, HttpFrontSetup setup)
-      : config_(config), setup_(setup), watch_(setup_.monitor.http()), inference_(config, std::move(setup)) {}
+      : config_(config),
+        setup_(setup),
+        inference_(config, std::move(setup)),
+        watch_(setup_.monitor.http(), [this](TimePoint now) { inference_.tidy(now); }) {}
 
   Status start() {
     const auto address = parse_host_port(config_.http.listen);
@@ -114,20 +117,19 @@ class HttpFront::Impl {
   }
 
   HttpReply describe_model(const V2Route& route) const {
-    const auto found = setup_.node->catalog->find(route.model, route.version);
-    if (!found) return http_error(found.error());
-    const InstalledModel& model = **found;
+    const auto model = setup_.models->find(route.model, route.version);
+    if (!model) return http_error(model.error());
     if (route.endpoint == V2Endpoint::kModelReady)
-      return readiness(v2_model_ready_content(model.model->name, ready()));
+      return readiness(v2_model_ready_content(model->name, ready()));
     if (route.endpoint == V2Endpoint::kStatistics)
-      return ok(v2_statistics(statistics_of(*setup_.node, model, setup_.snapshots())));
-    return ok(v2_model_metadata(metadata_of(*setup_.node->catalog, *model.model)));
+      return ok(v2_statistics(setup_.models->statistics(*model)));
+    return ok(v2_model_metadata(setup_.models->metadata(*model)));
   }
 
   const ServeConfig config_;
   HttpFrontSetup setup_;
-  HttpWatch watch_;
   HttpInference inference_;
+  HttpWatch watch_;
   std::unique_ptr<CivetListener> listener_;  // last: its threads use the others
 };
 

@@ -1,15 +1,13 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <vector>
 
 #include <caf/all.hpp>
 
 #include "actors/actor_slot.h"
 #include "actors/admission.h"
-#include "actors/node.h"
+#include "actors/http_models.h"
 #include "base/error.h"
 #include "config/schema.h"
 #include "monitoring/monitor.h"
@@ -21,9 +19,8 @@ struct HttpFrontSetup {
   caf::actor_system& system;
   std::shared_ptr<ActorSlot> router;
   std::shared_ptr<Admission> admission;
-  NodePtr node;
+  std::shared_ptr<const HttpModels> models;
   Monitor& monitor;
-  std::function<std::vector<EngineSnapshot>()> snapshots;  // any thread
 };
 
 // The other door: the Open Inference Protocol v2 over HTTP, for clients that speak no ZeroMQ. A request takes

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <functional>
 #include <limits>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include <spdlog/spdlog.h>
@@ -31,6 +33,22 @@ std::size_t cost_of(std::size_t content, const WireLimits& limits) {
   return content + 4 * std::min(limits.max_body_bytes, 4 * content);
 }
 
+std::uint64_t hash_of(std::span<const std::byte> bytes) {
+  return std::hash<std::string_view>{}({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+// What the client can be sure of. A result that cannot be written is none to it; and from other machines an
+// error may come before the request has really ended. It may ask for the same again then, but not go on.
+Outcome seen_by_client(const Outcome& outcome, const HttpReply& reply, bool elsewhere) {
+  Outcome unsure;
+  unsure.error = Error{ErrorCode::kInternal, "nobody knows whether the request has an effect"};
+  if (!outcome.error) return reply.error ? unsure : outcome;
+  const ErrorCode code = outcome.error->code;
+  const bool early = code == ErrorCode::kCancelled || code == ErrorCode::kDeadlineExceeded ||
+                     code == ErrorCode::kUnavailable;
+  return elsewhere && early ? unsure : outcome;
+}
+
 Result<std::optional<std::size_t>> binary_header(const HttpExchange& exchange) {
   const auto text = exchange.header(kBinaryHeader);
   if (!text) return std::nullopt;
@@ -48,8 +66,8 @@ HttpInference::HttpInference(const ServeConfig& config, HttpFrontSetup setup)
       setup_(std::move(setup)),
       slots_(std::make_shared<InFlightGauge>(InFlightLimits{config.http.max_requests, kNoBound})),
       memory_(
-          std::make_shared<InFlightGauge>(InFlightLimits{kNoBound, std::size_t{config.http.max_mib} << 20})) {
-}
+          std::make_shared<InFlightGauge>(InFlightLimits{kNoBound, std::size_t{config.http.max_mib} << 20})),
+      sequences_(sequence_limits(config), setup_.monitor.http()) {}
 
 void HttpInference::serve(HttpExchange& exchange, const V2Route& route) {
   auto slot = InFlightGauge::enter(slots_, 0);
@@ -100,39 +118,89 @@ tl::expected<HttpInference::Asked, HttpReply> HttpInference::accept(HttpExchange
   show_progress();
   auto content = exchange.read_content(most);
   if (!content) return tl::unexpected(std::move(content).error());
-  auto asked = decode(*content, exchange, route);
-  if (asked) return std::move(*asked);
-  const bool again = asked.error().code == ErrorCode::kOverloaded;
-  return tl::unexpected(http_error(asked.error(), again ? setup_.admission->retry_after_us() : 0));
+  return decode(*content, exchange, route);
 }
 
-Result<HttpInference::Asked> HttpInference::decode(const std::string& content, const HttpExchange& exchange,
-                                                   const V2Route& route) {
-  Asked asked;
-  const auto model = setup_.node->catalog->find(route.model, route.version);
-  if (!model) return tl::unexpected(model.error());
-  asked.model = *model;
+tl::expected<HttpInference::Asked, HttpReply> HttpInference::decode(const std::string& content,
+                                                                    const HttpExchange& exchange,
+                                                                    const V2Route& route) {
+  if (const auto model = setup_.models->find(route.model, route.version); !model)
+    return tl::unexpected(http_error(model.error()));
   const auto json_bytes = binary_header(exchange);
-  if (!json_bytes) return tl::unexpected(json_bytes.error());
+  if (!json_bytes) return tl::unexpected(http_error(json_bytes.error()));
   auto request = decode_v2_request(std::as_bytes(std::span(content)), *json_bytes, limits_);
-  if (!request) return tl::unexpected(std::move(request).error());
-  const auto body = encode_request_body(request->body, limits_);
-  if (!body) return tl::unexpected(body.error());
-  RequestHeader& header = request->header;
-  header.model = asked.model->model->name;
-  header.model_version = asked.model->model->version;
+  if (!request) return tl::unexpected(http_error(request.error()));
+  return admit(std::move(*request), route);
+}
+
+tl::expected<HttpInference::Asked, HttpReply> HttpInference::admit(V2Request request, const V2Route& route) {
+  const auto body = encode_request_body(request.body, limits_);
+  if (!body) return tl::unexpected(http_error(body.error()));
+  auto place = stand_in_line(request, route, body->bytes());
+  if (!place) return tl::unexpected(std::move(place).error());
+  auto model = choose_model(route, place->get());
+  if (!model) return tl::unexpected(std::move(model).error());
+  RequestHeader& header = request.header;
+  header.model = model->name;
+  header.model_version = model->version;
   const std::uint64_t longest = std::uint64_t{config_.http.max_wait_ms} * 1000;
   header.deadline_us = header.deadline_us == 0 ? longest : std::min(header.deadline_us, longest);
-  auto admitted = setup_.admission->admit({}, std::move(header), body->bytes(), asked.model);
-  if (!admitted) return tl::unexpected(std::move(admitted).error().error);
+  auto admitted = setup_.admission->admit({}, std::move(header), body->bytes(), model->installed);
+  if (!admitted) {
+    const bool again = admitted.error().error.code == ErrorCode::kOverloaded;
+    return tl::unexpected(http_error(admitted.error().error, again ? setup_.admission->retry_after_us() : 0));
+  }
   (*admitted)->header.request_id = (*admitted)->key;
-  asked.request = std::move(*admitted);
-  asked.wishes = std::move(request->wishes);
-  asked.id = std::move(request->id);
-  return asked;
+  return Asked{std::move(*model), std::move(*admitted), std::move(request.wishes), std::move(request.id),
+               std::move(*place)};
+}
+
+tl::expected<std::unique_ptr<SequencePlace>, HttpReply> HttpInference::stand_in_line(
+    const V2Request& request, const V2Route& route, std::span<const std::byte> body) {
+  if (request.sequence.id.empty()) return nullptr;
+  SequenceRequest part{route.model, route.version, request.sequence, request.id, hash_of(body)};
+  if (request.sequence.start) {
+    const auto model = setup_.models->find(route.model, route.version);
+    if (!model) return tl::unexpected(http_error(model.error()));
+    part.version = model->version;
+  }
+  return sequences_.enter(part, steady_now());
+}
+
+tl::expected<HttpModel, HttpReply> HttpInference::choose_model(const V2Route& route,
+                                                               SequencePlace* place) const {
+  auto model = setup_.models->find(route.model, place == nullptr ? route.version : place->version());
+  if (model) return std::move(*model);
+  if (place == nullptr) return tl::unexpected(http_error(model.error()));
+  Outcome lost;
+  lost.error = Error{ErrorCode::kSessionLost,
+                     "the version of the model that the sequence began with is gone; begin it anew"};
+  place->ended(lost);
+  return tl::unexpected(http_error(*lost.error));
+}
+
+SequencePlace::Turn HttpInference::wait_for_turn(HttpExchange& exchange, const Asked& asked) {
+  const auto give_up = [](ErrorCode code, const char* message) {
+    return tl::unexpected(http_error({code, message}));
+  };
+  for (;;) {
+    const Duration left = asked.request->deadline() - steady_now();
+    if (left <= Duration::zero()) return give_up(ErrorCode::kDeadlineExceeded, kTooLate);
+    if (auto turn = asked.place->wait_for(std::min(left, kLookForClient))) return std::move(*turn);
+    if (aborting_)
+      return give_up(ErrorCode::kUnavailable, "the server shuts down; begin the sequence elsewhere");
+    if (!exchange.client_gone()) continue;
+    setup_.monitor.http().client_gone();
+    return give_up(ErrorCode::kCancelled, "the client is gone");
+  }
 }
 
 void HttpInference::run(HttpExchange& exchange, const Asked& asked) {
+  if (asked.place) {
+    auto turn = wait_for_turn(exchange, asked);
+    if (!turn) return refuse(exchange, turn.error());
+    asked.request->header.session = std::move(*turn);
+  }
   const auto waiter = std::make_shared<ReplyWaiter>();
   const caf::actor actor = spawn_request_actor(setup_.system, waiter, setup_.router->get());
   in_flight_.add(kHttpClients, asked.request->key, actor);
@@ -141,6 +209,8 @@ void HttpInference::run(HttpExchange& exchange, const Asked& asked) {
   const Outcome outcome = wait(exchange, *waiter, actor);
   in_flight_.remove(kHttpClients, asked.request->key);
   const Answer answer = answer_to(asked, outcome);
+  const bool elsewhere = asked.model.installed == nullptr;
+  if (asked.place) asked.place->ended(seen_by_client(outcome, answer.reply, elsewhere));
   setup_.monitor.requests().answered({answer.reply.error, outcome.queue_us, outcome.compute_us,
                                       microseconds(steady_now() - asked.request->arrival)});
   setup_.monitor.http().answered(answer.reply.status);
@@ -169,8 +239,8 @@ Outcome HttpInference::wait(HttpExchange& exchange, ReplyWaiter& waiter, const c
 HttpInference::Answer HttpInference::answer_to(const Asked& asked, const Outcome& outcome) const {
   if (outcome.error) return {http_error(*outcome.error, outcome.retry_after_us), nullptr};
   V2Answer answer;
-  answer.model = asked.model->model->name;
-  answer.version = asked.model->model->version;
+  answer.model = asked.model.name;
+  answer.version = asked.model.version;
   answer.id = asked.id;
   answer.outputs = outcome.outputs;
   answer.cells = outcome.cells;

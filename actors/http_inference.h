@@ -8,6 +8,7 @@
 
 #include "actors/http_exchange.h"
 #include "actors/http_front.h"
+#include "actors/http_sequences.h"
 #include "actors/in_flight.h"
 #include "actors/reply_waiter.h"
 #include "protocol/v2/request_codec.h"
@@ -27,14 +28,17 @@ class HttpInference {
   // As HttpFront says.
   bool wait_until_answered(Duration timeout) { return in_flight_.wait_until_empty(timeout); }
   void abort_requests();
+  // From time to time: forgets what nobody asks for any more.
+  void tidy(TimePoint now) { sequences_.tidy(now); }
 
  private:
   // A request that was let in.
   struct Asked {
-    ModelPtr model;
-    RequestPtr request;
+    HttpModel model;
+    std::shared_ptr<IncomingRequest> request;
     V2Wishes wishes;
     std::string id;
+    std::unique_ptr<SequencePlace> place;  // in its sequence; null: it stands alone
   };
   // What is written, and the share of the bounds that it takes.
   struct Answer {
@@ -43,7 +47,14 @@ class HttpInference {
   };
 
   tl::expected<Asked, HttpReply> accept(HttpExchange& exchange, const V2Route& route);
-  Result<Asked> decode(const std::string& content, const HttpExchange& exchange, const V2Route& route);
+  tl::expected<Asked, HttpReply> decode(const std::string& content, const HttpExchange& exchange,
+                                        const V2Route& route);
+  tl::expected<Asked, HttpReply> admit(V2Request request, const V2Route& route);
+  tl::expected<std::unique_ptr<SequencePlace>, HttpReply> stand_in_line(const V2Request& request,
+                                                                        const V2Route& route,
+                                                                        std::span<const std::byte> body);
+  tl::expected<HttpModel, HttpReply> choose_model(const V2Route& route, SequencePlace* place) const;
+  SequencePlace::Turn wait_for_turn(HttpExchange& exchange, const Asked& asked);
   void run(HttpExchange& exchange, const Asked& asked);
   Outcome wait(HttpExchange& exchange, ReplyWaiter& waiter, const caf::actor& actor);
   Answer answer_to(const Asked& asked, const Outcome& outcome) const;
@@ -55,6 +66,7 @@ class HttpInference {
   const WireLimits limits_;
   HttpFrontSetup setup_;
   std::shared_ptr<InFlightGauge> slots_, memory_;
+  HttpSequences sequences_;
   InFlightTable in_flight_;
   std::atomic<bool> aborting_{false};
 };

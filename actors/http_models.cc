@@ -4,17 +4,10 @@
 #include <string>
 #include <utility>
 
-#include "actors/request_check.h"
+#include "actors/offered_models.h"
 
 namespace volvox {
 namespace {
-
-V2TensorMetadata tensor(const std::string& name, DType dtype, const Shape& row, bool every_step) {
-  V2TensorMetadata metadata{name, wire_type(dtype), {}};
-  if (every_step) metadata.shape.push_back(-1);
-  metadata.shape.insert(metadata.shape.end(), row.begin(), row.end());
-  return metadata;
-}
 
 std::uint64_t tasks_of(std::span<const EngineSnapshot> engines, const std::string& model) {
   std::uint64_t tasks = 0;
@@ -29,29 +22,40 @@ std::uint64_t tasks_of(std::span<const EngineSnapshot> engines, const std::strin
 
 }  // namespace
 
-V2ModelMetadata metadata_of(const Catalog& catalog, const Model& model) {
-  V2ModelMetadata metadata;
-  metadata.name = model.name;
-  metadata.versions = catalog.versions(model.name);
-  for (const InputSpec& input : model.inputs)
-    metadata.inputs.push_back(tensor(input.name, input.dtype, input.shape, true));
-  for (const OutputSpec& output : model.outputs)
-    metadata.outputs.push_back(tensor(output.name, output.dtype, output.shape, output.every));
+std::vector<V2TensorMetadata> v2_tensors(std::span<const ClusterTensor> tensors) {
+  std::vector<V2TensorMetadata> metadata;
+  for (const ClusterTensor& tensor : tensors) metadata.push_back({tensor.name, tensor.type, tensor.shape});
   return metadata;
 }
 
-V2Statistics statistics_of(const Node& node, const InstalledModel& model,
-                           std::span<const EngineSnapshot> engines) {
-  const ModelStatistics::Sums sums = node.statistics[model.id].sums();
+V2Statistics v2_sums(const HttpModel& model, const ModelStatistics::Sums& sums) {
   V2Statistics statistics;
-  statistics.name = model.model->name;
-  statistics.version = model.model->version;
+  statistics.name = model.name;
+  statistics.version = model.version;
   statistics.last_inference_ms = sums.last_ms;
-  statistics.executions = tasks_of(engines, model.model->name + "/" + std::to_string(model.model->version));
   statistics.success = {sums.successes, 1000 * sums.success_us};
   statistics.fail = {sums.failures, 1000 * sums.failure_us};
   statistics.queue = {sums.successes, 1000 * sums.queue_us};
   statistics.compute = {sums.successes, 1000 * sums.compute_us};
+  return statistics;
+}
+
+Result<HttpModel> InstalledHttpModels::find(std::string_view name, std::uint32_t version) const {
+  auto found = node_->catalog->find(name, version);
+  if (!found) return tl::unexpected(std::move(found).error());
+  const Model& model = *(*found)->model;
+  return HttpModel{model.name, model.version, std::move(*found)};
+}
+
+V2ModelMetadata InstalledHttpModels::metadata(const HttpModel& of) const {
+  const Model& model = *of.installed->model;
+  return {model.name, node_->catalog->versions(model.name), v2_tensors(inputs_of(model)),
+          v2_tensors(outputs_of(model))};
+}
+
+V2Statistics InstalledHttpModels::statistics(const HttpModel& of) const {
+  V2Statistics statistics = v2_sums(of, node_->statistics[of.installed->id].sums());
+  statistics.executions = tasks_of(snapshots_(), of.name + "/" + std::to_string(of.version));
   return statistics;
 }
 

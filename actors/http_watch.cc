@@ -15,7 +15,8 @@ constexpr Duration kLastWords = std::chrono::seconds(2);     // for the answer t
 
 }  // namespace
 
-HttpWatch::HttpWatch(HttpMetrics& metrics) : metrics_(metrics), thread_([this] { run(); }) {}
+HttpWatch::HttpWatch(HttpMetrics& metrics, std::function<void(TimePoint)> each_round)
+    : metrics_(metrics), each_round_(std::move(each_round)), thread_([this] { run(); }) {}
 
 HttpWatch::~HttpWatch() {
   {
@@ -61,7 +62,12 @@ void HttpWatch::run() {
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     changed_.wait_for(lock, kRound);
-    cut_until(steady_now());
+    const TimePoint now = steady_now();
+    cut_until(now);
+    if (!each_round_) continue;
+    lock.unlock();
+    each_round_(now);
+    lock.lock();
   }
 }
 

@@ -3,6 +3,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -18,7 +19,8 @@ namespace volvox {
 // the thread's reading or writing at once. All calls from any thread.
 class HttpWatch {
  public:
-  explicit HttpWatch(HttpMetrics& metrics);
+  // `each_round` is called every now and then, for those who have no thread of their own.
+  explicit HttpWatch(HttpMetrics& metrics, std::function<void(TimePoint)> each_round = {});
   ~HttpWatch();
   HttpWatch(const HttpWatch&) = delete;
   HttpWatch& operator=(const HttpWatch&) = delete;
@@ -61,6 +63,7 @@ class HttpWatch {
   void cut_until(TimePoint now);
 
   HttpMetrics& metrics_;
+  const std::function<void(TimePoint)> each_round_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<std::uint64_t, Exchange> exchanges_;

@@ -127,8 +127,9 @@ class Server::Impl {
 
   Status open_front(const ServeConfig& config, const NodePtr& node) {
     if (config.http.listen.empty()) return {};
-    auto front = HttpFront::start(config, {system_, router_, admission_, node, monitor_,
-                                           [slot = scheduler_] { return ask_scheduler(*slot); }});
+    auto models = std::make_shared<const InstalledHttpModels>(
+        node, [slot = scheduler_] { return ask_scheduler(*slot); });
+    auto front = HttpFront::start(config, {system_, router_, admission_, std::move(models), monitor_});
     if (!front) return tl::unexpected(front.error());
     front_ = std::move(*front);
     http_port_ = front_->port();

@@ -168,6 +168,7 @@ void visit_http(Config& config, Visitor& v) {
   v.number("max_mib", http.max_mib, 1U, 1U << 20);
   v.number("io_timeout_ms", http.io_timeout_ms, 10U, 3'600'000U);
   v.number("max_wait_ms", http.max_wait_ms, 1U, 86'400'000U);
+  v.number("max_sequences", http.max_sequences, 0U, 1'000'000U);
 }
 
 template <class Config, class Visitor>

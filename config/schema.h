@@ -111,6 +111,7 @@ struct HttpSection {
   std::uint32_t max_mib = 512;            // set aside for contents that are read, decoded or written
   std::uint32_t io_timeout_ms = 10'000;   // how long a client may take to send, and to read
   std::uint32_t max_wait_ms = 60'000;     // how long an answer may take; the deadline where none is given
+  std::uint32_t max_sequences = 10'000;   // that clients name themselves; 0: none
 
   bool operator==(const HttpSection&) const = default;
 };

@@ -12,6 +12,8 @@ HttpMetrics::HttpMetrics(prometheus::Registry& registry)
                              "Inference requests over HTTP that hold a thread.")),
       bytes_(single_gauge(registry, "volvox_http_bytes_in_progress",
                           "Bytes set aside for HTTP contents that are being read, decoded or written.")),
+      sequences_(single_gauge(registry, "volvox_http_sequences",
+                              "Sequences over HTTP that are known, ended ones included.")),
       clients_gone_(single_counter(registry, "volvox_http_clients_gone_total",
                                    "HTTP clients that hung up before their answer.")),
       cut_(single_counter(registry, "volvox_http_connections_cut_total",

@@ -20,18 +20,21 @@ class HttpMetrics {
   void answered(int status);
   // Inference requests that hold a thread, and the bytes of their contents.
   void set_in_progress(std::size_t requests, std::uint64_t bytes);
+  // Sequences that are known, ended ones included.
+  void set_sequences(std::size_t sequences) { sequences_.Set(static_cast<double>(sequences)); }
   // A client hung up before its answer.
   void client_gone() { clients_gone_.Increment(); }
   // Connections were cut: their clients sent or read too slowly.
   void cut(std::size_t connections) { cut_.Increment(static_cast<double>(connections)); }
 
  private:
-  static constexpr std::array<int, 15> kStatuses{200, 400, 401, 403, 404, 405, 408, 410,
-                                                 413, 415, 429, 499, 500, 503, 504};
+  static constexpr std::array<int, 16> kStatuses{200, 400, 401, 403, 404, 405, 408, 409,
+                                                 410, 413, 415, 429, 499, 500, 503, 504};
 
   std::array<prometheus::Counter*, kStatuses.size()> answers_{};
   prometheus::Gauge& requests_;
   prometheus::Gauge& bytes_;
+  prometheus::Gauge& sequences_;
   prometheus::Counter& clients_gone_;
   prometheus::Counter& cut_;
 };

@@ -31,7 +31,7 @@ Json duration(const V2Duration& spent) {
 std::string v2_server_metadata(std::string_view name, std::string_view version) {
   return text_of({{"name", name},
                   {"version", version},
-                  {"extensions", Json::array({"binary_tensor_data", "statistics"})}});
+                  {"extensions", Json::array({"binary_tensor_data", "sequence", "statistics"})}});
 }
 
 std::string v2_model_metadata(const V2ModelMetadata& model) {

@@ -31,9 +31,11 @@ class Filter {
       throw Refusal{{ErrorCode::kInvalidArgument,
                      "the JSON nests deeper than " + std::to_string(nesting_) + " levels (wire.nesting)"}};
     }
-    if (event == Event::key && depth <= kInputDepth) dropping_ = is_data(depth, parsed);
-    if (event == Event::object_end && depth < kInputDepth) dropping_ = false;
-    if (dropping_) return event != Event::key || depth != kInputDepth;
+    if (event == Event::key && (left_out_ == 0 || depth <= left_out_)) {
+      left_out_ = is_read_later(depth, parsed) ? depth : 0;
+    }
+    if (event == Event::object_end && depth < left_out_) left_out_ = 0;
+    if (left_out_ != 0) return event != Event::key || depth != left_out_;
     if ((opens || event == Event::value) && left_-- == 0) {
       throw Refusal{{ErrorCode::kInvalidArgument,
                      "the JSON has more values outside of \"data\" than wire.max_tensors "
@@ -42,16 +44,26 @@ class Filter {
     return true;
   }
 
- private:
-  static constexpr int kInputDepth = 3;  // the keys of an input: document, list of inputs, input
+  bool has_structure() const { return has_structure_; }
 
-  bool is_data(int depth, const json& key) {
-    if (depth == 1) in_inputs_ = key == "inputs";
-    return depth == kInputDepth && in_inputs_ && key == "data";
+ private:
+  static constexpr int kParameterDepth = 2;  // the keys of a parameter: document, parameters
+  static constexpr int kInputDepth = 3;      // the keys of an input: document, list of inputs, input
+
+  bool is_read_later(int depth, const json& key) {
+    if (depth == 1) {
+      in_inputs_ = key == "inputs";
+      in_parameters_ = key == "parameters";
+    }
+    if (depth == kInputDepth) return in_inputs_ && key == "data";
+    const bool is_structure = depth == kParameterDepth && in_parameters_ && key == "structure";
+    has_structure_ = has_structure_ || is_structure;
+    return is_structure;
   }
 
   std::size_t nesting_, left_;
-  bool in_inputs_ = false, dropping_ = false;
+  bool in_inputs_ = false, in_parameters_ = false, has_structure_ = false;
+  int left_out_ = 0;  // the depth of the key whose value is read later; 0: there is none
 };
 
 }  // namespace
@@ -64,11 +76,13 @@ Error v2_json_error(const json::exception& error) {
           "the request is no JSON: " + cleaned_text(text, kMaxErrorTextBytes / 2)};
 }
 
-Result<json> parse_v2_document(std::string_view text, const WireLimits& limits) {
+Result<V2Document> parse_v2_document(std::string_view text, const WireLimits& limits) {
   try {
     Filter filter(limits);
-    json document = json::parse(text, std::ref(filter));
-    if (!document.is_object()) return invalid("a request is a JSON object: {\"inputs\": […]}");
+    V2Document document;
+    document.json = json::parse(text, std::ref(filter));
+    if (!document.json.is_object()) return invalid("a request is a JSON object: {\"inputs\": […]}");
+    document.has_structure = filter.has_structure();
     return document;
   } catch (const Refusal& refusal) {
     return tl::unexpected(refusal.error);

@@ -29,12 +29,22 @@ Status read_timeout(const json& value, RequestHeader& header) {
   return {};
 }
 
-// A sequence is a session; id 0 or "" stands for none.
-Status read_sequence(const std::string& key, const json& value) {
-  const bool none = value == 0 || value == "" || value == false;
-  if (none) return {};
-  return invalid("parameter '" + key +
-                 "': this server keeps no sequences; send the whole sequence in one request");
+// Id 0 and "" stand for none.
+Status read_sequence_id(const json& value, const WireLimits& limits, std::string& id) {
+  const auto* text = value.get_ptr<const json::string_t*>();
+  const bool sound = text == nullptr ? value.is_number_unsigned()
+                                     : text->size() <= limits.max_name_bytes && is_clean_text(*text);
+  if (!sound) {
+    return invalid("parameter 'sequence_id' must be a whole number, or a text of at most " +
+                   std::to_string(limits.max_name_bytes) + " bytes without control characters");
+  }
+  id = value == 0 || value == "" ? std::string() : value.dump();
+  return {};
+}
+
+Status check_sequence(const V2Sequence& sequence) {
+  if (!sequence.id.empty() || (!sequence.start && !sequence.end)) return {};
+  return invalid("parameters 'sequence_start' and 'sequence_end' need a 'sequence_id' that is not 0");
 }
 
 }  // namespace
@@ -51,24 +61,30 @@ Result<json> v2_parameters(const json& object, std::string_view where) {
   return *found;
 }
 
-Status read_v2_request_parameters(const json& parameters, RequestHeader& header, bool& binary_outputs) {
+Status read_v2_request_parameters(const json& parameters, const WireLimits& limits, V2Request& request) {
   for (const auto& [key, value] : parameters.items()) {
     Status read;
     if (key == "priority") {
-      read = read_priority(value, header);
+      read = read_priority(value, request.header);
     } else if (key == "timeout") {
-      read = read_timeout(value, header);
-    } else if (key == "sequence_id" || key == "sequence_start" || key == "sequence_end") {
-      read = read_sequence(key, value);
+      read = read_timeout(value, request.header);
+    } else if (key == "sequence_id") {
+      read = read_sequence_id(value, limits, request.sequence.id);
+    } else if (key == "sequence_start") {
+      read = read_v2_flag(parameters, "sequence_start", "", request.sequence.start);
+    } else if (key == "sequence_end") {
+      read = read_v2_flag(parameters, "sequence_end", "", request.sequence.end);
     } else if (key == "binary_data_output") {
-      read = read_v2_flag(parameters, "binary_data_output", "", binary_outputs);
+      read = read_v2_flag(parameters, "binary_data_output", "", request.wishes.binary);
     } else {
-      read = invalid("parameter '" + cleaned_text(key, 128) +
-                     "' is not known; there are priority, timeout and binary_data_output");
+      read =
+          invalid("parameter '" + cleaned_text(key, 128) +
+                  "' is not known; there are priority, timeout, sequence_id, sequence_start, sequence_end, "
+                  "structure and binary_data_output");
     }
     if (!read) return read;
   }
-  return {};
+  return check_sequence(request.sequence);
 }
 
 Status read_v2_flag(const json& parameters, const char* key, std::string_view where, bool& value) {

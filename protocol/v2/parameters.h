@@ -5,7 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "protocol/messages.h"
+#include "protocol/limits.h"
+#include "protocol/v2/request_codec.h"
 
 namespace volvox {
 
@@ -15,9 +16,10 @@ namespace volvox {
 // The object of that name, which holds scalars only; an empty one if there is none.
 Result<nlohmann::json> v2_parameters(const nlohmann::json& object, std::string_view where);
 
-// priority, timeout and the sequence's go to the header. `binary_outputs` receives binary_data_output.
-Status read_v2_request_parameters(const nlohmann::json& parameters, RequestHeader& header,
-                                  bool& binary_outputs);
+// Fills the request's priority, deadline, sequence, and whether its outputs are to be binary. A "structure"
+// is none of these: v2/structure_reader.h reads it.
+Status read_v2_request_parameters(const nlohmann::json& parameters, const WireLimits& limits,
+                                  V2Request& request);
 
 // A parameter that must be true or false, if it is there.
 Status read_v2_flag(const nlohmann::json& parameters, const char* key, std::string_view where, bool& value);

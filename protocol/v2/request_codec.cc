@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "protocol/structure_check.h"
 #include "protocol/text.h"
 #include "protocol/v2/data_reader.h"
 #include "protocol/v2/datatype.h"
@@ -69,6 +70,16 @@ Result<WireShape> shape_of(const json& input, const std::string& where) {
   return shape;
 }
 
+std::uint32_t nodes_in(const WireStructure& structure) {
+  if (const auto* chain = std::get_if<WireChain>(&structure)) return chain->length;
+  if (const auto* tree = std::get_if<WireTree>(&structure))
+    return static_cast<std::uint32_t>(tree->parents.size());
+  if (const auto* lattice = std::get_if<WireLattice>(&structure))
+    return lattice->length + static_cast<std::uint32_t>(lattice->starts.size());
+  const auto* graph = std::get_if<WireGraph>(&structure);
+  return graph == nullptr ? 0 : static_cast<std::uint32_t>(graph->type_of.size());
+}
+
 // Reads one content into one request.
 class Decoder {
  public:
@@ -81,10 +92,12 @@ class Decoder {
     const auto document = parse_v2_document(text_, limits_);
     if (!document) return tl::unexpected(document.error());
     for (const auto step : {&Decoder::read_top, &Decoder::read_inputs, &Decoder::read_outputs}) {
-      if (const Status ok = (this->*step)(*document); !ok) return tl::unexpected(ok.error());
+      if (const Status ok = (this->*step)(document->json); !ok) return tl::unexpected(ok.error());
     }
     if (const Status ok = read_v2_data(text_, tensors_); !ok) return tl::unexpected(ok.error());
-    if (const Status ok = take_inputs(); !ok) return tl::unexpected(ok.error());
+    take_inputs();
+    const Status ok = document->has_structure ? read_structure() : assume_chain();
+    if (!ok) return tl::unexpected(ok.error());
     return std::move(request_);
   }
 
@@ -101,15 +114,16 @@ class Decoder {
     }
     const auto parameters = v2_parameters(document, "");
     if (!parameters) return tl::unexpected(parameters.error());
-    return read_v2_request_parameters(*parameters, request_.header, request_.wishes.binary);
+    return read_v2_request_parameters(*parameters, limits_, request_);
   }
 
   Status read_inputs(const json& document) {
     const auto inputs = list_of(document, "inputs", limits_.max_tensors);
     if (!inputs) return tl::unexpected(inputs.error());
-    if (*inputs == nullptr || (*inputs)->empty()) return invalid("give \"inputs\", a list of tensors");
-    for (const json& input : **inputs) {
-      if (auto ok = read_input(input); !ok) return ok;
+    const bool none = *inputs == nullptr || (*inputs)->empty();
+    if (none && !request_.sequence.may_be_empty()) return invalid("give \"inputs\", a list of tensors");
+    for (std::size_t i = 0; !none && i < (*inputs)->size(); ++i) {
+      if (auto ok = read_input((**inputs)[i]); !ok) return ok;
     }
     if (binary_.empty()) return {};
     return invalid(std::to_string(binary_.size()) +
@@ -198,7 +212,7 @@ class Decoder {
     return {};
   }
 
-  Status take_inputs() {
+  void take_inputs() {
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
       V2JsonTensor& from = tensors_[i];
       WireTensor& tensor = request_.body.inputs.emplace_back();
@@ -208,6 +222,22 @@ class Decoder {
       tensor.bytes = from.binary
                          ? binary_inputs_[i]
                          : std::span<const std::byte>(request_.tensors.emplace_back(std::move(from.bytes)));
+    }
+  }
+
+  Status read_structure() {
+    auto structure = read_v2_structure(text_, limits_);
+    if (!structure) return tl::unexpected(std::move(structure).error());
+    request_.written = std::move(*structure);
+    request_.body.structure = request_.written.structure;
+    request_.header.cells_hint = nodes_in(request_.body.structure);
+    return check_structure(request_.body.structure, limits_);
+  }
+
+  Status assume_chain() {
+    if (request_.body.inputs.empty()) {
+      request_.body.structure = WireChain{0};
+      return {};
     }
     const WireTensor& first = request_.body.inputs.front();
     if (first.shape.rank() == 0 || first.shape[0] > std::numeric_limits<std::uint32_t>::max()) {

@@ -123,7 +123,7 @@ TEST(V2Describe, AServerAndItsModels) {
   const json server = json::parse(v2_server_metadata("volvox", "1.2"));
   EXPECT_EQ(server["name"], "volvox");
   EXPECT_EQ(server["version"], "1.2");
-  EXPECT_EQ(server["extensions"], json({"binary_tensor_data", "statistics"}));
+  EXPECT_EQ(server["extensions"], json({"binary_tensor_data", "sequence", "statistics"}));
   V2ModelMetadata model{"m", {1, 3}, {{"tokens", WireType::kI32, {-1}}}, {{"h", WireType::kF32, {16}}}};
   const json metadata = json::parse(v2_model_metadata(model));
   EXPECT_EQ(metadata["versions"], json({"1", "3"}));

@@ -217,11 +217,37 @@ TEST(V2Request, Parameters) {
   EXPECT_THAT(error_of(R"({"parameters":[],"inputs":[]})"), HasSubstr("must be an object"));
 }
 
-TEST(V2Request, SequencesAreRefusedByName) {
-  for (const char* sequence :
-       {R"("sequence_id":7)", R"("sequence_id":"a")", R"("sequence_start":true)", R"("sequence_end":true)"}) {
-    EXPECT_THAT(error_of(with_parameters(sequence)), HasSubstr("this server keeps no sequences")) << sequence;
+TEST(V2Request, Sequences) {
+  const auto part = decode(with_parameters(R"("sequence_id":7,"sequence_start":true,"sequence_end":false)"));
+  ASSERT_TRUE(part);
+  EXPECT_EQ(part->sequence.id, "7");
+  EXPECT_TRUE(part->sequence.start);
+  EXPECT_FALSE(part->sequence.end);
+  EXPECT_EQ(decode(with_parameters(R"("sequence_id":"7")"))->sequence.id, "\"7\"");
+  for (const char* none : {R"("sequence_id":0)", R"("sequence_id":"")"}) {
+    EXPECT_EQ(decode(with_parameters(none))->sequence.id, "") << none;
+    EXPECT_THAT(error_of(with_parameters(std::string(none) + R"(,"sequence_start":true)")),
+                HasSubstr("need a 'sequence_id'"));
   }
+  EXPECT_THAT(error_of(with_parameters(R"("sequence_end":true)")), HasSubstr("need a 'sequence_id'"));
+  const std::string long_id = "\"" + std::string(129, 'a') + "\"";
+  for (const std::string& bad : std::vector<std::string>{"-1", "1.0", "1e3", "true", "\"a\\nb\"", long_id})
+    EXPECT_THAT(error_of(with_parameters("\"sequence_id\":" + bad)), HasSubstr("'sequence_id' must be"))
+        << bad;
+  for (const char* bad : {"1", "\"true\"", "null"}) {
+    EXPECT_THAT(error_of(with_parameters(R"("sequence_id":7,"sequence_start":)" + std::string(bad))),
+                HasSubstr("'sequence_start'"));
+  }
+}
+
+TEST(V2Request, OnlyAnEndMayBeEmpty) {
+  const auto end = decode(R"({"parameters":{"sequence_id":7,"sequence_end":true},"inputs":[]})");
+  ASSERT_TRUE(end) << end.error().message;
+  EXPECT_EQ(std::get<WireChain>(end->body.structure), WireChain{0});
+  EXPECT_TRUE(decode(R"({"parameters":{"sequence_id":7,"sequence_end":true}})"));
+  EXPECT_THAT(error_of(R"({"parameters":{"sequence_id":7},"inputs":[]})"), HasSubstr("give \"inputs\""));
+  EXPECT_THAT(error_of(R"({"parameters":{"sequence_id":7,"sequence_end":true,"sequence_start":true}})"),
+              HasSubstr("give \"inputs\""));
 }
 
 TEST(V2Request, OutputsThatAreNone) {
