@@ -33,9 +33,10 @@ class Http : public testing::Test {
 };
 
 TEST_F(Http, AClientWrittenFromTheSpecificationPasses) {
+  ASSERT_NO_FATAL_FAILURE(server_.add_model("new-lstm", "floats", {"--hidden", "8", "--vocabulary", "1000"}));
   ASSERT_NO_FATAL_FAILURE(start_with("new-check"));
   const CommandResult checks =
-      run_command({"/usr/bin/python3", "-B", VOLVOX_V2_CLIENT, server_.http(), "m"}, seconds(60));
+      run_command({"/usr/bin/python3", "-B", VOLVOX_V2_CLIENT, server_.http(), "m", "floats"}, seconds(60));
   EXPECT_TRUE(checks.ok()) << checks.out << checks.err << server_.log();
   EXPECT_NE(checks.out.find("ok check_many_at_once"), std::string::npos);
   EXPECT_EQ(server_.stop(seconds(5)), (ExitStatus{0, 0})) << server_.log();

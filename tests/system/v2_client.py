@@ -4,10 +4,10 @@
 Written from the protocol's public specification alone, with the standard library alone: what it can do, other
 clients can.
 
-Usage: v2_client.py URL MODEL
+Usage: v2_client.py URL MODEL FLOATS
 
-MODEL answers UINT64 "state", one number, to INT32 "tokens". Prints one line for each check, and fails when any
-fails.
+MODEL answers UINT64 "state", one number, to INT32 "tokens"; FLOATS a vector of FP32 "h". Both keep sequences. Prints
+one line for each check, and fails when any fails.
 """
 
 import json
@@ -115,6 +115,10 @@ def state_after(tokens):
     return state
 
 
+def bits(floats):
+    return struct.pack(f"<{len(floats)}f", *floats)
+
+
 def expect(found, wanted, what):
     if found != wanted:
         raise AssertionError(f"{what}: {found!r}, not {wanted!r}")
@@ -133,9 +137,10 @@ def expect_error(status, call, *arguments, **options):
 
 
 class Checks:
-    def __init__(self, client, model):
+    def __init__(self, client, model, floats):
         self.client = client
         self.model = model
+        self.floats = floats
         self.tokens = [12, 7, 301]
 
     def ask(self, tokens=None, **options):
@@ -143,19 +148,25 @@ class Checks:
         return self.client.infer(self.model, {"tokens": ("INT32", [len(tokens)], tokens)}, **options)
 
     def check_health(self):
-        self.client.call("/v2/health/live")
-        self.client.call("/v2/health/ready")
-        self.client.call(f"/v2/models/{self.model}/ready")
+        expect(self.client.get("/v2/health/live"), {"live": True}, "live")
+        expect(self.client.get("/v2/health/ready"), {"ready": True}, "ready")
+        expect(self.client.get(f"/v2/models/{self.model}/ready"), {"name": self.model, "ready": True}, "model")
+        self.client.call(f"/v2/models/{self.model}/versions/1/ready")
         self.client.call("/v2/health/ready", method="HEAD")
+        expect_error(404, self.client.call, f"/v2/models/{self.model}/versions/9/ready")
+        expect_error(404, self.client.call, "/v2/models/nobody/ready")
 
     def check_metadata(self):
         server = self.client.get("/v2")
-        if "binary_tensor_data" not in server["extensions"] or not server["name"] or not server["version"]:
+        if not {"binary_tensor_data", "sequence", "statistics"} <= set(server["extensions"]):
+            raise AssertionError(server)
+        if not isinstance(server["name"], str) or not isinstance(server["version"], str):
             raise AssertionError(server)
         model = self.client.get(f"/v2/models/{self.model}")
         expect(model["name"], self.model, "name")
         expect(model["inputs"], [{"name": "tokens", "datatype": "INT32", "shape": [-1]}], "inputs")
-        expect([tensor["name"] for tensor in model["outputs"]], ["state"], "outputs")
+        expect(model["outputs"], [{"name": "state", "datatype": "UINT64", "shape": []}], "outputs")
+        expect((model["versions"], bool(model["platform"])), (["1"], True), "versions and platform")
         expect(self.client.get(f"/v2/models/{self.model}/versions/{model['versions'][-1]}"), model, "by version")
 
     def check_json(self):
@@ -174,10 +185,77 @@ class Checks:
         head, values = self.ask(binary=True, parameters={"binary_data_output": True})
         expect(values, wanted, "all outputs binary")
         expect(head["outputs"][0]["parameters"]["binary_data_size"], 8, "size")
+        head, values = self.ask(parameters={"binary_data_output": True}, outputs={"state": False})
+        expect((values, head["outputs"][0]["data"]), (wanted, wanted["state"]), "an output's own wish")
+
+    def check_floats(self):
+        """An output is the same bits in both forms."""
+        inputs = {"tokens": ("INT32", [3], self.tokens)}
+        head, values = self.client.infer(self.floats, inputs)
+        expect((head["outputs"][0]["datatype"], head["outputs"][0]["shape"]), ("FP32", [len(values["h"])]), "head")
+        binary = self.client.infer(self.floats, inputs, binary=True, outputs={"h": True})[1]
+        expect(bits(values["h"]), bits(binary["h"]), "bits")
 
     def check_parameters(self):
         for priority in range(4):
             self.ask(parameters={"priority": priority, "timeout": 60_000_000})
+        expect_error(504, self.ask, [1] * 1000, parameters={"timeout": 1})
+
+    def check_unknown_parameters(self):
+        for parameters in ({"urgency": 1}, {"priority": "high"}, {"timeout": -1}, {"binary_data_output": "yes"}):
+            expect_error(400, self.ask, parameters=parameters)
+
+    def stream(self, model, name, sequence, tokens, start=False, end=False, **options):
+        """One request of a sequence; the values of its one output, or nothing where there is none."""
+        inputs = {"tokens": ("INT32", [len(tokens)], tokens)} if tokens else {}
+        parameters = {"sequence_id": sequence, "sequence_start": start, "sequence_end": end}
+        return self.client.infer(model, inputs, parameters=parameters, **options)[1].get(name)
+
+    def check_sequences(self):
+        for sequence in (41, "a stream"):
+            sent = []
+            for part, (start, end) in (([1, 2], (True, False)), ([3], (False, False)), ([4, 5], (False, True))):
+                sent += part
+                state = self.stream(self.model, "state", sequence, part, start, end)
+                expect(state, [state_after(sent)], "a part")
+            expect_error(410, self.stream, self.model, "state", sequence, [6])
+        expect(self.stream(self.model, "state", 41, [7], start=True, end=True), [state_after([7])], "a whole one")
+
+    def check_sequences_of_floats(self):
+        """Two streams in turns, each the bits of one pass, in JSON and in binary."""
+        streams = {51: [], 52: []}
+        for i in range(6):
+            for sequence, sent in streams.items():
+                part = [(sequence * 31 + i * 7 + k) % 1000 for k in range(1 + i % 3)]
+                sent += part
+                binary = (i + sequence) % 2 == 0
+                outputs = {"h": binary}
+                h = self.stream(self.floats, "h", sequence, part, i == 0, i == 5, outputs=outputs, binary=binary)
+                whole = self.client.infer(self.floats, {"tokens": ("INT32", [len(sent)], sent)}, outputs={"h": True})
+                expect(bits(h), bits(whole[1]["h"]), f"part {i}")
+
+    def check_sequences_that_go_wrong(self):
+        stream = self.stream
+        expect_error(410, stream, self.model, "state", 61, [1])
+        stream(self.model, "state", 61, [1], start=True)
+        expect_error(409, stream, self.model, "state", 61, [1], start=True)
+        expect_error(400, stream, self.model, "state", 61, [2], outputs={"nothing": False})
+        expect(stream(self.model, "state", 61, [2]), [state_after([1, 2])], "after an error")
+        expect(stream(self.model, "state", 61, [], end=True), None, "an empty end")
+        expect_error(410, stream, self.model, "state", 61, [3])
+        expect_error(400, self.ask, parameters={"sequence_start": True})
+        for bad in (-1, 1.5, True, "a" * 1000, "a\nb"):
+            expect_error(400, self.ask, parameters={"sequence_id": bad, "sequence_start": True})
+
+    def check_repeats(self):
+        """Whoever gives each request an id of its own may send it again."""
+        for _ in range(2):
+            expect(self.stream(self.model, "state", 71, [1], True, request_id="a"), [state_after([1])], "start")
+        for _ in range(3):
+            expect(self.stream(self.model, "state", 71, [2], request_id="b"), [state_after([1, 2])], "part")
+        expect_error(409, self.stream, self.model, "state", 71, [3], request_id="b")
+        for _ in range(2):
+            expect(self.stream(self.model, "state", 71, [3], end=True, request_id="c"), [state_after([1, 2, 3])], "end")
 
     def check_lengths(self):
         for length in (1, 2, 63, 1000):
@@ -201,9 +279,16 @@ class Checks:
         expect_error(400, infer, self.model, {"tokens": ("INT32", [-1], [1])})
         expect_error(400, infer, self.model, {"tokens": ("INT32", [0], [])})
         expect_error(400, infer, self.model, good, outputs={"h": False})
-        error = expect_error(400, infer, self.model, good, parameters={"sequence_id": 7, "sequence_start": True})
-        if "sequence" not in error.message:
-            raise AssertionError(error.message)
+        expect_error(400, infer, self.model, {"tokens": ("FP32", [1], [float("nan")])})
+        expect_error(400, infer, self.model, {"tokens": ("INT32", [1 << 40], [1])})
+        expect_error(400, infer, self.model, {"tokens": ("INT32", [1 << 62], [1])})
+        expect_error(400, infer, self.model, {"tokens": ("INT32", [], [1])})
+        expect_error(400, infer, self.model, {"tokens": ("BYTES", [1], [1])})
+        expect_error(400, infer, self.model, {})
+        expect_error(400, infer, self.floats, {"tokens": ("INT32", [1], [-1])})
+        expect_error(400, infer, self.floats, {"tokens": ("INT32", [1], [1 << 30])})
+        expect_error(404, infer, "a/b", good)
+        expect_error(404, infer, "%00", good)
 
     def check_bad_contents(self):
         path = f"/v2/models/{self.model}/infer"
@@ -238,20 +323,23 @@ class Checks:
         expect(wrong, [], "wrong answers")
 
     def check_statistics(self):
-        path = f"/v2/models/{self.model}/stats"
+        path = f"/v2/models/{self.model}/versions/1/stats"
+        expect_error(404, self.client.get, f"/v2/models/{self.model}/versions/2/stats")
         before = self.client.get(path)["model_stats"][0]
         for _ in range(3):
             self.ask()
-        after = self.client.get(path)["model_stats"][0]
-        expect(after["name"], self.model, "name")
+        after = self.client.get(f"/v2/models/{self.model}/stats")["model_stats"][0]
+        expect((after["name"], after["version"]), (self.model, "1"), "name and version")
         expect(after["inference_count"] - before["inference_count"], 3, "inferences")
         spent = after["inference_stats"]["success"]
-        if spent["count"] < 3 or spent["ns"] <= 0 or after["execution_count"] <= 0:
+        if spent["count"] < 3 or spent["ns"] <= 0 or after["execution_count"] <= 0 or after["last_inference"] <= 0:
             raise AssertionError(after)
+        for part in ("fail", "queue", "compute_input", "compute_infer", "compute_output"):
+            expect(set(after["inference_stats"][part]), {"count", "ns"}, part)
 
 
-def main(url, model):
-    checks = Checks(Client(url), model)
+def main(url, model, floats):
+    checks = Checks(Client(url), model, floats)
     failed = 0
     for name in [name for name in dir(checks) if name.startswith("check_")]:
         try:
@@ -264,6 +352,6 @@ def main(url, model):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
+    if len(sys.argv) != 4:
         sys.exit(__doc__)
     sys.exit(main(*sys.argv[1:]))

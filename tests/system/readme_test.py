@@ -1,0 +1,71 @@
+"""The README's session with curl, against a real server.
+
+Usage: readme_test.py VOLVOX [unittest's options]      VOLVOX: the executable
+"""
+
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+README = pathlib.Path(__file__).resolve().parents[2] / "README.md"
+PATIENCE = 60.0
+VOLVOX = sys.argv.pop(1)
+# What the README leaves to its reader: whether a command failed.
+CURL = 'set -eu\ncurl() { command curl --silent --show-error --fail --max-time 30 "$@"; echo; }\n'
+
+
+def blocks_with_curl():
+    """The README's blocks of commands that do nothing but ask a running server."""
+    blocks = re.findall(r"^```sh\n(.*?)^```", README.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    return [block for block in blocks if "curl " in block and "$V" not in block]
+
+
+class Readme(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        folder = pathlib.Path(scratch.name)
+        make = [VOLVOX, "models", "new-lstm", str(folder / "models/lstm"), "--hidden", "16"]
+        subprocess.run(make, check=True, stdout=subprocess.DEVNULL)
+        command = [VOLVOX, "serve", "--models", str(folder / "models"), "--port-file", str(folder / "ports")]
+        command += ["--listen", "tcp://127.0.0.1:0", "--metrics", "127.0.0.1:0", "--http", "127.0.0.1:0", "--admin", ""]
+        with open(folder / "log", "wb") as log:
+            server = subprocess.Popen(command, stdout=log, stderr=log)
+        self.addCleanup(lambda: (server.kill(), server.wait()))
+        until = time.monotonic() + PATIENCE
+        while not (folder / "ports").exists():
+            if server.poll() is not None or time.monotonic() > until:
+                self.fail((folder / "log").read_text())
+            time.sleep(0.01)
+        self.url = (folder / "ports").read_text().split()[2]
+
+    def run_block(self, block):
+        """What each command of the block answered."""
+        self.assertIn("http://127.0.0.1:7102", block)
+        script = CURL + block.replace("http://127.0.0.1:7102", self.url)
+        done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=PATIENCE)
+        self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def test_every_command_is_answered(self):
+        blocks = blocks_with_curl()
+        self.assertEqual(len(blocks), 1)
+        answers = self.run_block(blocks[0])
+        self.assertEqual(len(answers), len(re.findall(r"^curl ", blocks[0], re.MULTILINE)))
+        ready, model, whole, first, last, statistics = answers
+        self.assertEqual(ready, {"ready": True})
+        self.assertEqual(model["inputs"], [{"name": "tokens", "datatype": "INT32", "shape": [-1]}])
+        self.assertEqual(len(whole["outputs"][0]["data"]), 16)
+        # As the comment there says.
+        self.assertEqual(last["outputs"], whole["outputs"])
+        self.assertNotEqual(first["outputs"], whole["outputs"])
+        self.assertEqual(statistics["model_stats"][0]["inference_count"], 3)
+
+
+if __name__ == "__main__":
+    unittest.main()
