@@ -20,9 +20,9 @@ struct CheckedRequest {
   std::vector<std::size_t> outputs;                    // numbers of the wanted outputs
 };
 
-// Whether the model can run this: its structure, and each input's name, type, shape and, for ids, its values;
-// the wanted outputs. INVALID_ARGUMENT with a sentence that says what to do. Pure; the result points into
-// `body`.
+// Whether the model can run this: its structure, and each input's name, type, shape and values (ids it knows,
+// finite numbers); the wanted outputs. INVALID_ARGUMENT with a sentence that says what to do. Pure; the
+// result points into `body`.
 Result<CheckedRequest> check_request(const Model& model, const RequestBody& body);
 
 }  // namespace volvox

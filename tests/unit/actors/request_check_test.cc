@@ -1,5 +1,7 @@
 #include "actors/request_check.h"
 
+#include <limits>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -61,6 +63,19 @@ TEST_F(RequestCheck, IdsAreInTheVocabulary) {
   EXPECT_EQ(refusal(), "input 'ids' has the id 100 at 1; ids must be at least 0 and below 100");
   ids_[1] = -1;
   EXPECT_EQ(refusal(), "input 'ids' has the id -1 at 1; ids must be at least 0 and below 100");
+}
+
+TEST_F(RequestCheck, NumbersAreFinite) {
+  for (const float bad : {std::numeric_limits<float>::quiet_NaN(), -std::numeric_limits<float>::quiet_NaN(),
+                          std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity()}) {
+    x_[4] = bad;
+    EXPECT_EQ(refusal(), "input 'x' has a NaN or an infinity at 4; send numbers only");
+  }
+  for (const float good : {std::numeric_limits<float>::max(), std::numeric_limits<float>::lowest(),
+                           std::numeric_limits<float>::denorm_min(), -0.0F}) {
+    x_[4] = good;
+    EXPECT_EQ(refusal(), "");
+  }
 }
 
 TEST_F(RequestCheck, ShapesAndTypesFit) {
