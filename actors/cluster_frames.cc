@@ -34,6 +34,7 @@ ClusterResult result_frames(const ClusterAttempt& attempt, const Outcome& outcom
   header.index = index;
   header.cells = outcome.cells;
   header.timings = {outcome.queue_us, outcome.compute_us, 0};
+  header.session = outcome.session;
   std::optional<Error> error = outcome.error;
   if (!error) {
     auto body = encode_body(outcome, limits);
@@ -61,6 +62,7 @@ Result<ReceivedResult> read_result(const ClusterResult& result, const WireLimits
   ReceivedResult received;
   received.index = header->index;
   received.outcome.cells = header->cells;
+  received.outcome.session = std::move(header->session);
   received.outcome.queue_us = header->timings.queue_us;
   received.outcome.compute_us = header->timings.compute_us;
   if (header->kind == ReplyKind::kError) {

@@ -25,6 +25,8 @@ TEST(ClusterFrames, AnAnswerArrivesAsItWasSent) {
   outcome.outputs.push_back(tensor);
   outcome.cells = 24;
   outcome.compute_us = 77;
+  outcome.session =
+      WireSessionToken{11, 12, 13, SessionOperation::kContinue, 14, 15, 16, 17, 18, "node-a", "node-b"};
   const ClusterResult result = result_frames({1, 2, 3}, outcome, false, 5, kLimits);
   EXPECT_FALSE(result.final);
   const auto read = read_result(result, kLimits);
@@ -32,6 +34,7 @@ TEST(ClusterFrames, AnAnswerArrivesAsItWasSent) {
   EXPECT_EQ(read->index, 5U);
   EXPECT_EQ(read->outcome.cells, 24U);
   EXPECT_EQ(read->outcome.compute_us, 77U);
+  EXPECT_EQ(read->outcome.session, outcome.session);
   ASSERT_EQ(read->outcome.outputs.size(), 1U);
   EXPECT_EQ(read->outcome.outputs[0].name, "h");
   EXPECT_EQ(std::memcmp(read->outcome.outputs[0].bytes.data(), values.data(), sizeof(float) * 3), 0);
