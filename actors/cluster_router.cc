@@ -190,7 +190,10 @@ class ClusterRouterShell {
       peer->offers = join.offers;
     }
     act(events);  // the end of an earlier membership first
-    if (node) by_node_[node->index] = peer;
+    if (node) {
+      by_node_[node->index] = peer;
+      if (setup_.models) setup_.models->joined(node->index, join.offers);
+    }
     return node;
   }
 
@@ -236,7 +239,9 @@ class ClusterRouterShell {
     if (!result.final && !received->outcome.error) return forward(index, std::move(*received));
     if (may_retry(*pending_[index].work, received->outcome)) return retry(index);
     router_.end(attempt);
-    release(index)->settle(std::move(received->outcome));
+    const WorkPtr work = release(index);
+    if (setup_.models) setup_.models->answered(work->request(), received->outcome);
+    work->settle(std::move(received->outcome));
   }
 
   void forward(std::uint32_t index, ReceivedResult received) {
@@ -295,6 +300,8 @@ class ClusterRouterShell {
   }
 
   void note(const MemberEvent& event) {
+    const bool gone = event.kind == MemberEvent::Kind::kDied || event.kind == MemberEvent::Kind::kLeft;
+    if (gone && setup_.models) setup_.models->left(event.node.index);
     switch (event.kind) {
       case MemberEvent::Kind::kJoined:
         setup_.metrics->joined();

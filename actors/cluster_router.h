@@ -1,10 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
+#include <memory>
 
 #include <caf/all.hpp>
 
+#include "actors/routed_models.h"
 #include "config/cluster.h"
 #include "monitoring/cluster_metrics.h"
 #include "routing/router.h"
@@ -13,9 +14,10 @@ namespace volvox {
 
 struct ClusterRouterSetup {
   ClusterConfig config;
-  Incarnation incarnation = 0;        // of this process
-  std::uint64_t seed = 0;             // for placement
-  ClusterMetrics* metrics = nullptr;  // outlives the actor
+  Incarnation incarnation = 0;             // of this process
+  std::uint64_t seed = 0;                  // for placement
+  ClusterMetrics* metrics = nullptr;       // outlives the actor
+  std::shared_ptr<RoutedModels> models{};  // told of what nodes offer and answer; may be null
 };
 
 RouterLimits router_limits(const ClusterSection& cluster);

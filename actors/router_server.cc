@@ -7,6 +7,8 @@
 #include "actors/actor_slot.h"
 #include "actors/cluster_router.h"
 #include "actors/gateway.h"
+#include "actors/http_front.h"
+#include "actors/routed_models.h"
 #include "actors/system_config.h"
 #include "config/validate.h"
 
@@ -33,12 +35,15 @@ class RouterServer::Impl {
     admission_ = std::make_shared<Admission>(config, monitor_.requests());
     auto gateway = Gateway::open(config, system_, slot_, admission_, monitor_.requests());
     if (!gateway) return tl::unexpected(gateway.error());
-    router_ = spawn_cluster_router(system_, {config, random_number(), random_number(), &monitor_.cluster()});
+    const auto models = std::make_shared<RoutedModels>();
+    router_ = spawn_cluster_router(system_,
+                                   {config, random_number(), random_number(), &monitor_.cluster(), models});
     slot_->set(router_);
     if (Status published = publish(config.cluster.listen); !published) return published;
     gateway_ = std::move(*gateway);
     endpoint_ = gateway_->endpoint();
     if (Status listening = listen(config.server.metrics); !listening) return listening;
+    if (Status open = open_front(config, models); !open) return open;
     gateway_->start();
     monitor_.set_readiness(Readiness::kReady);
     return {};
@@ -49,9 +54,12 @@ class RouterServer::Impl {
     if (gateway_) {
       admission_->refuse_new_requests();
       monitor_.set_readiness(Readiness::kDraining);
-      all_ended = gateway_->wait_until_answered(timeout);
+      all_ended = wait_until_answered(timeout);
       gateway_->abort_requests();
-      gateway_->wait_until_answered(kPatience);
+      if (front_) front_->abort_requests();
+      wait_until_answered(kPatience);
+      if (front_) front_->stop();
+      front_ = nullptr;
       gateway_->stop();
       gateway_ = nullptr;
     }
@@ -64,8 +72,25 @@ class RouterServer::Impl {
   const std::string& endpoint() const { return endpoint_; }
   std::uint16_t cluster_port() const { return cluster_port_; }
   std::uint16_t metrics_port() const { return metrics_port_; }
+  std::uint16_t http_port() const { return http_port_; }
 
  private:
+  Status open_front(const ClusterConfig& config, const std::shared_ptr<const RoutedModels>& models) {
+    if (config.http.listen.empty()) return {};
+    auto front = HttpFront::start(config, {system_, slot_, admission_, models, monitor_});
+    if (!front) return tl::unexpected(front.error());
+    front_ = std::move(*front);
+    http_port_ = front_->port();
+    return {};
+  }
+
+  // Both doors, within one time.
+  bool wait_until_answered(Duration timeout) {
+    const TimePoint until = steady_now() + timeout;
+    const bool gateway = gateway_->wait_until_answered(timeout);
+    return (!front_ || front_->wait_until_answered(until - steady_now())) && gateway;
+  }
+
   Status publish(const std::string& address) {
     const auto where = parse_host_port(address);
     if (!where) return tl::unexpected(where.error());
@@ -93,8 +118,9 @@ class RouterServer::Impl {
   caf::actor router_;
   std::shared_ptr<Admission> admission_;
   std::shared_ptr<Gateway> gateway_;
+  std::unique_ptr<HttpFront> front_;
   std::string endpoint_;
-  std::uint16_t cluster_port_ = 0, metrics_port_ = 0;
+  std::uint16_t cluster_port_ = 0, metrics_port_ = 0, http_port_ = 0;
 };
 
 RouterServer::RouterServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -115,6 +141,9 @@ std::uint16_t RouterServer::cluster_port() const {
 }
 std::uint16_t RouterServer::metrics_port() const {
   return impl_->metrics_port();
+}
+std::uint16_t RouterServer::http_port() const {
+  return impl_->http_port();
 }
 bool RouterServer::drain(Duration timeout) {
   return impl_->stop(timeout);

@@ -25,6 +25,7 @@ class RouterServer {
   const std::string& endpoint() const;
   std::uint16_t cluster_port() const;
   std::uint16_t metrics_port() const;
+  std::uint16_t http_port() const;  // 0: none
 
   // As Server::drain.
   bool drain(Duration timeout);

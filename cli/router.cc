@@ -20,7 +20,7 @@ namespace {
 
 struct RouterArguments {
   std::string config_file, port_file;
-  std::optional<std::string> name, cluster, listen, cluster_listen, metrics;
+  std::optional<std::string> name, cluster, listen, cluster_listen, metrics, http;
   bool insecure = false;
 };
 
@@ -37,12 +37,13 @@ Result<ClusterConfig> read_config(const RouterArguments& arguments) {
   if (arguments.cluster_listen) config.cluster.listen = *arguments.cluster_listen;
   if (arguments.insecure) config.cluster.insecure = true;
   if (arguments.metrics) config.server.metrics = *arguments.metrics;
+  if (arguments.http) config.http.listen = *arguments.http;
   if (const Status valid = validate(config); !valid) return tl::unexpected(valid.error());
   return config;
 }
 
-// Three lines: where clients connect, where monitoring answers, and where nodes dial. All of the file or
-// none.
+// Four lines: where clients connect, where monitoring answers, where nodes dial, and where HTTP answers. All
+// of the file or none.
 Status write_ports(const std::string& path, const std::string& text) {
   const std::string unfinished = path + ".new";
   std::ofstream file(unfinished);
@@ -68,16 +69,19 @@ Status route(const ClusterConfig& config, const std::string& port_file) {
   const auto at = [](const std::string& listen, std::uint16_t port) {
     return parse_host_port(listen)->host + ":" + std::to_string(port);
   };
-  const std::string metrics =
-      config.server.metrics.empty() ? "" : "http://" + at(config.server.metrics, (*router)->metrics_port());
+  const auto page = [&](const std::string& listen, std::uint16_t port) {
+    return listen.empty() ? std::string() : "http://" + at(listen, port);
+  };
+  const std::string metrics = page(config.server.metrics, (*router)->metrics_port());
+  const std::string http = page(config.http.listen, (*router)->http_port());
   const std::string nodes = at(config.cluster.listen, (*router)->cluster_port());
   if (!port_file.empty()) {
     const Status written =
-        write_ports(port_file, (*router)->endpoint() + "\n" + metrics + "\n" + nodes + "\n");
+        write_ports(port_file, (*router)->endpoint() + "\n" + metrics + "\n" + nodes + "\n" + http + "\n");
     if (!written) return written;
   }
-  std::printf("volvox router ready at %s metrics %s nodes %s\n", (*router)->endpoint().c_str(),
-              metrics.empty() ? "-" : metrics.c_str(), nodes.c_str());
+  std::printf("volvox router ready at %s metrics %s nodes %s http %s\n", (*router)->endpoint().c_str(),
+              metrics.empty() ? "-" : metrics.c_str(), nodes.c_str(), http.empty() ? "-" : http.c_str());
   std::fflush(stdout);
   int signal = 0;
   sigwait(&signals, &signal);
@@ -111,7 +115,8 @@ void add_router_command(CLI::App& app, CommandBody& run) {
   command->add_option("--config", arguments->config_file, "TOML file with everything that can be set");
   command->add_option(
       "--port-file", arguments->port_file,
-      "Write the bound endpoint, the monitoring address and where nodes dial there, one a line");
+      "Write the bound endpoint, the monitoring address, where nodes dial and the HTTP address there, one a "
+      "line");
   command->add_option("--name", arguments->name, "The router's name, in replies and logs");
   command->add_option("--cluster", arguments->cluster, "The cluster's name");
   command->add_option("--listen", arguments->listen, "Where clients connect: tcp://HOST:PORT");
@@ -119,6 +124,8 @@ void add_router_command(CLI::App& app, CommandBody& run) {
   command->add_flag("--insecure-cluster", arguments->insecure,
                     "Take nodes beyond loopback, over links that are not encrypted");
   command->add_option("--metrics", arguments->metrics, "Where monitoring answers: HOST:PORT");
+  command->add_option("--http", arguments->http,
+                      "Where the Open Inference Protocol v2 answers: HOST:PORT; empty: nowhere");
   command->callback([arguments, &run] { run = [arguments] { return run_router(*arguments); }; });
 }
 

@@ -12,7 +12,8 @@ Starts R routers and N nodes and says where clients connect. Ends them all on Ct
   --nodes N      nodes (default 2)
   --models DIR   the model repository (default models)
   --config FILE  settings of all processes, as for `volvox serve`
-  --port P       router i takes clients at port P+10i, nodes at P+10i+1, and monitoring at P+10i+2 (default 7600)
+  --port P       router i takes clients at port P+10i, nodes at P+10i+1, monitoring at P+10i+2, and HTTP at P+10i+3
+                 (default 7600)
   --netns        each process in a network namespace of its own, volvox-P-router0 and so on, router i at 10.77.0.(10+i), node i at
                  10.77.0.(100+i), on a bridge in the namespace volvox-P, where clients run at 10.77.0.1:
                      ip netns exec volvox-P volvox infer --connect tcp://10.77.0.10:P
@@ -95,7 +96,8 @@ for ((i = 0; i < routers; ++i)); do
   place "router$i" "10.77.0.$((10 + i))"
   first=$((port + 10 * i))
   "${inside[@]}" "$volvox" router "${config[@]}" --name "router$i" --listen "tcp://$at:$first" \
-    --cluster-listen "$at:$((first + 1))" "${security[@]}" --metrics "$at:$((first + 2))" &
+    --cluster-listen "$at:$((first + 1))" "${security[@]}" --metrics "$at:$((first + 2))" \
+    --http "$at:$((first + 3))" &
   children+=($!)
   dial+="${dial:+,}$at:$((first + 1))"
 done

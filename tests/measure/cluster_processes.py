@@ -177,6 +177,7 @@ class Router(Member):
         self.endpoint = f"tcp://{host.address}:{host.port()}"
         self.dial = f"{host.address}:{host.port()}"
         command = [volvox, "router", "--config", config, "--listen", self.endpoint, "--cluster-listen", self.dial]
+        command += ["--http", ""]
         if host.namespace:
             command.append("--insecure-cluster")
         super().__init__(name, host, command, log)

@@ -30,8 +30,8 @@ class Cluster : public testing::Test {
     ASSERT_TRUE(made.ok()) << made.err;
     router_ = std::make_unique<Process>(
         std::vector<std::string>{volvox_binary(), "router", "--listen", "tcp://127.0.0.1:0", "--metrics",
-                                 "127.0.0.1:0", "--cluster-listen", "127.0.0.1:0", "--port-file",
-                                 file("router")},
+                                 "127.0.0.1:0", "--cluster-listen", "127.0.0.1:0", "--http", "",
+                                 "--port-file", file("router")},
         scratch_, "router-log");
     ASSERT_NO_FATAL_FAILURE(wait_until("the router is ready", [&] { return read_ports(); }));
   }

@@ -1,0 +1,85 @@
+#include "actors/routed_models.h"
+
+namespace volvox {
+
+void RoutedModels::joined(std::uint32_t node, std::span<const ClusterOffer> offers) {
+  const std::lock_guard lock(mutex_);
+  forget(node);
+  for (const ClusterOffer& offer : offers) {
+    Version& version = models_[offer.model][offer.version];
+    if (version.nodes.empty()) version.offer = offer;
+    version.nodes.insert(node);
+  }
+}
+
+void RoutedModels::left(std::uint32_t node) {
+  const std::lock_guard lock(mutex_);
+  forget(node);
+}
+
+void RoutedModels::forget(std::uint32_t node) {
+  for (auto& [name, versions] : models_) {
+    for (auto& [number, version] : versions) version.nodes.erase(node);
+    std::erase_if(versions, [](const auto& entry) { return entry.second.nodes.empty(); });
+  }
+  std::erase_if(models_, [](const auto& entry) { return entry.second.empty(); });
+}
+
+const RoutedModels::Version* RoutedModels::look_up(std::string_view name, std::uint32_t version) const {
+  const auto versions = models_.find(name);
+  if (versions == models_.end()) return nullptr;
+  if (version == 0) return &versions->second.rbegin()->second;
+  const auto found = versions->second.find(version);
+  return found == versions->second.end() ? nullptr : &found->second;
+}
+
+void RoutedModels::answered(const IncomingRequest& request, const Outcome& outcome) {
+  const std::uint64_t total_us = microseconds(steady_now() - request.arrival);
+  const std::lock_guard lock(mutex_);
+  const Version* known = look_up(request.header.model, request.header.model_version);
+  if (known == nullptr) return;
+  if (outcome.error) {
+    known->statistics->failed(total_us);
+  } else {
+    known->statistics->succeeded(outcome.queue_us, outcome.compute_us, total_us);
+  }
+}
+
+Result<HttpModel> RoutedModels::find(std::string_view name, std::uint32_t version) const {
+  const std::lock_guard lock(mutex_);
+  if (const Version* known = look_up(name, version))
+    return HttpModel{known->offer.model, known->offer.version, nullptr};
+  const auto versions = models_.find(name);
+  std::string message;
+  if (versions != models_.end()) {
+    message = "no node offers this version of the model; there are";
+    for (const auto& [number, ignored] : versions->second) message.append(" ").append(std::to_string(number));
+  } else {
+    message =
+        models_.empty() ? "no node offers a model yet" : "no node offers a model of this name; there are";
+    for (const auto& [known, ignored] : models_) message.append(" '").append(known).append("'");
+  }
+  return fail(ErrorCode::kModelNotFound, message);
+}
+
+V2ModelMetadata RoutedModels::metadata(const HttpModel& model) const {
+  const std::lock_guard lock(mutex_);
+  V2ModelMetadata metadata;
+  metadata.name = model.name;
+  if (const auto versions = models_.find(model.name); versions != models_.end()) {
+    for (const auto& [number, ignored] : versions->second) metadata.versions.push_back(number);
+  }
+  if (const Version* known = look_up(model.name, model.version)) {
+    metadata.inputs = v2_tensors(known->offer.inputs);
+    metadata.outputs = v2_tensors(known->offer.outputs);
+  }
+  return metadata;
+}
+
+V2Statistics RoutedModels::statistics(const HttpModel& model) const {
+  const std::lock_guard lock(mutex_);
+  const Version* known = look_up(model.name, model.version);
+  return v2_sums(model, known == nullptr ? ModelStatistics::Sums{} : known->statistics->sums());
+}
+
+}  // namespace volvox
