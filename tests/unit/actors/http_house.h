@@ -47,6 +47,8 @@ class Connection {
     send("POST " + path + " HTTP/1.1\r\nHost: x\r\nContent-Length: " + std::to_string(body.size()) + "\r\n" +
          headers + "\r\n" + body);
   }
+  // Nothing more is sent.
+  void finish() const { shutdown(fd_, SHUT_WR); }
   // All that comes until the server closes.
   std::string read_all() const {
     std::string answer;
