@@ -10,6 +10,8 @@ namespace {
 
 using Refused = tl::unexpected<HttpReply>;
 
+constexpr std::size_t kEarlier = 16;  // ids of one sequence
+
 Refused refused(ErrorCode code, const std::string& message) {
   return Refused(http_error({code, message}));
 }
@@ -47,6 +49,11 @@ HttpReply in_use(const std::string& id) {
   return conflict(about({}, id, " is in use; choose another id, or end it first with sequence_end"));
 }
 
+HttpReply late(const std::string& id) {
+  return conflict(about("a request with this id was answered before, and ", id,
+                        " has gone on since; only its newest request can be repeated"));
+}
+
 HttpReply another_content(const std::string& id) {
   return conflict(
       about("the request of ", id,
@@ -76,6 +83,7 @@ tl::expected<std::unique_ptr<SequencePlace>, HttpReply> HttpSequences::enter(con
   }
   auto sequence = request.sequence.start ? begin(request, now) : find(request);
   if (!sequence) return Refused(std::move(sequence).error());
+  if (comes_late(**sequence, request.id)) return Refused(late(id));
   if ((*sequence)->line.size() > limits_.max_waiting) {
     return refused(ErrorCode::kOverloaded, about("too many requests of ", id,
                                                  " wait; wait for their answers (sessions.max_waiting)"));
@@ -85,6 +93,12 @@ tl::expected<std::unique_ptr<SequencePlace>, HttpReply> HttpSequences::enter(con
   (*sequence)->line.push_back(place.get());
   if ((*sequence)->line.size() == 1) call_next(**sequence);
   return place;
+}
+
+// A client that was not answered has sent it again since, and gone on.
+bool HttpSequences::comes_late(const Sequence& sequence, const std::string& id) {
+  const auto& earlier = sequence.earlier;
+  return !id.empty() && std::find(earlier.begin(), earlier.end(), id) != earlier.end();
 }
 
 // Whether a request with this id may be one that came before.
@@ -171,7 +185,7 @@ void HttpSequences::call_next(Sequence& sequence) {
     if (*place.turn_) return;
     place.left_ = true;
     sequence.line.pop_front();
-    refuse_behind(sequence, 0, place.part_.id);
+    if (!place.repeats_) refuse_behind(sequence, 0, place.part_.id);
   }
 }
 
@@ -179,8 +193,13 @@ SequencePlace::Turn HttpSequences::next_token(Sequence& sequence, SequencePlace&
   const std::string& id = sequence.key.second;
   const Part& part = place.part_;
   const bool begins = part.operation == SessionOperation::kBegin;
+  if (comes_late(sequence, part.id)) {
+    place.repeats_ = true;
+    return Refused(late(id));
+  }
+  if (sequence.last && sequence.last->is_named(part.id) && *sequence.last != part)
+    return Refused(another_content(id));
   place.repeats_ = sequence.last && sequence.last->is_named(part.id);
-  if (place.repeats_ && *sequence.last != part) return Refused(another_content(id));
   if (!place.repeats_) {
     if (sequence.gone) return Refused(unknown(id));
     if (sequence.ended()) return Refused(over(id));
@@ -223,6 +242,8 @@ void HttpSequences::commit(Sequence& sequence, const SequencePlace& place, const
   if (outcome.session) sequence.token = *outcome.session;
   if (place.repeats_) return;
   ++sequence.next;
+  if (sequence.last && !sequence.last->id.empty()) sequence.earlier.push_back(std::move(sequence.last->id));
+  if (sequence.earlier.size() > kEarlier) sequence.earlier.pop_front();
   sequence.last = place.part_;
   sequence.doubtful.reset();
 }

@@ -43,8 +43,8 @@ class SequencePlace;
 // (docs/sessions.md) has a token that the server issues, and numbered parts. This table stands between: each
 // sequence has a session, one request of it runs at a time, in the order in which they came, and each is
 // given the token and the number that are next. A request with the id and the content of the one before it is
-// a repeat of it. A failed one takes those that stand behind it along: they would leave a hole in the stream.
-// Any thread.
+// a repeat of it; one with the id of an earlier one came late, and is refused. A failed one takes those that
+// stand behind it along: they would leave a hole in the stream. Any thread.
 class HttpSequences {
  public:
   HttpSequences(const SequenceLimits& limits, HttpMetrics& metrics) : limits_(limits), metrics_(metrics) {}
@@ -52,8 +52,9 @@ class HttpSequences {
   HttpSequences& operator=(const HttpSequences&) = delete;
 
   // Puts the request in line. SESSION_LOST for a sequence that is not known, SESSION_EXPIRED for one that has
-  // ended, status 409 for one that is in use, OVERLOADED past a bound, INVALID_ARGUMENT for another version
-  // than it began with. Null: it starts and ends a sequence, and so needs none.
+  // ended, status 409 for one that is in use and for a request that came before, OVERLOADED past a bound,
+  // INVALID_ARGUMENT for another version than it began with. Null: it starts and ends a sequence, and so
+  // needs none.
   tl::expected<std::unique_ptr<SequencePlace>, HttpReply> enter(const SequenceRequest& request,
                                                                 TimePoint now);
 
@@ -80,6 +81,7 @@ class HttpSequences {
     WireSessionToken token;           // of the last answer
     std::uint64_t next = 0;           // the number of the part that comes next
     std::optional<Part> last;         // the part before
+    std::deque<std::string> earlier;  // ids of the parts before that one, as far as they are kept
     std::optional<Part> doubtful;     // nobody knows whether this one was the next
     bool gone = false;                // no longer in the table
     std::deque<SequencePlace*> line;  // the first has its turn
@@ -92,6 +94,7 @@ class HttpSequences {
   // All under the lock.
   tl::expected<SequencePtr, HttpReply> find(const SequenceRequest& request);
   tl::expected<SequencePtr, HttpReply> begin(const SequenceRequest& request, TimePoint now);
+  static bool comes_late(const Sequence& sequence, const std::string& id);
   static bool may_repeat(const Sequence& sequence, const std::string& id);
   void forget_idle(TimePoint now);
   void forget(Sequence& sequence);

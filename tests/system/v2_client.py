@@ -254,6 +254,7 @@ class Checks:
         for _ in range(3):
             expect(self.stream(self.model, "state", 71, [2], request_id="b"), [state_after([1, 2])], "part")
         expect_error(409, self.stream, self.model, "state", 71, [3], request_id="b")
+        expect_error(409, self.stream, self.model, "state", 71, [9], request_id="a")
         for _ in range(2):
             expect(self.stream(self.model, "state", 71, [3], end=True, request_id="c"), [state_after([1, 2, 3])], "end")
 

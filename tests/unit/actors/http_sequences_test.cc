@@ -168,6 +168,19 @@ TEST_F(Sequences, AnIdIsOfOneRequest) {
   EXPECT_EQ(run(part("b", 2)).sequence, 1U);
 }
 
+// What a client has sent twice may come after it has gone on.
+TEST_F(Sequences, ARequestThatComesLateIsNoNewPart) {
+  run(begin("a"));
+  run(part("b"));
+  run(part("c"));
+  expect_refused(part("b"), 409, ErrorCode::kInvalidArgument, "only its newest request can be repeated");
+  expect_refused(part("a"), 409, ErrorCode::kInvalidArgument, "only its newest request can be repeated");
+  const auto first = enter(part("d")), late = enter(part("c")), behind = enter(part("e"));
+  first->ended(done(token_of(*first)));
+  expect_refused(*late, 409, "only its newest request can be repeated");
+  EXPECT_EQ(token_of(*behind).sequence, 4U);
+}
+
 TEST_F(Sequences, OneRequestAtATimeInTheirOrder) {
   const auto first = enter(begin()), second = enter(part()), third = enter(part());
   EXPECT_TRUE(waits(*second));
