@@ -20,13 +20,12 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+
+from served import Server  # noqa: E402
+
 TASK_US, ROW_US, ROWS, LENGTH = 1000.0, 20.0, 32, 24
 CONFIG = f"""
-[server]
-listen = "tcp://127.0.0.1:0"
-metrics = "127.0.0.1:0"
-[http]
-listen = ""
 [device]
 kind = "timed"
 timed_task_us = {TASK_US}
@@ -36,31 +35,12 @@ max_batch = {ROWS}
 """
 
 
-class Server:
-    def __init__(self, volvox, folder):
-        self.volvox, self.folder = volvox, folder
-        for name in ("light", "heavy"):
-            subprocess.run([volvox, "models", "new-check", str(folder / "models" / name)], check=True, stdout=subprocess.DEVNULL)
-        (folder / "serve.toml").write_text(CONFIG, encoding="utf-8")
-        ports = folder / "ports"
-        command = [volvox, "serve", "--config", str(folder / "serve.toml"), "--models", str(folder / "models")]
-        self.process = subprocess.Popen([*command, "--port-file", str(ports)], stdout=subprocess.DEVNULL)
-        while not (ports.exists() and len(ports.read_text().split()) == 2):
-            if self.process.poll() is not None:
-                sys.exit("fairness.py: the server did not start")
-            time.sleep(0.05)
-        self.endpoint, self.metrics = ports.read_text().split()
-
-    def load(self, name, model, *options):
-        """Starts a load; result() waits for its report."""
-        report = self.folder / f"{name}.json"
-        command = [self.volvox, "load", "--connect", self.endpoint, "--metrics", self.metrics, "--model", model]
-        command += ["--length", str(LENGTH), "--json", str(report), *map(str, options)]
-        return subprocess.Popen(command, stdout=subprocess.DEVNULL), report
-
-    def stop(self):
-        self.process.terminate()
-        self.process.wait()
+def start_load(volvox, server, name, model, *options):
+    """Starts a load; result() waits for its report."""
+    report = server.folder / f"{name}.json"
+    command = [volvox, "load", "--connect", server.endpoint, "--metrics", server.metrics, "--model", model]
+    command += ["--length", str(LENGTH), "--json", str(report), *map(str, options)]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL), report
 
 
 def result(started):
@@ -72,14 +52,14 @@ def result(started):
 
 def measure(volvox, seconds):
     with tempfile.TemporaryDirectory() as folder:
-        server = Server(volvox, pathlib.Path(folder))
+        server = Server(volvox, folder, (("new-check", "light"), ("new-check", "heavy")), CONFIG)
         try:
             light = ("--rate", 10, "--seconds", seconds)
-            alone = result(server.load("alone", "light", *light))
-            heavy = server.load("heavy", "heavy", "--concurrency", 400, "--seconds", 2 * seconds + 6)
+            alone = result(start_load(volvox, server, "alone", "light", *light))
+            heavy = start_load(volvox, server, "heavy", "heavy", "--concurrency", 400, "--seconds", 2 * seconds + 6)
             time.sleep(2)
-            beside = result(server.load("beside", "light", *light))
-            urgent = result(server.load("urgent", "heavy", "--priority", "high", *light))
+            beside = result(start_load(volvox, server, "beside", "light", *light))
+            urgent = result(start_load(volvox, server, "urgent", "heavy", "--priority", "high", *light))
             return alone, beside, urgent, result(heavy)
         finally:
             server.stop()

@@ -19,16 +19,14 @@ import sys
 import tempfile
 import threading
 import time
-import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+
+from served import Server  # noqa: E402
+
 RATE, LENGTH, DEADLINE_MS, BYTES_MIB, SLACK_MIB = 200, 20, 500, 3 * 16, 64
 CONFIG = """
-[server]
-listen = "tcp://127.0.0.1:0"
-metrics = "127.0.0.1:0"
-[http]
-listen = ""
 [admin]
 socket = ""
 [device]
@@ -46,24 +44,17 @@ max_reply_mib_per_client = 4
 """
 
 
-class Server:
-    def __init__(self, volvox, folder):
-        self.volvox, self.folder = volvox, folder
-        subprocess.run([volvox, "models", "new-check", str(folder / "models/check")], check=True, stdout=subprocess.DEVNULL)
-        (folder / "serve.toml").write_text(CONFIG, encoding="utf-8")
-        ports = folder / "ports"
-        command = [volvox, "serve", "--config", str(folder / "serve.toml"), "--models", str(folder / "models")]
-        self.process = subprocess.Popen([*command, "--port-file", str(ports)], stdout=subprocess.DEVNULL)
-        while not (ports.exists() and len(ports.read_text().split()) == 2):
-            if self.process.poll() is not None:
-                sys.exit("overload.py: the server did not start")
-            time.sleep(0.05)
-        self.endpoint, self.metrics = ports.read_text().split()
+class Loaded:
+    """A server, and what loads it."""
+
+    def __init__(self, volvox, server):
+        self.volvox, self.server = volvox, server
 
     def load(self, *options):
-        report = self.folder / "load.json"
-        command = [self.volvox, "load", "--connect", self.endpoint, "--metrics", self.metrics, "--model", "check"]
-        command += ["--models", str(self.folder / "models"), "--length", str(LENGTH), "--json", str(report)]
+        folder = self.server.folder
+        report = folder / "load.json"
+        command = [self.volvox, "load", "--connect", self.server.endpoint, "--metrics", self.server.metrics, "--model", "check"]
+        command += ["--models", str(folder / "models"), "--length", str(LENGTH), "--json", str(report)]
         done = subprocess.run([*command, *map(str, options)], stdout=subprocess.DEVNULL, check=False)
         loaded = json.loads(report.read_text(encoding="utf-8"))
         if done.returncode != 0 or loaded["wrong"] or loaded["duplicates"]:
@@ -72,17 +63,6 @@ class Server:
 
     def open_load(self, times, seconds, *options):
         return self.load("--rate", times * RATE, "--seconds", seconds, "--deadline-ms", DEADLINE_MS, *options)
-
-    def rss_mib(self):
-        for line in pathlib.Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
-            if line.startswith("VmRSS:"):
-                return int(line.split()[1]) / 1024
-        return 0.0
-
-    def answers(self):
-        page = urllib.request.urlopen(self.metrics + "/metrics", timeout=10).read().decode()
-        found = (line.split() for line in page.splitlines() if line.startswith("volvox_requests_total{"))
-        return {name.split('"')[1]: int(float(count)) for name, count in found}
 
 
 class Peak:
@@ -105,16 +85,16 @@ class Peak:
             self.mib = max(self.mib, self.server.rss_mib())
 
 
-def measure(server, seconds):
-    report = {}
-    report["capacity_rps"] = server.load("--concurrency", 64, "--seconds", seconds / 2)["throughput_rps"]
-    report["normal"] = server.open_load(0.5, seconds / 2)
+def measure(volvox, server, seconds):
+    report, loaded = {}, Loaded(volvox, server)
+    report["capacity_rps"] = loaded.load("--concurrency", 64, "--seconds", seconds / 2)["throughput_rps"]
+    report["normal"] = loaded.open_load(0.5, seconds / 2)
     report["idle_mib"] = server.rss_mib()
-    report["twice"] = server.open_load(2, seconds)
+    report["twice"] = loaded.open_load(2, seconds)
     with Peak(server) as peak:
-        report["tenfold"] = server.open_load(10, seconds, "--never-read", 50, "--vanish", 50)
+        report["tenfold"] = loaded.open_load(10, seconds, "--never-read", 50, "--vanish", 50)
         time.sleep(2)
-    report["after"] = server.open_load(0.5, seconds / 2, "--warmup", 0)
+    report["after"] = loaded.open_load(0.5, seconds / 2, "--warmup", 0)
     report["peak_mib"], report["answers"] = peak.mib, server.answers()
     report["limit_mib"] = report["idle_mib"] + BYTES_MIB + SLACK_MIB
     return report
@@ -143,12 +123,11 @@ def main():
     parser.add_argument("--json", metavar="FILE")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        server = Server(arguments.volvox, pathlib.Path(folder))
+        server = Server(arguments.volvox, folder, (("new-check", "check"),), CONFIG)
         try:
-            report = measure(server, arguments.seconds)
+            report = measure(arguments.volvox, server, arguments.seconds)
         finally:
-            server.process.terminate()
-            server.process.wait(30)
+            server.stop()
     judge(report)
     for name, figure in report["figures"].items():
         bound = "at most" if "at_most" in figure else "at least"

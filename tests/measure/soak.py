@@ -25,55 +25,18 @@ import time
 import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "protocol" / "python"))
+sys.path[:0] = [str(ROOT / "protocol" / "python"), str(ROOT / "tests")]
 
 import zmq  # noqa: E402
 
 import volvox_wire as wire  # noqa: E402
+from check_model import check_hash  # noqa: E402
+from served import Server  # noqa: E402
 from volvox_client import Client, VolvoxError  # noqa: E402
 
 GROWTH_MIB, SAMPLE_S = 16.0, 5.0
 MODELS = (("new-lstm", "lstm", "--hidden", "256"), ("new-check", "check"), ("new-check", "every", "--every-step"))
-MASK = 2**64 - 1
-
-
-def check_hash(tokens):
-    """What a `new-check` model answers: check_hash() of cells/cell.h, step by step."""
-    state = 0
-    for token in tokens:
-        x = (state ^ (token + 0x9E3779B97F4A7C15 & MASK)) * 0xBF58476D1CE4E5B9 & MASK
-        x ^= x >> 29
-        x = x * 0x94D049BB133111EB & MASK
-        state = x ^ (x >> 32)
-    return state
-
-
-class Server:
-    def __init__(self, volvox, folder):
-        self.volvox, self.folder = volvox, folder
-        for kind, name, *options in MODELS:
-            command = [volvox, "models", kind, str(folder / "models" / name), *options]
-            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-        ports = folder / "ports"
-        command = [volvox, "serve", "--models", str(folder / "models"), "--port-file", str(ports)]
-        command += ["--listen", "tcp://127.0.0.1:0", "--metrics", "127.0.0.1:0", "--http", "127.0.0.1:0", "--log-level", "error"]
-        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-        while not (ports.exists() and len(ports.read_text().split()) == 3):
-            if self.process.poll() is not None:
-                sys.exit("soak.py: the server did not start")
-            time.sleep(0.05)
-        self.endpoint, self.metrics, self.http = ports.read_text().split()
-
-    def rss_mib(self):
-        for line in pathlib.Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
-            if line.startswith("VmRSS:"):
-                return int(line.split()[1]) / 1024
-        return 0.0
-
-    def answers(self):
-        page = urllib.request.urlopen(self.metrics + "/metrics", timeout=10).read().decode()
-        found = (line.split() for line in page.splitlines() if line.startswith("volvox_requests_total{"))
-        return {name.split('"')[1]: int(float(count)) for name, count in found}
+OPTIONS = ("--log-level", "error")
 
 
 class Disturbances:
@@ -174,7 +137,7 @@ class Disturbances:
 
 
 def soak(arguments, folder):
-    server = Server(arguments.volvox, folder)
+    server = Server(arguments.volvox, folder, MODELS, http="127.0.0.1:0", options=OPTIONS)
     report = folder / "load.json"
     command = [arguments.volvox, "load", "--connect", server.endpoint, "--metrics", server.metrics, "--model", "lstm"]
     command += ["--rate", str(arguments.rate), "--seconds", str(arguments.seconds), "--verify", str(folder / "models/lstm")]
@@ -188,8 +151,7 @@ def soak(arguments, folder):
     finally:
         disturbances.stop()
     answers, ready = server.answers(), urllib.request.urlopen(server.metrics + "/readyz", timeout=10).status == 200
-    server.process.terminate()
-    drained = server.process.wait(60) == 0
+    drained = server.stop() == 0
     loaded = json.loads(report.read_text(encoding="utf-8"))
     late = rss[len(rss) // 4 :]
     growth = max(late) - late[0]

@@ -9,37 +9,27 @@ import re
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
-import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PATIENCE = 60.0
+sys.path.insert(0, str(ROOT / "tests"))
+
+from served import Server  # noqa: E402
+
 VOLVOX = sys.argv.pop(1)
 
 
 def metrics_page():
     """The page of a server that has answered one request by each door."""
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = pathlib.Path(scratch)
-        subprocess.run([VOLVOX, "models", "new-check", str(folder / "models/check")], check=True, stdout=subprocess.DEVNULL)
-        command = [VOLVOX, "serve", "--models", str(folder / "models"), "--port-file", str(folder / "ports")]
-        command += ["--listen", "tcp://127.0.0.1:0", "--metrics", "127.0.0.1:0", "--http", "127.0.0.1:0"]
-        with open(folder / "log", "wb") as log:
-            server = subprocess.Popen(command, stdout=log, stderr=log)
+    with tempfile.TemporaryDirectory() as folder:
+        server = Server(VOLVOX, folder, (("new-check", "check"),), http="127.0.0.1:0")
         try:
-            until = time.monotonic() + PATIENCE
-            while not ((folder / "ports").exists() and len((folder / "ports").read_text().split()) == 3):
-                if server.poll() is not None or time.monotonic() > until:
-                    raise RuntimeError((folder / "log").read_text())
-                time.sleep(0.01)
-            endpoint, metrics, _ = (folder / "ports").read_text().split()
             request = json.dumps({"model": "check", "tokens": [1, 2]}).encode()
-            subprocess.run([VOLVOX, "infer", "--connect", endpoint], input=request, check=True, stdout=subprocess.DEVNULL)
-            return urllib.request.urlopen(metrics + "/metrics", timeout=PATIENCE).read().decode()
+            command = [VOLVOX, "infer", "--connect", server.endpoint]
+            subprocess.run(command, input=request, check=True, stdout=subprocess.DEVNULL)
+            return server.page()
         finally:
             server.kill()
-            server.wait()
 
 
 def names_in(path):

@@ -15,14 +15,12 @@ import unittest
 import urllib.error
 import urllib.request
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from served import PATIENCE, Server  # noqa: E402
+
 VOLVOX = sys.argv.pop(1)
-PATIENCE = 60.0
 CONFIG = """
-[server]
-listen = "tcp://127.0.0.1:0"
-metrics = "127.0.0.1:0"
-[http]
-listen = ""
 [admin]
 socket = ""
 [device]
@@ -44,24 +42,13 @@ class Served(unittest.TestCase):
         scratch = tempfile.TemporaryDirectory()
         self.addCleanup(scratch.cleanup)
         self.folder = pathlib.Path(scratch.name)
-        subprocess.run([VOLVOX, "models", "new-check", str(self.folder / "models/check")], check=True, stdout=subprocess.DEVNULL)
         config = CONFIG.format(task_us=self.task_us, task_timeout_ms=self.task_timeout_ms)
-        (self.folder / "serve.toml").write_text(config, encoding="utf-8")
-        ports = self.folder / "ports"
-        command = [VOLVOX, "serve", "--config", str(self.folder / "serve.toml"), "--models", str(self.folder / "models")]
-        self.server = subprocess.Popen([*command, "--port-file", str(ports)], stdout=subprocess.DEVNULL)
-        self.addCleanup(self.server.wait)
+        self.server = Server(VOLVOX, self.folder, (("new-check", "check"),), config)
         self.addCleanup(self.server.kill)
-        until = time.monotonic() + PATIENCE
-        while not (ports.exists() and len(ports.read_text().split()) == 2):
-            self.assertIsNone(self.server.poll())
-            self.assertLess(time.monotonic(), until)
-            time.sleep(0.01)
-        self.endpoint, self.monitoring = ports.read_text().split()
 
     def load(self, *options):
         report = self.folder / "load.json"
-        command = [VOLVOX, "load", "--connect", self.endpoint, "--model", "check", "--models", str(self.folder / "models")]
+        command = [VOLVOX, "load", "--connect", self.server.endpoint, "--model", "check", "--models", str(self.folder / "models")]
         command += ["--length", "20", "--warmup", "0", "--json", str(report), *options]
         done = subprocess.run(command, capture_output=True, check=False, timeout=PATIENCE)
         self.assertTrue(report.exists(), done.stderr)
@@ -71,14 +58,9 @@ class Served(unittest.TestCase):
         self.assertEqual(loaded["verified"], loaded["completed"])
         return loaded
 
-    def metrics(self):
-        page = urllib.request.urlopen(self.monitoring + "/metrics", timeout=PATIENCE).read().decode()
-        lines = (line.rsplit(" ", 1) for line in page.splitlines() if not line.startswith("#"))
-        return {name: float(value) for name, value in lines}
-
     def wait_until(self, holds):
         until = time.monotonic() + PATIENCE
-        while not holds(self.metrics()):
+        while not holds(self.server.values()):
             self.assertLess(time.monotonic(), until, "it never comes to that")
             time.sleep(0.02)
 
@@ -90,7 +72,7 @@ class Overload(Served):
         self.assertGreater(loaded["errors"].get("OVERLOADED", 0), 0)
         self.assertEqual(set(loaded["errors"]) - {"OVERLOADED", "DEADLINE_EXCEEDED"}, set())
         self.assertGreater(loaded["retry_after_ms"]["max"], 0)
-        self.assertGreater(self.metrics()['volvox_refused_total{bound="deadline"}'], 0)
+        self.assertGreater(self.server.values()['volvox_refused_total{bound="deadline"}'], 0)
 
     def test_it_survives_clients_that_never_read_or_vanish(self):
         loaded = self.load("--rate", "1500", "--seconds", "2", "--deadline-ms", "500", "--cancel-fraction", "0.1",
@@ -100,7 +82,7 @@ class Overload(Served):
         self.assertGreaterEqual(loaded["misbehaved"]["vanished"], 20)
         self.wait_until(lambda metrics: metrics["volvox_requests_in_flight"] == 0 and metrics["volvox_clients"] == 0)
         self.assertEqual(self.load("--concurrency", "4", "--requests", "50")["completed"], 50)
-        self.assertEqual(self.metrics()["volvox_actor_restarts_total"], 0)
+        self.assertEqual(self.server.values()["volvox_actor_restarts_total"], 0)
 
 
 class Stall(Served):
@@ -108,23 +90,23 @@ class Stall(Served):
 
     def infer(self):
         request = json.dumps({"model": "check", "tokens": [1, 2]}).encode()
-        command = [VOLVOX, "infer", "--connect", self.endpoint]
+        command = [VOLVOX, "infer", "--connect", self.server.endpoint]
         done = subprocess.run(command, input=request, capture_output=True, check=False, timeout=PATIENCE)
         return json.loads(done.stdout)["error"]["code"]
 
     def test_a_task_that_hangs_is_told_and_the_server_can_be_stopped(self):
         self.assertEqual(self.infer(), "INTERNAL")
         with self.assertRaises(urllib.error.HTTPError) as refusal:
-            urllib.request.urlopen(self.monitoring + "/readyz", timeout=PATIENCE)
+            urllib.request.urlopen(self.server.metrics + "/readyz", timeout=PATIENCE)
         self.assertEqual(refusal.exception.code, 503)
         self.assertIn("device.task_timeout_ms", refusal.exception.read().decode())
         self.assertEqual(self.infer(), "UNAVAILABLE")
-        self.server.terminate()
+        self.server.process.terminate()
         until = time.monotonic() + PATIENCE
-        while self.server.poll() is None and time.monotonic() < until:
+        while self.server.process.poll() is None and time.monotonic() < until:
             time.sleep(0.1)
-            self.server.terminate()
-        self.assertEqual(self.server.wait(), 1, "at once, not when the task ends")
+            self.server.process.terminate()
+        self.assertEqual(self.server.process.wait(), 1, "at once, not when the task ends")
 
 
 if __name__ == "__main__":

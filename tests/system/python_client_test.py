@@ -16,68 +16,19 @@ import tempfile
 import threading
 import time
 import unittest
-import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "protocol" / "python"))
+sys.path[:0] = [str(ROOT / "protocol" / "python"), str(ROOT / "tests")]
 
 import volvox_wire as wire  # noqa: E402
 import zmq  # noqa: E402
+from check_model import check_hash  # noqa: E402
+from served import PATIENCE, Server  # noqa: E402
 from volvox_client import Client, Code, SessionToken, Tensor, Tree, VolvoxError  # noqa: E402
 
 VOLVOX = None
-PATIENCE = 60  # seconds for what must happen, however slow the machine is
-MASK = 2**64 - 1
-
-
-def check_hash(tokens):
-    """What a `new-check` model answers: check_hash() of cells/cell.h, step by step."""
-    state = 0
-    for token in tokens:
-        x = (state ^ (token + 0x9E3779B97F4A7C15 & MASK)) * 0xBF58476D1CE4E5B9 & MASK
-        x ^= x >> 29
-        x = x * 0x94D049BB133111EB & MASK
-        state = x ^ (x >> 32)
-    return state
-
-
-class Server:
-    """`volvox serve` on ports of its own, with an LSTM and a checking model."""
-
-    def __init__(self, folder, config="", listen="tcp://127.0.0.1:0"):
-        self.folder, self.ports = pathlib.Path(folder), pathlib.Path(folder) / "ports"
-        self.ports.unlink(missing_ok=True)
-        for kind, name, *options in (("new-lstm", "lstm", "--hidden", "24", "--vocabulary", "100"),
-                                     ("new-check", "check"), ("new-check", "every", "--every-step")):  # fmt: skip
-            if not (self.folder / "models" / name).exists():
-                command = [VOLVOX, "models", kind, str(self.folder / "models" / name), *options]
-                subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-        (self.folder / "serve.toml").write_text(config, encoding="utf-8")
-        self.log = open(self.folder / "log", "ab")
-        command = [VOLVOX, "serve", "--config", str(self.folder / "serve.toml"), "--port-file", str(self.ports)]
-        command += ["--models", str(self.folder / "models"), "--listen", listen, "--metrics", "127.0.0.1:0", "--http", ""]
-        self.process = subprocess.Popen(command, stdout=self.log, stderr=self.log)
-        self.endpoint, self.metrics = self.wait_until_ready()
-
-    def wait_until_ready(self):
-        until = time.monotonic() + PATIENCE
-        while not (self.ports.exists() and len(self.ports.read_text().split()) == 2):
-            if self.process.poll() is not None or time.monotonic() > until:
-                self.stop()
-                raise RuntimeError((self.folder / "log").read_text())
-            time.sleep(0.01)
-        return self.ports.read_text().split()
-
-    def requests(self):
-        """How many requests the server has answered, by outcome."""
-        page = urllib.request.urlopen(self.metrics + "/metrics", timeout=PATIENCE).read().decode()
-        found = (line.split() for line in page.splitlines() if line.startswith("volvox_requests_total{"))
-        return {name.split('"')[1]: int(float(count)) for name, count in found if float(count) > 0}
-
-    def stop(self):
-        self.process.kill()
-        self.process.wait()
-        self.log.close()
+MODELS = (("new-lstm", "lstm", "--hidden", "24", "--vocabulary", "100"), ("new-check", "check"),
+          ("new-check", "every", "--every-step"))  # fmt: skip
 
 
 class AgainstAServer(unittest.TestCase):
@@ -87,9 +38,12 @@ class AgainstAServer(unittest.TestCase):
         scratch = tempfile.TemporaryDirectory()
         self.addCleanup(scratch.cleanup)
         self.folder = scratch.name
-        self.server = Server(self.folder, self.config)
-        self.addCleanup(lambda: self.server.stop())
+        self.server = self.serve()
+        self.addCleanup(lambda: self.server.kill())
         self.client = self.connect()
+
+    def serve(self, **options):
+        return Server(VOLVOX, self.folder, MODELS, self.config, **options)
 
     def connect(self, **options):
         client = Client(self.server.endpoint, timeout=PATIENCE, connect_timeout=PATIENCE, **options)
@@ -154,7 +108,7 @@ class Answers(AgainstAServer):
             self.assertEqual(answer.result()["state"].tolist(), check_hash(tokens))
         self.assertEqual(self.client.in_flight, 0)
         self.assertEqual(self.client.unknown_replies, 0)
-        self.assertEqual(self.server.requests(), {"ok": len(lists)})
+        self.assertEqual(self.server.answers(), {"ok": len(lists)})
 
     def test_asyncio(self):
         async def ask():
@@ -189,18 +143,18 @@ class Answers(AgainstAServer):
 
     def test_a_lost_server_answers_everything_and_nothing_is_sent_again(self):
         waiting = [self.client.submit("check", {"tokens": [1] * 4000}) for _ in range(50)]
-        self.server.stop()
+        self.server.kill()
         for answer in waiting:
             error = answer.exception(PATIENCE)
             self.assertTrue(error is None or error.code == Code.UNAVAILABLE, error)
         error = self.fails(Code.UNAVAILABLE, self.client.infer, "check", {"tokens": [1]})
         self.assertTrue(error.local)
-        self.server = Server(self.folder, listen=self.server.endpoint)
+        self.server = self.serve(listen=self.server.endpoint)
         until = time.monotonic() + PATIENCE
         while not self.client.connected and time.monotonic() < until:
             time.sleep(0.01)
         self.assertEqual(self.client.infer("check", {"tokens": [2]})["state"].tolist(), check_hash([2]))
-        self.assertEqual(self.server.requests(), {"ok": 1})
+        self.assertEqual(self.server.answers(), {"ok": 1})
 
     def test_nobody_there(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -221,7 +175,7 @@ class SlowModels(AgainstAServer):
         self.assertTrue(error.local)
         self.assertEqual(self.client.infer("check", {"tokens": [3]}).cells, 1)
         # The server was told of the one given up on.
-        self.assertEqual(self.server.requests(), {"deadline_exceeded": 1, "cancelled": 1, "ok": 1})
+        self.assertEqual(self.server.answers(), {"deadline_exceeded": 1, "cancelled": 1, "ok": 1})
 
     def test_cancel(self):
         answer = self.client.submit("check", self.slow)

@@ -16,32 +16,9 @@
 #include "cells/split.h"
 #include "cpu/cpu_device.h"
 #include "device/host_memory.h"
+#include "tests/unit/cells/random_weights.h"
 
 namespace volvox::cpu {
-
-// Random float tensors by name.
-class RandomWeights {
- public:
-  explicit RandomWeights(std::uint32_t seed = 1) : random_(seed) {}
-
-  RandomWeights& add(const std::string& name, Shape shape, float scale = 0.5F) {
-    std::uniform_real_distribution<float> distribution(-scale, scale);
-    auto& values = (*values_)[name];
-    values.resize(static_cast<std::size_t>(elements(shape)));
-    for (float& v : values) v = distribution(random_);
-    tensors_[name] = {DType::kF32, std::move(shape), std::as_bytes(std::span(values))};
-    return *this;
-  }
-  Weights weights() const { return {tensors_, values_}; }
-
- private:
-  std::mt19937 random_;
-  std::shared_ptr<std::map<std::string, std::vector<float>>> values_ =
-      std::make_shared<std::map<std::string, std::vector<float>>>();
-  std::map<std::string, Tensor, std::less<>> tensors_;
-};
-
-inline constexpr std::int64_t kVocabulary = 50;
 
 inline Weights lstm_weights(std::int64_t input, std::int64_t hidden) {
   return RandomWeights()

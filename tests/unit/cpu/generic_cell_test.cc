@@ -1,9 +1,9 @@
 #include "cpu/cells/generic_cell.h"
 
 #include "cells/cell_builder.h"
-#include "cells/cell_program.h"
 #include "cells/evaluate.h"
 #include "chain_fixture.h"
+#include "tests/unit/device/cell_batch.h"
 
 // Cells without a kernel of their own, compared bit by bit with the evaluator of the cells folder, which
 // knows nothing of chunks, packing or vectors; only the activations are ours.
@@ -25,140 +25,14 @@ struct OurMath {
   }
 };
 
-// One batch of nodes of a cell with states h and c, with random states and tokens, on a device and in the
-// evaluator.
-class Batch {
- public:
-  Batch(const Cell& cell, const Weights& weights, std::uint32_t rows)
-      : cell_(cell),
-        weights_(weights),
-        random_(rows),
-        hidden_(static_cast<std::size_t>(cell.states[0].shape[0])) {
-    h_ = draw(kSources * hidden_);
-    c_ = draw(kSources * hidden_);
-    tokens_.resize(rows);
-    for (std::uint32_t r = 0; r < rows; ++r) add_row(r);
-  }
-
-  std::vector<float> on_device(CpuOptions options) {
-    options.measure = false;
-    const auto device = CpuDevice::make(options).value();
-    EXPECT_TRUE(device->add_pool(0, cell_.states, kSources + 600));
-    EXPECT_TRUE(device->compile(0, cell_, weights_, {.max_batch = 512}));
-    EXPECT_TRUE(device->compile(1, maker(), {}, {}));
-    const auto queue = device->open({.name = "test", .threads = options.threads}).value();
-    run(*queue, make_states());
-    std::vector<float> results(bindings_.size() * hidden_);
-    Task task;
-    task.seq = 2;
-    task.rows = task.padded_rows = static_cast<std::uint32_t>(bindings_.size());
-    task.bindings = bindings_;
-    task.edges = edges_;
-    for (std::uint32_t r = 0; r < task.rows; ++r) {
-      task.emits.push_back({r, 0, address_of(&results[r * hidden_])});
-    }
-    run(*queue, task);
-    return results;
-  }
-
-  std::vector<float> in_evaluator() {
-    const CellProgram program = CellProgram::make(cell_, weights_).value();
-    CellEvaluator<float, OurMath> evaluator(program);
-    std::vector<float> results(bindings_.size() * hidden_), unused(hidden_);
-    for (std::size_t r = 0; r < bindings_.size(); ++r) {
-      CellRow row;
-      std::vector<const void*> gathers, ragged;
-      for (const Operator& op : cell_.operators) {
-        if (op.kind == OpKind::kGather) gathers.push_back(state(op, bindings_[r].gathers[op.index].base));
-        if (op.kind != OpKind::kGatherAll) continue;
-        for (std::uint32_t e = 0; e < bindings_[r].ragged.count; ++e) {
-          ragged.push_back(state(op, edges_[bindings_[r].ragged.begin + e]));
-        }
-      }
-      const std::vector<void*> scatters(program.count(OpKind::kScatter), unused.data());
-      row.gathers = gathers;
-      row.ragged = ragged;
-      row.edges = bindings_[r].ragged.count;
-      row.pulls[0] = &tokens_[r];
-      row.scatters = scatters;
-      row.pushes[0] = &results[r * hidden_];
-      evaluator.run(row);
-    }
-    return results;
-  }
-
- private:
-  static constexpr std::uint32_t kSources = 40;  // slots 2 … 41
-
-  std::vector<float> draw(std::size_t n) {
-    std::uniform_real_distribution<float> distribution(-1, 1);
-    std::vector<float> values(n);
-    for (float& v : values) v = distribution(random_);
-    return values;
-  }
-  std::uint32_t any_source() { return kReservedSlots + static_cast<std::uint32_t>(random_() % kSources); }
-
-  void add_row(std::uint32_t r) {
-    tokens_[r] = static_cast<std::int32_t>(random_() % kVocabulary);
-    RowBinding row;
-    row.length = 1;
-    row.pulls[0] = {address_of(&tokens_[r]), 4};
-    for (auto& gather : row.gathers) gather.base = any_source();
-    row.out_base = kReservedSlots + kSources + r;
-    row.ragged = {static_cast<std::uint32_t>(edges_.size()), static_cast<std::uint32_t>(random_() % 4), true};
-    for (std::uint32_t e = 0; e < row.ragged.count; ++e) edges_.push_back(any_source());
-    bindings_.push_back(row);
-  }
-  const float* state(const Operator& op, std::uint32_t slot) const {
-    return (op.name == "h" ? h_ : c_).data() + (slot - kReservedSlots) * hidden_;
-  }
-
-  // A cell that publishes what it pulls: how states get onto the device.
-  Cell maker() const {
-    const auto width = static_cast<std::int64_t>(hidden_);
-    CellBuilder b("maker");
-    b.state(cell_.states[0]).state(cell_.states[1]);
-    b.scatter("h", b.pull("h", DType::kF32, {width}));
-    b.scatter("c", b.pull("c", DType::kF32, {width}));
-    return b.build().value();
-  }
-  Task make_states() const {
-    Task task;
-    task.seq = 1;
-    task.type = 1;
-    task.rows = task.padded_rows = kSources;
-    RowBinding row;
-    const auto stride = static_cast<std::uint32_t>(hidden_ * sizeof(float));
-    row.pulls[0] = {address_of(h_.data()), stride};
-    row.pulls[1] = {address_of(c_.data()), stride};
-    row.length = row.span = row.out_ring = kSources;
-    row.out_base = kReservedSlots;
-    task.bindings.push_back(row);
-    return task;
-  }
-  static void run(Queue& queue, const Task& task) {
-    ASSERT_TRUE(queue.submit(task));
-    ASSERT_TRUE(queue.wait(task.seq - 1, std::chrono::seconds(30)));
-    ASSERT_EQ(queue.progress().error, "");
-  }
-
-  Cell cell_;
-  Weights weights_;
-  std::mt19937 random_;
-  std::size_t hidden_;
-  std::vector<float> h_, c_;
-  std::vector<std::int32_t> tokens_;
-  std::vector<RowBinding> bindings_;
-  std::vector<std::uint32_t> edges_;
-};
-
 void expect_same_bits(const Cell& cell, const Weights& weights) {
   for (std::uint32_t rows : {1U, 2U, 13U, 200U}) {
-    Batch batch(cell, weights, rows);
-    const auto want = batch.in_evaluator();
+    CellBatch batch(cell, weights, rows);
+    const auto want = batch.in_evaluator<float, OurMath>();
     for (Isa isa : supported_isas()) {
       for (std::uint32_t threads : {1U, 2U}) {
-        ASSERT_EQ(batch.on_device({.isa = isa, .threads = threads}), want)
+        const auto device = CpuDevice::make({.isa = isa, .threads = threads, .measure = false}).value();
+        ASSERT_EQ(batch.on_device(*device, {.max_batch = 512, .threads = threads}), want)
             << cell.name << ", " << rows << " rows, " << to_string(isa) << ", " << threads << " threads";
       }
     }

@@ -20,22 +20,6 @@ constexpr PoolId kPool = 0, kRealPool = 1;
 constexpr CellTypeId kCheck = 0, kSum = 1;
 constexpr Duration kPatience = std::chrono::seconds(20);
 
-std::uint64_t hash_of(const std::vector<std::int32_t>& tokens) {
-  std::uint64_t state = 0;
-  for (std::int32_t token : tokens) state = check_hash(state, static_cast<std::uint64_t>(token));
-  return state;
-}
-
-Task cohort(TaskSeq seq, std::uint64_t step, std::uint32_t rows) {
-  Task task;
-  task.seq = seq;
-  task.type = kCheck;
-  task.form = Task::Form::kCohort;
-  task.step = step;
-  task.rows = task.padded_rows = rows;
-  return task;
-}
-
 Task listed(TaskSeq seq, CellTypeId type, std::vector<RowBinding> bindings) {
   Task task;
   task.seq = seq;
@@ -57,6 +41,22 @@ Cell sum_cell() {
 }
 
 }  // namespace
+
+std::uint64_t hash_of(const std::vector<std::int32_t>& tokens) {
+  std::uint64_t state = 0;
+  for (std::int32_t token : tokens) state = check_hash(state, static_cast<std::uint64_t>(token));
+  return state;
+}
+
+Task cohort(TaskSeq seq, std::uint64_t step, std::uint32_t rows) {
+  Task task;
+  task.seq = seq;
+  task.type = kCheck;
+  task.form = Task::Form::kCohort;
+  task.step = step;
+  task.rows = task.padded_rows = rows;
+  return task;
+}
 
 void DeviceConformance::SetUp() {
   auto device = GetParam().make();

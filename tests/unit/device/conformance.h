@@ -22,6 +22,12 @@ struct DeviceUnderTest {
   std::function<Result<std::unique_ptr<Device>>()> make;
 };
 
+// What the check cell answers to a chain of tokens.
+std::uint64_t hash_of(const std::vector<std::int32_t>& tokens);
+
+// Step `step` of the check cell's cohort.
+Task cohort(TaskSeq seq, std::uint64_t step, std::uint32_t rows);
+
 inline std::string device_name(const ::testing::TestParamInfo<DeviceUnderTest>& info) {
   return info.param.name;
 }

@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include "cells/library.h"
 #include "tests/unit/device/conformance.h"
 
 namespace volvox {
@@ -12,22 +11,6 @@ using ::testing::ElementsAre;
 namespace {
 
 constexpr PoolId kPool = 0;
-
-std::uint64_t hash_of(const std::vector<std::int32_t>& tokens) {
-  std::uint64_t state = 0;
-  for (std::int32_t token : tokens) state = check_hash(state, static_cast<std::uint64_t>(token));
-  return state;
-}
-
-// A step of the check cell's cohort with one row.
-Task cohort(TaskSeq seq, std::uint64_t step, std::uint32_t rows) {
-  Task task;
-  task.seq = seq;
-  task.form = Task::Form::kCohort;
-  task.step = step;
-  task.rows = task.padded_rows = rows;
-  return task;
-}
 
 }  // namespace
 

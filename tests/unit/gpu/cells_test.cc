@@ -1,6 +1,8 @@
 #include "cells/library.h"
+#include "cells/reference.h"
+#include "tests/unit/device/cell_batch.h"
 #include "tests/unit/gpu/backends.h"
-#include "tests/unit/gpu/cell_batch.h"
+#include "tests/unit/gpu/random_cell.h"
 
 // Whatever a cell is made of, a GPU computes what the interpreter computes in double precision, within the
 // precision that was asked for.
@@ -25,7 +27,7 @@ class GpuCells : public ::testing::TestWithParam<Backend> {
       CellBatch batch(cell, weights, rows);
       auto made = device(options);
       if (!made) GTEST_SKIP() << reason_;
-      EXPECT_LE(distance(batch.on_device(*made), batch.in_reference()), tolerance)
+      EXPECT_LE(distance(batch.on_device(*made), batch.in_evaluator<double, ReferenceMath>()), tolerance)
           << cell.name << ", " << rows << " rows, " << name_of(options.precision);
     }
   }
@@ -42,7 +44,7 @@ class GpuCells : public ::testing::TestWithParam<Backend> {
 };
 
 Weights lstm_weights(std::int64_t input, std::int64_t hidden) {
-  return RandomWeights()
+  return random_weights()
       .add("lstm.embedding", {kVocabulary, input}, 1.0F)
       .add("lstm.weight_ih", {4 * hidden, input})
       .add("lstm.weight_hh", {4 * hidden, hidden})
@@ -73,7 +75,7 @@ TEST_P(GpuCells, RunLstmsInOneKernel) {
 
 TEST_P(GpuCells, RunBinaryTrees) {
   constexpr std::int64_t kHidden = 20;
-  const Weights weights = RandomWeights()
+  const Weights weights = random_weights()
                               .add("t.leaf.embedding", {kVocabulary, 9})
                               .add("t.leaf.weight", {3 * kHidden, 9})
                               .add("t.leaf.bias", {3 * kHidden})
@@ -87,7 +89,7 @@ TEST_P(GpuCells, RunBinaryTrees) {
 
 TEST_P(GpuCells, RunRaggedTrees) {
   constexpr std::int64_t kHidden = 20;
-  const Weights weights = RandomWeights()
+  const Weights weights = random_weights()
                               .add("sum.embedding", {kVocabulary, 9})
                               .add("sum.weight", {3 * kHidden, 9})
                               .add("sum.children", {3 * kHidden, kHidden})
@@ -117,7 +119,9 @@ TEST_P(GpuCells, AnswersDoNotDependOnTheNeighbours) {
     CellBatch batch(cell, weights, 13);
     auto together = device(options), apart = device(options);
     if (!together) GTEST_SKIP() << reason_;
-    EXPECT_EQ(batch.on_device(*together, 16), batch.on_device(*apart, 16, true)) << "the same bits";
+    EXPECT_EQ(batch.on_device(*together, {.padded = 16}),
+              batch.on_device(*apart, {.padded = 16, .row_by_row = true}))
+        << "the same bits";
   }
 }
 
@@ -128,7 +132,9 @@ TEST_P(GpuCells, ReproducibleAnswersDoNotDependOnTheBatchSize) {
   CellBatch batch(cell, weights, 70);
   auto together = device(options), apart = device(options);
   if (!together) GTEST_SKIP() << reason_;
-  EXPECT_EQ(batch.on_device(*together, 128), batch.on_device(*apart, 1, true)) << "the same bits";
+  EXPECT_EQ(batch.on_device(*together, {.padded = 128}),
+            batch.on_device(*apart, {.padded = 1, .row_by_row = true}))
+      << "the same bits";
 }
 
 INSTANTIATE_TEST_SUITE_P(All, GpuCells, ::testing::Values(host_backend(), gpu_backend()), backend_name);

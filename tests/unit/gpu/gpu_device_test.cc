@@ -7,7 +7,7 @@
 #include "cells/library.h"
 #include "gpu/driver/errors.h"
 #include "tests/unit/gpu/backends.h"
-#include "tests/unit/gpu/cell_batch.h"
+#include "tests/unit/gpu/random_cell.h"
 
 // How the device uses its driver: what is made when, what travels, and what happens when something gives out.
 namespace volvox::gpu {
@@ -262,7 +262,7 @@ TEST_F(GpuDeviceTest, ATaskThatCannotRunFailsAfterTheOthers) {
 }
 
 TEST_F(GpuDeviceTest, PlansEachProductOncePerSize) {
-  const Weights weights = RandomWeights()
+  const Weights weights = random_weights()
                               .add("lstm.embedding", {kVocabulary, 8})
                               .add("lstm.weight_ih", {32, 8})
                               .add("lstm.weight_hh", {32, 8})

@@ -1,0 +1,14 @@
+"""What models that `volvox models new-check` makes answer, for programs that look at every answer."""
+
+MASK = 2**64 - 1
+
+
+def check_hash(tokens):
+    """check_hash() of cells/cell.h, step by step."""
+    state = 0
+    for token in tokens:
+        x = (state ^ (token + 0x9E3779B97F4A7C15 & MASK)) * 0xBF58476D1CE4E5B9 & MASK
+        x ^= x >> 29
+        x = x * 0x94D049BB133111EB & MASK
+        state = x ^ (x >> 32)
+    return state

@@ -1,0 +1,98 @@
+#include "tests/unit/gpu/random_cell.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "cells/cell_builder.h"
+
+namespace volvox::gpu {
+
+double distance(const std::vector<float>& got, const std::vector<double>& want) {
+  double worst = 0, largest = 1;
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    const double difference = std::abs(got[i] - want[i]);
+    worst = std::isnan(difference) ? INFINITY : std::max(worst, difference);
+    largest = std::max(largest, std::abs(want[i]));
+  }
+  return worst / largest;
+}
+
+Weights random_cell_weights(std::int64_t hidden) {
+  return random_weights()
+      .add("table", {kVocabulary, hidden})
+      .add("w0", {hidden, hidden})
+      .add("w1", {hidden, hidden})
+      .add("bias", {hidden})
+      .weights();
+}
+
+namespace {
+
+// Values so far, of one width, to draw the next operator's inputs from.
+class Pool {
+ public:
+  Pool(CellBuilder& b, std::uint32_t seed, std::int64_t hidden) : b_(b), random_(seed), hidden_(hidden) {}
+
+  void add(ValueId value, bool ragged) { (ragged ? ragged_ : plain_).push_back(value); }
+  ValueId plain() { return plain_[random_() % plain_.size()]; }
+
+  void grow() {
+    const bool ragged = random_() % 3 == 0;
+    const ValueId a = ragged ? ragged_[random_() % ragged_.size()] : plain();
+    const ValueId b = plain();
+    switch (random_() % 9) {
+      case 0:
+        return add(b_.add(a, b), ragged);
+      case 1:
+        return add(b_.mul(a, b), ragged);
+      case 2:
+        return add(b_.mul_add(a, b, plain()), ragged);
+      case 3:
+        return add(b_.sigmoid(a), ragged);
+      case 4:
+        return add(b_.tanh(a), ragged);
+      case 5: {
+        const std::int64_t seam =
+            1 + static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(hidden_ - 1));
+        return add(b_.concat({b_.slice(a, seam, hidden_), b_.slice(a, 0, seam)}), ragged);
+      }
+      case 6:
+        return add(b_.product({{"w0", a}}, {.bias = "bias"}), ragged);
+      case 7:
+        return add(b_.tanh(b_.product({{"w0", a}, {"w1", b}}, {.value = plain()})), ragged);
+      default:
+        return ragged ? add(b_.segment_sum(a), false) : add(b_.product({{"w1", a}}, {}), false);
+    }
+  }
+
+ private:
+  CellBuilder& b_;
+  std::mt19937 random_;
+  std::int64_t hidden_;
+  std::vector<ValueId> plain_, ragged_;
+};
+
+}  // namespace
+
+Cell random_cell(std::uint32_t seed, std::int64_t hidden, const Weights& weights) {
+  CellBuilder b("random");
+  b.state({"h", {hidden}}).state({"c", {hidden}});
+  Pool pool(b, seed, hidden);
+  pool.add(b.embed(b.pull("token", DType::kI32), "table", hidden), false);
+  for (std::uint32_t g = 0; g < 2; ++g) {
+    const auto [h, c] = b.gather(g, {"h", "c"});
+    pool.add(h, false);
+    pool.add(c, false);
+  }
+  pool.add(b.gather_all("h"), true);
+  pool.add(b.gather_all("c"), true);
+  for (int i = 0; i < 12; ++i) pool.grow();
+  const ValueId out = b.tanh(b.add(pool.plain(), pool.plain()));
+  b.scatter("h", pool.plain());
+  b.scatter("c", out);
+  b.push("out", out);
+  return b.build(&weights).value();
+}
+
+}  // namespace volvox::gpu
