@@ -224,8 +224,11 @@ void SessionDriver::perform(TimePoint now) {
   if (node_->session_metrics != nullptr) publish();
 }
 
-void SessionDriver::publish() const {
+void SessionDriver::publish() {
   const SessionStats stats = table_.stats();
+  const std::uint64_t host_bytes = states_.host_bytes();
+  if (published_ == std::pair(stats, host_bytes)) return;
+  published_ = {stats, host_bytes};
   SessionFigures figures;
   figures.live = stats.live;
   figures.ending = stats.ending;
@@ -238,7 +241,7 @@ void SessionDriver::publish() const {
   figures.waiting = stats.waiting;
   figures.kept_outputs = stats.kept_outputs;
   figures.kept_bytes = stats.kept_bytes;
-  figures.host_bytes = states_.host_bytes();
+  figures.host_bytes = host_bytes;
   figures.begun = stats.begun;
   figures.committed = stats.committed;
   figures.failed = stats.failed;
@@ -337,9 +340,7 @@ void SessionDriver::answer(const SessionAction& action) {
 }
 
 void SessionDriver::refuse(const SessionAction& action) {
-  const std::uint64_t again = action.error.code == ErrorCode::kOverloaded
-                                  ? std::uint64_t{node_->config.limits.retry_after_ms} * 1000
-                                  : 0;
+  const std::uint64_t again = action.error.code == ErrorCode::kOverloaded ? retry_after_us(*node_) : 0;
   take(action.request)->settle(action.error, again);
 }
 

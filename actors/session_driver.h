@@ -82,7 +82,7 @@ class SessionDriver {
   // Does what the table has said since, and what it says to the reports of that.
   void perform(TimePoint now);
   void perform(const SessionAction& action, TimePoint now);
-  void publish() const;
+  void publish();
   void run(const SessionAction& action, TimePoint now);
   Status start(const SessionAction& action, const Work& asked);
   void stop(const SessionAction& action);
@@ -100,6 +100,7 @@ class SessionDriver {
   std::map<std::pair<std::string, std::uint32_t>, Seen> seen_;
   SessionTable table_;
   SessionStates states_;
+  std::optional<std::pair<SessionStats, std::uint64_t>> published_;  // with the bytes of states on the host
   SessionActions actions_;
   std::unordered_map<std::uint64_t, Waiting> waiting_;        // by the request's key
   std::unordered_map<std::uint32_t, std::uint64_t> running_;  // keys of the parts, by session

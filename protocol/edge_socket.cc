@@ -130,7 +130,6 @@ bool EdgeSocket::receive_request() {
     refuse(sender_, count - 1);
   } else {
     add(counters_.requests, 1);
-    sender_name_ = frames_[1].property("User-Id");
     handler_.on_request(sender_, frames_[1].bytes(), frames_[2].bytes());
   }
   return true;

@@ -112,7 +112,7 @@ class EdgeSocket {
 
   // The name that belongs to the key of the client whose request is being handled; empty without encryption,
   // or where anybody may come. Valid within EdgeHandler::on_request().
-  std::string_view sender_name() const { return sender_name_; }
+  std::string_view sender_name() const { return frames_[1].property("User-Id"); }
 
   // Makes the current or next run_once() return soon.
   void wake() { replies_.wake(); }
@@ -153,7 +153,6 @@ class EdgeSocket {
   std::string endpoint_;
   ZmqFrame frames_[3];  // identity, header, body: kept, so that receiving reuses them
   ClientId sender_;
-  std::string_view sender_name_;
   BurstQueue<OutgoingReply> replies_;
   std::vector<OutgoingReply> batch_;
   std::size_t batch_sent_ = 0;

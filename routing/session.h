@@ -143,6 +143,8 @@ struct SessionStats {
   std::uint64_t begun = 0, committed = 0, failed = 0, repeated = 0, refused = 0;
   std::uint64_t spills = 0, failed_spills = 0, restores = 0;
   std::array<std::uint64_t, kSessionEnds> releases{};  // by SessionEnd
+
+  bool operator==(const SessionStats&) const = default;
 };
 
 }  // namespace volvox
