@@ -20,14 +20,14 @@ WirePriority wire_priority(PriorityChoice choice) {
 
 using SharePair = std::pair<std::shared_ptr<const void>, std::shared_ptr<const void>>;
 
-tl::unexpected<Refusal> refused(Error error, std::uint64_t retry_after_us = 0) {
+}  // namespace
+
+tl::unexpected<Refusal> refused(Error error, std::uint64_t retry_after_us) {
   Refusal refusal;
   refusal.error = std::move(error);
   refusal.retry_after_us = retry_after_us;
   return tl::unexpected<Refusal>(std::move(refusal));
 }
-
-}  // namespace
 
 Admission::Admission(const ServeConfig& config, NodePtr node) : Admission(config, *node->metrics, node) {}
 

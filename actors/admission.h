@@ -22,6 +22,8 @@ struct Refusal {
   std::uint64_t retry_after_us = 0;  // with OVERLOADED: by estimate; 0: no advice
 };
 
+tl::unexpected<Refusal> refused(Error error, std::uint64_t retry_after_us = 0);
+
 // A request may come in by more than one door, and all doors share the same bounds. Each shows its requests
 // here first, before any work is done for them: refused, or numbered, counted, its body copied, and its
 // deadline and priority set as its model's table says. Any thread.

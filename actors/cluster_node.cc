@@ -205,25 +205,19 @@ class ClusterNodeShell {
   void hear(std::uint32_t number, const ClusterSubmit& submit) {
     if (!seats_[number].joined) return;
     if (const auto begun = begin(number, submit); !begun) {
-      Outcome refused;
-      refused.error = begun.error().error;
-      refused.retry_after_us = begun.error().retry_after_us;
-      setup_.node->metrics->answered({refused.error->code});
-      send(number, result_frames(submit.attempt, refused, true, 0, limits_));
+      Outcome refusal;
+      refusal.error = begun.error().error;
+      refusal.retry_after_us = begun.error().retry_after_us;
+      setup_.node->metrics->answered({refusal.error->code});
+      send(number, result_frames(submit.attempt, refusal, true, 0, limits_));
     }
-  }
-
-  static tl::unexpected<Refusal> refusal(Error error) {
-    Refusal refusal;
-    refusal.error = std::move(error);
-    return tl::unexpected<Refusal>(std::move(refusal));
   }
 
   tl::expected<void, Refusal> begin(std::uint32_t number, const ClusterSubmit& submit) {
     Seat& seat = seats_[number];
-    if (!submit.header) return refusal({ErrorCode::kInvalidArgument, "a request has no header"});
+    if (!submit.header) return refused({ErrorCode::kInvalidArgument, "a request has no header"});
     auto header = decode_request_header(submit.header->bytes(), limits_);
-    if (!header) return refusal(std::move(header).error());
+    if (!header) return refused(std::move(header).error());
     header->deadline_us = submit.deadline_us;
     const auto body = submit.body ? submit.body->bytes() : std::span<const std::byte>();
     Running running{{}, body.size(), model_number(*header), 0};
@@ -232,10 +226,10 @@ class ClusterNodeShell {
                                                      : 1;
     auto admitted = setup_.admission->admit({}, std::move(*header), body);
     if (!admitted) return tl::unexpected(std::move(admitted).error());
-    if (Status credit = requests_.take(number, 1); !credit) return refusal(std::move(credit).error());
+    if (Status credit = requests_.take(number, 1); !credit) return refused(std::move(credit).error());
     if (Status credit = bytes_.take(number, running.bytes); !credit) {
       requests_.finish(number, 1);
-      return refusal(std::move(credit).error());
+      return refused(std::move(credit).error());
     }
     auto sink = std::make_shared<ClusterSink>(caf::actor_cast<caf::actor>(self_), number, seat.epoch,
                                               submit.attempt, limits_, *setup_.node->metrics);

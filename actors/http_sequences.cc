@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "actors/session_token.h"
+#include "actors/random_number.h"
 
 namespace volvox {
 namespace {

@@ -1,13 +1,13 @@
 #include "actors/router_server.h"
 
 #include <chrono>
-#include <random>
 #include <utility>
 
 #include "actors/actor_slot.h"
 #include "actors/cluster_router.h"
 #include "actors/gateway.h"
 #include "actors/http_front.h"
+#include "actors/random_number.h"
 #include "actors/routed_models.h"
 #include "actors/system_config.h"
 #include "config/validate.h"
@@ -17,11 +17,6 @@ namespace {
 
 // How long a stopping router waits for requests that were told to end.
 constexpr Duration kPatience = std::chrono::seconds(1);
-
-std::uint64_t random_number() {
-  std::random_device dice;
-  return (std::uint64_t{dice()} << 32) + dice() + 1;  // not 0, which stands for nobody
-}
 
 }  // namespace
 
@@ -35,14 +30,17 @@ class RouterServer::Impl {
     admission_ = std::make_shared<Admission>(config, monitor_.requests());
     auto gateway = Gateway::open(config, system_, slot_, admission_, monitor_.requests());
     if (!gateway) return tl::unexpected(gateway.error());
+    const auto incarnation = random_incarnation(), seed = random_bits();
+    if (!incarnation || !seed) return tl::unexpected(incarnation ? seed.error() : incarnation.error());
     const auto models = std::make_shared<RoutedModels>();
-    router_ = spawn_cluster_router(system_,
-                                   {config, random_number(), random_number(), &monitor_.cluster(), models});
+    router_ = spawn_cluster_router(system_, {config, *incarnation, *seed, &monitor_.cluster(), models});
     slot_->set(router_);
     if (Status published = publish(config.cluster.listen); !published) return published;
     gateway_ = std::move(*gateway);
     endpoint_ = gateway_->endpoint();
-    if (Status listening = listen(config.server.metrics); !listening) return listening;
+    const auto metrics = monitor_.listen(config.server.metrics);
+    if (!metrics) return tl::unexpected(metrics.error());
+    metrics_port_ = *metrics;
     if (Status open = open_front(config, models); !open) return open;
     gateway_->start();
     monitor_.set_readiness(Readiness::kReady);
@@ -98,16 +96,6 @@ class RouterServer::Impl {
     if (!port)
       return fail(ErrorCode::kUnavailable, "cluster.listen: " + address + " cannot be bound; is it in use?");
     cluster_port_ = *port;
-    return {};
-  }
-
-  Status listen(const std::string& address) {
-    if (address.empty()) return {};
-    const auto where = parse_host_port(address);
-    if (!where) return tl::unexpected(where.error());
-    const auto port = monitor_.listen(*where);
-    if (!port) return tl::unexpected(port.error());
-    metrics_port_ = *port;
     return {};
   }
 

@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <future>
-#include <random>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -19,6 +18,7 @@
 #include "actors/handoff.h"
 #include "actors/http_front.h"
 #include "actors/messages.h"
+#include "actors/random_number.h"
 #include "actors/supervisor.h"
 #include "actors/system_config.h"
 
@@ -81,11 +81,13 @@ class Server::Impl {
     running.wait();  // or until it failed, and broke its promise
     monitor_.watch_trouble([health = node->health] { return health->trouble(); });
     monitor_.watch_engines([slot = scheduler_] { return ask_scheduler(*slot); }, 1);
-    if (Status listening = listen(config.server.metrics); !listening) return listening;
+    const auto metrics = monitor_.listen(config.server.metrics);
+    if (!metrics) return tl::unexpected(metrics.error());
+    metrics_port_ = *metrics;
     if (Status open = open_front(config, node); !open) return open;
     if (Status open = open_admin(config); !open) return open;
     gateway_->start();
-    if (!cluster_section_.routers.empty()) join_cluster(node);
+    if (Status joined = join_cluster(node); !joined) return joined;
     monitor_.set_readiness(Readiness::kReady);
     return {};
   }
@@ -107,10 +109,12 @@ class Server::Impl {
   ModelHost& models() { return *host_; }
 
  private:
-  void join_cluster(const NodePtr& node) {
-    std::random_device dice;
-    const std::uint64_t incarnation = (std::uint64_t{dice()} << 32) + dice() + 1;  // never 0
-    cluster_ = spawn_cluster_node(system_, {node, router_, admission_, cluster_section_, incarnation});
+  Status join_cluster(const NodePtr& node) {
+    if (cluster_section_.routers.empty()) return {};
+    const auto incarnation = random_incarnation();
+    if (!incarnation) return tl::unexpected(incarnation.error());
+    cluster_ = spawn_cluster_node(system_, {node, router_, admission_, cluster_section_, *incarnation});
+    return {};
   }
 
   // Requests that routers sent are in none of the doors' tables.
@@ -182,16 +186,6 @@ class Server::Impl {
     gateway_->stop();
     gateway_ = nullptr;
     return all_ended;
-  }
-
-  Status listen(const std::string& address) {
-    if (address.empty()) return {};
-    const auto where = parse_host_port(address);
-    if (!where) return tl::unexpected(where.error());
-    const auto port = monitor_.listen(*where);
-    if (!port) return tl::unexpected(port.error());
-    metrics_port_ = *port;
-    return {};
   }
 
   Monitor& monitor_;

@@ -8,6 +8,7 @@
 #include <spdlog/spdlog.h>
 
 #include "actors/part_output.h"
+#include "actors/random_number.h"
 #include "actors/session_token.h"
 
 namespace volvox {

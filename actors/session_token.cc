@@ -2,7 +2,7 @@
 
 #include <variant>
 
-#include <sys/random.h>
+#include "actors/random_number.h"
 
 namespace volvox {
 
@@ -22,12 +22,6 @@ bool is_session_part(const RequestHeader& header) {
 bool is_empty_part(const RequestBody& body) {
   const auto* chain = std::get_if<WireChain>(&body.structure);
   return chain != nullptr && chain->length == 0 && body.inputs.empty();
-}
-
-Result<std::uint64_t> random_bits() {
-  std::uint64_t bits = 0;
-  if (getentropy(&bits, sizeof bits) == 0) return bits;
-  return fail(ErrorCode::kInternal, "the server has no random numbers; see its log");
 }
 
 Result<SessionId> random_session_id() {

@@ -15,8 +15,7 @@ bool is_session_part(const RequestHeader& header);
 // An end may come without inputs, as a chain of no steps: then it only ends its session.
 bool is_empty_part(const RequestBody& body);
 
-// 64 bits that nobody can predict, from the kernel. Fails only when the kernel has none to give.
-Result<std::uint64_t> random_bits();
+// That nobody can guess.
 Result<SessionId> random_session_id();
 
 }  // namespace volvox

@@ -6,9 +6,8 @@
 #include <set>
 #include <sstream>
 
-#include <toml++/toml.h>
-
 #include "config/fields.h"
+#include "config/toml_text.h"
 #include "config/validate.h"
 
 namespace volvox {
@@ -220,12 +219,7 @@ Result<ServeConfig> parse_config(std::string_view toml, std::string_view name) {
 }
 
 Result<ClusterConfig> parse_cluster_config(std::string_view toml, std::string_view name) {
-  try {
-    return read(toml::parse(toml, name), name);
-  } catch (const toml::parse_error& error) {
-    return invalid(std::string(name) + ":" + std::to_string(error.source().begin.line) + ": " +
-                   std::string(error.description()));
-  }
+  return read_toml(toml, name, [name](const toml::table& root) { return read(root, name); });
 }
 
 Result<ServeConfig> load_config(const std::filesystem::path& file) {
@@ -235,6 +229,12 @@ Result<ServeConfig> load_config(const std::filesystem::path& file) {
 }
 
 Result<ClusterConfig> load_cluster_config(const std::filesystem::path& file) {
+  const auto text = read_text_file(file);
+  if (!text) return tl::unexpected(text.error());
+  return parse_cluster_config(*text, file.string());
+}
+
+Result<std::string> read_text_file(const std::filesystem::path& file) {
   std::error_code ignored;
   std::ifstream stream;
   if (!std::filesystem::is_directory(file, ignored)) stream.open(file, std::ios::binary);
@@ -242,7 +242,7 @@ Result<ClusterConfig> load_cluster_config(const std::filesystem::path& file) {
   if (stream.is_open()) text << stream.rdbuf();
   if (!stream.is_open() || stream.bad())
     return invalid(file.string() + ": cannot be read; is the path right?");
-  return parse_cluster_config(text.str(), file.string());
+  return text.str();
 }
 
 std::string to_toml(const ServeConfig& config) {

@@ -23,6 +23,9 @@ Result<ServeConfig> load_config(const std::filesystem::path& file);
 Result<ClusterConfig> parse_cluster_config(std::string_view toml, std::string_view name);
 Result<ClusterConfig> load_cluster_config(const std::filesystem::path& file);
 
+// A whole file. INVALID_ARGUMENT, which names the file, where it cannot be read.
+Result<std::string> read_text_file(const std::filesystem::path& file);
+
 // The configuration as TOML, which parse_config reads back to the same values.
 std::string to_toml(const ServeConfig& config);
 std::string to_toml(const ClusterConfig& config);

@@ -10,6 +10,7 @@
 #include "cpu/cells/generic_cell.h"
 #include "cpu/cost_probe.h"
 #include "device/host_memory.h"
+#include "device/slot_copies.h"
 
 namespace volvox::cpu {
 namespace {
@@ -136,13 +137,7 @@ Status CpuDevice::check_copies(Device& from, std::span<const SlotCopy> copies,
   for (const SlotCopy& copy : copies) {
     const Planes* a = source->find_pool(copy.pool);
     Planes* b = find_pool(copy.pool);
-    if (a == nullptr || b == nullptr || a->size() != b->size()) {
-      return invalid("a state copy names pool " + std::to_string(copy.pool) +
-                     ", which both devices must have");
-    }
-    if (copy.from >= a->slots() || copy.to >= b->slots()) {
-      return invalid("a state copy names a slot that is not there");
-    }
+    if (Status ok = check_slot_copy<Planes>(copy, a, b); !ok) return ok;
     ready.push_back({b, a, copy});
   }
   return {};

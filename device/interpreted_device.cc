@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "device/host_memory.h"
+#include "device/slot_copies.h"
 
 namespace volvox {
 
@@ -75,14 +76,9 @@ Status InterpretedDevice::copy(Device& from, std::span<const SlotCopy> copies) {
   auto* source = dynamic_cast<InterpretedDevice*>(&from);
   if (source == nullptr) return invalid("states can only be copied between interpreting devices");
   for (const SlotCopy& copy : copies) {
-    Planes* a = source->pool(copy.pool);
+    const Planes* a = source->pool(copy.pool);
     Planes* b = pool(copy.pool);
-    if (a == nullptr || b == nullptr || a->size() != b->size()) {
-      return invalid("a state copy names pool " + std::to_string(copy.pool) +
-                     ", which both devices must have");
-    }
-    if (copy.from >= a->slots() || copy.to >= b->slots())
-      return invalid("a state copy names a slot that is not there");
+    if (Status ok = check_slot_copy<Planes>(copy, a, b); !ok) return ok;
     b->copy(*a, copy.from, copy.to);
   }
   return {};

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <utility>
 
+#include "device/slot_copies.h"
 #include "gpu/queue/load_probe.h"
 
 namespace volvox::gpu {
@@ -131,13 +132,7 @@ Status GpuDevice::check_copies(Device& from, std::span<const SlotCopy> copies,
   if (source == nullptr) return invalid("states can only be copied between GPUs");
   for (const SlotCopy& copy : copies) {
     const GpuPlanes *a = source->find_pool(copy.pool), *b = find_pool(copy.pool);
-    if (a == nullptr || b == nullptr || a->planes().size() != b->planes().size()) {
-      return invalid("a state copy names pool " + std::to_string(copy.pool) +
-                     ", which both devices must have");
-    }
-    if (copy.from >= a->slots() || copy.to >= b->slots()) {
-      return invalid("a state copy names a slot that is not there");
-    }
+    if (Status ok = check_slot_copy(copy, a, b); !ok) return ok;
     ready.push_back({b, a, copy});
   }
   return {};

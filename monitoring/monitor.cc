@@ -6,6 +6,8 @@
 
 #include <prometheus/text_serializer.h>
 
+#include "config/validate.h"
+
 namespace volvox {
 
 Monitor::Monitor(const std::string& version)
@@ -28,12 +30,15 @@ void Monitor::watch_engines(EngineSource source, std::size_t engines) {
   engines_ = engines;
 }
 
-Result<std::uint16_t> Monitor::listen(const HostPort& address) {
+Result<std::uint16_t> Monitor::listen(const std::string& address) {
+  if (address.empty()) return 0;
+  const auto where = parse_host_port(address);
+  if (!where) return tl::unexpected(where.error());
   HttpServer::Pages pages;
   pages["/metrics"] = [this] { return metrics_page(); };
   pages["/healthz"] = [this] { return health_page(); };
   pages["/readyz"] = [this] { return readiness_page(); };
-  auto server = HttpServer::start(address, std::move(pages));
+  auto server = HttpServer::start(*where, std::move(pages));
   if (!server) return tl::unexpected(server.error());
   server_ = std::move(*server);
   return server_->port();

@@ -45,8 +45,8 @@ class Monitor {
   // What keeps a server that is otherwise ready from being so: asked for each /readyz; empty: nothing.
   void watch_trouble(std::function<std::string()> trouble) { trouble_ = std::move(trouble); }
 
-  // Serves the pages. Returns the port.
-  Result<std::uint16_t> listen(const HostPort& address);
+  // Serves the pages at "HOST:PORT". Returns the port; 0 where the address is empty, which serves none.
+  Result<std::uint16_t> listen(const std::string& address);
   void stop_listening() { server_.reset(); }
 
   // The pages themselves.

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <set>
 #include <sstream>
 #include <string>
 
-#include <toml++/toml.h>
+#include "config/load.h"
+#include "config/toml_text.h"
 
 namespace volvox {
 namespace {
@@ -137,6 +137,21 @@ class Reader {
   Status error_;
 };
 
+Result<ClusterScenario> read(const toml::table& root, std::string_view name) {
+  ClusterScenario scenario;
+  Reader reader(root, name);
+  reader.seed(scenario.seed);
+  reader.choice("placement", scenario.placement, kPlacements, "balance, pack or random");
+  reader.choice("engine", scenario.engine, kEngines, "flow or scheduler");
+  reader.costs(scenario.costs);
+  reader.speeds(scenario.speeds);
+  visit_numbers(scenario, reader);
+  if (const Status all = reader.finish(); !all) return tl::unexpected(all.error());
+  if (const Status good = check(scenario); !good)
+    return invalid(std::string(name) + ": " + good.error().message);
+  return scenario;
+}
+
 }  // namespace
 
 Status check(const ClusterScenario& scenario) {
@@ -153,35 +168,13 @@ Status check(const ClusterScenario& scenario) {
 }
 
 Result<ClusterScenario> parse_scenario(std::string_view toml, std::string_view name) {
-  try {
-    const toml::table root = toml::parse(toml, name);
-    ClusterScenario scenario;
-    Reader reader(root, name);
-    reader.seed(scenario.seed);
-    reader.choice("placement", scenario.placement, kPlacements, "balance, pack or random");
-    reader.choice("engine", scenario.engine, kEngines, "flow or scheduler");
-    reader.costs(scenario.costs);
-    reader.speeds(scenario.speeds);
-    visit_numbers(scenario, reader);
-    if (const Status read = reader.finish(); !read) return tl::unexpected(read.error());
-    if (const Status good = check(scenario); !good)
-      return invalid(std::string(name) + ": " + good.error().message);
-    return scenario;
-  } catch (const toml::parse_error& error) {
-    return invalid(std::string(name) + ":" + std::to_string(error.source().begin.line) + ": " +
-                   std::string(error.description()));
-  }
+  return read_toml(toml, name, [name](const toml::table& root) { return read(root, name); });
 }
 
 Result<ClusterScenario> load_scenario(const std::filesystem::path& file) {
-  std::error_code ignored;
-  std::ifstream stream;
-  if (!std::filesystem::is_directory(file, ignored)) stream.open(file, std::ios::binary);
-  std::ostringstream text;
-  if (stream.is_open()) text << stream.rdbuf();
-  if (!stream.is_open() || stream.bad())
-    return invalid(file.string() + ": cannot be read; is the path right?");
-  return parse_scenario(text.str(), file.string());
+  const auto text = read_text_file(file);
+  if (!text) return tl::unexpected(text.error());
+  return parse_scenario(*text, file.string());
 }
 
 }  // namespace volvox

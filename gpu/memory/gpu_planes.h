@@ -27,6 +27,7 @@ class GpuPlanes {
                                 std::uint32_t slots);
 
   std::uint32_t slots() const { return slots_; }
+  std::size_t size() const { return planes_.size(); }
   std::span<const GpuPlane> planes() const { return planes_; }
   const GpuPlane* find(std::string_view kind) const;  // nullptr: there is none
 
