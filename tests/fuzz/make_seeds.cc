@@ -1,5 +1,5 @@
-// Writes good inputs for the fuzzers to begin with: make_seeds FOLDER fills FOLDER/request, reply, model,
-// toml.
+// Writes good inputs for the fuzzers to begin with: make_seeds FOLDER fills FOLDER/request, http, reply,
+// model, toml.
 
 #include <cstdio>
 #include <filesystem>
@@ -75,6 +75,23 @@ void add_requests(Seeds& seeds) {
   }
 }
 
+void add_contents(Seeds& seeds) {
+  const std::string inputs =
+      R"("inputs":[{"name":"x","datatype":"INT32","shape":[2,2],"data":[[1,2],[3,-4]]},)"
+      R"({"name":"y","datatype":"FP32","shape":[2],"parameters":{"binary_data_size":8}}],)"
+      R"("outputs":[{"name":"h","parameters":{"binary_data":true}}]})";
+  for (const char* parameters :
+       {R"("priority":1,"timeout":500,"binary_data_output":true)",
+        R"("sequence_id":"a","sequence_start":true,"sequence_end":false)",
+        R"("structure":{"tree":{"parents":[2,2,-1]}})",
+        R"("structure":{"lattice":{"length":3,"starts":[0,1],"ends":[2,3]}})",
+        R"("structure":"{\"graph\":{\"cellTypes\":[\"a\"],\"typeOf\":[0,0],\"predecessorOffsets\":[0,0,1],)"
+        R"(\"predecessors\":[0]}}")"}) {
+    const std::string json = std::string(R"({"id":"1","parameters":{)").append(parameters) + "}," + inputs;
+    seeds.add("http", join(json, "12345678"));
+  }
+}
+
 void add_replies(Seeds& seeds) {
   const std::vector<float> h{0.5F, -0.25F};
   const std::vector<std::uint64_t> state{7};
@@ -137,6 +154,7 @@ int main(int count, char** arguments) {
   }
   Seeds seeds(arguments[1]);
   add_requests(seeds);
+  add_contents(seeds);
   add_replies(seeds);
   add_models(seeds, arguments[1]);
   add_wide_definition(seeds);

@@ -4,7 +4,7 @@ set -euo pipefail
 
 usage() {
   cat <<'USAGE'
-Usage: tests/fuzz/run.sh [--seconds S] [--jobs N] [--help] [request|reply|model|toml …]
+Usage: tests/fuzz/run.sh [--seconds S] [--jobs N] [--help] [request|http|reply|model|toml …]
 
 Builds the preset `fuzz` (clang, libFuzzer, AddressSanitizer, UndefinedBehaviorSanitizer) and runs the fuzzers
 named, or all, for S seconds each (default 60), one after the other. What they learn stays in build/fuzz/corpus
@@ -28,7 +28,7 @@ fuzz() {
   local name=$1 corpus="build/fuzz/corpus/$1" log="build/fuzz/found/$1.log"
   local words=()
   mkdir -p "$corpus"
-  [[ $name != model && $name != toml ]] || words=(-dict=tests/fuzz/texts.dict)
+  [[ $name != model && $name != toml && $name != http ]] || words=(-dict=tests/fuzz/texts.dict)
   printf 'fuzz: %s for %d s …\n' "$name" "$seconds"
   if "$programs/${name}_fuzz" -max_total_time="$seconds" -max_len=8192 -timeout=5 -rss_limit_mb=1024 \
     -artifact_prefix="build/fuzz/found/$name-" -print_final_stats=1 "${words[@]}" "$corpus" "build/fuzz/seeds/$name" \
@@ -56,12 +56,12 @@ while [[ $# -gt 0 ]]; do
       usage
       exit 0
       ;;
-    request | reply | model | toml) names+=("$1") ;;
+    request | http | reply | model | toml) names+=("$1") ;;
     *) die "unknown argument: $1 (see --help)" ;;
   esac
   shift
 done
-[[ ${#names[@]} -gt 0 ]] || names=(request reply model toml)
+[[ ${#names[@]} -gt 0 ]] || names=(request http reply model toml)
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 programs=build/fuzz/tests/fuzz
