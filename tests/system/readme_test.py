@@ -9,13 +9,15 @@ import re
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PATIENCE = 60.0
+sys.path.insert(0, str(ROOT / "tests"))
+
+from served import PATIENCE, Server  # noqa: E402
+
 VOLVOX = sys.argv.pop(1)
-# What the README leaves to its reader: whether a command failed.
+# Quiet, and each answer on a line of its own.
 CURL = 'set -eu\ncurl() { command curl --silent --show-error --max-time 30 "$@"; echo; }\n'
 
 
@@ -30,20 +32,9 @@ class Readme(unittest.TestCase):
     def setUp(self):
         scratch = tempfile.TemporaryDirectory()
         self.addCleanup(scratch.cleanup)
-        folder = pathlib.Path(scratch.name)
-        make = [VOLVOX, "models", "new-lstm", str(folder / "models/lstm"), "--hidden", "16"]
-        subprocess.run(make, check=True, stdout=subprocess.DEVNULL)
-        command = [VOLVOX, "serve", "--models", str(folder / "models"), "--port-file", str(folder / "ports")]
-        command += ["--listen", "tcp://127.0.0.1:0", "--metrics", "127.0.0.1:0", "--http", "127.0.0.1:0", "--admin", ""]
-        with open(folder / "log", "wb") as log:
-            server = subprocess.Popen(command, stdout=log, stderr=log)
-        self.addCleanup(lambda: (server.kill(), server.wait()))
-        until = time.monotonic() + PATIENCE
-        while not (folder / "ports").exists():
-            if server.poll() is not None or time.monotonic() > until:
-                self.fail((folder / "log").read_text())
-            time.sleep(0.01)
-        self.url = (folder / "ports").read_text().split()[2]
+        server = Server(VOLVOX, scratch.name, (("new-lstm", "lstm", "--hidden", "16"),), http="127.0.0.1:0")
+        self.addCleanup(server.kill)
+        self.url = server.http
 
     def run_block(self, block):
         """What each command of the block was answered."""
