@@ -14,6 +14,7 @@ import unittest
 import urllib.request
 
 import v2_client
+from disturbed_streams import run_streams
 from v2_client import Client, ServerError, state_after
 
 PATIENCE = 60.0
@@ -131,6 +132,10 @@ class Cluster(unittest.TestCase):
         self.processes["b"].kill()
         self.wait_until("nobody is left", lambda: self.metric("volvox_cluster_members") == 0)
         v2_client.expect_error(404, self.client.get, "/v2/models/m")
+
+    def test_disturbed_streams_are_answered_rightly(self):
+        self.start_nodes("a", "b")
+        self.assertEqual(run_streams(self.client, "m", streams=2), [])
 
     def part(self, tokens, request_id, **parameters):
         return self.ask(tokens, request_id=request_id, parameters={"sequence_id": 5, **parameters})
