@@ -42,7 +42,7 @@ Admission::Admission(const ServeConfig& config, RequestMetrics& metrics, NodePtr
       node_(std::move(node)),
       gauge_(std::make_shared<InFlightGauge>(InFlightLimits{
           config.limits.max_requests_in_flight, std::size_t{config.limits.max_request_mib_in_flight} << 20})),
-      clients_(std::make_shared<ClientShares>(config.limits)) {}
+      clients_(std::make_shared<ClientShares>(config)) {}
 
 void Admission::apply_rules(RequestHeader& header) const {
   const auto model = std::find_if(models_.begin(), models_.end(),
@@ -55,12 +55,11 @@ void Admission::apply_rules(RequestHeader& header) const {
   if (header.priority == WirePriority::kNormal) header.priority = wire_priority(model->priority);
 }
 
-tl::expected<std::shared_ptr<IncomingRequest>, Refusal> Admission::admit(ClientId client,
-                                                                         RequestHeader header,
+tl::expected<std::shared_ptr<IncomingRequest>, Refusal> Admission::admit(Caller caller, RequestHeader header,
                                                                          std::span<const std::byte> body,
                                                                          ModelPtr model) {
   if (Status open = check_door(body); !open) return refused(std::move(open).error());
-  auto share = enter(client, body.size());
+  auto share = enter(caller, body.size());
   if (!share) return tl::unexpected(std::move(share).error());
   if (!model && node_) {
     auto found = node_->catalog->find(header.model, header.model_version);
@@ -76,7 +75,8 @@ tl::expected<std::shared_ptr<IncomingRequest>, Refusal> Admission::admit(ClientI
   }
   auto request = std::make_shared<IncomingRequest>();
   request->key = next_key_++;
-  request->client = std::move(client);
+  request->client = std::move(caller.connection);
+  request->account = std::move(caller.account);
   request->header = std::move(header);
   request->body = WireBuffer::share_copy_of(body);
   request->arrival = steady_now();
@@ -99,18 +99,17 @@ Status Admission::check_door(std::span<const std::byte> body) const {
   return {};
 }
 
-tl::expected<std::shared_ptr<const void>, Refusal> Admission::enter(const ClientId& client,
-                                                                    std::size_t bytes) {
+tl::expected<std::shared_ptr<const void>, Refusal> Admission::enter(const Caller& caller, std::size_t bytes) {
   auto share = InFlightGauge::enter(gauge_, bytes);
   if (!share) {
     metrics_.refused(Bound::kInFlight);
     return refused({ErrorCode::kOverloaded, "too many requests are in flight; wait and try again"},
                    retry_after_us());
   }
-  if (client.empty()) return share;
-  auto own = ClientShares::enter(clients_, client, bytes);
+  if (caller.connection.empty()) return share;
+  auto own = ClientShares::enter(clients_, caller, bytes);
   if (!own) {
-    metrics_.refused(Bound::kClient);
+    metrics_.refused(caller.account.empty() ? Bound::kClient : Bound::kKey);
     return refused(std::move(own).error(), retry_after_us());
   }
   return std::make_shared<const SharePair>(std::move(share), std::move(*own));

@@ -36,9 +36,8 @@ class Admission {
   // UNAVAILABLE during a drain or while the device hangs, INVALID_ARGUMENT for a body that is too large,
   // MODEL_NOT_FOUND, OVERLOADED past a bound or where what is accepted leaves too little time,
   // DEADLINE_EXCEEDED where there would be too little anyway. The share of the bounds is given back with the
-  // last reference to the request. An empty client: its door bounds its clients itself. No model: the header
-  // says which.
-  tl::expected<std::shared_ptr<IncomingRequest>, Refusal> admit(ClientId client, RequestHeader header,
+  // last reference to the request. No model: the header says which.
+  tl::expected<std::shared_ptr<IncomingRequest>, Refusal> admit(Caller caller, RequestHeader header,
                                                                 std::span<const std::byte> body,
                                                                 ModelPtr model = nullptr);
   // The deadline and the priority as the model's table says.
@@ -58,7 +57,7 @@ class Admission {
   // The request's place in the estimate, unless it would end too late.
   tl::expected<std::shared_ptr<WorkPlace>, Refusal> expect(const InstalledModel& model,
                                                            const RequestHeader& header);
-  tl::expected<std::shared_ptr<const void>, Refusal> enter(const ClientId& client, std::size_t bytes);
+  tl::expected<std::shared_ptr<const void>, Refusal> enter(const Caller& caller, std::size_t bytes);
 
   const std::vector<ModelSection> models_;
   const std::size_t max_body_bytes_;

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <unordered_map>
 
 #include "base/error.h"
@@ -11,31 +13,38 @@
 
 namespace volvox {
 
+// Who asks: over which connection, and by which key.
+struct Caller {
+  ClientId connection{};  // empty: the door bounds its clients itself
+  std::string account{};  // the name of the client's key; empty: none was asked for
+};
+
 // One client must not use up what all of them share. Counts what each holds until the last actor has
-// forgotten its requests. Any thread.
+// forgotten its requests: a client is whoever has one key, over however many connections; without keys, a
+// connection. Any thread.
 class ClientShares {
  public:
-  explicit ClientShares(const LimitsSection& limits)
-      : max_requests_(limits.max_requests_per_client),
-        max_bytes_(std::size_t{limits.max_request_mib_per_client} << 20) {}
+  explicit ClientShares(const ServeConfig& config);
 
   // A share of the client's bounds, given back by its destructor; or OVERLOADED, naming the bound.
   static Result<std::shared_ptr<const void>> enter(const std::shared_ptr<ClientShares>& shares,
-                                                   const ClientId& client, std::size_t bytes);
+                                                   const Caller& caller, std::size_t bytes);
 
   std::size_t clients() const;  // that hold something
 
  private:
-  struct Held {
+  struct Bounds {
     std::size_t requests = 0, bytes = 0;
   };
 
-  Status take(const ClientId& client, std::size_t bytes);
-  void give_back(const ClientId& client, std::size_t bytes);
+  const Bounds& bounds_of(const Caller& caller) const;
+  Status take(const Caller& caller, std::size_t bytes);
+  void give_back(const std::string& client, std::size_t bytes);
 
-  const std::size_t max_requests_, max_bytes_;
+  Bounds usual_;
+  std::map<std::string, Bounds, std::less<>> special_;  // by account
   mutable std::mutex mutex_;
-  std::unordered_map<ClientId, Held> held_;
+  std::unordered_map<std::string, Bounds> held_;  // by account, or connection where there are no keys
 };
 
 }  // namespace volvox

@@ -90,7 +90,7 @@ Result<ClusterSubmit> submit_frames(const ClusterAttempt& attempt, const Incomin
   header.deadline_us = left;
   auto encoded = encode_request_header(header, limits);
   if (!encoded) return tl::unexpected(std::move(encoded).error());
-  return ClusterSubmit{attempt, left, shared(std::move(*encoded)), request.body};
+  return ClusterSubmit{attempt, left, shared(std::move(*encoded)), request.body, request.account};
 }
 
 }  // namespace volvox

@@ -224,7 +224,7 @@ class ClusterNodeShell {
     running.cells = header->cells_hint != 0          ? header->cells_hint
                     : running.model < offers_.size() ? offers_[running.model].cells
                                                      : 1;
-    auto admitted = setup_.admission->admit({}, std::move(*header), body);
+    auto admitted = setup_.admission->admit({{}, submit.account}, std::move(*header), body);
     if (!admitted) return tl::unexpected(std::move(admitted).error());
     if (Status credit = requests_.take(number, 1); !credit) return refused(std::move(credit).error());
     if (Status credit = bytes_.take(number, running.bytes); !credit) {

@@ -183,7 +183,7 @@ void Gateway::on_request(const ClientId& client, std::span<const std::byte> head
 
 void Gateway::accept(const ClientId& client, RequestHeader header, std::span<const std::byte> body) {
   const std::uint64_t id = header.request_id;
-  auto admitted = admission_->admit(client, std::move(header), body);
+  auto admitted = admission_->admit({client, std::string(edge_->sender_name())}, std::move(header), body);
   if (!admitted) return refuse(client, id, std::move(admitted).error());
   const caf::actor actor = spawn_request_actor(system_, shared_from_this(), router_->get());
   if (!in_flight_.add(client, id, actor, (*admitted)->arrival)) {

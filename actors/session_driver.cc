@@ -90,6 +90,7 @@ Result<SessionRequest> SessionDriver::describe(Work& work, TimePoint now) {
   SessionRequest request;
   request.request = work.request().key;
   request.verb = session_verb(token.operation);
+  request.client = client_number(work.request().account);
   request.sequence = token.sequence;
   const bool begins = request.verb == SessionVerb::kBegin;
   const auto model = node_->catalog->find(header.model, begins ? header.model_version : token.model_version);

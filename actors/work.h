@@ -34,6 +34,7 @@ Duration time_given(const RequestHeader& header);
 struct IncomingRequest {
   std::uint64_t key = 0;  // unique within the process: a client's own number is not
   ClientId client;
+  std::string account;  // the name of the client's key; empty: nobody had to have one
   RequestHeader header;
   std::shared_ptr<const WireBuffer> body;  // the one copy
   TimePoint arrival{};

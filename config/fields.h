@@ -203,6 +203,13 @@ void visit_model(Model& model, Visitor& v) {
   v.number("state_mib", model.state_mib, 0U, 1U << 20);
 }
 
+template <class Client, class Visitor>
+void visit_client(Client& client, Visitor& v) {
+  v.text("name", client.name);
+  v.number("max_requests", client.max_requests, 0U, 1U << 20);
+  v.number("max_request_mib", client.max_request_mib, 0U, 1U << 20);
+}
+
 template <class Config, class Visitor>
 void visit_security(Config& config, Visitor& v) {
   auto& security = config.security;
@@ -242,6 +249,7 @@ void visit_fields(Config& config, Visitor& v) {
   visit_wire(config, v);
   visit_security(config, v);
   v.tables("model", config.model, [](auto& model, auto& visitor) { visit_model(model, visitor); });
+  v.tables("client", config.client, [](auto& client, auto& visitor) { visit_client(client, visitor); });
 }
 
 }  // namespace volvox

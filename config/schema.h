@@ -73,7 +73,7 @@ struct LimitsSection {
   std::uint32_t max_requests_in_flight = 16'384;   // accepted and not answered; more are refused OVERLOADED
   std::uint32_t max_request_mib_in_flight = 1024;  // bytes of their bodies
   std::uint32_t max_result_mib_in_flight = 1024;   // bytes of their results
-  std::uint32_t max_requests_per_client = 4096;    // the same, of one connection
+  std::uint32_t max_requests_per_client = 4096;    // the same, of one connection, or of one client's key
   std::uint32_t max_request_mib_per_client = 256;
   std::uint32_t max_replies_per_client = 1000;  // messages on their way to one client, before they wait here
   std::uint32_t max_reply_mib_per_client = 64;  // that wait here because it does not read
@@ -160,6 +160,16 @@ struct ModelSection {
   bool operator==(const ModelSection&) const = default;
 };
 
+// What one client may have in flight, over all connections that it makes with its key. Clients without a
+// table have the bounds of [limits].
+struct ClientSection {
+  std::string name;                   // of its key's file; with security.clients = "*" the public key itself
+  std::uint32_t max_requests = 0;     // 0: limits.max_requests_per_client
+  std::uint32_t max_request_mib = 0;  // MiB of their bodies; 0: limits.max_request_mib_per_client
+
+  bool operator==(const ClientSection&) const = default;
+};
+
 struct ServeConfig {
   ServerSection server;
   DeviceSection device;
@@ -171,6 +181,7 @@ struct ServeConfig {
   WireSection wire;
   SecuritySection security;
   std::vector<ModelSection> model;
+  std::vector<ClientSection> client;
 
   bool operator==(const ServeConfig&) const = default;
 };

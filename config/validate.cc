@@ -91,6 +91,18 @@ ConfigProblem find_model_contradiction(const std::vector<ModelSection>& models) 
   return {};
 }
 
+ConfigProblem find_client_contradiction(const ServeConfig& config) {
+  if (!config.client.empty() && config.security.server_key.empty())
+    return {"client", "needs security.server_key: without keys nobody knows which client asks"};
+  std::set<std::string_view> names;
+  for (std::size_t i = 0; i < config.client.size(); ++i) {
+    const std::string key = table_name("client", i) + ".name";
+    if (config.client[i].name.empty()) return {key, "names no client; give the name of its key's file"};
+    if (!names.insert(config.client[i].name).second) return {key, "has a table already; merge the two"};
+  }
+  return {};
+}
+
 bool is_loopback(std::string_view host) {
   return host.starts_with("127.") || host == "localhost";
 }
@@ -156,7 +168,8 @@ ConfigProblem find_contradiction(const ServeConfig& config) {
             "is missing: security.server_key and security.clients belong together; give both, or neither"};
   }
   if (ConfigProblem http = find_http_contradiction(config); !http.key.empty()) return http;
-  return find_model_contradiction(config.model);
+  if (ConfigProblem model = find_model_contradiction(config.model); !model.key.empty()) return model;
+  return find_client_contradiction(config);
 }
 
 }  // namespace

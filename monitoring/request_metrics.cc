@@ -27,7 +27,7 @@ constexpr double kMicrosecond = 1e-6;
 }  // namespace
 
 const char* to_string(Bound bound) {
-  constexpr const char* kNames[] = {"in_flight", "client", "results", "deadline"};
+  constexpr const char* kNames[] = {"in_flight", "client", "key", "results", "deadline"};
   return kNames[static_cast<std::size_t>(bound)];
 }
 

@@ -21,7 +21,7 @@ struct RequestSample {
 };
 
 // What a request was refused for, where it was OVERLOADED, or too late.
-enum class Bound : std::uint8_t { kInFlight, kClient, kResults, kDeadline };
+enum class Bound : std::uint8_t { kInFlight, kClient, kKey, kResults, kDeadline };
 // Why a client that had requests in flight counts as gone.
 enum class LostClient : std::uint8_t { kUnreachable, kSlow, kSilent };
 const char* to_string(Bound bound);
@@ -70,7 +70,7 @@ class RequestMetrics {
   prometheus::Counter& partials_;
   prometheus::Counter& replies_dropped_;
   prometheus::Counter& restarts_;
-  std::array<prometheus::Counter*, 4> refused_{};  // by Bound
+  std::array<prometheus::Counter*, 5> refused_{};  // by Bound
   std::array<prometheus::Counter*, 3> lost_{};     // by LostClient
   prometheus::Gauge& clients_;
   prometheus::Gauge& waiting_replies_;

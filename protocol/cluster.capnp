@@ -80,6 +80,7 @@ struct ClusterSubmit {
   deadlineUs @1 :UInt64;      # what is left; 0 = none
   header @2 :Data;
   body @3 :Data;
+  account @4 :Text;           # the name of the client's key; empty: it needed none
 }
 
 struct ClusterCancel {

@@ -89,9 +89,14 @@ ClusterAttempt read(wire::ClusterAttempt::Reader reader) {
   return {reader.getIndex(), reader.getGeneration(), reader.getNumber()};
 }
 
-ClusterSubmit read(wire::ClusterSubmit::Reader reader) {
-  return {read(reader.getAttempt()), reader.getDeadlineUs(), read_bytes(reader.getHeader()),
-          read_bytes(reader.getBody())};
+Result<ClusterMessage> read(wire::ClusterSubmit::Reader reader, const WireLimits& limits) {
+  ClusterSubmit submit{read(reader.getAttempt()), reader.getDeadlineUs(), read_bytes(reader.getHeader()),
+                       read_bytes(reader.getBody())};
+  if (reader.getAccount().size() == 0) return submit;
+  auto account = read_name("client name", reader.getAccount(), limits);
+  if (!account) return tl::unexpected(std::move(account).error());
+  submit.account = std::move(*account);
+  return submit;
 }
 
 ClusterResult read(wire::ClusterResult::Reader reader) {
@@ -111,7 +116,7 @@ Result<ClusterMessage> read(wire::ClusterMessage::Reader reader, const WireLimit
     case Kind::REPORT:
       return read(reader.getReport());
     case Kind::SUBMIT:
-      return read(reader.getSubmit());
+      return read(reader.getSubmit(), limits);
     case Kind::CANCEL:
       return ClusterCancel{read(reader.getCancel().getAttempt())};
     case Kind::RESULT:

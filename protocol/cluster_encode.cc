@@ -86,6 +86,7 @@ struct Writer {
     builder.setDeadlineUs(submit.deadline_us);
     put_bytes(submit.header, [&](unsigned size) { return builder.initHeader(size); });
     put_bytes(submit.body, [&](unsigned size) { return builder.initBody(size); });
+    put_text(submit.account, [&](unsigned size) { return builder.initAccount(size); });
   }
   void operator()(const ClusterCancel& cancel) { write(cancel.attempt, root.initCancel().initAttempt()); }
   void operator()(const ClusterResult& result) {
@@ -121,7 +122,7 @@ struct Size {
     return words;
   }
   std::size_t operator()(const ClusterSubmit& submit) const {
-    return words(submit.header) + words(submit.body);
+    return words(submit.header) + words(submit.body) + submit.account.size() / 8 + 1;
   }
   std::size_t operator()(const ClusterResult& result) const {
     return words(result.header) + words(result.body);
@@ -149,6 +150,10 @@ struct Check {
   }
   Status operator()(const ClusterJoinReply& reply) const {
     return check_given_name("router name", reply.name, limits);
+  }
+  Status operator()(const ClusterSubmit& submit) const {
+    if (submit.account.empty()) return {};
+    return check_given_name("client name", submit.account, limits);
   }
   Status operator()(const ClusterReport& report) const {
     if (report.cell_ns.size() > kMaxClusterOffers) return invalid("a report cannot have so many costs");

@@ -80,6 +80,7 @@ struct ClusterSubmit {
   ClusterAttempt attempt;
   std::uint64_t deadline_us = 0;
   ClusterBytes header, body;
+  std::string account{};  // the name of the client's key, as the router knows it; empty: none was asked for
 };
 struct ClusterCancel {
   ClusterAttempt attempt;

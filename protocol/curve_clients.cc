@@ -20,6 +20,12 @@ std::string raw_key(const std::string& text) {
   return {reinterpret_cast<const char*>(raw.data()), raw.size()};
 }
 
+std::string z85_key(std::span<const std::byte> raw) {
+  std::array<char, kKeyBytes * 5 / 4 + 1> text{};
+  zmq_z85_encode(text.data(), reinterpret_cast<const std::uint8_t*>(raw.data()), kKeyBytes);
+  return text.data();
+}
+
 }  // namespace
 
 Result<CurveClients> CurveClients::in_folder(const std::filesystem::path& folder) {
@@ -58,7 +64,8 @@ bool CurveClients::changed() {
 }
 
 std::optional<std::string> CurveClients::find(std::span<const std::byte> public_key) {
-  if (folder_.empty()) return std::string();
+  if (public_key.size() != kKeyBytes) return std::nullopt;
+  if (folder_.empty()) return z85_key(public_key);
   // A file may be seen before it is written: then the folder is read again for the next client.
   if (changed() && !read()) read_at_ = {};
   const std::string_view raw(reinterpret_cast<const char*>(public_key.data()), public_key.size());

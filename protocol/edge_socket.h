@@ -110,9 +110,11 @@ class EdgeSocket {
   // posting thread.
   bool post(OutgoingReply&& reply);
 
-  // The name that belongs to the key of the client whose request is being handled; empty without encryption,
-  // or where anybody may come. Valid within EdgeHandler::on_request().
-  std::string_view sender_name() const { return frames_[1].property("User-Id"); }
+  // The name that belongs to the key of the client whose request is being handled; empty without encryption.
+  // Valid within EdgeHandler::on_request().
+  std::string_view sender_name() const {
+    return guard_ ? frames_[1].property("User-Id") : std::string_view();
+  }
 
   // Makes the current or next run_once() return soon.
   void wake() { replies_.wake(); }

@@ -55,8 +55,9 @@ struct SessionRequest {
   SessionVerb verb = SessionVerb::kContinue;
   SessionId id;  // begin: the number that a new session shall have; otherwise the token's
   std::uint64_t sequence = 0;
+  std::uint64_t client = 0;  // whose it is: sessions are continued only by the client that began them
   // begin: a nonce that was seen of this client before finds the session that it began. 0: always a new one.
-  std::uint64_t client = 0, nonce = 0;
+  std::uint64_t nonce = 0;
   // Otherwise: the token's.
   std::uint64_t epoch = 0;
   ModelIdentity model;

@@ -67,6 +67,11 @@ Error no_room_error() {
       "there is no room for the session's state, and no other session's could be put away; try again later"};
 }
 
+Error other_client_error() {
+  return {ErrorCode::kPermissionDenied,
+          "the session was begun with another client's key; continue it with that key, or begin a new one"};
+}
+
 Error other_model_error() {
   return {
       ErrorCode::kInvalidArgument,

@@ -14,6 +14,7 @@ Error table_full_error(std::uint32_t max_sessions);
 Error too_far_ahead_error(std::uint64_t next, std::uint32_t max_waiting);
 Error too_many_waiting_error(std::uint32_t max_waiting);
 Error no_room_error();  // nobody could be spilled
+Error other_client_error();
 Error other_model_error();
 Error old_epoch_error(std::uint64_t token, std::uint64_t session);
 Error new_epoch_error(std::uint64_t token, std::uint64_t session);

@@ -38,6 +38,7 @@ Result<std::uint32_t> SessionTable::locate(const SessionRequest& request, Sessio
   if (request.id == SessionId{}) return tl::unexpected(no_session_error());
   const auto found = ids_.find(request.id);
   if (found == ids_.end()) return tl::unexpected(unknown_session_error());
+  if (sessions_[found->second].client != request.client) return tl::unexpected(other_client_error());
   return found->second;
 }
 

@@ -201,39 +201,6 @@ class SlowModels(AgainstAServer):
         self.fails(Code.UNAVAILABLE, self.client.infer, "check", self.slow)
 
 
-class Encrypted(AgainstAServer):
-    """Keys from `volvox keys`, used by both clients."""
-
-    def setUp(self):
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.keys = pathlib.Path(scratch.name) / "keys"
-        subprocess.run([VOLVOX, "keys", str(self.keys), "--client", "alice"], check=True, stdout=subprocess.DEVNULL)
-        self.config = f'[security]\nserver_key = "{self.keys}/server.key_secret"\nclients = "{self.keys}/clients"\n'
-        super().setUp()
-
-    def connect(self, **options):
-        keys = {"server_key": self.keys / "server.key", "client_key": self.keys / "alice.key_secret"}
-        return super().connect(**{**keys, **options})
-
-    def test_whoever_has_a_key_is_answered(self):
-        self.assertEqual(self.client.infer("check", {"tokens": [1, 2]})["state"].tolist(), check_hash([1, 2]))
-        command = [VOLVOX, "infer", "--connect", self.server.endpoint, "--server-key", str(self.keys / "server.key"),
-                   "--client-key", str(self.keys / "alice.key_secret")]  # fmt: skip
-        subprocess.run(command, input=b'{"model": "check", "tokens": [1]}', check=True, stdout=subprocess.DEVNULL)
-
-    def test_whoever_has_none_is_not(self):
-        self.fails(Code.UNAUTHENTICATED, self.connect, server_key=None, client_key=None)
-        subprocess.run([VOLVOX, "keys", str(self.keys), "--client", "mallory"], check=True, stdout=subprocess.DEVNULL)
-        (self.keys / "clients" / "mallory.key").unlink()
-        self.fails(Code.UNAUTHENTICATED, self.connect, client_key=self.keys / "mallory.key_secret")
-        self.fails(Code.INVALID_ARGUMENT, self.connect, client_key=self.keys / "clients" / "alice.key")
-        command = [VOLVOX, "infer", "--connect", self.server.endpoint]
-        asked = subprocess.run(command, input=b'{"model": "check", "tokens": [1]}', capture_output=True)
-        self.assertEqual(asked.returncode, 1)
-        self.assertIn(b"UNAUTHENTICATED", asked.stderr)
-
-
 class AgainstNonsense(unittest.TestCase):
     """A ROUTER socket that answers what a server never would."""
 

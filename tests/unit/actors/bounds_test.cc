@@ -54,24 +54,41 @@ TEST(Admission, NumbersCountsAndRefuses) {
   Admission admission(config, node);
   const RequestHeader header = chain_request("check", "tokens", std::span(kTokens)).header;
   const std::vector<std::byte> body(1024), large(1025);
-  auto first = admission.admit("a", header, body);
+  auto first = admission.admit({"a", ""}, header, body);
   ASSERT_TRUE(first);
-  auto second = admission.admit("b", header, body);
+  auto second = admission.admit({"b", ""}, header, body);
   ASSERT_TRUE(second);
   EXPECT_NE((*first)->key, (*second)->key);
   EXPECT_EQ(admission.gauge().bytes(), 2048U);
   EXPECT_EQ(admission.clients(), 2U);
   EXPECT_GT(admission.backlog(), Duration::zero());
-  EXPECT_EQ(admission.admit("c", header, body).error().error.code, ErrorCode::kOverloaded);
-  EXPECT_EQ(admission.admit("c", header, large).error().error.code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(admission.admit({"c", ""}, header, body).error().error.code, ErrorCode::kOverloaded);
+  EXPECT_EQ(admission.admit({"c", ""}, header, large).error().error.code, ErrorCode::kInvalidArgument);
   *first = nullptr;
   EXPECT_EQ(admission.gauge().requests(), 1U);
-  EXPECT_EQ(admission.admit("c", {}, body).error().error.code, ErrorCode::kModelNotFound);
-  EXPECT_TRUE(admission.admit("c", header, body));
+  EXPECT_EQ(admission.admit({"c", ""}, {}, body).error().error.code, ErrorCode::kModelNotFound);
+  EXPECT_TRUE(admission.admit({"c", ""}, header, body));
   *second = nullptr;
   EXPECT_EQ(admission.backlog(), Duration::zero());
   admission.refuse_new_requests();
-  EXPECT_EQ(admission.admit("c", header, body).error().error.code, ErrorCode::kUnavailable);
+  EXPECT_EQ(admission.admit({"c", ""}, header, body).error().error.code, ErrorCode::kUnavailable);
+}
+
+TEST(Admission, CountsWhatAKeyHasInFlight) {
+  ServeConfig config = loopback();
+  config.client = {{.name = "alice", .max_requests = 1}};
+  Monitor monitor("test");
+  Admission admission(config, monitor.requests());
+  const auto first = admission.admit({"a", "alice"}, {}, {});
+  ASSERT_TRUE(first);
+  EXPECT_EQ((*first)->account, "alice");
+  const auto second = admission.admit({"b", "alice"}, {}, {});
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().error.code, ErrorCode::kOverloaded);
+  EXPECT_GT(second.error().retry_after_us, 0U);
+  EXPECT_TRUE(admission.admit({"b", "bob"}, {}, {}));
+  EXPECT_TRUE(admission.admit({{}, "alice"}, {}, {})) << "its router has counted it";
+  EXPECT_THAT(monitor.metrics_page().body, HasSubstr("\nvolvox_refused_total{bound=\"key\"} 1\n"));
 }
 
 TEST(Admission, AppliesTheRulesOfTheModelsTable) {

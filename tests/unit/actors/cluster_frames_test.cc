@@ -56,6 +56,7 @@ TEST(ClusterFrames, AnErrorIsAlwaysTheEnd) {
 TEST(ClusterFrames, ARequestTravelsWithTheTimeThatIsLeft) {
   IncomingRequest request;
   request.header.request_id = 4;
+  request.account = "alice";
   request.header.model = "mt";
   request.header.deadline_us = 1000;
   request.header.stream = true;
@@ -69,6 +70,7 @@ TEST(ClusterFrames, ARequestTravelsWithTheTimeThatIsLeft) {
   ASSERT_TRUE(submit) << to_string(submit.error());
   EXPECT_EQ(submit->deadline_us, 600U);
   EXPECT_EQ(submit->body, request.body);
+  EXPECT_EQ(submit->account, "alice");
   const auto header = decode_request_header(submit->header->bytes(), kLimits);
   ASSERT_TRUE(header);
   EXPECT_EQ(header->model, "mt");

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <thread>
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include "actors/client_shares.h"
 
@@ -31,24 +31,49 @@ TEST(InFlightGauge, BoundsRequestsAndBytes) {
 }
 
 TEST(ClientShares, BoundsEachClientByItself) {
-  LimitsSection limits;
-  limits.max_requests_per_client = 2;
-  limits.max_request_mib_per_client = 1;
-  const auto shares = std::make_shared<ClientShares>(limits);
+  ServeConfig config;
+  config.limits.max_requests_per_client = 2;
+  config.limits.max_request_mib_per_client = 1;
+  const auto shares = std::make_shared<ClientShares>(config);
   const std::size_t most = std::size_t{1} << 20;
-  auto a = ClientShares::enter(shares, "x", most - 1);
+  auto a = ClientShares::enter(shares, {"x", ""}, most - 1);
   ASSERT_TRUE(a);
-  EXPECT_EQ(ClientShares::enter(shares, "x", 2).error().code, ErrorCode::kOverloaded);
-  EXPECT_TRUE(ClientShares::enter(shares, "y", most));  // and given back at once
-  EXPECT_FALSE(ClientShares::enter(shares, "y", most + 1));
-  auto b = ClientShares::enter(shares, "x", 1);
+  EXPECT_EQ(ClientShares::enter(shares, {"x", ""}, 2).error().code, ErrorCode::kOverloaded);
+  EXPECT_TRUE(ClientShares::enter(shares, {"y", ""}, most));  // and given back at once
+  EXPECT_FALSE(ClientShares::enter(shares, {"y", ""}, most + 1));
+  auto b = ClientShares::enter(shares, {"x", ""}, 1);
   ASSERT_TRUE(b);
-  EXPECT_FALSE(ClientShares::enter(shares, "x", 0));  // too many requests
+  EXPECT_FALSE(ClientShares::enter(shares, {"x", ""}, 0));  // too many requests
   EXPECT_EQ(shares->clients(), 1U);
   b->reset();
-  EXPECT_TRUE(ClientShares::enter(shares, "x", 1));
+  EXPECT_TRUE(ClientShares::enter(shares, {"x", ""}, 1));
   a->reset();
   EXPECT_EQ(shares->clients(), 0U);
+}
+
+TEST(ClientShares, AreSharedByTheConnectionsOfOneKey) {
+  ServeConfig config;
+  config.limits.max_requests_per_client = 1;
+  config.client = {{.name = "alice", .max_requests = 3, .max_request_mib = 1}};
+  const auto shares = std::make_shared<ClientShares>(config);
+  const std::size_t most = std::size_t{1} << 20;
+  auto one = ClientShares::enter(shares, {"x", "alice"}, most - 2),
+       two = ClientShares::enter(shares, {"y", "alice"}, 1);
+  ASSERT_TRUE(one && two);
+  EXPECT_EQ(shares->clients(), 1U);
+  const auto large = ClientShares::enter(shares, {"z", "alice"}, 2);
+  ASSERT_FALSE(large);
+  EXPECT_EQ(large.error().code, ErrorCode::kOverloaded);
+  EXPECT_THAT(large.error().message, testing::HasSubstr("'alice' would have more MiB"));
+  const auto three = ClientShares::enter(shares, {"z", "alice"}, 1);
+  ASSERT_TRUE(three);
+  EXPECT_THAT(ClientShares::enter(shares, {"u", "alice"}, 0).error().message,
+              testing::HasSubstr("'alice' has as many requests"));
+  const auto other = ClientShares::enter(shares, {"x", "bob"}, most);
+  EXPECT_TRUE(other) << "has no table";
+  EXPECT_FALSE(ClientShares::enter(shares, {"v", "bob"}, 0)) << "the usual bound is one";
+  two->reset();
+  EXPECT_TRUE(ClientShares::enter(shares, {"u", "alice"}, 1));
 }
 
 TEST(InFlightTable, KnowsWhoHasBeenSilent) {

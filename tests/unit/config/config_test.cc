@@ -162,6 +162,20 @@ TEST(Config, ErrorsInAModelsTableNameIt) {
             "a.toml:4: model[0].default_deadline_ms: must be at most max_deadline_ms");
 }
 
+TEST(Config, ClientsHaveTablesOfTheirOwn) {
+  const std::string keys = "[security]\nserver_key = \"k\"\nclients = \"c\"\n";
+  const auto config = parse_config(keys + "[[client]]\nname = \"alice\"\nmax_requests = 7\n", "a.toml");
+  ASSERT_TRUE(config) << config.error().message;
+  ASSERT_EQ(config->client.size(), 1U);
+  EXPECT_EQ(config->client[0], (ClientSection{"alice", 7, 0}));
+  EXPECT_EQ(error_of(keys + "[[client]]\nmax_requests = 1\n"),
+            "a.toml: client[0].name: names no client; give the name of its key's file");
+  EXPECT_EQ(error_of(keys + "[[client]]\nname = \"a\"\n[[client]]\nname = \"a\"\n"),
+            "a.toml:7: client[1].name: has a table already; merge the two");
+  EXPECT_THAT(error_of("[[client]]\nname = \"a\"\n"),
+              StartsWith("a.toml: client: needs security.server_key"));
+}
+
 TEST(Config, AFileThatIsNotThereIsAClearError) {
   const auto config = load_config("no/such/file.toml");
   ASSERT_FALSE(config);

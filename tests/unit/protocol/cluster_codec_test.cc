@@ -39,7 +39,7 @@ std::vector<ClusterMessage> samples() {
   all.emplace_back(reply);
   all.emplace_back(ClusterPing{-3, 1, 2, 3, 4});
   all.emplace_back(ClusterReport{7, 1, 2, 3, 4, 5, 6, 7, 8, {9, 10}});
-  all.emplace_back(ClusterSubmit{{1, 2, 3}, 500, bytes_of("header"), bytes_of("body")});
+  all.emplace_back(ClusterSubmit{{1, 2, 3}, 500, bytes_of("header"), bytes_of("body"), "alice"});
   all.emplace_back(ClusterCancel{{1, 2, 3}});
   all.emplace_back(ClusterResult{{1, 2, 3}, false, bytes_of("header"), nullptr});
   all.emplace_back(ClusterDrain{"upgrade"});
@@ -68,6 +68,7 @@ TEST(ClusterCodec, WhatIsReadIsWhatWasWritten) {
   const auto submit = std::get<ClusterSubmit>(*decode(bytes(samples()[5])));
   EXPECT_EQ(text_of(submit.header), "header");
   EXPECT_EQ(text_of(submit.body), "body");
+  EXPECT_EQ(submit.account, "alice");
   EXPECT_EQ(submit.attempt, (ClusterAttempt{1, 2, 3}));
   EXPECT_EQ(std::get<ClusterJoin>(*decode(bytes(samples()[0]))), std::get<ClusterJoin>(samples()[0]));
   EXPECT_EQ(std::get<ClusterReport>(*decode(bytes(samples()[4]))), std::get<ClusterReport>(samples()[4]));
@@ -99,6 +100,8 @@ TEST(ClusterCodec, BadNamesAndNumbersAreRefusedOnBothSides) {
   join.offers[0].inputs[0].shape.resize(kLimits.max_rank + 1);
   EXPECT_FALSE(encode_cluster_message(join, kLimits));
   EXPECT_FALSE(encode_cluster_message(ClusterUnknown{}, kLimits));
+  EXPECT_TRUE(encode_cluster_message(ClusterSubmit{}, kLimits)) << "a client may need no key";
+  EXPECT_FALSE(encode_cluster_message(ClusterSubmit{{}, 0, nullptr, nullptr, "a\nb"}, kLimits));
 }
 
 TEST(ClusterCodec, AKindThatIsNewIsSkippedNotRefused) {

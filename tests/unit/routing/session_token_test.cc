@@ -38,6 +38,21 @@ TEST(SessionToken, TheStateIsLostWithTheModelThatComputedIt) {
   }
 }
 
+TEST(SessionToken, IsGoodForTheClientThatBeganTheSession) {
+  Desk desk;
+  desk.make(1);
+  SessionRequest request = Desk::request(1, 1, 11);
+  request.client = 77;
+  EXPECT_EQ(desk.submit(request), "refuse 11 PERMISSION_DENIED");
+  EXPECT_NE(desk.last_error().message.find("that key"), std::string::npos);
+  request.verb = SessionVerb::kEnd;
+  request.request = 12;
+  EXPECT_EQ(desk.submit(request), "refuse 12 PERMISSION_DENIED") << "nor can it end the session";
+  EXPECT_EQ(desk.send(1, 1, 13), "run 13:1 0>1") << "the session is as it was";
+  request.request = 14;
+  EXPECT_EQ(desk.submit(request), "refuse 14 PERMISSION_DENIED") << "nor learn that it ended";
+}
+
 TEST(SessionToken, MustBeOfTheSessionsEpoch) {
   Desk desk;
   desk.make(1);
