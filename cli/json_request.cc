@@ -94,9 +94,13 @@ Result<WireShape> shape_from(const json& tensor, const std::string& name, std::s
   return shape;
 }
 
+Status unknown_key(const std::string& where, const std::string& key) {
+  return invalid(where + "unknown key \"" + key + "\"");
+}
+
 Status check_keys(const json& object, const std::set<std::string>& known, const std::string& where) {
   for (const auto& [key, value] : object.items()) {
-    if (!known.contains(key)) return invalid(where + "unknown key \"" + key + "\"");
+    if (!known.contains(key)) return unknown_key(where, key);
   }
   return {};
 }
