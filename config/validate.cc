@@ -136,8 +136,9 @@ ConfigProblem find_cluster_contradiction(const ClusterConfig& config) {
   if (cluster.dead_ms <= cluster.suspect_ms) return {"cluster.dead_ms", "must exceed cluster.suspect_ms"};
   ConfigProblem problem;
   const std::uint64_t routers = count_routers(cluster.routers, problem);
-  // A quarter of the credit is split evenly, and a tenth of that reserved: the largest body must fit.
-  const std::uint64_t least = ((5 * routers * config.wire.max_body_bytes) >> 20) + 1;
+  // A quarter of the credit is split evenly, with a share for one that comes, and a tenth of each is
+  // reserved: the largest body must fit.
+  const std::uint64_t least = ((5 * (routers + 1) * config.wire.max_body_bytes) >> 20) + 1;
   if (problem.key.empty() && cluster.max_request_mib < least) {
     problem = {"cluster.max_request_mib",
                "must be at least " + std::to_string(least) +

@@ -64,7 +64,8 @@ void CreditSplit::set_windows() {
   const auto count = static_cast<double>(shares_.size());
   for (auto& [router, share] : shares_) {
     const double by_demand = all > 0 ? share.demand / all : 1 / count;
-    share.window = part(total_, floor_share_ / count + (1 - floor_share_) * by_demand);
+    // One share of the floor stays free: a router that comes has credit at once, before others give any back.
+    share.window = part(total_, floor_share_ / (count + 1) + (1 - floor_share_) * by_demand);
   }
 }
 

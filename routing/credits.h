@@ -82,6 +82,8 @@ class CreditLine {
   // To tell the node.
   std::uint64_t wanted() const { return sent_ + missed_; }
   std::uint64_t given_back() const { return given_back_; }
+  // Whether the node has granted anything yet.
+  bool heard() const { return limit_ > 0; }
   std::uint64_t available() const { return limit_ - given_back_ - sent_; }
 
  private:

@@ -11,6 +11,11 @@ tl::unexpected<Error> no_credit() {
   return fail(ErrorCode::kOverloaded, "every node has as many requests as it takes; try again later");
 }
 
+tl::unexpected<Error> too_early() {
+  return fail(ErrorCode::kUnavailable,
+              "the nodes that serve the model have only just joined; try again at once, here or elsewhere");
+}
+
 tl::unexpected<Error> too_late() {
   return fail(ErrorCode::kDeadlineExceeded,
               "no node could begin the request before its deadline; allow more time or send less at once");
@@ -24,7 +29,12 @@ Result<Router::Choice> Router::choose(const Question& question) {
   const auto candidates = models_.candidates(question.info.model, question.info.model_version);
   if (!candidates) return tl::unexpected(candidates.error());
   const Candidate* chosen = pick(*candidates, question);
-  if (chosen == nullptr) return no_credit();
+  if (chosen == nullptr) {
+    const bool heard = std::any_of(candidates->begin(), candidates->end(), [this](const Candidate& one) {
+      return nodes_[one.node.index].requests.heard();
+    });
+    return heard ? no_credit() : too_early();
+  }
   // The difference, not the sum: a deadline may be the end of time.
   if (nodes_[chosen->node.index].wait > question.info.deadline - question.now) return too_late();
   return Choice{chosen->node, {cost(*chosen, question), question.info.bytes}};

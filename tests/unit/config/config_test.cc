@@ -219,8 +219,8 @@ TEST(ClusterConfig, ContradictionsAreNamed) {
             "x.toml:2: cluster.routers: '127.0.0.1' is no HOST:PORT; write for example 127.0.0.1:7101");
   EXPECT_EQ(error("name = ''"), "x.toml:2: cluster.name: must have between 1 and wire.max_name_bytes bytes");
   EXPECT_EQ(
-      error("routers = '127.0.0.1:1'\nmax_request_mib = 80"),
-      "x.toml:3: cluster.max_request_mib: must be at least 81: each router must be able to send a body of "
+      error("routers = '127.0.0.1:1'\nmax_request_mib = 160"),
+      "x.toml:3: cluster.max_request_mib: must be at least 161: each router must be able to send a body of "
       "wire.max_body_bytes");
   EXPECT_EQ(error("nodse = 1").find("x.toml:2: cluster.nodse: is unknown"), 0U);
 }

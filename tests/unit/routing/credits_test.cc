@@ -8,18 +8,18 @@
 namespace volvox {
 namespace {
 
-TEST(CreditSplit, ALoneRouterGetsAll) {
+TEST(CreditSplit, ALoneRouterGetsAllButANewcomersShare) {
   CreditSplit split(100, 0.2);
   split.add(1);
   split.split();
-  EXPECT_EQ(split.grant(1), (CreditGrant{100, 100}));
+  EXPECT_EQ(split.grant(1), (CreditGrant{90, 90}));
   ASSERT_TRUE(split.take(1, 60));
-  const Status more = split.take(1, 41);
+  const Status more = split.take(1, 31);
   ASSERT_FALSE(more);
   EXPECT_EQ(more.error().code, ErrorCode::kOverloaded);
   split.finish(1, 60);
   split.split();
-  EXPECT_EQ(split.grant(1).limit, 160U);
+  EXPECT_EQ(split.grant(1).limit, 150U);
   EXPECT_EQ(split.take(2, 1).error().code, ErrorCode::kUnavailable);
 }
 
@@ -29,10 +29,10 @@ TEST(CreditSplit, ADeadRoutersShareIsFreeAtOnce) {
   split.split();
   split.add(2);
   split.split();
-  EXPECT_EQ(split.grant(2).limit, 0U) << "the first one holds everything";
+  EXPECT_EQ(split.grant(2).limit, 10U) << "the first one holds the rest";
   split.remove(1);
   split.split();
-  EXPECT_EQ(split.grant(2).limit, 100U);
+  EXPECT_EQ(split.grant(2).limit, 90U);
 }
 
 TEST(CreditSplit, IsDueWhenMuchHasEnded) {
@@ -47,7 +47,7 @@ TEST(CreditSplit, IsDueWhenMuchHasEnded) {
   EXPECT_TRUE(split.is_due());
   split.split();
   EXPECT_FALSE(split.is_due());
-  EXPECT_EQ(split.grant(1).limit, 170U);
+  EXPECT_EQ(split.grant(1).limit, 154U);
 }
 
 TEST(CreditLine, UrgentRequestsMayUseTheReserve) {
@@ -127,7 +127,7 @@ class Cluster {
       for (std::uint32_t i = 0; i < kRouters; ++i) routers_[i].line.granted(split_.grant(i));
     }
     for (std::uint32_t i = 0; i < kRouters; ++i) {
-      const std::uint64_t floor = kTotal / 4 / kRouters;
+      const std::uint64_t floor = kTotal / 4 / (kRouters + 1);
       EXPECT_GE(routers_[i].line.available(), i == wanting ? kTotal - kTotal / 4 : floor) << i;
     }
   }

@@ -65,6 +65,12 @@ TEST_F(RouterTest, RefusesWhatNobodyCanRun) {
   EXPECT_EQ(refusal(), ErrorCode::kUnavailable);
 }
 
+TEST_F(RouterTest, ANodeThatHasGrantedNothingYetIsNotFull) {
+  const std::vector<ModelOffer> offers{{"mt", 1, 5, microseconds(100), 10}};
+  ASSERT_TRUE(router_.join("a", 1, offers, now_, events_));
+  EXPECT_EQ(refusal(), ErrorCode::kUnavailable);
+}
+
 TEST_F(RouterTest, TheLessLoadedOfTwoIsTaken) {
   const NodeId busy = join("a"), idle = join("b");
   saying(busy).work = milliseconds(50);
