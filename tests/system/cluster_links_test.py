@@ -23,7 +23,7 @@ import cluster_speed as speed  # noqa: E402
 from cluster_processes import Namespaces, Unfit  # noqa: E402
 
 VOLVOX = "volvox"
-TIMED = ("longest answer", "of 1:", "p90", "least in flight")  # what a busy machine may miss
+TIMED = ("longest answer", "of 1:", "p90", "least in flight", "suspected")  # what a busy machine may miss
 
 
 def namespaces():
