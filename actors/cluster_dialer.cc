@@ -3,62 +3,23 @@
 #include <chrono>
 #include <memory>
 #include <random>
+#include <set>
 #include <utility>
 #include <vector>
 
 #include <caf/io/all.hpp>
 #include <netdb.h>
-#include <poll.h>
 #include <spdlog/spdlog.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
+#include "actors/cluster_probe.h"
 #include "actors/shell.h"
 #include "config/validate.h"
 
 namespace volvox {
 namespace {
 
-constexpr int kProbeMs = 500;
 constexpr int kLeastWaitMs = 100, kJitterMs = 200;
-
-struct DialerSetup {
-  std::string address;
-  std::uint32_t seat = 0;
-  caf::actor owner;
-};
-
-// Whether somebody accepts connections there, in time.
-bool answers(const addrinfo& where) {
-  const int probe = socket(where.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (probe < 0) return false;
-  connect(probe, where.ai_addr, where.ai_addrlen);
-  pollfd waiting{probe, POLLOUT, 0};
-  int error = 1;
-  socklen_t size = sizeof error;
-  const bool ready =
-      poll(&waiting, 1, kProbeMs) == 1 && getsockopt(probe, SOL_SOCKET, SO_ERROR, &error, &size) == 0;
-  close(probe);
-  return ready && error == 0;
-}
-
-// The numeric addresses of a host that answer at the port.
-std::vector<std::string> living_addresses(const HostPort& router) {
-  addrinfo hints{}, *found = nullptr;
-  hints.ai_socktype = SOCK_STREAM;
-  std::vector<std::string> living;
-  const bool bracketed = router.host.front() == '[';
-  const std::string name = bracketed ? router.host.substr(1, router.host.size() - 2) : router.host;
-  if (getaddrinfo(name.c_str(), std::to_string(router.port).c_str(), &hints, &found) != 0) return living;
-  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> all(found, freeaddrinfo);
-  for (const addrinfo* one = found; one != nullptr; one = one->ai_next) {
-    char host[NI_MAXHOST];
-    if (!answers(*one)) continue;
-    if (getnameinfo(one->ai_addr, one->ai_addrlen, host, sizeof host, nullptr, 0, NI_NUMERICHOST) == 0)
-      living.emplace_back(host);
-  }
-  return living;
-}
+constexpr std::chrono::seconds kConnect{3};  // for CAF, after the probe
 
 class DialerShell {
  public:
@@ -75,27 +36,59 @@ class DialerShell {
   void dial() {
     const auto router = parse_host_port(setup_.address);
     if (!router) return spdlog::error("cluster.routers: {}", to_string(router.error()));
-    for (const std::string& host : living_addresses(*router)) {
-      auto connected = self_->system().middleman().remote_actor(host, router->port);
-      if (!connected) continue;
-      self_->send(setup_.owner, Dialed{setup_.seat, *connected});
-      return;
+    const auto host = find(*router);
+    if (!host) return try_later(host.error().message);
+    self_
+        ->request(setup_.transport->dialer(self_->system()), kConnect, caf::connect_atom::value, *host,
+                  router->port)
+        .then(
+            [this](const caf::node_id&, const caf::strong_actor_ptr& actor, const std::set<std::string>&) {
+              if (!actor) return try_later("what answers there is no router");
+              trouble_.clear();
+              self_->send(setup_.owner, Dialed{setup_.seat, caf::actor_cast<caf::actor>(actor)});
+            },
+            [this](const caf::error& error) { try_later(self_->system().render(error)); });
+  }
+
+  // The numeric address of the first of the host's that takes us.
+  Result<std::string> find(const HostPort& router) const {
+    addrinfo hints{}, *found = nullptr;
+    hints.ai_socktype = SOCK_STREAM;
+    const bool bracketed = router.host.front() == '[';
+    const std::string name = bracketed ? router.host.substr(1, router.host.size() - 2) : router.host;
+    const int error = getaddrinfo(name.c_str(), std::to_string(router.port).c_str(), &hints, &found);
+    if (error != 0) return fail(ErrorCode::kUnavailable, gai_strerror(error));
+    const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> all(found, freeaddrinfo);
+    Error last;
+    for (const addrinfo* one = found; one != nullptr; one = one->ai_next) {
+      char host[NI_MAXHOST];
+      if (getnameinfo(one->ai_addr, one->ai_addrlen, host, sizeof host, nullptr, 0, NI_NUMERICHOST) != 0)
+        continue;
+      const Status taken = probe_router(*one, setup_.transport->tls());
+      if (taken) return std::string(host);
+      last = taken.error();
     }
+    return tl::unexpected(std::move(last));
+  }
+
+  void try_later(const std::string& why) {
+    setup_.metrics->dial_failed();
+    if (why != trouble_) spdlog::warn("router {} cannot be reached, trying on: {}", setup_.address, why);
+    trouble_ = why;
     const auto wait = std::chrono::milliseconds(kLeastWaitMs + static_cast<int>(dice_() % kJitterMs));
     self_->delayed_send(self_, wait, DialAtom::value);
   }
 
   caf::event_based_actor* self_;
   const DialerSetup setup_;
+  std::string trouble_;  // that was told of last
   std::minstd_rand dice_;
 };
 
 }  // namespace
 
-caf::actor spawn_cluster_dialer(caf::actor_system& system, std::string address, std::uint32_t seat,
-                                caf::actor owner) {
-  return system.spawn<caf::detached>(run_shell<DialerShell, DialerSetup>,
-                                     DialerSetup{std::move(address), seat, std::move(owner)});
+caf::actor spawn_cluster_dialer(caf::actor_system& system, DialerSetup setup) {
+  return system.spawn<caf::detached>(run_shell<DialerShell, DialerSetup>, std::move(setup));
 }
 
 }  // namespace volvox

@@ -1,9 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include <caf/all.hpp>
+
+#include "actors/cluster_transport.h"
+#include "monitoring/cluster_metrics.h"
 
 namespace volvox {
 
@@ -15,11 +19,19 @@ struct Dialed {
 
 using DialAtom = caf::atom_constant<caf::atom("dial")>;
 
+struct DialerSetup {
+  std::string address;
+  std::uint32_t seat = 0;
+  caf::actor owner;
+  std::shared_ptr<const ClusterTransport> transport;
+  ClusterMetrics* metrics = nullptr;  // outlives the actor
+};
+
 // Opens connections to one router, on a thread of its own, for connecting blocks. On DialAtom it resolves the
 // address anew and tries until somebody answers, then tells its owner. CAF's own dial would block all others
-// of the process for minutes when a host does not answer, so each address is proven first.
-caf::actor spawn_cluster_dialer(caf::actor_system& system, std::string address, std::uint32_t seat,
-                                caf::actor owner);
+// of the process for minutes when a host does not answer, so each address is proven first. What goes wrong is
+// counted, and logged when it is something new.
+caf::actor spawn_cluster_dialer(caf::actor_system& system, DialerSetup setup);
 
 }  // namespace volvox
 

@@ -47,8 +47,9 @@ class ClusterNodeShell {
     for (const std::string& address : split_addresses(setup_.cluster.routers)) {
       const auto number = static_cast<std::uint32_t>(seats_.size());
       seats_.emplace_back().address = address;
-      seats_.back().dialer =
-          spawn_cluster_dialer(self_->system(), address, number, caf::actor_cast<caf::actor>(self_));
+      seats_.back().dialer = spawn_cluster_dialer(
+          self_->system(),
+          {address, number, caf::actor_cast<caf::actor>(self_), setup_.transport, setup_.metrics});
       self_->send(seats_.back().dialer, DialAtom::value);
     }
     tick();

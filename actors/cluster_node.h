@@ -9,8 +9,10 @@
 
 #include "actors/actor_slot.h"
 #include "actors/admission.h"
+#include "actors/cluster_transport.h"
 #include "actors/node.h"
 #include "config/cluster.h"
+#include "monitoring/cluster_metrics.h"
 
 namespace volvox {
 
@@ -20,6 +22,8 @@ struct ClusterNodeSetup {
   std::shared_ptr<Admission> admission;
   ClusterSection cluster;
   std::uint64_t incarnation = 0;  // of this process, never 0
+  std::shared_ptr<const ClusterTransport> transport;
+  ClusterMetrics* metrics = nullptr;  // outlives the actor
 };
 
 using DrainAtom = caf::atom_constant<caf::atom("drain")>;  // → cluster node: take nothing new

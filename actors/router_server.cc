@@ -5,6 +5,7 @@
 
 #include "actors/actor_slot.h"
 #include "actors/cluster_router.h"
+#include "actors/cluster_transport.h"
 #include "actors/gateway.h"
 #include "actors/http_front.h"
 #include "actors/random_number.h"
@@ -22,11 +23,15 @@ constexpr Duration kPatience = std::chrono::seconds(1);
 
 class RouterServer::Impl {
  public:
-  Impl(const ClusterConfig& config, Monitor& monitor)
-      : monitor_(monitor), system_config_(config.server.actor_threads, true), system_(system_config_) {}
+  Impl(const ClusterConfig& config, std::shared_ptr<const ClusterTransport> transport, Monitor& monitor)
+      : monitor_(monitor),
+        transport_(std::move(transport)),
+        system_config_(config.server.actor_threads, transport_.get()),
+        system_(system_config_) {}
   ~Impl() { stop(Duration::zero()); }
 
   Status start(const ClusterConfig& config) {
+    if (Status secure = transport_->check(system_); !secure) return secure;
     admission_ = std::make_shared<Admission>(config, monitor_.requests());
     auto gateway = Gateway::open(config, system_, slot_, admission_, monitor_.requests());
     if (!gateway) return tl::unexpected(gateway.error());
@@ -92,14 +97,14 @@ class RouterServer::Impl {
   Status publish(const std::string& address) {
     const auto where = parse_host_port(address);
     if (!where) return tl::unexpected(where.error());
-    const auto port = system_.middleman().publish(router_, where->port, where->host.c_str(), true);
-    if (!port)
-      return fail(ErrorCode::kUnavailable, "cluster.listen: " + address + " cannot be bound; is it in use?");
+    const auto port = transport_->publish(system_, router_, *where);
+    if (!port) return tl::unexpected(port.error());
     cluster_port_ = *port;
     return {};
   }
 
   Monitor& monitor_;
+  const std::shared_ptr<const ClusterTransport> transport_;
   SystemConfig system_config_;
   caf::actor_system system_;  // its destructor waits until every actor has ended
   std::shared_ptr<ActorSlot> slot_ = std::make_shared<ActorSlot>();
@@ -116,7 +121,9 @@ RouterServer::~RouterServer() = default;
 
 Result<std::unique_ptr<RouterServer>> RouterServer::start(const ClusterConfig& config, Monitor& monitor) {
   if (const Status valid = validate(config); !valid) return tl::unexpected(valid.error());
-  auto impl = std::make_unique<Impl>(config, monitor);
+  auto transport = ClusterTransport::open(config.cluster, monitor.cluster());
+  if (!transport) return tl::unexpected(transport.error());
+  auto impl = std::make_unique<Impl>(config, std::move(*transport), monitor);
   if (const Status started = impl->start(config); !started) return tl::unexpected(started.error());
   return std::unique_ptr<RouterServer>(new RouterServer(std::move(impl)));
 }

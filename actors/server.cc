@@ -56,15 +56,20 @@ std::vector<EngineSnapshot> ask_scheduler(const ActorSlot& slot) {
 
 class Server::Impl {
  public:
-  Impl(const ServeConfig& config, const ClusterSection& cluster, Monitor& monitor)
+  Impl(const ServeConfig& config, const ClusterSection& cluster,
+       std::shared_ptr<const ClusterTransport> transport, Monitor& monitor)
       : monitor_(monitor),
         cluster_section_(cluster),
-        system_config_(config.server.actor_threads, !cluster.routers.empty()),
+        transport_(std::move(transport)),
+        system_config_(config.server.actor_threads, transport_.get()),
         system_(system_config_) {}
   ~Impl() { stop(Duration::zero()); }
 
   Status start(const NodePtr& node, const ServeConfig& config,
                std::span<const std::shared_ptr<const Model>> models) {
+    if (transport_) {
+      if (Status secure = transport_->check(system_); !secure) return secure;
+    }
     host_ = std::make_unique<ModelHost>(node, scheduler_, repository_source(config), monitor_.models());
     if (Status installed = host_->install(models); !installed) return installed;
     const auto admission = std::make_shared<Admission>(config, node);
@@ -110,10 +115,11 @@ class Server::Impl {
 
  private:
   Status join_cluster(const NodePtr& node) {
-    if (cluster_section_.routers.empty()) return {};
+    if (!transport_) return {};
     const auto incarnation = random_incarnation();
     if (!incarnation) return tl::unexpected(incarnation.error());
-    cluster_ = spawn_cluster_node(system_, {node, router_, admission_, cluster_section_, *incarnation});
+    cluster_ = spawn_cluster_node(system_, {node, router_, admission_, cluster_section_, *incarnation,
+                                            transport_, &monitor_.cluster()});
     return {};
   }
 
@@ -190,6 +196,7 @@ class Server::Impl {
 
   Monitor& monitor_;
   const ClusterSection cluster_section_;
+  const std::shared_ptr<const ClusterTransport> transport_;  // null: in no cluster
   SystemConfig system_config_;
   caf::actor_system system_;  // its destructor waits until every actor has ended
   std::shared_ptr<ActorSlot> router_ = std::make_shared<ActorSlot>();
@@ -214,7 +221,13 @@ Result<std::unique_ptr<Server>> Server::start(const ServeConfig& config, std::sh
   if (const Status valid = validate(config); !valid) return tl::unexpected(valid.error());
   if (models.empty()) return invalid("there is no model to serve");
   const NodePtr node = make_node(config, std::move(device), monitor, std::move(faults));
-  auto impl = std::make_unique<Impl>(config, cluster, monitor);
+  std::shared_ptr<const ClusterTransport> transport;
+  if (!cluster.routers.empty()) {
+    auto opened = ClusterTransport::open(cluster, monitor.cluster());
+    if (!opened) return tl::unexpected(opened.error());
+    transport = std::move(*opened);
+  }
+  auto impl = std::make_unique<Impl>(config, cluster, std::move(transport), monitor);
   if (const Status started = impl->start(node, config, models); !started)
     return tl::unexpected(started.error());
   return std::unique_ptr<Server>(new Server(std::move(impl)));

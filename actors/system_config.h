@@ -7,6 +7,8 @@
 #include <caf/all.hpp>
 #include <caf/io/all.hpp>
 
+#include "actors/cluster_transport.h"
+
 namespace volvox {
 
 // The one type that travels between processes: a cluster message's bytes (protocol/cluster_codec.h).
@@ -18,15 +20,15 @@ typename Inspector::result_type inspect(Inspector& f, ClusterPacket& packet) {
   return f(caf::meta::type_name("volvox::ClusterPacket"), packet.bytes);
 }
 
-// How CAF runs here. With `cluster`, processes can be connected.
+// How CAF runs here. With a transport, which outlives the system, processes can be connected.
 class SystemConfig : public caf::actor_system_config {
  public:
-  explicit SystemConfig(std::uint32_t threads, bool cluster = false) {
+  explicit SystemConfig(std::uint32_t threads, const ClusterTransport* transport = nullptr) {
     // "stealing", the default, leaves a ready actor in the queue of a busy thread for up to 30 ms.
     set("scheduler.policy", caf::atom("sharing"));
     set("scheduler.max-threads", std::size_t{threads});
-    if (!cluster) return;
-    load<caf::io::middleman>();
+    if (transport == nullptr) return;
+    transport->configure(*this);
     add_message_type<ClusterPacket>("volvox::ClusterPacket");
     // Without both, CAF never notices a silent peer; with shorter ones it loses good connections.
     set("middleman.heartbeat-interval", caf::timespan(std::chrono::milliseconds(250)));

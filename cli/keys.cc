@@ -5,6 +5,7 @@
 #include <system_error>
 #include <vector>
 
+#include "cli/cluster_certificates.h"
 #include "cli/commands.h"
 #include "protocol/curve_keys.h"
 
@@ -15,7 +16,8 @@ namespace fs = std::filesystem;
 
 struct KeysArguments {
   std::string folder;
-  std::vector<std::string> clients{"client"};
+  std::vector<std::string> clients;
+  ClusterCertificates cluster;
 };
 
 // A name becomes a file's: no path may hide in it.
@@ -65,18 +67,33 @@ Status write_keys(const KeysArguments& arguments) {
   return {};
 }
 
+Status make_keys(KeysArguments arguments) {
+  if (!arguments.cluster.names.empty()) {
+    if (Status ok = write_cluster_certificates(arguments.folder, arguments.cluster); !ok) return ok;
+    if (arguments.clients.empty()) return {};
+  }
+  if (arguments.clients.empty()) arguments.clients = {"client"};
+  return write_keys(arguments);
+}
+
 }  // namespace
 
 void add_keys_command(CLI::App& app, CommandBody& run) {
   const auto arguments = std::make_shared<KeysArguments>();
-  CLI::App* command =
-      app.add_subcommand("keys", "Makes keys for encrypted connections: a server's, and clients'");
+  CLI::App* command = app.add_subcommand(
+      "keys", "Makes keys for encrypted connections: a server's and clients', or a cluster's");
   command->add_option("folder", arguments->folder, "Where the keys go; what is there stays")->required();
-  command->add_option("--client", arguments->clients, "A client's name; several may follow")
+  command->add_option("--client", arguments->clients,
+                      "A client's name; several may follow (default: client)");
+  command->add_option(
+      "--cluster", arguments->cluster.names,
+      "Instead, or with --client as well: certificates for the processes of a cluster, a name each");
+  command->add_option("--days", arguments->cluster.days, "How long these are good")
+      ->check(CLI::Range(1, 3650))
       ->capture_default_str();
   command->callback([arguments, &run] {
     run = [arguments] {
-      const Status written = write_keys(*arguments);
+      const Status written = make_keys(*arguments);
       if (written) return 0;
       std::fprintf(stderr, "volvox keys: %s\n", to_string(written.error()).c_str());
       return 1;

@@ -21,6 +21,7 @@ namespace {
 struct RouterArguments {
   std::string config_file, port_file;
   std::optional<std::string> name, cluster, listen, cluster_listen, metrics, http;
+  std::optional<std::string> server_key, clients, certificate, key, authority;
   bool insecure = false;
 };
 
@@ -38,6 +39,11 @@ Result<ClusterConfig> read_config(const RouterArguments& arguments) {
   if (arguments.insecure) config.cluster.insecure = true;
   if (arguments.metrics) config.server.metrics = *arguments.metrics;
   if (arguments.http) config.http.listen = *arguments.http;
+  if (arguments.server_key) config.security.server_key = *arguments.server_key;
+  if (arguments.clients) config.security.clients = *arguments.clients;
+  if (arguments.certificate) config.cluster.tls_certificate = *arguments.certificate;
+  if (arguments.key) config.cluster.tls_key = *arguments.key;
+  if (arguments.authority) config.cluster.tls_ca = *arguments.authority;
   if (const Status valid = validate(config); !valid) return tl::unexpected(valid.error());
   return config;
 }
@@ -61,7 +67,7 @@ Status route(const ClusterConfig& config, const std::string& port_file) {
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // before the first thread: all of them inherit it
-  if (config.cluster.insecure)
+  if (config.cluster.insecure && config.cluster.tls_ca.empty())
     spdlog::warn("cluster.insecure: links to nodes are neither encrypted nor proven; trust the network");
   Monitor monitor(VOLVOX_VERSION);
   auto router = RouterServer::start(config, monitor);
@@ -121,6 +127,14 @@ void add_router_command(CLI::App& app, CommandBody& run) {
   command->add_option("--cluster", arguments->cluster, "The cluster's name");
   command->add_option("--listen", arguments->listen, "Where clients connect: tcp://HOST:PORT");
   command->add_option("--cluster-listen", arguments->cluster_listen, "Where nodes dial: HOST:PORT");
+  command->add_option("--server-key", arguments->server_key,
+                      "File with the router's secret key: encrypts the clients' connections");
+  command->add_option("--clients", arguments->clients,
+                      "Folder with the public keys of clients that may speak; *: all that know the router's");
+  command->add_option("--tls-certificate", arguments->certificate,
+                      "PEM file: by which nodes know the router");
+  command->add_option("--tls-key", arguments->key, "PEM file: the certificate's key");
+  command->add_option("--tls-ca", arguments->authority, "PEM file: who signs the cluster's certificates");
   command->add_flag("--insecure-cluster", arguments->insecure,
                     "Take nodes beyond loopback, over links that are not encrypted");
   command->add_option("--metrics", arguments->metrics, "Where monitoring answers: HOST:PORT");

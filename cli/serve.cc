@@ -259,6 +259,11 @@ void add_node_command(CLI::App& app, CommandBody& run) {
   add.value("--cluster", "The cluster's name", &ClusterConfig::cluster, &ClusterSection::name);
   add.value("--routers", "The routers to dial: HOST:PORT,…", &ClusterConfig::cluster,
             &ClusterSection::routers);
+  add.value("--tls-certificate", "PEM file: by which routers know the node", &ClusterConfig::cluster,
+            &ClusterSection::tls_certificate);
+  add.value("--tls-key", "PEM file: the certificate's key", &ClusterConfig::cluster, &ClusterSection::tls_key);
+  add.value("--tls-ca", "PEM file: who signs the cluster's certificates", &ClusterConfig::cluster,
+            &ClusterSection::tls_ca);
 }
 
 }  // namespace volvox

@@ -12,9 +12,12 @@ enum class PlacementChoice : std::uint8_t { kBalance, kPack };
 // Routers and nodes in processes of their own; see docs/cluster.md.
 struct ClusterSection {
   std::string name = "volvox";            // nodes of another cluster are refused
-  std::string listen = "127.0.0.1:7110";  // router: where nodes dial
-  bool insecure = false;                  // router: `listen` may be beyond loopback, though links are plain
-  std::string routers;                    // node: the routers to dial, HOST:PORT, separated by commas
+  std::string listen = "127.0.0.1:7110";  // router: where nodes dial; beyond loopback with TLS only …
+  bool insecure = false;                  // … or with this
+  // PEM files; all of them, or none: links in the clear.
+  std::string tls_certificate, tls_key;  // of this process
+  std::string tls_ca;                    // who signs for the cluster
+  std::string routers;                   // node: the routers to dial, HOST:PORT, separated by commas
   PlacementChoice placement = PlacementChoice::kBalance;
   std::uint32_t report_ms = 100;         // node: how often it reports its load
   std::uint32_t suspect_ms = 400;        // router: a node silent for so long gets nothing new …

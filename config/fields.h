@@ -225,6 +225,9 @@ void visit_cluster(Config& config, Visitor& v) {
   v.text("name", cluster.name);
   v.text("listen", cluster.listen);
   v.flag("insecure", cluster.insecure);
+  v.text("tls_certificate", cluster.tls_certificate);
+  v.text("tls_key", cluster.tls_key);
+  v.text("tls_ca", cluster.tls_ca);
   v.text("routers", cluster.routers);
   v.choice("placement", cluster.placement);
   v.number("report_ms", cluster.report_ms, 10U, 10'000U);

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <set>
 #include <sstream>
 #include <string>
+#include <utility>
 
 #include "config/fields.h"
 
@@ -121,17 +123,32 @@ std::size_t count_routers(const std::string& routers, ConfigProblem& problem) {
   return count;
 }
 
+// Some of the three files, but not all.
+ConfigProblem find_half_tls(const ClusterSection& cluster) {
+  const std::pair<const char*, const std::string&> files[] = {
+      {"tls_certificate", cluster.tls_certificate}, {"tls_key", cluster.tls_key}, {"tls_ca", cluster.tls_ca}};
+  const auto missing =
+      std::count_if(std::begin(files), std::end(files), [](const auto& file) { return file.second.empty(); });
+  if (missing == 0 || missing == 3) return {};
+  for (const auto& [name, path] : files) {
+    if (!path.empty()) continue;
+    return {std::string("cluster.") + name,
+            "is missing: cluster.tls_certificate, tls_key and tls_ca belong together; give all, or none"};
+  }
+  return {};
+}
+
 ConfigProblem find_cluster_contradiction(const ClusterConfig& config) {
   const ClusterSection& cluster = config.cluster;
   if (cluster.name.empty() || cluster.name.size() > config.wire.max_name_bytes)
     return {"cluster.name", "must have between 1 and wire.max_name_bytes bytes"};
   const auto listen = parse_host_port(cluster.listen);
   if (!listen) return {"cluster.listen", listen.error().message};
-  if (!is_loopback(listen->host) && !cluster.insecure) {
-    return {
-        "cluster.listen",
-        "must be a loopback address, for links between processes are not encrypted; on a network that you "
-        "trust set cluster.insecure"};
+  if (ConfigProblem half = find_half_tls(cluster); !half.key.empty()) return half;
+  if (!is_loopback(listen->host) && cluster.tls_ca.empty() && !cluster.insecure) {
+    return {"cluster.listen",
+            "must be a loopback address as long as links are not encrypted: set cluster.tls_certificate, "
+            "tls_key and tls_ca, or cluster.insecure where everybody in the network may do everything"};
   }
   if (cluster.dead_ms <= cluster.suspect_ms) return {"cluster.dead_ms", "must exceed cluster.suspect_ms"};
   ConfigProblem problem;

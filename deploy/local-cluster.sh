@@ -4,7 +4,8 @@ set -euo pipefail
 
 usage() {
   cat <<'USAGE'
-Usage: deploy/local-cluster.sh [--routers R] [--nodes N] [--models DIR] [--config FILE] [--port P] [--netns] [--help]
+Usage: deploy/local-cluster.sh [--routers R] [--nodes N] [--models DIR] [--config FILE] [--port P] [--netns]
+                               [--tls] [--help]
 
 Starts R routers and N nodes and says where clients connect. Ends them all on Ctrl-C, or when one of them ends.
 
@@ -18,6 +19,7 @@ Starts R routers and N nodes and says where clients connect. Ends them all on Ct
                  10.77.0.(100+i), on a bridge in the namespace volvox-P, where clients run at 10.77.0.1:
                      ip netns exec volvox-P volvox infer --connect tcp://10.77.0.10:P
                  Needs root and `ip`. All of it is removed at the end.
+  --tls          encrypt the links between processes, with certificates made for this run
   --help         print this text
 
 VOLVOX names the program (default build/release/volvox).
@@ -29,7 +31,7 @@ die() {
   exit 1
 }
 
-routers=1 nodes=2 models=models port=7600 netns=no
+routers=1 nodes=2 models=models port=7600 netns=no keys=""
 config=()
 while (($#)); do
   case "$1" in
@@ -39,6 +41,7 @@ while (($#)); do
     --config) config=(--config "${2:?}"); shift 2 ;;
     --port) port=${2:?}; shift 2 ;;
     --netns) netns=yes; shift ;;
+    --tls) keys=$(mktemp -d); shift ;;
     --help) usage; exit 0 ;;
     *) usage >&2; die "unknown option $1" ;;
   esac
@@ -55,6 +58,7 @@ cleanup() {
   for child in "${children[@]}"; do kill "$child" 2>/dev/null || true; done
   wait 2>/dev/null || true
   for namespace in "${namespaces[@]}"; do ip netns del "$namespace" || true; done # with its devices
+  [[ -z "$keys" ]] || rm -rf "$keys"
 }
 trap cleanup EXIT
 trap 'exit 0' INT TERM
@@ -79,12 +83,20 @@ place() {
   ip -n "$name" link set eth0 up
 }
 
+# Sets `tls` to what the process of that name needs.
+certify() {
+  tls=()
+  [[ -n "$keys" ]] || return 0
+  "$volvox" keys "$keys" --cluster "$1" >/dev/null
+  tls=(--tls-certificate "$keys/cluster/$1.crt" --tls-key "$keys/cluster/$1.key" --tls-ca "$keys/cluster/ca.crt")
+}
+
 security=()
 if [[ $netns == yes ]]; then
   [[ $EUID == 0 ]] || die "--netns needs root"
   command -v ip >/dev/null || die "--netns needs the program ip (Debian: iproute2)"
   ((routers <= 90 && nodes <= 150)) || die "--netns has addresses for 90 routers and 150 nodes"
-  security=(--insecure-cluster)
+  [[ -n "$keys" ]] || security=(--insecure-cluster)
   new_namespace "$hub"
   ip -n "$hub" link add bridge type bridge
   ip -n "$hub" addr add 10.77.0.1/24 dev bridge
@@ -94,19 +106,21 @@ fi
 dial=""
 for ((i = 0; i < routers; ++i)); do
   place "router$i" "10.77.0.$((10 + i))"
+  certify "router$i"
   first=$((port + 10 * i))
   "${inside[@]}" "$volvox" router "${config[@]}" --name "router$i" --listen "tcp://$at:$first" \
     --cluster-listen "$at:$((first + 1))" "${security[@]}" --metrics "$at:$((first + 2))" \
-    --http "$at:$((first + 3))" &
+    --http "$at:$((first + 3))" "${tls[@]}" &
   children+=($!)
   dial+="${dial:+,}$at:$((first + 1))"
 done
 for ((i = 0; i < nodes; ++i)); do
   place "node$i" "10.77.0.$((100 + i))"
+  certify "node$i"
   own=0 # any free port; but in two namespaces the same one may be free, and the admin sockets are named by it
   [[ $netns == no ]] || own=$((port + 1000 + i))
   "${inside[@]}" "$volvox" node "${config[@]}" --name "node$i" --routers "$dial" --models "$models" \
-    --listen "tcp://127.0.0.1:$own" --metrics "" --http "" &
+    --listen "tcp://127.0.0.1:$own" --metrics "" --http "" "${tls[@]}" &
   children+=($!)
 done
 wait -n || true

@@ -17,7 +17,11 @@ ClusterMetrics::ClusterMetrics(prometheus::Registry& registry)
       late_(single_counter(registry, "volvox_cluster_late_answers_total",
                            "Answers that were dropped: the request was tried elsewhere, or is over.")),
       conflicts_(single_counter(registry, "volvox_cluster_digest_conflicts_total",
-                                "Models that a node offers with other weights than the rest.")) {}
+                                "Models that a node offers with other weights than the rest.")),
+      connections_refused_(single_counter(registry, "volvox_cluster_connections_refused_total",
+                                          "Connections that did not get through the TLS handshake.")),
+      dials_failed_(single_counter(registry, "volvox_cluster_dials_failed_total",
+                                   "Attempts of a node to reach a router that failed.")) {}
 
 void ClusterMetrics::set_members(std::size_t members, std::size_t in_flight) {
   members_.Set(static_cast<double>(members));

@@ -8,7 +8,7 @@
 
 namespace volvox {
 
-// What a router counts of its cluster. All calls from any thread.
+// What a router, or a node, counts of its cluster. All calls from any thread.
 class ClusterMetrics {
  public:
   explicit ClusterMetrics(prometheus::Registry& registry);
@@ -16,6 +16,8 @@ class ClusterMetrics {
   void set_members(std::size_t members, std::size_t in_flight);
   void joined() { joins_.Increment(); }
   void join_refused() { refused_.Increment(); }
+  void connection_refused() { connections_refused_.Increment(); }
+  void dial_failed() { dials_failed_.Increment(); }
   void suspected() { suspicions_.Increment(); }
   void died() { deaths_.Increment(); }
   void retried() { retries_.Increment(); }
@@ -25,6 +27,7 @@ class ClusterMetrics {
  private:
   prometheus::Gauge &members_, &in_flight_;
   prometheus::Counter &joins_, &refused_, &suspicions_, &deaths_, &retries_, &late_, &conflicts_;
+  prometheus::Counter &connections_refused_, &dials_failed_;
 };
 
 }  // namespace volvox

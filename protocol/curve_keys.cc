@@ -1,16 +1,13 @@
 #include "protocol/curve_keys.h"
 
 #include <array>
-#include <cerrno>
 #include <cstdint>
-#include <cstring>
 #include <fstream>
 #include <sstream>
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <zmq.h>
+
+#include "protocol/key_file.h"
 
 namespace volvox {
 namespace {
@@ -60,13 +57,7 @@ Status write_keys(const std::filesystem::path& file, const CurveKeys& keys, ::mo
   std::string text =
       "#   A CURVE certificate of Volvox.\nmetadata\ncurve\n    public-key = \"" + keys.public_key + "\"\n";
   if (!keys.secret_key.empty()) text += "    secret-key = \"" + keys.secret_key + "\"\n";
-  const int fd = ::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-  if (fd < 0) {
-    return fail(ErrorCode::kUnavailable, "cannot write '" + file.string() + "': " + std::strerror(errno));
-  }
-  const bool written = ::write(fd, text.data(), text.size()) == static_cast<::ssize_t>(text.size());
-  if (::close(fd) == 0 && written) return {};
-  return fail(ErrorCode::kUnavailable, "cannot write '" + file.string() + "': is the disk full?");
+  return write_new_file(file, text, mode);
 }
 
 }  // namespace
