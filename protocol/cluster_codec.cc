@@ -151,15 +151,16 @@ Result<ClusterMessage> decode_cluster_message(std::span<const std::byte> bytes, 
 }
 
 Status check_versions(const std::string& peer, std::uint16_t version, std::uint16_t oldest_version) {
-  if (version < kOldestClusterVersion) {
+  const auto [best, oldest] = cluster_versions();
+  if (version < oldest) {
     return fail(ErrorCode::kUnsupportedVersion, "'" + peer + "' speaks cluster protocol " +
                                                     std::to_string(version) + "; upgrade it to " +
-                                                    std::to_string(kOldestClusterVersion) + " or newer");
+                                                    std::to_string(oldest) + " or newer");
   }
-  if (oldest_version > kClusterVersion) {
+  if (oldest_version > best) {
     return fail(ErrorCode::kUnsupportedVersion,
                 "'" + peer + "' speaks no cluster protocol older than " + std::to_string(oldest_version) +
-                    "; upgrade this process, which has " + std::to_string(kClusterVersion));
+                    "; upgrade this process, which has " + std::to_string(best));
   }
   return {};
 }

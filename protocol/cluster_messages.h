@@ -8,16 +8,13 @@
 
 #include "base/error.h"
 #include "protocol/buffer.h"
+#include "protocol/cluster_version.h"
 #include "protocol/tensor.h"
 
 namespace volvox {
 
 // What routers and nodes of a cluster say to each other, as plain values; protocol/cluster.capnp says what
 // each field means.
-
-// The version that this build speaks best, and the oldest that it still speaks.
-inline constexpr std::uint16_t kClusterVersion = 1;
-inline constexpr std::uint16_t kOldestClusterVersion = 1;
 
 // An input or output of a model. −1 in the shape: any size.
 struct ClusterTensor {
@@ -39,7 +36,7 @@ struct ClusterOffer {
 struct ClusterJoin {
   std::string cluster, name;
   std::uint64_t incarnation = 0;
-  std::uint16_t version = kClusterVersion, oldest_version = kOldestClusterVersion;
+  std::uint16_t version = cluster_versions().best, oldest_version = cluster_versions().oldest;
   std::vector<ClusterOffer> offers;
   bool operator==(const ClusterJoin&) const = default;
 };
@@ -49,7 +46,7 @@ struct ClusterJoinReply {
   Error error;  // meaningful when it was not
   std::string name;
   std::uint64_t incarnation = 0;
-  std::uint16_t version = kClusterVersion, oldest_version = kOldestClusterVersion;
+  std::uint16_t version = cluster_versions().best, oldest_version = cluster_versions().oldest;
   bool operator==(const ClusterJoinReply&) const = default;
 };
 

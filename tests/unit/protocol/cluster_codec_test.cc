@@ -121,13 +121,14 @@ TEST(ClusterCodec, AKindThatIsNewIsSkippedNotRefused) {
 }
 
 TEST(ClusterCodec, NeighbouringVersionsWorkTogether) {
-  EXPECT_TRUE(check_versions("n", kClusterVersion, kOldestClusterVersion));
-  EXPECT_TRUE(check_versions("n", kClusterVersion + 1, kClusterVersion))
+  const auto [best, oldest] = cluster_versions();
+  EXPECT_TRUE(check_versions("n", best, oldest));
+  EXPECT_TRUE(check_versions("n", best + 1, best))
       << "a newer one that still speaks ours";
-  const Status newer = check_versions("n", kClusterVersion + 2, kClusterVersion + 1);
+  const Status newer = check_versions("n", best + 2, best + 1);
   ASSERT_FALSE(newer);
   EXPECT_EQ(newer.error().code, ErrorCode::kUnsupportedVersion);
-  EXPECT_FALSE(check_versions("n", kOldestClusterVersion - 1, 0));
+  EXPECT_FALSE(check_versions("n", oldest - 1, 0));
 }
 
 TEST(ClusterCodec, AnyBytesAreAnsweredNotFollowed) {
