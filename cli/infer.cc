@@ -13,7 +13,7 @@
 #include "cli/json_request.h"
 #include "cli/key_options.h"
 #include "cli/session_file.h"
-#include "protocol/channel.h"
+#include "protocol/channel_group.h"
 
 namespace volvox {
 namespace {
@@ -66,7 +66,7 @@ Result<Reply> ask(const InferArguments& arguments, OwnedRequest& owned) {
   if (!keys) return tl::unexpected(keys.error());
   options.keys = std::move(*keys);
   options.connect_timeout = std::min(options.connect_timeout, options.default_timeout);
-  auto channel = Channel::connect(options);
+  auto channel = ChannelGroup::connect(options);
   if (!channel) return tl::unexpected(channel.error());
   owned.request.header.stream = arguments.stream;
   owned.request.header.stream_from = arguments.stream_from;
@@ -127,7 +127,9 @@ void add_infer_command(CLI::App& app, CommandBody& run) {
           "request", arguments->file,
           "A file with a request like {\"model\": \"lstm\", \"tokens\": [12, 7]}; '-' for standard input")
       ->capture_default_str();
-  command->add_option("--connect,--endpoint", arguments->endpoint, "Where the server listens")
+  command
+      ->add_option("--connect,--endpoint,--server", arguments->endpoint,
+                   "Where the server listens; several routers of a cluster with commas")
       ->capture_default_str();
   add_key_options(*command, arguments->keys);
   command->add_option("--timeout", arguments->timeout_s, "Seconds to wait for the answer")

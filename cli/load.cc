@@ -232,7 +232,7 @@ class LoadCommand {
   Result<LoadOutcome> measure_beside(const LoadPlan& plan, const RequestSource& source,
                                      MisbehaviourCounts& counts) const {
     if (options_.never_read + options_.vanish == 0) return measure(plan, source);
-    const MisbehaviourPlan beside{.endpoint = options_.endpoint,
+    const MisbehaviourPlan beside{.endpoint = options_.endpoint.substr(0, options_.endpoint.find(',')),
                                   .model = options_.model,
                                   .input = options_.input,
                                   .deadline = plan.deadline,
@@ -328,7 +328,9 @@ class LoadCommand {
 void add_load_command(CLI::App& app, CommandBody& run) {
   auto options = std::make_shared<LoadArguments>();
   CLI::App* command = app.add_subcommand("load", "Offers a server load, measures it and checks its answers");
-  command->add_option("--connect,--endpoint", options->endpoint, "Where the server listens")
+  command
+      ->add_option("--connect,--endpoint,--server", options->endpoint,
+                   "Where the server listens; several routers of a cluster with commas")
       ->capture_default_str();
   add_key_options(*command, options->keys);
   command->add_option("--model", options->model, "The model's name");

@@ -13,12 +13,12 @@ Result<std::unique_ptr<LoadLink>> ChannelLink::open(const std::string& endpoint,
   options.default_timeout = Duration(0);  // the load keeps its own time, and tells lost from refused
   options.send_queue = 1 << 16;
   options.receive_queue = 1 << 16;
-  auto channel = Channel::connect(options);
+  auto channel = ChannelGroup::connect(options);
   if (!channel) return tl::unexpected(channel.error());
   return std::unique_ptr<LoadLink>(new ChannelLink(std::move(*channel), request));
 }
 
-ChannelLink::ChannelLink(std::unique_ptr<Channel> channel, const RequestTemplate& request)
+ChannelLink::ChannelLink(std::unique_ptr<ChannelGroup> channel, const RequestTemplate& request)
     : channel_(std::move(channel)),
       template_(request),
       request_(chain_request(template_.model, template_.input, std::span<const std::int32_t>())) {
@@ -52,9 +52,9 @@ Status ChannelLink::receive(Duration at_most, std::vector<Reply>& replies) {
   return {};
 }
 
-std::uint64_t ChannelLink::duplicates() const {
+LinkCounts ChannelLink::counts() const {
   const ChannelStats stats = channel_->stats();
-  return stats.duplicates + stats.unknown;
+  return {stats.duplicates + stats.unknown, stats.late, stats.resent};
 }
 
 }  // namespace volvox

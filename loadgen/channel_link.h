@@ -6,7 +6,7 @@
 
 #include "loadgen/link.h"
 #include "loadgen/priority_mix.h"
-#include "protocol/channel.h"
+#include "protocol/channel_group.h"
 
 namespace volvox {
 
@@ -19,10 +19,10 @@ struct RequestTemplate {
   Duration deadline{};  // told to the server with each request; 0: none
 };
 
-// A load's way to a real server: one ZeroMQ connection, driven by the load's own thread.
+// A load's way to a real server: a ZeroMQ connection to each router, driven by the load's own thread.
 class ChannelLink : public LoadLink {
  public:
-  // UNAVAILABLE if no server answers at the endpoint in a few seconds.
+  // UNAVAILABLE if no server answers at the endpoint, or any of several with commas, in a few seconds.
   static Result<std::unique_ptr<LoadLink>> open(const std::string& endpoint, const RequestTemplate& request,
                                                 std::optional<ChannelKeys> keys = {});
 
@@ -30,12 +30,12 @@ class ChannelLink : public LoadLink {
   Status send(std::uint64_t request_id, std::span<const std::int32_t> tokens) override;
   void cancel(std::uint64_t request_id) override;
   Status receive(Duration at_most, std::vector<Reply>& replies) override;
-  std::uint64_t duplicates() const override;
+  LinkCounts counts() const override;
 
  private:
-  ChannelLink(std::unique_ptr<Channel> channel, const RequestTemplate& request);
+  ChannelLink(std::unique_ptr<ChannelGroup> channel, const RequestTemplate& request);
 
-  std::unique_ptr<Channel> channel_;
+  std::unique_ptr<ChannelGroup> channel_;
   RequestTemplate template_;
   ClientRequest request_;  // reused, so that sending allocates little
 };

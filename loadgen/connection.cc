@@ -217,7 +217,10 @@ void LoadConnection::lose_link(const Error& error) {
 void LoadConnection::linger() {
   const TimePoint end = link_.now() + kLinger;
   for (TimePoint now = link_.now(); now < end && !link_lost_; now = link_.now()) receive(end);
-  tally_.duplicates += link_.duplicates();
+  const LinkCounts counts = link_.counts();
+  tally_.duplicates += counts.duplicates;
+  tally_.late_answers += counts.late;
+  tally_.resent += counts.resent;
 }
 
 }  // namespace volvox

@@ -10,6 +10,13 @@
 
 namespace volvox {
 
+// What a link did by itself so far.
+struct LinkCounts {
+  std::uint64_t duplicates = 0;  // replies not delivered: their request was answered before, or never sent
+  std::uint64_t late = 0;        // replies not delivered: another server was asked instead
+  std::uint64_t resent = 0;      // requests that went to another server
+};
+
 // What a load needs of the world: a way to the server, and the time. Behind it stands a socket, or in tests a
 // server and a clock of their own. Belongs to one connection and is used by its thread alone.
 class LoadLink {
@@ -30,8 +37,7 @@ class LoadLink {
   // will never bring a reply again.
   virtual Status receive(Duration at_most, std::vector<Reply>& replies) = 0;
 
-  // Replies so far that were not delivered because their request had been answered before, or never sent.
-  virtual std::uint64_t duplicates() const { return 0; }
+  virtual LinkCounts counts() const { return {}; }
 };
 
 }  // namespace volvox

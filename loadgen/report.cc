@@ -57,6 +57,11 @@ void add_verification(std::string& text, const LoadReport& report) {
   add_line(text, "verified %llu answers: %llu wrong; %llu duplicates",
            static_cast<unsigned long long>(outcome.verified), static_cast<unsigned long long>(outcome.wrong),
            static_cast<unsigned long long>(report.outcome.tally.duplicates));
+  if (report.outcome.tally.resent > 0) {
+    add_line(text, "sent to another router %llu, late answers dropped %llu",
+             static_cast<unsigned long long>(report.outcome.tally.resent),
+             static_cast<unsigned long long>(report.outcome.tally.late_answers));
+  }
   if (!outcome.first_wrong.empty()) add_line(text, "  %s", outcome.first_wrong.c_str());
 }
 
@@ -73,6 +78,8 @@ nlohmann::json to_json(const LoadReport& report) {
   json["wrong"] = report.verification.wrong;
   json["verified"] = report.verification.verified;
   json["duplicates"] = tally.duplicates;
+  json["resent"] = tally.resent;
+  json["late_answers"] = tally.late_answers;
   json["seconds"] = report.outcome.seconds;
   json["throughput_rps"] = throughput(report.outcome);
   json["goodput_rps"] = per_second(report.outcome, tally.on_time);

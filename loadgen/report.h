@@ -28,6 +28,8 @@ struct LoadReport {
 //   errors              of these, all others: {"OVERLOADED": 3}; LOST: no reply within the client's time
 //   wrong, verified     answers off the reference, of answers compared with it
 //   duplicates          replies to a request that had its final reply already, or that was never sent
+//   resent              requests that went to another router, for the one before was gone, silent or unable
+//   late_answers        answers of routers that were given up; not delivered
 //   seconds             from the start of the measurement to its end, or to its last answer if that came
 //   later throughput_rps      completed / seconds latency_ms          from the scheduled send to the reply
 //   queue_ms            from arrival at the server to the first cell's start, as the server states it

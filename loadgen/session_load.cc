@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "loadgen/random.h"
-#include "protocol/channel.h"
+#include "protocol/channel_group.h"
 #include "protocol/session_stream.h"
 
 namespace volvox {
@@ -52,7 +52,7 @@ struct Session {
 
 class SessionLoad {
  public:
-  SessionLoad(const SessionLoadPlan& plan, const LengthSource& lengths, std::unique_ptr<Channel> channel,
+  SessionLoad(const SessionLoadPlan& plan, const LengthSource& lengths, std::unique_ptr<ChannelGroup> channel,
               const std::stop_token& stop)
       : plan_(plan),
         lengths_(lengths),
@@ -74,6 +74,8 @@ class SessionLoad {
     report_.seconds = std::chrono::duration<double>(now() - start).count();
     const ChannelStats stats = channel_->stats();
     report_.duplicates = stats.duplicates + stats.unknown;
+    report_.resent = stats.resent;
+    report_.late_answers = stats.late;
     return std::move(report_);
   }
 
@@ -226,7 +228,7 @@ class SessionLoad {
 
   const SessionLoadPlan& plan_;
   const LengthSource& lengths_;
-  std::unique_ptr<Channel> channel_;
+  std::unique_ptr<ChannelGroup> channel_;
   std::stop_token stop_;
   SeededRandom random_;
   TimePoint end_{};
@@ -254,7 +256,7 @@ Result<SessionLoadReport> run_session_load(const SessionLoadPlan& plan, const Le
   options.keys = plan.keys;
   options.default_timeout = plan.timeout;
   options.send_queue = 1 << 16;
-  auto channel = Channel::connect(options);
+  auto channel = ChannelGroup::connect(options);
   if (!channel) return tl::unexpected(channel.error());
   return SessionLoad(plan, lengths, std::move(*channel), stop).run();
 }

@@ -37,6 +37,8 @@ struct SessionLoadReport {
   std::uint64_t verified = 0, wrong = 0;  // whole sessions; repeated answers that differ count as wrong, too
   std::uint64_t lost = 0;                 // requests that were never answered
   std::uint64_t duplicates = 0;           // answers to requests that had one
+  std::uint64_t resent = 0;               // requests that went to another router
+  std::uint64_t late_answers = 0;         // of routers that were given up; dropped
   std::map<std::string, std::uint64_t> errors;  // answers that are errors, by code
   DurationHistogram part;                       // from sending a part to its answer
   double seconds = 0;

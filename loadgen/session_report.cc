@@ -31,6 +31,8 @@ std::string to_json_text(const SessionLoadReport& report) {
   json["wrong"] = report.wrong;
   json["lost"] = report.lost;
   json["duplicates"] = report.duplicates;
+  json["resent"] = report.resent;
+  json["late_answers"] = report.late_answers;
   json["errors"] = report.errors;
   json["seconds"] = report.seconds;
   json["part_ms"] = {{"p50", milliseconds(report.part.percentile(0.5))},

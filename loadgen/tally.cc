@@ -16,6 +16,8 @@ void LoadTally::merge(const LoadTally& other) {
   on_time += other.on_time;
   for (const auto& [code, count] : other.errors) errors[code] += count;
   duplicates += other.duplicates;
+  resent += other.resent;
+  late_answers += other.late_answers;
   warmup_offered += other.warmup_offered;
   warmup_completed += other.warmup_completed;
   first_error.insert(other.first_error.begin(), other.first_error.end());

@@ -23,6 +23,8 @@ struct LoadTally {
   std::uint64_t on_time = 0;                    // of these: by their deadline
   std::map<std::string, std::uint64_t> errors;  // of these: all others, by error code or kLost
   std::uint64_t duplicates = 0;                 // replies to a request that had its final reply, or to none
+  std::uint64_t resent = 0;                     // requests that went to another router, and
+  std::uint64_t late_answers = 0;               // answers of those that were given up, then dropped
   std::uint64_t warmup_offered = 0, warmup_completed = 0;
   std::map<std::string, std::string> first_error;  // a message for each code, to show what it was about
   DurationHistogram latency;                       // scheduled send to reply, of the completed

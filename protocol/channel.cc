@@ -14,6 +14,10 @@ namespace {
 // new connection for the old one.
 constexpr Duration kMonitorPeriod = std::chrono::milliseconds(10);
 
+// A host that swallows what is sent to it is dialled anew after so long: the kernel's own patience is
+// minutes.
+constexpr Duration kDialTime = std::chrono::seconds(2);
+
 // Places of the descriptors that poll() sleeps on.
 constexpr unsigned kMonitorReadable = 1U << 1;
 constexpr unsigned kWakeReadable = 1U << 2;
@@ -39,22 +43,29 @@ std::string describe_unknown(const Result<ReplyHeader>& header) {
 }  // namespace
 
 Result<std::unique_ptr<Channel>> Channel::connect(const ChannelOptions& options) {
+  auto channel = open(options);
+  if (!channel) return channel;
+  if (auto ok = (*channel)->await_connection(); !ok) return tl::unexpected<Error>(std::move(ok).error());
+  return channel;
+}
+
+Result<std::unique_ptr<Channel>> Channel::open(const ChannelOptions& options) {
   if (auto ok = check_limits(options.limits); !ok) return tl::unexpected<Error>(std::move(ok).error());
   std::unique_ptr<Channel> channel(new Channel(options));
-  if (auto ok = channel->open(); !ok) return tl::unexpected<Error>(std::move(ok).error());
-  if (auto ok = channel->await_connection(); !ok) return tl::unexpected<Error>(std::move(ok).error());
+  if (auto ok = channel->prepare(); !ok) return tl::unexpected<Error>(std::move(ok).error());
   return channel;
 }
 
 Channel::Channel(const ChannelOptions& options)
     : options_(options), socket_(context_, ZMQ_DEALER), monitor_(context_) {}
 
-Status Channel::open() {
+Status Channel::prepare() {
   if (socket_.handle() == nullptr) return fail(ErrorCode::kUnavailable, "out of file descriptors");
   const std::pair<int, int> settings[] = {
       {ZMQ_SNDHWM, options_.send_queue},
       {ZMQ_RCVHWM, options_.receive_queue},
       {ZMQ_LINGER, milliseconds(options_.linger)},
+      {ZMQ_CONNECT_TIMEOUT, milliseconds(kDialTime)},
   };
   for (const auto& [option, value] : settings) {
     if (auto ok = socket_.set(option, value); !ok) return ok;
@@ -128,6 +139,8 @@ Result<std::uint64_t> Channel::send_frames(RequestHeader& header, ZmqFrame& body
   if (auto ok = push(header, body); !ok) return tl::unexpected<Error>(std::move(ok).error());
   next_id_ = std::max(next_id_, id + 1);
   const Duration limit = timeout > Duration{0} ? timeout : options_.default_timeout;
+  if (pending_.size() == 0)
+    last_ping_ = now;  // the request itself shows life; most are answered before the first ping
   pending_.add(id, now, limit > Duration{0} ? later(now, limit) : TimePoint::max());
   ++stats_.sent;
   return id;
@@ -143,10 +156,7 @@ Status Channel::push(const RequestHeader& header, ZmqFrame& body) {
   ZmqFrame frame(std::move(*bytes));
   int error = frame.send(socket_.handle(), true);
   if (error == 0) error = body.send(socket_.handle(), false);
-  if (error == 0) {
-    last_sent_ = clock_now();
-    return {};
-  }
+  if (error == 0) return {};
   if (error == EAGAIN) {
     return fail(ErrorCode::kOverloaded, "the send queue is full; wait for answers before sending more");
   }
@@ -166,16 +176,17 @@ std::size_t Channel::poll(Duration timeout, const Handler& handler, int wake_fd)
   const TimePoint until = later(now, timeout);
   for (;; now = clock_now()) {
     check_connection(now);
-    show_life(now);
+    ping_in_time(now);
     std::size_t delivered = 0;
     const bool drained = receive_all(handler, delivered);
     // Only then: replies that came before the connection broke are answers, too.
     if (drained) delivered += report_lost(handler);
     delivered += report_expired(now, handler);
-    if (delivered > 0 || now >= until) return delivered;
+    if (delivered > 0) return delivered;
     if (!drained) continue;
+    if (now >= until) return 0;
     // Nothing was sent since the socket said EAGAIN, so that its descriptor announces whatever comes now.
-    const TimePoint wake = std::min({until, pending_.next_deadline(), next_sign_of_life()});
+    const TimePoint wake = std::min(until, next_event());
     const Duration left = wake == TimePoint::max() ? Duration::max() : wake - clock_now();
     const unsigned readable = wait_readable({socket_.fd(), monitor_.fd(), wake_fd}, left);
     if ((readable & kMonitorReadable) != 0) monitored_ = TimePoint{};
@@ -186,19 +197,18 @@ std::size_t Channel::poll(Duration timeout, const Handler& handler, int wake_fd)
   }
 }
 
-// Any message is one; this is for when there is nothing to say.
-void Channel::show_life(TimePoint now) {
-  if (now < next_sign_of_life()) return;
-  last_sent_ = now;  // also when it cannot be sent: the next try may wait as long
+void Channel::ping_in_time(TimePoint now) {
+  if (now < next_ping()) return;
+  last_ping_ = now;  // also when it cannot be sent: the next try may wait as long
   RequestHeader header;
   header.kind = RequestKind::kPing;
   ZmqFrame empty;
-  static_cast<void>(push(header, empty));
+  if (push(header, empty) && unanswered_ == TimePoint{}) unanswered_ = now;
 }
 
-TimePoint Channel::next_sign_of_life() const {
+TimePoint Channel::next_ping() const {
   if (pending_.size() == 0 || options_.sign_of_life <= Duration{0}) return TimePoint::max();
-  return later(last_sent_, options_.sign_of_life);
+  return later(last_ping_, options_.sign_of_life);
 }
 
 void Channel::check_connection(TimePoint now) {
@@ -206,12 +216,14 @@ void Channel::check_connection(TimePoint now) {
   monitored_ = now;
   if (!monitor_.poll()) return;
   lost_ = pending_.ids();
+  unanswered_ = TimePoint{};
 }
 
 bool Channel::receive_all(const Handler& handler, std::size_t& delivered) {
   constexpr int kBurst = 256;  // then the caller gets a turn
   for (int i = 0; i < kBurst; ++i) {
     if (frames_[0].receive(socket_.handle()) != 0) return true;
+    unanswered_ = TimePoint{};
     std::size_t count = 1;
     for (bool more = frames_[0].more(); more; ++count) {
       if (frames_[1].receive(socket_.handle()) != 0) break;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -27,8 +28,8 @@ struct ChannelKeys {
 };
 
 struct ChannelOptions {
-  std::string endpoint;                                 // "tcp://host:port" or "ipc:///path"
-  WireLimits limits{};                                  // at most the server's
+  std::string endpoint;  // "tcp://host:port" or "ipc:///path"; a ChannelGroup takes several, with commas
+  WireLimits limits{};   // at most the server's
   std::optional<ChannelKeys> keys{};                    // nothing: plain text
   Duration connect_timeout = std::chrono::seconds(5);   // how long connect() waits for the server
   Duration default_timeout = std::chrono::seconds(30);  // for requests that say none; 0 = wait for ever
@@ -37,9 +38,14 @@ struct ChannelOptions {
   int send_queue = 10000;                          // requests that wait for the network before send() refuses
   int receive_queue = 0;          // replies that wait for poll(); 0 = no bound but the requests in flight
   bool cancel_on_timeout = true;  // tell the server of requests given up on
-  // How often poll() tells the server that this client lives while requests are in flight: it cancels those
-  // of one that says nothing for some seconds. 0: never.
+  // How often poll() pings the server while requests are in flight: the server cancels those of a client that
+  // says nothing for some seconds, and the answers tell a slow server from one that is gone. 0: never.
   Duration sign_of_life = std::chrono::milliseconds(200);
+
+  // Of a ChannelGroup with several endpoints:
+  Duration silent_after = std::chrono::seconds(1);      // a server that answers no ping for so long is left
+  std::uint32_t max_attempts = 3;                       // at one request, the first included
+  std::size_t max_kept_bytes = std::size_t{256} << 20;  // bodies kept to be sent again
 };
 
 // Counts since connect().
@@ -56,6 +62,8 @@ struct ChannelStats {
   std::uint64_t unknown = 0;     // replies to nothing that was asked; not delivered
   std::uint64_t connects = 0;
   std::uint64_t disconnects = 0;
+  std::uint64_t resent = 0;    // of a ChannelGroup: requests that went to another server
+  std::uint64_t silences = 0;  // of these: because the one before was silent
 };
 
 // One connection to one server, many requests in flight. A load generator must not share its thread with a
@@ -80,6 +88,8 @@ class Channel {
   // that there are none; INVALID_ARGUMENT for an endpoint or limits that
   // make no sense.
   static Result<std::unique_ptr<Channel>> connect(const ChannelOptions& options);
+  // The same without waiting for the server: poll() until connected(), or until refusal() says why not.
+  static Result<std::unique_ptr<Channel>> open(const ChannelOptions& options);
 
   // Sends a request and returns its id. Never blocks: OVERLOADED if the send queue is full, UNAVAILABLE while
   // there is no connection, INVALID_ARGUMENT if it exceeds the limits. After an error nothing was sent.
@@ -96,6 +106,9 @@ class Channel {
   // Asks the server to stop a request. It is still answered: CANCELLED, or its result if that was under way.
   Status cancel(std::uint64_t id);
 
+  // Waits for this answer no more: it is late when it comes.
+  void forget(std::uint64_t id) { pending_.remove(id, false); }
+
   // Delivers what has come; if nothing has, waits up to `timeout` (Duration::max(): for ever) or until
   // `wake_fd` is readable (it is only looked at). Returns the number of replies delivered; 0 after the time,
   // or after wake_fd.
@@ -103,21 +116,35 @@ class Channel {
 
   std::size_t in_flight() const { return pending_.size(); }
   bool connected() const { return monitor_.connected(); }
+  const Status& refusal() const { return monitor_.refusal(); }
+  // Connections so far: the newest one's number.
+  std::uint64_t connection() const { return monitor_.connects(); }
+  // For how long a ping has waited while nothing at all came; 0 if none waits.
+  Duration silence(TimePoint now) const {
+    return unanswered_ == TimePoint{} ? Duration{0} : now - unanswered_;
+  }
   ChannelStats stats() const;
 
   // What the last undeliverable reply said or what was wrong with it; for logs. Empty if there was none.
   const std::string& last_problem() const { return last_problem_; }
 
+  // For one who sleeps on several channels at once, right after poll() returned 0 and nothing was sent since:
+  // what wakes it, and when to poll() at the latest. notice() is for the second descriptor.
+  int reply_fd() { return socket_.fd(); }
+  int connection_fd() { return monitor_.fd(); }
+  void notice() { monitored_ = TimePoint{}; }
+  TimePoint next_event() const { return std::min(pending_.next_deadline(), next_ping()); }
+
  private:
   explicit Channel(const ChannelOptions& options);
-  Status open();
+  Status prepare();
   Status encrypt();
   Status await_connection();
   Result<std::uint64_t> send_frames(RequestHeader& header, ZmqFrame& body, Duration timeout);
   Status push(const RequestHeader& header, ZmqFrame& body);
   void check_connection(TimePoint now);
-  void show_life(TimePoint now);
-  TimePoint next_sign_of_life() const;
+  void ping_in_time(TimePoint now);
+  TimePoint next_ping() const;
   bool receive_all(const Handler& handler, std::size_t& delivered);
   bool accept(std::span<const std::byte> header, std::span<const std::byte> body, const Handler& handler);
   bool accept_unreadable(std::uint64_t id, Error error, const Handler& handler);
@@ -132,7 +159,8 @@ class Channel {
   ZmqSocket socket_;
   ConnectionMonitor monitor_;
   TimePoint monitored_{};
-  TimePoint last_sent_{};
+  TimePoint last_ping_{};
+  TimePoint unanswered_{};  // the first ping since something came
   ZmqFrame frames_[2];
   PendingRequests pending_;
   std::vector<std::uint64_t> lost_;  // in flight when the connection broke, and not yet reported

@@ -7,13 +7,13 @@
 namespace volvox {
 
 Result<std::unique_ptr<Client>> Client::connect(const ClientOptions& options) {
-  auto channel = Channel::connect(options.channel);
+  auto channel = ChannelGroup::connect(options.channel);
   if (!channel) return tl::unexpected<Error>(std::move(channel).error());
   return std::unique_ptr<Client>(new Client(options, std::move(*channel)));
 }
 
 // A cancellation takes a place in the queue, too: twice as many places as requests.
-Client::Client(const ClientOptions& options, std::unique_ptr<Channel> channel)
+Client::Client(const ClientOptions& options, std::unique_ptr<ChannelGroup> channel)
     : options_(options),
       channel_(std::move(channel)),
       submissions_(2 * options.max_in_flight, options.max_waiting_bytes),
@@ -74,7 +74,7 @@ ChannelStats Client::stats() const {
 }
 
 void Client::run() {
-  const Channel::Handler handler = [this](Reply&& reply) { on_reply(std::move(reply)); };
+  const ChannelGroup::Handler handler = [this](Reply&& reply) { on_reply(std::move(reply)); };
   while (!closing_.load()) {
     send_submitted();
     const Duration timeout = submissions_.fall_asleep() ? Duration::max() : Duration{0};

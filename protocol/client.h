@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 #include "protocol/burst_queue.h"
-#include "protocol/channel.h"
+#include "protocol/channel_group.h"
 
 namespace volvox {
 
@@ -23,9 +23,10 @@ struct ClientOptions {
   std::size_t max_waiting_bytes = std::size_t{256} << 20;  // bodies submitted but not yet sent
 };
 
-// A Channel belongs to one thread, while a program has many that want answers. This runs one on a thread of
-// its own: submit from anywhere, be called back, or wait for a future. Every accepted request is answered
-// exactly once; close() answers what is left with CANCELLED. Nothing is ever sent twice.
+// A ChannelGroup belongs to one thread, while a program has many that want answers. This runs one on a thread
+// of its own: submit from anywhere, be called back, or wait for a future. Every accepted request is answered
+// exactly once; close() answers what is left with CANCELLED. With several endpoints, a request whose router
+// is gone is sent to another one, as ChannelGroup says; with one, nothing is ever sent twice.
 //
 //   auto client = Client::connect({.channel = {.endpoint = "tcp://127.0.0.1:7100"}}).value();
 //   const std::vector<std::int32_t> tokens{12, 7, 301};
@@ -42,7 +43,7 @@ class Client {
   // block.
   using Callback = std::function<void(Reply&&)>;
 
-  // As Channel::connect.
+  // As ChannelGroup::connect.
   static Result<std::unique_ptr<Client>> connect(const ClientOptions& options);
   ~Client();
 
@@ -72,7 +73,7 @@ class Client {
     Callback done;  // empty: cancel header.request_id
   };
 
-  Client(const ClientOptions& options, std::unique_ptr<Channel> channel);
+  Client(const ClientOptions& options, std::unique_ptr<ChannelGroup> channel);
   void run();
   void send_submitted();
   void send(Submission& submission);
@@ -81,7 +82,7 @@ class Client {
   void publish_stats();
 
   const ClientOptions options_;
-  std::unique_ptr<Channel> channel_;  // the thread's, like callbacks_ and batch_
+  std::unique_ptr<ChannelGroup> channel_;  // the thread's, like callbacks_ and batch_
   std::unordered_map<std::uint64_t, Callback> callbacks_;
   std::vector<Submission> batch_;
   BurstQueue<Submission> submissions_;

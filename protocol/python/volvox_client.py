@@ -6,8 +6,10 @@
         print(reply["h"])
 
 Many requests in flight: `submit` returns a future (concurrent.futures), whose result is a Reply. What fails raises
-VolvoxError. Nothing is ever sent twice: when a connection breaks, what was in flight fails with UNAVAILABLE, and whether
-to ask again is the caller's decision. docs/protocol.md says what travels; times are in seconds here.
+VolvoxError. docs/protocol.md says what travels; times are in seconds here.
+
+With one server nothing is ever sent twice: when the connection breaks, what was in flight fails with UNAVAILABLE. With
+several, the routers of a cluster ("tcp://a,tcp://b"), a request whose router is gone, silent or unable goes to another.
 
 The folder of this file must be on Python's path: PYTHONPATH=protocol/python.
 """
@@ -24,23 +26,18 @@ import threading
 import time
 
 import zmq
-import zmq.auth
-from zmq.utils.monitor import recv_monitor_message
 
 from volvox_capnp import Malformed
-from volvox_wire import (DEADLINE_AT, Chain, Code, Graph, Lattice, Reply, SessionToken, Tensor, Tree, VolvoxError,
-                         cells_of, decode_body, decode_reply_header, encode_body, encode_header, is_pong, read_reply_header,
-                         tensor)  # fmt: skip
+from volvox_link import Link
+from volvox_wire import (DEADLINE_AT, STREAM_FROM_AT, Chain, Code, Graph, Lattice, Reply, SessionToken, Tensor, Tree,
+                         VolvoxError, cells_of, decode_body, decode_reply_header, encode_body, encode_header, is_pong,
+                         read_reply_header, tensor)  # fmt: skip
 
 __all__ = ["Chain", "Client", "Code", "Graph", "Lattice", "Pending", "Reply", "SessionToken", "Tensor", "Tree",
            "VolvoxError", "tensor"]  # fmt: skip
 
 DEADLINE_GRACE = 5.0  # beyond the deadline that the server keeps, before the client gives up by itself
-SIGN_OF_LIFE = 0.2  # with requests in flight, say something at least that often: a silent client's are cancelled
-DEAD_AFTER = 15  # a host that acknowledges nothing for so long is lost
-CONNECTED = zmq.EVENT_HANDSHAKE_SUCCEEDED
-REFUSED = (zmq.EVENT_HANDSHAKE_FAILED_AUTH | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
-           | zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL)  # fmt: skip
+MAX_ATTEMPTS = 3  # at one request, the first included
 LOST = "the connection broke before the answer came; the request may or may not have run"
 
 
@@ -48,25 +45,34 @@ class Pending(concurrent.futures.Future):
     """The answer to come: `result(timeout)` is a Reply or raises VolvoxError. All that concurrent.futures and
     asyncio.wrap_future do with futures works; callbacks run on the client's thread and must not block it."""
 
-    def __init__(self, client, request_id, expires, deadline, header, body, on_partial):
+    def __init__(self, client, request_id, expires, deadline, header, body, on_partial, repeatable, in_session):
         super().__init__()
-        self.request_id = request_id
-        self._client, self._expires, self._deadline, self._on_partial = client, expires, deadline, on_partial
-        self._header, self._body, self._size, self._next_partial = header, body, len(body), 0
+        self.request_id, self._client, self._expires, self._deadline = request_id, client, expires, deadline
+        self._header, self._body, self._size = header, body, len(body)
+        self._on_partial, self._next_partial = on_partial, 0
+        self._repeatable, self._in_session = repeatable, in_session  # repeatable: by another server
+        self._attempts = []  # (link, which of its connections); the last one counts
 
     def cancel(self):
         """Asks the server to stop. The request is still answered: CANCELLED, or its result if that was under way.
         False if it has been answered already."""
         if self.done():
             return False
-        self._client._post(encode_header("cancel", self.request_id))
+        self._repeatable = False
+        self._client._outbox.append(self.request_id)
+        self._client._wake()
         return True
+
+    def _tell_to_stop(self):
+        if self._attempts:
+            self._attempts[-1][0].send((encode_header("cancel", self.request_id), b""))
 
 
 class Client:
-    """One connection to one server, any number of threads, many requests in flight. A thread of its own moves the
-    bytes. Use it in a `with`, or close() it.
+    """A connection to a server, or to each router of a cluster; any number of threads, many requests in flight. A thread
+    of its own moves the bytes. Use it in a `with`, or close() it.
 
+    endpoint            "tcp://host:port" or "ipc:///path"; several with commas. One must answer for a start
     timeout             for a request that says none: without an answer by then it fails, DEADLINE_EXCEEDED
     connect_timeout     how long the constructor waits for the server before it raises UNAVAILABLE
     max_in_flight       requests, and max_bytes_in_flight bytes of their bodies: beyond it submit raises OVERLOADED
@@ -84,60 +90,37 @@ class Client:
         self._lock = threading.Lock()  # of what follows, up to the blank line
         self._pending, self._bytes = {}, 0
         self._expiries = []  # heap of (time, request id), some of them answered long ago
-        self._outbox = collections.deque()  # Pending, or the header of a cancellation
+        self._outbox = collections.deque()  # Pending, or the id of one to cancel
         self._closed = None  # why nothing can be sent any more
 
-        self._connected = threading.Event()
-        self._last_sent = time.monotonic()
         self.unknown_replies = 0  # to nothing that was asked or still waits, or unreadable; for logs and tests
+        self.resent = 0  # requests that went to another server
         self._wake_reader, self._wake_writer = socket.socketpair()
         self._wake_reader.setblocking(False)
         self._wake_writer.setblocking(False)
-        self._settled, self._refused = threading.Event(), False  # the first connection stands, or was refused
-        self._open(endpoint, server_key, client_key)
+        self._settled = threading.Event()  # a first connection stands, or all were refused
+        self._open(endpoint.split(","), server_key, client_key)
         self._thread = threading.Thread(target=self._run, name="volvox-client", daemon=True)
         self._thread.start()
         atexit.register(self.close)
-        if not self._settled.wait(connect_timeout) or self._refused:
+        if not self._settled.wait(connect_timeout) or not self.connected:
             self.close()
-            if self._refused:
+            if all(link.refused for link in self._links):
                 raise VolvoxError(Code.UNAUTHENTICATED, f"the server at {endpoint} refuses the keys, or that there are none")
-            advice = "check the address and that it is running"
-            raise VolvoxError(Code.UNAVAILABLE, f"no server answers at {endpoint} within {connect_timeout} s; {advice}")
+            raise VolvoxError(Code.UNAVAILABLE, f"no server answers at {endpoint} within {connect_timeout} s; is it running?")
 
-    def _open(self, endpoint, server_key, client_key):
-        self._context = zmq.Context()
-        self._socket = self._context.socket(zmq.DEALER)
-        # IMMEDIATE: a request never waits inside ZeroMQ for a connection that may come much later.
-        options = {zmq.LINGER: 0, zmq.IMMEDIATE: 1, zmq.RCVHWM: 0, zmq.MAXMSGSIZE: max(self._max_message, 4096),
-                   zmq.TCP_KEEPALIVE: 1, zmq.TCP_KEEPALIVE_IDLE: DEAD_AFTER // 3, zmq.TCP_KEEPALIVE_CNT: 2,
-                   zmq.TCP_KEEPALIVE_INTVL: DEAD_AFTER // 3, zmq.TCP_MAXRT: 1000 * DEAD_AFTER}  # fmt: skip
-        for option, value in options.items():
-            self._socket.setsockopt(option, value)
-        self._monitor = self._socket.get_monitor_socket(CONNECTED | zmq.EVENT_DISCONNECTED | REFUSED)
+    def _open(self, endpoints, server_key, client_key):
+        self._context, self._links, self._turn = zmq.Context(), [], 0
         try:
-            self._encrypt(server_key, client_key)
-            self._socket.connect(endpoint)
-        except (OSError, ValueError) as problem:
+            for endpoint in endpoints:
+                self._links.append(Link(self._context, endpoint, self._max_message, server_key, client_key))
+        except VolvoxError:
             self._close_sockets()
-            raise VolvoxError(Code.INVALID_ARGUMENT, f"the keys cannot be used: {problem}") from None
-        except zmq.ZMQError as problem:
-            self._close_sockets()
-            raise VolvoxError(Code.INVALID_ARGUMENT, f"cannot connect to {endpoint!r}: {problem}") from None
+            raise
         self._poller = zmq.Poller()
-        for source in (self._socket, self._monitor, self._wake_reader):
-            self._poller.register(source, zmq.POLLIN)
-
-    def _encrypt(self, server_key, client_key):
-        if server_key is None and client_key is None:
-            return
-        if server_key is None or client_key is None:
-            raise ValueError("server_key and client_key belong together; give both")
-        self._socket.curve_serverkey = zmq.auth.load_certificate(server_key)[0]
-        self._socket.curve_publickey, secret = zmq.auth.load_certificate(client_key)
-        if secret is None:
-            raise ValueError(f"{client_key} holds no secret key")
-        self._socket.curve_secretkey = secret
+        self._poller.register(self._wake_reader, zmq.POLLIN)
+        for link in self._links:
+            self._poller.register(link.monitor, zmq.POLLIN)
 
     def __enter__(self):
         return self
@@ -199,7 +182,7 @@ class Client:
 
     @property
     def connected(self):
-        return self._connected.is_set()
+        return any(link.connected for link in self._links)
 
     def close(self):
         """Ends the client's thread; what is in flight fails with CANCELLED. May be called again, and by any thread."""
@@ -218,7 +201,10 @@ class Client:
         request_id, now = next(self._ids), time.monotonic()
         header = encode_header(kind, request_id, *facts)
         deadline_at = now + deadline if deadline else None
-        pending = Pending(self, request_id, now + timeout, deadline_at, header, body, on_partial)
+        session = facts[5] if facts else None  # one that begins without a nonce would begin twice
+        repeatable = len(self._links) > 1 and (session is None or session.operation != "begin" or session.nonce != 0)
+        facts = (deadline_at, header, body, on_partial, repeatable, session is not None)
+        pending = Pending(self, request_id, now + timeout, *facts)
         with self._lock:
             if self._closed is not None:
                 raise VolvoxError(Code.UNAVAILABLE, "the client is closed")
@@ -232,10 +218,6 @@ class Client:
         self._wake()
         return pending
 
-    def _post(self, header):
-        self._outbox.append(header)
-        self._wake()
-
     def _wake(self):
         try:
             self._wake_writer.send(b"\0")
@@ -248,46 +230,69 @@ class Client:
         try:
             while self._closed is None:
                 blocked = self._flush()
-                self._poller.modify(self._socket, zmq.POLLIN | (zmq.POLLOUT if blocked else 0))
+                for link in self._links:
+                    self._poller.register(link.socket, zmq.POLLIN | (zmq.POLLOUT if blocked and link.connected else 0))
                 ready = dict(self._poller.poll(self._milliseconds_to_wait()))
                 if self._wake_reader.fileno() in ready:
                     self._wake_reader.recv(4096)
-                self._watch_connection()
-                self._receive_all()
-                self._expire()
-                self._show_life()
+                for link in self._links:
+                    self._watch(link)
+                    self._receive_all(link)
+                now = time.monotonic()
+                self._expire(now)
+                for link in self._links:
+                    link.ping_in_time(now)
+                    self._leave_silent(link, now)
         except Exception as problem:
             logging.getLogger("volvox").exception("the client's thread failed")
             self._closed = VolvoxError(Code.INTERNAL, f"the client failed: {problem!r}")
         finally:
-            self._fail_all(self._closed)
+            for request_id in list(self._pending):
+                self._finish(request_id, VolvoxError(self._closed.code, self._closed.message))
             self._close_sockets()
 
     def _flush(self):
         """Sends what waits; true if ZeroMQ takes no more for now."""
         while self._outbox:
             item = self._outbox[0]
-            frames = (item, b"")
-            if isinstance(item, Pending):
-                if item.done():  # given up on before it was sent
-                    self._outbox.popleft()
-                    continue
-                if item._deadline is not None:
-                    left_us = max(1, int((item._deadline - time.monotonic()) * 1e6))
-                    struct.pack_into("<Q", item._header, DEADLINE_AT, left_us)
-                frames = (item._header, item._body)
-            if self._connected.is_set():
-                try:
-                    self._socket.send_multipart(frames, zmq.NOBLOCK)
-                    self._last_sent = time.monotonic()
-                except zmq.Again:
+            if not isinstance(item, Pending):
+                if (pending := self._pending.get(item)) is not None:
+                    pending._tell_to_stop()
+            elif not item.done():  # else it was given up on before it was sent
+                if not self.connected:
+                    self._finish(item.request_id, VolvoxError(Code.UNAVAILABLE, f"no connection to {self._endpoint}"))
+                elif not self._send_somewhere(item, time.monotonic()):
                     return True
-            elif isinstance(item, Pending):
-                self._finish(item.request_id, VolvoxError(Code.UNAVAILABLE, f"no connection to {self._endpoint}"))
-            if isinstance(item, Pending):
-                item._header = item._body = None
+                elif len(self._links) == 1:
+                    item._header = item._body = None
             self._outbox.popleft()
         return False
+
+    def _send_somewhere(self, pending, now, only_answering=False):
+        """To the server with the least of this client's under way, silent ones last; over no connection twice."""
+        if pending._deadline is not None:
+            struct.pack_into("<Q", pending._header, DEADLINE_AT, max(1, int((pending._deadline - now) * 1e6)))
+        if pending._next_partial > 0:  # the last row is wanted once more: an answer cannot begin behind its end
+            struct.pack_into("<I", pending._header, STREAM_FROM_AT, pending._next_partial - 1)
+        self._turn = (self._turn + 1) % len(self._links)  # among equals by turns
+        links = self._links[self._turn :] + self._links[: self._turn]
+        for link in sorted(links, key=lambda link: (not link.answers(now), link.busy)):
+            tried = (link, link.connections) in pending._attempts or (only_answering and not link.answers(now))
+            if not tried and link.send((pending._header, pending._body)):
+                link.take_on(now)
+                pending._attempts.append((link, link.connections))
+                return True
+        return False
+
+    def _send_again(self, pending, only_answering):
+        if not pending._repeatable or len(pending._attempts) >= MAX_ATTEMPTS:
+            return False
+        before = pending._attempts[-1][0]
+        if not self._send_somewhere(pending, time.monotonic(), only_answering):
+            return False
+        before.busy -= 1
+        self.resent += 1
+        return True
 
     def _milliseconds_to_wait(self):
         with self._lock:
@@ -300,34 +305,32 @@ class Client:
                 return 0
             if not self._expiries:
                 return None
-            next_event = min(self._expiries[0][0], self._last_sent + SIGN_OF_LIFE)
+            next_event = min([self._expiries[0][0], *(link.next_ping() for link in self._links)])
             return max(0, next_event - time.monotonic()) * 1e3 + 1
 
-    def _show_life(self):
-        if self._pending and time.monotonic() >= self._last_sent + SIGN_OF_LIFE:
-            self._last_sent = time.monotonic()  # also when it cannot be sent
-            self._outbox.append(encode_header("ping", 0))
+    def _watch(self, link):
+        broke = link.watch()
+        if self.connected or all(link.refused for link in self._links):
+            self._settled.set()
+        if broke:
+            self._receive_all(link)  # what came before are answers, too
+            for pending in self._waiting_at(link):
+                if not self._send_again(pending, False):
+                    self._finish(pending.request_id, VolvoxError(Code.UNAVAILABLE, LOST))
 
-    def _watch_connection(self):
-        while self._monitor.poll(0):
-            event = recv_monitor_message(self._monitor)["event"]
-            if event == CONNECTED:
-                self._connected.set()
-                self._settled.set()
-            elif event & REFUSED:
-                self._refused = True
-                self._settled.set()
-            elif event == zmq.EVENT_DISCONNECTED:
-                self._connected.clear()
-                self._receive_all()  # what came before the connection broke are answers, too
-                self._fail_all(VolvoxError(Code.UNAVAILABLE, LOST))
+    def _waiting_at(self, link):
+        with self._lock:
+            return [pending for pending in self._pending.values() if pending._attempts and pending._attempts[-1][0] is link]
 
-    def _receive_all(self):
-        while True:
-            try:
-                frames = self._socket.recv_multipart(zmq.NOBLOCK)
-            except zmq.Again:
-                return
+    def _leave_silent(self, link, now):
+        if link.busy == 0 or not link.connected or link.answers(now) or not any(other.answers(now) for other in self._links):
+            return
+        for pending in self._waiting_at(link):
+            if self._send_again(pending, True) and not pending._in_session:
+                link.send((encode_header("cancel", pending.request_id), b""))
+
+    def _receive_all(self, link):
+        while (frames := link.receive()) is not None:
             try:
                 if len(frames) != 2:
                     raise Malformed(f"it has {len(frames)} frames")
@@ -335,23 +338,25 @@ class Client:
             except Malformed:
                 self.unknown_replies += 1
                 continue
-            self._accept(request_id, root, frames[1])
+            pending = self._pending.get(request_id)
+            if pending is None or pending._attempts[-1:] != [(link, link.connections)]:
+                self.unknown_replies += request_id != 0 or not is_pong(root)  # that is the answer to a sign of life
+            else:
+                self._accept(pending, root, frames[1])
 
-    def _accept(self, request_id, root, body):
-        pending = self._pending.get(request_id)
-        if pending is None:
-            self.unknown_replies += request_id != 0 or not is_pong(root)  # that is the answer to a sign of life
-            return
+    def _accept(self, pending, root, body):
         try:
             header = decode_reply_header(root)
             reply = Reply(decode_body(body) if body else {}, **header.fields)
         except (Malformed, VolvoxError) as problem:
             if isinstance(problem, Malformed):
                 problem = VolvoxError(Code.INTERNAL, f"the server's reply cannot be read: {problem}")
-            self._finish(request_id, problem)
+            self._finish(pending.request_id, problem)
             return
         if header.final:
-            self._finish(request_id, header.error or reply)
+            unable = header.error is not None and header.error.code == Code.UNAVAILABLE
+            if not unable or not self._send_again(pending, True):
+                self._finish(pending.request_id, header.error or reply)
         elif reply.index >= pending._next_partial:
             pending._next_partial = reply.index + 1
             self._deliver_partial(pending, reply)
@@ -364,8 +369,7 @@ class Client:
         except Exception:
             logging.getLogger("volvox").exception("on_partial failed")
 
-    def _expire(self):
-        now = time.monotonic()
+    def _expire(self, now):
         while True:
             with self._lock:
                 if not self._expiries or self._expiries[0][0] > now:
@@ -373,8 +377,7 @@ class Client:
                 request_id = heapq.heappop(self._expiries)[1]
                 pending = self._pending.get(request_id)
             if pending is not None:
-                if pending._header is None:  # it was sent: the server need not go on
-                    self._outbox.append(encode_header("cancel", request_id))
+                pending._tell_to_stop()
                 message = "no answer came within the client's own time limit"
                 self._finish(request_id, VolvoxError(Code.DEADLINE_EXCEEDED, message))
 
@@ -384,17 +387,14 @@ class Client:
             if pending is None:
                 return
             self._bytes -= pending._size
+            if pending._attempts:
+                pending._attempts[-1][0].busy -= 1
         if isinstance(outcome, VolvoxError):
             pending.set_exception(outcome)
         else:
             pending.set_result(outcome)
 
-    def _fail_all(self, error):
-        for request_id in list(self._pending):
-            self._finish(request_id, VolvoxError(error.code, error.message))
-
     def _close_sockets(self):
-        self._socket.disable_monitor()
-        for end in (self._monitor, self._socket, self._wake_reader, self._wake_writer):
+        for end in (*self._links, self._wake_reader, self._wake_writer):
             end.close()
         self._context.term()

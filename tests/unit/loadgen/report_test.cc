@@ -28,8 +28,8 @@ TEST(Report, HasExactlyTheAgreedKeys) {
   std::vector<std::string> keys;
   for (const auto& [key, value] : json.items()) keys.push_back(key);
   EXPECT_EQ(keys, (std::vector<std::string>{"completed", "compute_ms", "duplicates", "errors", "goodput_rps",
-                                            "late_ms", "latency_ms", "mean_batch", "misbehaved", "offered",
-                                            "on_time", "queue_ms", "refused_ms", "retry_after_ms", "seconds",
+                                            "late_answers", "late_ms", "latency_ms", "mean_batch", "misbehaved", "offered",
+                                            "on_time", "queue_ms", "refused_ms", "resent", "retry_after_ms", "seconds",
                                             "throughput_rps", "verified", "wrong"}));
   for (const char* spread : {"latency_ms", "queue_ms", "compute_ms", "late_ms"}) {
     EXPECT_EQ(json[spread].size(), 4U);

@@ -16,12 +16,30 @@ TestServer::TestServer(const std::string& endpoint, EdgeOptions options) : limit
 
 TestServer::~TestServer() {
   stop_ = true;
+  resume();
   edge_->wake();
   thread_.join();
 }
 
 void TestServer::run() {
-  while (!stop_) edge_->run_once(Duration::max());
+  while (!stop_) {
+    edge_->run_once(Duration::max());
+    Pace asked = Pace::kToStand;
+    if (!pace_.compare_exchange_strong(asked, Pace::kStanding)) continue;
+    pace_.notify_all();
+    pace_.wait(Pace::kStanding);
+  }
+}
+
+void TestServer::pause() {
+  pace_ = Pace::kToStand;
+  edge_->wake();
+  pace_.wait(Pace::kToStand);
+}
+
+void TestServer::resume() {
+  pace_ = Pace::kGoing;
+  pace_.notify_all();
 }
 
 void TestServer::release() {
@@ -70,6 +88,13 @@ void TestServer::on_client_gone(const ClientId&, ClientGone) {}
 void TestServer::infer(const ClientId& client, const RequestHeader& header, std::span<const std::byte> body) {
   if (header.model == "silent") return;
   if (header.model == "hold") return held_.push_back({client, header, {body.begin(), body.end()}});
+  if (header.model == "rows") {
+    send_rows(client, header);
+    return held_.push_back({client, header, {body.begin(), body.end()}});
+  }
+  if (header.model == "unavailable") {
+    return send(client, error_reply(header.request_id, {ErrorCode::kUnavailable, "not here"}), {});
+  }
   if (header.model == "partials") return send_partials(client, header);
   if (header.model.starts_with("bad") || header.model == "version-9") return send_damaged(client, header);
   if (header.model == "refuse") {
@@ -105,6 +130,17 @@ void TestServer::send_partials(const ClientId& client, const RequestHeader& head
   reply = ReplyHeader{};
   reply.request_id = header.request_id;
   send(client, reply, {});
+}
+
+void TestServer::send_rows(const ClientId& client, const RequestHeader& header) {
+  ReplyHeader reply;
+  reply.request_id = header.request_id;
+  reply.kind = ReplyKind::kPartial;
+  reply.final = false;
+  for (const std::uint32_t row : {header.stream_from, header.stream_from + 1}) {
+    reply.index = row;
+    send(client, reply, std::vector{wire_tensor("row", std::span(&row, 1))});
+  }
 }
 
 void TestServer::send_damaged(const ClientId& client, const RequestHeader& header) {

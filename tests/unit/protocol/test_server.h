@@ -15,9 +15,10 @@
 namespace volvox::test {
 
 // A server whose behaviour is the model's name: "echo" answers with the first input, "silent" never, "hold"
-// when release() is called, "twice" twice, "partials" in parts of which one is repeated, "refuse" with an
-// error, "wrong-id" with another id, "bad-header", "bad-body" and "version-9" with what cannot be read. It
-// runs an EdgeSocket on a thread of its own.
+// when release() is called, "twice" twice, "partials" in parts of which one is repeated, "rows" with two rows
+// from the first that is wanted and then as "hold", "refuse" with an error, "unavailable" with that one,
+// "wrong-id" with another id, "bad-header", "bad-body" and "version-9" with what cannot be read. It runs an
+// EdgeSocket on a thread of its own.
 class TestServer : public EdgeHandler {
  public:
   explicit TestServer(const std::string& endpoint = "tcp://127.0.0.1:*", EdgeOptions options = {});
@@ -25,6 +26,10 @@ class TestServer : public EdgeHandler {
 
   const std::string& endpoint() const { return edge_->endpoint(); }
   EdgeSocket& edge() { return *edge_; }
+
+  // Stands still from its return on, until resume(): nothing is read, not even a ping.
+  void pause();
+  void resume();
 
   // Answers all held requests.
   void release();
@@ -48,6 +53,7 @@ class TestServer : public EdgeHandler {
   void echo(const ClientId& client, const RequestHeader& header, std::span<const std::byte> body);
   void send(const ClientId& client, const ReplyHeader& header, std::span<const WireTensor> outputs);
   void send_partials(const ClientId& client, const RequestHeader& header);
+  void send_rows(const ClientId& client, const RequestHeader& header);
   void send_damaged(const ClientId& client, const RequestHeader& header);
   void cancel(const ClientId& client, std::uint64_t id);
 
@@ -57,6 +63,8 @@ class TestServer : public EdgeHandler {
   std::vector<Held> held_;
   std::vector<RequestHeader> seen_;
   std::multiset<std::uint64_t> cancelled_;
+  enum class Pace { kGoing, kToStand, kStanding };
+  std::atomic<Pace> pace_{Pace::kGoing};
   std::atomic<bool> stop_{false};
   std::thread thread_;
 };
