@@ -20,6 +20,10 @@ WirePriority wire_priority(PriorityChoice choice) {
 
 using SharePair = std::pair<std::shared_ptr<const void>, std::shared_ptr<const void>>;
 
+bool goes_on_with_a_session(const RequestHeader& header) {
+  return header.session && header.session->operation != SessionOperation::kBegin;
+}
+
 }  // namespace
 
 tl::unexpected<Refusal> refused(Error error, std::uint64_t retry_after_us) {
@@ -58,6 +62,9 @@ void Admission::apply_rules(RequestHeader& header) const {
 tl::expected<std::shared_ptr<IncomingRequest>, Refusal> Admission::admit(Caller caller, RequestHeader header,
                                                                          std::span<const std::byte> body,
                                                                          ModelPtr model) {
+  // Who goes on with a session of a node that drains is to learn what becomes of it.
+  if (draining_ && !(node_ && goes_on_with_a_session(header)))
+    return refused({ErrorCode::kUnavailable, "the server is shutting down; ask another one"});
   if (Status open = check_door(body); !open) return refused(std::move(open).error());
   auto share = enter(caller, body.size());
   if (!share) return tl::unexpected(std::move(share).error());
@@ -91,7 +98,6 @@ std::uint64_t Admission::retry_after_us() const {
 }
 
 Status Admission::check_door(std::span<const std::byte> body) const {
-  if (draining_) return fail(ErrorCode::kUnavailable, "the server is shutting down; ask another one");
   if (node_ && !node_->health->answers()) {
     return fail(ErrorCode::kUnavailable, "the device does not answer; ask another server");
   }

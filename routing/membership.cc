@@ -32,6 +32,12 @@ std::optional<NodeId> Membership::find(std::string_view name) const {
   return known->second.node;
 }
 
+std::optional<MemberState> Membership::ended(std::string_view name) const {
+  const auto known = names_.find(name);
+  if (known == names_.end() || find(known->second.node) != nullptr) return std::nullopt;
+  return known->second.left ? MemberState::kLeft : MemberState::kDead;
+}
+
 void Membership::tell(MemberEvent::Kind kind, NodeId node, MemberEvents& out) const {
   out.push_back({kind, node, members_[node.index].name});
 }
@@ -135,6 +141,8 @@ void Membership::end(NodeId node, MemberState how, MemberEvents& out) {
   Record* member = record(node);
   if (member == nullptr) return;
   tell(how == MemberState::kLeft ? MemberEvent::Kind::kLeft : MemberEvent::Kind::kDied, node, out);
+  const auto known = names_.find(member->name);
+  if (known != names_.end()) known->second.left = how == MemberState::kLeft;
   remember_gone(member->name);
   members_.give_back(node.index);
 }

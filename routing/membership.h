@@ -95,7 +95,12 @@ class Membership {
   // Null when the id is no member's. Good until the next call that is not const.
   const Member* find(NodeId node) const;
   std::optional<NodeId> find(std::string_view name) const;
+  // How the last one of this name ended that is no member any more: kDead or kLeft. Nothing for names that
+  // are members', unknown, or forgotten.
+  std::optional<MemberState> ended(std::string_view name) const;
   std::size_t size() const { return members_.used(); }
+  // Since the first call, as ages are measured.
+  Duration age() const { return awake_; }
 
  private:
   struct Record : Member {
@@ -105,6 +110,7 @@ class Membership {
   struct Name {
     NodeId node;  // of the present member, if any
     Incarnation last = 0;
+    bool left = false;  // the last one said goodbye
     std::vector<Incarnation> replaced;
   };
 

@@ -120,6 +120,14 @@ Duration ModelTable::cost(const Candidate& candidate, std::uint32_t cells) const
   return offer.cell_cost * (cells == 0 ? offer.cells : cells);
 }
 
+std::optional<std::uint64_t> ModelTable::digest(std::string_view model, std::uint32_t version) const {
+  const auto known = models_.find(model);
+  if (known == models_.end()) return std::nullopt;
+  const auto entry = known->second.find(version);
+  if (entry == known->second.end()) return std::nullopt;
+  return entry->second.digest;
+}
+
 Result<std::span<const ModelTable::Candidate>> ModelTable::candidates(std::string_view model,
                                                                       std::uint32_t version) const {
   const auto known = models_.find(model);

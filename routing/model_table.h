@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -53,6 +54,9 @@ class ModelTable {
   // By the number of the offer, as add() got them. Those beyond the offers are ignored.
   void set_costs(NodeId node, std::span<const Duration> cell_costs);
   Duration cost(const Candidate& candidate, std::uint32_t cells) const;  // 0 cells: the average
+
+  // The one that counts, if anybody offers the version.
+  std::optional<std::uint64_t> digest(std::string_view model, std::uint32_t version) const;
 
   // The candidates for this version; 0: for the highest version that has any. MODEL_NOT_FOUND: nobody offers
   // it. UNAVAILABLE: nobody may run it now.

@@ -21,11 +21,20 @@ tl::unexpected<Error> too_late() {
               "no node could begin the request before its deadline; allow more time or send less at once");
 }
 
+// All bits depend on all (SplitMix64's last step).
+std::uint64_t mix(std::uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
+  return x ^ (x >> 31);
+}
+
 }  // namespace
 
 Result<Router::Choice> Router::choose(const Question& question) {
   if (question.now >= question.info.deadline) return too_late();
   if (!question.info.home.empty()) return at_home(question);
+  if (members_.size() == 0)
+    return fail(ErrorCode::kUnavailable, "no node has joined this router yet; try again soon");
   const auto candidates = models_.candidates(question.info.model, question.info.model_version);
   if (!candidates) return tl::unexpected(candidates.error());
   const Candidate* chosen = pick(*candidates, question);
@@ -42,14 +51,23 @@ Result<Router::Choice> Router::choose(const Question& question) {
 
 Result<Router::Choice> Router::at_home(const Question& question) {
   const auto home = members_.find(question.info.home);
-  if (!home) {
-    return fail(ErrorCode::kSessionLost,
-                "the node that held the session is gone, and its state with it; begin a new session");
-  }
+  if (!home) return tl::unexpected(homeless(question.info.home));
   if (members_.find(*home)->state != MemberState::kAlive)
     return fail(ErrorCode::kUnavailable, "the node that holds the session is silent; try again soon");
+  if (!nodes_[home->index].requests.heard()) return too_early();
   if (!may_take(*home, question)) return no_credit();
   return Choice{*home, {{}, question.info.bytes}};
+}
+
+Error Router::homeless(std::string_view home) const {
+  const auto ended = members_.ended(home);
+  if (ended == MemberState::kLeft)
+    return {ErrorCode::kSessionExpired,
+            "the node that held the session was told to stop; begin a new session"};
+  if (!ended && members_.age() < limits_.settle_after)
+    return {ErrorCode::kUnavailable, "this router does not know its nodes yet; try again soon"};
+  return {ErrorCode::kSessionLost,
+          "the node that held the session is gone, and its state with it; begin a new session"};
 }
 
 const Router::Candidate* Router::pick(Candidates candidates, const Question& question) {
@@ -57,6 +75,8 @@ const Router::Candidate* Router::pick(Candidates candidates, const Question& que
   const Candidate* chosen = nullptr;
   if (candidates.size() == 1) {
     chosen = next_free(candidates, first, {question.info, question.now, {}});
+  } else if (question.info.affinity != 0) {
+    chosen = nearest(candidates, question);
   } else if (limits_.placement == PlacementKind::kPack) {
     chosen = fullest(candidates, first, question);
   } else if (limits_.placement == PlacementKind::kBalance) {
@@ -67,6 +87,20 @@ const Router::Candidate* Router::pick(Candidates candidates, const Question& que
   if (chosen == nullptr) {
     nodes_[candidates[first].node.index].requests.missed(1);
     nodes_[candidates[first].node.index].bytes.missed(question.info.bytes);
+  }
+  return chosen;
+}
+
+// All routers that know the same nodes choose the same one, without a word between them (rendezvous hashing).
+const Router::Candidate* Router::nearest(Candidates candidates, const Question& question) const {
+  const Candidate* chosen = nullptr;
+  std::uint64_t highest = 0;
+  for (const Candidate& candidate : candidates) {
+    const std::uint64_t weight = mix(nodes_[candidate.node.index].name_hash ^ question.info.affinity);
+    if (chosen != nullptr && weight <= highest) continue;
+    if (!may_take(candidate.node, question)) continue;
+    highest = weight;
+    chosen = &candidate;
   }
   return chosen;
 }

@@ -3,6 +3,16 @@
 #include <algorithm>
 
 namespace volvox {
+namespace {
+
+// The same in every router, whatever its compiler (FNV-1a).
+std::uint64_t hash_of(std::string_view text) {
+  std::uint64_t hash = 14695981039346656037U;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
+  return hash;
+}
+
+}  // namespace
 
 Status check(const RouterLimits& limits) {
   if (Status members = check(limits.membership); !members) return members;
@@ -23,7 +33,7 @@ Result<NodeId> Router::join(std::string_view name, Incarnation incarnation,
   if (node->index >= nodes_.size()) nodes_.resize(node->index + 1);
   take_in(events, out);
   const CreditLine credit(limits_.reserved_share);
-  nodes_[node->index] = {{}, credit, credit, {}, 0, 0};
+  nodes_[node->index] = {{}, credit, credit, {}, 0, 0, hash_of(name)};
   std::vector<DigestConflict> conflicts;
   models_.add(*node, offers, conflicts);
   tell(conflicts, out);

@@ -30,6 +30,8 @@ struct RouterLimits {
   PlacementKind placement = PlacementKind::kBalance;
   std::uint32_t max_attempts = 3;  // at one request
   double reserved_share = 0.1;     // of the credit, for urgent requests
+  // A young router does not know yet who is there: for so long a session is not lost for its home is unknown.
+  Duration settle_after = std::chrono::seconds(5);
 };
 Status check(const RouterLimits& limits);
 
@@ -42,6 +44,8 @@ struct RequestInfo {
   bool urgent = false;              // may use the reserved credit
   std::string_view home{};          // the node that has its session; empty: it stands alone
   TimePoint deadline = TimePoint::max();
+  std::uint64_t affinity =
+      0;  // the same number to the same node, while it may take it; 0: wherever it is best
 };
 
 // What a node says of itself, to one router, every 100 ms.
@@ -98,7 +102,7 @@ class Router {
 
   // Where to run a request now; `request` is the caller's number for it. Errors: MODEL_NOT_FOUND, UNAVAILABLE
   // (nobody may run it now), OVERLOADED (nobody has credit), DEADLINE_EXCEEDED (too late, or it would be),
-  // SESSION_LOST (its home is gone).
+  // SESSION_LOST (its home is gone), SESSION_EXPIRED (its home was drained).
   Result<Placement> place(std::uint64_t request, const RequestInfo& info, TimePoint now);
   // Where to run it next; not on the node where it was, if there is another. The old attempt is over, and
   // with an error the request is, too: besides place()'s, UNAVAILABLE after max_attempts.
@@ -114,6 +118,10 @@ class Router {
   std::size_t in_flight(NodeId node) const { return attempts_.on(node); }
 
   const Membership& members() const { return members_; }
+  // Of the weights that get traffic, if anybody offers the version.
+  std::optional<std::uint64_t> digest(std::string_view model, std::uint32_t version) const {
+    return models_.digest(model, version);
+  }
   Duration estimate(NodeId node) const;  // the work that is under way there
   // What this router tells the node with its next ping.
   const CreditLine& request_credit(NodeId node) const { return nodes_[node.index].requests; }
@@ -127,6 +135,7 @@ class Router {
     CreditLine requests, bytes;
     Duration wait{};
     std::uint32_t rows = 0, full_rows = 0;
+    std::uint64_t name_hash = 0;
   };
   struct Question {
     const RequestInfo& info;
@@ -144,7 +153,9 @@ class Router {
 
   Result<Choice> choose(const Question& question);
   Result<Choice> at_home(const Question& question);
+  Error homeless(std::string_view home) const;
   const Candidate* pick(Candidates candidates, const Question& question);
+  const Candidate* nearest(Candidates candidates, const Question& question) const;
   const Candidate* better(const Candidate& one, const Candidate& other, const Question& question) const;
   const Candidate* fullest(Candidates candidates, std::size_t first, const Question& question) const;
   const Candidate* next_free(Candidates candidates, std::size_t first, const Question& question) const;

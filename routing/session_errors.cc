@@ -26,7 +26,9 @@ Error ended_error(const SessionRecord& session) {
       return {ErrorCode::kSessionLost,
               "the idle session made room for others; begin a new one, from the start of the stream"};
     case SessionEnd::kDraining:
-      return {ErrorCode::kUnavailable, "this server is stopping; begin a new session at another one"};
+      return {
+          ErrorCode::kSessionExpired,
+          "this server was told to stop, and its sessions end with it; begin a new one, at another server"};
   }
   return {ErrorCode::kInternal, "the session ended for no known reason"};
 }

@@ -30,7 +30,6 @@ SessionTicket SessionTable::submit(const SessionRequest& request, TimePoint now,
 }
 
 Result<std::uint32_t> SessionTable::locate(const SessionRequest& request, SessionActions& out) {
-  if (draining_) return tl::unexpected(draining_error());
   if (request.empty && request.verb != SessionVerb::kEnd) {
     return invalid("only the end of a session may come without a part to run; send inputs");
   }
@@ -48,6 +47,7 @@ Result<std::uint32_t> SessionTable::locate_begin(const SessionRequest& request, 
     const auto found = nonces_.find({request.client, request.nonce});
     if (found != nonces_.end()) return found->second;
   }
+  if (draining_) return tl::unexpected(draining_error());
   if (!request.loaded) return fail(ErrorCode::kModelNotFound, "no such model is loaded; check its name");
   if (request.id == SessionId{} || ids_.contains(request.id)) {
     return fail(ErrorCode::kInternal, "the server drew an id that is taken; begin again");

@@ -237,7 +237,7 @@ TEST(Sessions, ADrainAnswersPartsThatWaitForOthers) {
   auto waiting = house.client->submit(ahead);
   wait_for_metric(house, "volvox_session_parts{state=\"waiting\"}", 1);
   EXPECT_TRUE(house.server->drain(kLongEnough));
-  EXPECT_EQ(code_of(waiting.get()), ErrorCode::kUnavailable);
+  EXPECT_EQ(code_of(waiting.get()), ErrorCode::kSessionExpired);
 }
 
 // Every bit of every output of an LSTM, computed by interpreting the cells.

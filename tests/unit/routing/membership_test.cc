@@ -123,6 +123,12 @@ TEST_F(MembershipTest, ADrainingMemberGetsNothingNewAndLeaves) {
   members_.leave(node, events_);
   EXPECT_EQ(members_.find(node), nullptr);
   EXPECT_EQ(kinds(events_), (std::vector{Kind::kJoined, Kind::kDraining, Kind::kLeft}));
+  EXPECT_EQ(members_.ended("a"), MemberState::kLeft);
+  join("a", 8);
+  EXPECT_EQ(members_.ended("a"), std::nullopt);
+  wait_until(1000);
+  EXPECT_EQ(members_.ended("a"), MemberState::kDead);
+  EXPECT_EQ(members_.ended("b"), std::nullopt);
 }
 
 TEST_F(MembershipTest, ALostConnectionIsSuspectedUntilItIsHeardOf) {

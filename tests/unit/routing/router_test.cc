@@ -57,7 +57,7 @@ class RouterTest : public testing::Test {
 };
 
 TEST_F(RouterTest, RefusesWhatNobodyCanRun) {
-  EXPECT_EQ(refusal(), ErrorCode::kModelNotFound);
+  EXPECT_EQ(refusal(), ErrorCode::kUnavailable) << "they may be on their way";
   const NodeId node = join("a");
   EXPECT_EQ(place()->node, node);
   EXPECT_EQ(refusal({"asr"}), ErrorCode::kModelNotFound);
@@ -69,6 +69,9 @@ TEST_F(RouterTest, ANodeThatHasGrantedNothingYetIsNotFull) {
   const std::vector<ModelOffer> offers{{"mt", 1, 5, microseconds(100), 10}};
   ASSERT_TRUE(router_.join("a", 1, offers, now_, events_));
   EXPECT_EQ(refusal(), ErrorCode::kUnavailable);
+  RequestInfo part{"mt"};
+  part.home = "a";
+  EXPECT_EQ(refusal(part), ErrorCode::kUnavailable);
 }
 
 TEST_F(RouterTest, TheLessLoadedOfTwoIsTaken) {
@@ -192,7 +195,60 @@ TEST_F(RouterTest, ASessionGoesHome) {
   router_.drain(home, events_);
   EXPECT_EQ(place(part)->node, home) << "it ends there what it began";
   router_.leave(home, events_);
-  EXPECT_EQ(refusal(part), ErrorCode::kSessionLost);
+  EXPECT_EQ(refusal(part), ErrorCode::kSessionExpired) << "it was told to stop";
+}
+
+TEST_F(RouterTest, AHomeThatIsGoneIsLostAndOneThatIsNotKnownYetMayCome) {
+  const NodeId other = join("b");
+  RequestInfo part{"mt"};
+  part.home = "a";
+  EXPECT_EQ(refusal(part), ErrorCode::kUnavailable) << "the router is young";
+  const NodeId home = join("a");
+  EXPECT_EQ(place(part)->node, home);
+  wait(milliseconds(500), {other});
+  EXPECT_EQ(refusal(part), ErrorCode::kUnavailable) << "it is silent";
+  wait(seconds(1), {other});
+  EXPECT_EQ(refusal(part), ErrorCode::kSessionLost) << "it is dead, however young the router is";
+  part.home = "nobody";
+  EXPECT_EQ(refusal(part), ErrorCode::kUnavailable);
+  wait(seconds(5), {other});
+  EXPECT_EQ(refusal(part), ErrorCode::kSessionLost) << "who was to come has come";
+}
+
+TEST_F(RouterTest, WhatHasAnAffinityGoesToTheSameNodeByAnyRouter) {
+  Router second{RouterLimits{}, 2};
+  std::map<std::string, NodeId> here, there;
+  const std::vector<ModelOffer> offers{{"mt", 1, 5, microseconds(100), 10}};
+  LoadReport rich;
+  rich.requests = {100'000, 100'000};
+  rich.bytes = {1 << 20, 1 << 20};
+  for (const char* name : {"a", "b", "c"}) {
+    here[name] = join(name);
+    saying(here[name]) = rich;
+    say(here[name]);
+  }
+  for (const char* name : {"c", "a", "b"}) {  // in whatever order they came
+    there[name] = second.join(name, ++incarnation_, offers, now_, events_).value();
+    second.report(there[name], rich, now_, events_);
+  }
+  std::map<std::string, int> count;
+  RequestInfo begin{"mt"};
+  for (begin.affinity = 1; begin.affinity <= 3000; ++begin.affinity) {
+    const NodeId node = place(begin)->node;
+    const std::string name = router_.members().find(node)->name;
+    EXPECT_EQ(second.place(begin.affinity, begin, now_)->node, there[name]);
+    ++count[name];
+  }
+  for (const auto& [name, times] : count) EXPECT_NEAR(times, 1000, 150) << name;
+  // Only what was at a node that is gone goes elsewhere.
+  router_.drain(here["b"], events_);
+  for (begin.affinity = 1; begin.affinity <= 300; ++begin.affinity) {
+    const NodeId before = second.place(begin.affinity, begin, now_)->node;
+    const NodeId now = place(begin)->node;
+    if (before != there["b"]) {
+      EXPECT_EQ(router_.members().find(now)->name, second.members().find(before)->name);
+    }
+  }
 }
 
 TEST_F(RouterTest, PackFillsABatchBeforeItBeginsTheNext) {

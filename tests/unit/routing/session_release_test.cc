@@ -101,7 +101,7 @@ TEST(SessionRelease, EveryReasonHasItsCode) {
                                                         {SessionEnd::kExpired, "SESSION_EXPIRED"},
                                                         {SessionEnd::kLost, "SESSION_LOST"},
                                                         {SessionEnd::kEvicted, "SESSION_LOST"},
-                                                        {SessionEnd::kDraining, "UNAVAILABLE"}};
+                                                        {SessionEnd::kDraining, "SESSION_EXPIRED"}};
   for (const auto& [reason, code] : reasons) {
     Desk desk;
     desk.make(1);
@@ -196,9 +196,13 @@ TEST(SessionRelease, DrainingEndsWhatIsIdleAndLetsTheRestEnd) {
   desk.begin(2, 20);
   desk.send(2, 2, 22);
   EXPECT_EQ(desk.drain(), "free 1");
-  EXPECT_EQ(desk.send(2, 1, 21), "refuse 21 UNAVAILABLE");
+  EXPECT_EQ(desk.send(1, 1, 11), "refuse 11 SESSION_EXPIRED");
+  EXPECT_EQ(desk.send(2, 1, 21), "") << "it has not ended yet";
   EXPECT_EQ(desk.begin(3, 30), "refuse 30 UNAVAILABLE");
-  EXPECT_EQ(desk.done(2), "answer 20:0; refuse 22 UNAVAILABLE; free 2");
+  EXPECT_EQ(desk.done(2), "answer 20:0; run 21:1 2>3");
+  EXPECT_EQ(desk.done(2), "answer 21:1; run 22:2 3>2");
+  EXPECT_EQ(desk.done(2), "answer 22:2; free 2");
+  EXPECT_EQ(desk.send(2, 3, 23), "refuse 23 SESSION_EXPIRED");
   EXPECT_EQ(releases(desk, SessionEnd::kDraining), 2U);
   EXPECT_EQ(desk.stats().live, 0U);
 }
