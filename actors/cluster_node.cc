@@ -8,7 +8,9 @@
 #include <tuple>
 #include <utility>
 
+#include <signal.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include "actors/cluster_dialer.h"
 #include "actors/cluster_peer.h"
@@ -191,6 +193,13 @@ class ClusterNodeShell {
     bytes_.heard(number, ping.wanted_bytes, ping.returned_bytes);
   }
 
+  // As SIGTERM does: the process ends when it has finished what it has.
+  void hear(std::uint32_t number, const ClusterDrain& drain) {
+    if (draining_ || !seats_[number].joined) return;
+    spdlog::info("router {}: {}; this node drains", seats_[number].address, drain.why);
+    ::kill(::getpid(), SIGTERM);
+  }
+
   void hear(std::uint32_t number, const ClusterRejoin& rejoin) {
     if (!seats_[number].joined) return;  // under way already: it answers reports from before
     spdlog::warn("router {}: {}; joining again", seats_[number].address, rejoin.why);
@@ -267,8 +276,6 @@ class ClusterNodeShell {
     if (requests_.is_due() || bytes_.is_due()) report();
   }
 
-  // Models.
-
   // Routers that know of other models are told by joining them anew.
   void look_at_models() {
     std::vector<Offered> present = offers_of(*setup_.node->catalog);
@@ -283,8 +290,6 @@ class ClusterNodeShell {
     for (std::uint32_t number = 0; number < seats_.size(); ++number)
       if (seats_[number].joined) join(number);
   }
-
-  // Time.
 
   void tick() {
     self_->delayed_send(self_, std::chrono::milliseconds(setup_.cluster.report_ms), TickAtom::value);

@@ -1,5 +1,6 @@
 #include "actors/cluster_router.h"
 
+#include <algorithm>
 #include <chrono>
 #include <limits>
 #include <map>
@@ -13,7 +14,10 @@
 #include "actors/cluster_peer.h"
 #include "actors/gateway.h"
 #include "actors/handoff.h"
+#include "actors/member_view.h"
 #include "actors/messages.h"
+#include "actors/router_admin.h"
+#include "actors/router_limits.h"
 #include "actors/shell.h"
 #include "routing/index_pool.h"
 
@@ -51,7 +55,16 @@ class ClusterRouterShell {
               start(run.work);
             },
             [this](const CancelWork& cancel) { stop(cancel.key); },
-            [this](const ClusterPacket& packet) { receive(packet); }, [this](TickAtom) { tick(); }};
+            [this](const ClusterPacket& packet) { receive(packet); },
+            [this](const ShowMembers& show_members) {
+              take_over();
+              show_members.tell(show());
+            },
+            [this](const DrainMember& drain_member) {
+              take_over();
+              drain_member.tell(drain(drain_member.name));
+            },
+            [this](TickAtom) { tick(); }};
   }
 
  private:
@@ -78,8 +91,11 @@ class ClusterRouterShell {
     info.cells_hint = header.cells_hint;
     info.bytes = request.body->size();
     info.urgent = header.priority == WirePriority::kHigh;
-    if (header.session && header.session->operation != SessionOperation::kBegin)
+    if (header.session && header.session->operation == SessionOperation::kBegin) {
+      info.affinity = header.session->nonce;
+    } else if (header.session) {
       info.home = header.session->home;
+    }
     constexpr std::uint64_t kYear = 365ULL * 24 * 3600 * 1'000'000;
     if (header.deadline_us != 0)
       info.deadline = request.arrival + std::chrono::microseconds(std::min(header.deadline_us, kYear));
@@ -98,8 +114,10 @@ class ClusterRouterShell {
     Pending& pending = pending_[index];
     pending.attempt = placed->attempt;
     const auto peer = by_node_.find(placed->node.index);
-    auto submit = submit_frames(on_wire(placed->attempt), pending.work->request(), pending.next_row,
-                                steady_now(), limits_);
+    // The last row that the client has is wanted once more: an answer cannot begin behind its end.
+    const std::uint32_t from = std::max(pending.next_row, 1U) - 1;
+    auto submit =
+        submit_frames(on_wire(placed->attempt), pending.work->request(), from, steady_now(), limits_);
     Status sent = submit ? Status{} : tl::unexpected(submit.error());
     if (sent && peer != by_node_.end()) sent = peer->second->link.send(*submit);
     if (sent) return;
@@ -300,33 +318,31 @@ class ClusterRouterShell {
   }
 
   void note(const MemberEvent& event) {
-    const bool gone = event.kind == MemberEvent::Kind::kDied || event.kind == MemberEvent::Kind::kLeft;
-    if (gone && setup_.models) setup_.models->left(event.node.index);
-    switch (event.kind) {
-      case MemberEvent::Kind::kJoined:
-        setup_.metrics->joined();
-        spdlog::info("node '{}' joined", event.name);
-        break;
-      case MemberEvent::Kind::kSuspected:
-        setup_.metrics->suspected();
-        spdlog::warn("node '{}' is silent", event.name);
-        break;
-      case MemberEvent::Kind::kRecovered:
-        spdlog::info("node '{}' is heard again", event.name);
-        break;
-      case MemberEvent::Kind::kDraining:
-        spdlog::info("node '{}' gets nothing new", event.name);
-        break;
-      case MemberEvent::Kind::kDied:
-        setup_.metrics->died();
-        spdlog::warn("node '{}' is dead", event.name);
-        by_node_.erase(event.node.index);
-        break;
-      case MemberEvent::Kind::kLeft:
-        spdlog::info("node '{}' left", event.name);
-        by_node_.erase(event.node.index);
-        break;
+    log_member(event, *setup_.metrics);
+    if (event.kind != MemberEvent::Kind::kDied && event.kind != MemberEvent::Kind::kLeft) return;
+    by_node_.erase(event.node.index);
+    if (setup_.models) setup_.models->left(event.node.index);
+  }
+
+  // What the operator asks.
+
+  std::vector<MemberView> show() const {
+    std::vector<MemberView> views;
+    for (const auto& [index, peer] : by_node_) views.push_back(view_of(router_, *peer->node, peer->offers));
+    std::sort(views.begin(), views.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+    return views;
+  }
+
+  Status drain(const std::string& name) {
+    const auto node = router_.members().find(name);
+    if (!node || !by_node_.contains(node->index)) {
+      return invalid("no node '" + name + "' is a member of this router; volvox status --admin lists them");
     }
+    RouterEvents events;
+    router_.drain(*node, events);
+    act(events);
+    return by_node_.at(node->index)
+        ->link.send(ClusterDrain{"the operator of router '" + setup_.config.server.name + "' asks for it"});
   }
 
   void drop(const PeerPtr& peer, const Error& error) {
@@ -372,17 +388,6 @@ class ClusterRouterShell {
 };
 
 }  // namespace
-
-RouterLimits router_limits(const ClusterSection& cluster) {
-  RouterLimits limits;
-  limits.membership.suspect_after = std::chrono::milliseconds(cluster.suspect_ms);
-  limits.membership.dead_after = std::chrono::milliseconds(cluster.dead_ms);
-  limits.membership.max_members = cluster.max_nodes;
-  limits.max_attempts = cluster.max_attempts;
-  limits.placement =
-      cluster.placement == PlacementChoice::kPack ? PlacementKind::kPack : PlacementKind::kBalance;
-  return limits;
-}
 
 caf::actor spawn_cluster_router(caf::actor_system& system, ClusterRouterSetup setup) {
   return system.spawn(run_shell<ClusterRouterShell, ClusterRouterSetup>, std::move(setup));

@@ -20,8 +20,6 @@ struct ClusterRouterSetup {
   std::shared_ptr<RoutedModels> models{};  // told of what nodes offer and answer; may be null
 };
 
-RouterLimits router_limits(const ClusterSection& cluster);
-
 // The router's place among the actors of a process that has no device: drives the pure Router, and keeps the
 // links that nodes opened to it. Takes RunWork and CancelWork from request actors, ClusterPacket from nodes.
 // Each Work that it holds is settled, whatever becomes of nodes.

@@ -4,12 +4,14 @@
 #include <utility>
 
 #include "actors/actor_slot.h"
+#include "actors/admin_door.h"
 #include "actors/cluster_router.h"
 #include "actors/cluster_transport.h"
 #include "actors/gateway.h"
 #include "actors/http_front.h"
 #include "actors/random_number.h"
 #include "actors/routed_models.h"
+#include "actors/router_commands.h"
 #include "actors/system_config.h"
 #include "config/validate.h"
 
@@ -47,6 +49,7 @@ class RouterServer::Impl {
     if (!metrics) return tl::unexpected(metrics.error());
     metrics_port_ = *metrics;
     if (Status open = open_front(config, models); !open) return open;
+    if (Status open = open_admin(config); !open) return open;
     gateway_->start();
     monitor_.set_readiness(Readiness::kReady);
     return {};
@@ -66,6 +69,7 @@ class RouterServer::Impl {
       gateway_->stop();
       gateway_ = nullptr;
     }
+    admin_ = nullptr;
     slot_->set({});
     if (router_) caf::anon_send_exit(std::exchange(router_, nullptr), caf::exit_reason::user_shutdown);
     monitor_.stop_listening();
@@ -76,6 +80,7 @@ class RouterServer::Impl {
   std::uint16_t cluster_port() const { return cluster_port_; }
   std::uint16_t metrics_port() const { return metrics_port_; }
   std::uint16_t http_port() const { return http_port_; }
+  std::string admin_path() const { return admin_ ? admin_->path() : std::string(); }
 
  private:
   Status open_front(const ClusterConfig& config, const std::shared_ptr<const RoutedModels>& models) {
@@ -92,6 +97,17 @@ class RouterServer::Impl {
     const TimePoint until = steady_now() + timeout;
     const bool gateway = gateway_->wait_until_answered(timeout);
     return (!front_ || front_->wait_until_answered(until - steady_now())) && gateway;
+  }
+
+  Status open_admin(const ServeConfig& config) {
+    auto commands = std::make_shared<const RouterCommands>(config.server.name, router_, monitor_);
+    auto socket = open_admin_door(config.admin.socket, endpoint_,
+                                  [commands](const std::string& line, AdminSocket::Reply reply) {
+                                    commands->handle(line, std::move(reply));
+                                  });
+    if (!socket) return tl::unexpected(socket.error());
+    admin_ = std::move(*socket);
+    return {};
   }
 
   Status publish(const std::string& address) {
@@ -112,6 +128,7 @@ class RouterServer::Impl {
   std::shared_ptr<Admission> admission_;
   std::shared_ptr<Gateway> gateway_;
   std::unique_ptr<HttpFront> front_;
+  std::unique_ptr<AdminSocket> admin_;  // its thread talks to the router
   std::string endpoint_;
   std::uint16_t cluster_port_ = 0, metrics_port_ = 0, http_port_ = 0;
 };
@@ -139,6 +156,9 @@ std::uint16_t RouterServer::metrics_port() const {
 }
 std::uint16_t RouterServer::http_port() const {
   return impl_->http_port();
+}
+std::string RouterServer::admin_path() const {
+  return impl_->admin_path();
 }
 bool RouterServer::drain(Duration timeout) {
   return impl_->stop(timeout);

@@ -8,11 +8,9 @@
 
 #include <caf/all.hpp>
 #include <spdlog/spdlog.h>
-#include <unistd.h>
 
 #include "actors/admin_commands.h"
-#include "actors/admin_path.h"
-#include "actors/admin_socket.h"
+#include "actors/admin_door.h"
 #include "actors/cluster_node.h"
 #include "actors/gateway.h"
 #include "actors/handoff.h"
@@ -30,12 +28,6 @@ constexpr Duration kPatience = std::chrono::seconds(1);
 
 // What a node's last words take to leave the process.
 constexpr Duration kFarewell = std::chrono::milliseconds(100);
-
-// Of "tcp://HOST:PORT"; another kind of endpoint has none, and the process's number stands for it.
-std::uint16_t port_of(const std::string& endpoint) {
-  const auto where = parse_host_port(endpoint.substr(endpoint.find("//") + 2));
-  return where ? where->port : static_cast<std::uint16_t>(::getpid());
-}
 
 std::vector<EngineSnapshot> ask_scheduler(const ActorSlot& slot) {
   std::vector<EngineSnapshot> snapshots;
@@ -146,24 +138,12 @@ class Server::Impl {
     return {};
   }
 
-  // Nobody asked for the socket where "auto" puts it: if it cannot be there, the server does without.
   Status open_admin(const ServeConfig& config) {
-    if (config.admin.socket.empty()) return {};
-    const bool automatic = config.admin.socket == "auto";
-    const std::string path = automatic ? default_admin_path(port_of(endpoint_)) : config.admin.socket;
-    Status opened;
-    if (automatic) opened = make_admin_folder(path);
-    if (opened) opened = open_admin_at(path, config.server.name);
-    if (opened || !automatic) return opened;
-    spdlog::warn("no admin socket: {}", opened.error().message);
-    return {};
-  }
-
-  Status open_admin_at(const std::string& path, const std::string& server) {
-    auto commands = std::make_shared<const AdminCommands>(server, *host_, monitor_);
-    auto socket = AdminSocket::open(path, [commands](const std::string& line, AdminSocket::Reply reply) {
-      commands->handle(line, std::move(reply));
-    });
+    auto commands = std::make_shared<const AdminCommands>(config.server.name, *host_, monitor_);
+    auto socket = open_admin_door(config.admin.socket, endpoint_,
+                                  [commands](const std::string& line, AdminSocket::Reply reply) {
+                                    commands->handle(line, std::move(reply));
+                                  });
     if (!socket) return tl::unexpected(socket.error());
     admin_ = std::move(*socket);
     return {};

@@ -17,6 +17,7 @@ int run(int argc, char** argv) {
   volvox::add_serve_command(app, body);
   volvox::add_router_command(app, body);
   volvox::add_node_command(app, body);
+  volvox::add_drain_command(app, body);
   volvox::add_load_command(app, body);
   volvox::add_infer_command(app, body);
   volvox::add_status_command(app, body);

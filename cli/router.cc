@@ -20,7 +20,7 @@ namespace {
 
 struct RouterArguments {
   std::string config_file, port_file;
-  std::optional<std::string> name, cluster, listen, cluster_listen, metrics, http;
+  std::optional<std::string> name, cluster, listen, cluster_listen, metrics, http, admin;
   std::optional<std::string> server_key, clients, certificate, key, authority;
   bool insecure = false;
 };
@@ -39,6 +39,7 @@ Result<ClusterConfig> read_config(const RouterArguments& arguments) {
   if (arguments.insecure) config.cluster.insecure = true;
   if (arguments.metrics) config.server.metrics = *arguments.metrics;
   if (arguments.http) config.http.listen = *arguments.http;
+  if (arguments.admin) config.admin.socket = *arguments.admin;
   if (arguments.server_key) config.security.server_key = *arguments.server_key;
   if (arguments.clients) config.security.clients = *arguments.clients;
   if (arguments.certificate) config.cluster.tls_certificate = *arguments.certificate;
@@ -86,8 +87,10 @@ Status route(const ClusterConfig& config, const std::string& port_file) {
         write_ports(port_file, (*router)->endpoint() + "\n" + metrics + "\n" + nodes + "\n" + http + "\n");
     if (!written) return written;
   }
-  std::printf("volvox router ready at %s metrics %s nodes %s http %s\n", (*router)->endpoint().c_str(),
-              metrics.empty() ? "-" : metrics.c_str(), nodes.c_str(), http.empty() ? "-" : http.c_str());
+  const std::string admin = (*router)->admin_path();
+  const auto or_none = [](const std::string& address) { return address.empty() ? "-" : address.c_str(); };
+  std::printf("volvox router ready at %s metrics %s nodes %s http %s admin %s\n",
+              (*router)->endpoint().c_str(), or_none(metrics), nodes.c_str(), or_none(http), or_none(admin));
   std::fflush(stdout);
   int signal = 0;
   sigwait(&signals, &signal);
@@ -140,6 +143,7 @@ void add_router_command(CLI::App& app, CommandBody& run) {
   command->add_option("--metrics", arguments->metrics, "Where monitoring answers: HOST:PORT");
   command->add_option("--http", arguments->http,
                       "Where the Open Inference Protocol v2 answers: HOST:PORT; empty: nowhere");
+  command->add_option("--admin", arguments->admin, "Admin socket; auto: by the port; empty: nowhere");
   command->callback([arguments, &run] { run = [arguments] { return run_router(*arguments); }; });
 }
 

@@ -118,7 +118,7 @@ struct ClusterMessage {
     submit @5 :ClusterSubmit;
     cancel @6 :ClusterCancel;
     result @7 :ClusterResult;
-    drain @8 :Text;           # node → router: nothing new; why
+    drain @8 :Text;           # node → router: nothing new; router → node: drain, the operator wants it; why
     leave @9 :Text;           # node → router: goodbye; why
     fragment @10 :ClusterFragment;
     ack @11 :ClusterAck;

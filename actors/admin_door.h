@@ -1,0 +1,17 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "actors/admin_socket.h"
+#include "base/error.h"
+
+namespace volvox {
+
+// The admin socket where the configuration wants it (admin.socket); "auto": by the port of the endpoint
+// where clients connect. Null: nowhere, also when nobody asked for it and it cannot be where "auto" puts it
+// (the log says why).
+Result<std::unique_ptr<AdminSocket>> open_admin_door(const std::string& setting, const std::string& endpoint,
+                                                     AdminSocket::Handler handler);
+
+}  // namespace volvox
