@@ -263,17 +263,17 @@ void ChannelGroup::finish(Flights::iterator at, Reply&& reply, const Handler& ha
 
 // Requests on servers that are silent go to others, if there are any that answer.
 std::size_t ChannelGroup::leave_silent(TimePoint now, const Handler& handler) {
-  std::vector<std::uint64_t> cancelled;
-  std::vector<bool> leave(channels_.size());
-  for (std::size_t i = 0; i < channels_.size(); ++i) {
-    const bool silent = on_[i] > 0 && channels_[i]->connected() && !answers(i, now);
-    leave[i] = silent && now >= next_look_;
-  }
-  if (std::find(leave.begin(), leave.end(), true) == leave.end()) return 0;
+  const auto is_silent = [&](std::size_t channel) {
+    return on_[channel] > 0 && channels_[channel]->connected() && !answers(channel, now);
+  };
+  bool any = false;
+  for (std::size_t i = 0; i < channels_.size() && !any; ++i) any = is_silent(i);
+  if (!any || now < next_look_) return 0;
   next_look_ = now + kLookPeriod;
+  std::vector<std::uint64_t> cancelled;
   for (auto& [id, flight] : flights_) {
     const std::size_t channel = flight.attempts.back().channel;
-    if (!leave[channel]) continue;
+    if (!is_silent(channel)) continue;
     if (flight.cancelled) cancelled.push_back(id);
     if (!send_again(flight, now, true)) continue;
     ++silences_;

@@ -32,7 +32,7 @@ void ClusterProcesses::start_router(const std::string& name, const Options& opti
         std::tuple("--metrics", again ? router.metrics.substr(7) : "", "127.0.0.1:0"),
         std::tuple("--cluster-listen", router.dial, "127.0.0.1:0")})
     command.insert(command.end(), {option, again ? address : any});
-  command.insert(command.end(), {"--http", "", "--port-file", file(name + ".ports")});
+  command.insert(command.end(), {"--admin", admin(name), "--http", "", "--port-file", file(name + ".ports")});
   command.insert(command.end(), options.begin(), options.end());
   router.process = std::make_unique<Process>(command, scratch_, name + (again ? ".again" : ""));
   ASSERT_NO_FATAL_FAILURE(wait_until("the router is ready", [&] { return read_ports(name); }));
@@ -87,7 +87,7 @@ void ClusterProcesses::wait_for_requests_in_flight(double count, const std::stri
 }
 
 void ClusterProcesses::start_load(const Options& options) {
-  Options command{volvox_binary(), "load", "--connect", endpoints(),
+  Options command{volvox_binary(), "load", "--server", endpoints(),
                   "--model",       "m",    "--json",    file("load.json")};
   command.insert(command.end(), options.begin(), options.end());
   load_ended_.reset();

@@ -62,6 +62,7 @@ class ClusterProcesses : public testing::Test {
 
   Process& node(const std::string& name) { return *nodes_.at(name); }
   Process& router(const std::string& name) { return *routers_.at(name).process; }
+  std::string admin(const std::string& router) const { return file(router + ".admin"); }
   const std::string& endpoint(const std::string& router) const { return routers_.at(router).endpoint; }
   const std::string& dial(const std::string& router) const { return routers_.at(router).dial; }
   std::string endpoints() const;  // of all routers, with commas

@@ -68,7 +68,7 @@ TEST_F(Cluster, ANodeMayComeLateAndAnotherClustersIsRefused) {
   const CommandResult nobody =
       run_volvox({"infer", "--connect", endpoint("r1")}, seconds(20), request.dump());
   EXPECT_EQ(nobody.status, (ExitStatus{1, 0}));
-  EXPECT_EQ(json::parse(nobody.out, nullptr, false)["error"]["code"], "MODEL_NOT_FOUND") << nobody.out;
+  EXPECT_EQ(json::parse(nobody.out, nullptr, false)["error"]["code"], "UNAVAILABLE") << nobody.out;
   start_node("a");
   ASSERT_NO_FATAL_FAILURE(wait_for_members(1));
   const CommandResult answer =

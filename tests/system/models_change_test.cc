@@ -81,6 +81,9 @@ TEST_F(ModelsChange, EachVersionAnswersForItself) {
   const CommandResult listed = models({"list"});
   ASSERT_TRUE(listed.ok()) << listed.err;
   EXPECT_NE(listed.out.find("other"), std::string::npos);
+  const CommandResult status = run_volvox({"status", "--admin", server_.admin()}, seconds(10));
+  EXPECT_TRUE(status.ok()) << status.out << status.err;
+  EXPECT_NE(status.out.find("other/1"), std::string::npos) << status.out;
   ASSERT_TRUE(models({"unload", "m"}).ok());
   EXPECT_NE(answer_of("m").dump().find("MODEL_NOT_FOUND"), std::string::npos);
   const CommandResult twice = models({"unload", "m"});

@@ -1,0 +1,88 @@
+// What an operator sees of a cluster, and does with it.
+
+#include <algorithm>
+
+#include "tests/system/cluster_processes.h"
+
+namespace volvox {
+namespace {
+
+using nlohmann::json;
+using std::chrono::seconds;
+
+class ClusterAdmin : public ClusterProcesses {
+ protected:
+  void SetUp() override {
+    ASSERT_NO_FATAL_FAILURE(ClusterProcesses::SetUp());
+    ASSERT_NO_FATAL_FAILURE(start_router("r1"));
+    for (const char* name : {"a", "b"}) start_node(name);
+    ASSERT_NO_FATAL_FAILURE(wait_for_members(2));
+  }
+
+  CommandResult status(std::vector<std::string> options) const {
+    options.insert(options.begin(), {"status", "--admin", admin("r1")});
+    return run_volvox(options, seconds(20));
+  }
+  json members() const { return json::parse(status({"--json"}).out, nullptr, false)["members"]; }
+};
+
+TEST_F(ClusterAdmin, StatusListsTheMembers) {
+  const json list = members();
+  ASSERT_EQ(list.size(), 2U) << list;
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(list[i]["name"], i == 0 ? "a" : "b");
+    EXPECT_EQ(list[i]["state"], "alive");
+    ASSERT_EQ(list[i]["models"].size(), 1U);
+    EXPECT_EQ(list[i]["models"][0]["name"], "m");
+    EXPECT_EQ(list[i]["models"][0]["version"], 1);
+    EXPECT_EQ(list[i]["models"][0]["gets_traffic"], true);
+    EXPECT_EQ(list[i]["models"][0]["digest"], list[0]["models"][0]["digest"]);
+  }
+  ASSERT_NO_FATAL_FAILURE(wait_until("there is credit", [&] {
+    const json now = members();
+    return std::all_of(now.begin(), now.end(),
+                       [](const json& member) { return member["request_credit"] > 0; });
+  }));
+  const CommandResult text = status({});
+  EXPECT_TRUE(text.ok()) << text.out << text.err;
+  for (const char* word : {"r1", "ready", "NODE", "CREDIT", "alive", "m/1"})
+    EXPECT_NE(text.out.find(word), std::string::npos) << word << "\n" << text.out;
+}
+
+TEST_F(ClusterAdmin, StatusShowsWhoIsSilentAndGoesOnUntilInterrupted) {
+  Process watch({volvox_binary(), "status", "--admin", admin("r1"), "--watch", "--json", "--interval", "0.1"},
+                scratch(), "watch");
+  node("a").send(SIGSTOP);
+  ASSERT_NO_FATAL_FAILURE(
+      wait_until("the change is shown", [&] { return watch.out().find("suspect") != std::string::npos; }));
+  node("a").send(SIGCONT);
+  watch.send(SIGINT);
+  EXPECT_EQ(watch.wait(seconds(10) * slowness()), (ExitStatus{0, 0})) << watch.err();
+  const std::string lines = watch.out();
+  EXPECT_GT(std::count(lines.begin(), lines.end(), '\n'), 1);
+}
+
+TEST_F(ClusterAdmin, ANodeIsDrainedUnderLoad) {
+  start_requests("200", "4");
+  ASSERT_NO_FATAL_FAILURE(wait_for_requests_in_flight(8));
+  const CommandResult drained =
+      run_volvox({"drain", "a", "--admin", admin("r1"), "--wait", "20"}, seconds(30));
+  EXPECT_TRUE(drained.ok()) << drained.err << logs();
+  EXPECT_EQ(node("a").wait(seconds(10) * slowness()), (ExitStatus{0, 0})) << logs();
+  expect_all_answered(load_report());
+  EXPECT_EQ(metric("volvox_cluster_deaths_total"), 0);
+  EXPECT_EQ(members().size(), 1U);
+}
+
+TEST_F(ClusterAdmin, WhatCannotBeDoneIsSaid) {
+  const CommandResult nobody = run_volvox({"drain", "nobody", "--admin", admin("r1")}, seconds(20));
+  EXPECT_EQ(nobody.status, (ExitStatus{1, 0}));
+  EXPECT_NE(nobody.err.find("no node 'nobody'"), std::string::npos) << nobody.err;
+  const CommandResult elsewhere = run_volvox({"drain", "a", "--admin", file("nowhere")}, seconds(20));
+  EXPECT_EQ(elsewhere.status, (ExitStatus{1, 0}));
+  EXPECT_NE(elsewhere.err.find("UNAVAILABLE"), std::string::npos) << elsewhere.err;
+  EXPECT_EQ(members().size(), 2U);
+}
+
+}  // namespace
+}  // namespace volvox

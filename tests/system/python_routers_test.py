@@ -1,0 +1,159 @@
+"""The Python client with several servers: ROUTER sockets that answer what a test wants, or nothing.
+
+Usage: python_routers_test.py [unittest's options]
+"""
+
+import threading
+import time
+import unittest
+
+import python_client_test as base
+import volvox_wire as wire
+import zmq
+from volvox_client import Client, Code, SessionToken
+
+PATIENCE = base.PATIENCE
+
+
+class Router:
+    """Keeps what it is asked in `asked` (request id -> client's name, header), answers pings as long as it is `lively`, and
+    answers requests when told to. A thread of its own, which alone touches the socket."""
+
+    def __init__(self, context):
+        self.asked, self.cancelled, self.lively, self.order = {}, [], True, []
+        self._socket = context.socket(zmq.ROUTER)
+        self._socket.linger = 0
+        port = self._socket.bind_to_random_port("tcp://127.0.0.1")
+        self.endpoint, self._stopped, self._to_send = f"tcp://127.0.0.1:{port}", False, []
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def _run(self):
+        while not self._stopped:
+            while self._to_send:
+                self._socket.send_multipart(self._to_send.pop(0))
+            if not self.lively or not self._socket.poll(5):
+                time.sleep(0.002)
+                continue
+            name, header, _ = self._socket.recv_multipart()
+            kind, number = wire.struct.unpack_from("<HHHxxQ", header, 16)[1::2]
+            if wire.REQUEST_KINDS[kind] == "ping":
+                self._to_send.append([name, *reply("pong", number)])
+            elif wire.REQUEST_KINDS[kind] == "cancel":
+                self.cancelled.append(number)
+            else:
+                self.order.append(number)
+                self.asked[number] = (name, header)
+        self._socket.close()
+
+    def answer(self, number, kind="result", **options):
+        self._to_send.append([self.asked[number][0], *reply(kind, number, **options)])
+
+    def stop(self):
+        self._stopped = True
+        self._thread.join()
+
+
+def reply(kind, number, **options):
+    return base.AgainstNonsense.reply(None, kind, number, **options)
+
+
+class SeveralServers(unittest.TestCase):
+    def setUp(self):
+        context = zmq.Context()
+        self.addCleanup(context.term)
+        self.routers = [Router(context), Router(context)]
+        for router in self.routers:
+            self.addCleanup(router.stop)
+        endpoint = ",".join(router.endpoint for router in self.routers)
+        self.client = Client(endpoint, timeout=PATIENCE, connect_timeout=PATIENCE)
+        self.addCleanup(self.client.close)
+        self.until(lambda: all(link.connected for link in self.client._links))
+
+    def until(self, condition):
+        end = time.monotonic() + PATIENCE
+        while not condition():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.005)
+
+    def ask(self, count=1, **options):
+        answers = [self.client.submit("check", {"tokens": [1]}, **options) for _ in range(count)]
+        self.until(lambda: sum(len(router.asked) for router in self.routers) == count)
+        return answers
+
+    def ids_at(self, router):
+        return set(self.routers[router].asked)
+
+    def test_requests_are_spread(self):
+        self.ask(10)
+        self.assertEqual([len(router.asked) for router in self.routers], [5, 5])
+
+    def test_what_a_dead_one_had_goes_to_the_other_with_the_same_id(self):
+        answers = self.ask(10)
+        moved = self.ids_at(0)
+        self.routers[0].stop()
+        self.until(lambda: len(self.routers[1].asked) == 10)
+        self.assertLessEqual(moved, self.ids_at(1))
+        for number in self.ids_at(1):
+            self.routers[1].answer(number)
+        for answer in answers:
+            answer.result(PATIENCE)
+        self.assertEqual((self.client.resent, self.client.unknown_replies, self.client.in_flight), (5, 0, 0))
+
+    def test_a_silent_one_is_left_and_its_late_answers_dropped(self):
+        answers = self.ask(4)
+        moved = self.ids_at(0)
+        self.routers[0].lively = False
+        self.until(lambda: len(self.routers[1].asked) == 4)
+        for number in self.ids_at(1):
+            self.routers[1].answer(number, code=0)
+        for answer in answers:
+            answer.result(PATIENCE)
+        self.routers[0].lively = True
+        self.until(lambda: set(self.routers[0].cancelled) == moved)
+        for number in moved:
+            self.routers[0].answer(number)
+        self.until(lambda: self.client.unknown_replies == len(moved))
+
+    def test_a_slow_one_is_not_left(self):
+        (answer,) = self.ask()
+        time.sleep(1.6)
+        self.assertEqual(self.client.resent, 0)
+        self.assertFalse(answer.done())
+
+    def test_who_cannot_serve_is_left_and_if_nobody_can_the_caller_is_told(self):
+        (answer,) = self.ask()
+        first = 0 if self.routers[0].asked else 1
+        number = answer.request_id
+        self.routers[first].answer(number, "error", code=int(Code.UNAVAILABLE))
+        self.until(lambda: number in self.routers[1 - first].asked)
+        self.routers[1 - first].answer(number, "error", code=int(Code.UNAVAILABLE))
+        self.assertEqual(answer.exception(PATIENCE).code, Code.UNAVAILABLE)
+
+    def test_a_stream_goes_on_where_it_stopped(self):
+        rows = []
+        (answer,) = self.ask(on_partial=lambda part: rows.append(part.index), stream_from=3)
+        first = 0 if self.routers[0].asked else 1
+        number = answer.request_id
+        for row in (3, 4):
+            self.routers[first].answer(number, "partial", final=False, index=row)
+        self.until(lambda: rows == [3, 4])
+        self.routers[first].stop()
+        self.until(lambda: number in self.routers[1 - first].asked)
+        header = self.routers[1 - first].asked[number][1]
+        self.assertEqual(wire.struct.unpack_from("<I", header, wire.STREAM_FROM_AT)[0], 4)
+        for row in (4, 5):
+            self.routers[1 - first].answer(number, "partial", final=False, index=row)
+        self.routers[1 - first].answer(number)
+        answer.result(PATIENCE)
+        self.assertEqual(rows, [3, 4, 5])
+
+    def test_what_is_cancelled_or_would_begin_twice_is_not_sent_again(self):
+        (answer,) = self.ask(session=SessionToken(operation="begin"))
+        self.routers[0 if self.routers[0].asked else 1].stop()
+        self.assertEqual(answer.exception(PATIENCE).code, Code.UNAVAILABLE)
+        self.assertEqual(self.client.resent, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
