@@ -1,5 +1,5 @@
 // Writes good inputs for the fuzzers to begin with: make_seeds FOLDER fills FOLDER/request, http, reply,
-// model, toml.
+// cluster, model, toml.
 
 #include <cstdio>
 #include <filesystem>
@@ -13,6 +13,7 @@
 #include "cells/model_writer.h"
 #include "config/load.h"
 #include "protocol/codec.h"
+#include "tests/fuzz/cluster_seeds.h"
 #include "tests/fuzz/parts.h"
 
 namespace volvox::fuzz {
@@ -156,6 +157,7 @@ int main(int count, char** arguments) {
   add_requests(seeds);
   add_contents(seeds);
   add_replies(seeds);
+  for (const std::string& seed : cluster_seeds()) seeds.add("cluster", seed);
   add_models(seeds, arguments[1]);
   add_wide_definition(seeds);
   seeds.add("toml", volvox::to_toml(volvox::ServeConfig{}));

@@ -4,7 +4,7 @@ set -euo pipefail
 
 usage() {
   cat <<'USAGE'
-Usage: tests/fuzz/run.sh [--seconds S] [--jobs N] [--help] [request|http|reply|model|toml …]
+Usage: tests/fuzz/run.sh [--seconds S] [--jobs N] [--help] [request|http|reply|cluster|model|toml …]
 
 Builds the preset `fuzz` (clang, libFuzzer, AddressSanitizer, UndefinedBehaviorSanitizer) and runs the fuzzers
 named, or all, for S seconds each (default 60), one after the other. What they learn stays in build/fuzz/corpus
@@ -56,12 +56,12 @@ while [[ $# -gt 0 ]]; do
       usage
       exit 0
       ;;
-    request | http | reply | model | toml) names+=("$1") ;;
+    request | http | reply | cluster | model | toml) names+=("$1") ;;
     *) die "unknown argument: $1 (see --help)" ;;
   esac
   shift
 done
-[[ ${#names[@]} -gt 0 ]] || names=(request http reply model toml)
+[[ ${#names[@]} -gt 0 ]] || names=(request http reply cluster model toml)
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 programs=build/fuzz/tests/fuzz
