@@ -6,12 +6,13 @@ Usage: http_streams_test.py VOLVOX [unittest's options]      VOLVOX: the executa
 import pathlib
 import sys
 import tempfile
+import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 from disturbed_streams import run_streams  # noqa: E402
-from served import Server  # noqa: E402
+from served import PATIENCE, Server  # noqa: E402
 from v2_client import Client  # noqa: E402
 
 VOLVOX = sys.argv.pop(1)
@@ -19,13 +20,21 @@ FEW_PLACES = "[sessions]\nmax_resident = 3\n"  # so that states go to the host a
 
 
 class Streams(unittest.TestCase):
+    @staticmethod
+    def values_at_rest(server):
+        """The metrics, which follow an answer by a moment, once no session lives any more, or after a long time."""
+        until = time.monotonic() + PATIENCE
+        while (values := server.values())['volvox_sessions{state="live"}'] > 0 and time.monotonic() < until:
+            time.sleep(0.02)
+        return values
+
     def test_no_answer_is_wrong_and_nothing_is_left(self):
         scratch = tempfile.TemporaryDirectory()
         self.addCleanup(scratch.cleanup)
         server = Server(VOLVOX, scratch.name, (("new-check", "m"),), config=FEW_PLACES, http="127.0.0.1:0")
         self.addCleanup(server.kill)
         self.assertEqual(run_streams(Client(server.http), "m"), [])
-        values = server.values()
+        values = self.values_at_rest(server)
         self.assertEqual(values["volvox_http_sequences"], 0)
         self.assertEqual(values['volvox_sessions{state="live"}'], 0)
         self.assertEqual(values['volvox_sessions_ended_total{reason="ended"}'], values["volvox_sessions_begun_total"])

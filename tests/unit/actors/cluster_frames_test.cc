@@ -57,7 +57,7 @@ TEST(ClusterFrames, ARequestTravelsWithTheTimeThatIsLeft) {
   IncomingRequest request;
   request.header.request_id = 4;
   request.account = "alice";
-  request.header.model = "mt";
+  request.header.model = std::string("mt");
   request.header.deadline_us = 1000;
   request.header.stream = true;
   request.arrival = TimePoint(std::chrono::seconds(1));
