@@ -26,7 +26,7 @@ class RouterServer {
   std::uint16_t cluster_port() const;
   std::uint16_t metrics_port() const;
   std::uint16_t http_port() const;  // 0: none
-  std::string admin_path() const;  // as Server::admin_path
+  std::string admin_path() const;   // as Server::admin_path
 
   // As Server::drain.
   bool drain(Duration timeout);

@@ -261,7 +261,8 @@ void add_node_command(CLI::App& app, CommandBody& run) {
             &ClusterSection::routers);
   add.value("--tls-certificate", "PEM file: by which routers know the node", &ClusterConfig::cluster,
             &ClusterSection::tls_certificate);
-  add.value("--tls-key", "PEM file: the certificate's key", &ClusterConfig::cluster, &ClusterSection::tls_key);
+  add.value("--tls-key", "PEM file: the certificate's key", &ClusterConfig::cluster,
+            &ClusterSection::tls_key);
   add.value("--tls-ca", "PEM file: who signs the cluster's certificates", &ClusterConfig::cluster,
             &ClusterSection::tls_ca);
 }

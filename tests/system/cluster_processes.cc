@@ -88,7 +88,7 @@ void ClusterProcesses::wait_for_requests_in_flight(double count, const std::stri
 
 void ClusterProcesses::start_load(const Options& options) {
   Options command{volvox_binary(), "load", "--server", endpoints(),
-                  "--model",       "m",    "--json",    file("load.json")};
+                  "--model",       "m",    "--json",   file("load.json")};
   command.insert(command.end(), options.begin(), options.end());
   load_ended_.reset();
   load_ = std::make_unique<Process>(command, scratch_, "load");

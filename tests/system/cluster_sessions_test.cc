@@ -63,8 +63,9 @@ TEST_F(ClusterSessions, OnlyThoseOfADeadNodeAreLost) {
   node("a").send(SIGKILL);
   const json report = expect_right();
   const json errors = report["errors"];
-  EXPECT_GT(errors.value("SESSION_LOST", 0), 0) << report;
-  EXPECT_EQ(report["over"], errors.value("SESSION_LOST", 0)) << report << logs();
+  EXPECT_GT(report["over"], 0) << report;
+  EXPECT_GE(errors.value("SESSION_LOST", 0), report["over"])
+      << "a repeat is told as well: " << report << logs();
   EXPECT_FALSE(errors.contains("SESSION_EXPIRED")) << report;
 }
 

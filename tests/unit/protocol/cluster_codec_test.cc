@@ -123,8 +123,7 @@ TEST(ClusterCodec, AKindThatIsNewIsSkippedNotRefused) {
 TEST(ClusterCodec, NeighbouringVersionsWorkTogether) {
   const auto [best, oldest] = cluster_versions();
   EXPECT_TRUE(check_versions("n", best, oldest));
-  EXPECT_TRUE(check_versions("n", best + 1, best))
-      << "a newer one that still speaks ours";
+  EXPECT_TRUE(check_versions("n", best + 1, best)) << "a newer one that still speaks ours";
   const Status newer = check_versions("n", best + 2, best + 1);
   ASSERT_FALSE(newer);
   EXPECT_EQ(newer.error().code, ErrorCode::kUnsupportedVersion);
