@@ -20,7 +20,8 @@ void check_header(Bytes bytes) {
   std::uint64_t id = 0;
   const auto header = decode_request_header(bytes, kLimits, &id);
   if (!header) return require_refusal(header.error());
-  require(id == header->request_id && id != 0, "a header that is accepted tells its request");
+  require(id == header->request_id, "a header that is accepted tells its request");
+  require(id != 0 || header->kind == RequestKind::kPing, "only a ping needs no number");
   const auto written = encode_request_header(*header, kLimits);
   require(written.has_value(), "a header that was read can be written");
   const auto again = decode_request_header(written->bytes(), kLimits);
