@@ -9,4 +9,9 @@ namespace volvox {
 using Duration = std::chrono::nanoseconds;
 using TimePoint = std::chrono::time_point<std::chrono::steady_clock, Duration>;
 
+// now + span; the end of time where that would be beyond it.
+inline TimePoint later(TimePoint now, Duration span) {
+  return span > TimePoint::max() - now ? TimePoint::max() : now + span;
+}
+
 }  // namespace volvox

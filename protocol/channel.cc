@@ -26,10 +26,6 @@ TimePoint clock_now() {
   return std::chrono::steady_clock::now();
 }
 
-TimePoint later(TimePoint now, Duration span) {
-  return span > TimePoint::max() - now ? TimePoint::max() : now + span;
-}
-
 int milliseconds(Duration span) {
   return static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(span).count());
 }

@@ -20,10 +20,6 @@ TimePoint clock_now() {
   return std::chrono::steady_clock::now();
 }
 
-TimePoint later(TimePoint now, Duration span) {
-  return span > TimePoint::max() - now ? TimePoint::max() : now + span;
-}
-
 std::vector<std::string> split(const std::string& endpoints) {
   std::vector<std::string> parts;
   for (std::size_t begin = 0; begin <= endpoints.size();) {
