@@ -122,7 +122,7 @@ struct Size {
     return words;
   }
   std::size_t operator()(const ClusterSubmit& submit) const {
-    return words(submit.header) + words(submit.body) + submit.account.size() / 8 + 1;
+    return words(submit.header) + words(submit.body) + text_words(submit.account);
   }
   std::size_t operator()(const ClusterResult& result) const {
     return words(result.header) + words(result.body);
