@@ -77,17 +77,26 @@ Result<TlsIdentity> to_pem(X509& certificate, EVP_PKEY& key) {
   return TlsIdentity{text_of(open), text_of(secret)};
 }
 
-}  // namespace
-
-Result<TlsIdentity> new_tls_authority(const std::string& name, int days) {
+// Signed by the issuer; without one, by itself.
+template <class Extensions>
+Result<TlsIdentity> issue(const std::string& name, int days, X509* issuer, EVP_PKEY* issuer_key,
+                          const Extensions& extensions) {
   const TlsHandle<X509> certificate(X509_new());
   const TlsHandle<EVP_PKEY> key(EVP_EC_gen("P-256"));
   if (!certificate || !key || !name_and_number(*certificate, name, days)) return failed("certificate");
-  if (X509_set_issuer_name(certificate.get(), X509_get_subject_name(certificate.get())) != 1 ||
-      X509_set_pubkey(certificate.get(), key.get()) != 1 || !extend(*certificate, *certificate, kAuthority) ||
-      X509_sign(certificate.get(), key.get(), EVP_sha256()) == 0)
+  if (issuer == nullptr) issuer = certificate.get();
+  if (issuer_key == nullptr) issuer_key = key.get();
+  if (X509_set_issuer_name(certificate.get(), X509_get_subject_name(issuer)) != 1 ||
+      X509_set_pubkey(certificate.get(), key.get()) != 1 || !extend(*certificate, *issuer, extensions) ||
+      X509_sign(certificate.get(), issuer_key, EVP_sha256()) == 0)
     return failed("certificate");
   return to_pem(*certificate, *key);
+}
+
+}  // namespace
+
+Result<TlsIdentity> new_tls_authority(const std::string& name, int days) {
+  return issue(name, days, nullptr, nullptr, kAuthority);
 }
 
 Result<TlsIdentity> new_tls_certificate(const TlsIdentity& authority, const std::string& name, int days) {
@@ -98,14 +107,7 @@ Result<TlsIdentity> new_tls_certificate(const TlsIdentity& authority, const std:
   if (!issuer || !issuer_key) return invalid("the authority's files cannot be read: " + take_tls_error());
   if (X509_check_private_key(issuer.get(), issuer_key.get()) != 1)
     return invalid("the authority's certificate and key do not belong together");
-  const TlsHandle<X509> certificate(X509_new());
-  const TlsHandle<EVP_PKEY> key(EVP_EC_gen("P-256"));
-  if (!certificate || !key || !name_and_number(*certificate, name, days)) return failed("certificate");
-  if (X509_set_issuer_name(certificate.get(), X509_get_subject_name(issuer.get())) != 1 ||
-      X509_set_pubkey(certificate.get(), key.get()) != 1 || !extend(*certificate, *issuer, kProcess) ||
-      X509_sign(certificate.get(), issuer_key.get(), EVP_sha256()) == 0)
-    return failed("certificate");
-  return to_pem(*certificate, *key);
+  return issue(name, days, issuer.get(), issuer_key.get(), kProcess);
 }
 
 }  // namespace volvox
