@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "actors/admin_socket.h"
 #include "base/error.h"
@@ -13,5 +14,16 @@ namespace volvox {
 // (the log says why).
 Result<std::unique_ptr<AdminSocket>> open_admin_door(const std::string& setting, const std::string& endpoint,
                                                      AdminSocket::Handler handler);
+
+// The same for an object whose handle() takes each line.
+template <class Commands>
+Result<std::unique_ptr<AdminSocket>> open_admin_door(const std::string& setting, const std::string& endpoint,
+                                                     std::shared_ptr<const Commands> commands) {
+  return open_admin_door(setting, endpoint,
+                         AdminSocket::Handler([commands = std::move(commands)](const std::string& line,
+                                                                               AdminSocket::Reply reply) {
+                           commands->handle(line, std::move(reply));
+                         }));
+}
 
 }  // namespace volvox

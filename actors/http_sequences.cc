@@ -141,12 +141,12 @@ tl::expected<HttpSequences::SequencePtr, HttpReply> HttpSequences::begin(const S
     return refused(ErrorCode::kOverloaded,
                    "there are as many sequences as http.max_sequences allows; end some, or wait");
   }
-  const auto nonce = random_bits();
+  const auto nonce = random_identity();
   if (!nonce) return Refused(http_error(nonce.error()));
   auto sequence = std::make_shared<Sequence>();
   sequence->key = {request.model, id};
   sequence->version = request.version;
-  sequence->nonce = std::max<std::uint64_t>(1, *nonce);
+  sequence->nonce = *nonce;
   sequences_[sequence->key] = sequence;
   metrics_.set_sequences(sequences_.size());
   return sequence;

@@ -12,7 +12,7 @@ Result<std::uint64_t> random_bits() {
   return fail(ErrorCode::kInternal, "the server has no random numbers; see its log");
 }
 
-Result<std::uint64_t> random_incarnation() {
+Result<std::uint64_t> random_identity() {
   return random_bits().map([](std::uint64_t bits) { return std::max<std::uint64_t>(bits, 1); });
 }
 

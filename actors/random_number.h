@@ -9,8 +9,8 @@ namespace volvox {
 // 64 bits that nobody can predict, from the kernel. Fails only when the kernel has none to give.
 Result<std::uint64_t> random_bits();
 
-// Tells this run of a process from its earlier ones, and from other processes. Never 0, which stands for
-// nobody.
-Result<std::uint64_t> random_incarnation();
+// The same but never 0, which stands for nobody: a process's incarnation, which tells this run of it from
+// earlier ones; a nonce.
+Result<std::uint64_t> random_identity();
 
 }  // namespace volvox

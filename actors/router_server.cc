@@ -37,7 +37,7 @@ class RouterServer::Impl {
     admission_ = std::make_shared<Admission>(config, monitor_.requests());
     auto gateway = Gateway::open(config, system_, slot_, admission_, monitor_.requests());
     if (!gateway) return tl::unexpected(gateway.error());
-    const auto incarnation = random_incarnation(), seed = random_bits();
+    const auto incarnation = random_identity(), seed = random_bits();
     if (!incarnation || !seed) return tl::unexpected(incarnation ? seed.error() : incarnation.error());
     const auto models = std::make_shared<RoutedModels>();
     router_ = spawn_cluster_router(system_, {config, *incarnation, *seed, &monitor_.cluster(), models});
@@ -101,10 +101,7 @@ class RouterServer::Impl {
 
   Status open_admin(const ServeConfig& config) {
     auto commands = std::make_shared<const RouterCommands>(config.server.name, router_, monitor_);
-    auto socket = open_admin_door(config.admin.socket, endpoint_,
-                                  [commands](const std::string& line, AdminSocket::Reply reply) {
-                                    commands->handle(line, std::move(reply));
-                                  });
+    auto socket = open_admin_door(config.admin.socket, endpoint_, std::move(commands));
     if (!socket) return tl::unexpected(socket.error());
     admin_ = std::move(*socket);
     return {};

@@ -108,7 +108,7 @@ class Server::Impl {
  private:
   Status join_cluster(const NodePtr& node) {
     if (!transport_) return {};
-    const auto incarnation = random_incarnation();
+    const auto incarnation = random_identity();
     if (!incarnation) return tl::unexpected(incarnation.error());
     cluster_ = spawn_cluster_node(system_, {node, router_, admission_, cluster_section_, *incarnation,
                                             transport_, &monitor_.cluster()});
@@ -140,10 +140,7 @@ class Server::Impl {
 
   Status open_admin(const ServeConfig& config) {
     auto commands = std::make_shared<const AdminCommands>(config.server.name, *host_, monitor_);
-    auto socket = open_admin_door(config.admin.socket, endpoint_,
-                                  [commands](const std::string& line, AdminSocket::Reply reply) {
-                                    commands->handle(line, std::move(reply));
-                                  });
+    auto socket = open_admin_door(config.admin.socket, endpoint_, std::move(commands));
     if (!socket) return tl::unexpected(socket.error());
     admin_ = std::move(*socket);
     return {};
