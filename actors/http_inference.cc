@@ -124,21 +124,22 @@ tl::expected<HttpInference::Asked, HttpReply> HttpInference::accept(HttpExchange
 tl::expected<HttpInference::Asked, HttpReply> HttpInference::decode(const std::string& content,
                                                                     const HttpExchange& exchange,
                                                                     const V2Route& route) {
-  if (const auto model = setup_.models->find(route.model, route.version); !model)
-    return tl::unexpected(http_error(model.error()));
+  auto model = setup_.models->find(route.model, route.version);
+  if (!model) return tl::unexpected(http_error(model.error()));
   const auto json_bytes = binary_header(exchange);
   if (!json_bytes) return tl::unexpected(http_error(json_bytes.error()));
   auto request = decode_v2_request(std::as_bytes(std::span(content)), *json_bytes, limits_);
   if (!request) return tl::unexpected(http_error(request.error()));
-  return admit(std::move(*request), route);
+  return admit(std::move(*request), route, std::move(*model));
 }
 
-tl::expected<HttpInference::Asked, HttpReply> HttpInference::admit(V2Request request, const V2Route& route) {
+tl::expected<HttpInference::Asked, HttpReply> HttpInference::admit(V2Request request, const V2Route& route,
+                                                                   HttpModel named) {
   const auto body = encode_request_body(request.body, limits_);
   if (!body) return tl::unexpected(http_error(body.error()));
-  auto place = stand_in_line(request, route, body->bytes());
+  auto place = stand_in_line(request, route, named.version, body->bytes());
   if (!place) return tl::unexpected(std::move(place).error());
-  auto model = choose_model(route, place->get());
+  auto model = choose_model(std::move(named), place->get());
   if (!model) return tl::unexpected(std::move(model).error());
   RequestHeader& header = request.header;
   header.model = model->name;
@@ -156,22 +157,17 @@ tl::expected<HttpInference::Asked, HttpReply> HttpInference::admit(V2Request req
 }
 
 tl::expected<std::unique_ptr<SequencePlace>, HttpReply> HttpInference::stand_in_line(
-    const V2Request& request, const V2Route& route, std::span<const std::byte> body) {
+    const V2Request& request, const V2Route& route, std::uint32_t present, std::span<const std::byte> body) {
   if (request.sequence.id.empty()) return nullptr;
-  SequenceRequest part{route.model, route.version, request.sequence, request.id, hash_of(body)};
-  if (request.sequence.start) {
-    const auto model = setup_.models->find(route.model, route.version);
-    if (!model) return tl::unexpected(http_error(model.error()));
-    part.version = model->version;
-  }
-  return sequences_.enter(part, steady_now());
+  const std::uint32_t version = request.sequence.start ? present : route.version;
+  return sequences_.enter({route.model, version, request.sequence, request.id, hash_of(body)}, steady_now());
 }
 
-tl::expected<HttpModel, HttpReply> HttpInference::choose_model(const V2Route& route,
-                                                               SequencePlace* place) const {
-  auto model = setup_.models->find(route.model, place == nullptr ? route.version : place->version());
+// The one that was asked for, but a sequence stays with the version that it began with.
+tl::expected<HttpModel, HttpReply> HttpInference::choose_model(HttpModel named, SequencePlace* place) const {
+  if (place == nullptr || place->version() == named.version) return named;
+  auto model = setup_.models->find(named.name, place->version());
   if (model) return std::move(*model);
-  if (place == nullptr) return tl::unexpected(http_error(model.error()));
   Outcome lost;
   lost.error = Error{ErrorCode::kSessionLost,
                      "the version of the model that the sequence began with is gone; begin it anew"};

@@ -49,11 +49,12 @@ class HttpInference {
   tl::expected<Asked, HttpReply> accept(HttpExchange& exchange, const V2Route& route);
   tl::expected<Asked, HttpReply> decode(const std::string& content, const HttpExchange& exchange,
                                         const V2Route& route);
-  tl::expected<Asked, HttpReply> admit(V2Request request, const V2Route& route);
+  tl::expected<Asked, HttpReply> admit(V2Request request, const V2Route& route, HttpModel named);
   tl::expected<std::unique_ptr<SequencePlace>, HttpReply> stand_in_line(const V2Request& request,
                                                                         const V2Route& route,
+                                                                        std::uint32_t present,
                                                                         std::span<const std::byte> body);
-  tl::expected<HttpModel, HttpReply> choose_model(const V2Route& route, SequencePlace* place) const;
+  tl::expected<HttpModel, HttpReply> choose_model(HttpModel named, SequencePlace* place) const;
   SequencePlace::Turn wait_for_turn(HttpExchange& exchange, const Asked& asked);
   void run(HttpExchange& exchange, const Asked& asked);
   Outcome wait(HttpExchange& exchange, ReplyWaiter& waiter, const caf::actor& actor);
