@@ -11,8 +11,6 @@
 namespace volvox {
 namespace {
 
-constexpr std::uint16_t kDefaultPort = 7100;
-
 struct DrainArguments {
   std::string node, admin = default_admin_path(kDefaultPort);
   double wait_s = 0;

@@ -11,8 +11,6 @@
 namespace volvox {
 namespace {
 
-constexpr std::uint16_t kDefaultPort = 7100;
-
 struct LogLevelArguments {
   std::string level, admin = default_admin_path(kDefaultPort);
 };

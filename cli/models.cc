@@ -27,8 +27,6 @@ struct ModelsArguments {
   std::uint32_t version = 0;
 };
 
-constexpr std::uint16_t kDefaultPort = 7100;
-
 int report(const Status& status) {
   if (status) return 0;
   std::fprintf(stderr, "volvox models: %s\n", to_string(status.error()).c_str());

@@ -11,6 +11,7 @@
 
 #include "actors/router_server.h"
 #include "cli/cluster_commands.h"
+#include "cli/port_file.h"
 #include "config/load.h"
 #include "config/validate.h"
 #include "monitoring/logging.h"
@@ -49,19 +50,6 @@ Result<ClusterConfig> read_config(const RouterArguments& arguments) {
   return config;
 }
 
-// Four lines: where clients connect, where monitoring answers, where nodes dial, and where HTTP answers. All
-// of the file or none.
-Status write_ports(const std::string& path, const std::string& text) {
-  const std::string unfinished = path + ".new";
-  std::ofstream file(unfinished);
-  file << text;
-  file.close();
-  std::error_code error;
-  if (file) std::filesystem::rename(unfinished, path, error);
-  if (!file || error) return fail(ErrorCode::kUnavailable, path + " cannot be written; is its folder there?");
-  return {};
-}
-
 Status route(const ClusterConfig& config, const std::string& port_file) {
   sigset_t signals;
   sigemptyset(&signals);
@@ -83,8 +71,8 @@ Status route(const ClusterConfig& config, const std::string& port_file) {
   const std::string http = page(config.http.listen, (*router)->http_port());
   const std::string nodes = at(config.cluster.listen, (*router)->cluster_port());
   if (!port_file.empty()) {
-    const Status written =
-        write_ports(port_file, (*router)->endpoint() + "\n" + metrics + "\n" + nodes + "\n" + http + "\n");
+    const Status written = write_port_file(
+        port_file, (*router)->endpoint() + "\n" + metrics + "\n" + nodes + "\n" + http + "\n");
     if (!written) return written;
   }
   const std::string admin = (*router)->admin_path();

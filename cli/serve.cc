@@ -19,6 +19,7 @@
 #include "cli/cluster_commands.h"
 #include "cli/commands.h"
 #include "cli/make_device.h"
+#include "cli/port_file.h"
 #include "config/fields.h"
 #include "config/load.h"
 #include "config/validate.h"
@@ -60,19 +61,6 @@ std::string http_address(const std::string& listen, std::uint16_t port) {
 struct Addresses {
   std::string endpoint, metrics, http, admin;
 };
-
-// Three lines: where clients connect, where monitoring answers, and where HTTP does. Whoever waits for the
-// file sees all of it or none.
-Status write_port_file(const std::string& path, const Addresses& addresses) {
-  const std::string unfinished = path + ".new";
-  std::ofstream file(unfinished);
-  file << addresses.endpoint << "\n" << addresses.metrics << "\n" << addresses.http << "\n";
-  file.close();
-  std::error_code error;
-  if (file) fs::rename(unfinished, path, error);
-  if (!file || error) return fail(ErrorCode::kUnavailable, path + " cannot be written; is its folder there?");
-  return {};
-}
 
 sigset_t stop_signals() {
   sigset_t signals;
@@ -116,7 +104,10 @@ Status serve(const ClusterConfig& config, const std::string& port_file) {
       (*server)->endpoint(), http_address(config.server.metrics, (*server)->metrics_port()),
       http_address(config.http.listen, (*server)->http_port()), (*server)->admin_path()};
   if (!port_file.empty()) {
-    if (const Status written = write_port_file(port_file, addresses); !written) return written;
+    if (const Status written = write_port_file(
+            port_file, addresses.endpoint + "\n" + addresses.metrics + "\n" + addresses.http + "\n");
+        !written)
+      return written;
   }
   const auto or_none = [](const std::string& address) { return address.empty() ? "-" : address.c_str(); };
   std::printf("volvox ready at %s metrics %s http %s models %zu admin %s\n", addresses.endpoint.c_str(),
