@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <random>
 #include <set>
 #include <utility>
@@ -43,15 +44,19 @@ class DialerShell {
                   router->port)
         .then(
             [this](const caf::node_id&, const caf::strong_actor_ptr& actor, const std::set<std::string>&) {
+              probe_.reset();
               if (!actor) return try_later("what answers there is no router");
               trouble_.clear();
               self_->send(setup_.owner, Dialed{setup_.seat, caf::actor_cast<caf::actor>(actor)});
             },
-            [this](const caf::error& error) { try_later(self_->system().render(error)); });
+            [this](const caf::error& error) {
+              probe_.reset();
+              try_later(self_->system().render(error));
+            });
   }
 
-  // The numeric address of the first of the host's that takes us.
-  Result<std::string> find(const HostPort& router) const {
+  // The numeric address of the first of the host's that takes us, with `probe_` connected to it.
+  Result<std::string> find(const HostPort& router) {
     addrinfo hints{}, *found = nullptr;
     hints.ai_socktype = SOCK_STREAM;
     const bool bracketed = router.host.front() == '[';
@@ -64,9 +69,12 @@ class DialerShell {
       char host[NI_MAXHOST];
       if (getnameinfo(one->ai_addr, one->ai_addrlen, host, sizeof host, nullptr, 0, NI_NUMERICHOST) != 0)
         continue;
-      const Status taken = probe_router(*one, setup_.transport->tls());
-      if (taken) return std::string(host);
-      last = taken.error();
+      auto taken = probe_router(*one, setup_.transport->tls());
+      if (taken) {
+        probe_.emplace(std::move(*taken));
+        return std::string(host);
+      }
+      last = std::move(taken).error();
     }
     return tl::unexpected(std::move(last));
   }
@@ -81,7 +89,8 @@ class DialerShell {
 
   caf::event_based_actor* self_;
   const DialerSetup setup_;
-  std::string trouble_;  // that was told of last
+  std::string trouble_;                   // that was told of last
+  std::optional<ProbeConnection> probe_;  // while CAF dials
   std::minstd_rand dice_;
 };
 

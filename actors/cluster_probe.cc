@@ -48,46 +48,32 @@ class NoPipeSignal {
   sigset_t pipe_{}, before_{};
 };
 
-class Socket {
- public:
-  explicit Socket(int family) : fd_(socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)) {}
-  ~Socket() {
-    if (fd_ >= 0) close(fd_);
-  }
-  Socket(const Socket&) = delete;
-  Socket& operator=(const Socket&) = delete;
+bool wait(const ProbeConnection& connection, short events, Duration at_most) {
+  pollfd waiting{connection.fd(), events, 0};
+  return poll(&waiting, 1, static_cast<int>(at_most / std::chrono::milliseconds(1))) == 1;
+}
 
-  int fd() const { return fd_; }
-  bool wait(short events, Duration at_most) const {
-    pollfd waiting{fd_, events, 0};
-    return poll(&waiting, 1, static_cast<int>(at_most / std::chrono::milliseconds(1))) == 1;
-  }
-
- private:
-  int fd_;
-};
-
-Status connect_to(const Socket& socket, const addrinfo& where) {
-  if (socket.fd() < 0) return no(std::strerror(errno));
-  connect(socket.fd(), where.ai_addr, where.ai_addrlen);
-  if (!socket.wait(POLLOUT, kConnect)) return no("nobody answers there");
+Status connect_to(const ProbeConnection& connection, const addrinfo& where) {
+  if (connection.fd() < 0) return no(std::strerror(errno));
+  connect(connection.fd(), where.ai_addr, where.ai_addrlen);
+  if (!wait(connection, POLLOUT, kConnect)) return no("nobody answers there");
   int error = 0;
   socklen_t size = sizeof error;
-  if (getsockopt(socket.fd(), SOL_SOCKET, SO_ERROR, &error, &size) != 0) error = errno;
+  if (getsockopt(connection.fd(), SOL_SOCKET, SO_ERROR, &error, &size) != 0) error = errno;
   return error == 0 ? Status() : no(std::strerror(error));
 }
 
 // Whether it says anything in time.
-Status hear(const Socket& socket, Duration at_most, bool& spoke) {
+Status hear(const ProbeConnection& connection, Duration at_most, bool& spoke) {
   char byte = 0;
-  spoke = socket.wait(POLLIN, at_most);
-  if (spoke && recv(socket.fd(), &byte, 1, MSG_PEEK) <= 0) return no("it hung up");
+  spoke = wait(connection, POLLIN, at_most);
+  if (spoke && recv(connection.fd(), &byte, 1, MSG_PEEK) <= 0) return no("it hung up");
   return {};
 }
 
-Status hear_in_the_clear(const Socket& socket) {
+Status hear_in_the_clear(const ProbeConnection& connection) {
   bool spoke = false;
-  if (Status heard = hear(socket, kAnswer, spoke); !heard || spoke) return heard;
+  if (Status heard = hear(connection, kAnswer, spoke); !heard || spoke) return heard;
   return no("it says nothing; if it wants TLS, set cluster.tls_certificate, tls_key and tls_ca here as well");
 }
 
@@ -102,12 +88,12 @@ std::string reason(const SSL& ssl, int error) {
   return "it hung up";
 }
 
-Status hear_over_tls(const Socket& socket, SSL_CTX* tls) {
+Status hear_over_tls(const ProbeConnection& connection, SSL_CTX* tls) {
   bool spoke = false;
-  if (Status heard = hear(socket, kEarly, spoke); !heard) return heard;
+  if (Status heard = hear(connection, kEarly, spoke); !heard) return heard;
   if (spoke) return no("it does not use TLS; set cluster.tls_* for it too, or for neither");
   const TlsHandle<SSL> ssl(SSL_new(tls));
-  if (!ssl || SSL_set_fd(ssl.get(), socket.fd()) != 1) return no(take_tls_error());
+  if (!ssl || SSL_set_fd(ssl.get(), connection.fd()) != 1) return no(take_tls_error());
   SSL_set_connect_state(ssl.get());
   const auto until = std::chrono::steady_clock::now() + kAnswer;
   for (char byte = 0;;) {
@@ -117,18 +103,24 @@ Status hear_over_tls(const Socket& socket, SSL_CTX* tls) {
     const int error = SSL_get_error(ssl.get(), count);
     if (error != SSL_ERROR_WANT_READ && error != SSL_ERROR_WANT_WRITE) return no(reason(*ssl, error));
     const Duration left = std::max<Duration>(until - std::chrono::steady_clock::now(), Duration::zero());
-    if (!socket.wait(error == SSL_ERROR_WANT_READ ? POLLIN : POLLOUT, left))
+    if (!wait(connection, error == SSL_ERROR_WANT_READ ? POLLIN : POLLOUT, left))
       return no("it does not answer over TLS");
   }
 }
 
 }  // namespace
 
-Status probe_router(const addrinfo& where, SSL_CTX* tls) {
+ProbeConnection::~ProbeConnection() {
+  if (fd_ >= 0) close(fd_);
+}
+
+Result<ProbeConnection> probe_router(const addrinfo& where, SSL_CTX* tls) {
   const NoPipeSignal quiet;
-  const Socket socket(where.ai_family);
-  if (Status connected = connect_to(socket, where); !connected) return connected;
-  return tls == nullptr ? hear_in_the_clear(socket) : hear_over_tls(socket, tls);
+  ProbeConnection connection(socket(where.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  Status taken = connect_to(connection, where);
+  if (taken) taken = tls == nullptr ? hear_in_the_clear(connection) : hear_over_tls(connection, tls);
+  if (!taken) return tl::unexpected(std::move(taken).error());
+  return connection;
 }
 
 }  // namespace volvox
