@@ -46,6 +46,22 @@ TEST_F(Upgrade, ALiveClusterIsUpgradedProcessByProcess) {
   EXPECT_EQ(metric("volvox_cluster_deaths_total"), 0);
 }
 
+TEST_F(Upgrade, RoutersAreUpgradedOneByOne) {
+  for (const char* name : {"r1", "r2"}) ASSERT_NO_FATAL_FAILURE(start_router(name, patient()));
+  for (const char* name : {"a", "b"}) start_node(name);
+  ASSERT_NO_FATAL_FAILURE(wait_for_members(2));
+  start_requests("200", "8");
+  for (const std::string name : {"r1", "r2"}) {
+    ASSERT_NO_FATAL_FAILURE(wait_for_requests_in_flight(4, name));
+    ASSERT_NO_FATAL_FAILURE(stop(router(name)));
+    ASSERT_NO_FATAL_FAILURE(start_router(name, patient(), kNext));
+    ASSERT_NO_FATAL_FAILURE(wait_for_members(2));
+  }
+  ASSERT_NO_FATAL_FAILURE(wait_for_requests_in_flight(1, "r2"));
+  expect_all_answered(load_report());
+  EXPECT_THAT(router("r1").err(), HasSubstr("a message of a new kind is sent"));
+}
+
 TEST_F(Upgrade, ANewRouterServesOldNodes) {
   ASSERT_NO_FATAL_FAILURE(start_router("r1", patient(), kNext));
   for (const char* name : {"a", "b"}) start_node(name);
