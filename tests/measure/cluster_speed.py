@@ -1,6 +1,8 @@
 """How a cluster scales, what the way through it costs, and what a slow link does."""
 
+import json
 import pathlib
+import subprocess
 import sys
 import threading
 import time
@@ -11,7 +13,7 @@ from cluster_processes import Cluster, Load, Others, Unfit
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 NODES, RATIO, BALANCE, P90_RATIO, LEAST_REQUESTS = 4, 3.8, 0.05, 1.15, 20_000
 RATE_A_NODE, IN_FLIGHT_A_NODE = 400, 64
-LEAST_RPS, IN_FLIGHT, LIGHT_RATE, LIGHT_P50_MS = 15_000, 64, 200, 0.4
+LEAST_RPS, IN_FLIGHT, LIGHT_RATE, LIGHT_P50_MS, LIGHT_TO_BARE = 15_000, 64, 200, 0.4, 2.0
 LINK_MBIT, LARGE_MIB, LARGE_REQUESTS, SMALL_RATE, SMALL_P90_MS = 100, 15.75, 8, 50, 50.0
 NOOP = '[admin]\nsocket = ""\n[device]\nkind = "cpu"\ncompute_threads = 1\n'
 # As new-check makes it, with an input beside it that only has weight.
@@ -86,6 +88,16 @@ def bad(report):
     return report["offered"] - report["completed"] + report["wrong"] + report["duplicates"]
 
 
+def bare_ways(volvox, seconds):
+    """p50 of a message there and back, ms: between client and router, and between router and node, with nothing behind them."""
+    echo = pathlib.Path(volvox).parent / "tests/measure/volvox_echo"
+    if not echo.exists():
+        raise Unfit(f"{echo} is missing: build the tests, too")
+    command = [str(echo), "--rate", str(LIGHT_RATE), "--seconds", str(seconds)]
+    report = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    return report["zeromq_ms"]["p50"], report["caf_ms"]["p50"]
+
+
 def speed(volvox, folder, network, seconds):
     cluster = Cluster(volvox, folder, network, NOOP, routers=1, nodes=1)
     cluster.new_model("new-noop", "noop")
@@ -98,12 +110,14 @@ def speed(volvox, folder, network, seconds):
         share = others.share()
     finally:
         cluster.end()
+    bare = bare_ways(volvox, seconds / 8)
     checks = {
         "requests a second, 64 in flight": {"is": closed["throughput_rps"], "at_least": LEAST_RPS},
         "p50 at 200 requests a second, ms": {"is": light["latency_ms"]["p50"], "at_most": LIGHT_P50_MS},
+        "the same / bare ZeroMQ and CAF": {"is": light["latency_ms"]["p50"] / sum(bare), "at_most": LIGHT_TO_BARE},
         "not completed or twice": {"is": bad(closed) + bad(light), "at_most": 0},
     }  # fmt: skip
-    seen = {"64 in flight, ms": closed["latency_ms"], "200 a second, ms": light["latency_ms"]}
+    seen = {"64 in flight, ms": closed["latency_ms"], "200 a second, ms": light["latency_ms"], "bare p50, ms": bare}
     what = "a router and a node, an empty cell"
     return {"what": what, "figures": checks, "seen": seen, "late_ms": light["late_ms"]["p99"], "others_share": share}
 
