@@ -30,9 +30,8 @@ class ProbeConnection {
 // is null, and waits until the router speaks. UNAVAILABLE says why not. Blocks for 1.5 s at most. CAF itself
 // would wait for ever for a router that says nothing, and tells no reason when one refuses.
 //
-// Keep what it returns until CAF's own connection stands or has failed: CAF (0.17) tidies up after a closed
-// connection a moment later, by the number of its descriptor. The next connection may have that number by
-// then, and the router would forget a node that has just joined.
+// Keep what it returns until CAF's own connection stands or has failed, so that this one does not get the
+// number of the probe's descriptor at the router, where CAF (0.17) forgets closed connections by it.
 Result<ProbeConnection> probe_router(const addrinfo& where, SSL_CTX* tls);
 
 }  // namespace volvox

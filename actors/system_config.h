@@ -33,6 +33,10 @@ class SystemConfig : public caf::actor_system_config {
     // Without both, CAF never notices a silent peer; with shorter ones it loses good connections.
     set("middleman.heartbeat-interval", caf::timespan(std::chrono::milliseconds(250)));
     set("middleman.connection-timeout", caf::timespan(std::chrono::seconds(1)));
+    // CAF forgets a closed connection only after the messages that its workers still read, by the number of
+    // its descriptor, which another node's connection may have by then: that node would be cut off. Without
+    // workers, which messages of bytes do not need, it forgets at once.
+    set("middleman.workers", std::size_t{0});
   }
 };
 
