@@ -55,7 +55,8 @@ bool wait(const ProbeConnection& connection, short events, Duration at_most) {
 
 Status connect_to(const ProbeConnection& connection, const addrinfo& where) {
   if (connection.fd() < 0) return no(std::strerror(errno));
-  connect(connection.fd(), where.ai_addr, where.ai_addrlen);
+  if (connect(connection.fd(), where.ai_addr, where.ai_addrlen) != 0 && errno != EINPROGRESS)
+    return no(std::strerror(errno));
   if (!wait(connection, POLLOUT, kConnect)) return no("nobody answers there");
   int error = 0;
   socklen_t size = sizeof error;
