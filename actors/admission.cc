@@ -33,7 +33,8 @@ tl::unexpected<Refusal> refused(Error error, std::uint64_t retry_after_us) {
   return tl::unexpected<Refusal>(std::move(refusal));
 }
 
-Admission::Admission(const ServeConfig& config, NodePtr node) : Admission(config, *node->metrics, node) {}
+Admission::Admission(const ServeConfig& config, const NodePtr& node)
+    : Admission(config, *node->metrics, node) {}
 
 Admission::Admission(const ServeConfig& config, RequestMetrics& metrics)
     : Admission(config, metrics, nullptr) {}

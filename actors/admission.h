@@ -29,7 +29,7 @@ tl::unexpected<Refusal> refused(Error error, std::uint64_t retry_after_us = 0);
 // deadline and priority set as its model's table says. Any thread.
 class Admission {
  public:
-  Admission(const ServeConfig& config, NodePtr node);
+  Admission(const ServeConfig& config, const NodePtr& node);
   // Of a process that runs no models itself: of requests it sees the header only, and names no model.
   Admission(const ServeConfig& config, RequestMetrics& metrics);
 

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <deque>
 #include <map>
 #include <optional>
 #include <tuple>
 #include <utility>
 
-#include <signal.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 

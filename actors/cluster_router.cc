@@ -202,7 +202,7 @@ class ClusterRouterShell {
           typical(offer.model, offer.version, Duration(static_cast<std::int64_t>(offer.cell_ns)));
       offers.push_back({offer.model, offer.version, offer.digest, cost, offer.cells});
     }
-    const auto node = router_.join(join.name, join.incarnation, offers, steady_now(), events);
+    auto node = router_.join(join.name, join.incarnation, offers, steady_now(), events);
     if (node) {
       peer->node = *node;
       peer->offers = join.offers;

@@ -31,7 +31,7 @@ Status JobMaker::check(const ModelPtr& model, const RequestBody& body, Work& wor
 }
 
 Status JobMaker::make(Work& work) const {
-  if (const Status results = allocate_results(work); !results) return results;
+  if (Status results = allocate_results(work); !results) return results;
   return unfold(work);
 }
 

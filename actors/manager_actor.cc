@@ -84,9 +84,9 @@ class ManagerShell final : private PartRunner {
     if (!model) return tl::unexpected(model.error());
     const auto body = jobs_.read(work);
     if (!body) return tl::unexpected(body.error());
-    if (const Status fits = jobs_.check(*model, *body, work); !fits) return fits;
-    if (const Status on_time = check_time(work); !on_time) return on_time;
-    if (const Status streams = begin_stream(work); !streams) return streams;
+    if (Status fits = jobs_.check(*model, *body, work); !fits) return fits;
+    if (Status on_time = check_time(work); !on_time) return on_time;
+    if (Status streams = begin_stream(work); !streams) return streams;
     return jobs_.make(work);
   }
 
@@ -102,7 +102,7 @@ class ManagerShell final : private PartRunner {
     if (request.deadline() <= now) return fail(ErrorCode::kDeadlineExceeded, kTooLate);
     if (!request.place) return {};
     const Duration left = request.header.deadline_us == 0 ? Duration::max() : request.deadline() - now;
-    const Status on_time = in_time(request.place->correct(work.length, left));
+    Status on_time = in_time(request.place->correct(work.length, left));
     if (!on_time) node_->metrics->refused(Bound::kDeadline);
     return on_time;
   }

@@ -48,17 +48,17 @@ void RouterCommands::handle(const std::string& line, std::function<void(std::str
   if (!name) return reply(admin_failure(name.error()));
   if (*name == "log.level") return reply(change_log_level(*command));
   if (*name == "status") {
-    const auto tell = [status = admin_status(name_, monitor_), reply](
-                          const std::vector<MemberView>& members) { reply(with_members(status, members)); };
+    auto tell = [status = admin_status(name_, monitor_), reply = std::move(reply)](
+                    const std::vector<MemberView>& members) { reply(with_members(status, members)); };
     hand_over();
-    return caf::anon_send(router_, ShowMembers{tell});
+    return caf::anon_send(router_, ShowMembers{std::move(tell)});
   }
   if (*name == "drain") {
     const auto node = admin_string(*command, "node");
     if (!node) return reply(admin_failure(node.error()));
+    auto tell = [reply = std::move(reply)](const Status& status) { reply(admin_outcome(status)); };
     hand_over();
-    return caf::anon_send(
-        router_, DrainMember{*node, [reply](const Status& status) { reply(admin_outcome(status)); }});
+    return caf::anon_send(router_, DrainMember{*node, std::move(tell)});
   }
   reply(admin_failure(
       {ErrorCode::kInvalidArgument, "there is no such command; there are status, log.level, drain"}));

@@ -297,7 +297,7 @@ Status SessionDriver::start(const SessionAction& action, const Work& asked) {
   part->length = asked.length;
   part->wanted = asked.wanted;
   part->input_offsets = asked.input_offsets;
-  if (const Status made = jobs_.make(*part); !made) return made;
+  if (Status made = jobs_.make(*part); !made) return made;
   carry(asked.model->sessions, rows->from, rows->into, part->job);
   states_.set_steps(action.write, part->length);
   part->part = std::make_unique<SessionPart>(action.session, std::move(rows->place));

@@ -1,4 +1,5 @@
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -6,7 +7,6 @@
 #include <optional>
 #include <string>
 
-#include <signal.h>
 #include <spdlog/spdlog.h>
 
 #include "actors/router_server.h"

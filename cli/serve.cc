@@ -1,5 +1,6 @@
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -10,7 +11,6 @@
 #include <thread>
 #include <vector>
 
-#include <signal.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
