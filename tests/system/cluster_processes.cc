@@ -61,10 +61,11 @@ void ClusterProcesses::start_node(const std::string& name, const Options& option
 }
 
 void ClusterProcesses::wait_for_members(int members) {
-  for (const auto& [name, router] : routers_) {
-    if (!router.process->running()) continue;
-    ASSERT_NO_FATAL_FAILURE(wait_until("the members are there",
-                                       [&] { return metric("volvox_cluster_members", name) == members; }));
+  for (const auto& router : routers_) {
+    if (!router.second.process->running()) continue;
+    ASSERT_NO_FATAL_FAILURE(wait_until("the members are there", [&] {
+      return metric_at(router.second.metrics, "volvox_cluster_members") == members;
+    }));
   }
 }
 
