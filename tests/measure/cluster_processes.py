@@ -130,6 +130,8 @@ class Namespaces:
 class Member:
     """A router or a node. It keeps its name and ports when it is started again."""
 
+    in_flight_metric = "volvox_requests_in_flight"
+
     def __init__(self, name, host, command, log):
         self.name, self.host, self.log, self.process = name, host, log, None
         self.metrics = f"{host.address}:{host.port()}"
@@ -168,11 +170,12 @@ class Member:
         return {name: float(value) for name, value in lines}
 
     def in_flight(self):
-        page = self.page()
-        return int(page.get("volvox_cluster_requests_in_flight", page.get("volvox_requests_in_flight", 0)))
+        return int(self.page().get(self.in_flight_metric, 0))
 
 
 class Router(Member):
+    in_flight_metric = "volvox_cluster_requests_in_flight"
+
     def __init__(self, volvox, name, host, config, log):
         self.endpoint = f"tcp://{host.address}:{host.port()}"
         self.dial = f"{host.address}:{host.port()}"
