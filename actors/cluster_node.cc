@@ -3,22 +3,19 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
-#include <deque>
-#include <map>
 #include <optional>
-#include <tuple>
 #include <utility>
 
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
-#include "actors/cluster_dialer.h"
-#include "actors/cluster_peer.h"
 #include "actors/cluster_sink.h"
 #include "actors/gateway.h"
 #include "actors/messages.h"
 #include "actors/offered_models.h"
 #include "actors/request_actor.h"
+#include "actors/router_finder.h"
+#include "actors/router_seats.h"
 #include "actors/shell.h"
 #include "protocol/codec.h"
 #include "routing/credits.h"
@@ -38,24 +35,23 @@ class ClusterNodeShell {
         setup_(std::move(setup)),
         config_(setup_.node->config),
         limits_(wire_limits(config_.wire)),
-        flow_(cluster_flow_limits(config_)),
         requests_(setup_.cluster.max_requests, kFloor),
         bytes_(std::uint64_t{setup_.cluster.max_request_mib} << 20, kFloor),
-        offers_(offers_of(*setup_.node->catalog)) {
+        offers_(offers_of(*setup_.node->catalog)),
+        seats_({self, setup_.transport, setup_.metrics, cluster_flow_limits(config_),
+                setup_.cluster.max_routers}) {
     self_->set_down_handler([this](const caf::down_msg& down) { lose(down.source); });
   }
 
   caf::behavior behavior() {
-    for (const std::string& address : split_addresses(setup_.cluster.routers)) {
-      const auto number = static_cast<std::uint32_t>(seats_.size());
-      seats_.emplace_back().address = address;
-      seats_.back().dialer = spawn_cluster_dialer(
-          self_->system(),
-          {address, number, caf::actor_cast<caf::actor>(self_), setup_.transport, setup_.metrics});
-      self_->send(seats_.back().dialer, DialAtom::value);
-    }
+    finder_ = spawn_router_finder(
+        self_->system(), {split_addresses(setup_.cluster.routers), caf::actor_cast<caf::actor>(self_)});
+    self_->send(finder_, FindAtom::value);
     tick();
-    return {[this](const Dialed& dialed) { connect(dialed); },
+    return {[this](const RoutersFound& found) { seats_.list(found.addresses); },
+            [this](const Dialed& dialed) {
+              if (seats_.link(dialed)) join(dialed.seat);
+            },
             [this](const ClusterPacket& packet) { receive(packet); },
             [this](const ClusterAnswer& answer) {
               take_over();
@@ -67,40 +63,14 @@ class ClusterNodeShell {
   }
 
  private:
-  using AttemptKey = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;
-  struct Running {
-    caf::actor request;
-    std::uint64_t bytes = 0;
-    std::size_t model = 0;  // its number, or beyond all
-    double cells = 0;
-  };
-  struct Seat {
-    std::string address;
-    caf::actor dialer;
-    std::optional<ClusterPeer> link;
-    bool joined = false;
-    std::uint32_t epoch = 0;  // counts joins
-    std::int64_t echo = -1;
-    TimePoint heard{};
-    std::map<AttemptKey, Running> running;
-  };
-
-  static AttemptKey key(const ClusterAttempt& attempt) {
+  static RouterSeat::AttemptKey key(const ClusterAttempt& attempt) {
     return {attempt.index, attempt.generation, attempt.number};
   }
 
   // Links.
 
-  void connect(const Dialed& dialed) {
-    Seat& seat = seats_[dialed.seat];
-    if (seat.link) return;
-    seat.link.emplace(self_, dialed.router, flow_);
-    self_->monitor(dialed.router);
-    join(dialed.seat);
-  }
-
   void join(std::uint32_t number) {
-    Seat& seat = seats_[number];
+    RouterSeat& seat = seats_[number];
     forget_requests(number);
     ClusterJoin join;
     join.cluster = setup_.cluster.name;
@@ -117,7 +87,7 @@ class ClusterNodeShell {
 
   // The router tries them elsewhere, or knows nothing of them any more.
   void forget_requests(std::uint32_t number) {
-    Seat& seat = seats_[number];
+    RouterSeat& seat = seats_[number];
     seat.joined = false;
     ++seat.epoch;
     seat.echo = -1;
@@ -128,29 +98,21 @@ class ClusterNodeShell {
   }
 
   void send(std::uint32_t number, const ClusterMessage& message) {
-    Seat& seat = seats_[number];
+    RouterSeat& seat = seats_[number];
     if (!seat.link) return;
     if (const Status sent = seat.link->send(message); !sent) disconnect(number, to_string(sent.error()));
   }
 
   void disconnect(std::uint32_t number, const std::string& why) {
-    Seat& seat = seats_[number];
+    RouterSeat& seat = seats_[number];
     if (!seat.link) return;
     spdlog::warn("the link to router {} is over: {}", seat.address, why);
-    self_->demonitor(seat.link->handle());
-    seat.link.reset();
     forget_requests(number);
-    if (!leaving_) self_->send(seat.dialer, DialAtom::value);
-  }
-
-  std::optional<std::uint32_t> seat_of(const caf::actor_addr& router) const {
-    for (std::uint32_t i = 0; i < seats_.size(); ++i)
-      if (seats_[i].link && seats_[i].link->handle() == router) return i;
-    return std::nullopt;
+    seats_.unlink(number);
   }
 
   void lose(const caf::actor_addr& router) {
-    if (const auto number = seat_of(router)) disconnect(*number, "it is gone");
+    if (const auto number = seats_.find(router)) disconnect(*number, "it is gone");
   }
 
   // What routers say.
@@ -158,7 +120,7 @@ class ClusterNodeShell {
   void receive(const ClusterPacket& packet) {
     const auto sender = caf::actor_cast<caf::actor>(self_->current_sender());
     if (!sender) return;
-    const auto number = seat_of(sender.address());
+    const auto number = seats_.find(sender.address());
     if (!number) return;
     const auto message = seats_[*number].link->take(packet);
     if (!message) return disconnect(*number, to_string(message.error()));
@@ -170,7 +132,7 @@ class ClusterNodeShell {
   void hear(std::uint32_t, const Other&) {}  // not for a node, or newer than this one
 
   void hear(std::uint32_t number, const ClusterJoinReply& reply) {
-    Seat& seat = seats_[number];
+    RouterSeat& seat = seats_[number];
     Status fits;
     if (!reply.accepted) fits = tl::unexpected(reply.error);
     if (fits) fits = check_versions(reply.name, reply.version, reply.oldest_version);
@@ -224,13 +186,13 @@ class ClusterNodeShell {
   }
 
   tl::expected<void, Refusal> begin(std::uint32_t number, const ClusterSubmit& submit) {
-    Seat& seat = seats_[number];
+    RouterSeat& seat = seats_[number];
     if (!submit.header) return refused({ErrorCode::kInvalidArgument, "a request has no header"});
     auto header = decode_request_header(submit.header->bytes(), limits_);
     if (!header) return refused(std::move(header).error());
     header->deadline_us = submit.deadline_us;
     const auto body = submit.body ? submit.body->bytes() : std::span<const std::byte>();
-    Running running{{}, body.size(), model_number(*header), 0};
+    RouterSeat::Running running{{}, body.size(), model_number(*header), 0};
     running.cells = header->cells_hint != 0          ? header->cells_hint
                     : running.model < offers_.size() ? offers_[running.model].cells
                                                      : 1;
@@ -261,7 +223,7 @@ class ClusterNodeShell {
   }
 
   void send_back(const ClusterAnswer& answer) {
-    Seat& seat = seats_[answer.seat];
+    RouterSeat& seat = seats_[answer.seat];
     if (seat.epoch != answer.epoch) return;
     const auto found = seat.running.find(key(answer.result->attempt));
     if (found == seat.running.end()) return;
@@ -296,7 +258,7 @@ class ClusterNodeShell {
     look_at_models();
     const TimePoint now = steady_now();
     for (std::uint32_t number = 0; number < seats_.size(); ++number) {
-      Seat& seat = seats_[number];
+      RouterSeat& seat = seats_[number];
       if (!seat.link) continue;
       if (now - seat.heard > kSilence) {
         disconnect(number, "it is silent");
@@ -308,7 +270,7 @@ class ClusterNodeShell {
     report();
   }
 
-  double work_ns(const Seat& seat) const {
+  double work_ns(const RouterSeat& seat) const {
     double ns = 0;
     for (const auto& [attempt, running] : seat.running)
       if (running.model < offers_.size()) ns += running.cells * offers_[running.model].cell_ns;
@@ -320,7 +282,7 @@ class ClusterNodeShell {
     bytes_.split();
     double all_ns = 0;
     std::size_t all_rows = 0;
-    for (const Seat& seat : seats_) {
+    for (const RouterSeat& seat : seats_) {
       all_ns += work_ns(seat);
       all_rows += seat.running.size();
     }
@@ -330,7 +292,7 @@ class ClusterNodeShell {
       report.full_rows = std::max(report.full_rows, offer.max_batch);
     }
     for (std::uint32_t number = 0; number < seats_.size(); ++number) {
-      const Seat& seat = seats_[number];
+      const RouterSeat& seat = seats_[number];
       if (!seat.joined) continue;
       const CreditGrant requests = requests_.grant(number), bytes = bytes_.grant(number);
       report.echo = seat.echo;
@@ -351,11 +313,11 @@ class ClusterNodeShell {
   }
 
   void leave() {
-    leaving_ = true;
     for (std::uint32_t number = 0; number < seats_.size(); ++number) {
       if (seats_[number].joined) send(number, ClusterLeave{"the node stops"});
-      self_->send_exit(seats_[number].dialer, caf::exit_reason::user_shutdown);
     }
+    seats_.close();
+    self_->send_exit(finder_, caf::exit_reason::user_shutdown);
     self_->quit();
   }
 
@@ -363,29 +325,15 @@ class ClusterNodeShell {
   const ClusterNodeSetup setup_;
   const ServeConfig& config_;
   const WireLimits limits_;
-  const ClusterFlowLimits flow_;
-  std::deque<Seat> seats_;  // by number: one for each router
   CreditSplit requests_, bytes_;
   std::vector<Offered> offers_;
+  RouterSeats seats_;
+  caf::actor finder_;
   TimePoint refused_until_{};
-  bool draining_ = false, leaving_ = false;
+  bool draining_ = false;
 };
 
 }  // namespace
-
-std::vector<std::string> split_addresses(const std::string& text) {
-  std::vector<std::string> parts;
-  std::string part;
-  for (const char c : text + ",") {
-    if (c == ' ') continue;
-    if (c != ',') {
-      part += c;
-    } else if (!part.empty()) {
-      parts.push_back(std::exchange(part, {}));
-    }
-  }
-  return parts;
-}
 
 caf::actor spawn_cluster_node(caf::actor_system& system, ClusterNodeSetup setup) {
   return system.spawn(run_shell<ClusterNodeShell, ClusterNodeSetup>, std::move(setup));

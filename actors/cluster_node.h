@@ -2,8 +2,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
-#include <vector>
 
 #include <caf/all.hpp>
 
@@ -29,12 +27,9 @@ struct ClusterNodeSetup {
 using DrainAtom = caf::atom_constant<caf::atom("drain")>;  // → cluster node: take nothing new
 using LeaveAtom = caf::atom_constant<caf::atom("leave")>;  // → cluster node: say goodbye and end
 
-// The door through which a node gets requests from routers: dials each of cluster.routers, joins, reports its
-// load, gives every request that comes a request actor, as the gateway does, and sends the answers back. Who
-// loses a router stops that router's requests and dials again.
+// The door through which a node gets requests from routers: dials all addresses that cluster.routers stands
+// for, joins, reports its load, gives every request that comes a request actor, as the gateway does, and
+// sends the answers back. Who loses a router stops that router's requests and dials again.
 caf::actor spawn_cluster_node(caf::actor_system& system, ClusterNodeSetup setup);
-
-// "a:1, b:2" → its parts.
-std::vector<std::string> split_addresses(const std::string& text);
 
 }  // namespace volvox

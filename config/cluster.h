@@ -18,6 +18,7 @@ struct ClusterSection {
   std::string tls_certificate, tls_key;  // of this process
   std::string tls_ca;                    // who signs for the cluster
   std::string routers;                   // node: the routers to dial, HOST:PORT, separated by commas
+  std::uint32_t max_routers = 8;         // node: addresses that those names stand for, all together
   PlacementChoice placement = PlacementChoice::kBalance;
   std::uint32_t report_ms = 100;         // node: how often it reports its load
   std::uint32_t suspect_ms = 400;        // router: a node silent for so long gets nothing new …

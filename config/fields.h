@@ -234,6 +234,7 @@ void visit_cluster(Config& config, Visitor& v) {
   v.number("suspect_ms", cluster.suspect_ms, 300U, 600'000U);
   v.number("dead_ms", cluster.dead_ms, 301U, 3'600'000U);
   v.number("max_attempts", cluster.max_attempts, 1U, 100U);
+  v.number("max_routers", cluster.max_routers, 1U, 256U);
   v.number("max_nodes", cluster.max_nodes, 1U, 65'536U);
   v.number("max_requests", cluster.max_requests, 16U, 1U << 20);
   v.number("max_request_mib", cluster.max_request_mib, 1U, 1U << 20);

@@ -109,18 +109,27 @@ bool is_loopback(std::string_view host) {
   return host.starts_with("127.") || host == "localhost";
 }
 
-// The addresses in cluster.routers; the first that is none is the problem.
-std::size_t count_routers(const std::string& routers, ConfigProblem& problem) {
-  std::istringstream list(routers);
-  std::size_t count = 0;
+// That stands for one address, as far as one can see.
+bool is_number(const std::string& host) {
+  return host.front() == '[' || host.find_first_not_of("0123456789.") == std::string::npos;
+}
+
+// How many routers cluster.routers may stand for; the first entry that is no address is the problem.
+std::uint64_t count_routers(const ClusterSection& cluster, ConfigProblem& problem) {
+  std::istringstream list(cluster.routers);
+  std::uint32_t count = 0;
+  bool named = false;
   for (std::string one; std::getline(list, one, ',');) {
     std::erase(one, ' ');
     if (one.empty()) continue;
     ++count;
-    if (const auto address = parse_host_port(one); !address)
-      problem = {"cluster.routers", address.error().message};
+    const auto address = parse_host_port(one);
+    if (!address) problem = {"cluster.routers", address.error().message};
+    if (address && !is_number(address->host) && !is_loopback(address->host)) named = true;
   }
-  return count;
+  if (count > cluster.max_routers)
+    problem = {"cluster.max_routers", "is less than the routers that are named"};
+  return named ? cluster.max_routers : count;
 }
 
 // Some of the three files, but not all.
@@ -152,7 +161,7 @@ ConfigProblem find_cluster_contradiction(const ClusterConfig& config) {
   }
   if (cluster.dead_ms <= cluster.suspect_ms) return {"cluster.dead_ms", "must exceed cluster.suspect_ms"};
   ConfigProblem problem;
-  const std::uint64_t routers = count_routers(cluster.routers, problem);
+  const std::uint64_t routers = count_routers(cluster, problem);
   // A quarter of the credit is split evenly, with a share for one that comes, and a tenth of each is
   // reserved: the largest body must fit.
   const std::uint64_t least = ((5 * (routers + 1) * config.wire.max_body_bytes) >> 20) + 1;

@@ -8,6 +8,7 @@ Network namespaces need root; without, the tests are skipped.
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -20,7 +21,7 @@ sys.path.insert(0, str(ROOT / "tests/measure"))
 
 import cluster_harm as harm  # noqa: E402
 import cluster_speed as speed  # noqa: E402
-from cluster_processes import Namespaces, Unfit  # noqa: E402
+from cluster_processes import Cluster, Namespaces, Unfit  # noqa: E402
 
 VOLVOX = "volvox"
 TIMED = ("longest answer", "of 1:", "p90", "least in flight", "suspected")  # what a busy machine may miss
@@ -65,6 +66,43 @@ class Links(unittest.TestCase):
         except Unfit as why:
             self.skipTest(str(why))
         self.expect_nothing_lost(speed.slow_link)
+
+
+class Names(unittest.TestCase):
+    """A node that knows its routers by one name."""
+
+    def test_a_node_joins_all_routers_that_the_name_stands_for_and_those_that_come(self):
+        try:
+            network = Namespaces()
+        except Unfit as why:
+            self.skipTest(str(why))
+        self.addCleanup(network.close)
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        cluster = Cluster(VOLVOX, folder, network, '[admin]\nsocket = ""\n[device]\nkind = "timed"\n', routers=3, nodes=1)
+        cluster.new_model("new-check", "check")
+        self.addCleanup(cluster.end)
+        port = cluster.routers[0].dial.rsplit(":", 1)[1]
+        for router in cluster.routers:
+            router.command[router.command.index("--cluster-listen") + 1] = f"{router.host.address}:{port}"
+        node = cluster.nodes[0]
+        node.command[node.command.index("--routers") + 1] = f"routers.volvox.test:{port}"
+        hosts = pathlib.Path("/etc/netns", node.host.namespace, "hosts")  # what the node sees as /etc/hosts
+        hosts.parent.mkdir(parents=True)
+        self.addCleanup(shutil.rmtree, hosts.parent)
+        lines = [f"{router.host.address} routers.volvox.test\n" for router in cluster.routers]
+        hosts.write_text("".join(lines[:2]), encoding="utf-8")
+        for member in (*cluster.routers, node):
+            member.start()
+        self.wait_for_members(cluster, [1, 1, 0])
+        with open(hosts, "a", encoding="utf-8") as more:
+            more.write(lines[2])
+        self.wait_for_members(cluster, [1, 1, 1])
+
+    def wait_for_members(self, cluster, members):
+        until = time.monotonic() + 60
+        while [router.members() for router in cluster.routers] != members:
+            self.assertLess(time.monotonic(), until, cluster.last_words())
+            time.sleep(0.05)
 
 
 class LocalCluster(unittest.TestCase):

@@ -6,7 +6,6 @@
 
 #include <gtest/gtest.h>
 
-#include "actors/cluster_node.h"
 #include "protocol/codec.h"
 
 namespace volvox {
@@ -78,11 +77,6 @@ TEST(ClusterFrames, ARequestTravelsWithTheTimeThatIsLeft) {
   EXPECT_EQ(sent(5000, 0)->deadline_us, 1U) << "too late, but not without a deadline";
   request.header.deadline_us = 0;
   EXPECT_EQ(sent(400, 0)->deadline_us, 0U);
-}
-
-TEST(ClusterNode, AddressesAreSplit) {
-  EXPECT_EQ(split_addresses(" a:1, b:2,,"), (std::vector<std::string>{"a:1", "b:2"}));
-  EXPECT_TRUE(split_addresses("").empty());
 }
 
 }  // namespace

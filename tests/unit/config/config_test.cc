@@ -216,6 +216,16 @@ TEST(ClusterConfig, ContradictionsAreNamed) {
       error("routers = '127.0.0.1:1'\nmax_request_mib = 160"),
       "x.toml:3: cluster.max_request_mib: must be at least 161: each router must be able to send a body of "
       "wire.max_body_bytes");
+  const std::string named = "routers = 'routers.example:7110'\n";
+  EXPECT_EQ(
+      error(named + "max_request_mib = 720").find("x.toml:3: cluster.max_request_mib: must be at least 721"),
+      0U);
+  EXPECT_EQ(
+      error(named + "max_request_mib = 320\nmax_routers = 3"),
+      "x.toml:3: cluster.max_request_mib: must be at least 321: each router must be able to send a body of "
+      "wire.max_body_bytes");
+  EXPECT_EQ(error("max_routers = 1\nrouters = '127.0.0.1:1,127.0.0.1:2'"),
+            "x.toml:2: cluster.max_routers: is less than the routers that are named");
   EXPECT_EQ(error("nodse = 1").find("x.toml:2: cluster.nodse: is unknown"), 0U);
 }
 
