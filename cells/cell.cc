@@ -34,6 +34,8 @@ std::string_view to_string(OpKind kind) {
       return "tanh";
     case OpKind::kSegmentSum:
       return "segment_sum";
+    case OpKind::kArgmax:
+      return "argmax";
     case OpKind::kHash:
       return "hash";
   }

@@ -43,6 +43,8 @@ enum class OpKind : std::uint8_t {
   kSigmoid,  // (x)
   kTanh,     // (x)
   kSegmentSum,  // (ragged) -> sum over the predecessors, in their order; zero for none
+  kArgmax,      // (x) -> i32: index of the largest element of a vector, the first of equals. A NaN is less
+                //   than all else: where all are NaN it is 0
   kHash,        // (state u64, token i32) -> u64: the mixing function of check_hash()
 };
 std::string_view to_string(OpKind kind);

@@ -116,6 +116,10 @@ ValueId CellBuilder::segment_sum(ValueId ragged) {
   return emit({.kind = OpKind::kSegmentSum, .inputs = {ragged}});
 }
 
+ValueId CellBuilder::argmax(ValueId x) {
+  return emit({.kind = OpKind::kArgmax, .inputs = {x}});
+}
+
 ValueId CellBuilder::hash(ValueId state, ValueId token) {
   return emit({.kind = OpKind::kHash, .inputs = {state, token}});
 }

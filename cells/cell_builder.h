@@ -88,6 +88,8 @@ class CellBuilder {
   ValueId tanh(ValueId x);
   // Sum over the predecessors of a ragged value, in their order; zero for none.
   ValueId segment_sum(ValueId ragged);
+  // Index (i32) of the largest element of a vector, the first of equals: a decoder's next token.
+  ValueId argmax(ValueId x);
   ValueId hash(ValueId state, ValueId token);
 
   // The finished cell, with all shapes. Without weights their shapes are not checked, and products and

@@ -88,6 +88,8 @@ class CellEvaluator {
         return concat(op);
       case OpKind::kSegmentSum:
         return segment_sum(op);
+      case OpKind::kArgmax:
+        return argmax(op);
       case OpKind::kHash:
         return hash(op);
       default:
@@ -200,6 +202,16 @@ class CellEvaluator {
       const Real* in = real(op.inputs[0], e);
       for (std::size_t k = 0; k < n; ++k) out[k] += in[k];
     }
+  }
+
+  void argmax(const Operator& op) {
+    const Real* x = reals_[op.inputs[0]].data();
+    std::size_t best = 0;
+    for (std::size_t k = 1; k < width(op.inputs[0]); ++k) {
+      if (x[k] > x[best] || (std::isnan(x[best]) && !std::isnan(x[k]))) best = k;
+    }
+    const auto index = static_cast<std::int32_t>(best);
+    std::memcpy(integers_[op.output].data(), &index, sizeof(index));
   }
 
   void hash(const Operator& op) {

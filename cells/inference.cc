@@ -90,6 +90,8 @@ Status Inference::by_kind() {
       return elementwise(1);
     case OpKind::kSegmentSum:
       return segment_sum();
+    case OpKind::kArgmax:
+      return argmax();
     case OpKind::kHash:
       return hash();
   }

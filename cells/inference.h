@@ -47,6 +47,7 @@ class Inference {
   Status concat();
   Status elementwise(std::size_t inputs);
   Status segment_sum();
+  Status argmax();
   Status hash();
   Status declared_width(std::size_t weight, std::size_t extent, std::int64_t& width) const;
 

@@ -162,6 +162,13 @@ Status Inference::segment_sum() {
   return produce({DType::kF32, in(0).shape, false});
 }
 
+Status Inference::argmax() {
+  if (Status status = arity(1, 0); !status) return status;
+  if (Status status = want(0, DType::kF32, false); !status) return status;
+  if (Status status = want_vector(0); !status) return status;
+  return produce({DType::kI32, {}, false});
+}
+
 Status Inference::hash() {
   if (Status status = arity(2, 0); !status) return status;
   if (Status status = want(0, DType::kU64, false); !status) return status;

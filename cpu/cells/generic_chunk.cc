@@ -53,6 +53,8 @@ void GenericChunk::run(const GenericOp& op) {
       return concat(op.op);
     case OpKind::kSegmentSum:
       return segment_sum(op.op);
+    case OpKind::kArgmax:
+      return argmax(op.op);
     case OpKind::kHash:
       return hash(op.op);
     default:
@@ -188,6 +190,15 @@ void GenericChunk::segment_sum(const Operator& op) {
     for (std::size_t e = from; e < to; ++e) {
       kernels_.add(out, edges[e], out, values_[op.output].elements);
     }
+  }
+}
+
+void GenericChunk::argmax(const Operator& op) {
+  point_at_results(op);
+  const float* const* from = operand(op, 0);
+  for (std::size_t r = 0; r < count(op.output); ++r) {
+    const std::int32_t index = kernels_.argmax(from[r], values_[op.inputs[0]].elements);
+    std::memcpy(result(op, r), &index, sizeof index);
   }
 }
 

@@ -41,6 +41,7 @@ class GenericChunk {
   void concat(const Operator& op);
   void elementwise(const Operator& op);
   void segment_sum(const Operator& op);
+  void argmax(const Operator& op);
   void hash(const Operator& op);
 
   const Kernels& kernels_;

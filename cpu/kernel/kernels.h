@@ -26,6 +26,9 @@ struct Kernels {
   void (*mul)(const float* a, const float* b, float* out, std::size_t n);
   void (*mul_add)(const float* a, const float* b, const float* c, float* out, std::size_t n);
 
+  // Index of the largest of n floats (n > 0), the first of equals; a NaN is less than all else.
+  std::int32_t (*argmax)(const float* x, std::size_t n);
+
   // Runs `rounds` rounds of independent fused multiply-adds in registers; returns the floating-point
   // operations done (two for each lane), and adds something to `sink` that depends on all of them.
   std::uint64_t (*fma_burst)(std::uint64_t rounds, float* sink);

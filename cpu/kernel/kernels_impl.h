@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cmath>
+
 #include "cpu/kernel/kernels.h"
 #include "cpu/kernel/product_tile.h"
 
@@ -123,6 +125,38 @@ void mul_add_array(const float* a, const float* b, const float* c, float* out, s
   });
 }
 
+// The largest of n floats without the NaNs, or -∞.
+template <class V>
+VOLVOX_INLINE float largest_of(const float* x, std::size_t n) {
+  auto largest = V::set(-HUGE_VALF);
+  std::size_t i = 0;
+  for (; i + V::kLanes <= n; i += V::kLanes) largest = V::max(V::load(x + i), largest);  // not where x is NaN
+  float lanes[V::kLanes];
+  V::store(lanes, largest);
+  float best = -HUGE_VALF;
+  for (int lane = 0; lane < V::kLanes; ++lane) best = lanes[lane] > best ? lanes[lane] : best;
+  for (; i < n; ++i) best = x[i] > best ? x[i] : best;
+  return best;
+}
+
+// Lane by lane over all stretches, then one element after the other from the first that holds the largest.
+template <class V>
+std::int32_t argmax(const float* x, std::size_t n) {
+  constexpr std::size_t kSearched = 256;
+  float best = -HUGE_VALF;
+  std::size_t from = 0;
+  for (std::size_t begin = 0; begin < n; begin += kSearched) {
+    const float largest = largest_of<V>(x + begin, n - begin < kSearched ? n - begin : kSearched);
+    if (!(largest > best)) continue;
+    best = largest;
+    from = begin;
+  }
+  for (std::size_t i = from; i < n; ++i) {
+    if (x[i] == best) return static_cast<std::int32_t>(i);
+  }
+  return 0;  // all are NaN
+}
+
 // Twelve chains: more than latency × throughput of any fused multiply-add unit in use.
 template <class V>
 std::uint64_t fma_burst(std::uint64_t rounds, float* sink) {
@@ -142,7 +176,7 @@ std::uint64_t fma_burst(std::uint64_t rounds, float* sink) {
 template <class V>
 constexpr Kernels make_kernels(Isa isa, const char* name) {
   return {isa,           name,         product<V>,   lstm<V>,          exp_array<V>, sigmoid_array<V>,
-          tanh_array<V>, add_array<V>, mul_array<V>, mul_add_array<V>, fma_burst<V>};
+          tanh_array<V>, add_array<V>, mul_array<V>, mul_add_array<V>, argmax<V>,    fma_burst<V>};
 }
 
 }  // namespace volvox::cpu

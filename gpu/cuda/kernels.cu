@@ -8,6 +8,8 @@ namespace {
 
 constexpr unsigned kResolveThreads = 512;
 constexpr unsigned kPointwiseThreads = 256;
+constexpr unsigned kWarp = 32;
+constexpr unsigned kArgmaxThreads = 1024;
 constexpr std::uint64_t kMostBlocks = 8192;
 
 __global__ void __launch_bounds__(kResolveThreads) resolve_kernel(const ResolveCall call) {
@@ -32,6 +34,26 @@ __global__ void __launch_bounds__(kPointwiseThreads) pointwise_kernel(const Poin
   if (call.last != 0) finish_with_last_block(call.queue);
 }
 
+__device__ Candidate best_of_warp(Candidate best) {
+  for (unsigned apart = kWarp / 2; apart > 0; apart /= 2) {
+    best =
+        better_of(best, {__shfl_xor_sync(~0U, best.value, apart), __shfl_xor_sync(~0U, best.index, apart)});
+  }
+  return best;
+}
+
+__global__ void __launch_bounds__(kArgmaxThreads) argmax_kernel(const ArgmaxCall call) {
+  static_assert(kArgmaxThreads == kWarp * kWarp);  // one warp takes what all warps leave
+  __shared__ Candidate of_warp[kWarp];
+  const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+  const Candidate best = best_of_warp(best_of_share(call, blockIdx.x, threadIdx.x, kArgmaxThreads));
+  if (lane == 0) of_warp[warp] = best;
+  __syncthreads();
+  if (warp != 0) return;
+  const Candidate last = best_of_warp(of_warp[lane]);
+  if (lane == 0) store_best(call, blockIdx.x, last);
+}
+
 __global__ void finish_kernel(const FinishCall call) {
   finish_task(call.queue);
 }
@@ -50,6 +72,11 @@ int launch_kernel(const PointwiseCall& call, void* stream) {
   const dim3 grid(static_cast<unsigned>(wanted < kMostBlocks ? wanted : kMostBlocks), call.program_count);
   const std::size_t shared = std::size_t{call.registers} * kPointwiseThreads * sizeof(std::uint64_t);
   pointwise_kernel<<<grid, kPointwiseThreads, shared, static_cast<cudaStream_t>(stream)>>>(call);
+  return cudaGetLastError();
+}
+
+int launch_kernel(const ArgmaxCall& call, void* stream) {
+  argmax_kernel<<<call.rows, kArgmaxThreads, 0, static_cast<cudaStream_t>(stream)>>>(call);
   return cudaGetLastError();
 }
 

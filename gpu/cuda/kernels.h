@@ -7,6 +7,7 @@ namespace volvox::gpu {
 // Give a kernel to a stream (a cudaStream_t). The answer is a cudaError_t.
 int launch_kernel(const ResolveCall& call, void* stream);
 int launch_kernel(const PointwiseCall& call, void* stream);
+int launch_kernel(const ArgmaxCall& call, void* stream);
 int launch_kernel(const FusedCall& call, void* stream);
 int launch_kernel(const FinishCall& call, void* stream);
 

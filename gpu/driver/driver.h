@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "device/task.h"
+#include "gpu/kernels/argmax.h"
 #include "gpu/kernels/fused.h"
 #include "gpu/kernels/pointwise.h"
 #include "gpu/kernels/resolve.h"
@@ -61,7 +62,7 @@ inline constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20;
 struct FinishCall {
   QueueView queue;
 };
-using KernelCall = std::variant<ResolveCall, PointwiseCall, FusedCall, ProductCall, FinishCall>;
+using KernelCall = std::variant<ResolveCall, PointwiseCall, ArgmaxCall, FusedCall, ProductCall, FinishCall>;
 
 // Everything that Volvox asks of one GPU, and no more: so that a test can put another one in its place, and
 // so that CUDA's names stay in one folder. Work is given to streams: each runs in order, beside the others.

@@ -39,6 +39,12 @@ struct ProductPlan {
   DeviceAddress w = 0;
 };
 
+// Index of the largest element of each row of a buffer in scratch, to another one.
+struct ArgmaxPlan {
+  std::uint32_t width = 0;
+  Place x, out;
+};
+
 // Programs that may run at once.
 struct StagePlan {
   std::uint32_t first_program = 0, program_count = 0;
@@ -47,17 +53,19 @@ struct StagePlan {
   bool ragged = false;
 };
 
-// How the generic path runs one cell: stages of pointwise programs with products in between. A cell of any
-// operators becomes: gather operands → product → pointwise → … → scatter and push. Addresses of planes and
-// constants are final; scratch is each queue's own.
+// How the generic path runs one cell: stages of pointwise programs with products (and argmaxes) in between. A
+// cell of any operators becomes: gather operands → product → pointwise → … → scatter and push. Addresses of
+// planes and constants are final; scratch is each queue's own.
 struct CellPlan {
   struct Step {
-    bool product = false;
-    std::uint32_t index = 0;  // of `products` or `stages`
+    enum class Kind : std::uint8_t { kStage, kProduct, kArgmax };
+    Kind kind = Kind::kStage;
+    std::uint32_t index = 0;  // of `stages`, `products` or `argmaxes`
   };
   std::vector<Step> steps;
   std::vector<StagePlan> stages;
   std::vector<ProductPlan> products;
+  std::vector<ArgmaxPlan> argmaxes;
   std::vector<Program> programs;
   std::vector<Instruction> instructions;
   std::vector<Place> places;

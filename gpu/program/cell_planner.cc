@@ -7,6 +7,8 @@
 namespace volvox::gpu {
 namespace {
 
+using Step = CellPlan::Step;
+
 constexpr std::uint64_t kAlign = 256;
 constexpr std::uint32_t kStrideElements = 8;
 
@@ -61,6 +63,7 @@ Result<CellPlan> CellPlanner::run() {
 
 Status CellPlanner::apply(const Operator& op) {
   if (op.kind == OpKind::kProduct) return product(op);
+  if (op.kind == OpKind::kArgmax) return argmax(op);
   if (op.kind == OpKind::kScatter) {
     if (value(op.inputs[0]).ragged) return bad("a ragged value cannot be published");
     auto place = state(op, options_.compile.out_pool, Place::Kind::kOut);
@@ -116,10 +119,22 @@ Status CellPlanner::product(const Operator& op) {
   made.out = out.base;
   made.w = *w;
   plan_.flops_per_row += 2.0 * made.width * made.outputs;
-  plan_.steps.push_back({true, static_cast<std::uint32_t>(plan_.products.size())});
+  plan_.steps.push_back({Step::Kind::kProduct, static_cast<std::uint32_t>(plan_.products.size())});
   plan_.products.push_back(made);
   sums_[op.output] = out;
   return options_.plain ? materialise(op.output) : Status{};
+}
+
+// Leaves the operand in a buffer, and the index in another one.
+Status CellPlanner::argmax(const Operator& op) {
+  const ValueId x = op.inputs[0];
+  if (Status ok = materialise(x); !ok) return ok;
+  if (Status ok = close_stage(); !ok) return ok;
+  const Place out = buffer(1, ElementType::kI32, false);
+  plan_.steps.push_back({Step::Kind::kArgmax, static_cast<std::uint32_t>(plan_.argmaxes.size())});
+  plan_.argmaxes.push_back({static_cast<std::uint32_t>(width(x)), buffers_.at(x).place, out});
+  buffers_[op.output] = {out, plan_.stages.size()};
+  return {};
 }
 
 Place CellPlanner::buffer(std::int64_t wide, ElementType type, bool ragged) {
@@ -215,7 +230,7 @@ Status CellPlanner::close_stage() {
     stage.ragged = stage.ragged || plan_.programs[p].ragged != 0;
     stage.registers = std::max(stage.registers, registers_of(plan_.programs[p]));
   }
-  plan_.steps.push_back({false, static_cast<std::uint32_t>(plan_.stages.size())});
+  plan_.steps.push_back({Step::Kind::kStage, static_cast<std::uint32_t>(plan_.stages.size())});
   plan_.stages.push_back(stage);
   return {};
 }

@@ -39,10 +39,7 @@ Result<Place> CellPlanner::state(const Operator& op, PoolId pool, Place::Kind ki
 }
 
 Result<Place> CellPlanner::table(const Operator& op) {
-  const Operator& id = *cell_.producer(op.inputs[0]);
-  if (!is_leaf(id.kind) || id.kind == OpKind::kEmbed)
-    return bad("an embedding's id must be an input or a state");
-  auto id_place = leaf(id, 0);
+  auto id_place = ids(op.inputs[0]);
   if (!id_place) return id_place;
   const Tensor* tensor = weights_.find(op.weights[0]);
   const Shape shape{tensor == nullptr || tensor->shape.empty() ? 1 : tensor->shape[0], width(op.output)};
@@ -53,6 +50,12 @@ Result<Place> CellPlanner::table(const Operator& op) {
   place->rows = static_cast<std::uint32_t>(shape[0]);
   place->id = number_of(*id_place);
   return place;
+}
+
+// What may name the rows of a table: an input, a state, or an argmax, which has left it in a buffer.
+Result<Place> CellPlanner::ids(ValueId value) {
+  const auto made = buffers_.find(value);
+  return made != buffers_.end() ? Result<Place>(made->second.place) : leaf(*cell_.producer(value), 0);
 }
 
 Result<const Tensor*> CellPlanner::weight(const std::string& name, const Shape& shape) const {

@@ -122,19 +122,25 @@ Status QueueContext::launch_kernels(const TypeContext& type, std::uint32_t size,
     const bool last = i + 1 == steps.size();
     if (Status ok = launch_step(type, steps[i], size, edges, last, stream); !ok) return ok;
   }
-  const bool ended = !steps.empty() && !steps.back().product;
+  const bool ended = !steps.empty() && steps.back().kind == CellPlan::Step::Kind::kStage;
   return ended ? Status{} : driver_->launch(stream, FinishCall{view_});
 }
 
 Status QueueContext::launch_step(const TypeContext& type, const CellPlan::Step& step, std::uint32_t size,
                                  std::uint32_t edges, bool last, StreamId stream) {
   const GpuCell& cell = *type.cell;
-  if (step.product) {
+  const DeviceAddress scratch = type.scratch.address();
+  if (step.kind == CellPlan::Step::Kind::kProduct) {
     const ProductPlan& product = cell.plan.products[step.index];
     const std::uint32_t rows = product.ragged ? edges : size;
+    return driver_->launch(stream, ProductCall{cell.products.at({step.index, rows}), scratch + product.x,
+                                               product.w, scratch + product.out, workspace_.address()});
+  }
+  if (step.kind == CellPlan::Step::Kind::kArgmax) {
+    const ArgmaxPlan& argmax = cell.plan.argmaxes[step.index];
     return driver_->launch(
-        stream, ProductCall{cell.products.at({step.index, rows}), type.scratch.address() + product.x,
-                            product.w, type.scratch.address() + product.out, workspace_.address()});
+        stream, ArgmaxCall{scratch + argmax.x.base, scratch + argmax.out.base, argmax.x.stride_bytes,
+                           argmax.out.stride_bytes, size, argmax.width});
   }
   const StagePlan& stage = cell.plan.stages[step.index];
   PointwiseCall call;
@@ -148,7 +154,7 @@ Status QueueContext::launch_step(const TypeContext& type, const CellPlan::Step& 
   call.edges = stage.ragged ? edges : 0;
   call.widest = stage.widest;
   call.registers = stage.registers;
-  call.scratch = type.scratch.address();
+  call.scratch = scratch;
   call.last = last ? 1 : 0;
   return driver_->launch(stream, call);
 }

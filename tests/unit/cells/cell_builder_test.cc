@@ -124,6 +124,9 @@ TEST(CellBuilder, ErrorsNameModelCellAndOperator) {
   expect_error([](CellBuilder& b) { b.push("r", b.gather_all("h")); }, "(push r)", "needs a single one");
   expect_error([](CellBuilder& b) { b.hash(b.gather(0, "h"), b.pull("t", DType::kI32)); }, "(hash)",
                "needs u64");
+  expect_error([](CellBuilder& b) { b.argmax(b.gather(0, "n")); }, "(argmax)", "u64[], needs f32");
+  expect_error([](CellBuilder& b) { b.argmax(b.gather_all("h")); }, "(argmax)", "needs a single one");
+  expect_error([](CellBuilder& b) { b.argmax(b.pull("x", DType::kF32)); }, "(argmax)", "needs a vector");
 }
 
 TEST(CellBuilder, ShapesMustAgree) {

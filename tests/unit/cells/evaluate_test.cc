@@ -133,6 +133,28 @@ TEST(CellEvaluator, ElementwiseOperators) {
   EXPECT_FLOAT_EQ(s[6], -0.9950548F);
 }
 
+template <class Real>
+std::int32_t argmax_of(const std::vector<float>& x) {
+  CellBuilder b("c");
+  b.push("k", b.argmax(b.pull("x", DType::kF32, {static_cast<std::int64_t>(x.size())})));
+  RowRunner<Real> runner(*b.build(), Weights{});
+  return values_of<std::int32_t>(runner.run({}, {x.data()}).pushes.at("k")).front();
+}
+
+TEST(CellEvaluator, ArgmaxIsTheFirstOfTheLargestAndNoNan) {
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  const std::vector<std::pair<std::vector<float>, std::int32_t>> cases{
+      {{5}, 0},          {{1, 3, 2}, 1},       {{-3, -2, -1}, 2},   {{1, 3, 3}, 1},
+      {{-0.0F, 0}, 0},   {{1, kInf, kInf}, 1}, {{-kInf, -kInf}, 0}, {{kNan, 1, 2}, 2},
+      {{kNan, kNan}, 0}, {{kNan, -kInf}, 1},   {{2, kNan, 1}, 0},   {{1, kNan, 2, kNan}, 2},
+  };
+  for (const auto& [x, want] : cases) {
+    EXPECT_EQ(argmax_of<float>(x), want) << testing::PrintToString(x);
+    EXPECT_EQ(argmax_of<double>(x), want) << testing::PrintToString(x);
+  }
+}
+
 TEST(CellEvaluator, IdsOutsideTheTableGiveZeros) {
   const Weights weights = lstm_weights(3, 2, 5);
   CellBuilder b("c");

@@ -167,6 +167,34 @@ TEST(SplitCell, MixedCellComputesTheSameBits) {
   expect_same_bits(*cell, weights, steps);
 }
 
+// A token that depends on inputs alone is found eagerly, and carried as an integer.
+TEST(SplitCell, CarriesAnArgmaxOfInputs) {
+  Random random(6);
+  WeightsMaker maker;
+  maker.add_random("logits", {9, 4}, random).add_random("table", {9, 5}, random);
+  const Weights weights = maker.weights();
+  CellBuilder b("greedy");
+  b.state({.name = "h", .shape = {5}}).state({.name = "token", .dtype = DType::kI32});
+  const auto [h, before] = b.gather(0, {"h", "token"});
+  const ValueId token = b.argmax(b.product({{"logits", b.pull("x", DType::kF32, {4})}}, {}));
+  b.scatter("h", b.tanh(b.add(b.add(b.embed(token, "table"), b.embed(before, "table")), h)));
+  b.scatter("token", token);
+  const Result<Cell> cell = b.build(&weights);
+  ASSERT_TRUE(cell) << cell.error().message;
+  const Result<SplitCell> split = split_cell(*cell);
+  ASSERT_TRUE(split && split->eager);
+  EXPECT_EQ(find_op(split->core, OpKind::kArgmax), nullptr);
+  const auto& carried = split->eager->states;
+  EXPECT_EQ(std::count_if(carried.begin(), carried.end(),
+                          [](const StateKind& state) { return state.dtype == DType::kI32; }),
+            1);
+  std::vector<float> data(24);
+  for (float& v : data) v = random.normal();
+  std::vector<std::vector<const void*>> steps;
+  for (std::size_t t = 0; t < 6; ++t) steps.push_back({data.data() + 4 * t});
+  expect_same_bits(*cell, weights, steps);
+}
+
 TEST(SplitCell, CutsInsideARaggedProduct) {
   Random random(4);
   WeightsMaker maker;

@@ -88,7 +88,8 @@ TEST(GenericCell, RunsTheOtherOperatorsAsTheEvaluatorDoes) {
   const ValueId all = b.gather_all("h");
   const ValueId mixed = b.product({{"w", b.concat({all, c})}}, {.value = b.add(h, c)});
   const ValueId sum = b.segment_sum(b.tanh(mixed));
-  const ValueId joined = b.concat({b.slice(sum, 3, 12), b.slice(h, 0, 3), x});
+  const ValueId named = b.embed(b.argmax(b.slice(b.add(sum, c), 1, kHidden)), "table", 6);
+  const ValueId joined = b.concat({b.slice(sum, 3, 12), b.slice(h, 0, 3), b.add(x, named)});
   const ValueId out = b.product({{"w", b.concat({joined, b.mul(h, c)})}}, {});
   b.scatter("h", b.add(out, sum));
   b.scatter("c", c);

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -140,6 +141,28 @@ TEST(Math, KeepsItsHandsOffWhatFollowsAnArray) {
       kernels_for(isa)->tanh(x.data(), y.data(), n);
       EXPECT_EQ(y[n], 7.0F);
       for (std::size_t i = 0; i < n; ++i) EXPECT_NEAR(y[i], std::tanh(0.5), 1e-6);
+    }
+  }
+}
+
+// Few different numbers, so that most arrays hold their largest several times, and many NaNs.
+TEST(Math, ArgmaxIsTheFirstOfTheLargest) {
+  std::mt19937 random(3);
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  for (std::size_t n = 1; n <= 600; ++n) {
+    std::vector<float> x(n);
+    const std::uint32_t nans = random() % 3 == 0 ? 9 : 1;
+    for (float& v : x) {
+      v = static_cast<float>(random() % (2 * n)) - static_cast<float>(n);
+      if (random() % 10 < nans) v = random() % 2 == 0 ? nan : -kInf;
+    }
+    std::size_t want = 0;
+    for (std::size_t i = 1; i < n; ++i) {
+      if (x[i] > x[want] || (std::isnan(x[want]) && !std::isnan(x[i]))) want = i;
+    }
+    for (Isa isa : supported_isas()) {
+      ASSERT_EQ(kernels_for(isa)->argmax(x.data(), n), static_cast<std::int32_t>(want))
+          << n << " elements, " << to_string(isa);
     }
   }
 }

@@ -96,6 +96,7 @@ class FakeDriver final : public Driver {
 // What a test asks of a kernel's call, as the fake device runs it.
 void run_on_host(const ResolveCall& call);
 void run_on_host(const PointwiseCall& call);
+void run_on_host(const ArgmaxCall& call);
 void run_on_host(const FusedCall& call);
 float load_operand(DeviceAddress address, ElementType type);
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <random>
@@ -6,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "gpu/driver/errors.h"
+#include "gpu/kernels/argmax.h"
 #include "gpu/kernels/half.h"
 #include "gpu/memory/range_list.h"
 #include "gpu/memory/upload_batch.h"
@@ -34,6 +36,19 @@ TEST(BatchSizes, AreFewAndWasteLittle) {
   }
   EXPECT_EQ(size_for(sizes, 513), 0U);
   EXPECT_THAT(edge_sizes(5000), ElementsAre(64, 256, 1024, 4096, 5000));
+}
+
+TEST(Argmax, TheBestOfManyDoesNotDependOnWhoMeetsWhom) {
+  std::vector<Candidate> all{{NAN, 0}, {-1.0F, 1}, {-0.0F, 2}, {0.0F, 3}, {-NAN, 4}, {-INFINITY, 5}};
+  const auto by_index = [](const Candidate& a, const Candidate& b) { return a.index < b.index; };
+  do {
+    Candidate in_turn = no_candidate();
+    for (const Candidate& one : all) in_turn = better_of(in_turn, one);
+    const Candidate halves =
+        better_of(better_of(all[0], better_of(all[1], all[2])), better_of(better_of(all[3], all[4]), all[5]));
+    ASSERT_EQ(in_turn.index, 2U);
+    ASSERT_EQ(halves.index, 2U);
+  } while (std::next_permutation(all.begin(), all.end(), by_index));
 }
 
 TEST(RangeList, NeverGivesAPageTwice) {
