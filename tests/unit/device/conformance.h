@@ -20,6 +20,7 @@ namespace volvox {
 struct DeviceUnderTest {
   std::string name;
   std::function<Result<std::unique_ptr<Device>>()> make;
+  bool computes_products = true;
 };
 
 // What the check cell answers to a chain of tokens.

@@ -15,8 +15,8 @@ Result<std::unique_ptr<Device>> make_timed() {
   return std::make_unique<TimedDevice>(TimedCost{.fixed_us = 100, .per_row_us = 1});
 }
 
-INSTANTIATE_TEST_SUITE_P(Timed, DeviceConformance, ::testing::Values(DeviceUnderTest{"timed", make_timed}),
-                         device_name);
+INSTANTIATE_TEST_SUITE_P(Timed, DeviceConformance,
+                         ::testing::Values(DeviceUnderTest{"timed", make_timed, false}), device_name);
 
 TEST(TimedDevice, SaysWhatATaskCosts) {
   TimedDevice device({.fixed_us = 100, .per_row_us = 2});

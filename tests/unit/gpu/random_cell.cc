@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <random>
 
 #include "cells/cell_builder.h"
+#include "cells/reference.h"
+#include "tests/unit/device/cell_batch.h"
 
 namespace volvox::gpu {
 
@@ -41,7 +44,7 @@ class Pool {
     const bool ragged = random_() % 3 == 0;
     const ValueId a = ragged ? ragged_[random_() % ragged_.size()] : plain();
     const ValueId b = plain();
-    switch (random_() % 9) {
+    switch (random_() % 10) {
       case 0:
         return add(b_.add(a, b), ragged);
       case 1:
@@ -61,6 +64,8 @@ class Pool {
         return add(b_.product({{"w0", a}}, {.bias = "bias"}), ragged);
       case 7:
         return add(b_.tanh(b_.product({{"w0", a}, {"w1", b}}, {.value = plain()})), ragged);
+      case 8:
+        return add(b_.embed(b_.argmax(b), "table", hidden_), false);
       default:
         return ragged ? add(b_.segment_sum(a), false) : add(b_.product({{"w1", a}}, {}), false);
     }
@@ -93,6 +98,24 @@ Cell random_cell(std::uint32_t seed, std::int64_t hidden, const Weights& weights
   b.scatter("c", out);
   b.push("out", out);
   return b.build(&weights).value();
+}
+
+double least_margin(const Cell& cell, const Weights& weights, std::uint32_t rows) {
+  double least = INFINITY;
+  for (const Operator& op : cell.operators) {
+    if (op.kind != OpKind::kArgmax) continue;
+    Cell probe = cell;  // its result is the operand
+    for (Operator& last : probe.operators) {
+      if (last.kind == OpKind::kPush) last.inputs = op.inputs;
+    }
+    auto x = CellBatch(probe, weights, rows).in_evaluator<double, ReferenceMath>();
+    const auto width = static_cast<std::ptrdiff_t>(x.size() / rows);
+    for (auto row = x.begin(); row != x.end(); row += width) {
+      std::partial_sort(row, row + 2, row + width, std::greater<>());
+      least = std::min(least, (row[0] - row[1]) / std::max(1.0, std::abs(row[0])));
+    }
+  }
+  return least;
 }
 
 }  // namespace volvox::gpu
