@@ -9,12 +9,12 @@
 
 namespace volvox {
 
-// On a device whose memory is the host's an address is a pointer.
+// On a device whose memory is the host's an address is a pointer. (Devices take it as a number.)
 inline DeviceAddress address_of(const void* p) {
   return static_cast<DeviceAddress>(reinterpret_cast<std::uintptr_t>(p));
 }
 inline std::byte* at_address(DeviceAddress address) {
-  return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(address));
+  return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(address));  // NOLINT(performance-no-int*)
 }
 
 // Zeroed memory, 64-byte aligned, at least one byte. Empty when memory is short.

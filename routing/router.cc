@@ -28,7 +28,7 @@ Router::Router(const RouterLimits& limits, std::uint64_t seed)
 Result<NodeId> Router::join(std::string_view name, Incarnation incarnation,
                             std::span<const ModelOffer> offers, TimePoint now, RouterEvents& out) {
   MemberEvents events;
-  const auto node = members_.join(name, incarnation, now, events);
+  auto node = members_.join(name, incarnation, now, events);
   if (!node) return node;
   if (node->index >= nodes_.size()) nodes_.resize(node->index + 1);
   take_in(events, out);

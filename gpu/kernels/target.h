@@ -16,10 +16,10 @@
 
 namespace volvox::gpu {
 
-// Memory of a device: an address there. (On the host that tests run on: a pointer.)
+// Memory of a device: an address there, which comes as a number. (On the host that tests run on: a pointer.)
 template <class T>
 VOLVOX_KERNEL_BODY T* at(std::uint64_t address) {
-  return reinterpret_cast<T*>(static_cast<std::uintptr_t>(address));
+  return reinterpret_cast<T*>(static_cast<std::uintptr_t>(address));  // NOLINT(performance-no-int-to-ptr)
 }
 
 // The bits of a number in the low end of a register.

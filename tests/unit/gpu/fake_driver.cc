@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "device/host_memory.h"
 #include "gpu/driver/errors.h"
 
 namespace volvox::gpu {
@@ -85,7 +86,7 @@ Result<DeviceAddress> FakeDriver::allocate(std::size_t size_bytes) {
 
 void FakeDriver::release(DeviceAddress address) {
   const std::lock_guard lock(mutex_);
-  auto it = memory_.upper_bound(reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(address)));
+  auto it = memory_.upper_bound(at_address(address));
   if (it == memory_.begin()) std::abort();
   --it;
   allocated_ -= it->second;
@@ -96,8 +97,7 @@ void FakeDriver::release(DeviceAddress address) {
 Result<HostMemory> FakeDriver::allocate_host(std::size_t size_bytes) {
   auto address = allocate(size_bytes);
   if (!address) return tl::unexpected(address.error());
-  return HostMemory{reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(*address)), *address,
-                    size_bytes};
+  return HostMemory{at_address(*address), *address, size_bytes};
 }
 
 void FakeDriver::release_host(const HostMemory& memory) {
