@@ -71,7 +71,7 @@ Status route(const ClusterConfig& config, const std::string& port_file) {
   const std::string http = page(config.http.listen, (*router)->http_port());
   const std::string nodes = at(config.cluster.listen, (*router)->cluster_port());
   if (!port_file.empty()) {
-    const Status written = write_port_file(
+    Status written = write_port_file(
         port_file, (*router)->endpoint() + "\n" + metrics + "\n" + nodes + "\n" + http + "\n");
     if (!written) return written;
   }

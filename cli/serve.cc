@@ -104,7 +104,7 @@ Status serve(const ClusterConfig& config, const std::string& port_file) {
       (*server)->endpoint(), http_address(config.server.metrics, (*server)->metrics_port()),
       http_address(config.http.listen, (*server)->http_port()), (*server)->admin_path()};
   if (!port_file.empty()) {
-    if (const Status written = write_port_file(
+    if (Status written = write_port_file(
             port_file, addresses.endpoint + "\n" + addresses.metrics + "\n" + addresses.http + "\n");
         !written)
       return written;
@@ -149,8 +149,8 @@ class Overrides {
   void value(const char* option, const char* help, Section Config::*section, Value Section::*field) {
     command_.add_option_function<Value>(
         option,
-        [this_ = arguments_, section, field](const Value& value) {
-          this_->overrides.push_back([=](ClusterConfig& config) { config.*section.*field = value; });
+        [given = arguments_, section, field](const Value& value) {
+          given->overrides.push_back([=](ClusterConfig& config) { config.*section.*field = value; });
         },
         help);
   }
@@ -164,8 +164,8 @@ class Overrides {
     command_
         .add_option_function<Enum>(
             option,
-            [this_ = arguments_, section, field](const Enum& value) {
-              this_->overrides.push_back([=](ClusterConfig& config) { config.*section.*field = value; });
+            [given = arguments_, section, field](const Enum& value) {
+              given->overrides.push_back([=](ClusterConfig& config) { config.*section.*field = value; });
             },
             help)
         ->transform(CLI::CheckedTransformer(names));
