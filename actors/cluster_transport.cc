@@ -98,6 +98,10 @@ Result<std::uint16_t> ClusterTransport::publish(caf::actor_system& system, const
                                            " cannot be bound; is it in use?");
 }
 
+void ClusterTransport::hide(caf::actor_system& system, std::uint16_t port) const {
+  if (!system.middleman().close(port)) spdlog::warn("port {} of the cluster cannot be closed", port);
+}
+
 caf::io::middleman_actor ClusterTransport::dialer(caf::actor_system& system) const {
   return tls_ ? system.openssl_manager().actor_handle() : system.middleman().actor_handle();
 }

@@ -52,6 +52,8 @@ class ClusterTransport {
 
   // The port.
   Result<std::uint16_t> publish(caf::actor_system& system, const caf::actor& whom, const HostPort& at) const;
+  // Nobody can dial the published port any more.
+  void hide(caf::actor_system& system, std::uint16_t port) const;
   // To which `connect` is said to reach a published actor.
   caf::io::middleman_actor dialer(caf::actor_system& system) const;
 

@@ -71,6 +71,8 @@ class RouterServer::Impl {
     }
     admin_ = nullptr;
     slot_->set({});
+    // The door first: nodes that have lost their link dial again at once.
+    if (cluster_port_ != 0) transport_->hide(system_, std::exchange(cluster_port_, 0));
     if (router_) caf::anon_send_exit(std::exchange(router_, nullptr), caf::exit_reason::user_shutdown);
     monitor_.stop_listening();
     return all_ended;
