@@ -14,6 +14,7 @@
 
 #include "actors/cluster_probe.h"
 #include "actors/shell.h"
+#include "config/addresses.h"
 #include "config/validate.h"
 
 namespace volvox {
@@ -42,7 +43,7 @@ class DialerShell {
     if (const Status taken = probe(*router); !taken) return try_later(taken.error().message);
     self_
         ->request(setup_.transport->dialer(self_->system()), kConnect, caf::connect_atom::value,
-                  bare(router->host), router->port)
+                  without_brackets(router->host), router->port)
         .then(
             [this](const caf::node_id&, const caf::strong_actor_ptr& actor, const std::set<std::string>&) {
               probe_.reset();
@@ -59,18 +60,13 @@ class DialerShell {
             });
   }
 
-  // "[::1]" → "::1".
-  static std::string bare(const std::string& host) {
-    return host.front() == '[' ? host.substr(1, host.size() - 2) : host;
-  }
-
   // `probe_` is connected to it afterwards.
   Status probe(const HostPort& router) {
     addrinfo hints{}, *found = nullptr;
     hints.ai_socktype = SOCK_STREAM;
     hints.ai_flags = AI_NUMERICHOST;
-    const int error =
-        getaddrinfo(bare(router.host).c_str(), std::to_string(router.port).c_str(), &hints, &found);
+    const int error = getaddrinfo(without_brackets(router.host).c_str(), std::to_string(router.port).c_str(),
+                                  &hints, &found);
     if (error != 0) return fail(ErrorCode::kUnavailable, gai_strerror(error));
     const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> address(found, freeaddrinfo);
     auto taken = probe_router(*address, setup_.transport->tls());

@@ -17,6 +17,7 @@
 #include "actors/router_finder.h"
 #include "actors/router_seats.h"
 #include "actors/shell.h"
+#include "config/addresses.h"
 #include "protocol/codec.h"
 #include "routing/credits.h"
 

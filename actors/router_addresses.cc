@@ -7,6 +7,7 @@
 #include <netdb.h>
 #include <sys/socket.h>
 
+#include "config/addresses.h"
 #include "config/validate.h"
 
 namespace volvox {
@@ -23,28 +24,12 @@ std::string numeric(const addrinfo& one, std::uint16_t port) {
 
 }  // namespace
 
-std::vector<std::string> split_addresses(const std::string& text) {
-  std::vector<std::string> parts;
-  std::string part;
-  for (const char c : text + ",") {
-    if (c == ' ') continue;
-    if (c != ',') {
-      part += c;
-    } else if (!part.empty()) {
-      parts.push_back(std::exchange(part, {}));
-    }
-  }
-  return parts;
-}
-
 Result<std::vector<std::string>> look_up_routers(const std::string& address) {
   const auto router = parse_host_port(address);
   if (!router) return tl::unexpected(router.error());
-  const bool bracketed = router->host.front() == '[';
-  const std::string name = bracketed ? router->host.substr(1, router->host.size() - 2) : router->host;
   addrinfo hints{}, *found = nullptr;
   hints.ai_socktype = SOCK_STREAM;
-  const int error = getaddrinfo(name.c_str(), nullptr, &hints, &found);
+  const int error = getaddrinfo(without_brackets(router->host).c_str(), nullptr, &hints, &found);
   if (error != 0) return fail(ErrorCode::kUnavailable, gai_strerror(error));
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> all(found, freeaddrinfo);
   std::set<std::string> addresses;

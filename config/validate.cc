@@ -7,7 +7,9 @@
 #include <sstream>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "config/addresses.h"
 #include "config/fields.h"
 
 namespace volvox {
@@ -116,20 +118,16 @@ bool is_number(const std::string& host) {
 
 // How many routers cluster.routers may stand for; the first entry that is no address is the problem.
 std::uint64_t count_routers(const ClusterSection& cluster, ConfigProblem& problem) {
-  std::istringstream list(cluster.routers);
-  std::uint32_t count = 0;
+  const std::vector<std::string> routers = split_addresses(cluster.routers);
   bool named = false;
-  for (std::string one; std::getline(list, one, ',');) {
-    std::erase(one, ' ');
-    if (one.empty()) continue;
-    ++count;
+  for (const std::string& one : routers) {
     const auto address = parse_host_port(one);
     if (!address) problem = {"cluster.routers", address.error().message};
     if (address && !is_number(address->host) && !is_loopback(address->host)) named = true;
   }
-  if (count > cluster.max_routers)
+  if (routers.size() > cluster.max_routers)
     problem = {"cluster.max_routers", "is less than the routers that are named"};
-  return named ? cluster.max_routers : count;
+  return named ? cluster.max_routers : routers.size();
 }
 
 // Some of the three files, but not all.

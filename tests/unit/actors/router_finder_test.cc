@@ -17,11 +17,6 @@ using testing::Contains;
 using testing::ElementsAre;
 using Addresses = std::vector<std::string>;
 
-TEST(RouterAddresses, AreSplit) {
-  EXPECT_EQ(split_addresses(" a:1, b:2,,"), (Addresses{"a:1", "b:2"}));
-  EXPECT_TRUE(split_addresses("").empty());
-}
-
 TEST(RouterAddresses, AreAllThatANameStandsFor) {
   EXPECT_EQ(look_up_routers("127.0.0.1:7110"), (Addresses{"127.0.0.1:7110"}));
   EXPECT_EQ(look_up_routers("[::1]:7110"), (Addresses{"[::1]:7110"}));

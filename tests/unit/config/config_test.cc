@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "config/addresses.h"
 #include "config/fields.h"
 #include "config/load.h"
 #include "config/validate.h"
@@ -201,6 +202,16 @@ TEST(ClusterConfig, OneFileServesAllProcesses) {
   EXPECT_EQ(config->cluster.placement, PlacementChoice::kPack);
   EXPECT_EQ(parse_config(text, "x.toml")->server.name, "n1");
   EXPECT_EQ(parse_cluster_config(to_toml(*config), "printed.toml"), *config);
+}
+
+TEST(Addresses, AreSplit) {
+  EXPECT_EQ(split_addresses(" a:1, b:2,,"), (std::vector<std::string>{"a:1", "b:2"}));
+  EXPECT_TRUE(split_addresses("").empty());
+}
+
+TEST(Addresses, LoseTheirBrackets) {
+  EXPECT_EQ(without_brackets("[::1]"), "::1");
+  EXPECT_EQ(without_brackets("127.0.0.1"), "127.0.0.1");
 }
 
 TEST(ClusterConfig, ContradictionsAreNamed) {
