@@ -10,12 +10,4 @@ std::size_t state_bytes(std::span<const StateKind> kinds) {
   return total;
 }
 
-Status Device::read_slot(PoolId, std::uint32_t, std::span<std::byte>) {
-  return fail(ErrorCode::kUnavailable, "this device cannot copy states to the host");
-}
-
-Status Device::write_slot(PoolId, std::uint32_t, std::span<const std::byte>) {
-  return fail(ErrorCode::kUnavailable, "this device cannot copy states from the host");
-}
-
 }  // namespace volvox

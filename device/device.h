@@ -99,7 +99,9 @@ class Queue {
   // Appends a task. The task stays owned by the caller, unchanged, until progress() says that it is done or
   // failed. Fails, without effect, when max_tasks are in flight or the queue has failed.
   virtual Status submit(const Task& task) = 0;
-  // Copies states between devices (or within one) after task `after` of this queue; a later task sees them.
+  // Copies states of `from` (this queue's device, or another one of its kind) to this queue's device after
+  // task `after` of this queue; a later task sees them. What another queue does to the source is done
+  // already.
   virtual Status copy_state(class Device& from, std::span<const SlotCopy> copies, TaskSeq after) = 0;
   virtual Progress progress() const = 0;  // never blocks
   // Blocks until a task past `beyond` is done or the queue has failed, at most `timeout`. False: it timed
@@ -131,9 +133,9 @@ class Device {
   virtual Result<ResultBlock> results(std::size_t size_bytes) = 0;
 
   // Copies one slot's states to or from host memory, kind after kind without gaps (state_bytes() in all), and
-  // returns when that is done. No task in flight may touch the slot. A device that cannot says UNAVAILABLE.
-  virtual Status read_slot(PoolId pool, std::uint32_t slot, std::span<std::byte> to);
-  virtual Status write_slot(PoolId pool, std::uint32_t slot, std::span<const std::byte> from);
+  // returns when that is done. No task in flight may touch the slot.
+  virtual Status read_slot(PoolId pool, std::uint32_t slot, std::span<std::byte> to) = 0;
+  virtual Status write_slot(PoolId pool, std::uint32_t slot, std::span<const std::byte> from) = 0;
 };
 
 }  // namespace volvox

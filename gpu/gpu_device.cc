@@ -44,6 +44,9 @@ Status GpuDevice::allocate() {
   auto results = ResultArena::make(driver_, options_.result_bytes);
   if (!results) return tl::unexpected(results.error());
   results_ = std::move(*results);
+  auto mover = SlotMover::make(driver_);
+  if (!mover) return tl::unexpected(mover.error());
+  mover_ = std::move(*mover);
   return {};
 }
 
@@ -55,6 +58,7 @@ Status GpuDevice::add_pool(PoolId pool, std::span<const StateKind> kinds, std::u
   if (find_pool(pool) != nullptr) return invalid("pool " + std::to_string(pool) + " exists already");
   auto planes = GpuPlanes::make(*driver_, load_stream_, kinds, slots);
   if (!planes) return tl::unexpected(planes.error());
+  if (Status ok = mover_->reserve(planes->packed_bytes()); !ok) return ok;
   const std::unique_lock lock(mutex_);
   pools_.emplace(pool, std::make_unique<GpuPlanes>(std::move(*planes)));
   return {};
@@ -112,6 +116,18 @@ Result<std::unique_ptr<InputPages>> GpuDevice::stage(std::span<const InputBlock>
 
 Result<ResultBlock> GpuDevice::results(std::size_t size_bytes) {
   return results_->take(size_bytes);
+}
+
+Status GpuDevice::read_slot(PoolId pool, std::uint32_t slot, std::span<std::byte> to) {
+  const GpuPlanes* planes = find_pool(pool);
+  return planes != nullptr ? mover_->read(*planes, slot, to)
+                           : invalid("there is no pool " + std::to_string(pool));
+}
+
+Status GpuDevice::write_slot(PoolId pool, std::uint32_t slot, std::span<const std::byte> from) {
+  const GpuPlanes* planes = find_pool(pool);
+  return planes != nullptr ? mover_->write(*planes, slot, from)
+                           : invalid("there is no pool " + std::to_string(pool));
 }
 
 const GpuPlanes* GpuDevice::find_pool(PoolId pool) const {

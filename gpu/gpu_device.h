@@ -15,6 +15,7 @@
 #include "gpu/memory/gpu_planes.h"
 #include "gpu/memory/input_arena.h"
 #include "gpu/memory/result_arena.h"
+#include "gpu/memory/slot_mover.h"
 #include "gpu/program/gpu_cell.h"
 #include "gpu/queue/gpu_queue.h"
 
@@ -46,6 +47,8 @@ class GpuDevice final : public Device, private CopyChecker {
   Result<std::unique_ptr<Queue>> open(const QueueConfig& config) override;
   Result<std::unique_ptr<InputPages>> stage(std::span<const InputBlock> blocks) override;
   Result<ResultBlock> results(std::size_t size_bytes) override;
+  Status read_slot(PoolId pool, std::uint32_t slot, std::span<std::byte> to) override;
+  Status write_slot(PoolId pool, std::uint32_t slot, std::span<const std::byte> from) override;
 
  private:
   GpuDevice(std::shared_ptr<Driver> driver, const GpuOptions& options);
@@ -59,6 +62,7 @@ class GpuDevice final : public Device, private CopyChecker {
   StreamId load_stream_ = 0;
   std::unique_ptr<InputArena> inputs_;
   std::unique_ptr<ResultArena> results_;
+  std::unique_ptr<SlotMover> mover_;
   mutable std::shared_mutex mutex_;  // guards the maps; what they hold never moves
   std::map<PoolId, std::unique_ptr<GpuPlanes>> pools_;
   std::map<CellTypeId, std::unique_ptr<GpuCell>> cells_;

@@ -91,4 +91,28 @@ Status GpuPlanes::copy(Driver& driver, StreamId stream, const GpuPlanes& source,
   return {};
 }
 
+Status GpuPlanes::save(Driver& driver, StreamId stream, std::uint32_t slot, DeviceAddress buffer) const {
+  for (const GpuPlane& plane : planes_) {
+    const DeviceAddress row = plane.address + std::uint64_t{slot} * plane.stride_bytes;
+    if (Status ok = driver.copy(stream, buffer, row, plane.row_bytes); !ok) return ok;
+    buffer += plane.row_bytes;
+  }
+  return {};
+}
+
+Status GpuPlanes::load(Driver& driver, StreamId stream, std::uint32_t slot, DeviceAddress buffer) const {
+  for (const GpuPlane& plane : planes_) {
+    const DeviceAddress row = plane.address + std::uint64_t{slot} * plane.stride_bytes;
+    if (Status ok = driver.copy(stream, row, buffer, plane.row_bytes); !ok) return ok;
+    buffer += plane.row_bytes;
+  }
+  return {};
+}
+
+std::size_t GpuPlanes::packed_bytes() const {
+  std::size_t total = 0;
+  for (const GpuPlane& plane : planes_) total += plane.row_bytes;
+  return total;
+}
+
 }  // namespace volvox::gpu

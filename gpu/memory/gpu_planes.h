@@ -34,6 +34,10 @@ class GpuPlanes {
   // Gives the stream the copy of slot `from` of `source`, which has the same kinds, to slot `to`.
   Status copy(Driver& driver, StreamId stream, const GpuPlanes& source, std::uint32_t from,
               std::uint32_t to) const;
+  // The same to or from `buffer`, where the states of one slot lie kind after kind without gaps.
+  Status save(Driver& driver, StreamId stream, std::uint32_t slot, DeviceAddress buffer) const;
+  Status load(Driver& driver, StreamId stream, std::uint32_t slot, DeviceAddress buffer) const;
+  std::size_t packed_bytes() const;  // of one slot
 
  private:
   std::uint32_t slots_ = 0;
