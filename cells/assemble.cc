@@ -1,11 +1,13 @@
 #include "cells/assemble.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
-#include "cells/library.h"
+#include "cells/cell_kinds.h"
 #include "cells/split.h"
 #include "cells/text.h"
 
@@ -47,15 +49,18 @@ class Assembly {
 
  private:
   tl::unexpected<Error> error(std::uint32_t line, const std::string& why) const;
-  Status check_unfolding() const;
+  Status read_unfolding();
   Status read_inputs();
   Status read_outputs();
-  Result<Cell> library_cell(const CellDefinition& cell) const;
-  Status build_chain(const CellDefinition& cell, const LaneDefinition& lane);
+  Result<std::vector<Cell>> library_cells(const CellDefinition& cell) const;
+  Status build_chain(const CellDefinition& definition, Cell whole, const LaneDefinition& lane);
+  Status build_tree(const CellDefinition& definition, std::vector<Cell> cells, const LaneDefinition& lane);
   CellTypeSpec type_of(const CellDefinition& definition, Cell cell) const;
   void add_eager_lane(const CellDefinition& definition, Cell cell, const LaneSpec& core);
-  Status map_pulls(const Cell& cell, const LaneDefinition& lane, LaneSpec& spec);
-  Status map_pushes(const Cell& cell, const LaneDefinition& lane, LaneSpec& spec);
+  using Pulls = std::array<std::uint8_t, kMaxPulls>;
+  using Pushes = std::array<LanePush, kMaxPushes>;
+  Status map_pulls(const Cell& cell, const LaneDefinition& lane, Pulls& pulls);
+  Status map_pushes(const Cell& cell, const LaneDefinition& lane, Pushes& pushes);
   Status match_input(const Cell& cell, const Operator& pull, std::uint8_t input);
   Status match_output(const Value& emitted, std::uint8_t output);
 
@@ -73,19 +78,24 @@ tl::unexpected<Error> Assembly::error(std::uint32_t line, const std::string& why
   return invalid(text + why);
 }
 
-Status Assembly::check_unfolding() const {
-  if (definition_.unfolding != "chain") {
-    return error(1, "unfolding: " + in_quotes(definition_.unfolding) + " is not served, only 'chain' is");
+Status Assembly::read_unfolding() {
+  if (definition_.unfolding != "chain" && definition_.unfolding != "tree") {
+    return error(
+        1, "unfolding: " + in_quotes(definition_.unfolding) + " is not served, only 'chain' and 'tree' are");
   }
+  const std::string what = "a " + definition_.unfolding;
+  model_.unfolding = definition_.unfolding == "tree" ? Unfolding::kTree : Unfolding::kChain;
   if (definition_.cells.size() != 1) {
-    return error(1, "cell: a chain has one cell, here are " + std::to_string(definition_.cells.size()));
+    return error(1, "cell: " + what + " has one cell, here are " + std::to_string(definition_.cells.size()));
   }
   if (definition_.lanes.size() > 1) {
     return error(definition_.lanes[1].line,
-                 "lane: a chain has one lane, here are " + std::to_string(definition_.lanes.size()));
+                 "lane: " + what + " has one lane, here are " + std::to_string(definition_.lanes.size()));
   }
-  if (definition_.inputs.empty())
-    return error(1, "input: a chain needs at least one, whose rows are its steps");
+  if (definition_.inputs.empty()) {
+    return error(1, "input: " + what + " needs at least one, whose rows are its " +
+                        (model_.unfolding == Unfolding::kTree ? "nodes" : "steps"));
+  }
   return {};
 }
 
@@ -119,19 +129,20 @@ Status Assembly::read_outputs() {
   return {};
 }
 
-Result<Cell> Assembly::library_cell(const CellDefinition& cell) const {
-  if (cell.kind == "lstm") {
-    if (cell.hidden == 0) return error(cell.line, "hidden: is missing, an lstm needs it");
-    const CellSizes sizes{.input = cell.input == 0 ? cell.hidden : cell.input, .hidden = cell.hidden};
-    Result<Cell> built = lstm_cell(cell.name, sizes, &model_.weights, model_.name);
-    if (!built) return error(cell.line, built.error().message);
-    return built;
+Result<std::vector<Cell>> Assembly::library_cells(const CellDefinition& cell) const {
+  const CellKind* kind = find_cell_kind(cell.kind);
+  if (kind == nullptr || kind->unfolding != model_.unfolding) {
+    return error(cell.line, "kind: " + in_quotes(cell.kind) + " is not in the library for a " +
+                                definition_.unfolding + ": " + cell_kind_names(model_.unfolding));
   }
-  if (cell.kind != "noop" && cell.kind != "check") {
-    return error(cell.line, "kind: " + in_quotes(cell.kind) + " is not in the library: lstm, noop, check");
-  }
-  if (cell.input != 0 || cell.hidden != 0) return error(cell.line, "a " + cell.kind + " cell has no sizes");
-  return cell.kind == "noop" ? noop_cell(cell.name) : check_cell(cell.name);
+  if (kind->sized && cell.hidden == 0)
+    return error(cell.line, "hidden: is missing, kind " + in_quotes(cell.kind) + " needs it");
+  if (!kind->sized && (cell.input != 0 || cell.hidden != 0))
+    return error(cell.line, "a " + cell.kind + " cell has no sizes");
+  const CellSizes sizes{.input = cell.input == 0 ? cell.hidden : cell.input, .hidden = cell.hidden};
+  auto built = build_cells(*kind, cell.name, sizes, &model_.weights, model_.name);
+  if (!built) return error(cell.line, built.error().message);
+  return built;
 }
 
 CellTypeSpec Assembly::type_of(const CellDefinition& definition, Cell cell) const {
@@ -157,16 +168,11 @@ void Assembly::add_eager_lane(const CellDefinition& definition, Cell cell, const
   model_.plan.lanes.push_back(std::move(lane));
 }
 
-Status Assembly::build_chain(const CellDefinition& definition, const LaneDefinition& lane) {
-  if (definition.min_batch > definition.max_batch) {
-    return error(definition.line, "min_batch: is larger than max_batch");
-  }
-  Result<Cell> whole = library_cell(definition);
-  if (!whole) return tl::unexpected(whole.error());
+Status Assembly::build_chain(const CellDefinition& definition, Cell whole, const LaneDefinition& lane) {
   LaneSpec core;
-  if (Status status = map_pulls(*whole, lane, core); !status) return status;
-  if (Status status = map_pushes(*whole, lane, core); !status) return status;
-  SplitCell split{std::nullopt, std::move(*whole), 0};
+  if (Status status = map_pulls(whole, lane, core.pulls); !status) return status;
+  if (Status status = map_pushes(whole, lane, core.pushes); !status) return status;
+  SplitCell split{std::nullopt, std::move(whole), 0};
   if (options_.eager && product_bytes(split.core) >= options_.eager_from_bytes) {
     Result<SplitCell> parts = split_cell(split.core);
     if (!parts) return error(definition.line, parts.error().message);
@@ -190,22 +196,41 @@ Status Assembly::build_chain(const CellDefinition& definition, const LaneDefinit
   return {};
 }
 
-Status Assembly::map_pulls(const Cell& cell, const LaneDefinition& lane, LaneSpec& spec) {
+// A tree's cells are not split: an eager part would keep its states in a pool of its own. Leaves come first,
+// and yield to inner nodes, which are closer to an answer.
+Status Assembly::build_tree(const CellDefinition& definition, std::vector<Cell> cells,
+                            const LaneDefinition& lane) {
+  TreePlan& tree = model_.tree;
+  if (Status status = map_pulls(cells.front(), lane, tree.pulls); !status) return status;
+  for (const Cell& cell : cells) {
+    if (Status status = map_pushes(cell, lane, tree.pushes); !status) return status;
+  }
+  tree.binary = cells.size() == 2;
+  tree.inner = tree.binary ? 1 : 0;
+  tree.inner_pulls = cells.back().pulls > 0;
+  tree.max_children = definition.max_edges;
+  model_.pools.push_back({cells.front().states});
+  for (Cell& cell : cells) model_.types.push_back(type_of(definition, std::move(cell)));
+  if (tree.binary) --model_.types.front().priority;
+  return {};
+}
+
+Status Assembly::map_pulls(const Cell& cell, const LaneDefinition& lane, Pulls& pulls) {
   const std::optional<std::uint8_t> over = lane.over.empty() ? 0 : find_named(model_.inputs, lane.over);
   if (!over) return error(lane.line, "over: there is no input " + in_quotes(lane.over));
   if (!lane.pull.empty() && lane.pull.size() != cell.pulls) {
     return error(lane.line, "pull: names " + std::to_string(lane.pull.size()) + " inputs, the cell reads " +
                                 std::to_string(cell.pulls));
   }
-  spec.pulls.fill(*over);
+  pulls.fill(*over);
   for (std::size_t i = 0; i < lane.pull.size(); ++i) {
     const auto input = find_named(model_.inputs, lane.pull[i]);
     if (!input) return error(lane.line, "pull: there is no input " + in_quotes(lane.pull[i]));
-    spec.pulls[i] = *input;
+    pulls[i] = *input;
   }
   for (const Operator& op : cell.operators) {
     if (op.kind != OpKind::kPull) continue;
-    if (Status status = match_input(cell, op, spec.pulls[op.index]); !status) return status;
+    if (Status status = match_input(cell, op, pulls[op.index]); !status) return status;
   }
   return {};
 }
@@ -232,7 +257,7 @@ Status Assembly::match_input(const Cell& cell, const Operator& pull, std::uint8_
   return {};
 }
 
-Status Assembly::map_pushes(const Cell& cell, const LaneDefinition& lane, LaneSpec& spec) {
+Status Assembly::map_pushes(const Cell& cell, const LaneDefinition& lane, Pushes& pushes) {
   const std::size_t outputs = model_.outputs.size();
   if (!lane.push.empty() && lane.push.size() != cell.pushes) {
     return error(lane.line, "push: names " + std::to_string(lane.push.size()) + " outputs, the cell emits " +
@@ -249,7 +274,7 @@ Status Assembly::map_pushes(const Cell& cell, const LaneDefinition& lane, LaneSp
       return error(lane.line, "push: output " + in_quotes(lane.push[op.index]) + " is written twice");
     written[*output] = true;
     if (Status status = match_output(cell.values[op.inputs[0]], *output); !status) return status;
-    spec.pushes[op.index] = {.output = *output, .every = model_.outputs[*output].every};
+    pushes[op.index] = {.output = *output, .every = model_.outputs[*output].every};
   }
   for (std::size_t i = 0; i < outputs; ++i) {
     if (!written[i])
@@ -272,7 +297,7 @@ Status Assembly::match_output(const Value& emitted, std::uint8_t number) {
 }
 
 Result<Model> Assembly::run() {
-  Status status = check_unfolding();
+  Status status = read_unfolding();
   if (status) status = read_inputs();
   if (status) status = read_outputs();
   if (!status) return tl::unexpected(status.error());
@@ -280,7 +305,12 @@ Result<Model> Assembly::run() {
   LaneDefinition lane{.line = cell.line, .cell = cell.name};
   if (!definition_.lanes.empty()) lane = definition_.lanes[0];
   if (lane.cell != cell.name) return error(lane.line, "cell: there is no cell " + in_quotes(lane.cell));
-  if (status = build_chain(cell, lane); !status) return tl::unexpected(status.error());
+  if (cell.min_batch > cell.max_batch) return error(cell.line, "min_batch: is larger than max_batch");
+  auto cells = library_cells(cell);
+  if (!cells) return tl::unexpected(cells.error());
+  status = model_.unfolding == Unfolding::kTree ? build_tree(cell, std::move(*cells), lane)
+                                                : build_chain(cell, std::move(cells->front()), lane);
+  if (!status) return tl::unexpected(status.error());
   if (status = validate(model_); !status) return error(lane.line, status.error().message);
   return std::move(model_);
 }

@@ -38,6 +38,8 @@ std::string_view to_string(OpKind kind) {
       return "argmax";
     case OpKind::kHash:
       return "hash";
+    case OpKind::kHashAll:
+      return "hash_all";
   }
   return "unknown";
 }

@@ -46,6 +46,8 @@ enum class OpKind : std::uint8_t {
   kArgmax,      // (x) -> i32: index of the largest element of a vector, the first of equals. A NaN is less
                 //   than all else: where all are NaN it is 0
   kHash,        // (state u64, token i32) -> u64: the mixing function of check_hash()
+  kHashAll,     // (ragged u64, token i32) -> u64: check_hash(0, token), then mixed with each predecessor's
+                //   number, in their order
 };
 std::string_view to_string(OpKind kind);
 

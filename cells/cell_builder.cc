@@ -124,6 +124,10 @@ ValueId CellBuilder::hash(ValueId state, ValueId token) {
   return emit({.kind = OpKind::kHash, .inputs = {state, token}});
 }
 
+ValueId CellBuilder::hash_all(ValueId ragged, ValueId token) {
+  return emit({.kind = OpKind::kHashAll, .inputs = {ragged, token}});
+}
+
 Result<Cell> CellBuilder::build(const Weights* weights, std::string_view model) const {
   if (error_) {
     const std::string where = model.empty() ? "" : "model '" + std::string(model) + "', ";

@@ -91,6 +91,7 @@ class CellBuilder {
   // Index (i32) of the largest element of a vector, the first of equals: a decoder's next token.
   ValueId argmax(ValueId x);
   ValueId hash(ValueId state, ValueId token);
+  ValueId hash_all(ValueId ragged, ValueId token);
 
   // The finished cell, with all shapes. Without weights their shapes are not checked, and products and
   // embeddings must have been given their width. Errors name model, cell and operator.

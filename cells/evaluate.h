@@ -92,6 +92,8 @@ class CellEvaluator {
         return argmax(op);
       case OpKind::kHash:
         return hash(op);
+      case OpKind::kHashAll:
+        return hash_all(op);
       default:
         return elementwise(op);
     }
@@ -220,10 +222,20 @@ class CellEvaluator {
     std::memcpy(integers_[op.output].data(), &state, sizeof(state));
   }
 
+  void hash_all(const Operator& op) {
+    const auto token = static_cast<std::uint64_t>(integer<std::int32_t>(op.inputs[1]));  // sign extended
+    std::uint64_t state = check_hash(0, token);
+    for (std::uint32_t e = 0; e < edges_; ++e) {
+      state = check_hash(state, integer<std::uint64_t>(op.inputs[0], e));
+    }
+    std::memcpy(integers_[op.output].data(), &state, sizeof(state));
+  }
+
+  // Row `edge` of a ragged number.
   template <class T>
-  T integer(ValueId v) const {
+  T integer(ValueId v, std::size_t edge = 0) const {
     T number;
-    std::memcpy(&number, integers_[v].data(), sizeof(number));
+    std::memcpy(&number, integers_[v].data() + edge * sizeof(number), sizeof(number));
     return number;
   }
 

@@ -93,7 +93,9 @@ Status Inference::by_kind() {
     case OpKind::kArgmax:
       return argmax();
     case OpKind::kHash:
-      return hash();
+      return hash(false);
+    case OpKind::kHashAll:
+      return hash(true);
   }
   return error("is of no known kind");
 }

@@ -48,7 +48,7 @@ class Inference {
   Status elementwise(std::size_t inputs);
   Status segment_sum();
   Status argmax();
-  Status hash();
+  Status hash(bool of_predecessors);
   Status declared_width(std::size_t weight, std::size_t extent, std::int64_t& width) const;
 
   Cell& cell_;

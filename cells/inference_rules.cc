@@ -169,9 +169,10 @@ Status Inference::argmax() {
   return produce({DType::kI32, {}, false});
 }
 
-Status Inference::hash() {
+Status Inference::hash(bool of_predecessors) {
   if (Status status = arity(2, 0); !status) return status;
-  if (Status status = want(0, DType::kU64, false); !status) return status;
+  if (Status status = want(0, DType::kU64, of_predecessors); !status) return status;
+  if (of_predecessors && !in(0).ragged) return error("its input has no row for each predecessor");
   if (Status status = want(1, DType::kI32, false); !status) return status;
   if (!in(0).shape.empty() || !in(1).shape.empty()) return error("hashes single numbers only");
   return produce({DType::kU64, {}, false});

@@ -56,6 +56,16 @@ Result<Cell> check_cell(std::string_view name) {
   return b.build();
 }
 
+Result<Cell> check_tree_cell(std::string_view name) {
+  CellBuilder b{std::string(name)};
+  b.state({.name = "state", .shape = {}, .dtype = DType::kU64});
+  const ValueId token = b.pull("token", DType::kI32);
+  const ValueId state = b.hash_all(b.gather_all("state"), token);
+  b.scatter("state", state);
+  b.push("state", state);
+  return b.build();
+}
+
 Result<Cell> tree_lstm_leaf_cell(std::string_view name, std::string_view prefix, const CellSizes& sizes,
                                  const Weights* weights, std::string_view model) {
   const std::string leaf = std::string(prefix) + ".leaf.";

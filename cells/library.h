@@ -35,6 +35,10 @@ Result<Cell> noop_cell(std::string_view name);
 // pushes "state". A lost, doubled, reordered or leaked step changes every later value.
 Result<Cell> check_cell(std::string_view name);
 
+// The same over trees: state = check_hash(0, token), mixed with the children's states in their order. Pulls
+// "token" (i32), gathers "state" (u64) of all children, pushes and scatters "state".
+Result<Cell> check_tree_cell(std::string_view name);
+
 // A pair of cells for binary trees (Tai et al., 2015, §3.2), with `prefix` for the weights of both.
 // Leaf: pulls "token"; z = bias + weight·x, gates i, g, o; c = σ(i)·tanh(g).
 // Weights: leaf.embedding [any, input], leaf.weight [3·hidden, input], leaf.bias [3·hidden].

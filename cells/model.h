@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "cells/cell.h"
 #include "cells/lane_plan.h"
-#include "cells/node_graph.h"
+#include "cells/tree_plan.h"
 #include "cells/weights.h"
 
 namespace volvox {
@@ -45,11 +45,11 @@ struct OutputSpec {
   std::string name{};
   DType dtype = DType::kF32;
   Shape shape{};       // of one row
-  bool every = false;  // a row for each step; otherwise one row, from the last step
+  bool every = false;  // a row for each step or node; otherwise one row, of the last step or the root
 };
 
 // How a request's structure becomes a cell graph.
-enum class Unfolding : std::uint8_t { kChain };
+enum class Unfolding : std::uint8_t { kChain, kTree };
 
 // One loaded model version: cells, unfolding, weights. Type, pool and model numbers are local (from 0);
 // rebased_plan() makes them unique within a process. Immutable after load; shared by shared_ptr.
@@ -58,10 +58,11 @@ struct Model {
   std::uint32_t version = 1;
   std::uint64_t digest = 0;  // of the definition and all weights
   Unfolding unfolding = Unfolding::kChain;
-  std::uint32_t max_length = 4096;  // steps of one request
+  std::uint32_t max_length = 4096;  // steps, or nodes, of one request
   std::vector<PoolSpec> pools{};
   std::vector<CellTypeSpec> types{};
-  LanePlan plan{};
+  LanePlan plan{};  // no lanes where the unfolding is a tree
+  TreePlan tree{};  // meaningful where it is
   std::vector<InputSpec> inputs{};
   std::vector<OutputSpec> outputs{};
   Weights weights{};
@@ -71,7 +72,8 @@ struct Model {
 // error names the model. Loaded models have passed it.
 Status validate(const Model& model);
 
-// The model's lane plan with process-wide numbers.
+// The model's plans with process-wide numbers.
 LanePlan rebased_plan(const Model& model, ModelId id, CellTypeId first_type, PoolId first_pool);
+TreePlan rebased_tree(const Model& model, ModelId id, CellTypeId first_type, PoolId first_pool);
 
 }  // namespace volvox

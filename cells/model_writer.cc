@@ -104,74 +104,136 @@ Status write_model(const NewModel& model, ModelDefinition definition, std::span<
   return status;
 }
 
-ModelDefinition definition_of(const std::string& kind) {
+ModelDefinition definition_of(const std::string& name, const std::string& kind) {
   ModelDefinition definition;
-  definition.cells.push_back({.name = kind, .kind = kind, .max_batch = 512});
-  definition.lanes.push_back({.cell = kind, .over = "tokens"});
+  definition.cells.push_back({.name = name, .kind = kind, .max_batch = 512});
+  definition.lanes.push_back({.cell = name, .over = "tokens"});
   definition.inputs.push_back({.name = "tokens"});
   return definition;
 }
 
-class LstmWeights {
- public:
-  explicit LstmWeights(const NewLstm& sizes) {
-    Random random(sizes.seed);
-    const std::int64_t hidden = sizes.hidden, input = sizes.input;
-    const float bound = 1.0F / std::sqrt(static_cast<float>(hidden));
-    add("lstm.weight_ih", {4 * hidden, input}, [&] { return random.uniform(bound); });
-    add("lstm.weight_hh", {4 * hidden, hidden}, [&] { return random.uniform(bound); });
-    add("lstm.bias", {4 * hidden}, [&] { return random.uniform(bound); });
-    add("lstm.embedding", {sizes.vocabulary, input}, [&] { return random.normal(); });
-  }
+ModelDefinition tree_definition_of(const std::string& kind) {
+  ModelDefinition definition = definition_of("tree", kind);
+  definition.unfolding = "tree";
+  return definition;
+}
 
+// Weights from a seed: uniform in ±1/√hidden, and embeddings. The order of the calls is part of the result.
+class SeededWeights {
+ public:
+  explicit SeededWeights(const NewLstm& sizes)
+      : random_(sizes.seed), bound_(1.0F / std::sqrt(static_cast<float>(sizes.hidden))) {}
+
+  SeededWeights(SeededWeights&&) = default;  // never copied: the tensors view the data
+
+  void add(std::string name, Shape shape) {
+    fill(std::move(name), std::move(shape), [this] { return random_.uniform(bound_); });
+  }
+  void add_embedding(std::string name, Shape shape) {
+    fill(std::move(name), std::move(shape), [this] { return random_.normal(); });
+  }
   std::span<const TensorSource> tensors() const { return tensors_; }
 
  private:
   template <class Draw>
-  void add(std::string name, Shape shape, Draw draw) {
+  void fill(std::string name, Shape shape, Draw draw) {
     std::vector<float> data(static_cast<std::size_t>(elements(shape)));
     for (float& x : data) x = draw();
     const auto bytes = std::as_bytes(std::span(data_.emplace_back(std::move(data))));
     tensors_.push_back({std::move(name), DType::kF32, std::move(shape), bytes});
   }
 
+  Random random_;
+  const float bound_;
   std::vector<std::vector<float>> data_;
   std::vector<TensorSource> tensors_;
 };
+
+SeededWeights lstm_weights(const NewLstm& sizes) {
+  const std::int64_t hidden = sizes.hidden, input = sizes.input;
+  SeededWeights weights(sizes);
+  weights.add("lstm.weight_ih", {4 * hidden, input});
+  weights.add("lstm.weight_hh", {4 * hidden, hidden});
+  weights.add("lstm.bias", {4 * hidden});
+  weights.add_embedding("lstm.embedding", {sizes.vocabulary, input});
+  return weights;
+}
+
+SeededWeights binary_tree_weights(const NewLstm& sizes) {
+  const std::int64_t hidden = sizes.hidden, input = sizes.input;
+  SeededWeights weights(sizes);
+  weights.add("tree.internal.left", {5 * hidden, hidden});
+  weights.add("tree.internal.right", {5 * hidden, hidden});
+  weights.add("tree.internal.bias", {5 * hidden});
+  weights.add("tree.leaf.weight", {3 * hidden, input});
+  weights.add("tree.leaf.bias", {3 * hidden});
+  weights.add_embedding("tree.leaf.embedding", {sizes.vocabulary, input});
+  return weights;
+}
+
+SeededWeights child_sum_weights(const NewLstm& sizes) {
+  const std::int64_t hidden = sizes.hidden, input = sizes.input;
+  SeededWeights weights(sizes);
+  weights.add("tree.weight", {3 * hidden, input});
+  weights.add("tree.children", {3 * hidden, hidden});
+  weights.add("tree.bias", {3 * hidden});
+  weights.add("tree.forget_weight", {hidden, input});
+  weights.add("tree.forget_child", {hidden, hidden});
+  weights.add("tree.forget_bias", {hidden});
+  weights.add_embedding("tree.embedding", {sizes.vocabulary, input});
+  return weights;
+}
 
 bool in_range(std::uint32_t number) {
   return number >= 1 && number <= 65536;
 }
 
-}  // namespace
-
-Status write_lstm_model(const NewModel& model, const NewLstm& lstm) {
-  NewLstm sizes = lstm;
+// A cell with widths that pushes h.
+Status write_recurrent_model(const NewModel& model, NewLstm sizes, ModelDefinition definition,
+                             SeededWeights (*make_weights)(const NewLstm&)) {
   if (sizes.input == 0) sizes.input = sizes.hidden;
   if (!in_range(sizes.hidden) || !in_range(sizes.input))
     return invalid("hidden and input must be from 1 to 65536");
   if (sizes.vocabulary < 1 || sizes.vocabulary > (1U << 24))
     return invalid("vocabulary must be from 1 to 16777216");
-  ModelDefinition definition = definition_of("lstm");
   definition.cells[0].hidden = sizes.hidden;
   definition.cells[0].input = sizes.input;
   definition.cells[0].max_batch = 64;
   definition.inputs[0].vocabulary = sizes.vocabulary;
   definition.outputs.push_back(
       {.name = "h", .dtype = DType::kF32, .shape = Shape{sizes.hidden}, .every = model.every_step});
-  const LstmWeights weights(sizes);
+  const SeededWeights weights = make_weights(sizes);
   return write_model(model, std::move(definition), weights.tensors());
 }
 
-Status write_noop_model(const NewModel& model) {
-  return write_model(model, definition_of("noop"), {});
-}
-
-Status write_check_model(const NewModel& model) {
-  ModelDefinition definition = definition_of("check");
+Status write_hashing_model(const NewModel& model, ModelDefinition definition) {
   definition.outputs.push_back(
       {.name = "state", .dtype = DType::kU64, .shape = Shape{}, .every = model.every_step});
   return write_model(model, std::move(definition), {});
+}
+
+}  // namespace
+
+Status write_lstm_model(const NewModel& model, const NewLstm& lstm) {
+  return write_recurrent_model(model, lstm, definition_of("lstm", "lstm"), lstm_weights);
+}
+
+Status write_tree_model(const NewModel& model, const NewLstm& sizes, NewTreeKind kind) {
+  return kind == NewTreeKind::kBinary
+             ? write_recurrent_model(model, sizes, tree_definition_of("tree_lstm"), binary_tree_weights)
+             : write_recurrent_model(model, sizes, tree_definition_of("child_sum"), child_sum_weights);
+}
+
+Status write_noop_model(const NewModel& model) {
+  return write_model(model, definition_of("noop", "noop"), {});
+}
+
+Status write_check_model(const NewModel& model) {
+  return write_hashing_model(model, definition_of("check", "check"));
+}
+
+Status write_check_tree_model(const NewModel& model) {
+  return write_hashing_model(model, tree_definition_of("check_tree"));
 }
 
 }  // namespace volvox

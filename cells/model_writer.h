@@ -19,9 +19,10 @@ struct NewModel {
   std::string name{};            // empty: the folder's own
   std::uint32_t max_batch = 0;   // 0: the kind's own default
   bool overwrite = false;
-  bool every_step = false;  // the output has a row for every step instead of the last one's only
+  bool every_step = false;  // the output has a row for every step or node instead of the last one's only
 };
 
+// Sizes of an LSTM, or of a TreeLSTM.
 struct NewLstm {
   std::uint32_t hidden = 1024;
   std::uint32_t input = 0;  // width of the embedding; 0: as hidden
@@ -32,9 +33,15 @@ struct NewLstm {
 // An LSTM over i32 "tokens" that answers the last "h" (or all). Weights from the seed, the same bytes
 // everywhere: uniform in ±1/√hidden, embeddings nearly normal with variance 1.
 Status write_lstm_model(const NewModel& model, const NewLstm& lstm);
+enum class NewTreeKind : std::uint8_t { kBinary, kChildSum };
+// A TreeLSTM over i32 "tokens" that answers the root's "h" (or that of every node): over binary trees, with
+// tokens at the leaves; or the child-sum kind, over any trees, with a token at every node. Weights as above.
+Status write_tree_model(const NewModel& model, const NewLstm& sizes, NewTreeKind kind);
 // One empty cell for every row of i32 "tokens", and an answer without outputs.
 Status write_noop_model(const NewModel& model);
 // A chain of check_hash() over i32 "tokens" that answers the last u64 "state" (or all).
 Status write_check_model(const NewModel& model);
+// The same over trees: answers the root's "state" (or that of every node).
+Status write_check_tree_model(const NewModel& model);
 
 }  // namespace volvox

@@ -32,6 +32,11 @@ Status check_edges(std::uint32_t v, std::span<const NodeGraph::Edge> edges) {
 
 }  // namespace
 
+void NodeGraph::reserve(std::size_t nodes, std::size_t edges) {
+  records_.reserve(nodes + 1);
+  edges_.reserve(edges);
+}
+
 std::uint32_t NodeGraph::add(const Node& node, std::span<const Edge> edges) {
   records_.back().node = node;
   edges_.insert(edges_.end(), edges.begin(), edges.end());

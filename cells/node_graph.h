@@ -31,6 +31,8 @@ class NodeGraph {
     bool watch = false;               // its completion is reported (Event::kNodeDone)
   };
 
+  // Makes room for so many, where that is known before they are added.
+  void reserve(std::size_t nodes, std::size_t edges);
   // Adds a node; `edges` in the order in which ragged lists are read. Returns its number.
   std::uint32_t add(const Node& node, std::span<const Edge> edges);
   // Checks the order and the bounds, and computes what the scheduler needs. Call once, at the end, and again

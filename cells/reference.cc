@@ -7,38 +7,10 @@
 #include <string>
 #include <utility>
 
+#include "cells/reference_parts.h"
+
 namespace volvox {
 namespace {
-
-// Bytes of one row as the reference keeps it: f32 becomes double. A multiple of 8, so that rows are aligned.
-std::size_t kept_bytes(DType dtype, const Shape& shape) {
-  const auto count = static_cast<std::size_t>(elements(shape));
-  const std::size_t bytes = count * (dtype == DType::kF32 ? sizeof(double) : size_bytes(dtype));
-  return (bytes + 7) / 8 * 8;
-}
-
-std::vector<std::byte> initial_row(DType dtype, const Shape& shape, double initial) {
-  std::vector<std::byte> row(kept_bytes(dtype, shape));
-  const auto fill = [&](auto number) {
-    for (std::int64_t i = 0; i < elements(shape); ++i) {
-      std::memcpy(row.data() + static_cast<std::size_t>(i) * sizeof(number), &number, sizeof(number));
-    }
-  };
-  if (dtype == DType::kF32) fill(initial);
-  if (dtype == DType::kI32) fill(static_cast<std::int32_t>(initial));
-  if (dtype == DType::kU64) fill(static_cast<std::uint64_t>(initial));
-  return row;
-}
-
-// The initial value is a matter of the kind of state, which any pool of the model may hold.
-double initial_of(const Model& model, const std::string& kind) {
-  for (const PoolSpec& pool : model.pools) {
-    for (const StateKind& state : pool.kinds) {
-      if (state.name == kind) return state.initial;
-    }
-  }
-  return 0.0;
-}
 
 const LaneEdge* find_edge(const LaneSpec& lane, const Operator& op) {
   for (const LaneEdge& edge : lane.edges) {
@@ -50,12 +22,6 @@ const LaneEdge* find_edge(const LaneSpec& lane, const Operator& op) {
 // The step of edge.from that step t reads; negative: none.
 std::int64_t source_step(const LaneEdge& edge, std::int64_t t, std::int64_t length) {
   return edge.offset + edge.stride * t + (edge.from_end ? length - 1 : 0);
-}
-
-std::size_t state_number(const Cell& cell, const std::string& kind) {
-  const auto it = std::find_if(cell.states.begin(), cell.states.end(),
-                               [&](const StateKind& state) { return state.name == kind; });
-  return static_cast<std::size_t>(it - cell.states.begin());
 }
 
 }  // namespace
@@ -94,7 +60,8 @@ Result<Reference> Reference::make(std::shared_ptr<const Model> model) {
   return reference;
 }
 
-Result<std::uint32_t> Reference::check_inputs(std::span<const std::span<const std::byte>> inputs) const {
+Result<std::uint32_t> Reference::check_inputs(std::span<const std::span<const std::byte>> inputs,
+                                              const std::vector<bool>& read) const {
   if (inputs.size() != model_->inputs.size()) {
     return invalid("model '" + model_->name + "' has " + std::to_string(model_->inputs.size()) +
                    " inputs, given are " + std::to_string(inputs.size()));
@@ -116,7 +83,8 @@ Result<std::uint32_t> Reference::check_inputs(std::span<const std::span<const st
     for (std::size_t at = 0; at < inputs[i].size(); at += sizeof(std::int32_t)) {
       std::int32_t id = 0;
       std::memcpy(&id, inputs[i].data() + at, sizeof(id));
-      if (id >= 0 && id < spec.vocabulary) continue;
+      const bool unread = at / row < read.size() && !read[at / row];
+      if (unread || (id >= 0 && id < spec.vocabulary)) continue;
       return invalid("input '" + spec.name + "': " + std::to_string(id) + " is outside the vocabulary of " +
                      std::to_string(spec.vocabulary));
     }
@@ -139,16 +107,7 @@ void Reference::begin(Run& run, std::uint32_t length) const {
     }
     run.lanes.push_back(std::move(lane));
   }
-  for (const OutputSpec& spec : model_->outputs) {
-    const std::size_t count = static_cast<std::size_t>(elements(spec.shape)) * (spec.every ? length : 1);
-    ReferenceOutput output;
-    if (spec.dtype == DType::kF32) {
-      output.reals.resize(count);
-    } else {
-      output.bytes.resize(count * size_bytes(spec.dtype));
-    }
-    run.outputs.push_back(std::move(output));
-  }
+  run.outputs = make_outputs(*model_, length);
 }
 
 bool Reference::ready(const Run& run, std::size_t lane) const {
@@ -176,7 +135,7 @@ const void* Reference::find_state(const Run& run, std::size_t lane, const Operat
     from = edge->before_first;
     s = run.lanes[from].length - 1;
   }
-  const std::size_t state = state_number(programs_[run.lanes[from].type]->cell(), op.name);
+  const std::size_t state = state_number(programs_[run.lanes[from].type]->cell().states, op.name);
   return run.lanes[from].steps[state].data() + static_cast<std::size_t>(s) * run.lanes[from].row_bytes[state];
 }
 
@@ -186,13 +145,8 @@ void Reference::bind_pushes(Run& run, std::size_t lane, CellRow& row) const {
   for (std::size_t push = 0; push < kMaxPushes; ++push) {
     if (spec.pushes[push].output == LanePush::kNowhere) continue;
     if (!spec.pushes[push].every && t + 1 < run.lanes[lane].length) continue;
-    ReferenceOutput& output = run.outputs[spec.pushes[push].output];
-    const OutputSpec& wanted = model_->outputs[spec.pushes[push].output];
-    const auto width = static_cast<std::size_t>(elements(wanted.shape));
-    const std::size_t at = spec.pushes[push].every ? t * width : 0;
-    row.pushes[push] = wanted.dtype == DType::kF32
-                           ? static_cast<void*>(output.reals.data() + at)
-                           : static_cast<void*>(output.bytes.data() + at * size_bytes(wanted.dtype));
+    const std::uint8_t output = spec.pushes[push].output;
+    row.pushes[push] = row_of(run.outputs[output], model_->outputs[output], spec.pushes[push].every ? t : 0);
   }
 }
 
@@ -211,7 +165,7 @@ void Reference::find_list(const Run& run, std::size_t lane, const Operator& op,
   const LaneEdge* edge = find_edge(model_->plan.lanes[lane], op);
   if (edge == nullptr) return;
   const Lane& from = run.lanes[edge->from];
-  const std::size_t state = state_number(programs_[from.type]->cell(), op.name);
+  const std::size_t state = state_number(programs_[from.type]->cell().states, op.name);
   for (std::uint32_t e = 0; e < from.length; ++e) {
     list.push_back(from.steps[state].data() + e * from.row_bytes[state]);
   }
@@ -242,8 +196,9 @@ void Reference::step(Run& run, std::size_t number) {
   ++lane.done;
 }
 
-Result<std::vector<ReferenceOutput>> Reference::run(std::span<const std::span<const std::byte>> inputs) {
-  const Result<std::uint32_t> length = check_inputs(inputs);
+Result<std::vector<ReferenceOutput>> Reference::run_chain(
+    std::span<const std::span<const std::byte>> inputs) {
+  const Result<std::uint32_t> length = check_inputs(inputs, {});
   if (!length) return tl::unexpected(length.error());
   Run run{.inputs = inputs};
   begin(run, *length);
@@ -259,9 +214,17 @@ Result<std::vector<ReferenceOutput>> Reference::run(std::span<const std::span<co
   return std::move(run.outputs);
 }
 
-Result<std::vector<ReferenceOutput>> Reference::run(std::span<const std::int32_t> tokens) {
+Result<std::vector<ReferenceOutput>> Reference::run(std::span<const std::span<const std::byte>> inputs,
+                                                    std::span<const std::int32_t> parents) {
+  if (model_->unfolding == Unfolding::kTree) return run_tree(inputs, parents);
+  if (!parents.empty()) return invalid("model '" + model_->name + "' takes no trees");
+  return run_chain(inputs);
+}
+
+Result<std::vector<ReferenceOutput>> Reference::run(std::span<const std::int32_t> tokens,
+                                                    std::span<const std::int32_t> parents) {
   const std::array<std::span<const std::byte>, 1> inputs{std::as_bytes(tokens)};
-  return this->run(inputs);
+  return this->run(inputs, parents);
 }
 
 }  // namespace volvox

@@ -36,10 +36,13 @@ class Reference {
   static Result<Reference> make(std::shared_ptr<const Model> model);
 
   // inputs[i]: the rows of Model::inputs[i], back to back, as a client sends them. All inputs have the same
-  // number of rows, at least one. Fails on inputs that a server would refuse as well.
-  Result<std::vector<ReferenceOutput>> run(std::span<const std::span<const std::byte>> inputs);
+  // number of rows, at least one. `parents`: of the nodes of a tree, where the model takes trees. Fails on
+  // what a server would refuse as well.
+  Result<std::vector<ReferenceOutput>> run(std::span<const std::span<const std::byte>> inputs,
+                                           std::span<const std::int32_t> parents = {});
   // For models with a single i32 input.
-  Result<std::vector<ReferenceOutput>> run(std::span<const std::int32_t> tokens);
+  Result<std::vector<ReferenceOutput>> run(std::span<const std::int32_t> tokens,
+                                           std::span<const std::int32_t> parents = {});
 
  private:
   // The states of one lane, every step of them: nothing is reused, so nothing can be reused too early.
@@ -56,7 +59,20 @@ class Reference {
     std::vector<ReferenceOutput> outputs{};
   };
 
-  Result<std::uint32_t> check_inputs(std::span<const std::span<const std::byte>> inputs) const;
+  // A tree's states, those of all nodes, and who reads whom.
+  struct TreeRun;
+  struct TreeRow;
+
+  // How many rows. `read`: whose ids are looked at; empty: all.
+  Result<std::uint32_t> check_inputs(std::span<const std::span<const std::byte>> inputs,
+                                     const std::vector<bool>& read) const;
+  Result<std::vector<ReferenceOutput>> run_chain(std::span<const std::span<const std::byte>> inputs);
+  Result<std::vector<ReferenceOutput>> run_tree(std::span<const std::span<const std::byte>> inputs,
+                                                std::span<const std::int32_t> parents);
+  void begin(TreeRun& run, std::span<const std::int32_t> parents) const;
+  void bind_children(TreeRun& run, std::uint32_t node, TreeRow& bound) const;
+  void bind_request(TreeRun& run, std::uint32_t node, TreeRow& bound) const;
+  void run_node(TreeRun& run, std::uint32_t node);
   void begin(Run& run, std::uint32_t length) const;
   bool ready(const Run& run, std::size_t lane) const;
   void step(Run& run, std::size_t lane);

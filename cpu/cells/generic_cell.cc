@@ -34,7 +34,7 @@ Status check_operands(const Cell& cell, const Operator& op) {
     if (op.output == kNoValue) {
       if (cell.values[value].ragged) return bad("a ragged value cannot be published");
     } else if (cell.values[value].ragged && !cell.values[op.output].ragged &&
-               op.kind != OpKind::kSegmentSum) {
+               op.kind != OpKind::kSegmentSum && op.kind != OpKind::kHashAll) {
       return bad("an operator turns a ragged value into one row");
     }
   }

@@ -57,6 +57,8 @@ void GenericChunk::run(const GenericOp& op) {
       return argmax(op.op);
     case OpKind::kHash:
       return hash(op.op);
+    case OpKind::kHashAll:
+      return hash_all(op.op);
     default:
       return elementwise(op.op);
   }
@@ -214,6 +216,25 @@ void GenericChunk::hash(const Operator& op) {
     float* to = result(op, r);
     std::memcpy(to, &mixed, sizeof mixed);
     scratch_.rows[op.output][r] = to;
+  }
+}
+
+void GenericChunk::hash_all(const Operator& op) {
+  point_at_results(op);
+  const auto& edges = scratch_.rows[op.inputs[0]];
+  const float* const* tokens = operand(op, 1);
+  for (std::size_t r = 0; r < rows_; ++r) {
+    std::int32_t token = 0;
+    std::memcpy(&token, tokens[r], sizeof token);
+    std::uint64_t state = check_hash(0, static_cast<std::uint64_t>(token));
+    const std::size_t from = task_.ragged_begin[begin_ + r] - first_edge_;
+    const std::size_t to = task_.ragged_begin[begin_ + r + 1] - first_edge_;
+    for (std::size_t e = from; e < to; ++e) {
+      std::uint64_t predecessor = 0;
+      std::memcpy(&predecessor, edges[e], sizeof predecessor);
+      state = check_hash(state, predecessor);
+    }
+    std::memcpy(result(op, r), &state, sizeof state);
   }
 }
 

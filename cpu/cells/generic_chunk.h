@@ -43,6 +43,7 @@ class GenericChunk {
   void segment_sum(const Operator& op);
   void argmax(const Operator& op);
   void hash(const Operator& op);
+  void hash_all(const Operator& op);
 
   const Kernels& kernels_;
   std::span<const GenericValue> values_;

@@ -53,6 +53,7 @@ struct Instruction {
     kTanh,        // out = tanh(a)
     kSegmentSum,  // out = Σ place over the row's edges, in their order
     kHash,        // out = check_hash(a, b)
+    kHashAll,     // out = check_hash(0, a), mixed with place of each of the row's edges, in their order
   };
   Code code{};
   std::uint8_t out = 0, a = 0, b = 0, c = 0;
@@ -175,6 +176,17 @@ VOLVOX_KERNEL_BODY std::uint64_t segment_sum(const Place& place, Element e) {
   return bits_of(sum);
 }
 
+VOLVOX_KERNEL_BODY std::uint64_t sign_extended(std::uint64_t token) {
+  return static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(token)});
+}
+
+VOLVOX_KERNEL_BODY std::uint64_t hash_all(const Place& place, Element e, std::uint64_t token) {
+  const auto* begin = at<const std::uint32_t>(e.task->edge_begin) + e.row;
+  std::uint64_t state = check_hash(0, sign_extended(token));
+  for (e.edge = begin[0]; e.edge < begin[1]; ++e.edge) state = check_hash(state, load_place(place, e));
+  return state;
+}
+
 VOLVOX_KERNEL_BODY float sigmoid_of(float x) {
   return 1.0F / (1.0F + expf(-x));
 }
@@ -194,8 +206,7 @@ VOLVOX_KERNEL_BODY std::uint64_t compute(const Instruction& in, const std::uint6
     case Instruction::Code::kTanh:
       return bits_of(tanhf(a));
     default:
-      return check_hash(r[in.a * stride], static_cast<std::uint64_t>(
-                                              std::int64_t{static_cast<std::int32_t>(r[in.b * stride])}));
+      return check_hash(r[in.a * stride], sign_extended(r[in.b * stride]));
   }
 }
 
@@ -216,6 +227,9 @@ VOLVOX_KERNEL_BODY void run_program(const PointwiseCall& call, const Program& pr
         break;
       case Instruction::Code::kSegmentSum:
         r[in.out * stride] = segment_sum(places[in.place], e);
+        break;
+      case Instruction::Code::kHashAll:
+        r[in.out * stride] = hash_all(places[in.place], e, r[in.a * stride]);
         break;
       default:
         r[in.out * stride] = compute(in, r, stride);

@@ -36,6 +36,11 @@ std::optional<Instruction::Code> code_of(OpKind kind) {
   }
 }
 
+// One row of all predecessors' rows.
+bool folds(OpKind kind) {
+  return kind == OpKind::kSegmentSum || kind == OpKind::kHashAll;
+}
+
 bool is_product_input(const Operator& op, std::size_t i) {
   return i + 1 < op.inputs.size() || op.has_bias || !op.has_start;
 }
@@ -82,8 +87,7 @@ Status CellPlanner::apply(const Operator& op) {
     auto place = leaf(op, 0);
     return place ? Status{} : Status(tl::unexpected(place.error()));
   }
-  if (op.kind != OpKind::kSlice && op.kind != OpKind::kConcat && op.kind != OpKind::kSegmentSum &&
-      !code_of(op.kind)) {
+  if (op.kind != OpKind::kSlice && op.kind != OpKind::kConcat && !folds(op.kind) && !code_of(op.kind)) {
     return bad("the operator '" + std::string(to_string(op.kind)) + "' is not supported on a GPU");
   }
   const bool real = value(op.output).dtype == DType::kF32;
@@ -169,7 +173,10 @@ Status CellPlanner::prepare(ValueId id, std::int64_t offset, std::int64_t wide) 
   if (op.kind == OpKind::kProduct) {
     return op.has_start && !op.has_bias ? prepare(op.inputs.back(), offset, wide) : Status{};
   }
-  if (op.kind == OpKind::kSegmentSum) {
+  if (folds(op.kind)) {
+    for (std::size_t i = 1; i < op.inputs.size(); ++i) {
+      if (Status ok = prepare(op.inputs[i], 0, width(op.inputs[i])); !ok) return ok;
+    }
     if (is_leaf(cell_.producer(op.inputs[0])->kind)) return {};
     if (Status ok = materialise(op.inputs[0]); !ok) return ok;
     return prepare(op.inputs[0], 0, width(op.inputs[0]));
@@ -287,20 +294,26 @@ Result<ProgramWriter::Number> CellPlanner::evaluate_new(ProgramWriter& writer, V
   if (op.kind == OpKind::kProduct) return evaluate_product(writer, op, offset, wide);
   if (op.kind == OpKind::kSlice) return evaluate(writer, op.inputs[0], offset + op.begin, wide);
   if (op.kind == OpKind::kConcat) return evaluate_concat(writer, op, offset, wide);
-  if (op.kind == OpKind::kSegmentSum) {
-    const auto summed = buffers_.find(op.inputs[0]);
-    auto place = summed != buffers_.end() ? Result<Place>(summed->second.place)
-                                          : leaf(*cell_.producer(op.inputs[0]), 0);
-    if (!place) return tl::unexpected(place.error());
-    place->offset += static_cast<std::uint32_t>(offset);
-    return writer.segment_sum(number_of(*place));
-  }
+  if (folds(op.kind)) return evaluate_fold(writer, op, offset);
   if (is_leaf(op.kind)) {
     auto place = leaf(op, offset);
     if (!place) return tl::unexpected(place.error());
     return writer.load(number_of(*place));
   }
   return evaluate_elements(writer, op, offset, wide);
+}
+
+Result<ProgramWriter::Number> CellPlanner::evaluate_fold(ProgramWriter& writer, const Operator& op,
+                                                         std::int64_t offset) {
+  const auto folded = buffers_.find(op.inputs[0]);
+  auto place =
+      folded != buffers_.end() ? Result<Place>(folded->second.place) : leaf(*cell_.producer(op.inputs[0]), 0);
+  if (!place) return tl::unexpected(place.error());
+  place->offset += static_cast<std::uint32_t>(offset);
+  if (op.kind == OpKind::kSegmentSum) return writer.segment_sum(number_of(*place));
+  auto token = evaluate(writer, op.inputs[1], 0, 1);
+  if (!token) return token;
+  return writer.hash_all(number_of(*place), *token);
 }
 
 Result<ProgramWriter::Number> CellPlanner::evaluate_elements(ProgramWriter& writer, const Operator& op,

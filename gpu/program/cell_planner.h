@@ -54,6 +54,7 @@ class CellPlanner {
   Result<Number> evaluate_new(ProgramWriter& writer, ValueId value, std::int64_t offset, std::int64_t width);
   Result<Number> evaluate_elements(ProgramWriter& writer, const Operator& op, std::int64_t offset,
                                    std::int64_t width);
+  Result<Number> evaluate_fold(ProgramWriter& writer, const Operator& op, std::int64_t offset);
   Result<Number> evaluate_concat(ProgramWriter& writer, const Operator& op, std::int64_t offset,
                                  std::int64_t width);
   Result<Number> evaluate_product(ProgramWriter& writer, const Operator& op, std::int64_t offset,

@@ -33,6 +33,7 @@ std::uint32_t operands_of(Instruction::Code code) {
     case Instruction::Code::kStore:
     case Instruction::Code::kSigmoid:
     case Instruction::Code::kTanh:
+    case Instruction::Code::kHashAll:
       return 1;
     case Instruction::Code::kMulAdd:
       return 3;

@@ -21,6 +21,9 @@ class ProgramWriter {
   Number segment_sum(std::uint16_t place) {
     return emit({Instruction::Code::kSegmentSum, 0, 0, 0, 0, place});
   }
+  Number hash_all(std::uint16_t place, Number token) {
+    return emit({Instruction::Code::kHashAll, 0, token, 0, 0, place});
+  }
   Number compute(Instruction::Code code, Number a, Number b = 0, Number c = 0) {
     return emit({code, 0, a, b, c, 0});
   }

@@ -122,6 +122,10 @@ TEST(CellBuilder, ErrorsNameModelCellAndOperator) {
   expect_error([](CellBuilder& b) { b.concat({}); }, "(concat)", "at least one input");
   expect_error([](CellBuilder& b) { b.segment_sum(b.gather(0, "h")); }, "(segment_sum)", "no row for each");
   expect_error([](CellBuilder& b) { b.push("r", b.gather_all("h")); }, "(push r)", "needs a single one");
+  expect_error([](CellBuilder& b) { b.hash_all(b.gather(0, "n"), b.pull("t", DType::kI32)); }, "(hash_all)",
+               "no row for each predecessor");
+  expect_error([](CellBuilder& b) { b.hash(b.gather_all("n"), b.pull("t", DType::kI32)); }, "(hash)",
+               "needs a single one");
   expect_error([](CellBuilder& b) { b.hash(b.gather(0, "h"), b.pull("t", DType::kI32)); }, "(hash)",
                "needs u64");
   expect_error([](CellBuilder& b) { b.argmax(b.gather(0, "n")); }, "(argmax)", "u64[], needs f32");

@@ -182,6 +182,19 @@ TEST(CellEvaluator, CheckCellHashesEveryStep) {
   }
 }
 
+TEST(CellEvaluator, CheckTreeCellHashesItsTokenAndThenItsChildren) {
+  RowRunner<float> runner(*check_tree_cell("check"), Weights{});
+  const std::int32_t tokens[] = {5, -1, 7};
+  const NodeResult a = runner.run({}, {&tokens[0]}), b = runner.run({}, {&tokens[1]});
+  const auto number = [](const NodeResult& node) {
+    return values_of<std::uint64_t>(node.pushes.at("state"))[0];
+  };
+  EXPECT_EQ(number(a), check_hash(0, 5));
+  EXPECT_EQ(number(b), check_hash(0, static_cast<std::uint64_t>(-1)));
+  const NodeResult both = runner.run({}, {&tokens[2]}, {&b.states, &a.states});
+  EXPECT_EQ(number(both), check_hash(check_hash(check_hash(0, 7), number(b)), number(a)));
+}
+
 TEST(CellEvaluator, BinaryTreeLstmFollowsItsEquations) {
   Random random(9);
   WeightsMaker maker;
