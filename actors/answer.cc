@@ -77,7 +77,7 @@ Status begin_stream(Work& work) {
   if (!any) return invalid("no wanted output has a row for every step; ask without `stream`");
   work.stream.sent = work.request().header.stream_from;
   if (work.stream.sent > work.length) {
-    return invalid("`streamFrom` lies behind the last step; the request has " + std::to_string(work.length));
+    return invalid("`streamFrom` lies behind the last row; the request has " + std::to_string(work.length));
   }
   return {};
 }

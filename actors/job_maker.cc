@@ -1,6 +1,7 @@
 #include "actors/job_maker.h"
 
 #include <array>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -21,6 +22,7 @@ Status JobMaker::check(const ModelPtr& model, const RequestBody& body, Work& wor
   if (!checked) return tl::unexpected(checked.error());
   work.model = model;
   work.length = checked->length;
+  work.parents = checked->parents;
   work.wanted = std::move(checked->outputs);
   // Inputs are read in place from where the edge copied the body.
   for (std::size_t i = 0; i < model->model->inputs.size(); ++i) {
@@ -41,7 +43,8 @@ Status JobMaker::allocate_results(Work& work) const {
     return invalid("the results would have " + std::to_string(bytes) +
                    " bytes, more than wire.max_body_bytes; " + "send a shorter request");
   }
-  if (!work.reserve(node_->result_bytes, bytes)) {
+  // A tree is unfolded into what is many times its own size.
+  if (!work.reserve(node_->result_bytes, bytes + work.parents.size() * TreePlan::kBytesPerNode)) {
     node_->metrics->refused(Bound::kResults);
     return fail(ErrorCode::kOverloaded,
                 "the results of requests in flight fill their memory; wait and try again");
@@ -60,7 +63,14 @@ Status JobMaker::unfold(Work& work) const {
   std::array<DeviceAddress, kMaxInputs> inputs{};
   const std::size_t count = work.model->model->inputs.size();
   for (std::size_t i = 0; i < count; ++i) inputs[i] = work.pages->addresses()[0] + work.input_offsets[i];
-  work.job = chain_request(*work.model, work.length, {inputs.data(), count}, work.results.address);
+  const std::span<const DeviceAddress> rows(inputs.data(), count);
+  if (work.parents.empty()) {
+    work.job = chain_request(*work.model, work.length, rows, work.results.address);
+  } else {
+    auto tree = tree_request(*work.model, work.parents, rows, work.results.address);
+    if (!tree) return tl::unexpected(tree.error());
+    work.job = std::move(*tree);
+  }
   work.job.tag = work.request().key;
   work.job.priority = priority_class(work.request().header.priority);
   work.job.arrival = work.request().arrival;

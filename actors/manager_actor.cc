@@ -161,7 +161,7 @@ class ManagerShell final : private PartRunner {
     } else {
       end_stream(work);
       outcome = whole_answer(work);
-      outcome.cells = static_cast<std::uint32_t>(work->length * work->model->plan.lanes.size());
+      outcome.cells = static_cast<std::uint32_t>(cells_of(*work->model, work->length));
       outcome.queue_us = microseconds(work->first_submit - work->request().arrival);
       outcome.compute_us = microseconds(work->done - work->first_submit);
       statistics.succeeded(outcome.queue_us, outcome.compute_us, total_us);

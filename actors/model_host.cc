@@ -119,6 +119,11 @@ Status ModelHost::run_reload(const std::string& name, std::uint32_t version) {
 }
 
 Status ModelHost::adopt(const std::shared_ptr<const Model>& model) {
+  if (model->unfolding == Unfolding::kTree && node_->config.batching.policy == PolicyKind::kPadded) {
+    metrics_.loaded(false);
+    return invalid(label(*model) +
+                   " unfolds into trees, which cannot be padded; set batching.policy to \"cellular\"");
+  }
   const ModelSection& section = model_section(node_->config, model->name);
   ModelShare share{section.weight, section.max_waiting, default_share_};
   if (section.state_mib != 0) share.pool_bytes = std::uint64_t{section.state_mib} << 20;

@@ -22,28 +22,61 @@ std::string names_of(const Specs& specs) {
   return names.empty() ? "none" : names;
 }
 
-Result<std::uint32_t> check_length(const Model& model, const RequestBody& body) {
+Status take_chain(const Model& model, const RequestBody& body, CheckedRequest& checked) {
   const auto* chain = std::get_if<WireChain>(&body.structure);
   if (chain == nullptr) return invalid("this model unfolds along a chain; send a chain with its length");
   if (chain->length == 0 || chain->length > model.max_length) {
     return invalid("the chain's length must be between 1 and " + std::to_string(model.max_length) + ", not " +
                    std::to_string(chain->length));
   }
-  return chain->length;
+  checked.length = chain->length;
+  return {};
 }
 
-// Every step has a row.
+Status take_tree(const Model& model, const RequestBody& body, CheckedRequest& checked) {
+  const auto* tree = std::get_if<WireTree>(&body.structure);
+  if (tree == nullptr) return invalid("this model unfolds along a tree; send a tree with each node's parent");
+  if (tree->parents.size() > model.max_length) {
+    return invalid("the tree must have at most " + std::to_string(model.max_length) + " nodes, not " +
+                   std::to_string(tree->parents.size()));
+  }
+  checked.length = static_cast<std::uint32_t>(tree->parents.size());
+  checked.parents = tree->parents;
+  return check_tree(model.tree, tree->parents);
+}
+
+// What rows the inputs must have.
+struct Rows {
+  std::uint32_t count = 0;
+  const char* each = "step";
+  std::vector<bool> read{};  // whose ids are looked at; empty: all
+
+  bool is_read(std::ptrdiff_t row) const { return read.empty() || read[static_cast<std::size_t>(row)]; }
+};
+
+Rows rows_of(const Model& model, const CheckedRequest& checked) {
+  Rows rows{.count = checked.length};
+  if (model.unfolding != Unfolding::kTree) return rows;
+  rows.each = "node";
+  if (!model.tree.inner_pulls) rows.read = leaves_of(checked.parents);
+  return rows;
+}
+
 bool has_shape(const WireTensor& tensor, std::uint32_t length, const Shape& row) {
   const auto dims = tensor.shape.dims();
   return dims.size() == row.size() + 1 && dims[0] == static_cast<std::int64_t>(length) &&
          std::equal(row.begin(), row.end(), dims.begin() + 1);
 }
 
-Status check_ids(const InputSpec& spec, const WireTensor& tensor) {
+Status check_ids(const InputSpec& spec, const WireTensor& tensor, const Rows& rows) {
   const auto ids = tensor.values<std::int32_t>();
   if (!ids) return tl::unexpected(ids.error());
-  const auto bad = std::find_if(ids->begin(), ids->end(),
-                                [&](std::int32_t id) { return id < 0 || id >= spec.vocabulary; });
+  const auto is_bad = [&](std::int32_t id) { return id < 0 || id >= spec.vocabulary; };
+  const auto width = static_cast<std::ptrdiff_t>(elements(spec.shape));
+  auto bad = std::find_if(ids->begin(), ids->end(), is_bad);
+  while (bad != ids->end() && !rows.is_read((bad - ids->begin()) / width)) {
+    bad = std::find_if(bad + 1, ids->end(), is_bad);
+  }
   if (bad == ids->end()) return {};
   return wrong_input(spec.name, "has the id " + std::to_string(*bad) + " at " +
                                     std::to_string(bad - ids->begin()) +
@@ -65,23 +98,24 @@ Status check_finite(const InputSpec& spec, const WireTensor& tensor) {
                                     "; send numbers only");
 }
 
-Status check_input(const InputSpec& spec, const WireTensor& tensor, std::uint32_t length) {
+Status check_input(const InputSpec& spec, const WireTensor& tensor, const Rows& rows) {
   if (tensor.type != wire_type(spec.dtype)) {
     return wrong_input(spec.name, "must be of type " + std::string(to_string(wire_type(spec.dtype))) +
                                       ", not " + std::string(to_string(tensor.type)));
   }
-  if (!has_shape(tensor, length, spec.shape)) {
-    Shape wanted{length};
+  if (!has_shape(tensor, rows.count, spec.shape)) {
+    Shape wanted{rows.count};
     wanted.insert(wanted.end(), spec.shape.begin(), spec.shape.end());
-    return wrong_input(spec.name, "must have the shape " + to_string(wanted) + ", a row for each step, not " +
-                                      to_string(tensor.shape));
+    return wrong_input(spec.name, "must have the shape " + to_string(wanted) + ", a row for each " +
+                                      rows.each + ", not " + to_string(tensor.shape));
   }
-  if (spec.dtype == DType::kI32 && spec.vocabulary > 0) return check_ids(spec, tensor);
+  if (spec.dtype == DType::kI32 && spec.vocabulary > 0) return check_ids(spec, tensor, rows);
   if (spec.dtype == DType::kF32) return check_finite(spec, tensor);
   return {};
 }
 
 Status check_inputs(const Model& model, const RequestBody& body, CheckedRequest& checked) {
+  const Rows rows = rows_of(model, checked);
   for (const WireTensor& tensor : body.inputs) {
     const auto spec = std::find_if(model.inputs.begin(), model.inputs.end(),
                                    [&](const InputSpec& input) { return input.name == tensor.name; });
@@ -90,7 +124,7 @@ Status check_inputs(const Model& model, const RequestBody& body, CheckedRequest&
     }
     const WireTensor*& place = checked.inputs[static_cast<std::size_t>(spec - model.inputs.begin())];
     if (place != nullptr) return wrong_input(tensor.name, "is given twice; give it once");
-    if (Status ok = check_input(*spec, tensor, checked.length); !ok) return ok;
+    if (Status ok = check_input(*spec, tensor, rows); !ok) return ok;
     place = &tensor;
   }
   for (std::size_t i = 0; i < model.inputs.size(); ++i) {
@@ -136,9 +170,9 @@ WireType wire_type(DType dtype) {
 
 Result<CheckedRequest> check_request(const Model& model, const RequestBody& body) {
   CheckedRequest checked;
-  const auto length = check_length(model, body);
-  if (!length) return tl::unexpected(length.error());
-  checked.length = *length;
+  const bool tree = model.unfolding == Unfolding::kTree;
+  const Status structure = tree ? take_tree(model, body, checked) : take_chain(model, body, checked);
+  if (!structure) return tl::unexpected(structure.error());
   if (const Status ok = check_inputs(model, body, checked); !ok) return tl::unexpected(ok.error());
   if (const Status ok = check_outputs(model, body, checked); !ok) return tl::unexpected(ok.error());
   return checked;

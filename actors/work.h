@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -106,7 +107,8 @@ class Work {
 
   // Filled by the manager.
   ModelPtr model;
-  std::uint32_t length = 0;
+  std::uint32_t length = 0;                               // steps, or nodes
+  std::span<const std::int32_t> parents;                  // of a tree; in the body
   std::array<std::uint64_t, kMaxInputs> input_offsets{};  // in the body, by the model's own input number
   std::vector<std::size_t> wanted;  // numbers of the model's outputs, in the order of the reply
   std::unique_ptr<InputPages> pages;

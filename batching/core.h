@@ -138,7 +138,9 @@ class Scheduler::Core final : public Frontier, public WaitingList {
   void queue_group(std::uint32_t index, NodeGroup& group);
   bool form_nodes(WorkerId worker, const Choice& choice, Task& task, TaskRecord& record);
   void fetch_ahead(EntryId next) const;
-  bool take_nodes(std::uint32_t index, NodeGroup& group, std::uint32_t rows, Task& task, TaskRecord& record);
+  enum class Taken : std::uint8_t { kSome, kNoSlot, kNoRoom };  // rows; none as no slot is free, or for edges
+  Taken take_nodes(std::uint32_t index, NodeGroup& group, std::uint32_t rows, Task& task, TaskRecord& record);
+  bool edges_fit(const LiveRequest& live, std::uint32_t node, const Task& task) const;
   static std::uint32_t pick_node(LiveRequest& live, NodeGroup& group);
   static void pop_ready(GraphRun& run, NodeGroup& group);
   std::uint32_t take_slot(GraphRun& run, PoolId pool);
@@ -204,8 +206,8 @@ class Scheduler::Core final : public Frontier, public WaitingList {
   bool released_ = true;  // slots came back since admission last failed
   SchedulerStats totals_;
   std::vector<BatchedTask> spare_tasks_;
-  std::vector<LaneRef> due_, moved_on_;                  // scratch
-  std::uint32_t largest_graph_ = 0;                      // seen so far: records reserve as much, once
+  std::vector<LaneRef> due_, moved_on_;  // scratch
+  std::uint32_t largest_graph_ = 0;      // seen so far: records reserve as much, within reason
   std::vector<std::uint32_t> newly_ready_, newly_free_;  // scratch: nodes of the request that is visited
 };
 

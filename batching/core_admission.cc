@@ -346,6 +346,10 @@ void Scheduler::Core::release_slots(LiveRequest& live) {
     used_slots_[live.request.graph->pool] -= live.graph.live_slots;
     for (std::uint32_t slot : live.graph.taken) pool.give_back(slot);
     pool.release_promise(live.graph.reserved);
+    if (live.graph.nodes.capacity() > kKeptNodes) {
+      std::vector<NodeRun>().swap(live.graph.nodes);
+      std::vector<std::uint32_t>().swap(live.graph.taken);
+    }
     return;
   }
   for (std::size_t i = 0; i < live.lanes.size(); ++i) {

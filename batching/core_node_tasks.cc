@@ -103,26 +103,41 @@ inline void Scheduler::Core::submit_node(LiveRequest& live, std::uint32_t v, Tas
   if (node.open_readers == 0) newly_free_.push_back(v);
 }
 
-inline bool Scheduler::Core::take_nodes(std::uint32_t index, NodeGroup& group, std::uint32_t rows, Task& task,
-                                        TaskRecord& record) {
+// Whether the node's predecessors fit into the task beside those of the rows before it.
+inline bool Scheduler::Core::edges_fit(const LiveRequest& live, std::uint32_t node, const Task& task) const {
+  const NodeGraph& graph = *live.request.graph;
+  const auto edges = graph.predecessors(node);
+  const std::size_t most = config_.types[graph.node(node).type].max_edges;
+  if (task.edges.size() + edges.size() <= most) return true;
+  const auto listed = std::count_if(edges.begin(), edges.end(), [](const NodeGraph::Edge& edge) {
+    return edge.gather == NodeGraph::kRagged;
+  });
+  return task.edges.size() + static_cast<std::size_t>(listed) <= most;
+}
+
+inline Scheduler::Core::Taken Scheduler::Core::take_nodes(std::uint32_t index, NodeGroup& group,
+                                                          std::uint32_t rows, Task& task,
+                                                          TaskRecord& record) {
   LiveRequest& live = requests_[index];
-  const TypeConfig& type = config_.types[group.type];
   const std::uint32_t before = task.rows;
+  bool room = true;
   open_graph(live);
   newly_ready_.clear();
   newly_free_.clear();
-  while (task.rows < rows && group.count > 0 && task.edges.size() < type.max_edges) {
+  while (task.rows < rows && group.count > 0) {
     const std::uint32_t node = pick_node(live, group);
     if (node == kNoNode) break;
+    room = task.rows == 0 || edges_fit(live, node, task);
+    if (!room) break;
     if (task.rows == before) claim(index, record.worker);
     submit_node(live, node, task);
     if (node == group.head) pop_ready(live.graph, group);
     if (live.request.graph->node(node).watch) record.nodes.push_back({index, 0, node});
     --group.count;
   }
-  if (task.rows == before) return false;
+  if (task.rows == before) return room ? Taken::kNoSlot : Taken::kNoRoom;
   touch(index, record, task.rows - before);
-  return true;
+  return Taken::kSome;
 }
 
 inline void Scheduler::Core::free_node_slot(GraphRun& run, std::uint32_t v, PoolId pool) {
@@ -181,11 +196,12 @@ bool Scheduler::Core::form_nodes(WorkerId worker, const Choice& choice, Task& ta
     fetch_ahead(queues_[id].next);
     const std::uint32_t index = queues_[id].request;
     NodeGroup& group = requests_[index].graph.groups[queues_[id].item];
-    if (take_nodes(index, group, size.rows, task, record)) {
+    const Taken taken = take_nodes(index, group, size.rows, task, record);
+    if (taken == Taken::kSome) {
       const bool keeps_its_place = group.count > 0 && task.rows == size.rows;
       settle_nodes(requests_[index].graph, requests_[index].request.graph->pool);
       requeue(index, group, keeps_its_place);
-    } else if (task.edges.size() >= type.max_edges) {
+    } else if (taken == Taken::kNoRoom) {
       break;
     } else {  // waits for a slot: queued again with what the request's next task makes ready
       queues_.erase(id);

@@ -37,8 +37,9 @@ void Scheduler::Core::open_graph(LiveRequest& live) {
   run.opened = true;
   run.next = run.ahead_count = 0;
   run.first_free = kNoNode;
-  run.taken.reserve(largest_graph_);
-  run.nodes.reserve(largest_graph_);
+  const std::size_t room = std::max(graph.size(), std::min(largest_graph_, kKeptNodes));
+  run.taken.reserve(room);
+  run.nodes.reserve(room);
   run.nodes.clear();
   run.nodes.resize(graph.size());
   for (NodeGroup& group : run.groups) group.count = 0;

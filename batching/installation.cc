@@ -72,6 +72,22 @@ std::size_t output_bytes(const InstalledModel& model, std::uint32_t length) {
   return result_offset(model, length, model.model->outputs.size());
 }
 
+std::uint64_t cells_of(const InstalledModel& model, std::uint32_t length) {
+  const std::size_t lanes = model.model->unfolding == Unfolding::kTree ? 1 : model.plan.lanes.size();
+  return std::uint64_t{length} * lanes;
+}
+
+static PullSource input_rows(const InstalledModel& model, std::span<const DeviceAddress> inputs,
+                             std::size_t number) {
+  return {inputs[number], static_cast<std::uint32_t>(row_bytes(model.model->inputs[number]))};
+}
+
+static PushTarget output_rows(const InstalledModel& model, std::uint32_t length, DeviceAddress results,
+                              std::size_t number) {
+  return {results + result_offset(model, length, number),
+          static_cast<std::uint32_t>(row_bytes(model.model->outputs[number]))};
+}
+
 Request chain_request(const InstalledModel& model, std::uint32_t length,
                       std::span<const DeviceAddress> inputs, DeviceAddress results) {
   Request request;
@@ -79,11 +95,30 @@ Request chain_request(const InstalledModel& model, std::uint32_t length,
   request.plan = &model.plan;
   request.lengths.fill(length);
   for (std::size_t i = 0; i < std::min(inputs.size(), model.model->inputs.size()); ++i) {
-    request.inputs[i] = {inputs[i], static_cast<std::uint32_t>(row_bytes(model.model->inputs[i]))};
+    request.inputs[i] = input_rows(model, inputs, i);
   }
   for (std::size_t i = 0; i < model.model->outputs.size(); ++i) {
-    request.outputs[i] = {results + result_offset(model, length, i),
-                          static_cast<std::uint32_t>(row_bytes(model.model->outputs[i]))};
+    request.outputs[i] = output_rows(model, length, results, i);
+  }
+  return request;
+}
+
+// The nodes of a graph name inputs and outputs by their cells' own numbers.
+Result<Request> tree_request(const InstalledModel& model, std::span<const std::int32_t> parents,
+                             std::span<const DeviceAddress> inputs, DeviceAddress results) {
+  auto graph = unfold_tree(model.tree, parents);
+  if (!graph) return tl::unexpected(graph.error());
+  const auto nodes = static_cast<std::uint32_t>(parents.size());
+  Request request;
+  request.model = model.id;
+  request.graph = std::make_shared<const NodeGraph>(std::move(*graph));
+  for (std::size_t i = 0; i < kMaxPulls; ++i) {
+    if (model.tree.pulls[i] < inputs.size())
+      request.inputs[i] = input_rows(model, inputs, model.tree.pulls[i]);
+  }
+  for (std::size_t i = 0; i < kMaxPushes; ++i) {
+    const std::uint8_t output = model.tree.pushes[i].output;
+    if (output != LanePush::kNowhere) request.outputs[i] = output_rows(model, nodes, results, output);
   }
   return request;
 }

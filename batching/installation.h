@@ -34,6 +34,7 @@ struct InstalledModel {
   CellTypeId first_type = 0;
   PoolId first_pool = 0;
   LanePlan plan;                       // with process-wide numbers; requests point to it
+  TreePlan tree;                       // likewise, of a model over trees
   std::vector<CompiledCell> compiled;  // by the model's own type number
   ModelParts parts;                    // what the scheduler must know
   std::uint64_t pool_bytes = 0;        // of state memory
@@ -58,11 +59,14 @@ Result<Installation> install(Device& device, std::span<const std::shared_ptr<con
 // A scheduler's configuration for the installation, its other fields as they are by default.
 SchedulerConfig scheduler_config(const Installation& installation, std::uint32_t workers);
 
-// Results of a chain request of `length` steps lie in one block: output i begins at result_offset(), which is
-// a multiple of 64, and has result_rows() rows.
+// Results of a request of `length` steps or nodes lie in one block: output i begins at result_offset(), which
+// is a multiple of 64, and has result_rows() rows.
 std::size_t output_bytes(const InstalledModel& model, std::uint32_t length);
 std::size_t result_offset(const InstalledModel& model, std::uint32_t length, std::size_t output);
 std::size_t result_rows(const InstalledModel& model, std::uint32_t length, std::size_t output);
+
+// Cells that a request of so many steps or nodes runs.
+std::uint64_t cells_of(const InstalledModel& model, std::uint32_t length);
 
 // Bytes of one row of an input or output.
 std::size_t row_bytes(const InputSpec& input);
@@ -72,5 +76,9 @@ std::size_t row_bytes(const OutputSpec& output);
 // block at `results`. `inputs` has an address for each of the model's inputs.
 Request chain_request(const InstalledModel& model, std::uint32_t length,
                       std::span<const DeviceAddress> inputs, DeviceAddress results);
+
+// A request for a tree that has passed check_tree() (cells/tree_plan.h): row v of an input is node v's.
+Result<Request> tree_request(const InstalledModel& model, std::span<const std::int32_t> parents,
+                             std::span<const DeviceAddress> inputs, DeviceAddress results);
 
 }  // namespace volvox

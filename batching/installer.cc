@@ -17,10 +17,10 @@ std::uint32_t max_batch_of(const CellTypeSpec& type, const InstallOptions& optio
 }
 
 // Slots that a typical request of the model holds in one of its pools. Lanes that keep all their steps are
-// taken to be this long.
+// taken to be this long, and trees to have so many nodes with a state at once.
 constexpr std::uint32_t kTypicalLength = 64;
 std::uint64_t slots_per_request(const Model& model, PoolId pool) {
-  std::uint64_t slots = 0;
+  std::uint64_t slots = model.unfolding == Unfolding::kTree ? std::min(model.max_length, kTypicalLength) : 0;
   for (const LaneSpec& lane : model.plan.lanes) {
     if (!lane.has_state || lane.pool != pool) continue;
     slots += lane.ring != 0 ? lane.ring : std::min(model.max_length, kTypicalLength);
@@ -48,7 +48,7 @@ std::uint64_t requests_within(const Model& model, std::uint64_t budget_bytes, co
 
 // The longest request must fit, whatever the budget says.
 std::uint64_t least_slots(const Model& model, PoolId pool) {
-  std::uint64_t slots = 0;
+  std::uint64_t slots = model.unfolding == Unfolding::kTree ? model.max_length : 0;
   for (const LaneSpec& lane : model.plan.lanes) {
     if (lane.has_state && lane.pool == pool) slots += lane.ring != 0 ? lane.ring : model.max_length;
   }
@@ -127,12 +127,14 @@ Status Installer::number(InstalledModel& installed) {
 }
 
 Status Installer::place(InstalledModel& installed, const ModelShare& share) {
-  installed.plan = rebased_plan(*installed.model, installed.id, installed.first_type, installed.first_pool);
+  const Model& model = *installed.model;
+  installed.plan = rebased_plan(model, installed.id, installed.first_type, installed.first_pool);
+  installed.tree = rebased_tree(model, installed.id, installed.first_type, installed.first_pool);
   installed.parts.config = {.id = installed.id, .weight = share.weight, .max_waiting = share.max_waiting};
   if (Status ok = choose_slots(installed, share); !ok) return ok;
   if (Status ok = add_pools(installed); !ok) return ok;
   if (Status ok = add_types(installed); !ok) return ok;
-  return installed.plan.validate();
+  return model.unfolding == Unfolding::kTree ? Status{} : installed.plan.validate();
 }
 
 Status Installer::choose_slots(InstalledModel& installed, const ModelShare& share) {

@@ -77,6 +77,10 @@ struct NodeGroup {
   std::uint32_t count = 0;  // ready and not taken
 };
 
+// Records of requests keep room for so many nodes when they are used again; that of larger graphs goes with
+// them.
+inline constexpr std::uint32_t kKeptNodes = 1024;
+
 // A node graph while its request lives.
 struct GraphRun {
   // Slots: what the pool promised, what was taken of it (and is kept to the end: a slot that comes free when

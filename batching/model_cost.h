@@ -21,7 +21,8 @@ struct ModelCost {
   double step_us(std::uint32_t requests) const;
 };
 
-// `types` are those that the plan uses, by number, from the first one on.
+// `types` are those that the plan uses, by number, from the first one on. A plan without lanes: requests
+// unfold into nodes, each of which is a step.
 ModelCost model_cost(const LanePlan& plan, std::span<const TypeConfig> types, std::uint32_t workers);
 
 }  // namespace volvox

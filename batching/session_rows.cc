@@ -18,6 +18,7 @@ bool runs_in_parts(const LaneSpec& lane, const LaneSpec& first) {
 }  // namespace
 
 std::optional<std::vector<LaneId>> carried_lanes(const LanePlan& plan) {
+  if (plan.lanes.empty()) return std::nullopt;
   std::vector<bool> carries(plan.lanes.size(), false);
   for (const LaneSpec& lane : plan.lanes) {
     if (!runs_in_parts(lane, plan.lanes.front())) return std::nullopt;

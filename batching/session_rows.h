@@ -35,7 +35,8 @@ struct CarriedState {
 };
 
 // The lanes whose last state is all that later steps need of the earlier ones. Nothing when the plan's steps
-// cannot be run in parts: some lane reads ahead, from the end or further back, or ends when it likes.
+// cannot be run in parts: some lane reads ahead, from the end or further back, or ends when it likes; or the
+// plan has no lanes, for requests unfold into nodes.
 std::optional<std::vector<LaneId>> carried_lanes(const LanePlan& plan);
 
 // The row of each lane's state, in the order of `rows.lanes`.

@@ -48,6 +48,17 @@ ClientRequest chain_request(std::string model, std::string_view input, std::span
   return request;
 }
 
+// A request for `model` over a tree: `parents` has each node's parent, -1 for the root, which is the last
+// node; `tokens`, its input `input`, a row for each node.
+template <class Token, std::size_t Extent>
+ClientRequest tree_request(std::string model, std::string_view input, std::span<Token, Extent> tokens,
+                           std::span<const std::int32_t> parents) {
+  ClientRequest request = chain_request(std::move(model), input, tokens);
+  request.header.cells_hint = static_cast<std::uint32_t>(parents.size());
+  request.body.structure = WireTree{parents};
+  return request;
+}
+
 // What comes back, from the server or, with `local`, from the client library itself (time limit, lost
 // connection, closing).
 struct Reply {

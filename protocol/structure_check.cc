@@ -114,4 +114,14 @@ Status check_structure(const WireStructure& structure, const WireLimits& limits)
   return std::visit(Check{limits}, structure);
 }
 
+std::uint32_t nodes_in(const WireStructure& structure) {
+  if (const auto* chain = std::get_if<WireChain>(&structure)) return chain->length;
+  if (const auto* tree = std::get_if<WireTree>(&structure))
+    return static_cast<std::uint32_t>(tree->parents.size());
+  if (const auto* lattice = std::get_if<WireLattice>(&structure))
+    return lattice->length + static_cast<std::uint32_t>(lattice->starts.size());
+  const auto* graph = std::get_if<WireGraph>(&structure);
+  return graph == nullptr ? 0 : static_cast<std::uint32_t>(graph->type_of.size());
+}
+
 }  // namespace volvox

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 #include "base/error.h"
 #include "protocol/limits.h"
 #include "protocol/structure.h"
@@ -9,5 +11,8 @@ namespace volvox {
 // Sizes within the limits, every index in range, every order as promised in protocol/structure.h: whatever
 // passes can be unfolded by one pass over the arrays, without cycles.
 Status check_structure(const WireStructure& structure, const WireLimits& limits);
+
+// How many steps or nodes it has, about as many cells as a request unfolds into.
+std::uint32_t nodes_in(const WireStructure& structure);
 
 }  // namespace volvox

@@ -70,16 +70,6 @@ Result<WireShape> shape_of(const json& input, const std::string& where) {
   return shape;
 }
 
-std::uint32_t nodes_in(const WireStructure& structure) {
-  if (const auto* chain = std::get_if<WireChain>(&structure)) return chain->length;
-  if (const auto* tree = std::get_if<WireTree>(&structure))
-    return static_cast<std::uint32_t>(tree->parents.size());
-  if (const auto* lattice = std::get_if<WireLattice>(&structure))
-    return lattice->length + static_cast<std::uint32_t>(lattice->starts.size());
-  const auto* graph = std::get_if<WireGraph>(&structure);
-  return graph == nullptr ? 0 : static_cast<std::uint32_t>(graph->type_of.size());
-}
-
 // Reads one content into one request.
 class Decoder {
  public:

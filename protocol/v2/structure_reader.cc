@@ -286,4 +286,8 @@ Result<V2Structure> read_v2_structure(std::string_view text, const WireLimits& l
   return read_structure(text, limits, false);
 }
 
+Result<V2Structure> read_v2_structure_alone(std::string_view text, const WireLimits& limits) {
+  return read_structure(text, limits, true);
+}
+
 }  // namespace volvox

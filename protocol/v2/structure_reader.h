@@ -31,5 +31,7 @@ struct V2Structure {
 // many entries as the limits allow a structure. INVALID_ARGUMENT says what is wrong. Whether the indices make
 // sense is check_structure's business.
 Result<V2Structure> read_v2_structure(std::string_view text, const WireLimits& limits);
+// The same where `text` is the structure and nothing else.
+Result<V2Structure> read_v2_structure_alone(std::string_view text, const WireLimits& limits);
 
 }  // namespace volvox

@@ -89,8 +89,9 @@ class LetRun {
 struct House {
   explicit House(ServeConfig config = loopback(), TimedCost cost = {0, 0}, FaultHooks faults = {})
       : House(config, std::make_shared<TimedDevice>(cost), std::move(faults)) {}
-  House(const ServeConfig& config, std::shared_ptr<Device> device, FaultHooks faults = {}) {
-    models = write_models(scratch);
+  House(const ServeConfig& config, std::shared_ptr<Device> device, FaultHooks faults = {},
+        Models (*write)(const Scratch&) = write_models) {
+    models = write(scratch);
     ServeConfig with_repository = config;
     with_repository.server.models = scratch.path().string();
     auto started = Server::start(with_repository, std::move(device), models, monitor, std::move(faults));

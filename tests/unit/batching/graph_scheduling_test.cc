@@ -56,6 +56,33 @@ TEST_P(Graphs, RunInTheLeastSlotsTheyNeed) {
 
 INSTANTIATE_TEST_SUITE_P(All, Graphs, ::testing::Range(0, 4));
 
+// A node with four listed predecessors.
+NodeGraph star() {
+  NodeGraph graph;
+  graph.pool = kGraphs;
+  std::vector<NodeGraph::Edge> edges;
+  for (std::uint32_t v = 0; v < 4; ++v)
+    edges.push_back({graph.add({kAny, v, v, true, false}, {}), NodeGraph::kRagged});
+  graph.add({kAny, 4, 4, true, false}, edges);
+  EXPECT_TRUE(graph.finish());
+  return graph;
+}
+
+TEST(Stars, NoTaskListsMorePredecessorsThanItMay) {
+  SchedulerConfig config = scheduler_config(8, 1, 10000, {64, 64, 4096});
+  config.types[kAny].max_edges = 7;  // those of one star, but not of two
+  Driver driver(config, make_cellular_policy(config), 8);
+  for (std::uint64_t tag = 1; tag <= 5; ++tag) driver.admit(graph_request(tag, star()));
+  std::size_t rows = 0;
+  for (const Task* task : driver.schedule(0)) {
+    EXPECT_LE(task->edges.size(), 7U);
+    rows += task->rows;
+  }
+  EXPECT_EQ(rows, 25U);
+  driver.run_to_the_end();
+  driver.check();
+}
+
 TEST(Trees, LeavesOfManyRequestsShareATask) {
   std::mt19937_64 random(1);
   Driver driver = cellular(64, 1, 4096);

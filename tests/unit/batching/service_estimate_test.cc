@@ -128,6 +128,28 @@ TEST(ModelCost, CountsEveryLaneOfAStep) {
   EXPECT_EQ(model_cost(plan, types, 3).rows, 24U);
 }
 
+// Leaves at 2 us in a full batch and inner nodes at 6; nobody waits for a row, but for the work before.
+TEST(ModelCost, ANodeCostsItsShareOfAFullBatch) {
+  std::vector<TypeConfig> types(2);
+  types[0].id = 4;
+  types[1].id = 5;
+  types[0].max_batch = types[1].max_batch = 10;
+  types[0].costs = {{1, 8.0}, {10, 20.0}};
+  types[1].costs = {{1, 9.0}, {10, 60.0}};
+  const ModelCost cost = model_cost({}, types, 1);
+  EXPECT_DOUBLE_EQ(cost.unit_us(), 4.0);
+  EXPECT_DOUBLE_EQ(cost.alone_us, 4.0);
+  EXPECT_DOUBLE_EQ(model_cost({}, types, 2).unit_us(), 2.0);
+  ServiceEstimate estimate;
+  estimate.set_model(0, cost);
+  EXPECT_EQ(estimate.forecast(steps(1000), milliseconds(5)).kind, Kind::kInTime);
+  EXPECT_EQ(estimate.forecast(steps(1000), milliseconds(3)).kind, Kind::kNever);
+  estimate.enter(steps(10'000));
+  EXPECT_EQ(ms_of(estimate.backlog()), 40.0);
+  EXPECT_EQ(estimate.forecast(steps(1000), milliseconds(60)).kind, Kind::kInTime);
+  EXPECT_EQ(estimate.forecast(steps(1000), milliseconds(30)).kind, Kind::kTooMuchAhead);
+}
+
 TEST(ModelCost, LanesOfOneTypeShareItsBatch) {
   std::vector<TypeConfig> types(1);
   types[0].max_batch = 8;

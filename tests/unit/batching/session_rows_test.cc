@@ -31,6 +31,7 @@ TEST(SessionRows, WhatReadsTheEndCannotBeRunInParts) {
   EXPECT_FALSE(carried_lanes(seq2seq_plan()));
   EXPECT_FALSE(carried_lanes(attention_plan()));
   EXPECT_FALSE(carried_lanes(stopped_plan()));
+  EXPECT_FALSE(carried_lanes(LanePlan{})) << "nodes of a tree";
 }
 
 TEST(SessionRows, TheStateIsTheLastRowThatTheLaneRotatedTo) {
