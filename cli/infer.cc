@@ -9,9 +9,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cells/repository.h"
 #include "cli/commands.h"
 #include "cli/json_request.h"
 #include "cli/key_options.h"
+#include "cli/model_verifier.h"
 #include "cli/session_file.h"
 #include "protocol/channel_group.h"
 
@@ -26,6 +28,7 @@ struct InferArguments {
   KeyFiles keys;
   std::string session;  // the file that holds its token; empty: the request stands alone
   bool last = false;
+  std::string verify;  // folder of the model that the answer is compared with; empty: it is not
 };
 
 Result<std::string> read_all(const std::string& file) {
@@ -109,11 +112,39 @@ Result<Reply> ask_in_session(const InferArguments& arguments, OwnedRequest& owne
   return reply;
 }
 
+// What the request says, for the reference; which takes nothing but a row of ids.
+RequestContent content_of(const RequestBody& body) {
+  RequestContent content;
+  if (const auto* chain = std::get_if<WireChain>(&body.structure)) content.tokens.resize(chain->length);
+  if (const auto* tree = std::get_if<WireTree>(&body.structure))
+    content.parents.assign(tree->parents.begin(), tree->parents.end());
+  if (body.inputs.empty()) return content;
+  const auto tokens = body.inputs.front().values<std::int32_t>();
+  if (tokens) content.tokens.assign(tokens->begin(), tokens->end());
+  return content;
+}
+
+// Says what is wrong with the answer, by the double-precision reference.
+Status verify_answer(const InferArguments& arguments, const OwnedRequest& owned, const Reply& reply) {
+  auto model = load_model(arguments.verify, {.version = owned.request.header.model_version, .eager = false});
+  if (!model) return tl::unexpected(model.error());
+  auto verifier = ModelVerifier::make(std::move(*model));
+  if (!verifier) return tl::unexpected(verifier.error());
+  const auto complaint = (*verifier)->check(content_of(owned.request.body), reply.body);
+  if (!complaint) return tl::unexpected(complaint.error());
+  return complaint->empty() ? Status{} : fail(ErrorCode::kInternal, "the answer is wrong: " + *complaint);
+}
+
 int run_infer(const InferArguments& arguments) {
   auto request = read_request(arguments.file);
   if (!request) return print_answer(arguments, tl::unexpected(request.error()));
   const bool alone = arguments.session.empty();
-  return print_answer(arguments, alone ? ask(arguments, *request) : ask_in_session(arguments, *request));
+  const auto reply = alone ? ask(arguments, *request) : ask_in_session(arguments, *request);
+  const int code = print_answer(arguments, reply);
+  if (code != 0 || arguments.verify.empty()) return code;
+  const Status right = verify_answer(arguments, *request, *reply);
+  if (!right) std::fprintf(stderr, "volvox infer: %s\n", to_string(right.error()).c_str());
+  return right ? 0 : 1;
 }
 
 }  // namespace
@@ -144,6 +175,11 @@ void add_infer_command(CLI::App& app, CommandBody& run) {
       "The request is the next part of a session, whose token this file holds; without the file it begins");
   session->excludes(stream);
   command->add_flag("--end", arguments->last, "The session ends with this part")->needs(session);
+  command
+      ->add_option("--verify", arguments->verify,
+                   "Compare the answer with a double-precision reference of the model in this folder")
+      ->excludes(stream)
+      ->excludes(session);
   command->add_flag("--compact", arguments->compact, "Print the answer on one line");
   command->callback([arguments, &run] { run = [arguments] { return run_infer(*arguments); }; });
 }

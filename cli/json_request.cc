@@ -7,6 +7,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "protocol/structure_check.h"
+
 namespace volvox {
 namespace {
 
@@ -155,7 +157,19 @@ Result<std::uint64_t> whole_number(const json& request, const char* key, std::ui
   return value.get<std::uint64_t>();
 }
 
+Status add_written_structure(const json& request, OwnedRequest& owned) {
+  if (request.contains("length")) return invalid("give \"length\" or \"structure\", not both");
+  const WireLimits limits;
+  auto structure = read_v2_structure_alone(request["structure"].dump(), limits);
+  if (!structure) return tl::unexpected(structure.error());
+  owned.structure = std::move(*structure);
+  owned.request.body.structure = owned.structure.structure;
+  owned.request.header.cells_hint = nodes_in(owned.structure.structure);
+  return check_structure(owned.structure.structure, limits);
+}
+
 Status add_structure(const json& request, OwnedRequest& owned) {
+  if (request.contains("structure")) return add_written_structure(request, owned);
   std::uint64_t steps = 0;
   if (!owned.request.body.inputs.empty()) {
     const WireShape& shape = owned.request.body.inputs.front().shape;
@@ -222,7 +236,9 @@ Result<OwnedRequest> request_from_json(const json& request) {
     return invalid("a request is a JSON object: {\"model\": \"lstm\", \"tokens\": [1, 2]}");
   OwnedRequest owned;
   Status ok = check_keys(
-      request, {"model", "version", "tokens", "inputs", "length", "outputs", "deadline_ms", "priority"}, "");
+      request,
+      {"model", "version", "tokens", "inputs", "length", "structure", "outputs", "deadline_ms", "priority"},
+      "");
   for (const auto step : {add_header, add_inputs, add_structure, add_outputs}) {
     if (ok) ok = step(request, owned);
   }

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "protocol/request.h"
+#include "protocol/v2/structure_reader.h"
 
 namespace volvox {
 
@@ -17,6 +18,7 @@ struct OwnedRequest {
   ClientRequest request;
   std::deque<std::string> names;  // a deque keeps its elements' addresses when it moves
   std::deque<std::vector<std::byte>> tensors;
+  V2Structure structure;  // unless it is a chain
 
   OwnedRequest() = default;
   OwnedRequest(OwnedRequest&&) = default;
@@ -29,9 +31,11 @@ struct OwnedRequest {
 //   {"model": "lstm", "tokens": [12, 7, 301]}
 //   {"model": "speech", "inputs": {"frames": {"type": "f32", "shape": [2, 3], "data": [0, 1, 2, 3, 4, 5]}}}
 //   {"model": "noop", "length": 5}
+//   {"model": "tree", "tokens": [12, 7, 0], "structure": {"tree": {"parents": [2, 2, -1]}}}
 // "tokens" is short for an i32 input of that name. A tensor's "type" is i32 unless given (f32, f64, i8 …
 // u64); its "shape" one dimension unless given; "data" a list of numbers, row by row. "length" is the number
-// of steps, by default the first dimension of the first input. Optional: "version", "outputs" (names),
+// of steps, by default the first dimension of the first input; "structure" says what the request unfolds into
+// where it is no chain, as docs/protocol.md §9 writes it. Optional: "version", "outputs" (names),
 // "deadline_ms", "priority" (high, normal, low). INVALID_ARGUMENT says which key is wrong; unknown keys are
 // errors.
 Result<OwnedRequest> request_from_json(const nlohmann::json& json);

@@ -5,6 +5,7 @@
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <variant>
 
 #include <nlohmann/json.hpp>
 #include <unistd.h>
@@ -28,7 +29,8 @@ constexpr const char* kDefaultMetrics = "http://127.0.0.1:7101";
 
 struct LoadArguments {
   std::string endpoint = kDefaultEndpoint, model, input = "tokens", arrivals = "poisson", priority = "normal";
-  std::string lengths_file, column = "source", json_file, timeline_file, metrics, verify_dir, models_dir;
+  std::string lengths_file, column = "source", trees, json_file, timeline_file, metrics, verify_dir,
+                            models_dir;
   double rate = 0, seconds = 0, warmup = 1, timeout_s = 30, deadline_ms = 0;
   double cancel_fraction = 0, cancel_after_ms = 10;
   std::uint32_t never_read = 0, vanish = 0;
@@ -76,6 +78,9 @@ void add_request_options(CLI::App& command, LoadArguments& options) {
   command.add_option("--length", options.length, "Every request has this many steps")
       ->check(CLI::Range(1U, LengthSource::kMaxLength))
       ->excludes(file);
+  command.add_option("--trees", options.trees,
+                     "Trees from a file: one in brackets a line, labels and words are ignored; or 'random': "
+                     "binary ones, with as many leaves as there would be steps");
   command.add_option("--input", options.input, "The model's input that takes the tokens; '' if it has none")
       ->capture_default_str();
   command.add_option("--vocabulary", options.vocabulary, "Token ids are below this")
@@ -134,6 +139,21 @@ Result<LengthSource> lengths_of(const LoadArguments& options) {
   return LengthSource::from_file(options.lengths_file, column);
 }
 
+// Binary trees are taken by every model over trees.
+constexpr std::uint32_t kMostChildren = 5;
+
+Result<TreeSource> trees_of(const LoadArguments& options, bool binary) {
+  const bool sized = options.length > 0 || !options.lengths_file.empty();
+  if (!options.trees.empty() && options.trees != "random") {
+    if (sized)
+      return invalid("the trees of a file have sizes of their own; leave out --length and --lengths");
+    return TreeSource::from_file(options.trees);
+  }
+  auto leaves = lengths_of(options);
+  if (!leaves) return tl::unexpected(leaves.error());
+  return TreeSource::random(std::move(*leaves), binary ? 2 : kMostChildren);
+}
+
 LoadPlan plan_of(const LoadArguments& options) {
   LoadPlan plan;
   plan.arrivals = options.arrivals == "constant" ? Arrivals::kConstant : Arrivals::kPoisson;
@@ -171,9 +191,9 @@ class LoadCommand {
     auto priorities = parse_priority_mix(options_.priority);
     if (!priorities) return tl::unexpected(priorities.error());
     priorities_ = *priorities;
-    auto lengths = lengths_of(options_);
-    if (!lengths) return tl::unexpected(lengths.error());
-    const RequestSource source(options_.seed, *lengths, options_.vocabulary);
+    auto shapes = shapes_of_requests();
+    if (!shapes) return tl::unexpected(shapes.error());
+    const RequestSource source(options_.seed, std::move(*shapes), options_.vocabulary);
     LoadPlan plan = plan_of(options_);
     if (verifier_) plan.samples = options_.verify_count.value_or(verifier_->exact() ? 100'000 : 100);
 
@@ -184,7 +204,7 @@ class LoadCommand {
     report.endpoint = options_.endpoint;
     report.model = options_.model;
     report.arrivals = describe(plan);
-    report.lengths = lengths->description();
+    report.shapes = source.description();
     report.outcome = std::move(*outcome);
     report.mean_batch = mean_batch(before, read_batches());
     if (auto ok = verify_answers(report, source); !ok) return tl::unexpected(ok.error());
@@ -192,7 +212,20 @@ class LoadCommand {
   }
 
  private:
+  // Trees if they are asked for, or if the model is known to take them.
+  using Shapes = std::variant<LengthSource, TreeSource>;
+  Result<Shapes> shapes_of_requests() const {
+    const auto either = [](auto&& shapes) { return Shapes(std::forward<decltype(shapes)>(shapes)); };
+    const bool known = verifier_ != nullptr;
+    if (known && !verifier_->takes_trees() && !options_.trees.empty())
+      return invalid("model '" + options_.model + "' unfolds along a chain; leave out --trees");
+    if (options_.trees.empty() && !(known && verifier_->takes_trees()))
+      return lengths_of(options_).map(either);
+    return trees_of(options_, !known || verifier_->takes_binary_trees()).map(either);
+  }
+
   Result<int> run_sessions() {
+    if (!options_.trees.empty()) return invalid("trees take no part in sessions; leave out --trees");
     auto lengths = lengths_of(options_);
     if (!lengths) return tl::unexpected(lengths.error());
     if (options_.model.empty()) return invalid("which model? Name it with --model");

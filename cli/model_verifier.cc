@@ -46,13 +46,13 @@ bool ModelVerifier::exact() const {
                               [](const OutputSpec& spec) { return spec.dtype == DType::kF32; });
 }
 
-Result<std::string> ModelVerifier::check(std::span<const std::int32_t> tokens, const ReplyBody& answer) {
+Result<std::string> ModelVerifier::check(const RequestContent& content, const ReplyBody& answer) {
   if (answer.outputs.size() != model_->outputs.size()) {
     return "has " + std::to_string(answer.outputs.size()) + " outputs instead of " +
            std::to_string(model_->outputs.size());
   }
   if (model_->outputs.empty()) return std::string();
-  const auto reference = reference_.run(tokens);
+  const auto reference = reference_.run(content.tokens, content.parents);
   if (!reference) return tl::unexpected(reference.error());
   for (std::size_t i = 0; i < model_->outputs.size(); ++i) {
     const OutputSpec& spec = model_->outputs[i];

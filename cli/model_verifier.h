@@ -13,14 +13,14 @@ namespace volvox {
 
 // Compares answers with the double-precision reference of a model (cells/reference.h): f32 outputs within
 // 1e-4 · max(1, |reference|), others bit for bit, and none missing. For models that take one row of token
-// ids, or nothing but a length. One thread at a time.
+// ids, along a chain or over a tree, or nothing but a length. One thread at a time.
 class ModelVerifier : public AnswerVerifier {
  public:
   // INVALID_ARGUMENT for a model with other inputs. Load it without the eager split, so that the split is
   // checked as well.
   static Result<std::unique_ptr<ModelVerifier>> make(std::shared_ptr<const Model> model);
 
-  Result<std::string> check(std::span<const std::int32_t> tokens, const ReplyBody& answer) override;
+  Result<std::string> check(const RequestContent& content, const ReplyBody& answer) override;
 
   const std::string& model() const { return model_->name; }
   std::uint32_t max_length() const { return model_->max_length; }
@@ -28,6 +28,8 @@ class ModelVerifier : public AnswerVerifier {
   std::string input() const;
   // Ids are below this; 0 if any will do.
   std::int64_t vocabulary() const;
+  bool takes_trees() const { return model_->unfolding == Unfolding::kTree; }
+  bool takes_binary_trees() const { return takes_trees() && model_->tree.binary; }
   // Whether every output is compared bit for bit. Such a reference is also quick.
   bool exact() const;
 

@@ -21,6 +21,7 @@ namespace fs = std::filesystem;
 struct ModelsArguments {
   NewModel model;
   NewLstm lstm;
+  bool child_sum = false, tree = false;
   std::string repository = "models";
   std::vector<std::string> folders;
   std::string admin, name;  // admin: of the server that is asked; empty: the one on the default port
@@ -84,15 +85,20 @@ void print_model(const Model& model, const fs::path& folder) {
   for (const CellTypeSpec& type : model.types) {
     std::printf("  cell %s: at most %u rows a task\n", type.name.c_str(), type.max_batch);
   }
+  const bool tree = model.unfolding == Unfolding::kTree;
+  const char* each = tree ? "node" : "step";
   for (const InputSpec& input : model.inputs) {
-    std::printf("  input %s: %s %s a step", input.name.c_str(), std::string(to_string(input.dtype)).c_str(),
-                to_string(input.shape).c_str());
+    std::printf("  input %s: %s %s a %s", input.name.c_str(), std::string(to_string(input.dtype)).c_str(),
+                to_string(input.shape).c_str(), each);
     if (input.vocabulary > 0) std::printf(", below %lld", static_cast<long long>(input.vocabulary));
     std::printf("\n");
   }
   for (const OutputSpec& output : model.outputs) {
+    const std::string rows = output.every ? std::string("for each ") + each
+                             : tree       ? "of the root"
+                                          : "from the last step";
     std::printf("  output %s: %s %s %s\n", output.name.c_str(), std::string(to_string(output.dtype)).c_str(),
-                to_string(output.shape).c_str(), output.every ? "for each step" : "from the last step");
+                to_string(output.shape).c_str(), rows.c_str());
   }
 }
 
@@ -135,19 +141,35 @@ void when_chosen(CLI::App* command, CommandBody& run, const Arguments& arguments
 
 void add_every_step(CLI::App* command, ModelsArguments& arguments) {
   command->add_flag("--every-step", arguments.model.every_step,
-                    "The output has a row for every step, not only the last one's");
+                    "The output has a row for every step or node, not only the last one's");
+}
+
+void add_sizes(CLI::App* command, NewLstm& lstm) {
+  command->add_option("--hidden", lstm.hidden, "Width of its state")->capture_default_str();
+  command->add_option("--input", lstm.input, "Width of its embedding; 0: as --hidden")->capture_default_str();
+  command->add_option("--vocabulary", lstm.vocabulary, "Number of token ids")->capture_default_str();
+  command->add_option("--seed", lstm.seed, "The same seed gives the same weights")->capture_default_str();
 }
 
 void add_new_lstm(CLI::App& models, CommandBody& run, const Arguments& arguments) {
   CLI::App* command = add_writer(models, "new-lstm", "Writes an LSTM with random weights", *arguments);
   add_every_step(command, *arguments);
-  NewLstm& lstm = arguments->lstm;
-  command->add_option("--hidden", lstm.hidden, "Width of its state")->capture_default_str();
-  command->add_option("--input", lstm.input, "Width of its embedding; 0: as --hidden")->capture_default_str();
-  command->add_option("--vocabulary", lstm.vocabulary, "Number of token ids")->capture_default_str();
-  command->add_option("--seed", lstm.seed, "The same seed gives the same weights")->capture_default_str();
+  add_sizes(command, arguments->lstm);
   when_chosen(command, run, arguments, [](const ModelsArguments& chosen) {
     return report_written(chosen.model, write_lstm_model(chosen.model, chosen.lstm));
+  });
+}
+
+void add_new_tree(CLI::App& models, CommandBody& run, const Arguments& arguments) {
+  CLI::App* command =
+      add_writer(models, "new-tree", "Writes a TreeLSTM over binary trees with random weights", *arguments);
+  add_every_step(command, *arguments);
+  add_sizes(command, arguments->lstm);
+  command->add_flag("--child-sum", arguments->child_sum,
+                    "Over trees with any number of children, and a token at every node");
+  when_chosen(command, run, arguments, [](const ModelsArguments& chosen) {
+    const NewTreeKind kind = chosen.child_sum ? NewTreeKind::kChildSum : NewTreeKind::kBinary;
+    return report_written(chosen.model, write_tree_model(chosen.model, chosen.lstm, kind));
   });
 }
 
@@ -161,8 +183,10 @@ void add_others(CLI::App& models, CommandBody& run, const Arguments& arguments) 
       add_writer(models, "new-check", "Writes a model whose answer shows any lost, doubled or mixed-up step",
                  *arguments);
   add_every_step(check, *arguments);
+  check->add_flag("--tree", arguments->tree, "Over trees, with any number of children");
   when_chosen(check, run, arguments, [](const ModelsArguments& chosen) {
-    return report_written(chosen.model, write_check_model(chosen.model));
+    return report_written(
+        chosen.model, chosen.tree ? write_check_tree_model(chosen.model) : write_check_model(chosen.model));
   });
 }
 
@@ -197,6 +221,7 @@ void add_models_command(CLI::App& app, CommandBody& run) {
       app.add_subcommand("models", "Writes, lists and checks models, and changes what a server serves");
   models->require_subcommand(1);
   add_new_lstm(*models, run, arguments);
+  add_new_tree(*models, run, arguments);
   add_others(*models, run, arguments);
   CLI::App* lister = models->add_subcommand("list", "Lists the models of a repository");
   lister->add_option("repository", arguments->repository, "The repository's folder")->capture_default_str();

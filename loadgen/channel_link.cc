@@ -31,13 +31,10 @@ TimePoint ChannelLink::now() {
   return std::chrono::steady_clock::now();
 }
 
-Status ChannelLink::send(std::uint64_t request_id, std::span<const std::int32_t> tokens) {
-  const auto length = static_cast<std::uint32_t>(tokens.size());
+Status ChannelLink::send(std::uint64_t request_id, const RequestContent& content) {
   request_.header.request_id = request_id;
-  request_.header.cells_hint = length;
   request_.header.priority = template_.priorities.draw(request_id);
-  request_.body.structure = WireChain{length};
-  if (!template_.input.empty()) request_.body.inputs.front() = wire_tensor(template_.input, tokens);
+  fill_request(request_, content);
   const auto id = channel_->send(request_);
   if (!id) return tl::unexpected(id.error());
   return {};

@@ -27,7 +27,7 @@ class ChannelLink : public LoadLink {
                                                 std::optional<ChannelKeys> keys = {});
 
   TimePoint now() override;
-  Status send(std::uint64_t request_id, std::span<const std::int32_t> tokens) override;
+  Status send(std::uint64_t request_id, const RequestContent& content) override;
   void cancel(std::uint64_t request_id) override;
   Status receive(Duration at_most, std::vector<Reply>& replies) override;
   LinkCounts counts() const override;

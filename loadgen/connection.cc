@@ -76,9 +76,9 @@ void LoadConnection::send_due() {
 void LoadConnection::send_one(TimePoint scheduled) {
   const std::uint64_t index = plan_.first_index + made_++ * plan_.index_step;
   const std::uint64_t id = index + 1;  // 0 is no request's id
-  source_.make(index, tokens_);
+  source_.make(index, content_);
   const Flight flight{index, scheduled, link_.now(), scheduled >= start_ + plan_.warmup};
-  const Status sent = link_.send(id, tokens_);
+  const Status sent = link_.send(id, content_);
   note_offered(flight, link_.now());
   if (!sent) {
     give_up(flight, std::string(to_string(sent.error().code)), sent.error().message, flight.sent);

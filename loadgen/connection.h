@@ -99,7 +99,7 @@ class LoadConnection {
   std::deque<std::pair<TimePoint, std::uint64_t>> cancels_;  // due, request id
   std::unordered_set<std::uint64_t> lost_;                   // given up, may still be answered
   std::deque<TimePoint> slots_;                              // closed loop: when each may send again
-  std::vector<std::int32_t> tokens_;
+  RequestContent content_;
   std::vector<Reply> replies_;
 };
 

@@ -1,11 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "base/error.h"
 #include "base/time.h"
+#include "loadgen/request_source.h"
 #include "protocol/request.h"
 
 namespace volvox {
@@ -27,7 +27,7 @@ class LoadLink {
 
   // Sends one request without waiting for the network. An error means that nothing was sent and no reply will
   // come.
-  virtual Status send(std::uint64_t request_id, std::span<const std::int32_t> tokens) = 0;
+  virtual Status send(std::uint64_t request_id, const RequestContent& content) = 0;
 
   // Asks the server to stop a request that was sent. It is answered all the same.
   virtual void cancel(std::uint64_t) {}

@@ -49,10 +49,11 @@ void Misbehaviour::round() {
 }
 
 void Misbehaviour::send_one(RawPeer& peer) {
-  std::vector<std::int32_t> tokens;
-  source_.make(next_id_, tokens);
-  ClientRequest request = chain_request(plan_.model, plan_.input, std::span<const std::int32_t>(tokens));
+  RequestContent content;
+  source_.make(next_id_, content);
+  ClientRequest request = chain_request(plan_.model, plan_.input, std::span<const std::int32_t>());
   if (plan_.input.empty()) request.body.inputs.clear();
+  fill_request(request, content);
   request.header.request_id = next_id_++;
   request.header.deadline_us = static_cast<std::uint64_t>(plan_.deadline.count() / 1000);
   const auto header = encode_request_header(request.header, {});

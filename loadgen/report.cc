@@ -98,8 +98,8 @@ nlohmann::json to_json(const LoadReport& report) {
 std::string to_text(const LoadReport& report) {
   const LoadTally& tally = report.outcome.tally;
   std::string text;
-  add_line(text, "%s at %s: %s, lengths %s", report.model.c_str(), report.endpoint.c_str(),
-           report.arrivals.c_str(), report.lengths.c_str());
+  add_line(text, "%s at %s: %s, %s", report.model.c_str(), report.endpoint.c_str(), report.arrivals.c_str(),
+           report.shapes.c_str());
   add_line(text, "offered %llu, completed %llu, failed %llu in %.2f s: %.1f requests a second",
            static_cast<unsigned long long>(tally.offered), static_cast<unsigned long long>(tally.completed),
            static_cast<unsigned long long>(tally.failed()), report.outcome.seconds,

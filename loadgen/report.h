@@ -13,7 +13,7 @@ namespace volvox {
 
 // Everything that a load found out.
 struct LoadReport {
-  std::string endpoint, model, arrivals, lengths;  // what was asked for, in words
+  std::string endpoint, model, arrivals, shapes;  // what was asked for, in words
   LoadOutcome outcome;
   VerifyOutcome verification;
   MisbehaviourCounts misbehaved;

@@ -15,16 +15,16 @@ std::string wrong_count(std::size_t answer, std::size_t reference) {
 Result<VerifyOutcome> verify(std::span<const AnswerSample> samples, const RequestSource& source,
                              AnswerVerifier& verifier, const std::function<bool(std::size_t)>& on_progress) {
   VerifyOutcome outcome;
-  std::vector<std::int32_t> tokens;
+  RequestContent content;
   for (const AnswerSample& sample : samples) {
-    source.make(sample.index, tokens);
-    const Result<std::string> complaint = verifier.check(tokens, sample.body);
+    source.make(sample.index, content);
+    const Result<std::string> complaint = verifier.check(content, sample.body);
     if (!complaint) return tl::unexpected(complaint.error());
     ++outcome.verified;
     if (!complaint->empty()) {
       if (outcome.wrong++ == 0) {
         outcome.first_wrong = "the answer to request " + std::to_string(sample.index) + " (" +
-                              std::to_string(tokens.size()) + " tokens) " + *complaint;
+                              std::to_string(content.tokens.size()) + " tokens) " + *complaint;
       }
     }
     if (on_progress && !on_progress(outcome.verified)) break;

@@ -20,7 +20,7 @@ class AnswerVerifier {
 
   // An empty string if the answer is right, otherwise what is wrong with it. The error is for a verifier that
   // cannot tell.
-  virtual Result<std::string> check(std::span<const std::int32_t> tokens, const ReplyBody& answer) = 0;
+  virtual Result<std::string> check(const RequestContent& content, const ReplyBody& answer) = 0;
 };
 
 struct VerifyOutcome {

@@ -56,6 +56,7 @@ WireSessionToken session() {
 
 void add_requests(Seeds& seeds) {
   const std::vector<std::int32_t> tokens{12, 7, 301}, parents{2, 2, -1}, starts{0, 1}, ends{2, 3};
+  const std::vector<std::int32_t> deep{4, 3, 3, 4, -1};
   const std::vector<std::int32_t> types{0, 1, 0}, offsets{0, 0, 1, 3}, predecessors{0, 0, 1};
   const std::vector<double> reals{0.5, -1.5};
   RequestHeader header;
@@ -65,7 +66,7 @@ void add_requests(Seeds& seeds) {
   body.inputs = {wire_tensor("tokens", std::span(tokens)), wire_tensor("x", std::span(reals), {2, 1})};
   body.outputs = {"h", "c"};
   for (const WireStructure& structure :
-       {WireStructure(WireChain{3}), WireStructure(WireTree{parents}),
+       {WireStructure(WireChain{3}), WireStructure(WireTree{parents}), WireStructure(WireTree{deep}),
         WireStructure(WireLattice{4, starts, ends}),
         WireStructure(WireGraph{{"a", "b"}, types, offsets, predecessors})}) {
     body.structure = structure;
@@ -125,6 +126,13 @@ void add_models(Seeds& seeds, const fs::path& scratch) {
   require(write_noop_model(model).has_value(), "a noop");
   add_model(seeds, model.path);
   require(write_check_model(model).has_value(), "a check");
+  add_model(seeds, model.path);
+  const NewLstm small{.hidden = 2, .input = 1, .vocabulary = 3};
+  for (const NewTreeKind kind : {NewTreeKind::kBinary, NewTreeKind::kChildSum}) {
+    require(write_tree_model(model, small, kind).has_value(), "a tree");
+    add_model(seeds, model.path);
+  }
+  require(write_check_tree_model(model).has_value(), "a check of trees");
   add_model(seeds, model.path);
 }
 

@@ -87,9 +87,9 @@ void ClusterProcesses::wait_for_requests_in_flight(double count, const std::stri
   }));
 }
 
-void ClusterProcesses::start_load(const Options& options) {
+void ClusterProcesses::start_load(const Options& options, const std::string& model) {
   Options command{volvox_binary(), "load", "--server", endpoints(),
-                  "--model",       "m",    "--json",   file("load.json")};
+                  "--model",       model,  "--json",   file("load.json")};
   command.insert(command.end(), options.begin(), options.end());
   load_ended_.reset();
   load_ = std::make_unique<Process>(command, scratch_, "load");

@@ -55,7 +55,7 @@ class ClusterProcesses : public testing::Test {
 
   // `volvox load` against all routers, with these options besides the endpoints; its report is what
   // load_report() gives when it has ended.
-  void start_load(const Options& options);
+  void start_load(const Options& options, const std::string& model = "m");
   void start_requests(const std::string& rate, const std::string& duration, const Options& options = {});
   nlohmann::json load_report();
   void expect_all_answered(const nlohmann::json& report);

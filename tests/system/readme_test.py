@@ -28,13 +28,21 @@ def blocks_with_curl(path):
     return [block for block in blocks if "curl " in block and "volvox " not in block and "$V" not in block]
 
 
+def block_with(path, text):
+    """A page's only block of commands in which this text stands."""
+    blocks = re.findall(r"^```sh\n(.*?)^```", (ROOT / path).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    (found,) = [block for block in blocks if text in block]
+    return found
+
+
 class Readme(unittest.TestCase):
     def setUp(self):
         scratch = tempfile.TemporaryDirectory()
         self.addCleanup(scratch.cleanup)
-        server = Server(VOLVOX, scratch.name, (("new-lstm", "lstm", "--hidden", "16"),), http="127.0.0.1:0")
+        models = (("new-lstm", "lstm", "--hidden", "16"), ("new-tree", "tree", "--hidden", "16"))
+        server = Server(VOLVOX, scratch.name, models, http="127.0.0.1:0")
         self.addCleanup(server.kill)
-        self.url = server.http
+        self.url, self.endpoint = server.http, server.endpoint
 
     def run_block(self, block):
         """What each command of the block was answered."""
@@ -43,6 +51,13 @@ class Readme(unittest.TestCase):
         done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=PATIENCE)
         self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
         return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def infer(self, block):
+        """What the block's only `volvox infer` was answered."""
+        script = block.replace("volvox infer", f"'{VOLVOX}' infer --server {self.endpoint}")
+        done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=PATIENCE)
+        self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
+        return json.loads(done.stdout)
 
     def test_the_readme(self):
         blocks = blocks_with_curl("README.md")
@@ -60,6 +75,12 @@ class Readme(unittest.TestCase):
 
     def test_the_protocols_page(self):
         structure, sequence = blocks_with_curl("docs/protocol.md")
+        (tree,) = self.run_block(structure)
+        self.assertEqual(len(tree["outputs"][0]["data"]), 16)
+        self.assertEqual(tree["parameters"]["cells"], 5)
+        inferred = self.infer(block_with("docs/protocol.md", "| volvox infer"))
+        for one, other in zip(inferred["outputs"]["h"]["data"], tree["outputs"][0]["data"]):
+            self.assertAlmostEqual(one, other, places=6)  # the same floats, written with more digits or fewer
         # This model takes chains only; but it was asked with a tree.
         (refused,) = self.run_block(structure.replace("models/tree", "models/lstm"))
         self.assertIn("send a chain", refused["error"])

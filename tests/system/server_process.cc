@@ -73,8 +73,11 @@ ServerProcess::Load ServerProcess::load(const std::string& model, const std::vec
   return load;
 }
 
-CommandResult ServerProcess::infer(const nlohmann::json& request) const {
-  return run_volvox({"infer", "--connect", endpoint_, "--timeout", "20"}, seconds(30), request.dump());
+CommandResult ServerProcess::infer(const nlohmann::json& request,
+                                   const std::vector<std::string>& options) const {
+  std::vector<std::string> command{"infer", "--connect", endpoint_, "--timeout", "20"};
+  command.insert(command.end(), options.begin(), options.end());
+  return run_volvox(command, seconds(30), request.dump());
 }
 
 void scale_weight_row(const std::string& model_folder, const std::string& name, std::size_t row,

@@ -52,7 +52,7 @@ class ServerProcess {
                                         const std::string& json_file) const;
 
   // `volvox infer` with this request.
-  CommandResult infer(const nlohmann::json& request) const;
+  CommandResult infer(const nlohmann::json& request, const std::vector<std::string>& options = {}) const;
 
  private:
   bool read_ports();

@@ -56,6 +56,18 @@ TEST(JsonRequest, ALengthAloneWillDo) {
   EXPECT_TRUE(parsed->request.body.inputs.empty());
 }
 
+TEST(JsonRequest, AStructureIsWrittenAsOverHttp) {
+  auto parsed =
+      parse(R"({"model": "tree", "tokens": [12, 7, 0], "structure": {"tree": {"parents": [2, 2, -1]}}})");
+  ASSERT_TRUE(parsed.has_value()) << parsed.error().message;
+  const OwnedRequest moved = std::move(*parsed);
+  const auto* tree = std::get_if<WireTree>(&moved.request.body.structure);
+  ASSERT_NE(tree, nullptr);
+  EXPECT_EQ(std::vector<std::int32_t>(tree->parents.begin(), tree->parents.end()),
+            (std::vector<std::int32_t>{2, 2, -1}));
+  EXPECT_EQ(moved.request.header.cells_hint, 3U);
+}
+
 TEST(JsonRequest, SaysWhatIsWrong) {
   const std::pair<const char*, const char*> cases[] = {
       {"[]", "object"},
@@ -78,6 +90,11 @@ TEST(JsonRequest, SaysWhatIsWrong) {
       {R"({"model": "m", "tokens": [1], "outputs": [1]})", "\"outputs\""},
       {R"({"model": "m", "length": 4294967296})", "\"length\""},
       {R"({"model": "m", "length": "3"})", "\"length\""},
+      {R"({"model": "m", "tokens": [1], "structure": 3})", "'structure'"},
+      {R"({"model": "m", "tokens": [1], "structure": {"tree": {"parents": 3}}})", "\"parents\""},
+      {R"({"model": "m", "tokens": [1], "structure": {"bush": {}}})", "\"bush\""},
+      {R"({"model": "m", "tokens": [1], "structure": {"tree": {"parents": [7]}}})", "tree.parents[0] is 7"},
+      {R"({"model": "m", "length": 1, "structure": {"tree": {"parents": [-1]}}})", "not both"},
       {R"({"model": "m", "inputs": [1]})", "\"inputs\""},
       {R"({"model": "m", "inputs": {"x": [1]}})", "'x'"},
       {R"({"model": "m", "inputs": {"x": {"data": [1], "shap": [1]}}})", "\"shap\""},

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "cells/assemble.h"
 #include "cells/library.h"
 
 namespace volvox {
@@ -27,11 +28,12 @@ std::shared_ptr<Model> check_model() {
   return model;
 }
 
-const std::vector<std::int32_t> kTokens{5, 99, 0, 17};
+const RequestContent kContent{{5, 99, 0, 17}, {}};
 
 std::vector<std::uint64_t> right_answer() {
   std::uint64_t state = 0;
-  for (const std::int32_t token : kTokens) state = check_hash(state, static_cast<std::uint64_t>(token));
+  for (const std::int32_t token : kContent.tokens)
+    state = check_hash(state, static_cast<std::uint64_t>(token));
   return {state};
 }
 
@@ -46,7 +48,7 @@ class CheckModel : public testing::Test {
   std::string complaint(const std::vector<std::uint64_t>& values, const char* name = "state") {
     ReplyBody answer;
     answer.outputs.push_back(wire_tensor(name, std::span(values)));
-    const auto result = verifier_->check(kTokens, answer);
+    const auto result = verifier_->check(kContent, answer);
     EXPECT_TRUE(result.has_value());
     return result.value_or("error");
   }
@@ -73,15 +75,35 @@ TEST_F(CheckModel, AnotherTypeOrNothingIsWrong) {
   const std::vector<double> doubles{1.0};
   ReplyBody answer;
   answer.outputs.push_back(wire_tensor("state", std::span(doubles)));
-  EXPECT_NE(verifier_->check(kTokens, answer).value(), "");
-  EXPECT_NE(verifier_->check(kTokens, ReplyBody{}).value(), "");
+  EXPECT_NE(verifier_->check(kContent, answer).value(), "");
+  EXPECT_NE(verifier_->check(kContent, ReplyBody{}).value(), "");
 }
 
 TEST_F(CheckModel, ATokenTheModelHasNotIsTheVerifiersError) {
   ReplyBody answer;
   const std::vector<std::uint64_t> values{1};
   answer.outputs.push_back(wire_tensor("state", std::span(values)));
-  EXPECT_FALSE(verifier_->check(std::vector<std::int32_t>{100}, answer).has_value());
+  EXPECT_FALSE(verifier_->check({{100}, {}}, answer).has_value());
+}
+
+TEST(ModelVerifier, ChecksTreesByTheirShape) {
+  ModelDefinition definition{.name = "tree", .unfolding = "tree"};
+  definition.cells.push_back({.name = "tree", .kind = "check_tree"});
+  definition.inputs.push_back({.name = "tokens"});
+  definition.outputs.push_back({.name = "state"});
+  auto model = assemble(definition, Weights{}, {}, "f");
+  ASSERT_TRUE(model) << model.error().message;
+  auto verifier = ModelVerifier::make(std::make_shared<const Model>(std::move(*model)));
+  ASSERT_TRUE(verifier) << verifier.error().message;
+  EXPECT_TRUE((*verifier)->takes_trees());
+  EXPECT_FALSE((*verifier)->takes_binary_trees());
+  const std::vector<std::uint64_t> values{
+      check_hash(check_hash(check_hash(0, 3), check_hash(0, 1)), check_hash(0, 2))};
+  ReplyBody answer;
+  answer.outputs.push_back(wire_tensor("state", std::span(values), {}));
+  EXPECT_EQ((*verifier)->check({{1, 2, 3}, {2, 2, -1}}, answer).value(), "");
+  EXPECT_NE((*verifier)->check({{2, 1, 3}, {2, 2, -1}}, answer).value(), "");
+  EXPECT_NE((*verifier)->check({{1, 2, 3}, {1, 2, -1}}, answer).value(), "");
 }
 
 TEST(ModelVerifier, RefusesModelsThatALoadCannotFeed) {

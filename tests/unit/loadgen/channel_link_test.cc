@@ -86,9 +86,9 @@ class SumServer : public EdgeHandler {
 
 class SumVerifier : public AnswerVerifier {
  public:
-  Result<std::string> check(std::span<const std::int32_t> tokens, const ReplyBody& answer) override {
+  Result<std::string> check(const RequestContent& content, const ReplyBody& answer) override {
     std::uint64_t sum = 0;
-    for (const std::int32_t token : tokens) sum += static_cast<std::uint64_t>(token);
+    for (const std::int32_t token : content.tokens) sum += static_cast<std::uint64_t>(token);
     const WireTensor* output = answer.find("sum");
     if (output == nullptr) return std::string("has no sum");
     const auto values = output->values<std::uint64_t>();

@@ -242,11 +242,11 @@ TEST_F(Connection, RequestNumbersFollowThePlan) {
   run(link);
   const auto samples = connection_->take_samples();
   ASSERT_EQ(samples.size(), 5U);
-  std::vector<std::int32_t> tokens;
+  RequestContent content;
   for (std::size_t k = 0; k < 5; ++k) {
     EXPECT_EQ(samples[k].index, 2 + 3 * k);
-    source_.make(samples[k].index, tokens);
-    EXPECT_EQ(tokens, seen[k]) << "a sample's request can be made again";
+    source_.make(samples[k].index, content);
+    EXPECT_EQ(content.tokens, seen[k]) << "a sample's request can be made again";
   }
 }
 

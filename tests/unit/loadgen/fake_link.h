@@ -40,11 +40,11 @@ class FakeLink : public LoadLink {
 
   TimePoint now() override { return now_; }
 
-  Status send(std::uint64_t id, std::span<const std::int32_t> tokens) override {
+  Status send(std::uint64_t id, const RequestContent& content) override {
     sent.emplace_back(now_, id);
     if (stall > Duration(0) && sent.size() == stall_at) now_ += stall;
     if (refuse_sends) return fail(ErrorCode::kUnavailable, "the test refuses to send");
-    for (Answer& answer : server_(id, tokens)) {
+    for (Answer& answer : server_(id, content.tokens)) {
       arriving_.emplace(now_ + answer.after, std::move(answer.reply));
     }
     return {};

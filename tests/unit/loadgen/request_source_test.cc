@@ -11,7 +11,7 @@ namespace {
 TEST(RequestSource, ARequestIsAFunctionOfSeedAndIndex) {
   const RequestSource source(5, LengthSource::built_in(), 30000), same(5, LengthSource::built_in(), 30000),
       other(6, LengthSource::built_in(), 30000);
-  std::vector<std::int32_t> forward, again, different;
+  RequestContent forward, again, different;
   std::set<std::vector<std::int32_t>> distinct;
   for (std::uint64_t index = 0; index < 200; ++index) {
     source.make(index, forward);
@@ -19,7 +19,7 @@ TEST(RequestSource, ARequestIsAFunctionOfSeedAndIndex) {
     other.make(index, different);
     EXPECT_EQ(forward, again);
     EXPECT_NE(forward, different);
-    distinct.insert(forward);
+    distinct.insert(forward.tokens);
   }
   EXPECT_EQ(distinct.size(), 200U);
   source.make(17, forward);
@@ -29,14 +29,43 @@ TEST(RequestSource, ARequestIsAFunctionOfSeedAndIndex) {
 
 TEST(RequestSource, IdsFillTheVocabulary) {
   const RequestSource source(1, LengthSource::fixed(100), 7);
-  std::vector<std::int32_t> tokens;
+  RequestContent content;
   std::set<std::int32_t> seen;
   for (std::uint64_t index = 0; index < 20; ++index) {
-    source.make(index, tokens);
-    EXPECT_EQ(tokens.size(), 100U);
-    seen.insert(tokens.begin(), tokens.end());
+    source.make(index, content);
+    EXPECT_EQ(content.tokens.size(), 100U);
+    EXPECT_TRUE(content.parents.empty());
+    seen.insert(content.tokens.begin(), content.tokens.end());
   }
   EXPECT_EQ(seen, (std::set<std::int32_t>{0, 1, 2, 3, 4, 5, 6}));
+}
+
+TEST(RequestSource, ATreeHasATokenForEachNode) {
+  const RequestSource source(5, TreeSource::random(LengthSource::fixed(10)), 7);
+  RequestContent content, again;
+  std::set<std::vector<std::int32_t>> distinct;
+  for (std::uint64_t index = 0; index < 50; ++index) {
+    source.make(index, content);
+    source.make(index, again);
+    EXPECT_EQ(content, again);
+    EXPECT_EQ(content.tokens.size(), 19U);
+    EXPECT_EQ(content.parents.size(), 19U);
+    distinct.insert(content.parents);
+  }
+  EXPECT_GT(distinct.size(), 30U) << "shapes differ, too";
+}
+
+TEST(RequestSource, ARequestTakesTheStructureOfItsContent) {
+  ClientRequest request = chain_request("m", "tokens", std::span<const std::int32_t>());
+  fill_request(request, {{1, 2, 3}, {2, 2, -1}});
+  ASSERT_TRUE(std::holds_alternative<WireTree>(request.body.structure));
+  EXPECT_EQ(request.header.cells_hint, 3U);
+  EXPECT_EQ(request.body.inputs[0].shape, WireShape({3}));
+  fill_request(request, {{1, 2}, {}});
+  EXPECT_EQ(std::get<WireChain>(request.body.structure).length, 2U);
+  request.body.inputs.clear();
+  fill_request(request, {{1, 2}, {}});
+  EXPECT_TRUE(request.body.inputs.empty()) << "a model without inputs";
 }
 
 }  // namespace

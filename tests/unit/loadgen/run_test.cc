@@ -17,7 +17,7 @@ class EchoLink : public LoadLink {
  public:
   TimePoint now() override { return std::chrono::steady_clock::now(); }
 
-  Status send(std::uint64_t id, std::span<const std::int32_t>) override {
+  Status send(std::uint64_t id, const RequestContent&) override {
     Reply reply;
     reply.header.request_id = id;
     waiting_.push_back(reply);

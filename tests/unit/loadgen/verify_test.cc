@@ -74,9 +74,9 @@ TEST(Samples, NoneAreKeptWithoutRoom) {
 // Says that requests whose first token is odd have a wrong answer.
 class OddVerifier : public AnswerVerifier {
  public:
-  Result<std::string> check(std::span<const std::int32_t> tokens, const ReplyBody&) override {
+  Result<std::string> check(const RequestContent& content, const ReplyBody&) override {
     if (fails) return fail(ErrorCode::kInvalidArgument, "no model");
-    return tokens[0] % 2 == 0 ? std::string() : std::string("is odd");
+    return content.tokens[0] % 2 == 0 ? std::string() : std::string("is odd");
   }
   bool fails = false;
 };
@@ -85,11 +85,11 @@ TEST(Verify, CountsAndMakesTheRequestsAgain) {
   const RequestSource source(9, LengthSource::fixed(4), 100);
   std::vector<AnswerSample> samples;
   std::uint64_t odd = 0;
-  std::vector<std::int32_t> tokens;
+  RequestContent content;
   for (std::uint64_t i = 0; i < 100; ++i) {
     samples.push_back({i * 13, {}});
-    source.make(i * 13, tokens);
-    odd += static_cast<std::uint64_t>(tokens[0] % 2);
+    source.make(i * 13, content);
+    odd += static_cast<std::uint64_t>(content.tokens[0] % 2);
   }
   OddVerifier verifier;
   const auto outcome = verify(samples, source, verifier, {});
