@@ -127,7 +127,7 @@ inline Scheduler::Core::Taken Scheduler::Core::take_nodes(std::uint32_t index, N
   while (task.rows < rows && group.count > 0) {
     const std::uint32_t node = pick_node(live, group);
     if (node == kNoNode) break;
-    room = task.rows == 0 || edges_fit(live, node, task);
+    room = task.edges.empty() || edges_fit(live, node, task);
     if (!room) break;
     if (task.rows == before) claim(index, record.worker);
     submit_node(live, node, task);
