@@ -121,7 +121,7 @@ class RouterServer::Impl {
   Monitor& monitor_;
   const std::shared_ptr<const ClusterTransport> transport_;
   SystemConfig system_config_;
-  caf::actor_system system_;  // its destructor waits until every actor has ended
+  ActorSystem system_;  // its destructor waits until every actor has ended
   std::shared_ptr<ActorSlot> slot_ = std::make_shared<ActorSlot>();
   caf::actor router_;
   std::shared_ptr<Admission> admission_;

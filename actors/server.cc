@@ -175,7 +175,7 @@ class Server::Impl {
   const ClusterSection cluster_section_;
   const std::shared_ptr<const ClusterTransport> transport_;  // null: in no cluster
   SystemConfig system_config_;
-  caf::actor_system system_;  // its destructor waits until every actor has ended
+  ActorSystem system_;  // its destructor waits until every actor has ended
   std::shared_ptr<ActorSlot> router_ = std::make_shared<ActorSlot>();
   std::shared_ptr<ActorSlot> scheduler_ = std::make_shared<ActorSlot>();
   caf::actor supervisor_, cluster_;
