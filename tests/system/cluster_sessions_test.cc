@@ -13,8 +13,19 @@ class ClusterSessions : public ClusterProcesses {
   void SetUp() override {
     ASSERT_NO_FATAL_FAILURE(ClusterProcesses::SetUp());
     for (const char* name : {"r1", "r2"}) ASSERT_NO_FATAL_FAILURE(start_router(name));
-    for (const char* name : {"a", "b", "c"}) start_node(name);
+    start_node("a", {"--metrics", "127.0.0.1:0"});
+    for (const char* name : {"b", "c"}) start_node(name);
     ASSERT_NO_FATAL_FAILURE(wait_for_members(3));
+  }
+
+  // Until some of the sessions are at home there.
+  void wait_for_sessions_at_a() {
+    const std::string said = node("a").out();
+    const auto at = said.find("http://");
+    ASSERT_NE(at, std::string::npos) << said;
+    const std::string page = said.substr(at, said.find_first_of(" \n", at) - at);
+    ASSERT_NO_FATAL_FAILURE(wait_until(
+        "sessions live at 'a'", [&] { return metric_at(page, "volvox_sessions{state=\"live\"}") > 0; }));
   }
 
   // 60 streams; each is compared with one pass over all its input when it ends.
@@ -60,6 +71,7 @@ TEST_F(ClusterSessions, NoneIsLostWhenARouterIsRestarted) {
 
 TEST_F(ClusterSessions, OnlyThoseOfADeadNodeAreLost) {
   ASSERT_NO_FATAL_FAILURE(start_sessions());
+  ASSERT_NO_FATAL_FAILURE(wait_for_sessions_at_a());
   node("a").send(SIGKILL);
   const json report = expect_right();
   const json errors = report["errors"];
