@@ -18,6 +18,8 @@ std::string_view to_string(OpKind kind) {
       return "embed";
     case OpKind::kProduct:
       return "product";
+    case OpKind::kConvolution:
+      return "convolution";
     case OpKind::kSlice:
       return "slice";
     case OpKind::kConcat:

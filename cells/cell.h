@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "cells/convolution.h"
 #include "cells/types.h"
 
 namespace volvox {
@@ -35,19 +36,23 @@ enum class OpKind : std::uint8_t {
              //   element, terms in order, ascending k. weights[i] has shape [out, width of x_i] (PyTorch's
              //   layout). The start is the last weight (the bias, shape [out]) when has_bias, else the
              //   last input (shape [out]) when has_start, else zero.
-  kSlice,    // (x) -> x[begin, end) of a vector
-  kConcat,   // (x0, x1, …) -> one vector
-  kAdd,      // (a, b) -> a + b, element by element
-  kMul,      // (a, b) -> a · b
-  kMulAdd,   // (a, b, c) -> fma(a, b, c)
-  kSigmoid,  // (x)
-  kTanh,     // (x)
-  kSegmentSum,  // (ragged) -> sum over the predecessors, in their order; zero for none
-  kArgmax,      // (x) -> i32: index of the largest element of a vector, the first of equals. A NaN is less
-                //   than all else: where all are NaN it is 0
-  kHash,        // (state u64, token i32) -> u64: the mixing function of check_hash()
-  kHashAll,     // (ragged u64, token i32) -> u64: check_hash(0, token), then mixed with each predecessor's
-                //   number, in their order
+  kConvolution,  // (x) -> bias + each window of x times each kernel of weights[0], as `convolution` says: a
+                 //   vector of [kernels, out_height, out_width]. ONE chain of fused multiply-adds for each
+                 //   element, from the bias (weights[1], shape [kernels], when has_bias), in the order of the
+                 //   kernel's weights; zeros around x are multiplied like any element
+  kSlice,        // (x) -> x[begin, end) of a vector
+  kConcat,       // (x0, x1, …) -> one vector
+  kAdd,          // (a, b) -> a + b, element by element
+  kMul,          // (a, b) -> a · b
+  kMulAdd,       // (a, b, c) -> fma(a, b, c)
+  kSigmoid,      // (x)
+  kTanh,         // (x)
+  kSegmentSum,   // (ragged) -> sum over the predecessors, in their order; zero for none
+  kArgmax,       // (x) -> i32: index of the largest element of a vector, the first of equals. A NaN is less
+                 //   than all else: where all are NaN it is 0
+  kHash,         // (state u64, token i32) -> u64: the mixing function of check_hash()
+  kHashAll,      // (ragged u64, token i32) -> u64: check_hash(0, token), then mixed with each predecessor's
+                 //   number, in their order
 };
 std::string_view to_string(OpKind kind);
 
@@ -58,6 +63,7 @@ struct Operator {
   std::string name{};                  // state, input or result name
   std::uint32_t index = 0;             // predecessor, input or result number
   std::int64_t begin = 0, end = 0;     // kSlice
+  Convolution convolution{};           // kConvolution
   bool has_bias = false, has_start = false;
   ValueId output = kNoValue;  // kNoValue for kScatter and kPush
 };

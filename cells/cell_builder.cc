@@ -116,6 +116,15 @@ ValueId CellBuilder::segment_sum(ValueId ragged) {
   return emit({.kind = OpKind::kSegmentSum, .inputs = {ragged}});
 }
 
+ValueId CellBuilder::convolution(ValueId x, std::string_view weight, const Convolution& shape,
+                                 std::string_view bias) {
+  Operator op{.kind = OpKind::kConvolution, .inputs = {x}, .weights = {std::string(weight)}};
+  op.convolution = shape;
+  op.has_bias = !bias.empty();
+  if (op.has_bias) op.weights.emplace_back(bias);
+  return emit(std::move(op));
+}
+
 ValueId CellBuilder::argmax(ValueId x) {
   return emit({.kind = OpKind::kArgmax, .inputs = {x}});
 }

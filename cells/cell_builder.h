@@ -78,6 +78,11 @@ class CellBuilder {
   // start + Σ weight·x: one chain of fused multiply-adds for each output, terms in order.
   ValueId product(std::initializer_list<Term> terms, const Start& start);
 
+  // Windows of x, a value of as many elements as the convolution's input has, times the kernels in `weight`;
+  // `bias` names a tensor of shape [kernels], or nothing.
+  ValueId convolution(ValueId x, std::string_view weight, const Convolution& shape,
+                      std::string_view bias = {});
+
   ValueId slice(ValueId x, std::int64_t begin, std::int64_t end);
   ValueId concat(std::vector<ValueId> parts);
   // Element by element. Where one side is ragged, the other is used for every predecessor.

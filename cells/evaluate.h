@@ -82,6 +82,8 @@ class CellEvaluator {
         return embed(op, step);
       case OpKind::kProduct:
         return product(op, step);
+      case OpKind::kConvolution:
+        return convolution(op, step);
       case OpKind::kSlice:
         return slice(op);
       case OpKind::kConcat:
@@ -182,6 +184,21 @@ class CellEvaluator {
     }
   }
 
+  void convolution(const Operator& op, const CellProgram::Step& step) {
+    const Convolution& c = op.convolution;
+    const auto window = static_cast<std::size_t>(c.window());
+    Real* out = reals_[op.output].data();
+    window_.resize(window);
+    for (std::int64_t position = 0; position < c.positions(); ++position) {
+      copy_window(c, reals_[op.inputs[0]].data(), position, window_.data());
+      for (std::int64_t k = 0; k < c.kernels; ++k) {
+        const Real start = op.has_bias ? static_cast<Real>(step.weights[1][k]) : Real{0};
+        out[k * c.positions() + position] = Math::chain(
+            start, step.weights[0] + static_cast<std::size_t>(k) * window, window_.data(), window);
+      }
+    }
+  }
+
   void slice(const Operator& op) {
     for (std::size_t e = 0; e < rows(op.output); ++e) {
       const Real* from = real(op.inputs[0], e);
@@ -242,6 +259,7 @@ class CellEvaluator {
   const CellProgram& program_;
   std::vector<std::vector<Real>> reals_;          // f32 values
   std::vector<std::vector<std::byte>> integers_;  // values of other types
+  std::vector<Real> window_;                      // of a convolution
   std::uint32_t edges_ = 0;
 };
 

@@ -76,6 +76,8 @@ Status Inference::by_kind() {
       return embed();
     case OpKind::kProduct:
       return product();
+    case OpKind::kConvolution:
+      return convolution();
     case OpKind::kSlice:
       return slice();
     case OpKind::kConcat:

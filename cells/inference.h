@@ -43,6 +43,7 @@ class Inference {
   Status push();
   Status embed();
   Status product();
+  Status convolution();
   Status slice();
   Status concat();
   Status elementwise(std::size_t inputs);

@@ -5,6 +5,11 @@
 #include "cells/text.h"
 
 namespace volvox {
+namespace {
+
+constexpr std::int64_t kMaxConvolutionExtent = 65536;
+
+}  // namespace
 
 Status Inference::gather() {
   if (Status status = arity(0, 0); !status) return status;
@@ -118,6 +123,29 @@ Status Inference::product() {
                  std::to_string(width));
   }
   return produce({DType::kF32, {width}, ragged});
+}
+
+Status Inference::convolution() {
+  const Convolution& c = op_->convolution;
+  if (Status status = arity(1, op_->has_bias ? 2 : 1); !status) return status;
+  if (Status status = want(0, DType::kF32, false); !status) return status;
+  for (std::int64_t extent : {c.channels, c.height, c.width, c.kernels, c.kernel_height, c.kernel_width,
+                              c.stride[0], c.stride[1], c.padding[0] + 1, c.padding[1] + 1}) {
+    if (extent < 1 || extent > kMaxConvolutionExtent) {
+      return error("its extents and strides are 1 to " + std::to_string(kMaxConvolutionExtent) +
+                   ", its padding not negative");
+    }
+  }
+  if (c.inputs() != elements(in(0).shape)) {
+    return error("its input has " + std::to_string(elements(in(0).shape)) + " elements, needs " +
+                 std::to_string(c.inputs()) + ": channels, height, width");
+  }
+  if (c.positions() < 1) return error("its kernel is larger than its input");
+  if (Status status = weight(0, c.weight_shape()); !status) return status;
+  if (op_->has_bias) {
+    if (Status status = weight(1, {c.kernels}); !status) return status;
+  }
+  return produce({DType::kF32, {c.outputs()}, false});
 }
 
 Status Inference::slice() {

@@ -104,6 +104,14 @@ Status GenericCell::add_operator(const Cell& cell, const Operator& op, const Wei
     made.terms = product_terms(op);
     made.starts = product_start(op) != kNoValue;
   }
+  if (op.kind == OpKind::kConvolution) {
+    auto product = pack_convolution(cell, op, weights);
+    if (!product) return tl::unexpected(product.error());
+    flops_ += op.convolution.flops();
+    row_us_ += kFlopUs * op.convolution.flops();
+    windows_.include(op.convolution);
+    made.product = std::make_shared<PackedProduct>(std::move(*product));
+  }
   ops_.push_back(std::move(made));
   return {};
 }
@@ -127,7 +135,7 @@ Status GenericCell::run(const ResolvedRows& rows, Workspace& work, ThreadTeam& t
   const std::size_t edges = most_edges(rows, chunk);
   for (std::uint32_t t = 0; t < (alone ? 1 : team.size()); ++t) {
     if (work.generic.size() <= t) work.generic.push_back(std::make_unique<GenericScratch>());
-    if (Status ok = work.generic[t]->prepare(values_, chunk, edges); !ok) return ok;
+    if (Status ok = work.generic[t]->prepare(values_, chunk, edges, windows_); !ok) return ok;
   }
   work.counts.resize(team.size());
   for (std::size_t o = 0; o < job.owners; ++o) {

@@ -17,7 +17,7 @@ struct GenericOp {
   Operator op;
   PlaneView plane;                               // gather, gather_all, scatter
   std::shared_ptr<const EmbeddingTable> table;   // embed
-  std::shared_ptr<const PackedProduct> product;  // product
+  std::shared_ptr<const PackedProduct> product;  // product, convolution
   std::vector<ValueId> terms;                    // product: its operands without the start
   bool starts = false;                           // product: the last input is the start
 };
@@ -55,6 +55,7 @@ class GenericCell final : public CpuCell {
   double flops_ = 0;
   double row_us_ = 0;           // a guess of what one row takes
   std::size_t row_bytes_ = 64;  // of the values computed for a row
+  WindowScratch windows_;       // what its convolutions need
   AlignedBuffer zeros_;         // what a pull without an address reads
 };
 

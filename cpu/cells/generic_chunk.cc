@@ -47,6 +47,8 @@ void GenericChunk::run(const GenericOp& op) {
       return embed(op);
     case OpKind::kProduct:
       return product(op);
+    case OpKind::kConvolution:
+      return convolution(op);
     case OpKind::kSlice:
       return slice(op.op);
     case OpKind::kConcat:
@@ -132,17 +134,50 @@ void GenericChunk::product(const GenericOp& op) {
     terms[t] = {operand(op.op, t), values_[op.terms[t]].elements};
   }
   const float* const* start = op.starts ? operand(op.op, op.terms.size()) : nullptr;
+  multiply(*op.product, {terms.data(), op.terms.size()}, start, rows);
+}
+
+// The products of `rows` rows, to where scratch_.out points.
+void GenericChunk::multiply(const PackedProduct& product, std::span<const ProductTerm> terms,
+                            const float* const* start, std::size_t rows) {
   for (std::size_t first = 0; first < rows; first += kMaxBlockRows) {
-    for (std::size_t b = 0; b < op.product->blocks(); ++b) {
-      ProductBlock block = op.product->block(b);
+    for (std::size_t b = 0; b < product.blocks(); ++b) {
+      ProductBlock block = product.block(b);
       block.terms = terms.data();
-      block.term_count = op.terms.size();
+      block.term_count = terms.size();
       block.start = start;
       block.row_begin = first;
       block.row_end = std::min(first + kMaxBlockRows, rows);
       block.scratch = scratch_.parked.f32();
       block.out = scratch_.out.data();
       kernels_.product(block);
+    }
+  }
+}
+
+// Window by window side by side, so that the kernels of a product do the work; what they leave position by
+// position is turned around.
+void GenericChunk::convolution(const GenericOp& op) {
+  const Convolution& c = op.op.convolution;
+  point_at_results(op.op);
+  const float* const* from = operand(op.op, 0);
+  const auto positions = static_cast<std::size_t>(c.positions());
+  const auto window = static_cast<std::size_t>(c.window()), kernels = static_cast<std::size_t>(c.kernels);
+  const ProductTerm term{scratch_.windows.data(), window};
+  for (std::size_t r = 0; r < rows_; ++r) {
+    for (std::size_t first = 0; first < positions; first += kMaxBlockRows) {
+      const std::size_t n = std::min(kMaxBlockRows, positions - first);
+      for (std::size_t p = 0; p < n; ++p) {
+        float* to = scratch_.window_memory.f32() + p * window;
+        copy_window(c, from[r], static_cast<std::int64_t>(first + p), to);
+        scratch_.windows[p] = to;
+        scratch_.out[p] = scratch_.window_products.f32() + p * kernels;
+      }
+      multiply(*op.product, {&term, 1}, nullptr, n);
+      float* out = result(op.op, r) + first;
+      for (std::size_t k = 0; k < kernels; ++k) {
+        for (std::size_t p = 0; p < n; ++p) out[k * positions + p] = scratch_.out[p][k];
+      }
     }
   }
 }

@@ -37,6 +37,9 @@ class GenericChunk {
   void push(const Operator& op);
   void embed(const GenericOp& op);
   void product(const GenericOp& op);
+  void convolution(const GenericOp& op);
+  void multiply(const PackedProduct& product, std::span<const ProductTerm> terms, const float* const* start,
+                std::size_t rows);
   void slice(const Operator& op);
   void concat(const Operator& op);
   void elementwise(const Operator& op);

@@ -23,6 +23,12 @@ void at_least(std::vector<T>& v, std::size_t n) {
 
 }  // namespace
 
+void WindowScratch::include(const Convolution& convolution) {
+  rows = std::max(rows, std::min(kMaxBlockRows, static_cast<std::size_t>(convolution.positions())));
+  window = std::max(window, static_cast<std::size_t>(convolution.window()));
+  products = std::max(products, static_cast<std::size_t>(convolution.kernels));
+}
+
 Status GenericScratch::grow(AlignedBuffer& buffer, std::size_t floats) {
   if (buffer.size_bytes() >= floats * sizeof(float)) return {};
   auto larger = AlignedBuffer::make(floats * sizeof(float));
@@ -32,10 +38,13 @@ Status GenericScratch::grow(AlignedBuffer& buffer, std::size_t floats) {
 }
 
 Status GenericScratch::prepare(std::span<const GenericValue> values, std::size_t rows_of_chunk,
-                               std::size_t edges) {
+                               std::size_t edges, const WindowScratch& of_windows) {
   at_least(rows, values.size());
   at_least(memory, values.size());
-  at_least(out, std::max(rows_of_chunk, edges));
+  at_least(out, std::max({rows_of_chunk, edges, of_windows.rows}));
+  at_least(windows, of_windows.rows);
+  if (Status ok = grow(window_memory, of_windows.rows * of_windows.window); !ok) return ok;
+  if (Status ok = grow(window_products, of_windows.rows * of_windows.products); !ok) return ok;
   at_least(spread, kMaxTerms + 1);
   for (Rows& pointers : spread) at_least(pointers, edges);
   std::size_t floats = 0;

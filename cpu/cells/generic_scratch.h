@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "cells/convolution.h"
 #include "cpu/aligned_buffer.h"
 
 namespace volvox::cpu {
@@ -17,18 +18,31 @@ struct GenericValue {
   bool ragged = false;
 };
 
+// Room for the windows of one block of a convolution's positions, and for their products: the most that any
+// convolution of a cell needs.
+struct WindowScratch {
+  std::size_t rows = 0;      // windows at a time
+  std::size_t window = 0;    // floats of one
+  std::size_t products = 0;  // of each
+
+  void include(const Convolution& convolution);
+};
+
 // What one thread needs to interpret a chunk of rows: a pointer for each row of each value, and memory for
 // the values that are computed. Kept from task to task; grows to the largest chunk seen.
 struct GenericScratch {
   using Rows = std::vector<const float*>;  // to elements of whatever type the value has
 
   // Makes room for a chunk of `rows` rows with `edges` edges together.
-  Status prepare(std::span<const GenericValue> values, std::size_t rows, std::size_t edges);
+  Status prepare(std::span<const GenericValue> values, std::size_t rows, std::size_t edges,
+                 const WindowScratch& windows);
 
   std::vector<Rows> rows;      // [value][row or edge]
   std::vector<Rows> spread;    // row pointers repeated for each edge, by operand
   std::vector<float*> memory;  // [value] begin of its rows
   std::vector<float*> out;     // rows of the product under way
+  Rows windows;                // of the convolution under way, in `window_memory`
+  AlignedBuffer window_memory, window_products;
   AlignedBuffer buffer;
   AlignedBuffer parked;  // accumulators of a product
 

@@ -6,6 +6,18 @@
 #include "cpu/cells/row_source.h"
 
 namespace volvox::cpu {
+namespace {
+
+// Null where the operator has none.
+Result<const float*> find_bias(const Cell& cell, const Operator& op, std::int64_t outputs,
+                               const Weights& weights) {
+  if (!op.has_bias) return nullptr;
+  const auto tensor = find_weight(cell, op.weights.back(), {outputs}, weights);
+  if (!tensor) return tl::unexpected(tensor.error());
+  return (*tensor)->f32();
+}
+
+}  // namespace
 
 Result<PackedProduct> pack_product(const Cell& cell, const Operator& op, const Weights& weights,
                                    ColumnOrder order) {
@@ -23,13 +35,19 @@ Result<PackedProduct> pack_product(const Cell& cell, const Operator& op, const W
     if (!tensor) return tl::unexpected(tensor.error());
     terms.push_back({(*tensor)->f32(), static_cast<std::size_t>(width)});
   }
-  const float* bias = nullptr;
-  if (op.has_bias) {
-    auto tensor = find_weight(cell, op.weights.back(), {outputs}, weights);
-    if (!tensor) return tl::unexpected(tensor.error());
-    bias = (*tensor)->f32();
-  }
-  return PackedProduct::make(terms, bias, static_cast<std::size_t>(outputs), order);
+  const auto bias = find_bias(cell, op, outputs, weights);
+  if (!bias) return tl::unexpected(bias.error());
+  return PackedProduct::make(terms, *bias, static_cast<std::size_t>(outputs), order);
+}
+
+Result<PackedProduct> pack_convolution(const Cell& cell, const Operator& op, const Weights& weights) {
+  const Convolution& c = op.convolution;
+  const auto tensor = find_weight(cell, op.weights.front(), c.weight_shape(), weights);
+  if (!tensor) return tl::unexpected(tensor.error());
+  const auto bias = find_bias(cell, op, c.kernels, weights);
+  if (!bias) return tl::unexpected(bias.error());
+  const WeightTerm term{(*tensor)->f32(), static_cast<std::size_t>(c.window())};
+  return PackedProduct::make({&term, 1}, *bias, static_cast<std::size_t>(c.kernels), ColumnOrder::kPlain);
 }
 
 }  // namespace volvox::cpu

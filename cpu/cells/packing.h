@@ -11,4 +11,7 @@ namespace volvox::cpu {
 Result<PackedProduct> pack_product(const Cell& cell, const Operator& op, const Weights& weights,
                                    ColumnOrder order);
 
+// Packs the kernels of a convolution operator, as the product of a window with each of them.
+Result<PackedProduct> pack_convolution(const Cell& cell, const Operator& op, const Weights& weights);
+
 }  // namespace volvox::cpu

@@ -167,6 +167,8 @@ Status CudaDriver::launch(StreamId stream, const KernelCall& call) {
       [&](const auto& known) -> Status {
         if constexpr (std::is_same_v<std::decay_t<decltype(known)>, ProductCall>) {
           return products_->run(known, to);
+        } else if constexpr (std::is_same_v<std::decay_t<decltype(known)>, ConvolutionCall>) {
+          return convolutions_.run(known, to);
         } else {
           return check(static_cast<cudaError_t>(launch_kernel(known, to)), "launching a kernel");
         }
@@ -202,6 +204,11 @@ Status CudaDriver::health() {
 Result<ProductId> CudaDriver::plan(const ProductShape& shape, const ProductCall& example) {
   if (Status ok = use(); !ok) return tl::unexpected(ok.error());
   return products_->plan(shape, example, own_);
+}
+
+Result<ConvolutionId> CudaDriver::plan(const ConvolutionShape& shape) {
+  if (Status ok = use(); !ok) return tl::unexpected(ok.error());
+  return convolutions_.plan(shape);
 }
 
 Status CudaDriver::begin_capture(StreamId stream) {

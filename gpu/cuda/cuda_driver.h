@@ -7,6 +7,7 @@
 #include <cuda_runtime_api.h>
 
 #include "gpu/cuda/blas.h"
+#include "gpu/cuda/convolutions.h"
 #include "gpu/driver/driver.h"
 
 namespace volvox::gpu {
@@ -34,6 +35,7 @@ class CudaDriver final : public Driver {
   Status synchronise(StreamId stream) override;
   Status health() override;
   Result<ProductId> plan(const ProductShape& shape, const ProductCall& example) override;
+  Result<ConvolutionId> plan(const ConvolutionShape& shape) override;
   Status begin_capture(StreamId stream) override;
   Result<GraphId> end_capture(StreamId stream) override;
   Status launch_graph(StreamId stream, GraphId graph) override;
@@ -77,6 +79,7 @@ class CudaDriver final : public Driver {
 
   const DeviceInfo info_;
   std::unique_ptr<Products> products_;
+  Convolutions convolutions_;
   cudaStream_t own_ = nullptr;  // for planning, and to ask how the device is
   Table<cudaStream_t> streams_;
   Table<cudaEvent_t> events_;

@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "base/error.h"
+#include "cells/convolution.h"
 #include "device/task.h"
 #include "gpu/kernels/argmax.h"
 #include "gpu/kernels/fused.h"
@@ -34,6 +35,7 @@ using StreamId = std::uint32_t;
 using EventId = std::uint32_t;
 using GraphId = std::uint32_t;
 using ProductId = std::uint32_t;
+using ConvolutionId = std::uint32_t;
 
 // Memory of the host that the device reads and writes as well.
 struct HostMemory {
@@ -58,11 +60,28 @@ struct ProductCall {
   DeviceAddress workspace = 0;  // kWorkspaceBytes, of one stream alone
 };
 inline constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20;
+// A convolution of each row, float32 in and out: rows of x are stride_x elements apart, those of out
+// stride_out. Any precision but float32 lets tensor cores round the factors to TF32.
+struct ConvolutionShape {
+  Convolution convolution;
+  std::uint32_t rows = 0;
+  std::uint32_t stride_x = 0, stride_out = 0;
+  Precision precision = Precision::kFloat32;
+  bool reproducible = false;  // the same order of additions whatever `rows` is
+
+  bool operator==(const ConvolutionShape&) const = default;
+};
+struct ConvolutionCall {
+  ConvolutionId convolution = 0;
+  DeviceAddress x = 0, w = 0, out = 0;
+  DeviceAddress workspace = 0;  // kWorkspaceBytes, of one stream alone
+};
 // The end of a task that has no other kernel.
 struct FinishCall {
   QueueView queue;
 };
-using KernelCall = std::variant<ResolveCall, PointwiseCall, ArgmaxCall, FusedCall, ProductCall, FinishCall>;
+using KernelCall =
+    std::variant<ResolveCall, PointwiseCall, ArgmaxCall, FusedCall, ProductCall, ConvolutionCall, FinishCall>;
 
 // Everything that Volvox asks of one GPU, and no more: so that a test can put another one in its place, and
 // so that CUDA's names stay in one folder. Work is given to streams: each runs in order, beside the others.
@@ -99,6 +118,8 @@ class Driver {
 
   // Chooses how to compute products of this shape, by measurement; `example` is one of them, which is run.
   virtual Result<ProductId> plan(const ProductShape& shape, const ProductCall& example) = 0;
+  // The same for convolutions. UNAVAILABLE where there is no library for them.
+  virtual Result<ConvolutionId> plan(const ConvolutionShape& shape) = 0;
 
   // What is given to the stream from here on is not run but kept, until end_capture().
   virtual Status begin_capture(StreamId stream) = 0;

@@ -45,6 +45,13 @@ struct ArgmaxPlan {
   Place x, out;
 };
 
+// A convolution of each row of a buffer in scratch, to another one, without the bias.
+struct ConvolutionPlan {
+  Convolution shape;
+  Place x, out;
+  DeviceAddress w = 0;
+};
+
 // Programs that may run at once.
 struct StagePlan {
   std::uint32_t first_program = 0, program_count = 0;
@@ -53,18 +60,19 @@ struct StagePlan {
   bool ragged = false;
 };
 
-// How the generic path runs one cell: stages of pointwise programs with products (and argmaxes) in between. A
-// cell of any operators becomes: gather operands → product → pointwise → … → scatter and push. Addresses of
-// planes and constants are final; scratch is each queue's own.
+// How the generic path runs one cell: stages of pointwise programs with products, convolutions and argmaxes
+// in between. A cell of any operators becomes: gather operands → product → pointwise → … → scatter and push.
+// Addresses of planes and constants are final; scratch is each queue's own.
 struct CellPlan {
   struct Step {
-    enum class Kind : std::uint8_t { kStage, kProduct, kArgmax };
+    enum class Kind : std::uint8_t { kStage, kProduct, kConvolution, kArgmax };
     Kind kind = Kind::kStage;
-    std::uint32_t index = 0;  // of `stages`, `products` or `argmaxes`
+    std::uint32_t index = 0;  // of the list of its kind
   };
   std::vector<Step> steps;
   std::vector<StagePlan> stages;
   std::vector<ProductPlan> products;
+  std::vector<ConvolutionPlan> convolutions;
   std::vector<ArgmaxPlan> argmaxes;
   std::vector<Program> programs;
   std::vector<Instruction> instructions;

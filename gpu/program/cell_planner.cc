@@ -68,6 +68,7 @@ Result<CellPlan> CellPlanner::run() {
 
 Status CellPlanner::apply(const Operator& op) {
   if (op.kind == OpKind::kProduct) return product(op);
+  if (op.kind == OpKind::kConvolution) return convolution(op);
   if (op.kind == OpKind::kArgmax) return argmax(op);
   if (op.kind == OpKind::kScatter) {
     if (value(op.inputs[0]).ragged) return bad("a ragged value cannot be published");
@@ -129,6 +130,21 @@ Status CellPlanner::product(const Operator& op) {
   return options_.plain ? materialise(op.output) : Status{};
 }
 
+// Leaves the operand in a buffer, and the sums in another one.
+Status CellPlanner::convolution(const Operator& op) {
+  const Convolution& c = op.convolution;
+  if (Status ok = materialise(op.inputs[0]); !ok) return ok;
+  if (Status ok = close_stage(); !ok) return ok;
+  auto kernels = constant(op.weights.front(), c.weight_shape());
+  if (!kernels) return tl::unexpected(kernels.error());
+  const Place out = buffer(c.outputs(), ElementType::kF32, false);
+  plan_.flops_per_row += c.flops();
+  plan_.steps.push_back({Step::Kind::kConvolution, static_cast<std::uint32_t>(plan_.convolutions.size())});
+  plan_.convolutions.push_back({c, buffers_.at(op.inputs[0]).place, out, kernels->base});
+  sums_[op.output] = out;
+  return options_.plain ? materialise(op.output) : Status{};
+}
+
 // Leaves the operand in a buffer, and the index in another one.
 Status CellPlanner::argmax(const Operator& op) {
   const ValueId x = op.inputs[0];
@@ -170,6 +186,7 @@ Status CellPlanner::prepare(ValueId id, std::int64_t offset, std::int64_t wide) 
   const Operator& op = *cell_.producer(id);
   if (is_leaf(op.kind)) return {};
   if (op.kind == OpKind::kSlice) return prepare(op.inputs[0], offset + op.begin, wide);
+  if (op.kind == OpKind::kConvolution) return {};
   if (op.kind == OpKind::kProduct) {
     return op.has_start && !op.has_bias ? prepare(op.inputs.back(), offset, wide) : Status{};
   }
@@ -292,6 +309,7 @@ Result<ProgramWriter::Number> CellPlanner::evaluate_new(ProgramWriter& writer, V
     return writer.load(number_of(place));
   }
   if (op.kind == OpKind::kProduct) return evaluate_product(writer, op, offset, wide);
+  if (op.kind == OpKind::kConvolution) return evaluate_convolution(writer, op, offset);
   if (op.kind == OpKind::kSlice) return evaluate(writer, op.inputs[0], offset + op.begin, wide);
   if (op.kind == OpKind::kConcat) return evaluate_concat(writer, op, offset, wide);
   if (folds(op.kind)) return evaluate_fold(writer, op, offset);
@@ -354,6 +372,18 @@ Result<ProgramWriter::Number> CellPlanner::evaluate_product(ProgramWriter& write
   auto start = evaluate(writer, op.inputs.back(), offset, wide);
   if (!start) return start;
   return writer.compute(Instruction::Code::kAdd, sum, *start);
+}
+
+Result<ProgramWriter::Number> CellPlanner::evaluate_convolution(ProgramWriter& writer, const Operator& op,
+                                                                std::int64_t offset) {
+  Place sums = sums_.at(op.output);
+  sums.offset += static_cast<std::uint32_t>(offset);
+  const Number sum = writer.load(number_of(sums));
+  if (!op.has_bias) return sum;
+  auto bias = constant_for_each_position(op);
+  if (!bias) return tl::unexpected(bias.error());
+  bias->offset += static_cast<std::uint32_t>(offset);
+  return writer.compute(Instruction::Code::kAdd, sum, writer.load(number_of(*bias)));
 }
 
 std::uint16_t CellPlanner::number_of(const Place& place) {

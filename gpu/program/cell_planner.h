@@ -15,8 +15,8 @@ namespace volvox::gpu {
 // One pass over the operators of a cell: plan_cell()'s work. Private to program/.
 //
 // Elementwise operators and slices cost nothing by themselves: they are written into the programs of whatever
-// reads them, a slice as an offset. What must lie in memory is what a product or an argmax reads or makes,
-// what is summed over edges, and a concatenation that is read across a seam.
+// reads them, a slice as an offset. What must lie in memory is what a product, a convolution or an argmax
+// reads or makes, what is summed over edges, and a concatenation that is read across a seam.
 class CellPlanner {
  public:
   CellPlanner(const Cell& cell, const Weights& weights, const PlanOptions& options,
@@ -42,6 +42,7 @@ class CellPlanner {
   Result<FusedCall> fused_call(const FusedPattern& pattern);
   Status apply(const Operator& op);
   Status product(const Operator& op);
+  Status convolution(const Operator& op);
   Status argmax(const Operator& op);
   Status add_root(ValueId value, const Place& to);
   Status prepare(ValueId value, std::int64_t offset, std::int64_t width);
@@ -59,11 +60,13 @@ class CellPlanner {
                                  std::int64_t width);
   Result<Number> evaluate_product(ProgramWriter& writer, const Operator& op, std::int64_t offset,
                                   std::int64_t width);
+  Result<Number> evaluate_convolution(ProgramWriter& writer, const Operator& op, std::int64_t offset);
   Result<Place> leaf(const Operator& op, std::int64_t offset);
   Result<Place> table(const Operator& op);
   Result<Place> ids(ValueId value);
   Result<Place> state(const Operator& op, PoolId pool, Place::Kind kind);
   Result<Place> constant(const std::string& weight, const Shape& shape);
+  Result<Place> constant_for_each_position(const Operator& convolution);
   Result<const Tensor*> weight(const std::string& name, const Shape& shape) const;
   Place buffer(std::int64_t width, ElementType type, bool ragged);
 
@@ -80,7 +83,7 @@ class CellPlanner {
   const PlanResources& resources_;
   CellPlan plan_;
   std::vector<Root> roots_;            // of the stage that is being made
-  std::map<ValueId, Place> sums_;      // of products: without bias or start
+  std::map<ValueId, Place> sums_;      // of products and convolutions: without bias or start
   std::map<ValueId, Buffer> buffers_;  // values that lie in scratch
   std::map<std::string, Place> constants_;
 };

@@ -48,6 +48,7 @@ class GpuCell {
   DeviceAddress programs = 0, instructions = 0, places = 0;
   // By number of the product and number of rows.
   std::map<std::pair<std::uint32_t, std::uint32_t>, ProductId> products;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, ConvolutionId> convolutions;  // likewise
   std::optional<FusedCall> fused;          // view, queue and rows left open
   std::map<std::uint32_t, bool> fused_at;  // by batch size: the fused kernel runs it
   std::uint64_t device_bytes = 0;

@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "gpu/program/cell_planner.h"
 
@@ -74,6 +76,26 @@ Result<Place> CellPlanner::constant(const std::string& name, const Shape& shape)
   auto tensor = weight(name, shape);
   if (!tensor) return tl::unexpected(tensor.error());
   auto address = resources_.keep((*tensor)->bytes);
+  if (!address) return tl::unexpected(address.error());
+  Place place;
+  place.kind = Place::Kind::kVector;
+  place.base = *address;
+  return constants_[name] = place;
+}
+
+// The bias of a convolution, repeated for all that one kernel makes.
+Result<Place> CellPlanner::constant_for_each_position(const Operator& convolution) {
+  const Convolution& c = convolution.convolution;
+  const std::string name = convolution.weights.back() + " for " + std::to_string(c.positions());
+  const auto known = constants_.find(name);
+  if (known != constants_.end()) return known->second;
+  auto bias = weight(convolution.weights.back(), {c.kernels});
+  if (!bias) return tl::unexpected(bias.error());
+  std::vector<float> repeated;
+  for (std::int64_t k = 0; k < c.kernels; ++k) {
+    repeated.insert(repeated.end(), static_cast<std::size_t>(c.positions()), (*bias)->f32()[k]);
+  }
+  auto address = resources_.keep(std::as_bytes(std::span(repeated)));
   if (!address) return tl::unexpected(address.error());
   Place place;
   place.kind = Place::Kind::kVector;

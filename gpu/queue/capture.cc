@@ -78,6 +78,21 @@ Status QueueContext::plan_products(GpuCell& cell) {
   return {};
 }
 
+Status QueueContext::plan_convolutions(GpuCell& cell) {
+  for (std::uint32_t c = 0; c < cell.plan.convolutions.size(); ++c) {
+    const ConvolutionPlan& convolution = cell.plan.convolutions[c];
+    for (std::uint32_t rows : cell.sizes) {
+      const auto wide = [](const Place& place) { return place.stride_bytes / element_bytes(place.type); };
+      auto made =
+          driver_->plan(ConvolutionShape{convolution.shape, rows, wide(convolution.x), wide(convolution.out),
+                                         cell.options.precision, cell.options.reproducible});
+      if (!made) return tl::unexpected(made.error());
+      cell.convolutions[{c, rows}] = *made;
+    }
+  }
+  return {};
+}
+
 Status QueueContext::capture(const GpuCell& cell, std::uint32_t size, std::uint32_t edges, bool fused) {
   TypeContext* type = find(cell.type);
   if (Status ok = driver_->begin_capture(capture_stream_); !ok) return ok;
@@ -135,6 +150,12 @@ Status QueueContext::launch_step(const TypeContext& type, const CellPlan::Step& 
     const std::uint32_t rows = product.ragged ? edges : size;
     return driver_->launch(stream, ProductCall{cell.products.at({step.index, rows}), scratch + product.x,
                                                product.w, scratch + product.out, workspace_.address()});
+  }
+  if (step.kind == CellPlan::Step::Kind::kConvolution) {
+    const ConvolutionPlan& convolution = cell.plan.convolutions[step.index];
+    return driver_->launch(
+        stream, ConvolutionCall{cell.convolutions.at({step.index, size}), scratch + convolution.x.base,
+                                convolution.w, scratch + convolution.out.base, workspace_.address()});
   }
   if (step.kind == CellPlan::Step::Kind::kArgmax) {
     const ArgmaxPlan& argmax = cell.plan.argmaxes[step.index];

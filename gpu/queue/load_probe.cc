@@ -26,6 +26,7 @@ Result<LoadProbe> LoadProbe::make(std::shared_ptr<Driver> driver, InputArena& in
   auto context = QueueContext::make(std::move(driver), inputs, probe_config());
   if (!context) return tl::unexpected(context.error());
   if (Status ok = (*context)->plan_products(cell); !ok) return tl::unexpected(ok.error());
+  if (Status ok = (*context)->plan_convolutions(cell); !ok) return tl::unexpected(ok.error());
   if (Status ok = (*context)->prepare(cell); !ok) return tl::unexpected(ok.error());
   return LoadProbe(std::move(*context), cell, measure);
 }

@@ -65,6 +65,7 @@ class QueueContext {
                         StreamId stream);
   // The products of a type's cell, with example operands in the scratch of this queue.
   Status plan_products(GpuCell& cell);
+  Status plan_convolutions(GpuCell& cell);
   // Chooses a path for a size, and captures that.
   Status capture(const GpuCell& cell, std::uint32_t size, std::uint32_t edges, bool fused);
 

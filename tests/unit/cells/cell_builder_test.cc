@@ -128,6 +128,25 @@ TEST(CellBuilder, ErrorsNameModelCellAndOperator) {
                "needs a single one");
   expect_error([](CellBuilder& b) { b.hash(b.gather(0, "h"), b.pull("t", DType::kI32)); }, "(hash)",
                "needs u64");
+  const Convolution fits{.width = 4, .kernel_width = 2};
+  const auto with = [fits](auto change) {
+    Convolution c = fits;
+    change(c);
+    return [c](CellBuilder& b) { b.convolution(b.gather(0, "h"), "w", c); };
+  };
+  const std::string conv = "(convolution w)";
+  expect_error([=](CellBuilder& b) { b.convolution(b.gather(0, "n"), "w", fits); }, conv, "needs f32");
+  expect_error([=](CellBuilder& b) { b.convolution(b.gather_all("h"), "w", fits); }, conv,
+               "needs a single one");
+  expect_error(with([](Convolution& c) { c.channels = 2; }), conv, "has 4 elements, needs 8");
+  expect_error(with([](Convolution& c) { c.kernel_width = 5; }), conv, "larger than its input");
+  expect_error(with([](Convolution& c) { c.stride[1] = 0; }), conv, "strides are 1 to");
+  expect_error(with([](Convolution& c) { c.padding[0] = -1; }), conv, "padding not negative");
+  expect_error(with([](Convolution& c) { c.kernels = 1 << 17; }), conv, "extents");
+  const Weights kernels =
+      testing_cells::WeightsMaker().add("w", {1, 2}, [](std::size_t) { return 1.0F; }).weights();
+  expect_error([=](CellBuilder& b) { b.convolution(b.gather(0, "h"), "w", fits); }, conv,
+               "f32[1, 2], needs f32[1, 1, 2]", &kernels);
   expect_error([](CellBuilder& b) { b.argmax(b.gather(0, "n")); }, "(argmax)", "u64[], needs f32");
   expect_error([](CellBuilder& b) { b.argmax(b.gather_all("h")); }, "(argmax)", "needs a single one");
   expect_error([](CellBuilder& b) { b.argmax(b.pull("x", DType::kF32)); }, "(argmax)", "needs a vector");

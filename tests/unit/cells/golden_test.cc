@@ -1,12 +1,14 @@
-// The reference against PyTorch: tests/golden/make_lstm_golden.py made the answers and has the same weights.
+// The reference against PyTorch: the programs in tests/golden made the answers and have the same weights.
 #include <fstream>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "cells/assemble.h"
+#include "cells/cell_builder.h"
 #include "cells/reference.h"
 #include "tests/unit/cells/cells_testing.h"
+#include "tests/unit/cells/row_runner.h"
 
 namespace volvox {
 namespace {
@@ -72,6 +74,43 @@ TEST(Golden, ReferenceAgreesWithPyTorch) {
         }
       }
     }
+  }
+}
+
+Convolution convolution_of(const Json& sizes) {
+  Convolution c;
+  c.channels = sizes["channels"];
+  c.height = sizes["height"];
+  c.width = sizes["width"];
+  c.kernels = sizes["kernels"];
+  c.kernel_height = sizes["kernel_height"];
+  c.kernel_width = sizes["kernel_width"];
+  c.stride = sizes["stride"];
+  c.padding = sizes["padding"];
+  return c;
+}
+
+TEST(Golden, ConvolutionsAgreeWithPyTorch) {
+  std::ifstream file(VOLVOX_GOLDEN_DIR "/convolution.json");
+  const Json golden = Json::parse(file, nullptr, false);
+  ASSERT_TRUE(golden.is_object()) << "convolution.json cannot be read";
+  ASSERT_GE(golden["cases"].size(), 5U);
+  for (const Json& sizes : golden["cases"]) {
+    const Convolution c = convolution_of(sizes);
+    testing_cells::WeightsMaker maker;
+    maker.add("kernels", c.weight_shape(), [](std::size_t i) { return weight(1, i); });
+    maker.add("bias", {c.kernels}, [](std::size_t i) { return weight(3, i); });
+    const Weights weights = maker.weights();
+    CellBuilder b("convolution");
+    b.push("y", b.convolution(b.pull("x", DType::kF32, {c.inputs()}), "kernels", c, "bias"));
+    testing_cells::RowRunner<double> runner(b.build(&weights).value(), weights);
+    std::vector<float> x(static_cast<std::size_t>(c.inputs()));
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = weight(0, i);
+    const auto y = testing_cells::values_of<double>(runner.run({}, {x.data()}).pushes.at("y"));
+    const auto wanted = sizes["y"].get<std::vector<double>>();
+    ASSERT_EQ(y.size(), wanted.size()) << sizes;
+    for (std::size_t i = 0; i < y.size(); ++i)
+      EXPECT_NEAR(y[i], wanted[i], 1e-12) << sizes << ", element " << i;
   }
 }
 

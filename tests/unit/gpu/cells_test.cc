@@ -2,6 +2,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "cells/cell_builder.h"
 #include "cells/library.h"
 #include "cells/reference.h"
 #include "tests/unit/device/cell_batch.h"
@@ -107,10 +108,40 @@ TEST_P(GpuCells, RunRaggedTrees) {
   expect_near(child_sum_cell("sum", {9, kHidden}, &weights).value(), weights);
 }
 
+TEST_P(GpuCells, RunConvolutions) {
+  const Convolution planes{.channels = 2,
+                           .height = 3,
+                           .width = 4,
+                           .kernels = 5,
+                           .kernel_height = 2,
+                           .kernel_width = 3,
+                           .stride = {2, 1},
+                           .padding = {1, 1}};
+  const Convolution line{.width = 50, .kernels = 3, .kernel_width = 4, .stride = {1, 2}, .padding = {0, 1}};
+  for (const Convolution& c : {planes, line}) {
+    const std::int64_t hidden = c.inputs();
+    const Weights weights = random_weights()
+                                .add("kernels", c.weight_shape())
+                                .add("bias", {c.kernels})
+                                .add("w", {hidden, c.outputs()})
+                                .add("table", {kVocabulary, hidden})
+                                .weights();
+    CellBuilder b("convolution");
+    b.state({"h", {hidden}}).state({"c", {hidden}});
+    const auto [h0, c0] = b.gather(0, {"h", "c"});
+    const ValueId biased = b.convolution(b.add(h0, c0), "kernels", c, "bias");
+    const ValueId out = b.product({{"w", b.add(b.tanh(biased), b.convolution(h0, "kernels", c))}}, {});
+    b.scatter("h", out);
+    b.scatter("c", b.embed(b.pull("token", DType::kI32), "table", hidden));
+    b.push("out", out);
+    expect_near(b.build(&weights).value(), weights);
+  }
+}
+
 TEST_P(GpuCells, RunCellsOfAnyOperators) {
   constexpr std::int64_t kHidden = 12;
   const Weights weights = random_cell_weights(kHidden);
-  int compared = 0, choosing = 0;
+  int compared = 0, choosing = 0, sliding = 0;
   for (std::uint32_t seed = 1; compared < 60; ++seed) {
     const Cell cell = random_cell(seed, kHidden, weights);
     const auto clear = [&](std::uint32_t rows) { return least_margin(cell, weights, rows) > 1e-4; };
@@ -120,8 +151,11 @@ TEST_P(GpuCells, RunCellsOfAnyOperators) {
     if (IsSkipped() || HasFailure()) return;
     ++compared;
     if (std::isfinite(least_margin(cell, weights, 1))) ++choosing;
+    const auto slides = [](const Operator& op) { return op.kind == OpKind::kConvolution; };
+    if (std::any_of(cell.operators.begin(), cell.operators.end(), slides)) ++sliding;
   }
   EXPECT_GE(choosing, 15) << "cells with an argmax";
+  EXPECT_GE(sliding, 15) << "cells with a convolution";
 }
 
 TEST_P(GpuCells, AnswersDoNotDependOnTheNeighbours) {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <numeric>
 
 #include "device/host_memory.h"
 #include "gpu/driver/errors.h"
@@ -212,6 +213,13 @@ Result<ProductId> FakeDriver::plan(const ProductShape& shape, const ProductCall&
   return next_++;
 }
 
+Result<ConvolutionId> FakeDriver::plan(const ConvolutionShape& shape) {
+  const std::lock_guard lock(mutex_);
+  if (Status ok = locked_status("planning"); !ok) return tl::unexpected(ok.error());
+  convolutions_[next_] = shape;
+  return next_++;
+}
+
 Status FakeDriver::begin_capture(StreamId stream) {
   const std::lock_guard lock(mutex_);
   if (Status ok = locked_status("capturing"); !ok) return ok;
@@ -248,6 +256,8 @@ void FakeDriver::run(const KernelCall& call) {
         using Call = std::decay_t<decltype(known)>;
         if constexpr (std::is_same_v<Call, ProductCall>) {
           multiply(known);
+        } else if constexpr (std::is_same_v<Call, ConvolutionCall>) {
+          convolve(known);
         } else if constexpr (std::is_same_v<Call, FinishCall>) {
           finish_task(known.queue);
         } else {
@@ -269,6 +279,23 @@ void FakeDriver::multiply(const ProductCall& call) const {
                        load_operand(call.w + (j * shape.stride_k + k) * size, type), sum);
       }
       at<float>(call.out)[r * shape.stride_out + j] = sum;
+    }
+  }
+}
+
+void FakeDriver::convolve(const ConvolutionCall& call) const {
+  const ConvolutionShape& shape = convolutions_.at(call.convolution);
+  const Convolution& c = shape.convolution;
+  std::vector<float> window(static_cast<std::size_t>(c.window()));
+  for (std::uint64_t r = 0; r < shape.rows; ++r) {
+    const float* x = at<const float>(call.x) + r * shape.stride_x;
+    for (std::int64_t position = 0; position < c.positions(); ++position) {
+      copy_window(c, x, position, window.data());
+      for (std::int64_t k = 0; k < c.kernels; ++k) {
+        const float* kernel = at<const float>(call.w) + k * c.window();
+        float* out = at<float>(call.out) + r * shape.stride_out + k * c.positions() + position;
+        *out = std::inner_product(window.begin(), window.end(), kernel, 0.0F);
+      }
     }
   }
 }

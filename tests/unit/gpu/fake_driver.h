@@ -54,6 +54,7 @@ class FakeDriver final : public Driver {
   Status synchronise(StreamId stream) override;
   Status health() override;
   Result<ProductId> plan(const ProductShape& shape, const ProductCall& example) override;
+  Result<ConvolutionId> plan(const ConvolutionShape& shape) override;
   Status begin_capture(StreamId stream) override;
   Result<GraphId> end_capture(StreamId stream) override;
   Status launch_graph(StreamId stream, GraphId graph) override;
@@ -75,6 +76,7 @@ class FakeDriver final : public Driver {
   bool step(std::deque<Item>& stream);
   void run(const KernelCall& call);
   void multiply(const ProductCall& call) const;
+  void convolve(const ConvolutionCall& call) const;
   Result<std::byte*> take(std::size_t size_bytes);
 
   DeviceInfo info_;
@@ -89,6 +91,7 @@ class FakeDriver final : public Driver {
   std::map<StreamId, std::vector<KernelCall>> capturing_;
   std::map<GraphId, std::vector<KernelCall>> graphs_;
   std::map<ProductId, ProductShape> products_;
+  std::map<ConvolutionId, ConvolutionShape> convolutions_;
   std::vector<std::size_t> copies_;
   std::uint64_t graph_launches_ = 0, fused_launches_ = 0;
 };

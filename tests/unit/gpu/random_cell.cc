@@ -27,6 +27,8 @@ Weights random_cell_weights(std::int64_t hidden) {
       .add("w0", {hidden, hidden})
       .add("w1", {hidden, hidden})
       .add("bias", {hidden})
+      .add("kernels", {2, 1, 4})
+      .add("kernel_bias", {2})
       .weights();
 }
 
@@ -44,7 +46,7 @@ class Pool {
     const bool ragged = random_() % 3 == 0;
     const ValueId a = ragged ? ragged_[random_() % ragged_.size()] : plain();
     const ValueId b = plain();
-    switch (random_() % 10) {
+    switch (random_() % 11) {
       case 0:
         return add(b_.add(a, b), ragged);
       case 1:
@@ -64,7 +66,12 @@ class Pool {
         return add(b_.product({{"w0", a}}, {.bias = "bias"}), ragged);
       case 7:
         return add(b_.tanh(b_.product({{"w0", a}, {"w1", b}}, {.value = plain()})), ragged);
-      case 8:
+      case 8: {
+        const Convolution halves{
+            .width = hidden_, .kernels = 2, .kernel_width = 4, .stride = {1, 2}, .padding = {0, 1}};
+        return add(b_.convolution(b, "kernels", halves, "kernel_bias"), false);
+      }
+      case 9:
         return add(b_.embed(b_.argmax(b), "table", hidden_), false);
       default:
         return ragged ? add(b_.segment_sum(a), false) : add(b_.product({{"w1", a}}, {}), false);
