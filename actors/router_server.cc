@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "actors/actor_slot.h"
+#include "actors/actor_system.h"
 #include "actors/admin_door.h"
 #include "actors/cluster_router.h"
 #include "actors/cluster_transport.h"
@@ -12,7 +13,6 @@
 #include "actors/random_number.h"
 #include "actors/routed_models.h"
 #include "actors/router_commands.h"
-#include "actors/system_config.h"
 #include "config/validate.h"
 
 namespace volvox {

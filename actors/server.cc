@@ -9,6 +9,7 @@
 #include <caf/all.hpp>
 #include <spdlog/spdlog.h>
 
+#include "actors/actor_system.h"
 #include "actors/admin_commands.h"
 #include "actors/admin_door.h"
 #include "actors/cluster_node.h"
@@ -18,7 +19,6 @@
 #include "actors/messages.h"
 #include "actors/random_number.h"
 #include "actors/supervisor.h"
-#include "actors/system_config.h"
 
 namespace volvox {
 namespace {

@@ -8,7 +8,6 @@
 #include <caf/io/all.hpp>
 
 #include "actors/cluster_transport.h"
-#include "base/leak_sanitizer.h"
 
 namespace volvox {
 
@@ -39,16 +38,6 @@ class SystemConfig : public caf::actor_system_config {
     // workers, which messages of bytes do not need, it forgets at once.
     set("middleman.workers", std::size_t{0});
   }
-};
-
-// CAF's system, which at its end now and then does not free what its links were made of: that is no leak of
-// ours.
-class ActorSystem : public caf::actor_system {
- public:
-  explicit ActorSystem(SystemConfig& config) : ActorSystem(config, NoLeakCheck()) {}
-
- private:
-  ActorSystem(SystemConfig& config, const NoLeakCheck&) : caf::actor_system(config) {}
 };
 
 }  // namespace volvox

@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "actors/system_config.h"
+#include "actors/actor_system.h"
 
 namespace volvox {
 namespace {
@@ -59,7 +59,7 @@ TEST(ClusterDialer, HoldsItsProbeUntilTheLinkStands) {
   const auto transport = ClusterTransport::open({}, metrics);
   ASSERT_TRUE(transport);
   SystemConfig config(1, transport->get());
-  caf::actor_system system(config);
+  ActorSystem system(config);
   const caf::scoped_actor owner(system);
   const Listener router;
   const caf::actor dialer = spawn_cluster_dialer(
