@@ -4,6 +4,7 @@
 #include "cells/evaluate.h"
 #include "chain_fixture.h"
 #include "tests/unit/device/cell_batch.h"
+#include "tests/unit/device/convolution_cell.h"
 
 // Cells without a kernel of their own, compared bit by bit with the evaluator of the cells folder, which
 // knows nothing of chunks, packing or vectors; only the activations are ours.
@@ -99,33 +100,9 @@ TEST(GenericCell, RunsTheOtherOperatorsAsTheEvaluatorDoes) {
 
 // Windows over a state, with fewer positions than a block of rows has, and with more.
 TEST(GenericCell, RunsConvolutionsAsTheEvaluatorDoes) {
-  const Convolution small{.channels = 2,
-                          .height = 3,
-                          .width = 4,
-                          .kernels = 5,
-                          .kernel_height = 2,
-                          .kernel_width = 3,
-                          .stride = {2, 1},
-                          .padding = {1, 1}};
-  const Convolution wide{.width = 450, .kernels = 3, .kernel_width = 4, .stride = {1, 2}, .padding = {0, 1}};
-  for (const Convolution& c : {small, wide}) {
-    const std::int64_t hidden = c.inputs();
-    const Weights weights = RandomWeights()
-                                .add("kernels", c.weight_shape())
-                                .add("bias", {c.kernels})
-                                .add("w", {hidden, c.outputs()})
-                                .add("table", {kVocabulary, hidden})
-                                .weights();
-    CellBuilder b("convolution");
-    b.state({"h", {hidden}}).state({"c", {hidden}});
-    const auto [h0, c0] = b.gather(0, {"h", "c"});
-    const ValueId biased = b.convolution(b.add(h0, c0), "kernels", c, "bias");
-    const ValueId plain = b.convolution(h0, "kernels", c);
-    const ValueId out = b.product({{"w", b.add(b.tanh(biased), plain)}}, {});
-    b.scatter("h", out);
-    b.scatter("c", b.embed(b.pull("token", DType::kI32), "table", hidden));
-    b.push("out", out);
-    expect_same_bits(b.build(&weights).value(), weights);
+  for (const Convolution& c : {kPlanes, line_of(450)}) {
+    const ConvolutionCell made = convolution_cell(c, RandomWeights());
+    expect_same_bits(made.cell, made.weights);
   }
 }
 

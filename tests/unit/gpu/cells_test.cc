@@ -2,10 +2,10 @@
 #include <cmath>
 #include <iterator>
 
-#include "cells/cell_builder.h"
 #include "cells/library.h"
 #include "cells/reference.h"
 #include "tests/unit/device/cell_batch.h"
+#include "tests/unit/device/convolution_cell.h"
 #include "tests/unit/gpu/backends.h"
 #include "tests/unit/gpu/random_cell.h"
 
@@ -109,32 +109,9 @@ TEST_P(GpuCells, RunRaggedTrees) {
 }
 
 TEST_P(GpuCells, RunConvolutions) {
-  const Convolution planes{.channels = 2,
-                           .height = 3,
-                           .width = 4,
-                           .kernels = 5,
-                           .kernel_height = 2,
-                           .kernel_width = 3,
-                           .stride = {2, 1},
-                           .padding = {1, 1}};
-  const Convolution line{.width = 50, .kernels = 3, .kernel_width = 4, .stride = {1, 2}, .padding = {0, 1}};
-  for (const Convolution& c : {planes, line}) {
-    const std::int64_t hidden = c.inputs();
-    const Weights weights = random_weights()
-                                .add("kernels", c.weight_shape())
-                                .add("bias", {c.kernels})
-                                .add("w", {hidden, c.outputs()})
-                                .add("table", {kVocabulary, hidden})
-                                .weights();
-    CellBuilder b("convolution");
-    b.state({"h", {hidden}}).state({"c", {hidden}});
-    const auto [h0, c0] = b.gather(0, {"h", "c"});
-    const ValueId biased = b.convolution(b.add(h0, c0), "kernels", c, "bias");
-    const ValueId out = b.product({{"w", b.add(b.tanh(biased), b.convolution(h0, "kernels", c))}}, {});
-    b.scatter("h", out);
-    b.scatter("c", b.embed(b.pull("token", DType::kI32), "table", hidden));
-    b.push("out", out);
-    expect_near(b.build(&weights).value(), weights);
+  for (const Convolution& c : {kPlanes, line_of(50)}) {
+    const ConvolutionCell made = convolution_cell(c, random_weights());
+    expect_near(made.cell, made.weights);
   }
 }
 

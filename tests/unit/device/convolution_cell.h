@@ -1,0 +1,49 @@
+#pragma once
+
+#include "cells/cell_builder.h"
+#include "tests/unit/cells/random_weights.h"
+
+namespace volvox {
+
+// A cell with states as wide as the convolution's input, that slides two kernels over them, one with a bias.
+struct ConvolutionCell {
+  Weights weights;
+  Cell cell;
+};
+
+inline ConvolutionCell convolution_cell(const Convolution& c, RandomWeights random) {
+  const std::int64_t hidden = c.inputs();
+  ConvolutionCell made{random.add("kernels", c.weight_shape())
+                           .add("bias", {c.kernels})
+                           .add("w", {hidden, c.outputs()})
+                           .add("table", {kVocabulary, hidden})
+                           .weights(),
+                       {}};
+  CellBuilder b("convolution");
+  b.state({"h", {hidden}}).state({"c", {hidden}});
+  const auto [h0, c0] = b.gather(0, {"h", "c"});
+  const ValueId biased = b.convolution(b.add(h0, c0), "kernels", c, "bias");
+  const ValueId plain = b.convolution(h0, "kernels", c);
+  const ValueId out = b.product({{"w", b.add(b.tanh(biased), plain)}}, {});
+  b.scatter("h", out);
+  b.scatter("c", b.embed(b.pull("token", DType::kI32), "table", hidden));
+  b.push("out", out);
+  made.cell = b.build(&made.weights).value();
+  return made;
+}
+
+// In two dimensions, with strides and padding.
+inline constexpr Convolution kPlanes{.channels = 2,
+                                     .height = 3,
+                                     .width = 4,
+                                     .kernels = 5,
+                                     .kernel_height = 2,
+                                     .kernel_width = 3,
+                                     .stride = {2, 1},
+                                     .padding = {1, 1}};
+// In one dimension.
+constexpr Convolution line_of(std::int64_t width) {
+  return {.width = width, .kernels = 3, .kernel_width = 4, .stride = {1, 2}, .padding = {0, 1}};
+}
+
+}  // namespace volvox
