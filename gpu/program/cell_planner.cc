@@ -41,6 +41,11 @@ bool folds(OpKind kind) {
   return kind == OpKind::kSegmentSum || kind == OpKind::kHashAll;
 }
 
+// Whether a library leaves sums in a buffer, to which the bias or the start is added later.
+bool has_sums(OpKind kind) {
+  return kind == OpKind::kProduct || kind == OpKind::kConvolution;
+}
+
 bool is_product_input(const Operator& op, std::size_t i) {
   return i + 1 < op.inputs.size() || op.has_bias || !op.has_start;
 }
@@ -186,8 +191,7 @@ Status CellPlanner::prepare(ValueId id, std::int64_t offset, std::int64_t wide) 
   const Operator& op = *cell_.producer(id);
   if (is_leaf(op.kind)) return {};
   if (op.kind == OpKind::kSlice) return prepare(op.inputs[0], offset + op.begin, wide);
-  if (op.kind == OpKind::kConvolution) return {};
-  if (op.kind == OpKind::kProduct) {
+  if (has_sums(op.kind)) {
     return op.has_start && !op.has_bias ? prepare(op.inputs.back(), offset, wide) : Status{};
   }
   if (folds(op.kind)) {
@@ -308,8 +312,7 @@ Result<ProgramWriter::Number> CellPlanner::evaluate_new(ProgramWriter& writer, V
     place.offset += static_cast<std::uint32_t>(offset);
     return writer.load(number_of(place));
   }
-  if (op.kind == OpKind::kProduct) return evaluate_product(writer, op, offset, wide);
-  if (op.kind == OpKind::kConvolution) return evaluate_convolution(writer, op, offset);
+  if (has_sums(op.kind)) return evaluate_sums(writer, op, offset, wide);
   if (op.kind == OpKind::kSlice) return evaluate(writer, op.inputs[0], offset + op.begin, wide);
   if (op.kind == OpKind::kConcat) return evaluate_concat(writer, op, offset, wide);
   if (folds(op.kind)) return evaluate_fold(writer, op, offset);
@@ -357,13 +360,13 @@ Result<ProgramWriter::Number> CellPlanner::evaluate_concat(ProgramWriter& writer
 }
 
 // The sums, and where they start from.
-Result<ProgramWriter::Number> CellPlanner::evaluate_product(ProgramWriter& writer, const Operator& op,
-                                                            std::int64_t offset, std::int64_t wide) {
+Result<ProgramWriter::Number> CellPlanner::evaluate_sums(ProgramWriter& writer, const Operator& op,
+                                                         std::int64_t offset, std::int64_t wide) {
   Place sums = sums_.at(op.output);
   sums.offset += static_cast<std::uint32_t>(offset);
   const Number sum = writer.load(number_of(sums));
   if (op.has_bias) {
-    auto bias = constant(op.weights.back(), {width(op.output)});
+    auto bias = bias_of(op);
     if (!bias) return tl::unexpected(bias.error());
     bias->offset += static_cast<std::uint32_t>(offset);
     return writer.compute(Instruction::Code::kAdd, sum, writer.load(number_of(*bias)));
@@ -372,18 +375,6 @@ Result<ProgramWriter::Number> CellPlanner::evaluate_product(ProgramWriter& write
   auto start = evaluate(writer, op.inputs.back(), offset, wide);
   if (!start) return start;
   return writer.compute(Instruction::Code::kAdd, sum, *start);
-}
-
-Result<ProgramWriter::Number> CellPlanner::evaluate_convolution(ProgramWriter& writer, const Operator& op,
-                                                                std::int64_t offset) {
-  Place sums = sums_.at(op.output);
-  sums.offset += static_cast<std::uint32_t>(offset);
-  const Number sum = writer.load(number_of(sums));
-  if (!op.has_bias) return sum;
-  auto bias = constant_for_each_position(op);
-  if (!bias) return tl::unexpected(bias.error());
-  bias->offset += static_cast<std::uint32_t>(offset);
-  return writer.compute(Instruction::Code::kAdd, sum, writer.load(number_of(*bias)));
 }
 
 std::uint16_t CellPlanner::number_of(const Place& place) {

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -58,15 +59,15 @@ class CellPlanner {
   Result<Number> evaluate_fold(ProgramWriter& writer, const Operator& op, std::int64_t offset);
   Result<Number> evaluate_concat(ProgramWriter& writer, const Operator& op, std::int64_t offset,
                                  std::int64_t width);
-  Result<Number> evaluate_product(ProgramWriter& writer, const Operator& op, std::int64_t offset,
-                                  std::int64_t width);
-  Result<Number> evaluate_convolution(ProgramWriter& writer, const Operator& op, std::int64_t offset);
+  Result<Number> evaluate_sums(ProgramWriter& writer, const Operator& op, std::int64_t offset,
+                               std::int64_t width);
   Result<Place> leaf(const Operator& op, std::int64_t offset);
   Result<Place> table(const Operator& op);
   Result<Place> ids(ValueId value);
   Result<Place> state(const Operator& op, PoolId pool, Place::Kind kind);
   Result<Place> constant(const std::string& weight, const Shape& shape);
-  Result<Place> constant_for_each_position(const Operator& convolution);
+  Result<Place> bias_of(const Operator& op);
+  Result<Place> keep_vector(const std::string& name, std::span<const std::byte> bytes);
   Result<const Tensor*> weight(const std::string& name, const Shape& shape) const;
   Place buffer(std::int64_t width, ElementType type, bool ragged);
 

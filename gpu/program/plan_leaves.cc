@@ -75,27 +75,28 @@ Result<Place> CellPlanner::constant(const std::string& name, const Shape& shape)
   if (known != constants_.end()) return known->second;
   auto tensor = weight(name, shape);
   if (!tensor) return tl::unexpected(tensor.error());
-  auto address = resources_.keep((*tensor)->bytes);
-  if (!address) return tl::unexpected(address.error());
-  Place place;
-  place.kind = Place::Kind::kVector;
-  place.base = *address;
-  return constants_[name] = place;
+  return keep_vector(name, (*tensor)->bytes);
 }
 
-// The bias of a convolution, repeated for all that one kernel makes.
-Result<Place> CellPlanner::constant_for_each_position(const Operator& convolution) {
-  const Convolution& c = convolution.convolution;
-  const std::string name = convolution.weights.back() + " for " + std::to_string(c.positions());
+// As wide as the sums that it is added to: that of a convolution is repeated for all that one kernel makes.
+Result<Place> CellPlanner::bias_of(const Operator& op) {
+  const std::string& bias = op.weights.back();
+  if (op.kind != OpKind::kConvolution) return constant(bias, {width(op.output)});
+  const Convolution& c = op.convolution;
+  const std::string name = bias + " for " + std::to_string(c.positions());
   const auto known = constants_.find(name);
   if (known != constants_.end()) return known->second;
-  auto bias = weight(convolution.weights.back(), {c.kernels});
-  if (!bias) return tl::unexpected(bias.error());
+  auto tensor = weight(bias, {c.kernels});
+  if (!tensor) return tl::unexpected(tensor.error());
   std::vector<float> repeated;
   for (std::int64_t k = 0; k < c.kernels; ++k) {
-    repeated.insert(repeated.end(), static_cast<std::size_t>(c.positions()), (*bias)->f32()[k]);
+    repeated.insert(repeated.end(), static_cast<std::size_t>(c.positions()), (*tensor)->f32()[k]);
   }
-  auto address = resources_.keep(std::as_bytes(std::span(repeated)));
+  return keep_vector(name, std::as_bytes(std::span(repeated)));
+}
+
+Result<Place> CellPlanner::keep_vector(const std::string& name, std::span<const std::byte> bytes) {
+  auto address = resources_.keep(bytes);
   if (!address) return tl::unexpected(address.error());
   Place place;
   place.kind = Place::Kind::kVector;
