@@ -17,7 +17,7 @@
 #include <unistd.h>
 #include <zmq.h>
 
-#include "actors/system_config.h"
+#include "actors/actor_system.h"
 #include "protocol/zmq_socket.h"
 
 namespace volvox {
@@ -83,7 +83,7 @@ void serve_zmq(Tell tell) {
 template <class Tell>
 void serve_caf(const ClusterTransport& transport, Tell tell) {
   SystemConfig config(1, &transport);
-  caf::actor_system system(config);
+  ActorSystem system(config);
   const caf::actor echo = system.spawn([](caf::event_based_actor*) -> caf::behavior {
     return {[](const ClusterPacket& packet) { return packet; }};
   });
@@ -124,7 +124,7 @@ int run(const Options& options) {
   ZmqSocket socket(context, ZMQ_DEALER);
   if (!socket.connect("tcp://127.0.0.1:" + std::to_string(zmq.port()))) return 1;
   SystemConfig config(1, transport->get());
-  caf::actor_system system(config);
+  ActorSystem system(config);
   const auto echo = system.middleman().remote_actor("127.0.0.1", caf_child.port());
   if (!echo) return 1;
   const caf::scoped_actor self(system);
