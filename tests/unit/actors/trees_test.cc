@@ -41,18 +41,6 @@ struct TreeHouse : House {
   }
 };
 
-std::vector<std::uint64_t> hashes_of(const Tokens& tokens, const Parents& parents) {
-  std::vector<std::uint64_t> states;
-  for (std::size_t v = 0; v < tokens.size(); ++v) {
-    std::uint64_t state = check_hash(0, static_cast<std::uint64_t>(tokens[v]));
-    for (std::size_t child = 0; child < v; ++child) {
-      if (parents[child] == static_cast<std::int32_t>(v)) state = check_hash(state, states[child]);
-    }
-    states.push_back(state);
-  }
-  return states;
-}
-
 std::vector<std::uint64_t> states_in(const Reply& reply) {
   const WireTensor* state = reply.body.find("state");
   if (!reply.status() || state == nullptr) return {};

@@ -5,6 +5,8 @@
 #include <random>
 #include <vector>
 
+#include "cells/cell.h"
+
 namespace volvox {
 
 // The parents of a random tree with so many leaves: two children for each inner node, or from one to
@@ -46,6 +48,20 @@ inline std::vector<std::int32_t> random_tokens(std::mt19937_64& random, std::siz
   for (std::int32_t& token : tokens)
     token = static_cast<std::int32_t>(random() % static_cast<std::uint64_t>(vocabulary));
   return tokens;
+}
+
+// What a check_tree model says of every node: by the definition, from the leaves up.
+inline std::vector<std::uint64_t> hashes_of(const std::vector<std::int32_t>& tokens,
+                                            const std::vector<std::int32_t>& parents) {
+  std::vector<std::uint64_t> states;
+  for (std::size_t v = 0; v < tokens.size(); ++v) {
+    std::uint64_t state = check_hash(0, static_cast<std::uint64_t>(tokens[v]));
+    for (std::size_t child = 0; child < v; ++child) {
+      if (parents[child] == static_cast<std::int32_t>(v)) state = check_hash(state, states[child]);
+    }
+    states.push_back(state);
+  }
+  return states;
 }
 
 }  // namespace volvox

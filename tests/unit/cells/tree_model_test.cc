@@ -55,19 +55,6 @@ std::vector<std::uint64_t> numbers(const ReferenceOutput& output) {
   return values;
 }
 
-// By the definition, from the leaves up.
-std::vector<std::uint64_t> hashes_of(const Tokens& tokens, const Parents& parents) {
-  std::vector<std::uint64_t> states;
-  for (std::size_t v = 0; v < tokens.size(); ++v) {
-    std::uint64_t state = check_hash(0, static_cast<std::uint64_t>(tokens[v]));
-    for (std::size_t child = 0; child < v; ++child) {
-      if (parents[child] == static_cast<std::int32_t>(v)) state = check_hash(state, states[child]);
-    }
-    states.push_back(state);
-  }
-  return states;
-}
-
 std::shared_ptr<const Model> written(const TemporaryFolder& folder, NewTreeKind kind, bool every) {
   const NewModel model{.path = folder.path() / "m", .overwrite = true, .every_step = every};
   EXPECT_TRUE(write_tree_model(model, kSmall, kind));
