@@ -122,7 +122,7 @@ tl::expected<HttpInference::Asked, HttpReply> HttpInference::accept(HttpExchange
 }
 
 tl::expected<HttpInference::Asked, HttpReply> HttpInference::decode(const std::string& content,
-                                                                    const HttpExchange& exchange,
+                                                                    HttpExchange& exchange,
                                                                     const V2Route& route) {
   auto model = setup_.models->find(route.model, route.version);
   if (!model) return tl::unexpected(http_error(model.error()));
@@ -130,13 +130,21 @@ tl::expected<HttpInference::Asked, HttpReply> HttpInference::decode(const std::s
   if (!json_bytes) return tl::unexpected(http_error(json_bytes.error()));
   auto request = decode_v2_request(std::as_bytes(std::span(content)), *json_bytes, limits_);
   if (!request) return tl::unexpected(http_error(request.error()));
-  return admit(std::move(*request), route, std::move(*model));
+  return admit(std::move(*request), exchange, route, std::move(*model));
 }
 
-tl::expected<HttpInference::Asked, HttpReply> HttpInference::admit(V2Request request, const V2Route& route,
-                                                                   HttpModel named) {
+tl::unexpected<HttpReply> HttpInference::client_gone() {
+  setup_.monitor.http().client_gone();
+  return tl::unexpected(http_error({ErrorCode::kCancelled, "the client is gone"}));
+}
+
+tl::expected<HttpInference::Asked, HttpReply> HttpInference::admit(V2Request request, HttpExchange& exchange,
+                                                                   const V2Route& route, HttpModel named) {
   const auto body = encode_request_body(request.body, limits_);
   if (!body) return tl::unexpected(http_error(body.error()));
+  // One that was given up long ago would begin a sequence that nobody goes on with, perhaps after its own
+  // end.
+  if (request.sequence.start && exchange.client_gone()) return client_gone();
   auto place = stand_in_line(request, route, named.version, body->bytes());
   if (!place) return tl::unexpected(std::move(place).error());
   auto model = choose_model(std::move(named), place->get());
@@ -185,9 +193,7 @@ SequencePlace::Turn HttpInference::wait_for_turn(HttpExchange& exchange, const A
     if (auto turn = asked.place->wait_for(std::min(left, kLookForClient))) return std::move(*turn);
     if (aborting_)
       return give_up(ErrorCode::kUnavailable, "the server shuts down; begin the sequence elsewhere");
-    if (!exchange.client_gone()) continue;
-    setup_.monitor.http().client_gone();
-    return give_up(ErrorCode::kCancelled, "the client is gone");
+    if (exchange.client_gone()) return client_gone();
   }
 }
 

@@ -47,9 +47,11 @@ class HttpInference {
   };
 
   tl::expected<Asked, HttpReply> accept(HttpExchange& exchange, const V2Route& route);
-  tl::expected<Asked, HttpReply> decode(const std::string& content, const HttpExchange& exchange,
+  tl::expected<Asked, HttpReply> decode(const std::string& content, HttpExchange& exchange,
                                         const V2Route& route);
-  tl::expected<Asked, HttpReply> admit(V2Request request, const V2Route& route, HttpModel named);
+  tl::expected<Asked, HttpReply> admit(V2Request request, HttpExchange& exchange, const V2Route& route,
+                                       HttpModel named);
+  tl::unexpected<HttpReply> client_gone();
   tl::expected<std::unique_ptr<SequencePlace>, HttpReply> stand_in_line(const V2Request& request,
                                                                         const V2Route& route,
                                                                         std::uint32_t present,

@@ -6,12 +6,12 @@ namespace volvox {
 // Nothing of the session runs or can run.
 void SessionTable::become_idle(std::uint32_t index, SessionActions& out) {
   SessionRecord& session = sessions_[index];
+  // Its begin failed, so nobody knows its id: it would only take another's room.
+  const bool unreachable = session.next == 0 && session.open.empty();
+  if (unreachable && !draining_) return release(index, SessionEnd::kEnded, out);
   if (session.idle) return;
   leave_line(index);
   if (draining_) return release(index, SessionEnd::kDraining, out);
-  // Its begin failed and carried no nonce, so nobody can name it: it would only take another's room.
-  const bool unreachable = session.next == 0 && session.nonce == 0 && session.open.empty();
-  if (unreachable) return release(index, SessionEnd::kEnded, out);
   session.idle = true;
   session.since = now_;
   idle_.push_back(sessions_, index);
@@ -78,7 +78,8 @@ void SessionTable::release(std::uint32_t index, SessionEnd reason, SessionAction
   serve_line(out);
 }
 
-// The device is done with a session that was released: only a memory stays.
+// The device is done with a session that was released: only a memory stays. Not of one that never answered:
+// there is nothing to repeat, and its nonce may begin anew.
 void SessionTable::let_go(std::uint32_t index, SessionActions& out) {
   SessionRecord& session = sessions_[index];
   if (session.where == Where::kResident) give_up_place(index, Where::kNowhere, out);
@@ -89,6 +90,7 @@ void SessionTable::let_go(std::uint32_t index, SessionActions& out) {
   }
   session.since = now_;
   gone_.push_back(sessions_, index);
+  if (session.next == 0) return forget(index);
   while (gone_.size() > limits_.max_remembered) forget(gone_.front());
 }
 

@@ -134,14 +134,21 @@ TEST(SessionParts, AFailedPartLeavesTheStateAndMayBeSentAgain) {
   EXPECT_EQ(desk.stats().failed, 1U);
 }
 
-TEST(SessionParts, AFirstPartThatFailsMayBeSentAgainEitherWay) {
+TEST(SessionParts, AFirstPartThatFailsMayBeSentAgain) {
   Desk desk;
   desk.begin(1, 10, 5);
   EXPECT_EQ(desk.failed(1), "refuse 10 INTERNAL; free 1");
   EXPECT_EQ(desk.begin(2, 11, 5), "run 11:0 ->0");
-  EXPECT_EQ(desk.failed(1), "refuse 11 INTERNAL; free 1");
-  EXPECT_EQ(desk.send(1, 0, 12), "run 12:0 ->0");
-  EXPECT_EQ(desk.done(1), "answer 12:0");
+  EXPECT_EQ(desk.done(2), "answer 11:0");
+}
+
+TEST(SessionParts, AFirstPartThatIsBeingStoppedMayBeSentAgain) {
+  Desk desk;
+  desk.begin(1, 10, 5);
+  EXPECT_EQ(desk.cancel(10), "refuse 10 CANCELLED; stop 1");
+  EXPECT_EQ(desk.begin(2, 11, 5), "") << "it finds the session, whose device is busy still";
+  EXPECT_EQ(desk.done(1), "run 11:0 ->0");
+  EXPECT_EQ(desk.done(1), "answer 11:0");
 }
 
 TEST(SessionParts, ACancelledPartIsStoppedAndDoesNotCount) {

@@ -179,15 +179,19 @@ TEST(SessionRelease, ALateRepeatOfTheBeginDoesNotBeginAnew) {
   EXPECT_EQ(desk.begin(2, 12, 5), "run 12:0 ->0");
 }
 
-TEST(SessionRelease, ABeginThatFailsAndCannotBeRepeatedLeavesNoSession) {
+TEST(SessionRelease, ABeginThatFailsLeavesNoSession) {
   Desk desk;
-  desk.begin(1, 10);
-  EXPECT_EQ(desk.failed(1), "refuse 10 INTERNAL; free 1");
-  desk.begin(2, 20);
-  EXPECT_EQ(desk.cancel(20), "refuse 20 CANCELLED; stop 2");
-  EXPECT_EQ(desk.done(2), "free 2");
-  EXPECT_EQ(desk.stats().live, 0U);
-  EXPECT_EQ(releases(desk, SessionEnd::kEnded), 2U);
+  for (const std::uint64_t nonce : {0, 5}) {
+    desk.begin(1, 10, nonce);
+    EXPECT_EQ(desk.failed(1), "refuse 10 INTERNAL; free 1");
+    desk.begin(2, 20, nonce);
+    EXPECT_EQ(desk.cancel(20), "refuse 20 CANCELLED; stop 2");
+    EXPECT_EQ(desk.done(2), "free 2");
+    EXPECT_EQ(desk.stats().live, 0U);
+    EXPECT_EQ(desk.stats().resident, 0U);
+    EXPECT_EQ(desk.stats().remembered, 0U) << "nobody knows its id";
+  }
+  EXPECT_EQ(releases(desk, SessionEnd::kEnded), 4U);
 }
 
 TEST(SessionRelease, DrainingEndsWhatIsIdleAndLetsTheRestEnd) {

@@ -145,7 +145,11 @@ void World::check_bounds() {
   // Somebody in line means that nobody idle could make room for it.
   EXPECT_TRUE(stats.in_line == 0 || stats.resident == limits_.max_resident);
   EXPECT_TRUE(stats.in_line == 0 || stats.running + stats.copying > 0) << "nobody will ever serve the line";
-  for (const auto& [id, stream] : streams_) EXPECT_LE(stream.open, limits_.max_waiting + 1U);
+  for (const auto& [id, stream] : streams_) {
+    EXPECT_LE(stream.open, limits_.max_waiting + 1U);
+    const bool may_live = !stream.states.empty() || stream.open > 0 || runs_.contains(id);
+    EXPECT_TRUE(may_live || !live(id)) << "a session that could not begin is none";
+  }
 }
 
 }  // namespace volvox::desk
