@@ -25,6 +25,8 @@ class TaskRing {
     return &entries_[tail & (entries_.size() - 1)];
   }
   void push() { advance(); }
+  // Producer: whether the consumer sleeps, so that the next push() will have to wake it.
+  bool consumer_sleeps() const { return asleep_.load(); }
   // Producer: the consumer's await() returns nullptr from now on, whatever is in the ring.
   void close() {
     closed_.store(true);

@@ -68,6 +68,7 @@ Status CpuQueue::submit(const Task& task) {
   entry->task = &task;
   entry->cell = cell;
   last_ = task.seq;
+  is_waking_ = ring_.consumer_sleeps();
   ring_.push();
   return {};
 }
@@ -84,22 +85,40 @@ Status CpuQueue::copy_state(Device& from, std::span<const SlotCopy> copies, Task
   return {};
 }
 
-void CpuQueue::execute() {
-  while (Entry* entry = ring_.await(ThreadTeam::kSpin)) {
-    const TaskSeq seq = entry->seq;
-    Status status;
-    if (!board_.failed()) {
-      if (seq == 0) {
-        run_copies(entry->copies);
-      } else {
-        status = run_guarded(*entry->task, *entry->cell);
-      }
-    }
-    const bool failed = board_.failed();
-    ring_.pop();
-    if (seq == 0 || failed) continue;
-    status ? board_.publish_done(seq) : board_.publish_failure(seq, status.error().message);
+bool CpuQueue::wait(TaskSeq beyond, Duration timeout) {
+  const bool executor_slept = std::exchange(is_waking_, false);
+  const bool has_to_wait = board_.done() <= beyond && !board_.failed() && timeout > Duration::zero();
+  if (executor_slept && has_to_wait) {
+    const std::unique_lock lock(running_, std::try_to_lock);
+    if (lock) run_next();
   }
+  return board_.wait(beyond, timeout);
+}
+
+void CpuQueue::execute() {
+  while (ring_.await(ThreadTeam::kSpin) != nullptr) {
+    const std::lock_guard lock(running_);
+    run_next();
+  }
+}
+
+// There may be none any more.
+void CpuQueue::run_next() {
+  Entry* entry = ring_.peek();
+  if (entry == nullptr) return;
+  const TaskSeq seq = entry->seq;
+  Status status;
+  if (!board_.failed()) {
+    if (seq == 0) {
+      run_copies(entry->copies);
+    } else {
+      status = run_guarded(*entry->task, *entry->cell);
+    }
+  }
+  const bool failed = board_.failed();
+  ring_.pop();
+  if (seq == 0 || failed) return;
+  status ? board_.publish_done(seq) : board_.publish_failure(seq, status.error().message);
 }
 
 Status CpuQueue::run_guarded(const Task& task, const CpuCell& cell) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <thread>
@@ -37,8 +38,9 @@ class CopyChecker {
 };
 
 // A queue on the host: an executor thread takes tasks from a ring, resolves their rows and runs the cell with
-// its team. The worker's thread submits and looks at the progress; nothing else is shared. Row tables belong
-// to the executor. The device must outlive the queue.
+// its team. The worker's thread submits and looks at the progress. To wake an executor that sleeps takes
+// longer than many a task: the worker, should it have nothing to do but wait for such a task, runs it itself.
+// Row tables belong to whoever runs a task. The device must outlive the queue.
 class CpuQueue final : public Queue {
  public:
   static Result<std::unique_ptr<Queue>> open(const QueueConfig& config, const Kernels& kernels,
@@ -48,7 +50,8 @@ class CpuQueue final : public Queue {
   Status submit(const Task& task) override;
   Status copy_state(Device& from, std::span<const SlotCopy> copies, TaskSeq after) override;
   Progress progress() const override { return board_.read(); }
-  bool wait(TaskSeq beyond, Duration timeout) override { return board_.wait(beyond, timeout); }
+  // May take longer than `timeout`, by one task.
+  bool wait(TaskSeq beyond, Duration timeout) override;
 
  private:
   // A task, or copies when `seq` is 0.
@@ -64,6 +67,9 @@ class CpuQueue final : public Queue {
 
   // Executor.
   void execute();
+
+  // Whoever runs a task, under the lock.
+  void run_next();
   Status run(const Task& task, const CpuCell& cell);
   Status run_guarded(const Task& task, const CpuCell& cell);
   void run_copies(const std::vector<ReadyCopy>& copies);
@@ -71,11 +77,12 @@ class CpuQueue final : public Queue {
   const QueueConfig config_;
   CellFinder& cells_;
   CopyChecker& copies_;
-  TaskSeq last_ = 0;  // submitted
+  TaskSeq last_ = 0;        // submitted
+  bool is_waking_ = false;  // the executor slept when it was
   ProgressBoard board_;
   TaskRing<Entry> ring_;
 
-  // The executor's own.
+  std::mutex running_;  // held by whoever runs a task
   ThreadTeam team_;
   Workspace work_;
   RowTables tables_;

@@ -141,11 +141,34 @@ TEST_F(QueueTest, ReadsZerosPastTheEndOfAnInput) {
   EXPECT_EQ(result_, check_hash(0, 0));
 }
 
-TEST_F(QueueTest, WakesAWaiterThatSleeps) {
+// The executor spins for a moment after a task, and sleeps then: the worker runs the next one itself.
+TEST_F(QueueTest, RunsInOrderWhetherItsExecutorSleepsOrNot) {
+  std::uint64_t want = 0;
+  for (TaskSeq seq = 1; seq <= 400; seq += 2) {
+    const Task first = task(seq, seq == 1 ? 0 : 3, 2), second = task(seq + 1, 2, 3);
+    if (seq % 4 == 1) std::this_thread::sleep_for(2 * ThreadTeam::kSpin);
+    ASSERT_TRUE(queue_->submit(first));
+    const bool waits = seq % 8 < 4;
+    ASSERT_TRUE(!waits || queue_->wait(seq - 1, seconds(10)));
+    run(second);
+    want = check_hash(check_hash(want, 3), 3);
+    ASSERT_EQ(result_, want);
+  }
+}
+
+TEST_F(QueueTest, AGlanceRunsNothing) {
+  std::this_thread::sleep_for(milliseconds(1));
   const Task first = task(1, 0, 2);
-  std::thread worker([&] { EXPECT_TRUE(queue_->wait(0, seconds(10))); });
-  std::this_thread::sleep_for(milliseconds(3));
   ASSERT_TRUE(queue_->submit(first));
+  while (!queue_->wait(0, Duration::zero())) std::this_thread::yield();
+  EXPECT_EQ(result_, check_hash(0, 3));
+}
+
+TEST(ProgressBoard, WakesAWaiterThatSleeps) {
+  ProgressBoard board;
+  std::thread worker([&] { EXPECT_TRUE(board.wait(0, seconds(10))); });
+  std::this_thread::sleep_for(milliseconds(3));
+  board.publish_done(1);
   worker.join();
 }
 
