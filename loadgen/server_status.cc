@@ -42,8 +42,9 @@ std::map<std::string, BatchCount> batch_counts(const MetricsPage& page, const st
   const auto add = [&](std::string_view name, double BatchCount::*field) {
     for (const MetricSample* sample : page.all(name)) {
       if (!is_model(sample->label("model"), model)) continue;
-      std::string type(sample->label("type"));
-      if (model.empty()) type = std::string(sample->label("model")) + "/" + type;
+      std::string type;
+      if (model.empty()) type.append(sample->label("model")).append("/");
+      type.append(sample->label("type"));
       counts[type].*field += sample->value;
     }
   };

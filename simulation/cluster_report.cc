@@ -12,7 +12,7 @@ namespace {
 double quantile(const std::vector<float>& sorted, double q) {
   if (sorted.empty()) return 0;
   const double place = q * static_cast<double>(sorted.size() - 1);
-  return sorted[static_cast<std::size_t>(place + 0.5)];
+  return sorted[static_cast<std::size_t>(std::lround(place))];
 }
 
 double mean(const std::vector<float>& values) {

@@ -154,8 +154,9 @@ void Engine::note_pace(Worker& worker, const Progress& progress) {
 // kGather, but no more than half of those in flight, so that the queue does not run dry meanwhile.
 TaskSeq Engine::worth_waking_for(const Worker& worker) {
   const double within = static_cast<double>(kGather.count()) / std::max(worker.task_ns, 1.0);
-  const auto half = static_cast<double>(worker.in_flight.size() / 2);
-  return worker.done + static_cast<TaskSeq>(std::clamp(std::min(within, half), 1.0, 1e6)) - 1;
+  const std::size_t half = worker.in_flight.size() / 2;
+  const double tasks = std::min(within, static_cast<double>(half));
+  return worker.done + static_cast<TaskSeq>(std::clamp(tasks, 1.0, 1e6)) - 1;
 }
 
 void Engine::wait(Duration timeout) {

@@ -84,8 +84,8 @@ Status GpuPlanes::copy(Driver& driver, StreamId stream, const GpuPlanes& source,
                        std::uint32_t to) const {
   for (std::size_t i = 0; i < planes_.size(); ++i) {
     const GpuPlane &a = source.planes_[i], &b = planes_[i];
-    const Status ok = driver.copy(stream, b.address + std::uint64_t{to} * b.stride_bytes,
-                                  a.address + std::uint64_t{from} * a.stride_bytes, b.row_bytes);
+    Status ok = driver.copy(stream, b.address + std::uint64_t{to} * b.stride_bytes,
+                            a.address + std::uint64_t{from} * a.stride_bytes, b.row_bytes);
     if (!ok) return ok;
   }
   return {};

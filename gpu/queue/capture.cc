@@ -96,7 +96,7 @@ Status QueueContext::plan_convolutions(GpuCell& cell) {
 Status QueueContext::capture(const GpuCell& cell, std::uint32_t size, std::uint32_t edges, bool fused) {
   TypeContext* type = find(cell.type);
   if (Status ok = driver_->begin_capture(capture_stream_); !ok) return ok;
-  const Status launched = launch_kernels(*type, size, edges, fused, capture_stream_);
+  Status launched = launch_kernels(*type, size, edges, fused, capture_stream_);
   auto graph = driver_->end_capture(capture_stream_);
   if (!launched) return launched;
   if (!graph) return tl::unexpected(graph.error());
