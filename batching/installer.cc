@@ -210,6 +210,7 @@ Status Installer::add_types(InstalledModel& installed) {
     const CellTypeSpec& spec = installed.model->types[t];
     CompileOptions compile;
     compile.max_batch = max_batch_of(spec, options_);
+    compile.max_edges = spec.max_edges;
     compile.out_pool = installed.first_pool + spec.out_pool;
     compile.ragged_pool = installed.first_pool + spec.ragged_pool;
     for (std::size_t g = 0; g < kMaxGathers; ++g) {

@@ -29,6 +29,7 @@ struct CompileOptions {
   std::array<PoolId, kMaxGathers> gather_pools{};  // where each gather reads
   PoolId ragged_pool = 0;                          // where gather_all reads
   std::uint32_t max_batch = 64;                    // largest Task::padded_rows
+  std::uint32_t max_edges = 1U << 16;              // ragged predecessors of all rows of a task, at most
 };
 
 // What the scheduler must know of a compiled cell.

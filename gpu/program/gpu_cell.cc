@@ -7,6 +7,7 @@
 
 #include "gpu/program/fused_plan.h"
 #include "gpu/queue/batch_sizes.h"
+#include "gpu/queue/payload_ring.h"
 
 namespace volvox::gpu {
 
@@ -15,11 +16,15 @@ Result<std::unique_ptr<GpuCell>> GpuCell::make(Driver& driver, StreamId stream, 
                                                const CompileOptions& compile, const CellOptions& options,
                                                const std::function<const GpuPlanes*(PoolId)>& pools) {
   auto made = std::make_unique<GpuCell>();
+  if (row_shape(cell).ragged && compile.max_edges > kMostEdges) {
+    return invalid("cell '" + cell.name + "': max_edges must be at most " + std::to_string(kMostEdges) +
+                   " on a GPU");
+  }
   made->type = type;
   made->shape = row_shape(cell);
   made->options = options;
   made->sizes = batch_sizes(compile.max_batch);
-  made->max_edges = made->shape.ragged ? options.max_edges : 0;
+  made->max_edges = made->shape.ragged ? compile.max_edges : 0;
   made->edge_sizes =
       made->shape.ragged ? volvox::gpu::edge_sizes(made->max_edges) : std::vector<std::uint32_t>{0};
   const PlanResources resources{

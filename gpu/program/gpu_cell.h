@@ -23,8 +23,7 @@ struct CellOptions {
   Precision precision = Precision::kFloat32;
   bool reproducible = false;
   KernelPath path = KernelPath::kAuto;
-  bool plain = false;                  // PlanOptions::plain
-  std::uint32_t max_edges = 1U << 16;  // ragged predecessors of one task, at most
+  bool plain = false;  // PlanOptions::plain
 };
 
 // A compiled cell on one device: weights and programs in its memory, shared by all queues. Immutable once

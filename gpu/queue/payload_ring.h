@@ -1,12 +1,17 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <optional>
 
 #include "device/task.h"
 
 namespace volvox::gpu {
+
+// Of a queue's ring. The edges of one task take half of it, at most: eight bytes each.
+inline constexpr std::size_t kPayloadBytes = std::size_t{8} << 20;
+inline constexpr std::uint32_t kMostEdges = kPayloadBytes / 16;
 
 // What tasks point to lies in a ring of bytes: taken in the order of the tasks, free again once they are
 // done. Bookkeeping only; one thread.

@@ -11,8 +11,6 @@
 namespace volvox::gpu {
 namespace {
 
-constexpr std::size_t kPayloadBytes = std::size_t{8} << 20;
-
 std::uint64_t read(const std::uint64_t& place) {
   return std::atomic_ref<std::uint64_t>(const_cast<std::uint64_t&>(place)).load(std::memory_order_acquire);
 }

@@ -235,8 +235,9 @@ TEST_P(DeviceConformance, ListedRowsCoverSpansOfSteps) {
 TEST_P(DeviceConformance, ReadsRaggedListsInTheirOrder) {
   const std::vector<StateKind> kinds = {{"v", {3}, DType::kF32, 0}};
   ASSERT_TRUE(device_->add_pool(kRealPool, kinds, 20));
-  const auto compiled = device_->compile(kSum, sum_cell(), Weights{},
-                                         {.out_pool = kRealPool, .ragged_pool = kRealPool, .max_batch = 8});
+  const auto compiled =
+      device_->compile(kSum, sum_cell(), Weights{},
+                       {.out_pool = kRealPool, .ragged_pool = kRealPool, .max_batch = 8, .max_edges = 64});
   ASSERT_TRUE(compiled) << compiled.error().message;
   auto queue = open();
   const DeviceAddress in = stage(std::vector<float>{1, 2, 3, 10, 20, 30, 100, 200, 300});

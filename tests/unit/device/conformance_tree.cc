@@ -25,9 +25,9 @@ std::uint64_t hash_of_node(std::int32_t token, const std::vector<std::uint64_t>&
 // Three leaves, and in the next task a node that reads them out of order and twice, one that reads one of
 // them, and one that reads none.
 TEST_P(DeviceConformance, HashesListsOfPredecessorsInTheirOrder) {
-  const auto compiled =
-      device_->compile(kTree, check_tree_cell("tree").value(), Weights{},
-                       {.out_pool = kPool, .gather_pools = {}, .ragged_pool = kPool, .max_batch = 8});
+  const auto compiled = device_->compile(
+      kTree, check_tree_cell("tree").value(), Weights{},
+      {.out_pool = kPool, .gather_pools = {}, .ragged_pool = kPool, .max_batch = 8, .max_edges = 64});
   ASSERT_TRUE(compiled) << compiled.error().message;
   const std::vector<std::int32_t> tokens{5, -6, 7, 8, 9, 10};
   const DeviceAddress input = stage(tokens), out = results<std::uint64_t>(3);

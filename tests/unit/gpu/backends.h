@@ -16,7 +16,6 @@ inline GpuOptions small_device(CellOptions cells = {}) {
   GpuOptions options;
   options.input_bytes = options.result_bytes = 1 << 20;
   options.cells = cells;
-  options.cells.max_edges = 512;
   return options;
 }
 

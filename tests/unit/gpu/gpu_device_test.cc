@@ -6,6 +6,7 @@
 
 #include "cells/library.h"
 #include "gpu/driver/errors.h"
+#include "gpu/queue/payload_ring.h"
 #include "tests/unit/gpu/backends.h"
 #include "tests/unit/gpu/random_cell.h"
 
@@ -71,6 +72,32 @@ TEST_F(GpuDeviceTest, CapturesAGraphForEachSizeAndFreesThemWithTheQueue) {
   one.reset();
   two.reset();
   EXPECT_EQ(driver_->live_graphs(), 0U);
+}
+
+TEST_F(GpuDeviceTest, TakesAsManyEdgesAsTheTypeMayHave) {
+  const std::vector<StateKind> kinds = {{"state", {}, DType::kU64, 0}};
+  ASSERT_TRUE(device_->add_pool(0, kinds, 200));
+  const Cell tree = check_tree_cell("tree").value();
+  const auto greedy = device_->compile(0, tree, {}, {.max_batch = 2, .max_edges = kMostEdges + 1});
+  ASSERT_FALSE(greedy);
+  EXPECT_THAT(greedy.error().message, HasSubstr("max_edges must be at most"));
+  ASSERT_TRUE(device_->compile(0, tree, {}, {.max_batch = 2, .max_edges = 100}));
+  const std::vector<std::byte> token(4);
+  const auto pages = stage(token);
+  const auto reads = [&](TaskSeq seq, std::uint32_t edges) {
+    Task task = step(seq, pages->addresses()[0]);
+    task.edges.assign(edges, kInitialSlot);
+    task.bindings[0].ragged = {0, edges, true};
+    return task;
+  };
+  const Task most = reads(1, 100), more = reads(2, 101);
+  auto queue = device_->open({.name = "test"}).value();
+  ASSERT_TRUE(queue->submit(most));
+  ASSERT_TRUE(queue->wait(0, seconds(10)));
+  EXPECT_EQ(queue->progress().done, 1U) << queue->progress().error;
+  ASSERT_TRUE(queue->submit(more));
+  ASSERT_TRUE(wait_failed(*queue));
+  EXPECT_THAT(queue->progress().error, HasSubstr("more edges than its type may"));
 }
 
 TEST_F(GpuDeviceTest, AllocatesNothingWhileServing) {
