@@ -7,6 +7,7 @@
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <nlohmann/json.hpp>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -46,6 +47,13 @@ class Connection {
   void post(const std::string& path, const std::string& body, const std::string& headers = "") const {
     send("POST " + path + " HTTP/1.1\r\nHost: x\r\nContent-Length: " + std::to_string(body.size()) + "\r\n" +
          headers + "\r\n" + body);
+  }
+  // The same, and nothing more, in one segment: whoever has read it knows that the client is gone.
+  void post_and_finish(const std::string& path, const std::string& body) const {
+    const int on = 1;
+    EXPECT_EQ(setsockopt(fd_, IPPROTO_TCP, TCP_CORK, &on, sizeof on), 0);
+    post(path, body);
+    finish();
   }
   // Nothing more is sent.
   void finish() const { shutdown(fd_, SHUT_WR); }

@@ -142,6 +142,30 @@ TEST(HttpStream, AClientThatHangsUpMaySendAgain) {
   expect_state(post(house, part({3}, kPart, "b")), {1, 2, 3});
 }
 
+TEST(HttpStream, AClientThatHasHungUpStartsNothing) {
+  const House house(with_http());
+  const Connection gone(house);
+  gone.post_and_finish("/v2/models/check/infer", part({1, 2}, kStart, "a"));
+  expect_error(gone.read_all(), 499, "CANCELLED", "the client is gone");
+  wait_for_metric(house, "volvox_http_clients_gone_total 1");
+  wait_for_metric(house, "volvox_sessions_begun_total 0");
+}
+
+TEST(HttpStream, AStartThatIsGivenUpLeavesNoSession) {
+  const auto device = held_device();
+  const House house(with_http(), device);
+  {
+    const Connection gone(house);
+    gone.post("/v2/models/check/infer", part({1, 2}, kStart, "a"));
+    house.wait_for_live(1);
+  }
+  wait_for_metric(house, "volvox_http_clients_gone_total 1");
+  wait_for_metric(house, "volvox_http_sequences 0");
+  const LetRun run(device);
+  wait_for_metric(house, "volvox_sessions{state=\"live\"} 0");
+  wait_for_metric(house, "volvox_sessions_begun_total 1");
+}
+
 TEST(HttpStream, AFailureTakesThoseBehindItAlong) {
   const auto device = held_device();
   const House house(with_http(), device);
