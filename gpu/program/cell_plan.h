@@ -24,7 +24,6 @@ struct PlanResources {
 
 struct PlanOptions {
   CompileOptions compile;
-  std::uint32_t max_edges = 0;  // ragged predecessors of one task
   Precision precision = Precision::kFloat32;
   bool plain = false;  // one program for each operator: slow, and the same within rounding
 };

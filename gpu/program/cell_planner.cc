@@ -168,7 +168,7 @@ Place CellPlanner::buffer(std::int64_t wide, ElementType type, bool ragged) {
   place.ragged = ragged;
   place.stride_bytes = padded(wide) * element_bytes(type);
   place.base = plan_.scratch_bytes;
-  const std::uint64_t rows = ragged ? options_.max_edges : options_.compile.max_batch;
+  const std::uint64_t rows = ragged ? options_.compile.max_edges : options_.compile.max_batch;
   plan_.scratch_bytes += (place.stride_bytes * rows + kAlign - 1) / kAlign * kAlign;
   return place;
 }

@@ -16,12 +16,12 @@ Result<std::unique_ptr<GpuCell>> GpuCell::make(Driver& driver, StreamId stream, 
                                                const CompileOptions& compile, const CellOptions& options,
                                                const std::function<const GpuPlanes*(PoolId)>& pools) {
   auto made = std::make_unique<GpuCell>();
-  if (row_shape(cell).ragged && compile.max_edges > kMostEdges) {
+  made->type = type;
+  made->shape = row_shape(cell);
+  if (made->shape.ragged && compile.max_edges > kMostEdges) {
     return invalid("cell '" + cell.name + "': max_edges must be at most " + std::to_string(kMostEdges) +
                    " on a GPU");
   }
-  made->type = type;
-  made->shape = row_shape(cell);
   made->options = options;
   made->sizes = batch_sizes(compile.max_batch);
   made->max_edges = made->shape.ragged ? compile.max_edges : 0;
@@ -29,7 +29,7 @@ Result<std::unique_ptr<GpuCell>> GpuCell::make(Driver& driver, StreamId stream, 
       made->shape.ragged ? volvox::gpu::edge_sizes(made->max_edges) : std::vector<std::uint32_t>{0};
   const PlanResources resources{
       pools, [&](std::span<const std::byte> bytes) { return made->keep(driver, stream, bytes); }};
-  const PlanOptions plan_options{compile, made->max_edges, options.precision, options.plain};
+  const PlanOptions plan_options{compile, options.precision, options.plain};
   auto plan = plan_cell(cell, weights, plan_options, resources);
   if (!plan) return tl::unexpected(plan.error());
   made->plan = std::move(*plan);
