@@ -2,7 +2,6 @@
 
 #include <array>
 #include <charconv>
-#include <cstddef>
 #include <memory>
 #include <string_view>
 
@@ -14,8 +13,6 @@
 
 namespace volvox {
 namespace {
-
-constexpr std::size_t kRemembered = 32;  // numbers of descriptors, of each thread
 
 struct CloseFolder {
   void operator()(DIR* folder) const { closedir(folder); }
@@ -42,7 +39,9 @@ bool is_connection(int fd, const PeerAddress& peer) {
          port_of(address) == peer.local_port;
 }
 
-int look_everywhere(const PeerAddress& peer) {
+}  // namespace
+
+int find_socket(const PeerAddress& peer) {
   const std::unique_ptr<DIR, CloseFolder> folder(opendir("/proc/self/fd"));
   if (!folder) return -1;
   while (const dirent* entry = readdir(folder.get())) {
@@ -52,21 +51,6 @@ int look_everywhere(const PeerAddress& peer) {
     if (is_connection(fd, peer)) return fd;
   }
   return -1;
-}
-
-}  // namespace
-
-// Connections that come and go get the same few numbers again, which are looked at first: a process may have
-// thousands of descriptors, each of which costs a system call.
-int find_socket(const PeerAddress& peer) {
-  thread_local std::array<int, kRemembered> found_before{};
-  thread_local std::size_t oldest = 0;
-  for (const int fd : found_before) {
-    if (is_connection(fd, peer)) return fd;
-  }
-  const int fd = look_everywhere(peer);
-  if (fd >= 0) found_before[oldest++ % kRemembered] = fd;
-  return fd;
 }
 
 bool has_hung_up(int socket) {
