@@ -104,7 +104,11 @@ HttpReply http_error(const Error& error, std::uint64_t retry_after_us) {
 }
 
 HttpExchange::HttpExchange(mg_connection* connection, HttpWatch& watch, Duration io_timeout)
-    : connection_(connection), io_timeout_(io_timeout), peer_(peer_of(connection)), guard_(watch, peer_) {}
+    : connection_(connection),
+      sockets_(watch.sockets()),
+      io_timeout_(io_timeout),
+      peer_(peer_of(connection)),
+      guard_(watch, peer_) {}
 
 std::string_view HttpExchange::method() const {
   return mg_get_request_info(connection_)->request_method;
@@ -176,7 +180,7 @@ void HttpExchange::write(const HttpReply& reply) {
 }
 
 bool HttpExchange::client_gone() {
-  if (!socket_) socket_ = find_socket(peer_);
+  if (!socket_) socket_ = sockets_.find(peer_);
   return *socket_ >= 0 && has_hung_up(*socket_);
 }
 

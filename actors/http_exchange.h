@@ -45,13 +45,14 @@ class HttpExchange {
   // Once. The connection is closed afterwards.
   void write(const HttpReply& reply);
 
-  // Whether the client has hung up. The first call is slow.
+  // Whether the client has hung up. The first call may be slow.
   bool client_gone();
 
  private:
   void skip_rest();
 
   mg_connection* connection_;
+  SocketFinder& sockets_;
   Duration io_timeout_;
   PeerAddress peer_;
   HttpWatch::Guard guard_;

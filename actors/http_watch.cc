@@ -79,7 +79,7 @@ void HttpWatch::cut_until(TimePoint now) {
     const bool sends = std::exchange(exchange.sends, false);
     exchange.until =
         sends ? now + kLastWords : TimePoint::max();  // one that goes on sending is cut off for good
-    const int fd = find_socket(exchange.peer);
+    const int fd = sockets_.find(exchange.peer);
     if (fd >= 0 && shutdown(fd, sends ? SHUT_RD : SHUT_RDWR) == 0) ++cut;
   }
   if (cut > 0) metrics_.cut(cut);

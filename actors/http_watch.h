@@ -46,6 +46,8 @@ class HttpWatch {
     std::uint64_t id_;
   };
 
+  SocketFinder& sockets() { return sockets_; }
+
   // Waits until there is no exchange. False: it took too long.
   bool wait_until_idle(Duration timeout);
   // Cuts all there are.
@@ -64,6 +66,7 @@ class HttpWatch {
 
   HttpMetrics& metrics_;
   const std::function<void(TimePoint)> each_round_;
+  SocketFinder sockets_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<std::uint64_t, Exchange> exchanges_;

@@ -39,9 +39,7 @@ bool is_connection(int fd, const PeerAddress& peer) {
          port_of(address) == peer.local_port;
 }
 
-}  // namespace
-
-int find_socket(const PeerAddress& peer) {
+int look_everywhere(const PeerAddress& peer) {
   const std::unique_ptr<DIR, CloseFolder> folder(opendir("/proc/self/fd"));
   if (!folder) return -1;
   while (const dirent* entry = readdir(folder.get())) {
@@ -51,6 +49,18 @@ int find_socket(const PeerAddress& peer) {
     if (is_connection(fd, peer)) return fd;
   }
   return -1;
+}
+
+}  // namespace
+
+int SocketFinder::find(const PeerAddress& peer) {
+  for (const auto& before : found_) {
+    const int fd = before.load(std::memory_order_relaxed);
+    if (is_connection(fd, peer)) return fd;
+  }
+  const int fd = look_everywhere(peer);
+  if (fd >= 0) found_[oldest_++ % found_.size()].store(fd, std::memory_order_relaxed);
+  return fd;
 }
 
 bool has_hung_up(int socket) {

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <array>
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -15,10 +18,18 @@ struct PeerAddress {
 };
 
 // civetweb keeps its sockets to itself, so a thread that waits for an answer cannot see its client hang up.
-// This finds the descriptor of a connection by asking each open one for its ends; −1 if there is none. It
-// stays valid while its owner keeps the connection open: call it only from where that is certain. Costs some
-// system calls per open file; for connections that take long. Any thread.
-int find_socket(const PeerAddress& peer);
+// This finds the descriptor of a connection by asking each open one for its ends. Connections that come and
+// go get the same few numbers again: those that were found before are asked first. Any thread.
+class SocketFinder {
+ public:
+  // −1 if there is none. It stays valid while its owner keeps the connection open: call it only from where
+  // that is certain. Costs a system call or two for each number that is asked.
+  int find(const PeerAddress& peer);
+
+ private:
+  std::array<std::atomic<int>, 32> found_{};
+  std::atomic<std::size_t> oldest_{0};
+};
 
 // Whether the other end has closed the connection, or sends nothing more. Never blocks.
 bool has_hung_up(int socket);

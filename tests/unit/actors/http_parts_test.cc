@@ -59,14 +59,16 @@ class Connection {
 
 TEST(PeerSocket, FindsTheServersEndOfAConnection) {
   const Connection first, second;
-  EXPECT_EQ(find_socket(first.peer), first.server);
-  EXPECT_EQ(find_socket(second.peer), second.server);
+  SocketFinder finder;
+  EXPECT_EQ(finder.find(first.peer), first.server);
+  EXPECT_EQ(finder.find(second.peer), second.server);
+  EXPECT_EQ(finder.find(first.peer), first.server) << "found before";
   PeerAddress nobody = first.peer;
   nobody.host = "127.0.0.2";
-  EXPECT_EQ(find_socket(nobody), -1);
+  EXPECT_EQ(finder.find(nobody), -1);
   nobody = first.peer;
   nobody.local_port = 1;
-  EXPECT_EQ(find_socket(nobody), -1);
+  EXPECT_EQ(finder.find(nobody), -1);
 }
 
 TEST(PeerSocket, SeesAClientHangUp) {
