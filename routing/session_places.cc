@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "routing/session_errors.h"
 #include "routing/session_table.h"
 
@@ -8,6 +10,12 @@ std::uint32_t SessionTable::take_place() {
   const std::uint32_t place = free_places_.back();
   free_places_.pop_back();
   return place;
+}
+
+void SessionTable::allow_resident(std::uint32_t places, TimePoint now, SessionActions& out) {
+  advance(now);
+  places_allowed_ = std::min(places, limits_.max_resident);
+  serve_line(out);
 }
 
 void SessionTable::give_up_place(std::uint32_t index, Where then, SessionActions& out) {

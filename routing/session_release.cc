@@ -121,9 +121,12 @@ void SessionTable::release_model(const ModelIdentity& model, SessionEnd reason, 
   release_if([&](const SessionRecord& session) { return session.model == model; }, reason, out);
 }
 
-void SessionTable::release_resident(SessionEnd reason, TimePoint now, SessionActions& out) {
+void SessionTable::release_resident(const std::function<bool(StateSlot)>& which, SessionEnd reason,
+                                    TimePoint now, SessionActions& out) {
   advance(now);
-  release_if([](const SessionRecord& session) { return session.place != kNoIndex; }, reason, out);
+  release_if(
+      [&](const SessionRecord& session) { return session.place != kNoIndex && which(slot(session, 0)); },
+      reason, out);
 }
 
 void SessionTable::release_all(SessionEnd reason, TimePoint now, SessionActions& out) {

@@ -9,7 +9,8 @@ namespace volvox {
 SessionTable::SessionTable(const SessionLimits& limits)
     : limits_(limits),
       kept_(limits.max_kept_outputs, limits.max_kept_bytes, limits.max_kept_bytes_total),
-      nonces_(0, NonceHash{limits.hash_seed}) {}
+      nonces_(0, NonceHash{limits.hash_seed}),
+      places_allowed_(limits.max_resident) {}
 
 std::size_t SessionTable::NonceHash::operator()(const ClientNonce& key) const {
   std::uint64_t h = seed;

@@ -51,10 +51,16 @@ class SessionTable {
   // Ends a session: all that wait are refused, by the reason, and everything is given back. All ends go
   // through here.
   void release(SessionRef session, SessionEnd reason, TimePoint now, SessionActions& out);
-  // The same for those of one model; for those whose state is on the device, or on its way; for all. O(all).
+  // The same for those of one model; for those whose state is in one of these slots of the device (`which` is
+  // asked of one of a place), or on its way there; for all. O(all).
   void release_model(const ModelIdentity& model, SessionEnd reason, TimePoint now, SessionActions& out);
-  void release_resident(SessionEnd reason, TimePoint now, SessionActions& out);
+  void release_resident(const std::function<bool(StateSlot)>& which, SessionEnd reason, TimePoint now,
+                        SessionActions& out);
   void release_all(SessionEnd reason, TimePoint now, SessionActions& out);
+
+  // How many sessions may have slots from now on, at most limits.max_resident: for a part of the device that
+  // is gone, or back. Those that have slots keep them.
+  void allow_resident(std::uint32_t places, TimePoint now, SessionActions& out);
 
   // From now on every request is refused UNAVAILABLE. What runs or can run may end; each session ends when
   // it has nothing of the kind left.
@@ -108,7 +114,7 @@ class SessionTable {
   // session_places.cc: who is on the device.
   StateSlot slot(const SessionRecord& session, std::uint32_t side) const { return 2 * session.place + side; }
   std::uint32_t take_place();
-  bool has_free_place() const { return !free_places_.empty() || places_made_ < limits_.max_resident; }
+  bool has_free_place() const { return places_made_ - free_places_.size() < places_allowed_; }
   void give_up_place(std::uint32_t index, Where then, SessionActions& out);
   void stand_in_line(std::uint32_t index);
   void leave_line(std::uint32_t index);
@@ -141,7 +147,7 @@ class SessionTable {
   IndexList<SessionRecord, &SessionRecord::by_use> spare_;  // idle with slots; least recently active first
   IndexList<SessionRecord, &SessionRecord::line> line_;     // ready, and without slots
   std::vector<std::uint32_t> free_places_;
-  std::uint32_t places_made_ = 0;
+  std::uint32_t places_made_ = 0, places_allowed_ = 0;
   std::size_t spilling_ = 0, restoring_ = 0;
   std::size_t awaited_ = 0;  // parts that run and have a request without an answer
   SessionStats stats_;       // what is counted as it happens; stats() adds the rest

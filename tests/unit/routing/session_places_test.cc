@@ -21,6 +21,21 @@ TEST(SessionPlaces, TheLeastRecentlyUsedIdleSessionMakesRoom) {
   EXPECT_EQ(desk.stats().resident, 2U);
 }
 
+TEST(SessionPlaces, WhenPartOfTheDeviceIsGoneFewerGetSlots) {
+  Desk desk;
+  desk.make(1);
+  desk.make(2);
+  SessionActions out;
+  desk.table.allow_resident(1, desk.now, out);
+  EXPECT_EQ(text(out), "") << "who has slots keeps them";
+  EXPECT_EQ(desk.begin(3, 30), "spill 1 0");
+  EXPECT_EQ(desk.spilled(1), "free 1; spill 2 2") << "two must go for one to come";
+  EXPECT_EQ(desk.spilled(2), "free 2; run 30:0 ->2");
+  EXPECT_EQ(desk.begin(4, 40), "");
+  desk.table.allow_resident(5, desk.now, out);
+  EXPECT_EQ(text(out), "run 40:0 ->0") << "no more than there ever were";
+}
+
 TEST(SessionPlaces, ARepeatCountsAsUse) {
   Desk desk;
   desk.make(1);

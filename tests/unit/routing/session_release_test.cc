@@ -217,8 +217,11 @@ TEST(SessionRelease, ManyAtOnce) {
   for (std::uint64_t id = 1; id <= 3; ++id) desk.make(id);
   desk.spilled(1);
   desk.done(3);
-  desk.table.release_resident(SessionEnd::kLost, desk.now, out);
-  EXPECT_EQ(text(out), "free 2; free 3");
+  desk.table.release_resident([](StateSlot slot) { return slot / 2 == 1; }, SessionEnd::kLost, desk.now, out);
+  EXPECT_EQ(text(out), "free 2");
+  out.clear();
+  desk.table.release_resident([](StateSlot) { return true; }, SessionEnd::kLost, desk.now, out);
+  EXPECT_EQ(text(out), "free 3");
   out.clear();
   desk.table.release_model({1, 9, 3, 4}, SessionEnd::kLost, desk.now, out);
   EXPECT_EQ(text(out), "");

@@ -228,8 +228,13 @@ void World::release() {
     table_.release_all(reason, now_, out);
     EXPECT_EQ(table_.stats().live, 0U);
   } else if (what == 1) {
-    table_.release_resident(reason, now_, out);
-  } else if (what == 2) {
+    const std::uint64_t device = below(3);  // every other place, or all
+    table_.release_resident([&](StateSlot slot) { return device == 2 || slot / 2 % 2 == device; }, reason,
+                            now_, out);
+  } else if (what <= 4) {
+    allowed_ = 1 + below(limits_.max_resident);
+    table_.allow_resident(allowed_, now_, out);
+  } else if (what == 5) {
     table_.release_model(kServed, reason, now_, out);
   } else {
     table_.release(streams_.at(any_of(streams_)).ref, reason, now_, out);

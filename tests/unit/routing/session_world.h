@@ -99,6 +99,7 @@ class World {
 
   std::mt19937_64 random_;
   const SessionLimits limits_;
+  std::uint32_t allowed_ = limits_.max_resident;  // that may have slots now
   SessionTable table_;
   TimePoint now_{};
   bool draining_ = false;
