@@ -25,7 +25,7 @@ double InstalledModel::flops_per_step() const {
 Result<Installation> install(Device& device, std::span<const std::shared_ptr<const Model>> models,
                              const InstallOptions& options) {
   if (models.empty()) return invalid("there is no model to install");
-  Installer installer(device, options);
+  Installer installer({&device}, options);
   Installation made;
   for (const auto& model : models) {
     auto installed = installer.add(model, {.pool_bytes = options.pool_bytes / models.size()});

@@ -26,7 +26,7 @@ struct InstallOptions {
                                           // half of the model's share of the budget buys their rows
 };
 
-// A model on a device: its numbers within the process are first_* plus its own.
+// A model on the devices of a process: its numbers within the process are first_* plus its own.
 struct InstalledModel {
   std::shared_ptr<const Model> model;
   std::uint64_t serial = 0;  // never used again, as the other numbers may be
@@ -35,10 +35,12 @@ struct InstalledModel {
   PoolId first_pool = 0;
   LanePlan plan;                       // with process-wide numbers; requests point to it
   TreePlan tree;                       // likewise, of a model over trees
-  std::vector<CompiledCell> compiled;  // by the model's own type number
+  std::vector<CompiledCell> compiled;  // by the model's own type number; as the first device has them
   ModelParts parts;                    // what the scheduler must know
-  std::uint64_t pool_bytes = 0;        // of state memory
+  std::uint64_t pool_bytes = 0;        // of state memory, on each device
   SessionRows sessions;
+
+  double step_us = 0;  // estimated: one request's step, its share of a full batch
 
   double flops_per_step() const;  // useful ones of one step: all lanes together
 };

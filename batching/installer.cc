@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "batching/model_cost.h"
 #include "device/planes.h"
 
 namespace volvox {
@@ -100,7 +101,8 @@ std::string mib(std::uint64_t bytes) {
 
 }  // namespace
 
-Installer::Installer(Device& device, const InstallOptions& options) : device_(device), options_(options) {}
+Installer::Installer(std::vector<Device*> devices, const InstallOptions& options)
+    : devices_(std::move(devices)), options_(options) {}
 
 Result<std::unique_ptr<InstalledModel>> Installer::add(const std::shared_ptr<const Model>& model,
                                                        const ModelShare& share) {
@@ -134,6 +136,7 @@ Status Installer::place(InstalledModel& installed, const ModelShare& share) {
   if (Status ok = choose_slots(installed, share); !ok) return ok;
   if (Status ok = add_pools(installed); !ok) return ok;
   if (Status ok = add_types(installed); !ok) return ok;
+  installed.step_us = model_cost(installed.plan, installed.parts.types, 1).unit_us();
   return model.unfolding == Unfolding::kTree ? Status{} : installed.plan.validate();
 }
 
@@ -196,11 +199,13 @@ std::uint32_t Installer::place_sessions(InstalledModel& installed, PoolId pool, 
 Status Installer::add_pools(InstalledModel& installed) {
   auto& pools = installed.parts.pools;
   for (std::size_t p = 0; p < pools.size(); ++p) {
-    Status ok = device_.add_pool(pools[p].id, installed.model->pools[p].kinds,
-                                 place_sessions(installed, pools[p].id, pools[p].slots));
-    if (ok) continue;
-    pools.resize(p);  // those that must go again
-    return ok;
+    const std::uint32_t rows = place_sessions(installed, pools[p].id, pools[p].slots);
+    for (Device* device : devices_) {
+      Status ok = device->add_pool(pools[p].id, installed.model->pools[p].kinds, rows);
+      if (ok) continue;
+      pools.resize(p + 1);  // those that must go again
+      return ok;
+    }
   }
   return {};
 }
@@ -216,7 +221,7 @@ Status Installer::add_types(InstalledModel& installed) {
     for (std::size_t g = 0; g < kMaxGathers; ++g) {
       compile.gather_pools[g] = installed.first_pool + spec.gather_pools[g];
     }
-    auto cell = device_.compile(installed.first_type + t, spec.cell, installed.model->weights, compile);
+    auto cell = this->compile(installed, t, compile);
     if (!cell) return tl::unexpected(cell.error());
     installed.parts.types.push_back(type_config(installed, t, compile.max_batch, *cell));
     installed.compiled.push_back(std::move(*cell));
@@ -224,11 +229,31 @@ Status Installer::add_types(InstalledModel& installed) {
   return {};
 }
 
-// Also what was begun and failed.
+Result<CompiledCell> Installer::compile(const InstalledModel& installed, CellTypeId type,
+                                        const CompileOptions& options) {
+  const Model& model = *installed.model;
+  Result<CompiledCell> first;
+  for (Device* device : devices_) {
+    auto cell = device->compile(installed.first_type + type, model.types[type].cell, model.weights, options);
+    if (!cell) return cell;
+    if (device == devices_.front()) {
+      first = std::move(cell);
+    } else if (cell->sizes != first->sizes) {
+      return fail(ErrorCode::kInternal,
+                  "the devices run this model in batches of other sizes; let each serve "
+                  "in a process of its own");
+    }
+  }
+  return first;
+}
+
+// Also what was begun and failed: what a device does not have it leaves alone.
 void Installer::remove(const InstalledModel& installed) {
   const Model& model = *installed.model;
-  for (CellTypeId t = 0; t < installed.compiled.size(); ++t) device_.remove_type(installed.first_type + t);
-  for (const PoolConfig& pool : installed.parts.pools) device_.remove_pool(pool.id);
+  for (Device* device : devices_) {
+    for (CellTypeId t = 0; t < model.types.size(); ++t) device->remove_type(installed.first_type + t);
+    for (const PoolConfig& pool : installed.parts.pools) device->remove_pool(pool.id);
+  }
   model_ids_.give_back(installed.id, 1);
   type_ids_.give_back(installed.first_type, static_cast<std::uint32_t>(model.types.size()));
   pool_ids_.give_back(installed.first_pool, static_cast<std::uint32_t>(model.pools.size()));

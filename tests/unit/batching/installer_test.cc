@@ -35,7 +35,7 @@ std::shared_ptr<const Model> counter(const std::string& name, std::int64_t width
 
 TEST(Installer, NumbersAndMemoryOfAModelThatWentAreUsedAgain) {
   FakeDevice device;
-  Installer installer(device, {.pool_bytes = 1 << 20});
+  Installer installer({&device}, {.pool_bytes = 1 << 20});
   const auto a = installer.add(counter("a"), {});
   ASSERT_TRUE(a) << a.error().message;
   const std::uint64_t of_one = installer.pool_bytes();
@@ -65,7 +65,7 @@ TEST(Installer, NumbersAndMemoryOfAModelThatWentAreUsedAgain) {
 TEST(Installer, RefusesWhatItsBudgetCannotHoldAndLeavesNothingBehind) {
   FakeDevice device;
   // 8 requests with two slots of 64 KiB each: 1 MiB, and two slots more.
-  Installer installer(device, {.pool_bytes = 3 << 20});
+  Installer installer({&device}, {.pool_bytes = 3 << 20});
   const auto wide = counter("wide", 16 * 1024);
   const auto first = installer.add(wide, {.pool_bytes = 1 << 20});
   ASSERT_TRUE(first) << first.error().message;
@@ -90,7 +90,7 @@ TEST(Installer, ATreesLargestRequestFitsAndItsNumbersAreTheProcesss) {
   definition.outputs.push_back({.name = "state"});
   const auto model = std::make_shared<const Model>(assemble(definition, Weights{}, {}, "f").value());
   FakeDevice device;
-  Installer installer(device, {.pool_bytes = 1 << 20});
+  Installer installer({&device}, {.pool_bytes = 1 << 20});
   ASSERT_TRUE(installer.add(counter("a"), {}));
   const auto small = installer.add(model, {.pool_bytes = 1});
   ASSERT_TRUE(small) << small.error().message;
@@ -112,7 +112,7 @@ TEST(Installer, ATreesLargestRequestFitsAndItsNumbersAreTheProcesss) {
 
 TEST(Installer, BoundsTheNumberOfModels) {
   FakeDevice device;
-  Installer installer(device, {.max_models = 2, .max_types = 8});
+  Installer installer({&device}, {.max_models = 2, .max_types = 8});
   EXPECT_TRUE(installer.add(counter("a"), {}));
   const auto b = installer.add(counter("b"), {});
   ASSERT_TRUE(b);
@@ -125,7 +125,7 @@ TEST(Installer, BoundsTheNumberOfModels) {
 
 TEST(Installer, AModelThatDoesNotCompileLeavesNothingBehind) {
   FakeDevice device;
-  Installer installer(device, {});
+  Installer installer({&device}, {});
   auto broken = std::make_shared<Model>(*counter("broken"));
   broken->pools = {{}};  // lacks the cell's state
   const auto refused = installer.add(broken, {});
@@ -136,6 +136,25 @@ TEST(Installer, AModelThatDoesNotCompileLeavesNothingBehind) {
   const auto good = installer.add(counter("good"), {});
   ASSERT_TRUE(good);
   EXPECT_EQ((*good)->id, 0U);
+}
+
+TEST(Installer, EveryDeviceGetsEveryModelOrNoneDoes) {
+  FakeDevice a, b;
+  Installer installer({&a, &b}, {});
+  const auto good = installer.add(counter("good"), {});
+  ASSERT_TRUE(good) << good.error().message;
+  EXPECT_EQ(a.pool(0)->slots(), b.pool(0)->slots());
+  FakeDevice::Options coarse;
+  coarse.config.sizes = {64};
+  FakeDevice fine, other(coarse);
+  Installer unlike({&fine, &other}, {});
+  const auto refused = unlike.add(counter("second"), {});
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("batches of other sizes"));
+  EXPECT_EQ(fine.pool(0), nullptr);
+  EXPECT_EQ(other.pool(0), nullptr);
+  installer.remove(**good);
+  EXPECT_EQ(b.pool(0), nullptr);
 }
 
 TEST(IdRanges, GivesTheLowestNumbersThatAreFree) {
