@@ -1,7 +1,9 @@
 #pragma once
 
+#include <memory>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include <caf/actor.hpp>
 
@@ -23,5 +25,8 @@ class ActorSlot {
   mutable std::mutex mutex_;
   caf::actor actor_;
 };
+
+// The schedulers of the moment, by the device's number.
+using SchedulerSlots = std::vector<std::shared_ptr<ActorSlot>>;
 
 }  // namespace volvox

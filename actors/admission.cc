@@ -99,7 +99,7 @@ std::uint64_t Admission::retry_after_us() const {
 }
 
 Status Admission::check_door(std::span<const std::byte> body) const {
-  if (node_ && !node_->health->answers()) {
+  if (node_ && !node_->answers()) {
     return fail(ErrorCode::kUnavailable, "the device does not answer; ask another server");
   }
   if (body.size() > max_body_bytes_) return invalid("the body is larger than wire.max_body_bytes allows");

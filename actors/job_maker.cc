@@ -1,6 +1,7 @@
 #include "actors/job_maker.h"
 
 #include <array>
+#include <chrono>
 #include <span>
 #include <string>
 #include <utility>
@@ -32,9 +33,19 @@ Status JobMaker::check(const ModelPtr& model, const RequestBody& body, Work& wor
   return {};
 }
 
+void JobMaker::place(Work& work, std::uint32_t device) const {
+  const std::chrono::duration<double, std::micro> estimate(work.model->step_us * work.length);
+  work.device_place =
+      std::make_unique<DevicePlace>(node_->loads, device, std::chrono::duration_cast<Duration>(estimate));
+}
+
 Status JobMaker::make(Work& work) const {
   if (Status results = allocate_results(work); !results) return results;
   return unfold(work);
+}
+
+Device& JobMaker::device_of(const Work& work) const {
+  return *node_->devices[work.device_place->device()]->device;
 }
 
 Status JobMaker::allocate_results(Work& work) const {
@@ -49,7 +60,7 @@ Status JobMaker::allocate_results(Work& work) const {
     return fail(ErrorCode::kOverloaded,
                 "the results of requests in flight fill their memory; wait and try again");
   }
-  auto results = node_->device->results(bytes);
+  auto results = device_of(work).results(bytes);
   if (!results) return tl::unexpected(results.error());
   work.results = std::move(*results);
   return {};
@@ -57,7 +68,7 @@ Status JobMaker::allocate_results(Work& work) const {
 
 Status JobMaker::unfold(Work& work) const {
   const InputBlock block{work.request().body->bytes(), work.request().body};
-  auto pages = node_->device->stage({&block, 1});
+  auto pages = device_of(work).stage({&block, 1});
   if (!pages) return tl::unexpected(pages.error());
   work.pages = std::move(*pages);
   std::array<DeviceAddress, kMaxInputs> inputs{};

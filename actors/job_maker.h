@@ -21,11 +21,14 @@ class JobMaker {
   Result<RequestBody> read(const Work& work) const;
   // Whether the model can run the body; notes in the work what is to be run.
   Status check(const ModelPtr& model, const RequestBody& body, Work& work) const;
-  // Takes memory for the results, stages the inputs and unfolds: fills Work::job. OVERLOADED when memory is
-  // short.
+  // Counts the work, which was checked, among those of the device until it has ended there.
+  void place(Work& work, std::uint32_t device) const;
+  // Takes memory for the results, stages the inputs and unfolds, on the device that Work::device_place names:
+  // fills Work::job. OVERLOADED when memory is short.
   Status make(Work& work) const;
 
  private:
+  Device& device_of(const Work& work) const;
   Status allocate_results(Work& work) const;
   Status unfold(Work& work) const;
 

@@ -18,6 +18,7 @@ namespace {
 
 constexpr Duration kLeastPause = std::chrono::milliseconds(1);
 constexpr Duration kLongestPause = std::chrono::seconds(1);
+constexpr std::uint32_t kNowhere = ~std::uint32_t{0};  // no device
 
 class ManagerShell final : private PartRunner {
  public:
@@ -27,10 +28,15 @@ class ManagerShell final : private PartRunner {
       : self_(self),
         node_(std::move(node)),
         jobs_(node_),
+        schedulers_(node_->devices.size()),
         sessions_(SessionDriver::make(node_, jobs_, *this)) {}
 
   caf::behavior behavior() {
     return {[this](const RunWork& run) { begin(run.work); },
+            [this](const RerunWork& rerun) {
+              take_over();
+              run_again(rerun.work, rerun.lost_on);
+            },
             [this](const FinishedWorks& finished) {
               take_over();
               for (const WorkPtr& work : *finished.works) finish(work);
@@ -50,24 +56,37 @@ class ManagerShell final : private PartRunner {
             [this](DrainAtom) {
               if (sessions_) sessions_->drain(steady_now());
             },
-            [this](const UseScheduler& use_scheduler) { use(use_scheduler.scheduler); }};
+            [this](const UseScheduler& use_scheduler) { use(use_scheduler); }};
   }
 
  private:
   void begin(const WorkPtr& work) {
     take_over();
     if (node_->faults.manager) node_->faults.manager(work->request());
-    if (is_session_part(work->request().header)) return begin_part(work);
-    if (!scheduler_) {
-      return work->settle({ErrorCode::kUnavailable, "the device is being restarted; try again"},
-                          retry_after_us(*node_));
-    }
-    if (const Status ready = prepare(*work); !ready) {
-      const bool later = ready.error().code == ErrorCode::kOverloaded;
+    is_session_part(work->request().header) ? begin_part(work) : run(work, kNowhere);
+  }
+
+  // On any device but this one.
+  void run(const WorkPtr& work, std::uint32_t avoided) {
+    if (const Status ready = prepare(*work, avoided); !ready) {
+      const bool later =
+          ready.error().code == ErrorCode::kOverloaded || ready.error().code == ErrorCode::kUnavailable;
       return work->settle(ready.error(), later ? retry_after_us(*node_) : 0);
     }
+    if (schedulers_.size() > 1) work->again = caf::actor_cast<caf::actor>(self_);
     hand_over();
-    self_->send(scheduler_, AdmitWork{work});
+    self_->send(schedulers_[work->device_place->device()], AdmitWork{work});
+  }
+
+  void run_again(const WorkPtr& work, std::uint32_t lost_on) {
+    const auto elsewhere = [&](std::uint32_t device) { return device != lost_on && usable(device); };
+    if (!node_->loads->choose(elsewhere)) {
+      return work->settle({ErrorCode::kInternal,
+                           "the device failed under this request, and no other one takes work; send it again "
+                           "later"});
+    }
+    node_->metrics->rerun();
+    run(work, lost_on);
   }
 
   void begin_part(const WorkPtr& work) {
@@ -79,7 +98,10 @@ class ManagerShell final : private PartRunner {
     tick_later();
   }
 
-  Status prepare(Work& work) {
+  Status prepare(Work& work, std::uint32_t avoided) {
+    const auto device = node_->loads->choose(
+        [&](std::uint32_t candidate) { return candidate != avoided && usable(candidate); });
+    if (!device) return fail(ErrorCode::kUnavailable, "the device is being restarted; try again");
     const auto model = find_model(work.request());
     if (!model) return tl::unexpected(model.error());
     const auto body = jobs_.read(work);
@@ -87,7 +109,13 @@ class ManagerShell final : private PartRunner {
     if (Status fits = jobs_.check(*model, *body, work); !fits) return fits;
     if (Status on_time = check_time(work); !on_time) return on_time;
     if (Status streams = begin_stream(work); !streams) return streams;
+    jobs_.place(work, *device);
     return jobs_.make(work);
+  }
+
+  // A device whose queues all hang is better than none: they may go on.
+  bool usable(std::uint32_t device) const {
+    return schedulers_[device] && (node_->devices[device]->health->answers() || !node_->answers());
   }
 
   Result<ModelPtr> find_model(const IncomingRequest& request) const {
@@ -114,19 +142,37 @@ class ManagerShell final : private PartRunner {
       caf::anon_send(self, PartLost{session});
     };
     hand_over();
-    self_->send(scheduler_, AdmitWork{part});
+    self_->send(schedulers_[part->device_place->device()], AdmitWork{part});
   }
-  void stop(std::uint64_t key) override {
-    if (scheduler_) self_->send(scheduler_, CancelWork{key});
-  }
-  bool ready() const override { return static_cast<bool>(scheduler_); }
+  void stop(std::uint64_t key) override { tell_schedulers({key}); }
+  bool ready(std::uint32_t device) const override { return usable(device); }
 
-  void use(const caf::actor& scheduler) {
-    scheduler_ = scheduler;
-    if (scheduler_ || !sessions_) return;
+  // Nobody keeps where a request runs: a scheduler that does not know it ignores the message.
+  void tell_schedulers(const CancelWork& cancelled) {
+    for (const caf::actor& scheduler : schedulers_) {
+      if (scheduler) self_->send(scheduler, cancelled);
+    }
+  }
+
+  void use(const UseScheduler& use) {
+    schedulers_[use.device] = use.scheduler;
+    if (!sessions_) return;
+    const TimePoint now = steady_now();
+    sessions_->use_devices(present(), now);
     // Nobody knows what the device still holds.
-    sessions_->device_lost(steady_now());
+    if (!use.scheduler) sessions_->device_lost(use.device, now);
     tick_later();
+  }
+
+  // The devices that have a scheduler; where none has, all: one will be back.
+  std::vector<std::uint32_t> present() const {
+    const bool any = std::any_of(schedulers_.begin(), schedulers_.end(),
+                                 [](const caf::actor& actor) { return static_cast<bool>(actor); });
+    std::vector<std::uint32_t> devices;
+    for (std::uint32_t device = 0; device < schedulers_.size(); ++device) {
+      if (schedulers_[device] || !any) devices.push_back(device);
+    }
+    return devices;
   }
 
   void tick() {
@@ -147,10 +193,14 @@ class ManagerShell final : private PartRunner {
 
   void cancel(const CancelWork& cancelled) {
     if (sessions_ && sessions_->cancel(cancelled.key, cancelled.why, steady_now())) return tick_later();
-    if (scheduler_) self_->send(scheduler_, cancelled);
+    tell_schedulers(cancelled);
   }
 
   void finish(const WorkPtr& work) {
+    if (work->again && work->device_failed && work->can_run_again()) {
+      return run_again(work->successor(), work->device_place->device());
+    }
+    work->device_place = nullptr;
     ModelStatistics& statistics = node_->statistics[work->model->id];
     const std::uint64_t total_us = microseconds(steady_now() - work->request().arrival);
     Outcome outcome;
@@ -174,7 +224,7 @@ class ManagerShell final : private PartRunner {
   caf::event_based_actor* self_;
   NodePtr node_;
   JobMaker jobs_;
-  caf::actor scheduler_;
+  std::vector<caf::actor> schedulers_;       // by device; invalid: there is none for now
   std::unique_ptr<SessionDriver> sessions_;  // null: there are none
   bool ticking_ = false;
 };

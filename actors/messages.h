@@ -26,6 +26,11 @@ struct StartRequest {
 struct RunWork {
   WorkPtr work;
 };
+// a work that went astray on this device → manager: its successor, to be run on another.
+struct RerunWork {
+  WorkPtr work;
+  std::uint32_t lost_on = 0;  // the device's number
+};
 // manager → scheduler: checked, unfolded, staged.
 struct AdmitWork {
   WorkPtr work;
@@ -114,6 +119,7 @@ struct ForgetModel {
   std::shared_ptr<std::promise<bool>> answer;
 };
 struct UseScheduler {
+  std::uint32_t device = 0;
   caf::actor scheduler;  // invalid: there is none for now
 };
 
@@ -123,12 +129,13 @@ using AbortAtom =
     caf::atom_constant<caf::atom("abort")>;  // gateway → request actor: the drain's time is over
 using TickAtom = caf::atom_constant<caf::atom("tick")>;    // an actor to itself
 using DrainAtom = caf::atom_constant<caf::atom("drain")>;  // server → supervisor → manager: no new requests
-using RetryAtom = caf::atom_constant<caf::atom("retry")>;  // supervisor to itself
+using RetryAtom = caf::atom_constant<caf::atom("retry")>;  // supervisor to itself, with a device
 
 }  // namespace volvox
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::StartRequest)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::RunWork)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::RerunWork)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::AdmitWork)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::CancelWork)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::FinishedWorks)

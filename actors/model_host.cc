@@ -1,5 +1,6 @@
 #include "actors/model_host.h"
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <future>
@@ -26,6 +27,29 @@ std::string label(const Model& model) {
   return "model '" + model.name + "' version " + std::to_string(model.version);
 }
 
+std::vector<Device*> devices_of(const Node& node) {
+  std::vector<Device*> devices;
+  for (const NodeDevicePtr& device : node.devices) devices.push_back(device->device.get());
+  return devices;
+}
+
+// Asks the scheduler to forget the model. One that is not there, or fails over the question, knows no model
+// that nobody holds.
+bool forgets(const ActorSlot& slot, const InstalledModel& model) {
+  const caf::actor scheduler = slot.get();
+  if (!scheduler) return true;
+  ForgetModel forget{model.id, model.serial, std::make_shared<std::promise<bool>>()};
+  auto answer = forget.answer->get_future();
+  hand_over();
+  caf::anon_send(scheduler, std::move(forget));
+  if (answer.wait_for(kPatience) != std::future_status::ready) return false;
+  try {
+    return answer.get();
+  } catch (const std::future_error&) {
+    return true;
+  }
+}
+
 Status guarded(const std::function<Status()>& command) {
   try {
     return command();
@@ -36,13 +60,12 @@ Status guarded(const std::function<Status()>& command) {
 
 }  // namespace
 
-ModelHost::ModelHost(NodePtr node, std::shared_ptr<ActorSlot> scheduler, ModelSource source,
-                     ModelMetrics& metrics)
+ModelHost::ModelHost(NodePtr node, SchedulerSlots schedulers, ModelSource source, ModelMetrics& metrics)
     : node_(std::move(node)),
-      scheduler_(std::move(scheduler)),
+      schedulers_(std::move(schedulers)),
       source_(std::move(source)),
       metrics_(metrics),
-      installer_(*node_->device, install_options(node_->config)),
+      installer_(devices_of(*node_), install_options(*node_)),
       jobs_(std::make_shared<JobThread>()) {}
 
 ModelHost::~ModelHost() {
@@ -68,7 +91,7 @@ Status ModelHost::install(std::span<const std::shared_ptr<const Model>> models) 
 
 // One share is left for a model that comes later, or replaces one of these.
 Status ModelHost::install_all(std::span<const std::shared_ptr<const Model>> models) {
-  default_share_ = install_options(node_->config).pool_bytes / (models.size() + 1);
+  default_share_ = install_options(*node_).pool_bytes / (models.size() + 1);
   for (const auto& model : models) {
     if (Status adopted = adopt(model); !adopted) return adopted;
   }
@@ -138,7 +161,8 @@ Status ModelHost::adopt(const std::shared_ptr<const Model>& model) {
 // From here on requests find it. Whoever lets go of it last brings it back to this thread.
 void ModelHost::show(std::unique_ptr<InstalledModel> installed) {
   node_->statistics[installed->id].reset();
-  ModelCost cost = model_cost(installed->plan, installed->parts.types, node_->config.device.queues);
+  const auto devices = static_cast<std::uint32_t>(node_->devices.size());
+  ModelCost cost = model_cost(installed->plan, installed->parts.types, devices * node_->config.device.queues);
   cost.weight = installed->parts.config.weight;
   node_->workload->set_model(installed->id, cost);
   const auto bring_back = [this, weak = std::weak_ptr(jobs_)](const InstalledModel* model) {
@@ -146,7 +170,9 @@ void ModelHost::show(std::unique_ptr<InstalledModel> installed) {
     if (const auto jobs = weak.lock()) jobs->post([this, last] { retire(*last); });
   };
   const ModelPtr model(installed.release(), bring_back);
-  if (const caf::actor scheduler = scheduler_->get()) {
+  for (const std::shared_ptr<ActorSlot>& slot : schedulers_) {
+    const caf::actor scheduler = slot->get();
+    if (!scheduler) continue;
     hand_over();
     caf::anon_send(scheduler, UseModel{model});
   }
@@ -165,7 +191,7 @@ void ModelHost::withdraw(const ModelPtr& model) {
 }
 
 void ModelHost::retire(const InstalledModel& model) {
-  if (!forgotten_by_scheduler(model)) {
+  if (!forgotten_by_schedulers(model)) {
     spdlog::error("{} stays on the device: the scheduler does not let go of it", label(*model.model));
     return;
   }
@@ -178,20 +204,9 @@ void ModelHost::retire(const InstalledModel& model) {
   update_metrics();
 }
 
-// A scheduler that is not there, or fails over the question, knows no model that nobody holds.
-bool ModelHost::forgotten_by_scheduler(const InstalledModel& model) const {
-  const caf::actor scheduler = scheduler_->get();
-  if (!scheduler) return true;
-  ForgetModel forget{model.id, model.serial, std::make_shared<std::promise<bool>>()};
-  auto answer = forget.answer->get_future();
-  hand_over();
-  caf::anon_send(scheduler, std::move(forget));
-  if (answer.wait_for(kPatience) != std::future_status::ready) return false;
-  try {
-    return answer.get();
-  } catch (const std::future_error&) {
-    return true;
-  }
+bool ModelHost::forgotten_by_schedulers(const InstalledModel& model) const {
+  return std::all_of(schedulers_.begin(), schedulers_.end(),
+                     [&](const std::shared_ptr<ActorSlot>& slot) { return forgets(*slot, model); });
 }
 
 std::vector<ModelState> ModelHost::list() const {

@@ -19,26 +19,26 @@
 
 namespace volvox {
 
-// A model version on the device, as `volvox models list` shows it.
+// A model version on the devices, as `volvox models list` shows it.
 struct ModelState {
   std::string name;
   std::uint32_t version = 0;
   std::uint64_t digest = 0;
-  std::uint64_t state_bytes = 0;  // that its pools take
+  std::uint64_t state_bytes = 0;  // that its pools take, on each device
   bool draining = false;          // new requests do not find it; those that run still need it
 };
 
 // Models come, go and are replaced while others serve, and none of it may hold up a request. The host does it
 // on a thread of its own, one command after the other: it reads a version from the repository, installs and
 // warms it, and only then shows it in the catalog; a version that is to go leaves the catalog at once, and
-// the device when its last request has let go of it. Any thread may call; `done` is called by the host's
+// the devices when its last request has let go of it. Any thread may call; `done` is called by the host's
 // thread.
 class ModelHost {
  public:
   using Done = std::function<void(Status)>;
 
-  // Requests are told of models through the node's catalog, the scheduler of the moment through the slot.
-  ModelHost(NodePtr node, std::shared_ptr<ActorSlot> scheduler, ModelSource source, ModelMetrics& metrics);
+  // Requests are told of models through the node's catalog, the schedulers of the moment through the slots.
+  ModelHost(NodePtr node, SchedulerSlots schedulers, ModelSource source, ModelMetrics& metrics);
   // Ends after the command that runs. The models stay on the device.
   ~ModelHost();
   ModelHost(const ModelHost&) = delete;
@@ -67,11 +67,11 @@ class ModelHost {
   void show(std::unique_ptr<InstalledModel> installed);
   void withdraw(const ModelPtr& model);
   void retire(const InstalledModel& model);
-  bool forgotten_by_scheduler(const InstalledModel& model) const;
+  bool forgotten_by_schedulers(const InstalledModel& model) const;
   void update_metrics() const;
 
   const NodePtr node_;
-  const std::shared_ptr<ActorSlot> scheduler_;
+  const SchedulerSlots schedulers_;
   const ModelSource source_;
   ModelMetrics& metrics_;
   Installer installer_;  // the thread's own

@@ -20,40 +20,61 @@ std::uint32_t max_types(const ServeConfig& config) {
   return 8 * config.limits.max_models;
 }
 
-QueueConfig queue_config(const Node& node) {
+QueueConfig queue_config(const ServeConfig& config) {
   QueueConfig queue;
-  queue.name = node.config.server.name;
-  queue.threads = compute_threads(node.config.device);
-  queue.max_tasks = std::max(queue.max_tasks, node.config.batching.max_tasks_to_submit);
-  queue.max_cohorts = max_types(node.config);
+  queue.name = config.server.name;
+  queue.threads = compute_threads(config.device);
+  queue.max_tasks = std::max(queue.max_tasks, config.batching.max_tasks_to_submit);
+  queue.max_cohorts = max_types(config);
   queue.max_cohort_rows = kMostRows;
   return queue;
 }
 
+// Of each device: what the configuration allows the node is shared among them.
+std::uint32_t session_places(const ServeConfig& config, std::size_t devices) {
+  const std::size_t all = std::min(config.sessions.max_resident, config.sessions.max_sessions);
+  return static_cast<std::uint32_t>((all + devices - 1) / devices);
+}
+
+NodeDevicePtr make_device(const ServeConfig& config, std::span<const std::shared_ptr<Device>> devices,
+                          std::uint32_t number) {
+  auto made = std::make_shared<NodeDevice>();
+  made->number = number;
+  made->device = devices[number];
+  made->name = made->device->name();
+  if (devices.size() > 1) made->name.append(":").append(std::to_string(number));
+  made->health = std::make_shared<DeviceHealth>(config.device.queues);
+  made->session_places = std::make_shared<SessionPlaces>(session_places(config, devices.size()));
+  made->queues = queue_config(config);
+  return made;
+}
+
 }  // namespace
 
-InstallOptions install_options(const ServeConfig& config) {
+InstallOptions install_options(const Node& node) {
+  const ServeConfig& config = node.config;
   InstallOptions options;
   options.pool_bytes = std::uint64_t{config.device.state_mib} << 20;
   options.live_requests = std::min(config.limits.max_requests_in_flight, kMostLive);
   options.max_batch = config.batching.max_batch;
   options.max_models = config.limits.max_models;
   options.max_types = max_types(config);
-  options.session_places = std::min(config.sessions.max_resident, config.sessions.max_sessions);
+  options.session_places = session_places(config, node.devices.size());
   return options;
 }
 
-NodePtr make_node(const ServeConfig& config, std::shared_ptr<Device> device, Monitor& monitor,
-                  FaultHooks faults) {
+NodePtr make_node(const ServeConfig& config, std::span<const std::shared_ptr<Device>> devices,
+                  Monitor& monitor, FaultHooks faults) {
   auto node = std::make_shared<Node>();
   node->config = config;
-  node->device = std::move(device);
+  for (std::uint32_t number = 0; number < devices.size(); ++number) {
+    node->devices.push_back(make_device(config, devices, number));
+  }
+  node->loads = std::make_shared<DeviceLoads>(static_cast<std::uint32_t>(devices.size()));
   node->catalog = std::make_shared<Catalog>();
   node->result_bytes =
       std::make_shared<ByteBudget>(std::uint64_t{config.limits.max_result_mib_in_flight} << 20);
   node->workload = std::make_shared<Workload>();
-  node->health = std::make_shared<DeviceHealth>(config.device.queues);
-  node->session_places = std::make_shared<SessionPlaces>(install_options(config).session_places);
   node->statistics = std::make_unique<ModelStatistics[]>(config.limits.max_models);
   node->metrics = &monitor.requests();
   node->session_metrics = &monitor.sessions();
@@ -68,12 +89,23 @@ std::uint64_t retry_after_us(const Node& node) {
 
 std::uint32_t compute_threads(const DeviceSection& device) {
   if (device.compute_threads != 0) return device.compute_threads;
-  return std::max(1U, std::thread::hardware_concurrency() / device.queues);
+  return std::max(1U, std::thread::hardware_concurrency() / (device.queues * std::max(1U, device.count)));
 }
 
-Result<std::unique_ptr<Queue>> Node::open_queue() const {
+Result<std::unique_ptr<Queue>> NodeDevice::open_queue() const {
   const std::lock_guard lock(opening_);
-  return device->open(queue_config(*this));
+  return device->open(queues);
+}
+
+bool Node::answers() const {
+  return std::any_of(devices.begin(), devices.end(),
+                     [](const NodeDevicePtr& device) { return device->health->answers(); });
+}
+
+std::vector<DeviceState> Node::device_states() const {
+  std::vector<DeviceState> states;
+  for (const NodeDevicePtr& device : devices) states.push_back({device->name, device->health->trouble()});
+  return states;
 }
 
 SchedulerConfig scheduler_config(const Node& node) {

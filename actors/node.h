@@ -4,9 +4,13 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "actors/catalog.h"
 #include "actors/device_health.h"
+#include "actors/device_loads.h"
 #include "actors/model_statistics.h"
 #include "actors/session_places.h"
 #include "actors/work.h"
@@ -25,36 +29,50 @@ struct FaultHooks {
   std::function<void(const Task&)> worker;
 };
 
-// What the actors of one cluster node share: made before them, kept by each of them. Read-only, apart from
-// the device and the catalog, which say themselves who may call them.
-class Node {
- public:
-  ServeConfig config;
+// One of the devices that a cluster node computes on, with what its scheduler, its workers and those who send
+// them requests share. Read-only, apart from what says itself who may call it.
+struct NodeDevice {
+  std::uint32_t number = 0;
+  std::string name;  // in metrics and logs: the device's own, with the number where there are several
   std::shared_ptr<Device> device;
-  std::shared_ptr<Catalog> catalog;
-  std::shared_ptr<ByteBudget> result_bytes;
-  std::shared_ptr<Workload> workload;
   std::shared_ptr<DeviceHealth> health;
   std::shared_ptr<SessionPlaces> session_places;
-  ModelStatisticsTable statistics;    // by the model's number
-  RequestMetrics* metrics = nullptr;  // outlives the actors, as the next
-  SessionMetrics* session_metrics = nullptr;
-  FaultHooks faults;
+  QueueConfig queues;  // how they are opened
 
-  // Opens a queue of the device, for one worker. One call at a time, from any thread.
+  // Opens a queue, for one worker. One call at a time, from any thread.
   Result<std::unique_ptr<Queue>> open_queue() const;
 
  private:
   mutable std::mutex opening_;
 };
+using NodeDevicePtr = std::shared_ptr<const NodeDevice>;
+
+// What the actors of one cluster node share: made before them, kept by each of them. Read-only, apart from
+// the devices and the catalog, which say themselves who may call them.
+struct Node {
+  ServeConfig config;
+  std::vector<NodeDevicePtr> devices;  // by number; at least one
+  std::shared_ptr<DeviceLoads> loads;
+  std::shared_ptr<Catalog> catalog;
+  std::shared_ptr<ByteBudget> result_bytes;
+  std::shared_ptr<Workload> workload;
+  ModelStatisticsTable statistics;    // by the model's number
+  RequestMetrics* metrics = nullptr;  // outlives the actors, as the next
+  SessionMetrics* session_metrics = nullptr;
+  FaultHooks faults;
+
+  // Whether any device takes work.
+  bool answers() const;
+  std::vector<DeviceState> device_states() const;
+};
 using NodePtr = std::shared_ptr<const Node>;
 
-// A node without models (actors/model_host.h brings them).
-NodePtr make_node(const ServeConfig& config, std::shared_ptr<Device> device, Monitor& monitor,
-                  FaultHooks faults = {});
+// A node without models (actors/model_host.h brings them). The devices are alike, and at least one.
+NodePtr make_node(const ServeConfig& config, std::span<const std::shared_ptr<Device>> devices,
+                  Monitor& monitor, FaultHooks faults = {});
 
-// How models are put on the node's device.
-InstallOptions install_options(const ServeConfig& config);
+// How models are put on the node's devices.
+InstallOptions install_options(const Node& node);
 
 // What a client that is refused OVERLOADED is told to wait: until what is accepted has been worked off, by
 // estimate, and limits.retry_after_ms at least.
@@ -62,7 +80,7 @@ std::uint64_t retry_after_us(const Node& node);
 
 // Threads that compute for one queue.
 std::uint32_t compute_threads(const DeviceSection& device);
-// The scheduler's, before it knows of any model.
+// A scheduler's, before it knows of any model.
 SchedulerConfig scheduler_config(const Node& node);
 std::unique_ptr<Policy> make_policy(const Node& node, const SchedulerConfig& config);
 }  // namespace volvox

@@ -27,6 +27,7 @@ class SchedulerShell {
   SchedulerShell(caf::event_based_actor* self, SchedulerSetup setup)
       : self_(self),
         node_(std::move(setup.node)),
+        device_(std::move(setup.device)),
         core_(std::move(setup.core)),
         brain_(core_->brain),
         task_timeout_(std::chrono::milliseconds(node_->config.device.task_timeout_ms)),
@@ -120,7 +121,7 @@ class SchedulerShell {
   void note_end(Worker& worker, const TasksEnded& ended, TimePoint now) {
     const Duration busy = worker.clock.ended(static_cast<std::uint32_t>(ended.tasks->size()), now);
     if (std::exchange(worker.stuck, false)) {
-      spdlog::warn("queue {} answers again", ended.worker);
+      spdlog::warn("{}: queue {} answers again", device_->name, ended.worker);
       tell_health();
     }
     if (ended.how != TaskEnd::kDone) return;
@@ -165,6 +166,7 @@ class SchedulerShell {
   void set_error(Work& work, Event::Kind kind, const Error& device_error) const {
     const bool later = device_error.code == ErrorCode::kOverloaded;  // it had no memory, but may have again
     if (kind == Event::Kind::kFailed) {
+      work.device_failed = true;
       work.error = Error{later ? ErrorCode::kOverloaded : ErrorCode::kInternal,
                          "the device failed: " + device_error.message};
       if (later) work.retry_after_us = retry_after_us(*node_);
@@ -185,7 +187,8 @@ class SchedulerShell {
       Worker& worker = workers_[id];
       const auto overdue = worker.clock.overdue_at(task_timeout_);
       if (worker.stuck || !overdue || *overdue > now) continue;
-      spdlog::error("queue {} hangs: its task has run for {} ms", id, node_->config.device.task_timeout_ms);
+      spdlog::error("{}: queue {} hangs: its task has run for {} ms", device_->name, id,
+                    node_->config.device.task_timeout_ms);
       worker.stuck = true;
       node_->metrics->task_stuck();
       tell_health();
@@ -197,7 +200,7 @@ class SchedulerShell {
   void tell_health() const {
     const auto stuck =
         std::count_if(workers_.begin(), workers_.end(), [](const Worker& worker) { return worker.stuck; });
-    node_->health->set_stuck(static_cast<std::uint32_t>(stuck));
+    device_->health->set_stuck(static_cast<std::uint32_t>(stuck));
   }
 
   void finish(std::uint64_t tag) {
@@ -263,7 +266,7 @@ class SchedulerShell {
   EngineSnapshot snapshot() const {
     const SchedulerStats stats = brain_.stats();
     EngineSnapshot snapshot;
-    snapshot.device = std::string(node_->device->name());
+    snapshot.device = device_->name;
     snapshot.tasks = stats.tasks;
     snapshot.cells = stats.cells;
     snapshot.rows_executed = stats.rows_executed;
@@ -285,6 +288,7 @@ class SchedulerShell {
 
   caf::event_based_actor* self_;
   NodePtr node_;
+  NodeDevicePtr device_;
   std::shared_ptr<EngineCore> core_;
   Scheduler& brain_;
   const Duration task_timeout_;

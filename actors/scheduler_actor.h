@@ -12,6 +12,7 @@ namespace volvox {
 
 struct SchedulerSetup {
   NodePtr node;
+  NodeDevicePtr device;
   std::shared_ptr<EngineCore> core;
 };
 

@@ -29,19 +29,42 @@ constexpr Duration kPatience = std::chrono::seconds(1);
 // What a node's last words take to leave the process.
 constexpr Duration kFarewell = std::chrono::milliseconds(100);
 
-std::vector<EngineSnapshot> ask_scheduler(const ActorSlot& slot) {
+// All at once; those that are not there, or say nothing for a second, are left out.
+std::vector<EngineSnapshot> ask_schedulers(const SchedulerSlots& slots) {
+  std::vector<std::future<EngineSnapshot>> answers;
+  for (const std::shared_ptr<ActorSlot>& slot : slots) {
+    const caf::actor scheduler = slot->get();
+    if (!scheduler) continue;
+    SnapshotQuery query{std::make_shared<std::promise<EngineSnapshot>>()};
+    answers.push_back(query.answer->get_future());
+    hand_over();
+    caf::anon_send(scheduler, std::move(query));
+  }
+  const TimePoint until = steady_now() + kPatience;
   std::vector<EngineSnapshot> snapshots;
-  const caf::actor scheduler = slot.get();
-  if (!scheduler) return snapshots;
-  SnapshotQuery query{std::make_shared<std::promise<EngineSnapshot>>()};
-  auto answer = query.answer->get_future();
-  hand_over();
-  caf::anon_send(scheduler, std::move(query));
-  try {
-    if (answer.wait_for(kPatience) == std::future_status::ready) snapshots.push_back(answer.get());
-  } catch (const std::future_error&) {  // the scheduler failed with the question in its mailbox
+  for (auto& answer : answers) {
+    try {
+      if (answer.wait_until(until) == std::future_status::ready) snapshots.push_back(answer.get());
+    } catch (const std::future_error&) {  // the scheduler failed with the question in its mailbox
+    }
   }
   return snapshots;
+}
+
+SchedulerSlots make_slots(std::size_t devices) {
+  SchedulerSlots slots(devices);
+  for (auto& slot : slots) slot = std::make_shared<ActorSlot>();
+  return slots;
+}
+
+Result<std::vector<OpenQueues>> open_all_queues(const Node& node) {
+  std::vector<OpenQueues> all;
+  for (const NodeDevicePtr& device : node.devices) {
+    auto queues = open_queues(node, *device);
+    if (!queues) return tl::unexpected(queues.error());
+    all.push_back(std::move(*queues));
+  }
+  return all;
 }
 
 }  // namespace
@@ -62,22 +85,24 @@ class Server::Impl {
     if (transport_) {
       if (Status secure = transport_->check(system_); !secure) return secure;
     }
-    host_ = std::make_unique<ModelHost>(node, scheduler_, repository_source(config), monitor_.models());
+    schedulers_ = make_slots(node->devices.size());
+    host_ = std::make_unique<ModelHost>(node, schedulers_, repository_source(config), monitor_.models());
     if (Status installed = host_->install(models); !installed) return installed;
     const auto admission = std::make_shared<Admission>(config, node);
     auto gateway = Gateway::open(config, system_, router_, admission, monitor_.requests());
     if (!gateway) return tl::unexpected(gateway.error());
-    const auto queues = open_queues(*node);
+    auto queues = open_all_queues(*node);
     if (!queues) return tl::unexpected(queues.error());
     gateway_ = std::move(*gateway);
     admission_ = admission;
     endpoint_ = gateway_->endpoint();
     auto started = std::make_shared<std::promise<void>>();
     const auto running = started->get_future();
-    supervisor_ = spawn_supervisor(system_, {node, router_, scheduler_, *queues, std::move(started)});
+    supervisor_ =
+        spawn_supervisor(system_, {node, router_, schedulers_, std::move(*queues), std::move(started)});
     running.wait();  // or until it failed, and broke its promise
-    monitor_.watch_trouble([health = node->health] { return health->trouble(); });
-    monitor_.watch_engines([slot = scheduler_] { return ask_scheduler(*slot); }, 1);
+    monitor_.watch_devices([node] { return node->device_states(); });
+    monitor_.watch_engines([slots = schedulers_] { return ask_schedulers(slots); }, schedulers_.size());
     const auto metrics = monitor_.listen(config.server.metrics);
     if (!metrics) return tl::unexpected(metrics.error());
     metrics_port_ = *metrics;
@@ -130,7 +155,7 @@ class Server::Impl {
   Status open_front(const ServeConfig& config, const NodePtr& node) {
     if (config.http.listen.empty()) return {};
     auto models = std::make_shared<const InstalledHttpModels>(
-        node, [slot = scheduler_] { return ask_scheduler(*slot); });
+        node, [slots = schedulers_] { return ask_schedulers(slots); });
     auto front = HttpFront::start(config, {system_, router_, admission_, std::move(models), monitor_});
     if (!front) return tl::unexpected(front.error());
     front_ = std::move(*front);
@@ -177,7 +202,7 @@ class Server::Impl {
   SystemConfig system_config_;
   ActorSystem system_;  // its destructor waits until every actor has ended
   std::shared_ptr<ActorSlot> router_ = std::make_shared<ActorSlot>();
-  std::shared_ptr<ActorSlot> scheduler_ = std::make_shared<ActorSlot>();
+  SchedulerSlots schedulers_;  // one for each device
   caf::actor supervisor_, cluster_;
   std::shared_ptr<Admission> admission_;
   std::shared_ptr<Gateway> gateway_;
@@ -191,13 +216,15 @@ class Server::Impl {
 Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Server::~Server() = default;
 
-Result<std::unique_ptr<Server>> Server::start(const ServeConfig& config, std::shared_ptr<Device> device,
+Result<std::unique_ptr<Server>> Server::start(const ServeConfig& config,
+                                              std::span<const std::shared_ptr<Device>> devices,
                                               std::span<const std::shared_ptr<const Model>> models,
                                               Monitor& monitor, FaultHooks faults,
                                               const ClusterSection& cluster) {
   if (const Status valid = validate(config); !valid) return tl::unexpected(valid.error());
   if (models.empty()) return invalid("there is no model to serve");
-  const NodePtr node = make_node(config, std::move(device), monitor, std::move(faults));
+  if (devices.empty()) return invalid("there is no device to compute on");
+  const NodePtr node = make_node(config, devices, monitor, std::move(faults));
   std::shared_ptr<const ClusterTransport> transport;
   if (!cluster.routers.empty()) {
     auto opened = ClusterTransport::open(cluster, monitor.cluster());

@@ -21,13 +21,14 @@ namespace volvox {
 // cluster of one node. Owned and called by one thread.
 class Server {
  public:
-  // Installs the models and starts everything; clients are served when it returns. The monitor must outlive
-  // the server; its pages are served, too, if the configuration names an address for them.
-  static Result<std::unique_ptr<Server>> start(const ServeConfig& config, std::shared_ptr<Device> device,
+  // Installs the models on each of the devices, which are alike, and starts everything; clients are served
+  // when it returns. The monitor must outlive the server; its pages are served, too, if the configuration
+  // names an address for them. With cluster.routers it is a node of that cluster, too.
+  static Result<std::unique_ptr<Server>> start(const ServeConfig& config,
+                                               std::span<const std::shared_ptr<Device>> devices,
                                                std::span<const std::shared_ptr<const Model>> models,
                                                Monitor& monitor, FaultHooks faults = {},
                                                const ClusterSection& cluster = {});
-  // With cluster.routers it is a node of that cluster, too.
   // Stops at once: requests in flight are answered UNAVAILABLE.
   ~Server();
   Server(const Server&) = delete;

@@ -16,13 +16,18 @@ namespace {
 
 std::atomic<std::uint64_t> incarnations{0};
 
+// Of one device to another, through the host: generous, so that sessions do not move to and fro.
+constexpr Duration kCopyOfState = std::chrono::milliseconds(1);
+
 constexpr std::uint32_t kUnknownModel = ~std::uint32_t{0};
 
 SessionLimits session_limits(const Node& node) {
   const SessionsSection& config = node.config.sessions;
   SessionLimits limits;
   limits.max_sessions = config.max_sessions;
-  limits.max_resident = std::max(1U, node.session_places->count());
+  limits.max_resident = 0;
+  for (const NodeDevicePtr& device : node.devices) limits.max_resident += device->session_places->count();
+  limits.max_resident = std::max(1U, limits.max_resident);
   limits.max_waiting = config.max_waiting;
   limits.max_kept_outputs = config.max_kept_outputs;
   limits.max_kept_bytes = std::uint64_t{config.max_kept_kib} << 10;
@@ -65,10 +70,9 @@ SessionDriver::SessionDriver(const NodePtr& node, const JobMaker& jobs, PartRunn
       jobs_(jobs),
       runner_(runner),
       incarnation_(++incarnations),
-      numerics_(numerics_of(node->device->name())),
+      numerics_(numerics_of(node->devices.front()->device->name())),
       table_(limits),
-      states_(node->device, node->session_places, limits.max_resident,
-              std::uint64_t{node->config.sessions.spill_mib} << 20) {}
+      states_(node->devices, limits.max_resident, std::uint64_t{node->config.sessions.spill_mib} << 20) {}
 
 void SessionDriver::submit(const WorkPtr& work, TimePoint now) {
   const auto request = describe(*work, now);
@@ -207,8 +211,16 @@ void SessionDriver::tick(TimePoint now) {
   perform(now);
 }
 
-void SessionDriver::device_lost(TimePoint now) {
-  table_.release_resident(SessionEnd::kLost, now, actions_);
+void SessionDriver::device_lost(std::uint32_t device, TimePoint now) {
+  table_.release_resident([&](StateSlot slot) { return states_.device_of(slot) == device; },
+                          SessionEnd::kLost, now, actions_);
+  perform(now);
+}
+
+void SessionDriver::use_devices(std::span<const std::uint32_t> devices, TimePoint now) {
+  std::uint32_t places = 0;
+  for (const std::uint32_t device : devices) places += node_->devices[device]->session_places->count();
+  table_.allow_resident(std::max(1U, places), now, actions_);
   perform(now);
 }
 
@@ -252,6 +264,7 @@ void SessionDriver::publish() {
   figures.spills = stats.spills;
   figures.failed_spills = stats.failed_spills;
   figures.restores = stats.restores;
+  figures.moves = states_.moves();
   for (std::size_t reason = 0; reason < kSessionEnds; ++reason) {
     figures.releases[reason] = {to_string(SessionEnd(reason)), stats.releases[reason]};
   }
@@ -272,7 +285,8 @@ void SessionDriver::perform(const SessionAction& action, TimePoint now) {
     case Kind::kSpill:
       return table_.spilled(action.session, states_.spill(action.session, action.read), now, actions_);
     case Kind::kRestore:
-      return table_.restored(action.session, states_.restore(action.session, action.write), now, actions_);
+      return table_.restored(action.session, states_.restore(action.session, action.write, devices()), now,
+                             actions_);
     case Kind::kFree:
       return states_.free(action.session, action.write);
     case Kind::kForget:
@@ -288,15 +302,19 @@ void SessionDriver::run(const SessionAction& action, TimePoint now) {
 
 // The part is a work of its own: the request may be answered before, while another that repeats it waits.
 Status SessionDriver::start(const SessionAction& action, const Work& asked) {
-  if (!runner_.ready())
-    return fail(ErrorCode::kUnavailable, "the device is being restarted; repeat the part");
-  auto rows = states_.rows(action.session, asked.model, action.read, action.write);
+  const std::vector<std::uint32_t> wanted = devices();
+  if (action.read != kInitialState) move_home(action.session, action.read, wanted.front());
+  auto rows = states_.rows(action.session, asked.model, action.read, action.write, wanted);
   if (!rows) return tl::unexpected(rows.error());
+  const std::uint32_t device = *states_.device_of(action.write);
+  if (!runner_.ready(device))
+    return fail(ErrorCode::kUnavailable, "the device is being restarted; repeat the part");
   auto part = std::make_shared<Work>(asked.shared_request(), caf::actor{});
   part->model = asked.model;
   part->length = asked.length;
   part->wanted = asked.wanted;
   part->input_offsets = asked.input_offsets;
+  jobs_.place(*part, device);
   if (Status made = jobs_.make(*part); !made) return made;
   carry(asked.model->sessions, rows->from, rows->into, part->job);
   states_.set_steps(action.write, part->length);
@@ -305,6 +323,20 @@ Status SessionDriver::start(const SessionAction& action, const Work& asked) {
   running_[action.session.index] = action.request;
   runner_.start(part);
   return {};
+}
+
+// Those that parts can run on first, and of these the one with the least to do.
+std::vector<std::uint32_t> SessionDriver::devices() const {
+  auto all = node_->loads->in_order([](std::uint32_t) { return true; });
+  std::stable_partition(all.begin(), all.end(), [this](auto device) { return runner_.ready(device); });
+  return all;
+}
+
+// A session stays where its state is, unless there is so much to do there that the copy is worth it.
+void SessionDriver::move_home(SessionRef session, StateSlot state, std::uint32_t other) {
+  const std::uint32_t home = *states_.device_of(state);
+  if (other == home || !runner_.ready(home) || !runner_.ready(other)) return;
+  if (node_->loads->worth_moving(home, other, kCopyOfState)) states_.move(session, state, other);
 }
 
 void SessionDriver::stop(const SessionAction& action) {

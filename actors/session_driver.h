@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -22,8 +23,8 @@ namespace volvox {
 class PartRunner {
  public:
   virtual ~PartRunner() = default;
-  // Whether there is a device that parts can run on.
-  virtual bool ready() const = 0;
+  // Whether parts can run on this device.
+  virtual bool ready(std::uint32_t device) const = 0;
   // The work comes back in SessionDriver::finished(), or, when it went astray, in lost(): the runner sets
   // SessionPart::lost.
   virtual void start(const WorkPtr& part) = 0;
@@ -53,7 +54,9 @@ class SessionDriver {
   void tick(TimePoint now);
   std::optional<TimePoint> next_wakeup() const { return table_.next_wakeup(); }
   // What the device held is gone. Reports of what runs are still due.
-  void device_lost(TimePoint now);
+  void device_lost(std::uint32_t device, TimePoint now);
+  // Only these devices have schedulers now: states are brought to no other.
+  void use_devices(std::span<const std::uint32_t> devices, TimePoint now);
   void drain(TimePoint now);
 
   SessionStats stats() const { return table_.stats(); }
@@ -85,6 +88,8 @@ class SessionDriver {
   void publish();
   void run(const SessionAction& action, TimePoint now);
   Status start(const SessionAction& action, const Work& asked);
+  std::vector<std::uint32_t> devices() const;
+  void move_home(SessionRef session, StateSlot state, std::uint32_t other);
   void stop(const SessionAction& action);
   void answer(const SessionAction& action);
   void refuse(const SessionAction& action);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "actors/catalog.h"
+#include "actors/node.h"
 #include "actors/session_places.h"
 #include "base/error.h"
 #include "batching/installation.h"
@@ -17,34 +18,43 @@
 
 namespace volvox {
 
-// Where the sessions' states are: the table's slots are numbers, which stand for places in the pools of the
-// session's model; and states that gave way to others are in the host's memory, which is bounded. Knows no
-// rules: does what SessionTable says. One thread.
+// Where the sessions' states are: the table's places are numbers, which stand for places in the pools of the
+// session's model on one of the devices; and states that gave way to others are in the host's memory, which
+// is bounded. Knows no rules: does what SessionTable says. One thread.
 class SessionStates {
  public:
-  // `spill_bytes`: of all states on the host together.
-  SessionStates(std::shared_ptr<Device> device, std::shared_ptr<SessionPlaces> places,
-                std::uint32_t max_resident, std::uint64_t spill_bytes);
+  // Numbers of devices, the one that is liked best first.
+  using Wanted = std::span<const std::uint32_t>;
 
-  // What a part that runs in slot `write` needs: its rows are the session's until free(). OVERLOADED when
-  // there are none; SESSION_LOST when the state was left by another installation of the model.
+  // `spill_bytes`: of all states on the host together.
+  SessionStates(std::vector<NodeDevicePtr> devices, std::uint32_t max_resident, std::uint64_t spill_bytes);
+
+  // What a part that runs in slot `write` needs: its rows are the session's until free(), on the device where
+  // its state is, or else on one of those wanted. OVERLOADED when there are none; SESSION_LOST when the state
+  // was left by another installation of the model.
   struct Rows {
     PlacePtr place;
     std::optional<CarriedState> from;  // empty: the initial state
     std::uint32_t into = 0;            // slot in the model's pools
   };
-  Result<Rows> rows(SessionRef session, const ModelPtr& model, StateSlot read, StateSlot write);
+  Result<Rows> rows(SessionRef session, const ModelPtr& model, StateSlot read, StateSlot write,
+                    Wanted wanted);
+  // Where the slot's rows are; nothing while it has none.
+  std::optional<std::uint32_t> device_of(StateSlot slot) const;
   // A part of `steps` steps has left, or will leave, its state in the slot.
   void set_steps(StateSlot slot, std::uint32_t steps) { slots_[slot] = steps; }
 
   // Copies. No task may be in flight that touches the slot.
-  bool spill(SessionRef session, StateSlot read);
-  bool restore(SessionRef session, StateSlot write);
+  bool spill(SessionRef session, StateSlot state);
+  bool restore(SessionRef session, StateSlot into, Wanted wanted);
+  // To another device. False: it stayed where it was, for there is no room, or the device broke.
+  bool move(SessionRef session, StateSlot state, std::uint32_t device);
   void forget(SessionRef session);  // the state, whose only copy is on the host
   // Nothing lies in the place of this slot any more. Debug builds poison its rows.
   void free(SessionRef session, StateSlot slot);
 
   std::uint64_t host_bytes() const { return host_bytes_; }
+  std::uint64_t moves() const { return moves_; }
 
  private:
   struct Home {
@@ -53,20 +63,29 @@ class SessionStates {
     std::vector<std::byte> host;
   };
 
+  // What one of the table's places stands for.
+  struct Place {
+    std::uint32_t device = 0;
+    PlacePtr rows;  // null: nothing
+  };
+
   Home& home(SessionRef session);
   void drop_copy(Home& home);
-  bool take_place(const InstalledModel& model, StateSlot slot);
-  CarriedState carried(StateSlot slot) const;
-  // Calls copy(pool, row, bytes) for each lane's row of the state, until one fails.
+  Place lend(const InstalledModel& model, Wanted wanted) const;
+  bool take_place(const InstalledModel& model, StateSlot slot, Wanted wanted);
+  // Copies a state, lane after lane without gaps. No task may be in flight that touches it.
+  bool read(const InstalledModel& model, StateSlot slot, std::span<std::byte> to) const;
+  bool write(const InstalledModel& model, StateSlot slot, std::span<const std::byte> from) const;
+  // Calls copy(device, pool, row, bytes) for each lane's row of the state, until one fails.
   template <class Bytes, class Copy>
-  static bool each_row(const InstalledModel& model, const CarriedState& state, Bytes bytes, Copy copy);
+  bool each_row(const InstalledModel& model, StateSlot slot, Bytes bytes, Copy copy) const;
+  CarriedState carried(StateSlot slot) const;
   void poison(const InstalledModel& model, StateSlot slot);
 
-  const std::shared_ptr<Device> device_;
-  const std::shared_ptr<SessionPlaces> lent_;
+  const std::vector<NodeDevicePtr> devices_;
   const std::uint64_t spill_bytes_;
-  std::uint64_t host_bytes_ = 0;
-  std::vector<PlacePtr> places_;      // by the table's place
+  std::uint64_t host_bytes_ = 0, moves_ = 0;
+  std::vector<Place> places_;         // by the table's place
   std::vector<std::uint32_t> slots_;  // by the table's slot: steps of the part that left the state in it
   std::vector<Home> homes_;           // by the session's number
 };

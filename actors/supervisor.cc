@@ -1,6 +1,9 @@
 #include "actors/supervisor.h"
 
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
+#include <string>
 #include <utility>
 
 #include <spdlog/spdlog.h>
@@ -17,8 +20,6 @@
 namespace volvox {
 namespace {
 
-using Queues = std::shared_ptr<std::vector<std::unique_ptr<Queue>>>;
-
 constexpr Duration kRetry = std::chrono::milliseconds(200);
 
 class SupervisorShell {
@@ -32,11 +33,17 @@ class SupervisorShell {
   }
 
   caf::behavior behavior() {
-    start_engine(std::exchange(setup_.queues, nullptr));
+    for (const NodeDevicePtr& device : setup_.node->devices) {
+      Engine& engine = engines_.emplace_back();
+      engine.device = device;
+      engine.slot = setup_.schedulers[device->number];
+      start(engine, setup_.queues[device->number]);
+    }
+    setup_.queues.clear();
     start_manager();
     start_router();
     setup_.started->set_value();
-    return {[this](RetryAtom) { restart_engine(); },
+    return {[this](RetryAtom, std::uint32_t device) { restart(engines_[device]); },
             [this](DrainAtom) {
               draining_ = true;
               if (manager_) self_->send(manager_, DrainAtom::value);
@@ -44,6 +51,21 @@ class SupervisorShell {
   }
 
  private:
+  // One device's scheduler and workers.
+  struct Engine {
+    NodeDevicePtr device;
+    std::shared_ptr<ActorSlot> slot;
+    caf::actor scheduler;            // invalid: it failed, and there is no new one yet
+    std::vector<caf::actor> actors;  // all of them; those that must be gone before new ones start
+
+    bool has(const caf::actor_addr& ended) const {
+      return std::any_of(actors.begin(), actors.end(), [&](const caf::actor& own) { return own == ended; });
+    }
+    void forget(const caf::actor_addr& ended) {
+      std::erase_if(actors, [&](const caf::actor& own) { return own == ended; });
+    }
+  };
+
   void start_router() {
     router_ = watched(spawn_router(self_->system()));
     self_->send(router_, UseManager{manager_});
@@ -52,31 +74,38 @@ class SupervisorShell {
 
   void start_manager() {
     manager_ = watched(spawn_manager(self_->system(), setup_.node));
-    self_->send(manager_, UseScheduler{scheduler_});
     if (draining_) self_->send(manager_, DrainAtom::value);
-    if (scheduler_) self_->send(scheduler_, UseManager{manager_});
+    for (const Engine& engine : engines_) {
+      introduce(engine);
+      if (engine.scheduler) self_->send(engine.scheduler, UseManager{manager_});
+    }
     if (router_) self_->send(router_, UseManager{manager_});
   }
 
-  void start_engine(const Queues& queues) {
+  // An engine without a scheduler takes nothing.
+  void introduce(const Engine& engine) {
+    if (manager_) self_->send(manager_, UseScheduler{engine.device->number, engine.scheduler});
+  }
+
+  void start(Engine& engine, const OpenQueues& queues) {
     const SchedulerConfig config = scheduler_config(*setup_.node);
     auto core = std::make_shared<EngineCore>(config, make_policy(*setup_.node, config));
-    scheduler_ = watched(spawn_scheduler(self_->system(), {setup_.node, core}));
+    engine.scheduler = watched(spawn_scheduler(self_->system(), {setup_.node, engine.device, core}));
     auto workers = std::make_shared<std::vector<caf::actor>>();
     for (WorkerId number = 0; number < queues->size(); ++number) {
       auto queue = std::make_shared<std::unique_ptr<Queue>>(std::move((*queues)[number]));
-      workers->push_back(
-          watched(spawn_worker(self_->system(), {setup_.node, core, number, std::move(queue), scheduler_})));
+      workers->push_back(watched(spawn_worker(
+          self_->system(), {setup_.node, engine.device, core, number, std::move(queue), engine.scheduler})));
     }
-    engine_ = *workers;
-    engine_.push_back(scheduler_);
+    engine.actors = *workers;
+    engine.actors.push_back(engine.scheduler);
     hand_over();
-    self_->send(scheduler_, UseWorkers{std::move(workers)});
-    self_->send(scheduler_, UseManager{manager_});
-    if (manager_) self_->send(manager_, UseScheduler{scheduler_});
-    setup_.scheduler->set(scheduler_);
-    setup_.node->health->set_stuck(0);
-    setup_.node->health->set_restarting(false);
+    self_->send(engine.scheduler, UseWorkers{std::move(workers)});
+    self_->send(engine.scheduler, UseManager{manager_});
+    introduce(engine);
+    engine.slot->set(engine.scheduler);
+    engine.device->health->set_stuck(0);
+    engine.device->health->set_restarting(false);
   }
 
   // When an actor ended.
@@ -89,45 +118,50 @@ class SupervisorShell {
       count_restart("manager");
       start_manager();
     } else {
-      lose_engine(ended);
+      for (Engine& engine : engines_) {
+        if (engine.has(ended)) return lose(engine, ended);
+      }
     }
   }
 
-  void lose_engine(const caf::actor_addr& ended) {
-    if (scheduler_) {
-      count_restart("scheduler and its workers");
-      scheduler_ = nullptr;
-      setup_.scheduler->set({});
-      setup_.node->health->set_restarting(true);
-      if (manager_) self_->send(manager_, UseScheduler{});
-      for (const caf::actor& actor : engine_) self_->send_exit(actor, caf::exit_reason::kill);
+  void lose(Engine& engine, const caf::actor_addr& ended) {
+    if (engine.scheduler) {
+      count_restart("scheduler and the workers of " + engine.device->name);
+      engine.scheduler = nullptr;
+      engine.slot->set({});
+      engine.device->health->set_restarting(true);
+      introduce(engine);
+      for (const caf::actor& actor : engine.actors) self_->send_exit(actor, caf::exit_reason::kill);
     }
-    forget(ended);
-    if (engine_.empty()) restart_engine();
+    engine.forget(ended);
+    if (engine.actors.empty()) restart(engine);
   }
 
-  void restart_engine() {
-    if (ending_ || scheduler_) return;
-    const auto queues = open_queues(*setup_.node);
-    if (queues) return start_engine(*queues);
-    spdlog::error("the device cannot be opened again: {}", to_string(queues.error()));
-    self_->delayed_send(self_, kRetry, RetryAtom::value);
+  void restart(Engine& engine) {
+    if (ending_ || engine.scheduler) return;
+    const auto queues = open_queues(*setup_.node, *engine.device);
+    if (queues) return start(engine, *queues);
+    spdlog::error("{} cannot be opened again: {}", engine.device->name, to_string(queues.error()));
+    self_->delayed_send(self_, kRetry, RetryAtom::value, engine.device->number);
   }
 
   void end() {
     if (std::exchange(ending_, true)) return;
     setup_.router->set({});
-    setup_.scheduler->set({});
     for (const caf::actor& actor : {router_, manager_}) {
-      if (actor) engine_.push_back(actor);
+      if (actor) last_.push_back(actor);
     }
-    for (const caf::actor& actor : engine_) self_->send_exit(actor, caf::exit_reason::user_shutdown);
-    if (engine_.empty()) self_->quit();
+    for (Engine& engine : engines_) {
+      engine.slot->set({});
+      last_.insert(last_.end(), engine.actors.begin(), engine.actors.end());
+    }
+    for (const caf::actor& actor : last_) self_->send_exit(actor, caf::exit_reason::user_shutdown);
+    if (last_.empty()) self_->quit();
   }
 
   void forget(const caf::actor_addr& ended) {
-    std::erase_if(engine_, [&](const caf::actor& actor) { return actor == ended; });
-    if (ending_ && engine_.empty()) self_->quit();
+    std::erase_if(last_, [&](const caf::actor& actor) { return actor == ended; });
+    if (last_.empty()) self_->quit();
   }
 
   caf::actor watched(caf::actor actor) {
@@ -135,24 +169,25 @@ class SupervisorShell {
     return actor;
   }
 
-  void count_restart(const char* name) {
+  void count_restart(const std::string& name) {
     spdlog::warn("replacing the {}", name);
     setup_.node->metrics->restarted();
   }
 
   caf::event_based_actor* self_;
   SupervisorSetup setup_;
-  caf::actor router_, manager_, scheduler_;
-  std::vector<caf::actor> engine_;  // scheduler and workers; those that must be gone before new ones start
+  caf::actor router_, manager_;
+  std::vector<Engine> engines_;   // by the device's number
+  std::vector<caf::actor> last_;  // that an ending supervisor waits for
   bool draining_ = false, ending_ = false;
 };
 
 }  // namespace
 
-Result<Queues> open_queues(const Node& node) {
+Result<OpenQueues> open_queues(const Node& node, const NodeDevice& device) {
   auto queues = std::make_shared<std::vector<std::unique_ptr<Queue>>>();
   for (std::uint32_t i = 0; i < node.config.device.queues; ++i) {
-    auto queue = node.open_queue();
+    auto queue = device.open_queue();
     if (!queue) return tl::unexpected(queue.error());
     queues->push_back(std::move(*queue));
   }

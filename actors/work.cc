@@ -50,12 +50,27 @@ bool ByteBudget::take(std::uint64_t bytes) {
 }
 
 Work::~Work() {
-  if (!settled_) {
+  if (budget_) budget_->give_back(reserved_bytes_);
+  if (settled_) return;
+  if (again && device_place && can_run_again()) {
+    hand_over();
+    caf::anon_send(again, RerunWork{successor(), device_place->device()});
+  } else {
     settle(Error{ErrorCode::kInternal,
                  "the server lost this request when one of its parts failed; send it again, and see the "
                  "server's log"});
   }
-  if (budget_) budget_->give_back(reserved_bytes_);
+}
+
+WorkPtr Work::successor() {
+  settled_ = true;
+  auto next = std::make_shared<Work>(request_, std::exchange(reply_to_, nullptr));
+  next->second_ = true;
+  return next;
+}
+
+bool Work::can_run_again() const {
+  return !second_ && stream.sent == request_->header.stream_from;
 }
 
 void Work::settle(Outcome outcome) {

@@ -12,6 +12,7 @@
 #include <caf/actor.hpp>
 
 #include "actors/catalog.h"
+#include "actors/device_loads.h"
 #include "actors/session_part.h"
 #include "actors/workload.h"
 #include "base/error.h"
@@ -82,9 +83,10 @@ struct StreamProgress {
 
 // A request that the actors pass on: router → manager → scheduler → manager. Whoever holds it may fail, or
 // may lose it with its mailbox; so it is a promise: destroyed without having been settled, it tells the
-// request actor INTERNAL. No table of pending requests is needed for that, and no failure can leave one
-// unanswered. Passed by shared_ptr; one actor at a time works on it. What a device may still read or write
-// (pages, results) lives as long as it does, so the scheduler keeps it until no task refers to it.
+// request actor INTERNAL, or, where it runs on one of several devices, comes back to run once more on
+// another. No table of pending requests is needed for that, and no failure can leave one unanswered. Passed
+// by shared_ptr; one actor at a time works on it. What a device may still read or write (pages, results)
+// lives as long as it does, so the scheduler keeps it until no task refers to it.
 class Work {
  public:
   // `reply_to` may be invalid: then nobody is told.
@@ -102,6 +104,10 @@ class Work {
   // Sends the request actor a part of the answer. Parts are numbered by the caller, ascending.
   void send_partial(std::uint32_t index, Outcome part);
   bool settled() const { return settled_; }
+  // A work for the same request, which answers in this one's place; for its second and last try.
+  std::shared_ptr<Work> successor();
+  // Whether nothing of the answer has been sent, and this is the first try.
+  bool can_run_again() const;
   // Counts these bytes against the budget until the end. False: they are not left.
   bool reserve(std::shared_ptr<ByteBudget> budget, std::uint64_t bytes);
 
@@ -110,7 +116,9 @@ class Work {
   std::uint32_t length = 0;                               // steps, or nodes
   std::span<const std::int32_t> parents;                  // of a tree; in the body
   std::array<std::uint64_t, kMaxInputs> input_offsets{};  // in the body, by the model's own input number
-  std::vector<std::size_t> wanted;  // numbers of the model's outputs, in the order of the reply
+  std::vector<std::size_t> wanted;            // numbers of the model's outputs, in the order of the reply
+  std::unique_ptr<DevicePlace> device_place;  // where it runs, until it has ended there
+  caf::actor again;  // the manager, to whom a work that is lost with its device comes back; invalid: nobody
   std::unique_ptr<InputPages> pages;
   ResultBlock results;
   Request job;  // what the scheduler admits
@@ -120,6 +128,7 @@ class Work {
   // Filled by the scheduler.
   std::optional<Error> error;
   std::uint64_t retry_after_us = 0;
+  bool device_failed = false;  // under it: another device may do better
   TimePoint first_submit{}, done{};
 
  private:
@@ -127,7 +136,7 @@ class Work {
   caf::actor reply_to_;
   std::shared_ptr<ByteBudget> budget_;
   std::uint64_t reserved_bytes_ = 0;
-  bool settled_ = false;
+  bool settled_ = false, second_ = false;
 };
 using WorkPtr = std::shared_ptr<Work>;
 

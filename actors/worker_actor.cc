@@ -24,6 +24,7 @@ class WorkerShell {
   WorkerShell(caf::event_based_actor* self, WorkerSetup setup)
       : self_(self),
         node_(std::move(setup.node)),
+        device_(std::move(setup.device)),
         core_(std::move(setup.core)),
         number_(setup.number),
         scheduler_(std::move(setup.scheduler)),
@@ -86,11 +87,11 @@ class WorkerShell {
   }
 
   void replace_queue(const Error& error) {
-    spdlog::error("queue {} failed: {}", number_, error.message);
+    spdlog::error("{}: queue {} failed: {}", device_->name, number_, error.message);
     past_ = times_;
     ++epoch_;
     queue_.reset();  // from here on nothing reads the tasks
-    auto fresh = node_->open_queue();
+    auto fresh = device_->open_queue();
     if (!fresh) throw std::runtime_error(fresh.error().message);
     queue_ = std::move(*fresh);
     TaskGroup tasks = take_up_to(~TaskSeq{0});
@@ -106,6 +107,7 @@ class WorkerShell {
 
   caf::event_based_actor* self_;
   NodePtr node_;
+  NodeDevicePtr device_;
   std::shared_ptr<EngineCore> core_;
   WorkerId number_;
   caf::actor scheduler_;

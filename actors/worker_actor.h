@@ -11,6 +11,7 @@ namespace volvox {
 
 struct WorkerSetup {
   NodePtr node;
+  NodeDevicePtr device;
   std::shared_ptr<EngineCore> core;  // kept alive, not used
   WorkerId number = 0;
   std::shared_ptr<std::unique_ptr<Queue>> queue;  // the worker takes it

@@ -18,7 +18,7 @@
 #include "actors/server.h"
 #include "cli/cluster_commands.h"
 #include "cli/commands.h"
-#include "cli/make_device.h"
+#include "cli/make_devices.h"
 #include "cli/port_file.h"
 #include "config/fields.h"
 #include "config/load.h"
@@ -93,12 +93,12 @@ void end(std::unique_ptr<Server> server, Duration timeout) {
 Status serve(const ClusterConfig& config, const std::string& port_file) {
   auto models = load_repository(config);
   if (!models) return tl::unexpected(models.error());
-  auto device = make_device(config.device);
-  if (!device) return tl::unexpected(device.error());
+  const auto devices = make_devices(config.device);
+  if (!devices) return tl::unexpected(devices.error());
   const sigset_t signals = stop_signals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // before the first thread: all of them inherit it
   Monitor monitor(VOLVOX_VERSION);
-  auto server = Server::start(config, std::move(*device), *models, monitor, {}, config.cluster);
+  auto server = Server::start(config, *devices, *models, monitor, {}, config.cluster);
   if (!server) return tl::unexpected(server.error());
   const Addresses addresses{
       (*server)->endpoint(), http_address(config.server.metrics, (*server)->metrics_port()),
@@ -202,7 +202,8 @@ void add_overrides(Overrides add) {
   add.choice("--isa", "Instructions of the CPU's kernels", device, &DeviceSection::isa);
   add.value("--threads", "Compute threads of each queue; 0: all cores", device,
             &DeviceSection::compute_threads);
-  add.value("--queues", "Queues of the device", device, &DeviceSection::queues);
+  add.value("--devices", "Devices to compute on; 0: all GPUs", device, &DeviceSection::count);
+  add.value("--queues", "Queues of each device", device, &DeviceSection::queues);
   add.value("--state-mib", "Memory for states", device, &DeviceSection::state_mib);
   add.choice("--precision", "How a GPU computes products", device, &DeviceSection::precision);
   add.choice("--reproducible", "On a GPU: the same bits whatever the batch size", device,

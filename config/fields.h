@@ -94,6 +94,7 @@ void visit_device(Config& config, Visitor& v) {
   v.choice("kind", device.kind);
   v.choice("isa", device.isa);
   v.number("compute_threads", device.compute_threads, 0U, 1024U);
+  v.number("count", device.count, 0U, 64U);
   v.number("queues", device.queues, 1U, 64U);
   v.number("state_mib", device.state_mib, 1U, 1U << 20);
   v.number("task_timeout_ms", device.task_timeout_ms, 10U, 86'400'000U);

@@ -39,10 +39,11 @@ struct DeviceSection {
   DeviceKind kind = DeviceKind::kAuto;     // auto: the GPU where there is one, else the CPU
   IsaChoice isa = IsaChoice::kAuto;        // cpu: instructions that the kernels use
   std::uint32_t compute_threads = 0;       // cpu: threads of one queue; 0: all cores, shared among the queues
-  std::uint32_t queues = 1;                // FIFOs of tasks on the device, one worker each
-  std::uint32_t state_mib = 1024;          // memory for the states of live requests
+  std::uint32_t count = 1;                 // devices, alike, a scheduler each; 0: all GPUs from `gpu` on
+  std::uint32_t queues = 1;                // FIFOs of tasks on each device, one worker each
+  std::uint32_t state_mib = 1024;          // memory of each device for the states of live requests
   std::uint32_t task_timeout_ms = 30'000;  // a task that takes longer hangs, and its queue with it
-  std::uint32_t gpu = 0;                   // gpu: which one, from 0
+  std::uint32_t gpu = 0;                   // gpu: which one, from 0; the first of several
   PrecisionChoice precision = PrecisionChoice::kFloat32;  // gpu: of products; states are float32 always
   OnOff reproducible = OnOff::kOff;                       // gpu: the same bits whatever the batch size
   GpuPathChoice gpu_path = GpuPathChoice::kAuto;          // gpu: kernels; auto: what measures faster at load

@@ -1,14 +1,41 @@
 #include "monitoring/monitor.h"
 
 #include <iterator>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include <prometheus/text_serializer.h>
 
 #include "config/validate.h"
+#include "monitoring/metric_families.h"
 
 namespace volvox {
+namespace {
+
+std::vector<prometheus::MetricFamily> device_metrics(const std::vector<DeviceState>& devices) {
+  Families families;
+  auto& up = families.add("volvox_device_up", "1: the device has no trouble. 0: /readyz says which.",
+                          prometheus::MetricType::Gauge);
+  for (const DeviceState& device : devices)
+    put(up, {{"device", device.name}}, device.trouble.empty() ? 1 : 0);
+  return families.take();
+}
+
+// One device without trouble is enough; what is wrong with the others is said all the same.
+HttpAnswer devices_page(const std::vector<DeviceState>& devices) {
+  std::string troubles;
+  bool ready = false;
+  for (const DeviceState& device : devices) {
+    ready = ready || device.trouble.empty();
+    if (!device.trouble.empty())
+      troubles.append(device.name).append(": ").append(device.trouble).append("\n");
+  }
+  if (!ready) return {503, troubles};
+  return {200, "ready\n" + troubles};
+}
+
+}  // namespace
 
 Monitor::Monitor(const std::string& version)
     : version_(version), requests_(registry_), http_(registry_), models_(registry_) {
@@ -51,6 +78,7 @@ HttpAnswer Monitor::metrics_page() const {
                     std::make_move_iterator(more.end()));
   };
   append(sessions_.Collect());
+  if (devices_) append(device_metrics(devices_()));
   if (source_) append(EngineCollector(source_).Collect());
   return {200, prometheus::TextSerializer().Serialize(families), "text/plain; version=0.0.4; charset=utf-8"};
 }
@@ -63,8 +91,7 @@ HttpAnswer Monitor::health_page() const {
 HttpAnswer Monitor::readiness_page() const {
   switch (readiness_.load(std::memory_order_relaxed)) {
     case Readiness::kReady: {
-      const std::string trouble = trouble_ ? trouble_() : std::string();
-      if (!trouble.empty()) return {503, trouble + "\n"};
+      if (devices_) return devices_page(devices_());
       return {200, "ready\n"};
     }
     case Readiness::kDraining:

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <prometheus/registry.h>
 
@@ -22,9 +23,15 @@ namespace volvox {
 // What /readyz says: whether new requests should be sent here.
 enum class Readiness : std::uint8_t { kStarting, kReady, kDraining };
 
+// One device of the process, and what is wrong with it, in words; empty: nothing.
+struct DeviceState {
+  std::string name, trouble;
+};
+using DeviceSource = std::function<std::vector<DeviceState>()>;
+
 // Everything that people and machines watch of one process: the metrics of its requests, the state of its
 // devices, and the pages /metrics, /healthz (is it alive?) and /readyz (should it get requests?). Calls from
-// any thread, but watch_engines(), watch_trouble() and listen() before the first request. It must outlive
+// any thread, but watch_engines(), watch_devices() and listen() before the first request. It must outlive
 // whoever counts into it; the engine source must stay callable until stop_listening().
 class Monitor {
  public:
@@ -42,8 +49,9 @@ class Monitor {
   // Where the devices' state comes from. `engines` is how many must answer for /healthz to say yes.
   void watch_engines(EngineSource source, std::size_t engines);
 
-  // What keeps a server that is otherwise ready from being so: asked for each /readyz; empty: nothing.
-  void watch_trouble(std::function<std::string()> trouble) { trouble_ = std::move(trouble); }
+  // How the devices are: asked for each /readyz and /metrics. A server is ready as long as one has no
+  // trouble.
+  void watch_devices(DeviceSource source) { devices_ = std::move(source); }
 
   // Serves the pages at "HOST:PORT". Returns the port; 0 where the address is empty, which serves none.
   Result<std::uint16_t> listen(const std::string& address);
@@ -65,7 +73,7 @@ class Monitor {
   std::atomic<Readiness> readiness_{Readiness::kStarting};
   EngineSource source_;
   std::size_t engines_ = 0;
-  std::function<std::string()> trouble_;
+  DeviceSource devices_;
   std::unique_ptr<HttpServer> server_;
 };
 

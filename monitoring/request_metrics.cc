@@ -63,7 +63,9 @@ RequestMetrics::RequestMetrics(prometheus::Registry& registry)
       backlog_(single_gauge(registry, "volvox_backlog_seconds",
                             "Estimated time that all accepted requests will take.")),
       stuck_(single_counter(registry, "volvox_stuck_tasks_total",
-                            "Tasks that took longer than device.task_timeout_ms.")) {
+                            "Tasks that took longer than device.task_timeout_ms.")),
+      reruns_(single_counter(registry, "volvox_reruns_total",
+                             "Requests that ran again on another device since theirs failed.")) {
   auto& family = prometheus::BuildCounter()
                      .Name("volvox_requests_total")
                      .Help("Requests answered, by outcome.")

@@ -54,6 +54,8 @@ class RequestMetrics {
   void set_edge(const EdgeGauges& gauges);
   // A task did not end in time.
   void task_stuck() { stuck_.Increment(); }
+  // A device failed under a request, and another one runs it.
+  void rerun() { reruns_.Increment(); }
   // An actor failed and was replaced.
   void restarted();
 
@@ -77,6 +79,7 @@ class RequestMetrics {
   prometheus::Gauge& waiting_bytes_;
   prometheus::Gauge& backlog_;
   prometheus::Counter& stuck_;
+  prometheus::Counter& reruns_;
 };
 
 }  // namespace volvox

@@ -52,6 +52,8 @@ void add_counters(Families& families, const SessionFigures& now) {
   add(families, "volvox_session_failed_spills_total", "States that the host had no memory for.", kCounter,
       now.failed_spills);
   add(families, "volvox_session_restores_total", "States copied back to the device.", kCounter, now.restores);
+  add(families, "volvox_session_moves_total", "States copied from one device to another.", kCounter,
+      now.moves);
   auto& ended = families.add("volvox_sessions_ended_total", "Sessions ended, by the reason.", kCounter);
   for (const auto& [reason, count] : now.releases) {
     put(ended, {{"reason", std::string(reason)}}, static_cast<double>(count));

@@ -48,8 +48,8 @@ TEST(Admission, NumbersCountsAndRefuses) {
   config.wire.max_body_bytes = 1024;
   const Scratch scratch;
   Monitor monitor("test");
-  const NodePtr node = make_node(config, held_device(), monitor);
-  ModelHost host(node, std::make_shared<ActorSlot>(), {}, monitor.models());
+  const NodePtr node = make_node(config, Devices{held_device()}, monitor);
+  ModelHost host(node, {std::make_shared<ActorSlot>()}, {}, monitor.models());
   ASSERT_TRUE(host.install(write_models(scratch)));
   Admission admission(config, node);
   const RequestHeader header = chain_request("check", "tokens", std::span(kTokens)).header;
@@ -96,7 +96,7 @@ TEST(Admission, AppliesTheRulesOfTheModelsTable) {
   config.model = {{.name = "slow", .default_deadline_ms = 200, .max_deadline_ms = 500},
                   {.name = "batch", .max_deadline_ms = 1000, .priority = PriorityChoice::kLow}};
   Monitor monitor("test");
-  const Admission admission(config, make_node(config, held_device(), monitor));
+  const Admission admission(config, make_node(config, Devices{held_device()}, monitor));
   const auto ruled = [&](const char* model, std::uint64_t deadline_us, WirePriority priority) {
     RequestHeader header;
     header.model = model;

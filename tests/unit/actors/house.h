@@ -39,6 +39,7 @@ class Scratch {
 };
 
 using Models = std::vector<std::shared_ptr<const Model>>;
+using Devices = std::vector<std::shared_ptr<Device>>;
 
 // The models "check", "every" (check with an answer for every step) and "noop".
 inline Models write_models(const Scratch& scratch) {
@@ -90,11 +91,14 @@ struct House {
   explicit House(ServeConfig config = loopback(), TimedCost cost = {0, 0}, FaultHooks faults = {})
       : House(config, std::make_shared<TimedDevice>(cost), std::move(faults)) {}
   House(const ServeConfig& config, std::shared_ptr<Device> device, FaultHooks faults = {},
+        Models (*write)(const Scratch&) = write_models)
+      : House(Devices{std::move(device)}, config, std::move(faults), write) {}
+  House(const Devices& devices, const ServeConfig& config, FaultHooks faults = {},
         Models (*write)(const Scratch&) = write_models) {
     models = write(scratch);
     ServeConfig with_repository = config;
     with_repository.server.models = scratch.path().string();
-    auto started = Server::start(with_repository, std::move(device), models, monitor, std::move(faults));
+    auto started = Server::start(with_repository, devices, models, monitor, std::move(faults));
     EXPECT_TRUE(started) << started.error().message;
     if (!started) return;
     server = std::move(*started);

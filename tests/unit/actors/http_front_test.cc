@@ -250,7 +250,7 @@ TEST(HttpFront, ATakenAddressIsAClearError) {
   config.http.listen = "127.0.0.1:" + std::to_string(house.server->http_port());
   Monitor monitor("test");
   const auto second =
-      Server::start(config, std::make_shared<TimedDevice>(TimedCost{}), house.models, monitor);
+      Server::start(config, Devices{std::make_shared<TimedDevice>(TimedCost{})}, house.models, monitor);
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, ErrorCode::kUnavailable);
   EXPECT_THAT(second.error().message, HasSubstr("cannot be bound for http.listen"));

@@ -210,7 +210,7 @@ TEST(Server, ATakenAddressIsAClearError) {
   config.server.listen = house.server->endpoint();
   Monitor monitor("test");
   const auto second =
-      Server::start(config, std::make_shared<TimedDevice>(TimedCost{}), house.models, monitor);
+      Server::start(config, Devices{std::make_shared<TimedDevice>(TimedCost{})}, house.models, monitor);
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, ErrorCode::kUnavailable);
 }

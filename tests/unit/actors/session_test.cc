@@ -249,7 +249,7 @@ TEST(Sessions, AnLstmInPartsGivesTheSameBitsAsInOnePass) {
   ASSERT_TRUE(write_lstm_model(model, {.hidden = 12, .input = 6, .vocabulary = 50}));
   const Models models{load_model(model.path).value()};
   Monitor monitor("test");
-  auto server = Server::start(session_config(1), std::make_shared<FakeDevice>(), models, monitor);
+  auto server = Server::start(session_config(1), Devices{std::make_shared<FakeDevice>()}, models, monitor);
   ASSERT_TRUE(server) << server.error().message;
   ClientOptions options;
   options.channel.endpoint = (*server)->endpoint();

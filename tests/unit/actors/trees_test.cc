@@ -206,7 +206,7 @@ TEST(Trees, CannotBePadded) {
   ServeConfig config = loopback();
   config.batching.policy = PolicyKind::kPadded;
   Monitor monitor{"test"};
-  const auto started = Server::start(config, std::make_shared<TimedDevice>(TimedCost{0, 0}),
+  const auto started = Server::start(config, Devices{std::make_shared<TimedDevice>(TimedCost{0, 0})},
                                      write_tree_models(scratch), monitor);
   ASSERT_FALSE(started);
   EXPECT_EQ(started.error().code, ErrorCode::kInvalidArgument);

@@ -1,0 +1,263 @@
+// One process, several devices: what runs where, and what happens when one of them fails.
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include "device/fake_device.h"
+#include "tests/unit/actors/session_house.h"
+
+namespace volvox {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr std::uint64_t kPoison = 0xdead;  // the trace id of a request that hurts
+
+// Its tasks are dear, so that a long request is worth moving away from.
+std::shared_ptr<FakeDevice> dear_device(bool held = false) {
+  FakeDevice::Options options;
+  options.config.costs = {{1, 1e5}};
+  options.run_when_waited_for = !held;
+  return std::make_shared<FakeDevice>(options);
+}
+
+std::string on_device(const char* metric, int device) {
+  return std::string(metric) + "{device=\"fake:" + std::to_string(device) + "\"}";
+}
+constexpr const char* kLive = "volvox_live_requests";
+
+// Throws under the first poisoned request that it sees.
+FaultHooks one_scheduler_fails() {
+  FaultHooks faults;
+  faults.scheduler = [armed = std::make_shared<std::atomic<bool>>(true)](const IncomingRequest& request) {
+    if (request.header.trace_hi == kPoison && armed->exchange(false)) throw std::runtime_error("poisoned");
+  };
+  return faults;
+}
+
+ClientRequest poisoned(const Tokens& tokens) {
+  ClientRequest request = chain_request("check", "tokens", std::span(tokens));
+  request.header.trace_hi = kPoison;
+  return request;
+}
+
+TEST(Devices, ARequestGoesWhereTheLeastIsToDo) {
+  const auto a = dear_device(true), b = dear_device(true);
+  const House house(Devices{a, b}, loopback());
+  const Tokens brief{1, 2}, longer{1, 2, 3, 4, 5};
+  auto first = house.submit(longer);
+  wait_for_metric(house, on_device(kLive, 0), 1);
+  auto second = house.submit(brief);
+  wait_for_metric(house, on_device(kLive, 1), 1);
+  auto third = house.submit(brief);
+  wait_for_metric(house, on_device(kLive, 1), 2);
+  auto fourth = house.submit(brief);
+  wait_for_metric(house, on_device(kLive, 1), 3);
+  auto fifth = house.submit(brief);
+  wait_for_metric(house, on_device(kLive, 0), 2);
+  const LetRun run_a(a), run_b(b);
+  EXPECT_EQ(state_in(first.get()), check_answer(longer));
+  for (auto* answer : {&second, &third, &fourth, &fifth})
+    EXPECT_EQ(state_in(answer->get()), check_answer(brief));
+  EXPECT_THAT(a->errors(), IsEmpty());
+  EXPECT_THAT(b->errors(), IsEmpty());
+}
+
+TEST(Devices, ACancelReachesTheDeviceWhereTheRequestIs) {
+  const auto a = dear_device(true), b = dear_device(true);
+  const House house(Devices{a, b}, loopback());
+  const Tokens tokens(50, 3);
+  auto first = house.submit(tokens);
+  wait_for_metric(house, on_device(kLive, 0), 1);
+  std::promise<Reply> ended;
+  const auto second = house.client->submit(chain_request("check", "tokens", std::span(tokens)),
+                                           [&](Reply&& reply) { ended.set_value(std::move(reply)); });
+  ASSERT_TRUE(second);
+  wait_for_metric(house, on_device(kLive, 1), 1);
+  house.client->cancel(*second);
+  EXPECT_EQ(code_of(ended.get_future().get()), ErrorCode::kCancelled);
+  const LetRun run_a(a), run_b(b);
+  EXPECT_EQ(state_in(first.get()), check_answer(tokens));
+  wait_for_metric(house, on_device(kLive, 1), 0);
+  EXPECT_LT(b->ran().size(), 50U);
+}
+
+TEST(Devices, ARequestUnderWhichOneFailsIsRunOnAnother) {
+  const auto a = dear_device(), b = dear_device();
+  const House house(Devices{a, b}, loopback());
+  a->fail_task(0, 3);
+  const Tokens tokens{1, 2, 3, 4};
+  EXPECT_EQ(state_in(house.ask(tokens)), check_answer(tokens));
+  EXPECT_EQ(a->ran().size(), 2U);
+  EXPECT_EQ(b->ran().size(), 4U);
+  EXPECT_EQ(metric(house, "volvox_reruns_total"), 1);
+  EXPECT_EQ(state_in(house.ask(tokens)), check_answer(tokens)) << "the first one goes on with a fresh queue";
+  EXPECT_EQ(a->ran().size(), 6U);
+  EXPECT_THAT(a->errors(), IsEmpty());
+}
+
+TEST(Devices, ARequestIsRunTwiceAtMost) {
+  const auto a = dear_device(), b = dear_device(), c = dear_device();
+  const House house(Devices{a, b, c}, loopback());
+  a->fail_task(0, 1);
+  b->fail_task(0, 1);
+  const Reply reply = house.ask({1, 2});
+  EXPECT_EQ(code_of(reply), ErrorCode::kInternal);
+  EXPECT_THAT(reply.header.error.message, HasSubstr("the device failed: "));
+  EXPECT_THAT(c->ran(), IsEmpty());
+}
+
+TEST(Devices, AnAnswerThatIsPartlySentIsNotBegunAnew) {
+  const auto a = dear_device(true), b = dear_device();
+  const House house(Devices{a, b}, loopback());
+  a->fail_task(0, 3);
+  const Tokens tokens{1, 2, 3, 4};
+  ClientRequest request = chain_request("every", "tokens", std::span(tokens));
+  request.header.stream = true;
+  std::atomic<int> parts{0};
+  std::promise<Reply> ended;
+  const auto sent = house.client->submit(request, [&](Reply&& reply) {
+    reply.header.final ? ended.set_value(std::move(reply)) : void(++parts);
+  });
+  ASSERT_TRUE(sent);
+  for (std::size_t ran = 0; ran < 2;) ran += a->run(0);
+  while (parts < 2) std::this_thread::yield();
+  auto end = ended.get_future();
+  while (end.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready) a->run(0);
+  EXPECT_EQ(code_of(end.get()), ErrorCode::kInternal);
+  EXPECT_EQ(parts, 2);
+  EXPECT_THAT(b->ran(), IsEmpty());
+}
+
+TEST(Devices, ASchedulerThatFailsLosesNoRequest) {
+  const House house(Devices{dear_device(), dear_device()}, loopback(), one_scheduler_fails());
+  const Tokens tokens{1, 2, 3, 4};
+  std::vector<std::future<Reply>> answers;
+  for (int i = 0; i < 200; ++i) {
+    if (i == 100) answers.push_back(house.client->submit(poisoned(tokens)));
+    answers.push_back(house.submit(tokens));
+  }
+  for (auto& answer : answers) {
+    ASSERT_EQ(answer.wait_for(kLongEnough), std::future_status::ready);
+    EXPECT_EQ(state_in(answer.get()), check_answer(tokens));
+  }
+  wait_for_metric(house, "volvox_actor_restarts_total", 1);
+  EXPECT_EQ(house.client->stats().duplicates, 0U);
+}
+
+TEST(Devices, SessionsAreSpreadAndComeBackToEitherDevice) {
+  std::mt19937_64 random(7);
+  const House house(Devices{dear_device(), dear_device()}, session_config(4));
+  std::vector<CheckStream> streams(40, CheckStream(house));
+  for (int round = 0; round < 6; ++round) {
+    std::vector<Tokens> parts;
+    std::vector<std::future<Reply>> answers;
+    for (CheckStream& stream : streams) {
+      parts.emplace_back(1 + random() % 12, static_cast<std::int32_t>(random() % 1000));
+      answers.push_back(stream.submit(parts.back()));
+    }
+    for (std::size_t i = 0; i < streams.size(); ++i) {
+      const Reply reply = streams[i].take(std::move(answers[i]), parts[i]);
+      ASSERT_TRUE(reply.status()) << to_string(reply.status().error());
+      EXPECT_EQ(state_in(reply), streams[i].expected());
+    }
+  }
+  EXPECT_GT(metric(house, "volvox_session_restores_total"), 0);
+  EXPECT_LE(metric(house, "volvox_session_states{where=\"device\"}"), 4);
+  for (const int device : {0, 1}) EXPECT_GT(metric(house, on_device("volvox_cells_total", device)), 100);
+  for (CheckStream& stream : streams) stream.end();
+  EXPECT_EQ(metric(house, "volvox_sessions{state=\"live\"}"), 0);
+}
+
+TEST(Devices, ASessionMovesAwayFromMuchWorkAndTakesItsStateAlong) {
+  const auto a = dear_device(true), b = dear_device();
+  const House house(Devices{a, b}, session_config());
+  CheckStream stream(house);
+  {
+    const LetRun run_a(a);
+    stream.check({1, 2, 3});
+  }
+  ASSERT_EQ(a->ran().size(), 3U);
+  const Tokens tokens(50, 4);
+  auto busy = house.submit(tokens);
+  wait_for_metric(house, on_device(kLive, 0), 1);
+  stream.check({4, 5});
+  EXPECT_EQ(metric(house, "volvox_session_moves_total"), 1);
+  EXPECT_EQ(b->ran().size(), 2U);
+  stream.check({6});
+  EXPECT_EQ(metric(house, "volvox_session_moves_total"), 1) << "there it stays";
+  const LetRun run_a(a);
+  EXPECT_EQ(state_in(busy.get()), check_answer(tokens));
+  stream.check({7}, true);
+  EXPECT_THAT(a->errors(), IsEmpty());
+  EXPECT_THAT(b->errors(), IsEmpty());
+}
+
+TEST(Devices, OnlyTheSessionsOfALostDeviceAreLost) {
+  const auto a = dear_device(true), b = dear_device();
+  const House house(Devices{a, b}, session_config(), one_scheduler_fails());
+  CheckStream here(house), there(house);
+  {
+    const LetRun run_a(a);
+    here.check({1, 2, 3});
+  }
+  const Tokens tokens(50, 4);
+  auto busy = house.submit(tokens);
+  wait_for_metric(house, on_device(kLive, 0), 1);
+  there.check({5});
+  ASSERT_EQ(b->ran().size(), 1U);
+  auto victim = house.client->submit(poisoned(tokens));
+  wait_for_metric(house, on_device(kLive, 0), 2);
+  EXPECT_EQ(code_of(there.send({6})), ErrorCode::kSessionLost);
+  const LetRun run_a(a);
+  EXPECT_EQ(state_in(busy.get()), check_answer(tokens));
+  EXPECT_EQ(state_in(victim.get()), check_answer(tokens));
+  here.check({4}, true);
+  wait_for_metric(house, "volvox_actor_restarts_total", 1);
+  CheckStream fresh(house);
+  fresh.check({8}, true);
+}
+
+// The queue's only task runs until the test lets it end.
+TEST(Devices, OneThatHangsIsPassedBy) {
+  const auto a = dear_device(true), b = dear_device();
+  ServeConfig config = loopback();
+  config.device.task_timeout_ms = 50;
+  const House house(Devices{a, b}, config);
+  const Tokens tokens{1, 2, 3};
+  EXPECT_EQ(code_of(house.ask(tokens)), ErrorCode::kInternal) << "its task may still write its results";
+  wait_for_metric(house, on_device("volvox_device_up", 0), 0);
+  EXPECT_EQ(metric(house, on_device("volvox_device_up", 1)), 1);
+  EXPECT_EQ(house.monitor.readiness_page().status, 200);
+  EXPECT_THAT(house.monitor.readiness_page().body, HasSubstr("fake:0: 1 of 1 queues of the device hang"));
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(state_in(house.ask(tokens)), check_answer(tokens));
+  EXPECT_THAT(a->ran(), IsEmpty());
+  const LetRun run_a(a);
+  wait_for_metric(house, on_device("volvox_device_up", 0), 1);
+}
+
+TEST(Devices, EachHasEveryModel) {
+  const auto a = dear_device(), b = dear_device();
+  const House house(Devices{a, b}, loopback());
+  std::promise<Status> unloaded;
+  house.server->models().unload("check", 0, [&](Status status) { unloaded.set_value(std::move(status)); });
+  EXPECT_TRUE(unloaded.get_future().get());
+  const auto gone = [&] { return house.server->models().list().size() == 2; };
+  while (!gone()) std::this_thread::yield();
+  EXPECT_EQ(a->pool(0), nullptr);
+  EXPECT_EQ(b->pool(0), nullptr);
+  EXPECT_EQ(code_of(house.ask({1, 2})), ErrorCode::kModelNotFound);
+  EXPECT_NE(b->pool(1), nullptr) << "the next model's";
+}
+
+}  // namespace
+}  // namespace volvox
