@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "actors/answer.h"
 #include "actors/handoff.h"
@@ -79,8 +81,7 @@ class ManagerShell final : private PartRunner {
   }
 
   void run_again(const WorkPtr& work, std::uint32_t lost_on) {
-    const auto elsewhere = [&](std::uint32_t device) { return device != lost_on && usable(device); };
-    if (!node_->loads->choose(elsewhere)) {
+    if (!device_but(lost_on)) {
       return work->settle({ErrorCode::kInternal,
                            "the device failed under this request, and no other one takes work; send it again "
                            "later"});
@@ -94,13 +95,14 @@ class ManagerShell final : private PartRunner {
       return work->settle({ErrorCode::kInvalidArgument,
                            "this server keeps no sessions; send the request without a session token"});
     }
-    sessions_->submit(work, steady_now());
+    const TimePoint now = steady_now();
+    look_at_devices(now);
+    sessions_->submit(work, now);
     tick_later();
   }
 
   Status prepare(Work& work, std::uint32_t avoided) {
-    const auto device = node_->loads->choose(
-        [&](std::uint32_t candidate) { return candidate != avoided && usable(candidate); });
+    const auto device = device_but(avoided);
     if (!device) return fail(ErrorCode::kUnavailable, "the device is being restarted; try again");
     const auto model = find_model(work.request());
     if (!model) return tl::unexpected(model.error());
@@ -111,6 +113,11 @@ class ManagerShell final : private PartRunner {
     if (Status streams = begin_stream(work); !streams) return streams;
     jobs_.place(work, *device);
     return jobs_.make(work);
+  }
+
+  // The one with the least left to do.
+  std::optional<std::uint32_t> device_but(std::uint32_t avoided) const {
+    return node_->loads->choose([&](std::uint32_t device) { return device != avoided && usable(device); });
   }
 
   // A device whose queues all hang is better than none: they may go on.
@@ -158,26 +165,30 @@ class ManagerShell final : private PartRunner {
     schedulers_[use.device] = use.scheduler;
     if (!sessions_) return;
     const TimePoint now = steady_now();
-    sessions_->use_devices(present(), now);
+    look_at_devices(now);
     // Nobody knows what the device still holds.
     if (!use.scheduler) sessions_->device_lost(use.device, now);
     tick_later();
   }
 
-  // The devices that have a scheduler; where none has, all: one will be back.
-  std::vector<std::uint32_t> present() const {
-    const bool any = std::any_of(schedulers_.begin(), schedulers_.end(),
-                                 [](const caf::actor& actor) { return static_cast<bool>(actor); });
-    std::vector<std::uint32_t> devices;
+  // Sessions go where parts can run; where they can nowhere, anywhere: a device will be back.
+  void look_at_devices(TimePoint now) {
+    std::vector<std::uint32_t> usable_ones, all;
     for (std::uint32_t device = 0; device < schedulers_.size(); ++device) {
-      if (schedulers_[device] || !any) devices.push_back(device);
+      all.push_back(device);
+      if (usable(device)) usable_ones.push_back(device);
     }
-    return devices;
+    std::vector<std::uint32_t>& devices = usable_ones.empty() ? all : usable_ones;
+    if (devices == session_devices_) return;
+    session_devices_ = std::move(devices);
+    sessions_->use_devices(session_devices_, now);
   }
 
   void tick() {
     ticking_ = false;
-    sessions_->tick(steady_now());
+    const TimePoint now = steady_now();
+    look_at_devices(now);
+    sessions_->tick(now);
     tick_later();
   }
 
@@ -198,7 +209,8 @@ class ManagerShell final : private PartRunner {
 
   void finish(const WorkPtr& work) {
     if (work->again && work->device_failed && work->can_run_again()) {
-      return run_again(work->successor(), work->device_place->device());
+      const std::uint32_t lost_on = work->device_place->device();
+      if (device_but(lost_on)) return run_again(work->successor(), lost_on);
     }
     work->device_place = nullptr;
     ModelStatistics& statistics = node_->statistics[work->model->id];
@@ -224,8 +236,9 @@ class ManagerShell final : private PartRunner {
   caf::event_based_actor* self_;
   NodePtr node_;
   JobMaker jobs_;
-  std::vector<caf::actor> schedulers_;       // by device; invalid: there is none for now
-  std::unique_ptr<SessionDriver> sessions_;  // null: there are none
+  std::vector<caf::actor> schedulers_;          // by device; invalid: there is none for now
+  std::unique_ptr<SessionDriver> sessions_;     // null: there are none
+  std::vector<std::uint32_t> session_devices_;  // that it was told of last
   bool ticking_ = false;
 };
 

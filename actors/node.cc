@@ -102,12 +102,6 @@ bool Node::answers() const {
                      [](const NodeDevicePtr& device) { return device->health->answers(); });
 }
 
-std::vector<DeviceState> Node::device_states() const {
-  std::vector<DeviceState> states;
-  for (const NodeDevicePtr& device : devices) states.push_back({device->name, device->health->trouble()});
-  return states;
-}
-
 SchedulerConfig scheduler_config(const Node& node) {
   const BatchingSection& batching = node.config.batching;
   SchedulerConfig config;

@@ -63,7 +63,6 @@ struct Node {
 
   // Whether any device takes work.
   bool answers() const;
-  std::vector<DeviceState> device_states() const;
 };
 using NodePtr = std::shared_ptr<const Node>;
 

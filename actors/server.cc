@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <future>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -49,6 +50,17 @@ std::vector<EngineSnapshot> ask_schedulers(const SchedulerSlots& slots) {
     }
   }
   return snapshots;
+}
+
+// Holds no device: the monitor lives longer.
+DeviceSource device_source(const Node& node) {
+  std::vector<std::pair<std::string, std::shared_ptr<const DeviceHealth>>> devices;
+  for (const NodeDevicePtr& device : node.devices) devices.emplace_back(device->name, device->health);
+  return [devices = std::move(devices)] {
+    std::vector<DeviceState> states;
+    for (const auto& [name, health] : devices) states.push_back({name, health->trouble()});
+    return states;
+  };
 }
 
 SchedulerSlots make_slots(std::size_t devices) {
@@ -101,7 +113,7 @@ class Server::Impl {
     supervisor_ =
         spawn_supervisor(system_, {node, router_, schedulers_, std::move(*queues), std::move(started)});
     running.wait();  // or until it failed, and broke its promise
-    monitor_.watch_devices([node] { return node->device_states(); });
+    monitor_.watch_devices(device_source(*node));
     monitor_.watch_engines([slots = schedulers_] { return ask_schedulers(slots); }, schedulers_.size());
     const auto metrics = monitor_.listen(config.server.metrics);
     if (!metrics) return tl::unexpected(metrics.error());

@@ -308,7 +308,7 @@ Status SessionDriver::start(const SessionAction& action, const Work& asked) {
   if (!rows) return tl::unexpected(rows.error());
   const std::uint32_t device = *states_.device_of(action.write);
   if (!runner_.ready(device))
-    return fail(ErrorCode::kUnavailable, "the device is being restarted; repeat the part");
+    return fail(ErrorCode::kUnavailable, "the session's device takes no work for now; repeat the part");
   auto part = std::make_shared<Work>(asked.shared_request(), caf::actor{});
   part->model = asked.model;
   part->length = asked.length;
@@ -332,11 +332,13 @@ std::vector<std::uint32_t> SessionDriver::devices() const {
   return all;
 }
 
-// A session stays where its state is, unless there is so much to do there that the copy is worth it.
+// A session stays where its state is, unless that device hangs, or has so much more to do that the copy is
+// worth it.
 void SessionDriver::move_home(SessionRef session, StateSlot state, std::uint32_t other) {
   const std::uint32_t home = *states_.device_of(state);
-  if (other == home || !runner_.ready(home) || !runner_.ready(other)) return;
-  if (node_->loads->worth_moving(home, other, kCopyOfState)) states_.move(session, state, other);
+  if (other == home || !runner_.ready(other)) return;
+  if (!runner_.ready(home) || node_->loads->worth_moving(home, other, kCopyOfState))
+    states_.move(session, state, other);
 }
 
 void SessionDriver::stop(const SessionAction& action) {

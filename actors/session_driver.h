@@ -55,7 +55,7 @@ class SessionDriver {
   std::optional<TimePoint> next_wakeup() const { return table_.next_wakeup(); }
   // What the device held is gone. Reports of what runs are still due.
   void device_lost(std::uint32_t device, TimePoint now);
-  // Only these devices have schedulers now: states are brought to no other.
+  // Only these devices take parts now: states are brought to no other.
   void use_devices(std::span<const std::uint32_t> devices, TimePoint now);
   void drain(TimePoint now);
 

@@ -110,19 +110,21 @@ bool SessionStates::spill(SessionRef session, StateSlot state) {
 
 bool SessionStates::restore(SessionRef session, StateSlot into, Wanted wanted) {
   Home& home = this->home(session);
-  if (!take_place(*home.model, into, wanted)) return false;
-  set_steps(into, 1);
-  const bool copied = write(*home.model, into, home.host);
+  bool copied = take_place(*home.model, into, wanted);
+  if (copied) {
+    set_steps(into, 1);
+    copied = write(*home.model, into, home.host);
+  }
   drop_copy(home);
   return copied;
 }
 
 bool SessionStates::move(SessionRef session, StateSlot state, std::uint32_t device) {
   const InstalledModel& model = *home(session).model;
-  std::vector<std::byte> copy(carried_bytes(model));
-  if (!read(model, state, copy)) return false;
   Place place = lend(model, {&device, 1});
   if (place.rows == nullptr) return false;
+  std::vector<std::byte> copy(carried_bytes(model));
+  if (!read(model, state, copy)) return false;
   std::swap(places_[state / 2], place);
   if (!write(model, state, copy)) {
     std::swap(places_[state / 2], place);

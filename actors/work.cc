@@ -50,7 +50,7 @@ bool ByteBudget::take(std::uint64_t bytes) {
 }
 
 Work::~Work() {
-  if (budget_) budget_->give_back(reserved_bytes_);
+  give_back_memory();
   if (settled_) return;
   if (again && device_place && can_run_again()) {
     hand_over();
@@ -62,8 +62,16 @@ Work::~Work() {
   }
 }
 
+void Work::give_back_memory() {
+  results = {};
+  pages = nullptr;
+  if (budget_) budget_->give_back(reserved_bytes_);
+  budget_ = nullptr;
+}
+
 WorkPtr Work::successor() {
   settled_ = true;
+  give_back_memory();
   auto next = std::make_shared<Work>(request_, std::exchange(reply_to_, nullptr));
   next->second_ = true;
   return next;

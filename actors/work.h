@@ -104,7 +104,8 @@ class Work {
   // Sends the request actor a part of the answer. Parts are numbered by the caller, ascending.
   void send_partial(std::uint32_t index, Outcome part);
   bool settled() const { return settled_; }
-  // A work for the same request, which answers in this one's place; for its second and last try.
+  // A work for the same request, which answers in this one's place; for its second and last try. No task may
+  // refer to this one any more: its memory is given back.
   std::shared_ptr<Work> successor();
   // Whether nothing of the answer has been sent, and this is the first try.
   bool can_run_again() const;
@@ -132,6 +133,8 @@ class Work {
   TimePoint first_submit{}, done{};
 
  private:
+  void give_back_memory();
+
   RequestPtr request_;
   caf::actor reply_to_;
   std::shared_ptr<ByteBudget> budget_;

@@ -217,12 +217,12 @@ TEST(Devices, OnlyTheSessionsOfALostDeviceAreLost) {
   ASSERT_EQ(b->ran().size(), 1U);
   auto victim = house.client->submit(poisoned(tokens));
   wait_for_metric(house, on_device(kLive, 0), 2);
+  wait_for_metric(house, "volvox_actor_restarts_total", 1);
   EXPECT_EQ(code_of(there.send({6})), ErrorCode::kSessionLost);
   const LetRun run_a(a);
   EXPECT_EQ(state_in(busy.get()), check_answer(tokens));
   EXPECT_EQ(state_in(victim.get()), check_answer(tokens));
   here.check({4}, true);
-  wait_for_metric(house, "volvox_actor_restarts_total", 1);
   CheckStream fresh(house);
   fresh.check({8}, true);
 }
@@ -245,14 +245,63 @@ TEST(Devices, OneThatHangsIsPassedBy) {
   wait_for_metric(house, on_device("volvox_device_up", 0), 1);
 }
 
+TEST(Devices, SessionsLeaveOneThatHangs) {
+  const auto a = dear_device(true), b = dear_device();
+  ServeConfig config = session_config(4);
+  config.device.task_timeout_ms = 50;
+  const House house(Devices{a, b}, config);
+  std::vector<CheckStream> streams(2, CheckStream(house));
+  {
+    const LetRun run_a(a);
+    for (CheckStream& stream : streams) stream.check({1, 2});
+  }
+  EXPECT_EQ(b->ran().size(), 0U);
+  EXPECT_EQ(code_of(house.ask({1, 2, 3})), ErrorCode::kInternal);
+  wait_for_metric(house, on_device("volvox_device_up", 0), 0);
+  for (CheckStream& stream : streams) stream.check({3});
+  EXPECT_EQ(metric(house, "volvox_session_moves_total"), 2);
+  // More than the other one has room for: they take turns there.
+  while (streams.size() < 6) streams.emplace_back(house);
+  for (int round = 0; round < 3; ++round) {
+    for (CheckStream& stream : streams) stream.check({round, 7});
+  }
+  EXPECT_LE(metric(house, "volvox_session_states{where=\"device\"}"), 2);
+  EXPECT_GT(metric(house, "volvox_session_restores_total"), 0);
+  const LetRun run_a(a);
+  wait_for_metric(house, on_device("volvox_device_up", 0), 1);
+  for (CheckStream& stream : streams) stream.check({9}, true);
+  EXPECT_THAT(a->errors(), IsEmpty());
+  EXPECT_THAT(b->errors(), IsEmpty());
+}
+
+// Its own words, and what it says about trying again, are kept.
+TEST(Devices, WhereNoOtherTakesWorkTheErrorIsThatOfTheDevice) {
+  const auto a = dear_device(true), b = dear_device();
+  ServeConfig config = loopback();
+  config.device.task_timeout_ms = 50;
+  const House house(Devices{a, b}, config);
+  EXPECT_EQ(code_of(house.ask({1, 2, 3})), ErrorCode::kInternal);
+  wait_for_metric(house, on_device("volvox_device_up", 0), 0);
+  b->refuse_task(0, 1);
+  const Reply reply = house.ask({1, 2});
+  EXPECT_EQ(code_of(reply), ErrorCode::kOverloaded) << reply.header.error.message;
+  EXPECT_GT(reply.header.retry_after_us, 0U);
+  EXPECT_EQ(metric(house, "volvox_reruns_total"), 0);
+  const LetRun run_a(a);
+  wait_for_metric(house, on_device("volvox_device_up", 0), 1);
+}
+
 TEST(Devices, EachHasEveryModel) {
   const auto a = dear_device(), b = dear_device();
   const House house(Devices{a, b}, loopback());
   std::promise<Status> unloaded;
   house.server->models().unload("check", 0, [&](Status status) { unloaded.set_value(std::move(status)); });
   EXPECT_TRUE(unloaded.get_future().get());
-  const auto gone = [&] { return house.server->models().list().size() == 2; };
-  while (!gone()) std::this_thread::yield();
+  const auto until = std::chrono::steady_clock::now() + kLongEnough;
+  while (house.server->models().list().size() > 2) {
+    ASSERT_LT(std::chrono::steady_clock::now(), until);
+    std::this_thread::yield();
+  }
   EXPECT_EQ(a->pool(0), nullptr);
   EXPECT_EQ(b->pool(0), nullptr);
   EXPECT_EQ(code_of(house.ask({1, 2})), ErrorCode::kModelNotFound);

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -46,21 +47,29 @@ TEST(DeviceChoice, AMoveMustGainMoreThanTheCopyCosts) {
   EXPECT_FALSE(choice.worth_moving(1, 0, microseconds(0)));
 }
 
-// However requests come and go, no device has more than the fair share and one request to do when one comes.
+// A request never goes to a device with more than the mean to do, however they come and go.
 TEST(DeviceChoice, KeepsTheDevicesEqual) {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     std::mt19937_64 random(seed);
     const auto devices = static_cast<std::uint32_t>(1 + random() % 8);
     DeviceChoice choice(devices);
-    std::vector<Duration> work(devices);
+    std::vector<std::pair<std::uint32_t, Duration>> live;
     for (int i = 0; i < 500; ++i) {
-      const Duration cost = microseconds(1 + random() % 1000);
-      const std::uint32_t device = choice.choose(any).value();
-      choice.enter(device, cost);
-      work[device] += cost;
-      Duration all{0};
-      for (const Duration each : work) all += each;
-      EXPECT_LE(work[device] - cost, (all - cost) / devices) << "seed " << seed;
+      if (!live.empty() && random() % 5 < 2) {
+        const std::size_t which = random() % live.size();
+        choice.leave(live[which].first, live[which].second);
+        live.erase(live.begin() + static_cast<std::ptrdiff_t>(which));
+        continue;
+      }
+      const std::uint32_t chosen = choice.choose(any).value();
+      Duration there{0}, all{0};
+      for (const auto& [device, cost] : live) {
+        all += cost;
+        if (device == chosen) there += cost;
+      }
+      EXPECT_LE(there, all / devices) << "seed " << seed;
+      live.emplace_back(chosen, microseconds(1 + random() % 1000));
+      choice.enter(live.back().first, live.back().second);
     }
   }
 }
