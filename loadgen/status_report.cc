@@ -15,7 +15,8 @@ struct Column {
   const char* metric;
   const char* key;
 };
-constexpr std::array<Column, 8> kDeviceColumns{{{"volvox_live_requests", "live"},
+constexpr std::array<Column, 9> kDeviceColumns{{{"volvox_device_up", "up"},
+                                                {"volvox_live_requests", "live"},
                                                 {"volvox_waiting_requests", "waiting"},
                                                 {"volvox_cells_total", "cells"},
                                                 {"volvox_tasks_total", "tasks"},
@@ -104,23 +105,31 @@ void add_requests(std::string& text, const json& status) {
       number(mean, "total"));
 }
 
+// Which of several devices the row is about.
+std::string of_device(const json& status, const json& row, const std::string& what) {
+  return status["devices"].size() > 1 ? name(row, "device") + " " + what : what;
+}
+
 void add_tables(std::string& text, const json& status) {
   add(text, "%-24s %8s %8s %12s %10s %9s %9s", "device", "live", "waiting", "cells", "tasks", "padding",
       "moved");
   for (const json& row : status["devices"]) {
-    add(text, "%-24s %8.0f %8.0f %12.0f %10.0f %9.0f %9.0f", name(row, "device").c_str(), number(row, "live"),
+    const std::string device = name(row, "device") + (row.value("up", 1.0) == 0 ? " (down)" : "");
+    add(text, "%-24s %8.0f %8.0f %12.0f %10.0f %9.0f %9.0f", device.c_str(), number(row, "live"),
         number(row, "waiting"), number(row, "cells"), number(row, "tasks"), number(row, "padding"),
         number(row, "moved"));
   }
   add(text, "%-24s %8s %8s %12s %10s", "cell type", "ready", "running", "mean batch", "tasks");
   for (const json& row : status["types"]) {
-    add(text, "%-24s %8.0f %8.0f %12.1f %10.0f", (name(row, "model") + "/" + name(row, "type")).c_str(),
-        number(row, "ready"), number(row, "running"), number(row, "mean_batch"), number(row, "tasks"));
+    const std::string type = of_device(status, row, name(row, "model") + "/" + name(row, "type"));
+    add(text, "%-24s %8.0f %8.0f %12.1f %10.0f", type.c_str(), number(row, "ready"), number(row, "running"),
+        number(row, "mean_batch"), number(row, "tasks"));
   }
   add(text, "%-24s %8s %8s %12s", "slots", "used", "reserved", "of");
   for (const json& row : status["pools"]) {
-    add(text, "%-24s %8.0f %8.0f %12.0f", name(row, "pool").c_str(), number(row, "used"),
-        number(row, "reserved"), number(row, "slots"));
+    const std::string pool = of_device(status, row, name(row, "pool"));
+    add(text, "%-24s %8.0f %8.0f %12.0f", pool.c_str(), number(row, "used"), number(row, "reserved"),
+        number(row, "slots"));
   }
 }
 

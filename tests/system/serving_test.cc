@@ -138,6 +138,25 @@ TEST_F(Serving, StatusShowsWhatWasDone) {
   EXPECT_NE(text.out.find("m/1/check"), std::string::npos) << text.out;
 }
 
+TEST_F(Serving, SeveralDevicesShareTheRequests) {
+  ASSERT_NO_FATAL_FAILURE(server_.add_model("new-lstm", "m", {"--hidden", "48", "--vocabulary", "1000"}));
+  ASSERT_NO_FATAL_FAILURE(server_.start("[device]\nkind = \"cpu\"\ncount = 2\ncompute_threads = 1\n"));
+  const auto load = server_.load("m", {"--concurrency", "48", "--requests", "1000", "--warmup", "0",
+                                       "--verify", server_.model("m"), "--verify-count", "1000"});
+  ASSERT_NO_FATAL_FAILURE(expect_clean(load));
+  EXPECT_EQ(load.report["verified"], 1000);
+  const CommandResult result =
+      run_volvox({"status", server_.metrics(), "--json", "--interval", "0"}, seconds(10));
+  ASSERT_TRUE(result.ok()) << result.err;
+  const json status = json::parse(result.out);
+  ASSERT_EQ(status["devices"].size(), 2U) << status;
+  for (const json& device : status["devices"]) {
+    EXPECT_EQ(device["up"], 1.0);
+    EXPECT_GT(device["cells"], 1000.0) << status;
+  }
+  EXPECT_EQ(server_.stop(seconds(5)), (ExitStatus{0, 0})) << server_.log();
+}
+
 TEST_F(Serving, SeveralModelsAtOnce) {
   ASSERT_NO_FATAL_FAILURE(server_.add_model("new-lstm", "a", {"--hidden", "16", "--vocabulary", "50"}));
   ASSERT_NO_FATAL_FAILURE(

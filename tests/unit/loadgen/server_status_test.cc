@@ -92,6 +92,15 @@ TEST(Status, TextShowsTheTables) {
   }
 }
 
+TEST(Status, TextSaysWhichOfSeveralDevices) {
+  EXPECT_EQ(status_text(status_of(kPage), nullptr, 0).find("cpu m/1/lstm"), std::string::npos);
+  const std::string other = "volvox_device_up{device=\"cpu:1\"} 0\nvolvox_device_up{device=\"cpu\"} 1\n";
+  const std::string text = status_text(status_of(kPage + other), nullptr, 0);
+  for (const char* part : {"cpu m/1/lstm", "cpu m/h", "cpu:1 (down)"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  }
+}
+
 TEST(Status, AnEmptyPageIsNoCrash) {
   EXPECT_FALSE(status_text(status_of(""), nullptr, 0).empty());
 }
