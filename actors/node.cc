@@ -106,6 +106,7 @@ SchedulerConfig scheduler_config(const Node& node) {
   const BatchingSection& batching = node.config.batching;
   SchedulerConfig config;
   config.workers = node.config.device.queues;
+  for (const QueueSection& queue : node.config.queue) config.worker_batches.push_back(queue.max_batch);
   config.max_tasks_to_submit = batching.max_tasks_to_submit;
   config.max_ahead = std::chrono::microseconds(batching.max_ahead_us);
   config.max_wait = std::chrono::microseconds(batching.max_wait_us);

@@ -17,6 +17,7 @@ class CellularPolicy final : public Policy {
         many_models_(config.models.size() > 1),
         max_run_(config.max_tasks_to_submit),
         max_wait_(config.max_wait),
+        worker_batches_(config.worker_batches),
         shares_(config.models, config.workers),
         runs_(config.workers) {}
 
@@ -40,13 +41,13 @@ class CellularPolicy final : public Policy {
     const PriorityClass top = top_class(frontier, worker);
     if (goes_on(frontier, worker, top) &&
         (!many_models_ || is_due(runs_[worker].type, frontier, worker, top)))
-      return Choice{runs_[worker].type, types_[runs_[worker].type].max_batch};
+      return choice(types_[runs_[worker].type], worker);
     const TypeConfig* best = best_type(frontier, worker, top, now, false);
     // Lazy types wait for company, but not while the worker would idle.
     if (best == nullptr) best = best_type(frontier, worker, top, now, frontier.in_flight(worker) == 0);
     if (best == nullptr) return std::nullopt;
     runs_[worker] = {best->id, max_run_};
-    return Choice{best->id, best->max_batch};
+    return choice(*best, worker);
   }
 
   void on_submitted(WorkerId worker, CellTypeId type, std::uint32_t, double cost_us) override {
@@ -63,6 +64,10 @@ class CellularPolicy final : public Policy {
     std::uint32_t left = 0;
   };
   enum class Rule : std::uint8_t { kAnything, kNoneRunning, kFull };
+
+  Choice choice(const TypeConfig& type, WorkerId worker) const {
+    return {type.id, max_batch(type, worker_batches_, worker)};
+  }
 
   PriorityClass top_class(const Frontier& frontier, WorkerId worker) const {
     for (std::size_t c = 0; c + 1 < kPriorityClasses; ++c) {
@@ -99,7 +104,7 @@ class CellularPolicy final : public Policy {
   }
 
   Rule rule(const Frontier& frontier, const TypeConfig& type, WorkerId worker, TimePoint now) const {
-    if (frontier.ready(type.id, worker) >= type.max_batch) return Rule::kFull;
+    if (frontier.ready(type.id, worker) >= max_batch(type, worker_batches_, worker)) return Rule::kFull;
     if (max_wait_ > Duration::zero()) {
       const auto since = frontier.waiting_since(type.id, worker);
       if (since && now - *since >= max_wait_) return Rule::kFull;
@@ -137,6 +142,7 @@ class CellularPolicy final : public Policy {
   bool many_models_;
   std::uint32_t max_run_;
   Duration max_wait_;
+  std::vector<std::uint32_t> worker_batches_;
   ModelShares shares_;
   std::vector<Run> runs_;
   std::optional<TimePoint> wakeup_;

@@ -153,7 +153,7 @@ class Scheduler::Core final : public Frontier, public WaitingList {
 
   // Tasks
   bool has_room(const Worker& worker) const;
-  bool form(WorkerId worker, const Choice& choice, std::vector<BatchedTask>& out);
+  bool form(WorkerId worker, Choice choice, std::vector<BatchedTask>& out);
   BatchedTask take_task();
   void touch(std::uint32_t index, TaskRecord& record, std::uint32_t nodes);
   void claim(std::uint32_t index, WorkerId worker);

@@ -21,7 +21,9 @@ bool Scheduler::Core::balance(WorkerId worker) {
   const std::uint32_t queued = queues_.count_at(busiest);
   if (queued > 0 && steal_unpinned(busiest, worker, std::max(1U, queued / 2)) > 0) return true;
   std::uint32_t task = 1;
-  for (const TypeConfig& type : config_.types) task = std::max(task, type.max_batch);
+  for (const TypeConfig& type : config_.types) {
+    task = std::max(task, max_batch(type, config_.worker_batches, busiest));
+  }
   if (backlog(busiest) > 2 * task) drain_youngest(busiest, std::min(task, backlog(busiest) / 2));
   return anything_ready(worker);  // what was drained and did not run may move at once
 }

@@ -171,7 +171,7 @@ bool Scheduler::Core::form_cohort(WorkerId worker, const Choice& choice, Task& t
   const std::uint32_t ready = std::min(choice.rows, this->ready(choice.type, worker));
   if (ready == 0) return false;
   seat_joiners(worker, choice.type, choose_batch_size(type, ready).rows, task);
-  const BatchSize size = choose_batch_size(type, cohort.active());
+  const BatchSize size = choose_batch_size(type, std::min(choice.rows, cohort.active()));
   for (std::size_t row = cohort.rows().size(); cohort.active() > size.rows && row-- > 0;) {
     if (cohort.rows()[row] != kNoLane) park(cohort.rows()[row], true);
   }

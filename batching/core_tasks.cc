@@ -74,9 +74,10 @@ void Scheduler::Core::recycle(BatchedTask task) {
   spare_tasks_.push_back(std::move(task));
 }
 
-bool Scheduler::Core::form(WorkerId worker, const Choice& choice, std::vector<BatchedTask>& out) {
+bool Scheduler::Core::form(WorkerId worker, Choice choice, std::vector<BatchedTask>& out) {
   Worker& target = workers_[worker];
   const TypeConfig& type = config_.types[choice.type];
+  choice.rows = std::min(choice.rows, max_batch(type, config_.worker_batches, worker));
   BatchedTask task = take_task();
   TaskRecord& record = target.log.begin(choice.type);
   task->seq = record.seq;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -53,6 +54,9 @@ struct SchedulerConfig {
   std::vector<PoolConfig> pools;
   std::vector<ModelConfig> models;
   std::uint32_t workers = 1;
+  std::vector<std::uint32_t> worker_batches;  // rows of a worker's tasks, at most: with several queues on one
+                                              // GPU a small batch need not wait for a large one (E²bird §6);
+                                              // 0, or a worker without an entry: as the types say
   std::uint32_t max_tasks_to_submit = 5;  // tasks ahead of a worker (BatchMaker §4.3)
   Duration max_ahead{0};              // no third task while the estimate ahead exceeds this; 0: no such bound
   Duration max_wait{0};               // a node older than this makes its type eligible as if full; 0: off
@@ -60,5 +64,12 @@ struct SchedulerConfig {
   std::uint32_t max_live = 1U << 16;  // requests admitted or waiting
   std::uint32_t max_overtake = 16;    // smaller requests that may pass one that waits for slots
 };
+
+// Rows of a task of the type on this worker, at most.
+inline std::uint32_t max_batch(const TypeConfig& type, const std::vector<std::uint32_t>& worker_batches,
+                               std::uint32_t worker) {
+  const std::uint32_t own = worker < worker_batches.size() ? worker_batches[worker] : 0;
+  return own == 0 ? type.max_batch : std::min(own, type.max_batch);
+}
 
 }  // namespace volvox

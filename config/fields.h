@@ -204,6 +204,11 @@ void visit_model(Model& model, Visitor& v) {
   v.number("state_mib", model.state_mib, 0U, 1U << 20);
 }
 
+template <class Queue, class Visitor>
+void visit_queue(Queue& queue, Visitor& v) {
+  v.number("max_batch", queue.max_batch, 0U, 4096U);
+}
+
 template <class Client, class Visitor>
 void visit_client(Client& client, Visitor& v) {
   v.text("name", client.name);
@@ -255,6 +260,7 @@ void visit_fields(Config& config, Visitor& v) {
   visit_security(config, v);
   v.tables("model", config.model, [](auto& model, auto& visitor) { visit_model(model, visitor); });
   v.tables("client", config.client, [](auto& client, auto& visitor) { visit_client(client, visitor); });
+  v.tables("queue", config.queue, [](auto& queue, auto& visitor) { visit_queue(queue, visitor); });
 }
 
 }  // namespace volvox

@@ -171,6 +171,13 @@ struct ClientSection {
   bool operator==(const ClientSection&) const = default;
 };
 
+// One of the device's queues: the first table is for the first one. Queues without a table have the defaults.
+struct QueueSection {
+  std::uint32_t max_batch = 0;  // rows of its tasks, at most; 0: as batching.max_batch and the models say
+
+  bool operator==(const QueueSection&) const = default;
+};
+
 struct ServeConfig {
   ServerSection server;
   DeviceSection device;
@@ -183,6 +190,7 @@ struct ServeConfig {
   SecuritySection security;
   std::vector<ModelSection> model;
   std::vector<ClientSection> client;
+  std::vector<QueueSection> queue;
 
   bool operator==(const ServeConfig&) const = default;
 };

@@ -107,6 +107,14 @@ ConfigProblem find_client_contradiction(const ServeConfig& config) {
   return {};
 }
 
+ConfigProblem find_queue_contradiction(const ServeConfig& config) {
+  if (config.queue.size() > config.device.queues)
+    return {"queue", "has more tables than there are queues; raise device.queues"};
+  if (!config.queue.empty() && config.batching.policy == PolicyKind::kPadded)
+    return {"queue", "needs batching.policy = \"cellular\": the padded baseline runs whole batches"};
+  return {};
+}
+
 bool is_loopback(std::string_view host) {
   return host.starts_with("127.") || host == "localhost";
 }
@@ -194,7 +202,8 @@ ConfigProblem find_contradiction(const ServeConfig& config) {
   }
   if (ConfigProblem http = find_http_contradiction(config); !http.key.empty()) return http;
   if (ConfigProblem model = find_model_contradiction(config.model); !model.key.empty()) return model;
-  return find_client_contradiction(config);
+  if (ConfigProblem client = find_client_contradiction(config); !client.key.empty()) return client;
+  return find_queue_contradiction(config);
 }
 
 }  // namespace

@@ -47,6 +47,9 @@ class Driver {
     scheduler_.schedule(worker, now_, tasks);
     std::vector<const Task*> formed;
     for (BatchedTask& task : tasks) {
+      if (!config_.worker_batches.empty()) {
+        EXPECT_LE(task->rows, max_batch(config_.types[task->type], config_.worker_batches, worker));
+      }
       device_.submit(worker, task.get());
       formed.push_back(task.get());
       in_flight_[worker].push_back(std::move(task));

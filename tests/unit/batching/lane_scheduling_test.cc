@@ -51,6 +51,22 @@ TEST(Cellular, ReproducesFigure5) {
   driver.check();
 }
 
+// A small queue beside a large one (E²bird §6): each is full at its own limit, and takes no more.
+TEST(Cellular, EachWorkerHasALimitOfItsOwn) {
+  SchedulerConfig config = scheduler_config(8, 2, 1, kAmple);
+  config.worker_batches = {0, 2};
+  Driver driver{config, make_cellular_policy(config), 8};
+  for (std::uint64_t tag = 1; tag <= 12; ++tag) driver.admit(lanes_request(tag, chain_plan(), 5));
+  const auto small = driver.schedule(1), large = driver.schedule(0);
+  ASSERT_EQ(small.size(), 1U);
+  EXPECT_EQ(small[0]->rows, 2U);
+  ASSERT_EQ(large.size(), 1U);
+  EXPECT_EQ(large[0]->rows, 8U);
+  driver.run_to_the_end();
+  EXPECT_TRUE(driver.scheduler().idle());
+  driver.check();
+}
+
 TEST(Cellular, AnUnchangedCohortChangesNoRow) {
   Driver driver = cellular(8, 1, 4);
   for (std::uint64_t tag = 1; tag <= 8; ++tag) driver.admit(lanes_request(tag, chain_plan(), 100));

@@ -37,6 +37,9 @@ class RandomRun {
     if (below(3) == 0) {
       for (TypeConfig& type : config.types) type.sizes = sizes_up_to(max_batch);
     }
+    for (WorkerId w = 0; !padded && below(2) == 0 && w < workers_; ++w) {
+      config.worker_batches.push_back(below(max_batch + 2));
+    }
     auto policy =
         padded ? make_padded_policy(config, {1 + below(10), max_batch}) : make_cellular_policy(config);
     const std::uint32_t rows = place_streams(config.pools[kStates].slots);

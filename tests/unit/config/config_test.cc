@@ -95,6 +95,18 @@ TEST(Config, WhatIsPrintedReadsBack) {
   EXPECT_EQ(*again, config);
 }
 
+TEST(Config, EachQueueMayHaveALimit) {
+  const std::string two = "[device]\nqueues = 2\n";
+  const auto config = parse_config(two + "[[queue]]\nmax_batch = 64\n[[queue]]\n", "a.toml");
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->queue, (std::vector<QueueSection>{{64}, {0}}));
+  EXPECT_EQ(*parse_config(to_toml(*config), "printed.toml"), *config);
+  EXPECT_EQ(error_of("[[queue]]\n[[queue]]\n"),
+            "a.toml: queue: has more tables than there are queues; raise device.queues");
+  EXPECT_EQ(error_of("[batching]\npolicy = \"padded\"\n[[queue]]\n"),
+            "a.toml: queue: needs batching.policy = \"cellular\": the padded baseline runs whole batches");
+}
+
 TEST(Config, ErrorsNameFileLineAndKey) {
   EXPECT_EQ(error_of("[device]\nqueues = 0\n"), "a.toml:2: device.queues: must be between 1 and 64, not 0");
   EXPECT_EQ(error_of("[device]\n\nqueues = \"two\"\n"), "a.toml:3: device.queues: must be a whole number");
