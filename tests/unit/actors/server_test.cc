@@ -1,11 +1,14 @@
 #include "actors/server.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <chrono>
 #include <future>
 #include <map>
 #include <mutex>
 #include <random>
+#include <vector>
 
 #include <gmock/gmock.h>
 
@@ -104,6 +107,28 @@ TEST(Server, SeveralQueuesAndThePaddedPolicyAnswerTheSame) {
     const Reply reply = answer.get();
     EXPECT_EQ(state_in(reply), check_answer(tokens)) << reply.header.error.message;
   }
+}
+
+TEST(Server, AQueueKeepsToItsOwnBatchLimit) {
+  ServeConfig config = loopback();
+  config.device.queues = 2;
+  config.batching.max_batch = 4;
+  config.queue = {{}, {2}};
+  const auto device = held_device();
+  const House house(config, device);
+  const std::vector<std::int32_t> tokens{1, 2, 3, 4, 5};
+  std::vector<std::future<Reply>> answers;
+  for (int i = 0; i < 20; ++i) answers.push_back(house.submit(tokens));
+  house.wait_for_live(20);
+  for (auto& answer : answers) {
+    while (answer.wait_for(std::chrono::microseconds(200)) != std::future_status::ready) {
+      for (const std::size_t queue : {0U, 1U}) device->run(queue, 100);
+    }
+    EXPECT_EQ(state_in(answer.get()), check_answer(tokens));
+  }
+  std::array<std::uint32_t, 2> most{};
+  for (const FakeDevice::Ran& task : device->ran()) most[task.queue] = std::max(most[task.queue], task.rows);
+  EXPECT_THAT(most, testing::ElementsAre(4U, 2U));
 }
 
 TEST(Server, ServesAModelWithoutOutputs) {
