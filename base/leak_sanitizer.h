@@ -17,18 +17,17 @@ namespace volvox {
 // process ends: for libraries that do not give everything back at exit. Nothing without AddressSanitizer.
 class NoLeakCheck {
  public:
-  NoLeakCheck() {
-#ifdef VOLVOX_LEAK_SANITIZER
-    __lsan_disable();
-#endif
-  }
-  ~NoLeakCheck() {
-#ifdef VOLVOX_LEAK_SANITIZER
-    __lsan_enable();
-#endif
-  }
+  NoLeakCheck() { set(false); }
+  ~NoLeakCheck() { set(true); }
   NoLeakCheck(const NoLeakCheck&) = delete;
   NoLeakCheck& operator=(const NoLeakCheck&) = delete;
+
+ private:
+  static void set([[maybe_unused]] bool checks) {
+#ifdef VOLVOX_LEAK_SANITIZER
+    checks ? __lsan_enable() : __lsan_disable();
+#endif
+  }
 };
 
 }  // namespace volvox

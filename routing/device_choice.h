@@ -1,9 +1,9 @@
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 #include "base/time.h"
@@ -36,7 +36,9 @@ class DeviceChoice {
   struct Load {
     Duration work{0};
     std::uint64_t requests = 0;
-    auto operator<=>(const Load&) const = default;
+    bool operator<(const Load& other) const {
+      return std::tie(work, requests) < std::tie(other.work, other.requests);
+    }
   };
 
   std::vector<Load> loads_;  // by device
