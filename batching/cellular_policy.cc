@@ -41,13 +41,13 @@ class CellularPolicy final : public Policy {
     const PriorityClass top = top_class(frontier, worker);
     if (goes_on(frontier, worker, top) &&
         (!many_models_ || is_due(runs_[worker].type, frontier, worker, top)))
-      return choice(types_[runs_[worker].type], worker);
+      return Choice{runs_[worker].type, types_[runs_[worker].type].max_batch};
     const TypeConfig* best = best_type(frontier, worker, top, now, false);
     // Lazy types wait for company, but not while the worker would idle.
     if (best == nullptr) best = best_type(frontier, worker, top, now, frontier.in_flight(worker) == 0);
     if (best == nullptr) return std::nullopt;
     runs_[worker] = {best->id, max_run_};
-    return choice(*best, worker);
+    return Choice{best->id, best->max_batch};
   }
 
   void on_submitted(WorkerId worker, CellTypeId type, std::uint32_t, double cost_us) override {
@@ -64,10 +64,6 @@ class CellularPolicy final : public Policy {
     std::uint32_t left = 0;
   };
   enum class Rule : std::uint8_t { kAnything, kNoneRunning, kFull };
-
-  Choice choice(const TypeConfig& type, WorkerId worker) const {
-    return {type.id, max_batch(type, worker_batches_, worker)};
-  }
 
   PriorityClass top_class(const Frontier& frontier, WorkerId worker) const {
     for (std::size_t c = 0; c + 1 < kPriorityClasses; ++c) {

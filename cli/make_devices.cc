@@ -18,6 +18,18 @@ namespace {
 
 using Devices = std::vector<std::shared_ptr<Device>>;
 
+// The first of them that cannot be made ends it.
+template <class Make>
+Result<Devices> make_each(std::uint32_t count, Make make) {
+  Devices devices;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    Result<std::shared_ptr<Device>> device = make(i);
+    if (!device) return tl::unexpected(device.error());
+    devices.push_back(std::move(*device));
+  }
+  return devices;
+}
+
 Result<std::shared_ptr<Device>> make_cpu(const DeviceSection& section) {
   cpu::CpuOptions options;
   options.isa = cpu::isa_from(choice_name(section.isa)).value_or(cpu::Isa::kAuto);
@@ -25,25 +37,6 @@ Result<std::shared_ptr<Device>> make_cpu(const DeviceSection& section) {
   auto device = cpu::CpuDevice::make(options);
   if (!device) return tl::unexpected(device.error());
   return std::shared_ptr<Device>(std::move(*device));
-}
-
-// 0 asks for all GPUs; there is one CPU.
-Result<Devices> make_cpus(const DeviceSection& section) {
-  Devices devices;
-  for (std::uint32_t i = 0; i < std::max(1U, section.count); ++i) {
-    auto device = make_cpu(section);
-    if (!device) return tl::unexpected(device.error());
-    devices.push_back(std::move(*device));
-  }
-  return devices;
-}
-
-Devices make_timed(const DeviceSection& section) {
-  Devices devices;
-  for (std::uint32_t i = 0; i < std::max(1U, section.count); ++i) {
-    devices.push_back(std::make_shared<TimedDevice>(TimedCost{section.timed_task_us, section.timed_row_us}));
-  }
-  return devices;
 }
 
 gpu::GpuOptions gpu_options(const DeviceSection& section) {
@@ -72,17 +65,6 @@ std::uint32_t gpus_from(std::uint32_t first) {
   return all > first ? static_cast<std::uint32_t>(all) - first : 1;
 }
 
-Result<Devices> make_gpus(const DeviceSection& section) {
-  const std::uint32_t count = section.count == 0 ? gpus_from(section.gpu) : section.count;
-  Devices devices;
-  for (std::uint32_t i = 0; i < count; ++i) {
-    auto device = make_gpu(section, section.gpu + i);
-    if (!device) return tl::unexpected(device.error());
-    devices.push_back(std::move(*device));
-  }
-  return devices;
-}
-
 void name_gpus() {
   const auto found = gpu::find_devices();
   if (!found) return spdlog::info("no GPU: {}", found.error().message);
@@ -95,14 +77,21 @@ void name_gpus() {
 }  // namespace
 
 Result<std::vector<std::shared_ptr<Device>>> make_devices(const DeviceSection& section) {
-  if (section.kind == DeviceKind::kTimed) return make_timed(section);
-  if (section.kind == DeviceKind::kCpu) return make_cpus(section);
+  const std::uint32_t count = std::max(1U, section.count);  // 0 asks for all GPUs; there is one CPU
+  const auto cpu = [&](std::uint32_t) { return make_cpu(section); };
+  if (section.kind == DeviceKind::kTimed) {
+    return make_each(count, [&](std::uint32_t) {
+      return std::make_shared<TimedDevice>(TimedCost{section.timed_task_us, section.timed_row_us});
+    });
+  }
+  if (section.kind == DeviceKind::kCpu) return make_each(count, cpu);
   name_gpus();
-  auto devices = make_gpus(section);
+  auto devices = make_each(section.count == 0 ? gpus_from(section.gpu) : section.count,
+                           [&](std::uint32_t i) { return make_gpu(section, section.gpu + i); });
   if (devices || section.kind == DeviceKind::kGpu) return devices;
   if (gpu::find_devices()) spdlog::warn("the GPU cannot be used: {}", devices.error().message);
   spdlog::info("serving on the CPU");
-  return make_cpus(section);
+  return make_each(count, cpu);
 }
 
 }  // namespace volvox
