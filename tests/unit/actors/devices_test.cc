@@ -20,8 +20,6 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr std::uint64_t kPoison = 0xdead;  // the trace id of a request that hurts
-
 // Its tasks are dear, so that a long request is worth moving away from.
 std::shared_ptr<FakeDevice> dear_device(bool held = false) {
   FakeDevice::Options options;
@@ -42,12 +40,6 @@ FaultHooks one_scheduler_fails() {
     if (request.header.trace_hi == kPoison && armed->exchange(false)) throw std::runtime_error("poisoned");
   };
   return faults;
-}
-
-ClientRequest poisoned(const Tokens& tokens) {
-  ClientRequest request = chain_request("check", "tokens", std::span(tokens));
-  request.header.trace_hi = kPoison;
-  return request;
 }
 
 TEST(Devices, ARequestGoesWhereTheLeastIsToDo) {
@@ -158,19 +150,7 @@ TEST(Devices, SessionsAreSpreadAndComeBackToEitherDevice) {
   std::mt19937_64 random(7);
   const House house(Devices{dear_device(), dear_device()}, session_config(4));
   std::vector<CheckStream> streams(40, CheckStream(house));
-  for (int round = 0; round < 6; ++round) {
-    std::vector<Tokens> parts;
-    std::vector<std::future<Reply>> answers;
-    for (CheckStream& stream : streams) {
-      parts.emplace_back(1 + random() % 12, static_cast<std::int32_t>(random() % 1000));
-      answers.push_back(stream.submit(parts.back()));
-    }
-    for (std::size_t i = 0; i < streams.size(); ++i) {
-      const Reply reply = streams[i].take(std::move(answers[i]), parts[i]);
-      ASSERT_TRUE(reply.status()) << to_string(reply.status().error());
-      EXPECT_EQ(state_in(reply), streams[i].expected());
-    }
-  }
+  for (int round = 0; round < 6; ++round) ASSERT_NO_FATAL_FAILURE(check_round(streams, random));
   EXPECT_GT(metric(house, "volvox_session_restores_total"), 0);
   EXPECT_LE(metric(house, "volvox_session_states{where=\"device\"}"), 4);
   for (const int device : {0, 1}) EXPECT_GT(metric(house, on_device("volvox_cells_total", device)), 100);

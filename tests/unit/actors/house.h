@@ -149,6 +149,16 @@ struct House {
   std::unique_ptr<Client> client;
 };
 
+inline constexpr std::uint64_t kPoison =
+    0xdead;  // the trace id of a request that hurts, where a test says so
+
+// Refers to the tokens.
+inline ClientRequest poisoned(const std::vector<std::int32_t>& tokens) {
+  ClientRequest request = chain_request("check", "tokens", std::span(tokens));
+  request.header.trace_hi = kPoison;
+  return request;
+}
+
 inline std::uint64_t check_answer(const std::vector<std::int32_t>& tokens) {
   std::uint64_t state = 0;
   for (const std::int32_t token : tokens) state = check_hash(state, static_cast<std::uint64_t>(token));

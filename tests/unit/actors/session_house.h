@@ -1,6 +1,7 @@
 #pragma once
 
 #include <future>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -62,6 +63,25 @@ class CheckStream {
   SessionStream session_;
   Tokens so_far_;
 };
+
+inline Tokens random_tokens(std::mt19937_64& random) {
+  Tokens tokens(1 + random() % 12);
+  for (std::int32_t& token : tokens) token = static_cast<std::int32_t>(random() % 1000);
+  return tokens;
+}
+
+// A random part of each stream, all at once; each must be answered with the state after its whole stream.
+inline void check_round(std::vector<CheckStream>& streams, std::mt19937_64& random) {
+  std::vector<Tokens> parts;
+  std::vector<std::future<Reply>> answers;
+  for (CheckStream& stream : streams)
+    answers.push_back(stream.submit(parts.emplace_back(random_tokens(random))));
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    const Reply reply = streams[i].take(std::move(answers[i]), parts[i]);
+    ASSERT_TRUE(reply.status()) << to_string(reply.status().error());
+    EXPECT_EQ(state_in(reply), streams[i].expected());
+  }
+}
 
 // The value of a metric, by its name with labels; −1: there is none.
 inline double metric(const House& house, const std::string& name) {

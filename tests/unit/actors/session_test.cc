@@ -10,12 +10,6 @@
 namespace volvox {
 namespace {
 
-Tokens random_tokens(std::mt19937_64& random) {
-  Tokens tokens(1 + random() % 12);
-  for (std::int32_t& token : tokens) token = static_cast<std::int32_t>(random() % 1000);
-  return tokens;
-}
-
 TEST(Sessions, PartsGiveTheHashOfTheWholeStream) {
   const House house(session_config(), TimedCost{20, 0});
   CheckStream stream(house);
@@ -30,16 +24,8 @@ TEST(Sessions, MoreThanTheDeviceHoldsTakeTurnsOnIt) {
   const House house(session_config(3), TimedCost{20, 0});
   std::vector<CheckStream> streams(40, CheckStream(house));
   for (int round = 0; round < 6; ++round) {
-    std::vector<Tokens> parts;
-    std::vector<std::future<Reply>> answers;
-    for (CheckStream& stream : streams)
-      answers.push_back(stream.submit(parts.emplace_back(random_tokens(random))));
     const auto alone = house.submit({9, 9, 9});
-    for (std::size_t i = 0; i < streams.size(); ++i) {
-      const Reply reply = streams[i].take(std::move(answers[i]), parts[i]);
-      ASSERT_TRUE(reply.status()) << to_string(reply.status().error());
-      EXPECT_EQ(state_in(reply), streams[i].expected());
-    }
+    ASSERT_NO_FATAL_FAILURE(check_round(streams, random));
   }
   EXPECT_GT(metric(house, "volvox_session_restores_total"), 0);
   EXPECT_LE(metric(house, "volvox_session_states{where=\"device\"}"), 3);

@@ -11,17 +11,8 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr std::uint64_t kPoison = 0xdead;  // the trace id of a request that hurts
-
 void hurt_if_poisoned(const IncomingRequest& request) {
   if (request.header.trace_hi == kPoison) throw std::runtime_error("poisoned");
-}
-
-// Refers to the tokens.
-ClientRequest poisoned(const std::vector<std::int32_t>& tokens) {
-  ClientRequest request = chain_request("check", "tokens", std::span(tokens));
-  request.header.trace_hi = kPoison;
-  return request;
 }
 
 // Requests around a poisoned one: each is answered once, with the right answer, or with an error that admits
