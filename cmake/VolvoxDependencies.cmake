@@ -1,4 +1,5 @@
-# Every third-party library, by the name of its target. All are Debian packages (deploy/install-deps.sh).
+# Every third-party library, by the name of its target. All are Debian packages (deploy/install-deps.sh);
+# libzmq is built from one, with a patch (deploy/build-libzmq.sh).
 find_package(Threads REQUIRED)
 find_package(tomlplusplus REQUIRED)
 find_package(nlohmann_json REQUIRED)
@@ -12,7 +13,7 @@ endif()
 if(NOT VOLVOX_ENGINE_ONLY)
   find_package(OpenSSL 3.0 REQUIRED)
   find_package(CAF 0.17 REQUIRED COMPONENTS core io openssl)
-  find_package(cppzmq CONFIG REQUIRED)
+  find_package(VolvoxZeroMQ REQUIRED)
   find_package(CapnProto CONFIG REQUIRED)
   find_package(prometheus-cpp CONFIG REQUIRED)
   find_package(spdlog CONFIG REQUIRED)

@@ -58,6 +58,8 @@ make_tree() {
   # How this machine's apt fetches (proxies, retries), not what it fetches.
   apt-config dump | grep -E '^Acquire::([a-z]+::)*(Proxy|Proxy-Auto-Detect|Check-Valid-Until|Check-Date) ' \
     >"$dir/etc/apt/apt.conf.d/90fetching" || true
+  # debootstrap leaves out what an installer, or whoever starts a container, writes.
+  printf '127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n' >"$dir/etc/hosts"
   touch "$dir/.volvox-fresh"
   say "tree made in $((SECONDS - start)) s"
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs the Debian 12 packages that Volvox needs. Does nothing, quickly, when nothing is missing.
+# Installs what Volvox needs on Debian 12: packages, and a libzmq of its own. Does nothing, quickly, when nothing is
+# missing.
 set -euo pipefail
 
 usage() {
@@ -7,7 +8,8 @@ usage() {
 Usage: deploy/install-deps.sh [--dev] [--list] [--help]
 
 Installs what it takes to build, run and test Volvox on Debian 12 (bookworm), with apt, as root or through
-sudo. Packages that are already there are left alone; when none is missing, apt is not called at all.
+sudo. Packages that are already there are left alone; when none is missing, apt-get is not called at all. Then
+builds, once, the patched libzmq (deploy/build-libzmq.sh).
 
   --dev     also install what `tests/run.sh --full` uses: clang, clang-tidy, the sanitizers of clang,
             shellcheck, and PyTorch for comparisons
@@ -22,10 +24,11 @@ die() {
   exit 1
 }
 
-# What the build needs. pkgconf is asked for by Cap'n Proto's CMake files; zlib, civetweb and curl by prometheus-cpp's.
+# What the build needs. pkgconf is asked for by Cap'n Proto's CMake files; zlib, civetweb and curl by prometheus-cpp's;
+# libsodium and dpkg-dev (with patch and xz) by deploy/build-libzmq.sh.
 BUILD_PACKAGES=(
   g++ cmake ninja-build pkgconf
-  libcaf-dev libssl-dev libzmq3-dev cppzmq-dev libcapnp-dev capnproto
+  libcaf-dev libssl-dev libsodium-dev dpkg-dev libcapnp-dev capnproto
   prometheus-cpp-dev zlib1g-dev libcivetweb-dev libcurl4-openssl-dev
   libdnnl-dev libtomlplusplus-dev nlohmann-json3-dev libcli11-dev libspdlog-dev libfmt-dev libexpected-dev
 )
@@ -105,9 +108,10 @@ done
 mapfile -t missing < <(missing_of "${packages[@]}")
 if [[ ${#missing[@]} -eq 0 ]]; then
   say "nothing is missing (${#packages[@]} packages)"
-  exit 0
+else
+  install_packages
+  mapfile -t missing < <(missing_of "${packages[@]}")
+  [[ ${#missing[@]} -eq 0 ]] || die "still missing after apt-get: ${missing[*]}"
 fi
-install_packages
-mapfile -t missing < <(missing_of "${packages[@]}")
-[[ ${#missing[@]} -eq 0 ]] || die "still missing after apt-get: ${missing[*]}"
+"$(dirname "${BASH_SOURCE[0]}")/build-libzmq.sh"
 say "done"

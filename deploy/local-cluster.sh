@@ -97,6 +97,7 @@ if [[ $netns == yes ]]; then
   command -v ip >/dev/null || die "--netns needs the program ip (Debian: iproute2)"
   ((routers <= 90 && nodes <= 150)) || die "--netns has addresses for 90 routers and 150 nodes"
   [[ -n "$keys" ]] || security=(--insecure-cluster)
+  security+=(--insecure-doors) # reached from these namespaces only
   new_namespace "$hub"
   ip -n "$hub" link add bridge type bridge
   ip -n "$hub" addr add 10.77.0.1/24 dev bridge
