@@ -11,6 +11,7 @@
 #include "batching/ready_queues.h"
 #include "batching/scheduler.h"
 #include "batching/task_log.h"
+#include "batching/waiting_rooms.h"
 
 namespace volvox {
 
@@ -50,7 +51,7 @@ class Scheduler::Core final : public Frontier, public WaitingList {
   bool anything_ready(WorkerId worker) const override;
 
   // WaitingList
-  std::size_t size() const override { return waiting_count_; }
+  std::size_t size() const override { return rooms_.size(); }
   std::size_t admit_in_order() override;
   std::size_t admit_group(const std::vector<RequestId>& ids, WorkerId worker, std::uint32_t pad_to) override;
 
@@ -60,9 +61,6 @@ class Scheduler::Core final : public Frontier, public WaitingList {
     std::vector<Cohort> cohorts;    // by type
     std::uint32_t cohort_rows = 0;  // in all of them
     bool suspended = false;         // gets no tasks
-  };
-  struct WaitList {
-    std::uint32_t head = kNever, tail = kNever;
   };
   // What one model's requests do, and what they cost.
   struct ModelLoad {
@@ -98,8 +96,10 @@ class Scheduler::Core final : public Frontier, public WaitingList {
   void release_slots(LiveRequest& live);
   void enter(std::uint32_t index);
   void release(std::uint32_t index);
-  void wait_push(std::uint32_t index);
-  void wait_remove(std::uint32_t index);
+  void start_waiting(std::uint32_t index);
+  void stop_waiting(std::uint32_t index);
+  void note_pool(PoolId pool, ModelId model);
+  void admit_waiting();
   WaitingRequest describe(std::uint32_t index) const;
   LiveRequest* find(RequestId id);
 
@@ -193,17 +193,17 @@ class Scheduler::Core final : public Frontier, public WaitingList {
   std::vector<std::uint32_t> unused_;
   std::vector<RangeAllocator> pools_;
   std::vector<std::uint32_t> used_slots_;  // by pool: of what is reserved, what holds a state
+  std::vector<ModelId> pool_models_;       // by pool: whose requests it holds
+  bool pools_are_shared_ = false;          // some pool by requests of several models
   ReadyQueues queues_;
   std::vector<Worker> workers_;
   std::vector<ModelLoad> models_;
   std::vector<std::uint32_t> running_;  // tasks in flight, by type
   enum class Form : std::uint8_t { kUnknown, kLanes, kNodes };
   std::vector<Form> form_;  // by type: what its tasks are made of
-  std::array<WaitList, kPriorityClasses> waiting_;
-  std::size_t waiting_count_ = 0;
+  WaitingRooms rooms_;
   DueList deadlines_, ageing_;
   std::uint32_t live_ = 0;
-  bool released_ = true;  // slots came back since admission last failed
   SchedulerStats totals_;
   std::vector<BatchedTask> spare_tasks_;
   std::vector<LaneRef> due_, moved_on_;  // scratch

@@ -9,7 +9,8 @@ Scheduler::Core::Core(SchedulerConfig config, std::unique_ptr<Policy> policy)
       policy_(std::move(policy)),
       queues_(static_cast<std::uint32_t>(config_.types.size()), config_.workers),
       running_(config_.types.size(), 0),
-      form_(config_.types.size(), Form::kUnknown) {
+      form_(config_.types.size(), Form::kUnknown),
+      rooms_(config_.max_overtake) {
   for (const PoolConfig& pool : config_.pools) pools_.emplace_back(kReservedSlots, pool.slots);
   for (std::uint32_t w = 0; w < config_.workers; ++w) {
     workers_.push_back(
@@ -17,6 +18,7 @@ Scheduler::Core::Core(SchedulerConfig config, std::unique_ptr<Policy> policy)
   }
   totals_.types.resize(config_.types.size());
   used_slots_.resize(pools_.size(), 0);
+  pool_models_.resize(pools_.size(), kNoModel);
   for (const ModelConfig& model : config_.models) note_model(model);
   for (const TypeConfig& type : config_.types) {
     if (!has_model(type.model)) note_model({.id = type.model});
@@ -36,8 +38,7 @@ AdmitResult Scheduler::Core::submit(Request request, TimePoint now) {
   }
   const std::uint32_t index = take_record(std::move(request));
   set_clocks(index);
-  wait_push(index);
-  policy_->on_waiting(describe(index));
+  start_waiting(index);
   policy_->admit(*this, *this, kNoWorker);
   const LiveRequest& live = requests_[index];
   const bool waits = live.state == LiveRequest::State::kWaiting;
@@ -135,7 +136,7 @@ std::uint32_t Scheduler::Core::take_record(Request&& request) {
   live.landed = live.request.inputs_landed;
   live.started = live.fixed = live.draining = false;
   live.home = kNoWorker;
-  live.cohort_rows = live.overtaken = live.pad_to = live.open = 0;
+  live.cohort_rows = live.pad_to = live.open = 0;
   live.last_seq = 0;
   live.first_submit = TimePoint{};
   ++models_[live.request.model].live;
@@ -144,22 +145,25 @@ std::uint32_t Scheduler::Core::take_record(Request&& request) {
   return index;
 }
 
-void Scheduler::Core::wait_push(std::uint32_t index) {
-  WaitList& list = waiting_[static_cast<std::size_t>(requests_[index].request.priority)];
-  requests_[index].wait_prev = list.tail;
-  requests_[index].wait_next = kNever;
-  (list.tail == kNever ? list.head : requests_[list.tail].wait_next) = index;
-  list.tail = index;
-  ++waiting_count_;
+void Scheduler::Core::start_waiting(std::uint32_t index) {
+  rooms_.push(index, requests_[index].request.model, requests_[index].request.priority);
+  policy_->on_waiting(describe(index));
 }
 
-void Scheduler::Core::wait_remove(std::uint32_t index) {
-  const LiveRequest& live = requests_[index];
-  WaitList& list = waiting_[static_cast<std::size_t>(live.request.priority)];
-  (live.wait_prev == kNever ? list.head : requests_[live.wait_prev].wait_next) = live.wait_next;
-  (live.wait_next == kNever ? list.tail : requests_[live.wait_next].wait_prev) = live.wait_prev;
-  --waiting_count_;
+void Scheduler::Core::stop_waiting(std::uint32_t index) {
+  rooms_.remove(index);
   policy_->on_left(describe(index));
+}
+
+void Scheduler::Core::admit_waiting() {
+  if (rooms_.size() > 0) policy_->admit(*this, *this, kNoWorker);
+}
+
+// Each model has pools of its own, where they are made by the Installer; elsewhere they may be shared.
+void Scheduler::Core::note_pool(PoolId pool, ModelId model) {
+  if (pool_models_[pool] == model) return;
+  if (pool_models_[pool] != kNoModel) pools_are_shared_ = true;
+  pool_models_[pool] = model;
 }
 
 WaitingRequest Scheduler::Core::describe(std::uint32_t index) const {
@@ -182,32 +186,12 @@ LiveRequest* Scheduler::Core::find(RequestId id) {
 }
 
 std::size_t Scheduler::Core::admit_in_order() {
-  if (!released_ && waiting_count_ > 1) return 0;  // nothing came back since the oldest did not fit
-  std::size_t entered = 0;
-  std::uint32_t first_failed = kNever;
-  std::uint32_t failures = 0;
-  for (const WaitList& list : waiting_) {
-    for (std::uint32_t i = list.head, next; i != kNever; i = next) {
-      next = requests_[i].wait_next;
-      if (reserve(i)) {
-        if (first_failed != kNever) ++requests_[first_failed].overtaken;
-        wait_remove(i);
-        enter(i);
-        ++entered;
-      } else {
-        if (first_failed == kNever) first_failed = i;
-        ++failures;
-      }
-      const bool may_pass =
-          first_failed == kNever || requests_[first_failed].overtaken < config_.max_overtake;
-      if (failures > config_.max_overtake || !may_pass) {
-        released_ = false;
-        return entered;
-      }
-    }
-  }
-  released_ = failures == 0;
-  return entered;
+  return rooms_.admit([this](std::uint32_t index) {
+    if (!reserve(index)) return false;
+    policy_->on_left(describe(index));
+    enter(index);
+    return true;
+  });
 }
 
 std::size_t Scheduler::Core::admit_group(const std::vector<RequestId>& ids, WorkerId worker,
@@ -218,7 +202,7 @@ std::size_t Scheduler::Core::admit_group(const std::vector<RequestId>& ids, Work
     if (live == nullptr || live->state != LiveRequest::State::kWaiting) continue;
     live->pad_to = pad_to;
     if (!reserve(id.index)) break;
-    wait_remove(id.index);
+    stop_waiting(id.index);
     live->fixed = worker != kNoWorker;
     live->home = worker;
     enter(id.index);
@@ -261,6 +245,7 @@ bool Scheduler::Core::reserve_lanes(LiveRequest& live) {
     run.length = request.lengths[specs[i].length_of];
     run.reported = specs[i].until_stopped || (request.report_steps && pushes_every_step(specs[i]));
     run.run_length = pad ? std::max(run.length, live.pad_to) : run.length;
+    if (specs[i].has_state) note_pool(specs[i].pool, request.model);
     if (reserve_slots(run, specs[i], carried_lane(request, i))) continue;
     while (i-- > 0) release_lane(live.lanes[i], specs[i]);
     return false;
@@ -290,6 +275,7 @@ void Scheduler::Core::release_lane(const LaneRun& run, const LaneSpec& spec) {
 bool Scheduler::Core::reserve_graph(LiveRequest& live) {
   const NodeGraph& graph = *live.request.graph;
   RangeAllocator& pool = pools_[graph.pool];
+  note_pool(graph.pool, live.request.model);
   GraphRun& run = live.graph;
   run.growable = live.request.max_nodes > 0;
   const std::uint32_t least = run.growable ? live.request.max_nodes : graph.suffix_peak(0);
@@ -329,7 +315,7 @@ void Scheduler::Core::release(std::uint32_t index) {
   LiveRequest& live = requests_[index];
   if (live.state == LiveRequest::State::kRunning) {
     release_slots(live);
-    released_ = true;
+    pools_are_shared_ ? rooms_.reopen_all() : rooms_.reopen(live.request.model);
   }
   --models_[live.request.model].live;
   if (!live.started) --models_[live.request.model].waiting;

@@ -12,7 +12,7 @@ void Scheduler::Core::complete(WorkerId worker, TaskSeq up_to, TimePoint now, st
     log.finish_oldest();
     finish_task(log.at(log.completed()), out);
   }
-  if (waiting_count_ > 0) policy_->admit(*this, *this, kNoWorker);
+  admit_waiting();
 }
 
 void Scheduler::Core::finish_task(TaskRecord& record, std::vector<Event>& out) {
@@ -106,14 +106,14 @@ void Scheduler::Core::withdraw(std::uint32_t index) {
 void Scheduler::Core::cancel(RequestId id, TimePoint now, std::vector<Event>& out) {
   now_ = now;
   end_early(id, LiveRequest::Outcome::kCancelled, out);
-  if (waiting_count_ > 0) policy_->admit(*this, *this, kNoWorker);
+  admit_waiting();
 }
 
 void Scheduler::Core::end_early(RequestId id, LiveRequest::Outcome outcome, std::vector<Event>& out) {
   LiveRequest* live = find(id);
   if (live == nullptr || live->outcome != LiveRequest::Outcome::kNone) return;
   if (live->state == LiveRequest::State::kWaiting) {
-    wait_remove(id.index);
+    stop_waiting(id.index);
     finalise(id.index, kind_of(outcome), out);
     return;
   }
@@ -150,7 +150,7 @@ void Scheduler::Core::stop(RequestId id, LaneId l, Step last, TimePoint now, std
   }
   wake_others(id.index);
   settle(id.index, out);
-  if (waiting_count_ > 0) policy_->admit(*this, *this, kNoWorker);
+  admit_waiting();
 }
 
 void Scheduler::Core::collect_failed(WorkerId worker, TaskSeq first_bad, std::vector<std::uint32_t>& failed) {
@@ -186,7 +186,7 @@ void Scheduler::Core::fail(WorkerId worker, TaskSeq first_bad, TimePoint now, st
     --running_[broken.log.at(broken.log.completed()).type];
   }
   for (std::uint32_t index : failed) settle(index, out);
-  if (waiting_count_ > 0) policy_->admit(*this, *this, kNoWorker);
+  admit_waiting();
 }
 
 std::uint32_t Scheduler::Core::in_flight_total() const {

@@ -33,6 +33,7 @@ Status Scheduler::Core::add_model(const ModelParts& parts) {
   for (const PoolConfig& pool : parts.pools) {
     config_.pools[pool.id] = pool;
     pools_[pool.id] = RangeAllocator(kReservedSlots, pool.slots);
+    pool_models_[pool.id] = kNoModel;
   }
   config_.models.push_back(parts.config);
   note_model(parts.config);
@@ -71,6 +72,7 @@ void Scheduler::Core::make_room(const ModelParts& parts) {
   for (Worker& worker : workers_) grow(worker.cohorts, types, {});
   grow(pools_, pools, RangeAllocator(kReservedSlots, kReservedSlots));
   grow(used_slots_, pools, 0U);
+  grow(pool_models_, pools, kNoModel);
 }
 
 bool Scheduler::Core::remove_model(ModelId id) {

@@ -140,7 +140,7 @@ SchedulerStats Scheduler::Core::stats() const {
   SchedulerStats stats = totals_;
   stats.rows_padding = stats.rows_executed - stats.cells;
   stats.live_requests = live_;
-  stats.waiting_requests = static_cast<std::uint32_t>(waiting_count_);
+  stats.waiting_requests = static_cast<std::uint32_t>(rooms_.size());
   for (CellTypeId t = 0; t < config_.types.size(); ++t) {
     SchedulerStats::PerType& type = stats.types[t];
     type.id = t;

@@ -28,7 +28,7 @@ void Scheduler::Core::expire(TimePoint now, std::vector<Event>& out) {
   deadlines_.take_due(
       now, [this](RequestId id) { return is_live(id); },
       [&](RequestId id) { end_early(id, LiveRequest::Outcome::kExpired, out); });
-  if (out.size() > before && waiting_count_ > 0) policy_->admit(*this, *this, kNoWorker);
+  if (out.size() > before) admit_waiting();
 }
 
 void Scheduler::Core::grow_older() {
@@ -47,11 +47,10 @@ void Scheduler::Core::raise(std::uint32_t index) {
   const PriorityClass old = live.request.priority;
   const auto higher = static_cast<PriorityClass>(static_cast<std::uint8_t>(old) - 1);
   if (live.state == LiveRequest::State::kWaiting) {
-    wait_remove(index);
+    policy_->on_left(describe(index));
     live.request.priority = higher;
-    wait_push(index);
+    rooms_.change_class(index, higher);
     policy_->on_waiting(describe(index));
-    released_ = true;  // the order has changed: the first may be one that fits
     return;
   }
   live.request.priority = higher;

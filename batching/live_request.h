@@ -116,10 +116,8 @@ struct LiveRequest {
   std::uint32_t cohort_rows = 0;  // lanes in cohorts
   TaskSeq last_seq = 0;           // the last task of `home` that held a row which has left since
   std::uint32_t open = 0;         // lanes, or nodes, whose last task is not done
-  std::uint32_t overtaken = 0;
   std::uint32_t pad_to = 0;
   TimePoint first_submit{};
-  std::uint32_t wait_prev = kNever, wait_next = kNever;
   std::vector<LaneRun> lanes;
   GraphRun graph;
 };

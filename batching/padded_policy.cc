@@ -30,15 +30,11 @@ class PaddedPolicy final : public Policy {
   }
 
   void admit(WaitingList& waiting, const Frontier& frontier, WorkerId worker) override {
-    if (worker == kNoWorker || buckets_.empty() || frontier.anything_ready(worker)) return;
-    auto turn = buckets_.upper_bound(last_);
-    if (turn == buckets_.end()) turn = buckets_.begin();
-    const Bucket key = turn->first;
-    const auto& ids = turn->second;
-    group_.assign(ids.begin(),
-                  ids.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(ids.size(), max_batch_)));
-    last_ = key;
-    waiting.admit_group(group_, worker, (key.second + 1) * width_);
+    if (worker == kNoWorker || frontier.anything_ready(worker)) return;
+    // A model without free memory must not keep the worker from the others.
+    std::size_t entered = 0;
+    for (std::size_t looks = buckets_.size(); looks > 0 && entered == 0; --looks)
+      entered = admit_next_bucket(waiting, worker);
   }
 
   // Earlier cells first: what a group can compute ahead is computed for all its requests, so that they take
@@ -60,6 +56,18 @@ class PaddedPolicy final : public Policy {
 
   Bucket bucket(const WaitingRequest& request) const {
     return {request.model, (request.length - 1) / width_};
+  }
+
+  // Returns how many entered.
+  std::size_t admit_next_bucket(WaitingList& waiting, WorkerId worker) {
+    auto turn = buckets_.upper_bound(last_);
+    if (turn == buckets_.end()) turn = buckets_.begin();
+    const Bucket key = turn->first;
+    const auto& ids = turn->second;
+    group_.assign(ids.begin(),
+                  ids.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(ids.size(), max_batch_)));
+    last_ = key;
+    return waiting.admit_group(group_, worker, (key.second + 1) * width_);
   }
 
   std::vector<TypeConfig> types_;

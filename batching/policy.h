@@ -39,7 +39,8 @@ class WaitingList {
  public:
   virtual ~WaitingList() = default;
   virtual std::size_t size() const = 0;
-  // Tries to admit the oldest waiting requests that fit, with bounded overtaking. Returns how many entered.
+  // Tries to admit the oldest waiting requests of each model that fit, with bounded overtaking. Returns how
+  // many entered.
   virtual std::size_t admit_in_order() = 0;
   // Admits these requests together, to run on `worker` only, each lane padded to `pad_to` steps (0: none;
   // plans in which something reads a lane's end are never padded).

@@ -9,7 +9,7 @@ namespace {
 constexpr double kMemoryUs = 250'000;  // busy time after which a measurement counts for a third
 constexpr double kMargin = 1.25;       // on what others cause: their steps, and the device, vary
 constexpr double kMostSlowdown = 20.0;
-constexpr double kMeanWeight = 1.0 / 64;  // of the newest request, in the mean number of steps
+constexpr double kMeanWeight = 1.0 / 64;  // of the request that was done last, in the mean number of steps
 
 Duration microseconds_of(double us) {
   constexpr double kLongest = 3600e6;  // an hour is as good as never
@@ -22,8 +22,8 @@ double us_of(Duration duration) {
 
 }  // namespace
 
-ServiceEstimate::Class ServiceEstimate::Load::up_to(PriorityClass priority) const {
-  Class sum;
+ServiceEstimate::Ahead ServiceEstimate::Load::up_to(PriorityClass priority) const {
+  Ahead sum;
   for (std::size_t c = 0; c <= static_cast<std::size_t>(priority); ++c) {
     sum.requests += classes[c].requests;
     sum.steps += classes[c].steps;
@@ -40,24 +40,27 @@ void ServiceEstimate::set_model(ModelId model, const ModelCost& cost) {
   loads_[model].cost = cost;
 }
 
-ExpectedWork ServiceEstimate::completed(ExpectedWork work) const {
-  if (work.steps == 0 && work.model < loads_.size())
-    work.steps = static_cast<std::uint32_t>(std::lround(loads_[work.model].mean_steps));
-  return work;
+void ServiceEstimate::done(ModelId model, std::uint32_t steps) {
+  if (model >= loads_.size()) return;
+  double& mean = loads_[model].mean_steps;
+  mean += (steps - mean) * (mean == 0 ? 1.0 : kMeanWeight);
+}
+
+std::uint32_t ServiceEstimate::usual_steps(ModelId model) const {
+  return model < loads_.size() ? static_cast<std::uint32_t>(std::lround(loads_[model].mean_steps)) : 0;
 }
 
 void ServiceEstimate::enter(const ExpectedWork& work) {
   if (work.model >= loads_.size()) return;
   Load& load = loads_[work.model];
-  Class& place = load.classes[static_cast<std::size_t>(work.priority)];
+  Ahead& place = load.classes[static_cast<std::size_t>(work.priority)];
   ++place.requests;
   place.steps += work.steps;
-  load.mean_steps += (work.steps - load.mean_steps) * (load.mean_steps == 0 ? 1.0 : kMeanWeight);
 }
 
 void ServiceEstimate::leave(const ExpectedWork& work) {
   if (work.model >= loads_.size()) return;
-  Class& place = loads_[work.model].classes[static_cast<std::size_t>(work.priority)];
+  Ahead& place = loads_[work.model].classes[static_cast<std::size_t>(work.priority)];
   place.requests -= std::min<std::uint64_t>(1, place.requests);
   place.steps -= std::min<std::uint64_t>(work.steps, place.steps);
 }
@@ -71,17 +74,25 @@ void ServiceEstimate::measured(double estimated_us, Duration actual) {
   slowdown_ = std::clamp(actual_us_ / estimated_us_, 1.0 / kMostSlowdown, kMostSlowdown);
 }
 
+// Of estimated time, what must end before there is a row for a newcomer.
+double ServiceEstimate::ahead_us(const Load& load, const Ahead& before) {
+  if (before.requests < load.cost.rows) return 0;
+  const double share = double(before.requests - load.cost.rows + 1) / double(before.requests);
+  return share * static_cast<double>(before.steps) * load.cost.unit_us();
+}
+
+Duration ServiceEstimate::wait(ModelId model) const {
+  if (model >= loads_.size() || loads_[model].cost.rows == 0) return Duration::zero();
+  return microseconds_of(ahead_us(loads_[model], loads_[model].up_to(PriorityClass::kNormal)) * slowdown_);
+}
+
 // Of estimated time, when the request would end.
-double ServiceEstimate::finish_us(const ExpectedWork& work) const {
+double ServiceEstimate::finish_us(const ExpectedWork& work, const Ahead& before) const {
   const Load& load = loads_[work.model];
-  const Class before = load.up_to(work.priority);
   const ModelCost& cost = load.cost;
   const auto together = std::min<std::uint64_t>(before.requests + 1, cost.rows);
   double own = work.steps * cost.step_us(static_cast<std::uint32_t>(together));
-  if (before.requests >= cost.rows) {  // this many must end before there is a row for it
-    const double share = double(before.requests - cost.rows + 1) / double(before.requests);
-    own += share * static_cast<double>(before.steps) * cost.unit_us();
-  }
+  own += ahead_us(load, before);
   double others = 0;
   for (const Load& other : loads_) {
     if (&other == &load) continue;
@@ -90,16 +101,26 @@ double ServiceEstimate::finish_us(const ExpectedWork& work) const {
   return own + others;
 }
 
-Forecast ServiceEstimate::forecast(const ExpectedWork& work, Duration time_left) const {
-  if (work.model >= loads_.size() || work.steps == 0) return {};
+ServiceEstimate::Ahead ServiceEstimate::ahead(ModelId model, PriorityClass priority) const {
+  return model < loads_.size() ? loads_[model].up_to(priority) : Ahead{};
+}
+
+Forecast ServiceEstimate::forecast(const ExpectedWork& work, Duration time_left, const Ahead& at_most) const {
+  if (work.model >= loads_.size() || time_left == Duration::max()) return {};
+  // With nothing else to do a try costs nobody anything, and tells how fast the device is.
+  if (backlog() == Duration::zero()) return {};
+  ExpectedWork own = work;
+  own.steps = std::max(1U, work.steps);
   const double left_us = us_of(time_left);
-  const double alone_us = loads_[work.model].cost.alone_us * work.steps;
+  const double alone_us = loads_[work.model].cost.alone_us * own.steps;
   // A device that was slow of late may be fast now: only what is impossible at the best is refused for ever.
-  if (alone_us * std::min(1.0, slowdown_) > left_us) return {Forecast::Kind::kNever, {}};
-  const double delay_us = std::max(0.0, finish_us(work) * slowdown_ - alone_us);
-  const bool lonely = backlog() == Duration::zero();  // a try costs nobody anything, and tells how fast it is
+  if (alone_us * std::min(1.0, slowdown_) > left_us)
+    return {work.counted ? Forecast::Kind::kNever : Forecast::Kind::kInTime, {}};
+  const Ahead now = ahead(work.model, work.priority);
+  const Ahead before{std::min(now.requests, at_most.requests), std::min(now.steps, at_most.steps)};
+  const double delay_us = std::max(0.0, finish_us(own, before) * slowdown_ - alone_us);
   const double needed_us = alone_us + kMargin * delay_us;
-  if (lonely || needed_us <= left_us) return {};
+  if (needed_us <= left_us) return {};
   return {Forecast::Kind::kTooMuchAhead, microseconds_of(needed_us - left_us)};
 }
 
