@@ -1,24 +1,35 @@
 #include "routing/kept_outputs.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace volvox {
 
-void KeptOutputs::keep(KeptList& list, std::uint64_t sequence, std::shared_ptr<const void> output,
-                       std::uint64_t bytes) {
-  if (max_outputs_ == 0 || bytes > max_bytes_ || bytes > max_bytes_total_) return;
+void KeptOutputs::keep(KeptList& list, std::uint64_t sequence, const Digest& content,
+                       std::shared_ptr<const void> output, std::uint64_t bytes) {
+  if (max_outputs_ == 0 || bytes > std::min({max_bytes_, max_bytes_total_, list.share})) return;
+  if (list.holder >= by_holder_.size()) by_holder_.resize(list.holder + 1);
   while (list.outputs.size() >= max_outputs_ || list.bytes > max_bytes_ - bytes) drop(list.outputs.front());
-  while (bytes_ > max_bytes_total_ - bytes) drop(by_age_.front());
+  while (held_.of(list.holder) > list.share - bytes) drop(by_holder_[list.holder].front());
+  while (held_.total() > max_bytes_total_ - bytes)
+    drop(by_holder_[who_gives_way(list.holder, bytes)].front());
   const std::uint32_t index = pool_.take();
   KeptOutput& kept = pool_[index];
   kept.sequence = sequence;
   kept.bytes = bytes;
+  kept.content = content;
   kept.output = std::move(output);
   kept.owner = &list;
   list.outputs.push_back(pool_, index);
-  by_age_.push_back(pool_, index);
+  by_holder_[list.holder].push_back(pool_, index);
   list.bytes += bytes;
-  bytes_ += bytes;
+  held_.add(list.holder, bytes);
+}
+
+// Whoever would hold most with what `holder` is to have besides.
+std::uint32_t KeptOutputs::who_gives_way(std::uint32_t holder, std::uint64_t bytes) const {
+  const std::uint64_t own = held_.of(holder);
+  return own > 0 && own + bytes > held_.most() ? holder : held_.biggest();
 }
 
 const KeptOutput* KeptOutputs::find(const KeptList& list, std::uint64_t sequence) const {
@@ -41,8 +52,8 @@ void KeptOutputs::drop(std::uint32_t index) {
   KeptOutput& kept = pool_[index];
   kept.owner->outputs.erase(pool_, index);
   kept.owner->bytes -= kept.bytes;
-  bytes_ -= kept.bytes;
-  by_age_.erase(pool_, index);
+  held_.remove(kept.owner->holder, kept.bytes);
+  by_holder_[kept.owner->holder].erase(pool_, index);
   pool_.give_back(index);
 }
 

@@ -56,7 +56,14 @@ Status Membership::may_join(std::string_view name, Incarnation incarnation) cons
       return fail(ErrorCode::kPermissionDenied,
                   "another process has joined as '" + std::string(name) + "'; give each node its own name");
     }
-    if (find(known->second.node) != nullptr) return {};  // it makes room for itself
+    if (const Member* member = find(known->second.node)) {
+      // One that is heard of is no earlier life of the newcomer: whichever of two went, requests would be
+      // lost.
+      if (member->incarnation == incarnation || member->state != MemberState::kAlive) return {};
+      return fail(ErrorCode::kUnavailable,
+                  "a node named '" + std::string(name) +
+                      "' is here and alive; give each node its own name, or wait until that one has ended");
+    }
   }
   if (members_.used() < limits_.max_members) return {};
   return fail(ErrorCode::kOverloaded, "this router has its " + std::to_string(limits_.max_members) +
@@ -80,6 +87,13 @@ Result<NodeId> Membership::join(std::string_view name, Incarnation incarnation, 
   member.heard = awake_;
   tell(MemberEvent::Kind::kJoined, known.node, out);
   return known.node;
+}
+
+std::size_t Membership::usable() const {
+  std::size_t count = 0;
+  for (std::uint32_t index = 0; index < members_.size(); ++index)
+    count += members_.in_use(index) && members_[index].takes_work() ? 1 : 0;
+  return count;
 }
 
 Ping Membership::ping(TimePoint now) {

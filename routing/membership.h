@@ -76,7 +76,7 @@ class Membership {
 
   // The process takes part from now on. A member of the same name dies at once, even if it is the same
   // process: who joins again starts afresh. OVERLOADED: max_members are there. PERMISSION_DENIED: another
-  // process has taken over this name.
+  // process has taken over this name. UNAVAILABLE: another process has it, and is neither lost nor silent.
   Result<NodeId> join(std::string_view name, Incarnation incarnation, TimePoint now, MemberEvents& out);
 
   // The number to send to all members now.
@@ -99,6 +99,7 @@ class Membership {
   // are members', unknown, or forgotten.
   std::optional<MemberState> ended(std::string_view name) const;
   std::size_t size() const { return members_.used(); }
+  std::size_t usable() const;  // those that take work
   // Since the first call, as ages are measured.
   Duration age() const { return awake_; }
 

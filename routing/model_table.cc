@@ -24,18 +24,51 @@ void ModelTable::add(NodeId id, std::span<const ModelOffer> offered, std::vector
   Node& added = nodes_[id.index];
   added.id = id;
   added.enabled = true;
+  for (std::uint32_t i = 0; i < offered.size(); ++i) {
+    added.offers.push_back(
+        {nullptr, offered[i].digest, offered[i].cell_cost, offered[i].cells, offered[i].max_cells, {}});
+    take_up(added, i, offered[i], conflicts);
+  }
+}
+
+// An offer that is ignored keeps its place, so that costs find theirs by number.
+void ModelTable::take_up(Node& node, std::uint32_t number, const ModelOffer& offered,
+                         std::vector<DigestConflict>& conflicts) {
+  Version& version = models_[offered.model][offered.version];
+  if (offers(node, version)) return;
+  node.offers[number].version = &version;
+  if (version.offering.empty()) version = {offered.model, offered.version, offered.digest, {}, {}};
+  version.offering.push_back(node.id);
+  if (offered.digest != version.digest) {
+    conflicts.push_back({node.id, offered.model, offered.version, offered.digest, version.digest});
+  } else if (node.enabled) {
+    list(node, number);
+  }
+}
+
+void ModelTable::update(NodeId id, std::span<const ModelOffer> offered,
+                        std::vector<DigestConflict>& conflicts) {
+  Node* changed = node(id);
+  if (changed == nullptr) return;
+  for (std::uint32_t i = 0; i < changed->offers.size(); ++i) unlist(*changed, i);
+  std::vector<Offer> before = std::exchange(changed->offers, {});
   for (const ModelOffer& offer : offered) {
-    Version& version = models_[offer.model][offer.version];
-    // An offer that is ignored keeps its place, so that costs find theirs by number.
-    const bool known = offers(added, version);
-    added.offers.push_back({known ? nullptr : &version, offer.digest, offer.cell_cost, offer.cells});
-    if (known) continue;
-    if (version.offering.empty()) version = {offer.model, offer.version, offer.digest, {}, {}};
-    version.offering.push_back(id);
-    if (offer.digest == version.digest) {
-      list(added, static_cast<std::uint32_t>(added.offers.size() - 1));
-    } else {
-      conflicts.push_back({id, offer.model, offer.version, offer.digest, version.digest});
+    const auto kept = std::find_if(before.begin(), before.end(), [&](const Offer& old) {
+      return old.version != nullptr && old.version->model == offer.model &&
+             old.version->number == offer.version && old.digest == offer.digest;
+    });
+    Version* version = kept == before.end() ? nullptr : std::exchange(kept->version, nullptr);
+    changed->offers.push_back({version, offer.digest, offer.cell_cost, offer.cells, offer.max_cells, {}});
+  }
+  // What is kept is there again before anything goes: the digest that counts does not change for nothing.
+  for (const Offer& gone : before) {
+    if (gone.version != nullptr) withdraw(*gone.version, id, conflicts);
+  }
+  for (std::uint32_t i = 0; i < offered.size(); ++i) {
+    if (changed->offers[i].version == nullptr) {
+      take_up(*changed, i, offered[i], conflicts);
+    } else if (changed->enabled) {
+      list(*changed, i);
     }
   }
 }
@@ -115,9 +148,22 @@ void ModelTable::set_costs(NodeId id, std::span<const Duration> cell_costs) {
   for (std::size_t i = 0; i < count; ++i) measured->offers[i].cell_cost = cell_costs[i];
 }
 
+void ModelTable::set_waits(NodeId id, std::span<const Duration> waits) {
+  Node* busy = node(id);
+  if (busy == nullptr) return;
+  for (std::size_t i = 0; i < busy->offers.size(); ++i)
+    busy->offers[i].wait = i < waits.size() ? waits[i] : Duration::zero();
+}
+
+Duration ModelTable::wait(const Candidate& candidate) const {
+  return nodes_[candidate.node.index].offers[candidate.offer].wait;
+}
+
 Duration ModelTable::cost(const Candidate& candidate, std::uint32_t cells) const {
   const Offer& offer = nodes_[candidate.node.index].offers[candidate.offer];
-  return offer.cell_cost * (cells == 0 ? offer.cells : cells);
+  const std::uint32_t believed = std::min(cells == 0 ? offer.cells : cells, offer.max_cells);
+  if (believed != 0 && offer.cell_cost > kMostWork / believed) return kMostWork;
+  return offer.cell_cost * believed;
 }
 
 std::optional<std::uint64_t> ModelTable::digest(std::string_view model, std::uint32_t version) const {

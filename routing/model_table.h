@@ -12,16 +12,18 @@
 #include "base/error.h"
 #include "base/time.h"
 #include "routing/node_id.h"
+#include "routing/node_load.h"
 
 namespace volvox {
 
 // A model version that a node has loaded.
 struct ModelOffer {
   std::string model;
-  std::uint32_t version = 0;  // never 0
-  std::uint64_t digest = 0;   // of the weights
-  Duration cell_cost{};       // of a cell on this node when it is busy, as it measured
-  std::uint32_t cells = 1;    // of a request of it, on average
+  std::uint32_t version = 0;                    // never 0
+  std::uint64_t digest = 0;                     // of the weights
+  Duration cell_cost{};                         // of a cell on this node when it is busy, as it measured
+  std::uint32_t cells = 1;                      // of a request of it, on average
+  std::uint32_t max_cells = ~std::uint32_t{0};  // of any request, however many its client says it has
 };
 
 // A node offers a version whose weights are not those that the others serve under this number.
@@ -47,13 +49,20 @@ class ModelTable {
 
   // The node is known from now on, enabled. Offers of one version beyond the first are ignored.
   void add(NodeId node, std::span<const ModelOffer> offers, std::vector<DigestConflict>& conflicts);
+  // It offers these now, in place of those before. What it still offers stays as it was, and so does whether
+  // it is enabled.
+  void update(NodeId node, std::span<const ModelOffer> offers, std::vector<DigestConflict>& conflicts);
   // Forgets it. Ids that are not in the table are ignored, as everywhere here.
   void remove(NodeId node, std::vector<DigestConflict>& conflicts);
   void enable(NodeId node, bool enabled);
 
   // By the number of the offer, as add() got them. Those beyond the offers are ignored.
   void set_costs(NodeId node, std::span<const Duration> cell_costs);
-  Duration cost(const Candidate& candidate, std::uint32_t cells) const;  // 0 cells: the average
+  // Of a request with so many cells, as its client says; 0: the average. At most kMostWork.
+  Duration cost(const Candidate& candidate, std::uint32_t cells) const;
+  // Until a request of this offer could begin. As set_costs(), but those that are not there wait for nothing.
+  void set_waits(NodeId node, std::span<const Duration> waits);
+  Duration wait(const Candidate& candidate) const;
 
   // The one that counts, if anybody offers the version.
   std::optional<std::uint64_t> digest(std::string_view model, std::uint32_t version) const;
@@ -75,7 +84,8 @@ class ModelTable {
     Version* version = nullptr;
     std::uint64_t digest = 0;
     Duration cell_cost{};
-    std::uint32_t cells = 1;
+    std::uint32_t cells = 1, max_cells = ~std::uint32_t{0};
+    Duration wait{};
     std::uint32_t place = kNowhere;  // among the candidates
   };
   struct Node {
@@ -90,6 +100,8 @@ class ModelTable {
   bool offers(const Node& node, const Version& version) const;
   void list(Node& node, std::uint32_t offer);
   void unlist(Node& node, std::uint32_t offer);
+  void take_up(Node& node, std::uint32_t offer, const ModelOffer& offered,
+               std::vector<DigestConflict>& conflicts);
   void withdraw(Version& version, NodeId id, std::vector<DigestConflict>& conflicts);
   void choose_digest(Version& version, std::vector<DigestConflict>& conflicts);
 

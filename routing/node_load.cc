@@ -1,5 +1,7 @@
 #include "routing/node_load.h"
 
+#include <algorithm>
+
 namespace volvox {
 namespace {
 
@@ -8,6 +10,7 @@ constexpr int kReports = 16;  // over about so many is smoothed
 }  // namespace
 
 void NodeLoad::reported(Duration others) {
+  others = std::clamp(others, Duration::zero(), kMostWork);
   others_ += heard_ ? (others - others_) / kReports : others;
   heard_ = true;
 }

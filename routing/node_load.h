@@ -1,8 +1,14 @@
 #pragma once
 
+#include <chrono>
+
 #include "base/time.h"
 
 namespace volvox {
+
+// No request, and no node, is taken for busier: so that no sum of what many requests mean overflows, whatever
+// was said of each.
+inline constexpr Duration kMostWork = std::chrono::hours(1);
 
 // How busy is a node? Its reports are 100 ms old when they count, while a request may take 20 ms: routers
 // that believed them would all send to the node that looked idle, until the next report. What a router has in

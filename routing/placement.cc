@@ -44,8 +44,10 @@ Result<Router::Choice> Router::choose(const Question& question) {
     });
     return heard ? no_credit() : too_early();
   }
-  // The difference, not the sum: a deadline may be the end of time.
-  if (nodes_[chosen->node.index].wait > question.info.deadline - question.now) return too_late();
+  if (!begins_in_time(*chosen, question)) {
+    chosen = in_time(*candidates, question);
+    if (chosen == nullptr) return too_late();
+  }
   return Choice{chosen->node, {cost(*chosen, question), question.info.bytes}};
 }
 
@@ -136,6 +138,23 @@ const Router::Candidate* Router::next_free(Candidates candidates, std::size_t fi
   for (std::size_t i = 0; i < std::min(candidates.size(), kMostLooks); ++i) {
     const Candidate& candidate = candidates[(first + i) % candidates.size()];
     if (may_take(candidate.node, question)) return &candidate;
+  }
+  return nullptr;
+}
+
+// Urgent requests pass those that wait, so that nobody knows how soon they begin.
+bool Router::begins_in_time(const Candidate& candidate, const Question& question) const {
+  const Duration wait = std::max(nodes_[candidate.node.index].wait,
+                                 question.info.urgent ? Duration::zero() : models_.wait(candidate));
+  // The difference, not the sum: a deadline may be the end of time.
+  return wait <= question.info.deadline - question.now;
+}
+
+const Router::Candidate* Router::in_time(Candidates candidates, const Question& question) {
+  const std::size_t first = dice_() % candidates.size();
+  for (std::size_t i = 0; i < std::min(candidates.size(), kMostLooks); ++i) {
+    const Candidate& candidate = candidates[(first + i) % candidates.size()];
+    if (begins_in_time(candidate, question) && may_take(candidate.node, question)) return &candidate;
   }
   return nullptr;
 }

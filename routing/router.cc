@@ -40,6 +40,14 @@ Result<NodeId> Router::join(std::string_view name, Incarnation incarnation,
   return node;
 }
 
+bool Router::offer(NodeId node, std::span<const ModelOffer> offers, RouterEvents& out) {
+  if (members_.find(node) == nullptr) return false;
+  std::vector<DigestConflict> conflicts;
+  models_.update(node, offers, conflicts);
+  tell(conflicts, out);
+  return true;
+}
+
 bool Router::report(NodeId id, const LoadReport& report, TimePoint now, RouterEvents& out) {
   MemberEvents events;
   const bool member = members_.report(id, report.echo, now, events);
@@ -52,6 +60,7 @@ bool Router::report(NodeId id, const LoadReport& report, TimePoint now, RouterEv
     node.requests.granted(report.requests);
     node.bytes.granted(report.bytes);
     models_.set_costs(id, report.cell_costs);
+    models_.set_waits(id, report.waits);
   }
   take_in(events, out);
   return member;

@@ -57,6 +57,7 @@ struct LoadReport {
   std::uint32_t full_rows = 0;  // that there are
   CreditGrant requests, bytes;
   std::vector<Duration> cell_costs{};  // by number of the offer; empty: as before
+  std::vector<Duration> waits{};       // as `wait`, of a request of that offer; empty: as `wait`
 };
 
 struct Placement {
@@ -93,6 +94,8 @@ class Router {
   // Members: see Membership.
   Result<NodeId> join(std::string_view name, Incarnation incarnation, std::span<const ModelOffer> offers,
                       TimePoint now, RouterEvents& out);
+  // The member offers these now, in place of those before. What is under way there stays. False: no member.
+  bool offer(NodeId node, std::span<const ModelOffer> offers, RouterEvents& out);
   Ping ping(TimePoint now) { return members_.ping(now); }
   bool report(NodeId node, const LoadReport& report, TimePoint now, RouterEvents& out);
   void advance(TimePoint now, RouterEvents& out);
@@ -118,6 +121,7 @@ class Router {
   std::size_t in_flight(NodeId node) const { return attempts_.on(node); }
 
   const Membership& members() const { return members_; }
+  std::size_t usable_nodes() const { return members_.usable(); }  // that take requests
   // Of the weights that get traffic, if anybody offers the version.
   std::optional<std::uint64_t> digest(std::string_view model, std::uint32_t version) const {
     return models_.digest(model, version);
@@ -159,6 +163,8 @@ class Router {
   const Candidate* better(const Candidate& one, const Candidate& other, const Question& question) const;
   const Candidate* fullest(Candidates candidates, std::size_t first, const Question& question) const;
   const Candidate* next_free(Candidates candidates, std::size_t first, const Question& question) const;
+  bool begins_in_time(const Candidate& candidate, const Question& question) const;
+  const Candidate* in_time(Candidates candidates, const Question& question);
   bool may_take(NodeId node, const Question& question) const;
   Duration cost(const Candidate& candidate, const Question& question) const;
   void book(const Choice& choice);

@@ -44,6 +44,7 @@ Status check(const SessionLimits& limits) {
     return invalid("max_waiting and max_kept_outputs must be at most " + std::to_string(kMostWaiting));
   }
   if (auto ok = in_range("idle_expiry", limits.idle_expiry, Duration{1}); !ok) return ok;
+  if (auto ok = in_range("park", limits.park, Duration{1}); !ok) return ok;
   if (auto ok = in_range("remember", limits.remember, Duration{0}); !ok) return ok;
   return in_range("evict_idle", limits.evict_idle, Duration{0});
 }

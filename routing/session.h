@@ -1,14 +1,21 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/error.h"
+#include "base/keyed_hash.h"
 #include "base/time.h"
+#include "routing/holders.h"
+#include "routing/parked_parts.h"
 
 namespace volvox {
 
@@ -33,6 +40,13 @@ struct SessionTicket {
   bool operator==(const SessionTicket&) const = default;
 };
 
+// Chosen by the client of a begin, so that its repeat finds the same session. Where clients have no keys, one
+// with random bits in `hi` finds it over any connection, for nobody can guess it; another only over its own.
+struct SessionNonce {
+  std::uint64_t lo = 0, hi = 0;
+  auto operator<=>(const SessionNonce&) const = default;
+};
+
 // A state's place on the device, from 0 to 2·max_resident − 1. The driver knows which rows of which planes it
 // stands for.
 using StateSlot = std::uint32_t;
@@ -55,16 +69,22 @@ struct SessionRequest {
   SessionVerb verb = SessionVerb::kContinue;
   SessionId id;  // begin: the number that a new session shall have; otherwise the token's
   std::uint64_t sequence = 0;
-  std::uint64_t client = 0;  // whose it is: sessions are continued only by the client that began them
-  // begin: a nonce that was seen of this client before finds the session that it began. 0: always a new one.
-  std::uint64_t nonce = 0;
+  // Whose it is: sessions are continued only by the account that began them. Without accounts by whoever
+  // knows the id, over any connection. Viewed during the call.
+  HolderName client;
+  // begin: finds the session that the same client began with it. Zero: always a new one.
+  SessionNonce nonce;
+  std::uint64_t state_bytes = 0;  // begin: that a state takes in host memory
   // Otherwise: the token's.
   std::uint64_t epoch = 0;
   ModelIdentity model;
   // What this process has loaded under the model's name and, unless it is a begin, the token's version.
   ModelIdentity served;
-  bool loaded = true;  // false: nothing; `served` means nothing then
-  bool empty = false;  // end only: there is nothing to run
+  bool loaded = true;       // false: nothing; `served` means nothing then
+  bool empty = false;       // end only: there is nothing to run
+  std::uint64_t bytes = 0;  // that it holds while it waits
+  // Of what is to be run and answered. A repeat is answered only where it is the same.
+  Digest content;
 };
 
 // How a part ended on the device.
@@ -111,17 +131,29 @@ struct SessionAction {
 };
 using SessionActions = std::vector<SessionAction>;
 
+// What one client may hold of what all share.
+struct SessionShare {
+  std::uint32_t sessions = ~std::uint32_t{0};       // live and ending ones
+  std::uint64_t kept_bytes = ~std::uint64_t{0};     // of outputs
+  std::uint64_t spilled_bytes = ~std::uint64_t{0};  // of states in host memory
+};
+
 // Bounds. check() says whether they make sense.
 struct SessionLimits {
   std::uint32_t max_sessions = 10'000;  // live ones, and ended ones that the device still works on
   std::uint32_t max_resident = 1024;    // whose state is on the device; at least 1
   std::uint32_t max_waiting = 8;  // of one session: requests besides the one that runs, and how far ahead
-  std::uint32_t max_kept_outputs = 16;                // of one session, not acknowledged
-  std::uint64_t max_kept_bytes = 4ULL << 20;          // likewise
-  std::uint64_t max_kept_bytes_total = 256ULL << 20;  // of all sessions
-  std::uint32_t max_remembered = 10'000;              // ended ones, so that a late request is told why
-  Duration remember{std::chrono::seconds(30)};        // for so long
-  Duration idle_expiry{std::chrono::seconds(300)};    // nothing came and nothing ran
+  std::uint32_t max_kept_outputs = 16;                      // of one session, not acknowledged
+  std::uint64_t max_kept_bytes = 4ULL << 20;                // likewise
+  std::uint64_t max_kept_bytes_total = 256ULL << 20;        // of all sessions
+  std::uint64_t max_spilled_bytes = ~std::uint64_t{0};      // of all states in host memory
+  SessionShare share;                                       // of each client that is known
+  std::map<std::string, SessionShare, std::less<>> shares;  // of accounts that have another one
+  std::uint32_t max_remembered = 10'000;                    // ended ones, so that a late request is told why
+  Duration remember{std::chrono::seconds(30)};              // for so long
+  Duration idle_expiry{std::chrono::seconds(300)};          // nothing came and nothing ran
+  ParkedParts::Limits parked{};                             // parts that wait for one that is missing,
+  Duration park{std::chrono::seconds(10)};                  // for so long
   Duration evict_idle{0};       // a full table gives up a session that was idle for so long; 0: never
   std::uint64_t epoch = 1;      // of the sessions that begin here
   std::uint64_t hash_seed = 0;  // random: nobody shall choose nonces that collide
@@ -139,9 +171,19 @@ struct SessionStats {
   std::size_t in_line = 0;     // that wait for slots
   std::size_t running = 0;     // parts on the device, those that are being stopped included
   std::size_t waiting = 0;     // requests without an answer, except one for each part that runs
+  std::size_t parked = 0;      // of these, those that wait for a part that is missing
+  std::uint64_t parked_bytes = 0;
   std::size_t kept_outputs = 0;
   std::uint64_t kept_bytes = 0;
+  std::uint64_t spilled_bytes = 0;  // of states in host memory, being copied or not
+  std::size_t clients = 0;          // who have sessions
+  // Of whoever has most: sessions; bytes of kept outputs; of states in host memory.
+  std::uint64_t most_sessions = 0, most_kept_bytes = 0, most_spilled_bytes = 0;
   std::uint64_t begun = 0, committed = 0, failed = 0, repeated = 0, refused = 0;
+  std::uint64_t parked_too_long = 0;  // of the refused ones: the missing part did not come in time
+  std::uint64_t conflicts = 0;        // refused, because the part was taken with another content
+  std::uint64_t over_share = 0;       // begins refused, because their client has as many as it may
+  std::uint64_t gave_way = 0;         // sessions that ended for clients that hold less
   std::uint64_t spills = 0, failed_spills = 0, restores = 0;
   std::array<std::uint64_t, kSessionEnds> releases{};  // by SessionEnd
 

@@ -51,6 +51,11 @@ Error table_full_error(std::uint32_t max_sessions) {
           "there are " + std::to_string(max_sessions) + " sessions, the most that may be; begin again later"};
 }
 
+Error too_many_sessions_error(std::uint32_t share) {
+  return {ErrorCode::kOverloaded, "this client has " + std::to_string(share) +
+                                      " sessions, the most that one may have; end one, or begin again later"};
+}
+
 Error too_far_ahead_error(std::uint64_t next, std::uint32_t max_waiting) {
   return {ErrorCode::kOverloaded,
           part(next) + " comes next, and at most " + std::to_string(max_waiting) +
@@ -61,6 +66,17 @@ Error too_many_waiting_error(std::uint32_t max_waiting) {
   return {ErrorCode::kOverloaded, std::to_string(max_waiting) +
                                       " requests of the session wait, the most that may; send this one again "
                                       "when earlier ones are answered"};
+}
+
+Error parked_full_error(std::uint64_t next) {
+  return {ErrorCode::kOverloaded,
+          part(next) + " has not come, and no more parts may wait for missing ones now; send " + part(next) +
+              " first, then this one again"};
+}
+
+Error missing_part_error(std::uint64_t next) {
+  return {ErrorCode::kUnavailable,
+          part(next) + " has not come for too long; send it, and then this one again"};
 }
 
 Error no_room_error() {
@@ -113,6 +129,24 @@ Error conflicting_part_error(std::uint64_t sequence) {
   return {ErrorCode::kInvalidArgument, "another request for " + part(sequence) +
                                            " waits that differs in whether it ends the session; repeat a "
                                            "request unchanged"};
+}
+
+Error other_content_error(const SessionRequest& request, std::uint64_t next) {
+  if (request.verb == SessionVerb::kBegin) {
+    return {
+        ErrorCode::kInvalidArgument,
+        "the nonce has begun a session with other content; repeat that begin unchanged, or draw a new nonce"};
+  }
+  if (request.sequence < next) {
+    return {ErrorCode::kInvalidArgument,
+            part(request.sequence) +
+                " was taken with other content, and the stream has gone on from "
+                "that; repeat it unchanged to have its answer, or continue with " +
+                part(next)};
+  }
+  return {ErrorCode::kInvalidArgument, "another request for " + part(request.sequence) +
+                                           " waits with other content; repeat it unchanged, or cancel it and "
+                                           "await its answer before something else is sent in its place"};
 }
 
 }  // namespace volvox

@@ -68,6 +68,7 @@ void SessionTable::finished(SessionRef ref, PartResult result, TimePoint now, Se
 void SessionTable::commit(std::uint32_t index, PartResult result, SessionActions& out) {
   SessionRecord& session = sessions_[index];
   const bool last = open_[session.open.front()].last;
+  const Digest content = open_[session.open.front()].content;
   session.closed_empty = open_[session.open.front()].empty;
   for (bool first = true; ready(session); first = false) {
     const std::uint32_t open = session.open.front();
@@ -80,7 +81,7 @@ void SessionTable::commit(std::uint32_t index, PartResult result, SessionActions
     stats_.repeated += first ? 0 : 1;
     close(open);
   }
-  kept_.keep(session.kept, session.next, std::move(result.output), result.bytes);
+  kept_.keep(session.kept, session.next, content, std::move(result.output), result.bytes);
   ++session.next;
   ++stats_.committed;
   if (!last) return settle(index, out);
@@ -123,6 +124,7 @@ void SessionTable::refuse(std::uint64_t request, std::uint32_t index, const Erro
 }
 
 void SessionTable::close(std::uint32_t open) {
+  leave_park(open);
   sessions_[open_[open].session].open.erase(open_, open);
   open_.give_back(open);
 }

@@ -6,6 +6,8 @@ namespace volvox {
 // Nothing of the session runs or can run.
 void SessionTable::become_idle(std::uint32_t index, SessionActions& out) {
   SessionRecord& session = sessions_[index];
+  park(index, out);
+  if (session.open.empty()) unpark(index);
   // Its begin failed, so nobody knows its id: it would only take another's room.
   const bool unreachable = session.next == 0 && session.open.empty();
   if (unreachable && !draining_) return release(index, SessionEnd::kEnded, out);
@@ -15,21 +17,36 @@ void SessionTable::become_idle(std::uint32_t index, SessionActions& out) {
   session.idle = true;
   session.since = now_;
   idle_.push_back(sessions_, index);
+  clients_[session.holder].idle.push_back(sessions_, index);
+  if (session.where == Where::kSpilled) put_with_put_away(index);
   if (session.where != Where::kResident) return;
   if (!session.has_state) {
     give_up_place(index, Where::kNowhere, out);
     return serve_line(out);
   }
-  session.spare = true;
-  spare_.push_back(sessions_, index);
+  put_with_spare(index);
   make_spare_room(out);
+}
+
+void SessionTable::put_with_spare(std::uint32_t index) {
+  sessions_[index].spare = true;
+  spare_.push_back(sessions_, index);
+}
+
+void SessionTable::put_with_put_away(std::uint32_t index) {
+  sessions_[index].put_away = true;
+  clients_[sessions_[index].holder].put_away.push_back(sessions_, index);
 }
 
 void SessionTable::leave_idle(std::uint32_t index) {
   SessionRecord& session = sessions_[index];
+  unpark(index);
+  SessionClient& client = clients_[session.holder];
   if (session.idle) idle_.erase(sessions_, index);
+  if (session.idle) client.idle.erase(sessions_, index);
   if (session.spare) spare_.erase(sessions_, index);
-  session.idle = session.spare = false;
+  if (session.put_away) client.put_away.erase(sessions_, index);
+  session.idle = session.spare = session.put_away = false;
 }
 
 // Its client was heard of.
@@ -37,11 +54,14 @@ void SessionTable::touch(std::uint32_t index) {
   SessionRecord& session = sessions_[index];
   if (!session.idle) return;
   session.since = now_;
-  idle_.erase(sessions_, index);
-  idle_.push_back(sessions_, index);
-  if (!session.spare) return;
-  spare_.erase(sessions_, index);
-  spare_.push_back(sessions_, index);
+  const auto to_the_end = [&](auto& list) {
+    list.erase(sessions_, index);
+    list.push_back(sessions_, index);
+  };
+  to_the_end(idle_);
+  to_the_end(clients_[session.holder].idle);
+  if (session.spare) to_the_end(spare_);
+  if (session.put_away) to_the_end(clients_[session.holder].put_away);
 }
 
 void SessionTable::release(SessionRef session, SessionEnd reason, TimePoint now, SessionActions& out) {
@@ -87,7 +107,9 @@ void SessionTable::let_go(std::uint32_t index, SessionActions& out) {
     out.push_back(action(SessionAction::Kind::kForget, index));
     session.where = Where::kNowhere;
     --stats_.spilled;
+    held_spilled_.remove(session.holder, session.state_bytes);
   }
+  held_sessions_.remove(session.holder, 1);
   session.since = now_;
   gone_.push_back(sessions_, index);
   if (session.next == 0) return forget(index);
@@ -99,7 +121,8 @@ void SessionTable::forget(std::uint32_t index) {
   gone_.erase(sessions_, index);
   kept_.clear(session.kept);
   ids_.erase(session.id);
-  if (session.nonce != 0) nonces_.erase({session.client, session.nonce});
+  if (session.nonce != SessionNonce{}) nonces_.erase(scoped(names_[session.holder], session.nonce));
+  names_.release(session.holder);
   sessions_.give_back(index);
 }
 

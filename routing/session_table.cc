@@ -10,11 +10,12 @@ SessionTable::SessionTable(const SessionLimits& limits)
     : limits_(limits),
       kept_(limits.max_kept_outputs, limits.max_kept_bytes, limits.max_kept_bytes_total),
       nonces_(0, NonceHash{limits.hash_seed}),
+      parked_(limits.parked),
       places_allowed_(limits.max_resident) {}
 
-std::size_t SessionTable::NonceHash::operator()(const ClientNonce& key) const {
+std::size_t SessionTable::NonceHash::operator()(const ScopedNonce& key) const {
   std::uint64_t h = seed;
-  for (const std::uint64_t word : {key.first, key.second}) {
+  for (const std::uint64_t word : {std::uint64_t{key.scope}, key.nonce.lo, key.nonce.hi}) {
     h = (h ^ word) + 0x9e3779b97f4a7c15ULL;
     h = (h ^ (h >> 30)) * 0xbf58476d1ce4e5b9ULL;
     h = (h ^ (h >> 27)) * 0x94d049bb133111ebULL;
@@ -25,6 +26,7 @@ std::size_t SessionTable::NonceHash::operator()(const ClientNonce& key) const {
 
 void SessionTable::tick(TimePoint now, SessionActions& out) {
   advance(now);
+  refuse_stuck(out);
   while (!idle_.empty() && now_ - sessions_[idle_.front()].since >= limits_.idle_expiry) {
     release(idle_.front(), SessionEnd::kExpired, out);
   }
@@ -34,10 +36,9 @@ void SessionTable::tick(TimePoint now, SessionActions& out) {
 std::optional<TimePoint> SessionTable::next_wakeup() const {
   std::optional<TimePoint> when;
   if (!idle_.empty()) when = sessions_[idle_.front()].since + limits_.idle_expiry;
-  if (!gone_.empty()) {
-    const TimePoint forgotten = sessions_[gone_.front()].since + limits_.remember;
-    when = when ? std::min(*when, forgotten) : forgotten;
-  }
+  const auto not_later = [&](TimePoint at) { when = when ? std::min(*when, at) : at; };
+  if (!gone_.empty()) not_later(sessions_[gone_.front()].since + limits_.remember);
+  if (!stuck_.empty()) not_later(sessions_[stuck_.front()].stuck_since + limits_.park);
   return when;
 }
 
@@ -48,8 +49,15 @@ SessionStats SessionTable::stats() const {
   stats.copying = spilling_ + restoring_;
   stats.in_line = line_.size();
   stats.waiting = open_.used() - awaited_;
+  stats.parked = parked_.parts();
+  stats.parked_bytes = parked_.bytes();
   stats.kept_outputs = kept_.count();
   stats.kept_bytes = kept_.bytes();
+  stats.spilled_bytes = held_spilled_.total();
+  stats.clients = held_sessions_.count();
+  stats.most_sessions = held_sessions_.most();
+  stats.most_kept_bytes = kept_.most();
+  stats.most_spilled_bytes = held_spilled_.most();
   return stats;
 }
 

@@ -5,13 +5,14 @@
 #include <memory>
 #include <optional>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "base/error.h"
 #include "base/time.h"
+#include "routing/holders.h"
 #include "routing/index_pool.h"
 #include "routing/kept_outputs.h"
+#include "routing/parked_parts.h"
 #include "routing/session.h"
 #include "routing/session_record.h"
 
@@ -79,13 +80,18 @@ class SessionTable {
 
  private:
   using Where = SessionRecord::Where;
-  using ClientNonce = std::pair<std::uint64_t, std::uint64_t>;
+  static constexpr std::uint32_t kAnybody = kNoIndex - 1;  // who knows the nonce
+  struct ScopedNonce {
+    std::uint32_t scope = 0;  // a holder, or kAnybody
+    SessionNonce nonce;
+    bool operator==(const ScopedNonce&) const = default;
+  };
   struct IdHash {
     std::size_t operator()(const SessionId& id) const { return id.lo ^ (id.hi * 0x9e3779b97f4a7c15ULL); }
   };
   struct NonceHash {
     std::uint64_t seed;
-    std::size_t operator()(const ClientNonce& key) const;
+    std::size_t operator()(const ScopedNonce& key) const;
   };
 
   void advance(TimePoint now) { now_ = now > now_ ? now : now_; }
@@ -94,7 +100,9 @@ class SessionTable {
   // session_submit.cc: which session a request means, and whether it may come in.
   Result<std::uint32_t> locate(const SessionRequest& request, SessionActions& out);
   Result<std::uint32_t> locate_begin(const SessionRequest& request, SessionActions& out);
-  Status make_room_for_one(SessionActions& out);
+  ScopedNonce scoped(const HolderName& client, const SessionNonce& nonce) const;
+  SessionShare share_of(const HolderName& client) const;
+  Status make_room_for_one(const HolderName& client, SessionActions& out);
   std::uint32_t make_session(const SessionRequest& request);
   Status check_token(std::uint32_t index, const SessionRequest& request, SessionActions& out);
   Status check_room(const SessionRecord& session, const SessionRequest& request) const;
@@ -111,6 +119,13 @@ class SessionTable {
   void close(std::uint32_t open);
   SessionAction action(SessionAction::Kind kind, std::uint32_t index) const;
 
+  // session_parked.cc: parts that wait for one that is missing.
+  void park(std::uint32_t index, SessionActions& out);
+  std::uint64_t client_of(const SessionRecord& session) const;  // as a number for the parked parts
+  void unpark(std::uint32_t index);
+  void leave_park(std::uint32_t open);
+  void refuse_stuck(SessionActions& out);
+
   // session_places.cc: who is on the device.
   StateSlot slot(const SessionRecord& session, std::uint32_t side) const { return 2 * session.place + side; }
   std::uint32_t take_place();
@@ -120,13 +135,25 @@ class SessionTable {
   void leave_line(std::uint32_t index);
   void serve_line(SessionActions& out);
   void make_spare_room(SessionActions& out);
-  void start_spill(std::uint32_t index, SessionActions& out);
+  enum class HostRoom : std::uint8_t {
+    kFits,
+    kFull,      // for the one in line that this spill would be for
+    kGivesWay,  // this session itself does: its client holds most, and has no other to end
+  };
+  HostRoom start_spill(std::uint32_t index, SessionActions& out);
+  HostRoom make_host_room(std::uint32_t index, SessionActions& out);
+  void give_way(std::uint32_t index, SessionActions& out);
+  void refuse_first_in_line(SessionActions& out);
   void spill_failed(std::uint32_t index, SessionActions& out);
   void yield_place(std::uint32_t index, SessionActions& out);
+
+  std::uint32_t first_idle(const SessionClient& client) const;
 
   // session_release.cc: how sessions become idle, end, and are forgotten.
   void become_idle(std::uint32_t index, SessionActions& out);
   void leave_idle(std::uint32_t index);
+  void put_with_spare(std::uint32_t index);
+  void put_with_put_away(std::uint32_t index);
   void touch(std::uint32_t index);
   void release(std::uint32_t index, SessionEnd reason, SessionActions& out);
   void let_go(std::uint32_t index, SessionActions& out);
@@ -141,16 +168,22 @@ class SessionTable {
   IndexPool<OpenRequest> open_;
   KeptOutputs kept_;
   std::unordered_map<SessionId, std::uint32_t, IdHash> ids_;
-  std::unordered_map<ClientNonce, std::uint32_t, NonceHash> nonces_;
-  IndexList<SessionRecord, &SessionRecord::by_age> idle_;   // least recently active first
-  IndexList<SessionRecord, &SessionRecord::by_age> gone_;   // remembered; first ended first
-  IndexList<SessionRecord, &SessionRecord::by_use> spare_;  // idle with slots; least recently active first
-  IndexList<SessionRecord, &SessionRecord::line> line_;     // ready, and without slots
+  std::unordered_map<ScopedNonce, std::uint32_t, NonceHash> nonces_;
+  Holders names_;
+  std::vector<SessionClient> clients_;     // by holder
+  Holdings held_sessions_, held_spilled_;  // live and ending ones; bytes in host memory, being copied or not
+  IndexList<SessionRecord, &SessionRecord::by_age> idle_;     // least recently active first
+  IndexList<SessionRecord, &SessionRecord::by_age> gone_;     // remembered; first ended first
+  IndexList<SessionRecord, &SessionRecord::by_use> spare_;    // idle with slots; least recently active first
+  IndexList<SessionRecord, &SessionRecord::line> line_;       // ready, and without slots
+  IndexList<SessionRecord, &SessionRecord::by_stuck> stuck_;  // the longest first
+  ParkedParts parked_;
   std::vector<std::uint32_t> free_places_;
   std::uint32_t places_made_ = 0, places_allowed_ = 0;
   std::size_t spilling_ = 0, restoring_ = 0;
-  std::size_t awaited_ = 0;  // parts that run and have a request without an answer
-  SessionStats stats_;       // what is counted as it happens; stats() adds the rest
+  bool making_room_ = false;  // make_spare_room() is at work
+  std::size_t awaited_ = 0;   // parts that run and have a request without an answer
+  SessionStats stats_;        // what is counted as it happens; stats() adds the rest
 };
 
 }  // namespace volvox
