@@ -79,12 +79,21 @@ void visit_server(Config& config, Visitor& v) {
   v.section("server");
   v.text("name", server.name);
   v.text("listen", server.listen);
+  v.flag("insecure", server.insecure);
   v.text("metrics", server.metrics);
+  v.text("metrics_token", server.metrics_token);
+  v.text("metrics_hosts", server.metrics_hosts);
+  v.flag("metrics_insecure", server.metrics_insecure);
+  v.text("probes", server.probes);
+  v.flag("probes_insecure", server.probes_insecure);
+  v.number("max_monitor_connections", server.max_monitor_connections, 8U, 65'536U);
   v.text("models", server.models);
   v.number("drain_timeout_ms", server.drain_timeout_ms, 0U, 3'600'000U);
+  v.number("stop_timeout_ms", server.stop_timeout_ms, 100U, 3'600'000U);
   v.number("actor_threads", server.actor_threads, 1U, 256U);
   v.choice("log_level", server.log_level);
   v.choice("log_format", server.log_format);
+  v.number("log_lines", server.log_lines, 16U, 1U << 24);
 }
 
 template <class Config, class Visitor>
@@ -104,6 +113,7 @@ void visit_device(Config& config, Visitor& v) {
   v.choice("gpu_path", device.gpu_path);
   v.number("input_mib", device.input_mib, 1U, 1U << 20);
   v.number("result_mib", device.result_mib, 1U, 1U << 20);
+  v.text("cache", device.cache);
   v.real("timed_task_us", device.timed_task_us, 0.0, 1e7);
   v.real("timed_row_us", device.timed_row_us, 0.0, 1e6);
 }
@@ -136,8 +146,14 @@ void visit_limits(Config& config, Visitor& v) {
   v.number("max_replies_per_client", limits.max_replies_per_client, 16U, 1U << 20);
   v.number("max_reply_mib_per_client", limits.max_reply_mib_per_client, 1U, 1U << 20);
   v.number("max_reply_mib_waiting", limits.max_reply_mib_waiting, 1U, 1U << 20);
+  v.number("max_receiving_mib", limits.max_receiving_mib, 1U, 1U << 20);
+  v.number("max_connections", limits.max_connections, 1U, 1U << 20);
+  v.number("max_connections_per_address", limits.max_connections_per_address, 1U, 1U << 20);
+  v.number("max_connections_per_key", limits.max_connections_per_key, 1U, 1U << 20);
+  v.number("idle_client_ms", limits.idle_client_ms, 0U, 86'400'000U);
   v.number("slow_client_ms", limits.slow_client_ms, 10U, 3'600'000U);
   v.number("silent_client_ms", limits.silent_client_ms, 0U, 3'600'000U);
+  v.number("max_signals_per_client", limits.max_signals_per_client, 10U, 1'000'000U);
   v.number("retry_after_ms", limits.retry_after_ms, 0U, 3'600'000U);
   v.number("max_models", limits.max_models, 1U, 1024U);
 }
@@ -147,12 +163,19 @@ void visit_sessions(Config& config, Visitor& v) {
   auto& sessions = config.sessions;
   v.section("sessions");
   v.number("max_sessions", sessions.max_sessions, 0U, 1U << 24);
+  v.number("max_sessions_per_client", sessions.max_sessions_per_client, 0U, 1U << 24);
   v.number("max_resident", sessions.max_resident, 1U, 1U << 20);
   v.number("spill_mib", sessions.spill_mib, 0U, 1U << 20);
+  v.number("spill_mib_per_client", sessions.spill_mib_per_client, 0U, 1U << 20);
   v.number("max_waiting", sessions.max_waiting, 1U, 1024U);
+  v.number("max_parked_parts", sessions.max_parked_parts, 0U, 1U << 24);
+  v.number("max_parked_per_client", sessions.max_parked_per_client, 0U, 1U << 24);
+  v.number("max_parked_mib", sessions.max_parked_mib, 0U, 1U << 20);
+  v.number("park_ms", sessions.park_ms, 10U, 3'600'000U);
   v.number("max_kept_outputs", sessions.max_kept_outputs, 0U, 1024U);
   v.number("max_kept_kib", sessions.max_kept_kib, 0U, 1U << 30);
   v.number("max_kept_mib_total", sessions.max_kept_mib_total, 0U, 1U << 20);
+  v.number("max_kept_mib_per_client", sessions.max_kept_mib_per_client, 0U, 1U << 20);
   v.number("max_remembered", sessions.max_remembered, 0U, 1U << 24);
   v.number("remember_ms", sessions.remember_ms, 0U, 86'400'000U);
   v.number("idle_expiry_ms", sessions.idle_expiry_ms, 10U, 86'400'000U);
@@ -164,12 +187,20 @@ void visit_http(Config& config, Visitor& v) {
   auto& http = config.http;
   v.section("http");
   v.text("listen", http.listen);
+  v.flag("insecure", http.insecure);
+  v.text("token", http.token);
+  v.text("hosts", http.hosts);
+  v.text("origins", http.origins);
+  v.number("max_connections", http.max_connections, 8U, 65'536U);
+  v.number("max_connections_per_client", http.max_connections_per_client, 0U, 65'536U);
   v.number("max_requests", http.max_requests, 1U, 1024U);
   v.number("max_content_mib", http.max_content_mib, 1U, 1024U);
   v.number("max_mib", http.max_mib, 1U, 1U << 20);
   v.number("io_timeout_ms", http.io_timeout_ms, 10U, 3'600'000U);
+  v.number("min_bytes_per_second", http.min_bytes_per_second, 0U, 1U << 30);
   v.number("max_wait_ms", http.max_wait_ms, 1U, 86'400'000U);
   v.number("max_sequences", http.max_sequences, 0U, 1'000'000U);
+  v.number("max_sequences_per_client", http.max_sequences_per_client, 1U, 1'000'000U);
 }
 
 template <class Config, class Visitor>
@@ -214,6 +245,10 @@ void visit_client(Client& client, Visitor& v) {
   v.text("name", client.name);
   v.number("max_requests", client.max_requests, 0U, 1U << 20);
   v.number("max_request_mib", client.max_request_mib, 0U, 1U << 20);
+  v.number("max_sessions", client.max_sessions, 0U, 1U << 24);
+  v.number("max_kept_mib", client.max_kept_mib, 0U, 1U << 20);
+  v.number("spill_mib", client.spill_mib, 0U, 1U << 20);
+  v.choice("max_priority", client.max_priority);
 }
 
 template <class Config, class Visitor>
@@ -222,6 +257,7 @@ void visit_security(Config& config, Visitor& v) {
   v.section("security");
   v.text("server_key", security.server_key);
   v.text("clients", security.clients);
+  v.number("stale_keys_ms", security.stale_keys_ms, 0U, 86'400'000U);
 }
 
 template <class Config, class Visitor>
@@ -239,11 +275,18 @@ void visit_cluster(Config& config, Visitor& v) {
   v.number("report_ms", cluster.report_ms, 10U, 10'000U);
   v.number("suspect_ms", cluster.suspect_ms, 300U, 600'000U);
   v.number("dead_ms", cluster.dead_ms, 301U, 3'600'000U);
+  v.number("verdict_ms", cluster.verdict_ms, 1U, 4'000U);
+  v.flag("ready_needs_node", cluster.ready_needs_node);
   v.number("max_attempts", cluster.max_attempts, 1U, 100U);
   v.number("max_routers", cluster.max_routers, 1U, 256U);
+  v.number("max_connections", cluster.max_connections, 1U, 1U << 20);
   v.number("max_nodes", cluster.max_nodes, 1U, 65'536U);
   v.number("max_requests", cluster.max_requests, 16U, 1U << 20);
   v.number("max_request_mib", cluster.max_request_mib, 1U, 1U << 20);
+  v.number("max_queued_mib", cluster.max_queued_mib, 1U, 1U << 20);
+  v.number("join_ms", cluster.join_ms, 100U, 60'000U);
+  v.number("max_handshakes", cluster.max_handshakes, 1U, 65'536U);
+  v.number("max_newcomers", cluster.max_newcomers, 1U, 65'536U);
 }
 
 // The fields of `volvox serve`; those of the cluster's processes are these and visit_cluster().

@@ -203,6 +203,16 @@ Result<ClusterConfig> read(const toml::table& root, std::string_view name) {
   return config;
 }
 
+// A server on its own has rules that nodes and routers do not have.
+Result<ServeConfig> serve_part(Result<ClusterConfig> config, std::string_view name) {
+  if (!config) return tl::unexpected(std::move(config).error());
+  ServeConfig& served = *config;
+  ConfigProblem problem;
+  if (find_problem(served, problem))
+    return invalid(std::string(name) + ": " + problem.key + ": " + problem.message);
+  return std::move(served);
+}
+
 }  // namespace
 
 const ModelSection& model_section(const ServeConfig& config, std::string_view name) {
@@ -213,9 +223,7 @@ const ModelSection& model_section(const ServeConfig& config, std::string_view na
 }
 
 Result<ServeConfig> parse_config(std::string_view toml, std::string_view name) {
-  auto config = parse_cluster_config(toml, name);
-  if (!config) return tl::unexpected(std::move(config).error());
-  return static_cast<ServeConfig&&>(std::move(*config));
+  return serve_part(parse_cluster_config(toml, name), name);
 }
 
 Result<ClusterConfig> parse_cluster_config(std::string_view toml, std::string_view name) {
@@ -223,9 +231,7 @@ Result<ClusterConfig> parse_cluster_config(std::string_view toml, std::string_vi
 }
 
 Result<ServeConfig> load_config(const std::filesystem::path& file) {
-  auto config = load_cluster_config(file);
-  if (!config) return tl::unexpected(std::move(config).error());
-  return static_cast<ServeConfig&&>(std::move(*config));
+  return serve_part(load_cluster_config(file), file.string());
 }
 
 Result<ClusterConfig> load_cluster_config(const std::filesystem::path& file) {

@@ -25,12 +25,21 @@ enum class LogFormat : std::uint8_t { kText, kJson };
 struct ServerSection {
   std::string name = "volvox";                  // in replies and logs
   std::string listen = "tcp://127.0.0.1:7100";  // where clients connect; port 0: any free one
+  bool insecure = false;                        // … beyond loopback without keys
   std::string metrics = "127.0.0.1:7101";       // where /metrics, /healthz and /readyz answer; empty: nowhere
+  std::string metrics_token;                    // file with the tokens of those who may read /metrics
+  std::string metrics_hosts;                    // names by which it is reached, separated by commas
+  bool metrics_insecure = false;                // beyond loopback without a token
+  std::string probes;                           // where /healthz and /readyz answer besides; empty: nowhere
+  bool probes_insecure = false;                 // beyond loopback
+  std::uint32_t max_monitor_connections = 64;   // at each of these two doors
   std::string models = "models";                // folder of the model repository
   std::uint32_t drain_timeout_ms = 10'000;      // how long requests in flight may take to end after SIGTERM
+  std::uint32_t stop_timeout_ms = 5'000;        // how long the rest of stopping may take after that
   std::uint32_t actor_threads = 1;              // threads that run request, router and manager actors
   LogLevel log_level = LogLevel::kInfo;
   LogFormat log_format = LogFormat::kText;
+  std::uint32_t log_lines = 8192;  // that wait for whoever reads standard error; past it the oldest are lost
 
   bool operator==(const ServerSection&) const = default;
 };
@@ -49,8 +58,10 @@ struct DeviceSection {
   GpuPathChoice gpu_path = GpuPathChoice::kAuto;          // gpu: kernels; auto: what measures faster at load
   std::uint32_t input_mib = 256;                          // gpu: memory for the inputs of live requests
   std::uint32_t result_mib = 256;                         // gpu: pinned memory of the host for their results
-  double timed_task_us = 50.0;                            // timed: what a task costs
-  double timed_row_us = 1.0;                              // timed: what each of its rows adds
+  std::string cache =
+      "auto";  // gpu: folder where measured choices are kept; auto: this user's; empty: nowhere
+  double timed_task_us = 50.0;  // timed: what a task costs
+  double timed_row_us = 1.0;    // timed: what each of its rows adds
 
   bool operator==(const DeviceSection&) const = default;
 };
@@ -77,10 +88,16 @@ struct LimitsSection {
   std::uint32_t max_requests_per_client = 4096;    // the same, of one connection, or of one client's key
   std::uint32_t max_request_mib_per_client = 256;
   std::uint32_t max_replies_per_client = 1000;  // messages on their way to one client, before they wait here
-  std::uint32_t max_reply_mib_per_client = 64;  // that wait here because it does not read
-  std::uint32_t max_reply_mib_waiting = 256;    // likewise, of all clients
-  std::uint32_t slow_client_ms = 2000;          // without reading, after which a client counts as gone
-  std::uint32_t silent_client_ms = 3000;        // without a word while requests are in flight; 0: for ever
+  std::uint32_t max_reply_mib_per_client = 64;  // of replies that have not left for it, wherever they lie
+  std::uint32_t max_reply_mib_waiting = 256;    // likewise, of all clients; the biggest holder gives way
+  std::uint32_t max_receiving_mib = 256;        // half: of requests that come in; half: not yet looked at
+  std::uint32_t max_connections = 16'384;       // at server.listen; more are refused
+  std::uint32_t max_connections_per_address = 12'288;  // of them, from one address
+  std::uint32_t max_connections_per_key = 12'288;      // of them, with one client's key
+  std::uint32_t idle_client_ms = 600'000;  // without a message, for a connection without a key; 0: for ever
+  std::uint32_t slow_client_ms = 2000;     // without reading, after which a client counts as gone
+  std::uint32_t silent_client_ms = 3000;   // without a word while requests are in flight; 0: for ever
+  std::uint32_t max_signals_per_client = 1000;  // pings and cancels a second, and as many at once as requests
   std::uint32_t retry_after_ms = 50;            // what a refused client is told to wait, at least
   std::uint32_t max_models = 64;                // model versions on the device at once, draining ones too
 
@@ -90,14 +107,22 @@ struct LimitsSection {
 // Streams whose state outlives one request; see docs/sessions.md.
 struct SessionsSection {
   std::uint32_t max_sessions = 10'000;  // at once; 0: none may begin
-  std::uint32_t max_resident = 1024;    // with a state on the device; those of the others are on the host
-  std::uint32_t spill_mib = 1024;       // of states on the host
-  std::uint32_t max_waiting = 8;        // of one session: requests besides the one that runs
-  std::uint32_t max_kept_outputs = 16;  // of one session: answers kept for repeats
-  std::uint32_t max_kept_kib = 4096;    // of one session: their bytes
+  // Of one client: of one key, or without keys of one connection. 0: all but a tenth
+  std::uint32_t max_sessions_per_client = 0;
+  std::uint32_t max_resident = 1024;        // with a state on the device; those of the others are on the host
+  std::uint32_t spill_mib = 1024;           // of states on the host
+  std::uint32_t spill_mib_per_client = 0;   // 0: all of it
+  std::uint32_t max_waiting = 8;            // of one session: requests besides the one that runs
+  std::uint32_t max_parked_parts = 0;       // parts sent ahead of a missing one; 0: a tenth of all in flight
+  std::uint32_t max_parked_per_client = 0;  // of them, one client's; 0: a quarter
+  std::uint32_t max_parked_mib = 128;       // bytes of their bodies
+  std::uint32_t park_ms = 10'000;           // for so long
+  std::uint32_t max_kept_outputs = 16;      // of one session: answers kept for repeats
+  std::uint32_t max_kept_kib = 4096;        // of one session: their bytes
   std::uint32_t max_kept_mib_total = 256;
-  std::uint32_t max_remembered = 10'000;  // sessions whose end is remembered
-  std::uint32_t remember_ms = 30'000;     // for so long
+  std::uint32_t max_kept_mib_per_client = 0;  // 0: all of it
+  std::uint32_t max_remembered = 10'000;      // sessions whose end is remembered
+  std::uint32_t remember_ms = 30'000;         // for so long
   std::uint32_t idle_expiry_ms = 300'000;
   std::uint32_t evict_idle_ms = 0;  // a full table gives up one that was idle for so long; 0: never
 
@@ -106,13 +131,21 @@ struct SessionsSection {
 
 // The Open Inference Protocol v2 over HTTP; see docs/protocol.md.
 struct HttpSection {
-  std::string listen = "127.0.0.1:7102";  // HOST:PORT; port 0: any free one; empty: nowhere
-  std::uint32_t max_requests = 32;        // inference requests in progress, a thread each; more are refused
-  std::uint32_t max_content_mib = 32;     // of one request
-  std::uint32_t max_mib = 512;            // set aside for contents that are read, decoded or written
-  std::uint32_t io_timeout_ms = 10'000;   // how long a client may take to send, and to read
-  std::uint32_t max_wait_ms = 60'000;     // how long an answer may take; the deadline where none is given
-  std::uint32_t max_sequences = 10'000;   // that clients name themselves; 0: none
+  std::string listen = "127.0.0.1:7102";  // HOST:PORT or unix:PATH; port 0: any free one; empty: nowhere
+  bool insecure = false;                  // beyond loopback without a token
+  std::string token;                      // file with the tokens that clients show, one a line; empty: none
+  std::string hosts;                      // names by which it is reached, separated by commas
+  std::string origins;                    // of pages of other addresses that may use it, likewise
+  std::uint32_t max_connections = 1024;   // open at once
+  std::uint32_t max_connections_per_client = 0;  // of one address; 0: no such bound
+  std::uint32_t max_requests = 32;       // inference requests in progress, a thread each; more are refused
+  std::uint32_t max_content_mib = 32;    // of one request
+  std::uint32_t max_mib = 512;           // set aside for contents that are read, decoded or written
+  std::uint32_t io_timeout_ms = 10'000;  // how long a client may take to send, and to read
+  std::uint32_t min_bytes_per_second = 1024;  // that a client must send, after two seconds; 0: no such bound
+  std::uint32_t max_wait_ms = 60'000;         // how long an answer may take; the deadline where none is given
+  std::uint32_t max_sequences = 10'000;       // that clients name themselves; 0: none
+  std::uint32_t max_sequences_per_client = 5'000;  // begun by one token, or one address
 
   bool operator==(const HttpSection&) const = default;
 };
@@ -143,6 +176,7 @@ struct WireSection {
 struct SecuritySection {
   std::string server_key;  // file with the server's secret key; empty: plain text, and everybody may speak
   std::string clients;     // folder with the public key of each client; "*": whoever knows the server's key
+  std::uint32_t stale_keys_ms = 60'000;  // a folder that cannot be read for so long lets nobody in
 
   bool operator==(const SecuritySection&) const = default;
 };
@@ -161,12 +195,16 @@ struct ModelSection {
   bool operator==(const ModelSection&) const = default;
 };
 
-// What one client may have in flight, over all connections that it makes with its key. Clients without a
-// table have the bounds of [limits].
+// What one client may have, over all connections that it makes with its key. Clients without a table have the
+// bounds of [limits] and [sessions].
 struct ClientSection {
   std::string name;                   // of its key's file; with security.clients = "*" the public key itself
   std::uint32_t max_requests = 0;     // 0: limits.max_requests_per_client
   std::uint32_t max_request_mib = 0;  // MiB of their bodies; 0: limits.max_request_mib_per_client
+  std::uint32_t max_sessions = 0;     // 0: sessions.max_sessions_per_client; the next two likewise
+  std::uint32_t max_kept_mib = 0;
+  std::uint32_t spill_mib = 0;
+  PriorityChoice max_priority = PriorityChoice::kNormal;  // higher ones that it asks for are cut to it
 
   bool operator==(const ClientSection&) const = default;
 };

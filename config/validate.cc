@@ -74,12 +74,63 @@ std::uint64_t http_mib_for_one(const ServeConfig& config) {
 
 ConfigProblem find_http_contradiction(const ServeConfig& config) {
   if (config.http.listen.empty()) return {};
-  if (const auto listen = parse_host_port(config.http.listen); !listen)
+  if (const auto listen = parse_listen_address(config.http.listen); !listen)
     return {"http.listen", listen.error().message};
   const std::uint64_t least = http_mib_for_one(config);
   if (config.http.max_mib >= least) return {};
   return {"http.max_mib", "must be at least " + std::to_string(least) +
                               ": one content of http.max_content_mib may take that while it is read"};
+}
+
+// Of server.listen, as ZeroMQ writes it: names and sockets of this machine have no host that others reach.
+bool is_closed(const std::string& endpoint) {
+  constexpr std::string_view kTcp = "tcp://";
+  if (!endpoint.starts_with(kTcp)) return true;
+  const auto address = parse_host_port(std::string_view(endpoint).substr(kTcp.size()));
+  return address && is_loopback(address->host);
+}
+
+bool is_closed_http(const std::string& listen) {
+  const auto address = parse_listen_address(listen);
+  return listen.empty() || !address || !address->path.empty() || is_loopback(address->tcp.host);
+}
+
+// A door that others than this machine reach asks who comes in, or somebody has said that it need not.
+ConfigProblem find_open_door(const ServeConfig& config) {
+  const ServerSection& server = config.server;
+  if (!is_closed(server.listen) && config.security.server_key.empty() && !server.insecure) {
+    return {"server.listen",
+            "is reached from beyond loopback, and asks nobody who he is: set security.server_key and "
+            "security.clients, or server.insecure = true where everybody may use the models"};
+  }
+  if (!is_closed_http(server.metrics) && server.metrics_token.empty() && !server.metrics_insecure) {
+    return {"server.metrics",
+            "is reached from beyond loopback, and asks nobody who he is: set server.metrics_token, or "
+            "server.metrics_insecure = true where everybody may read the metrics"};
+  }
+  if (!is_closed_http(server.probes) && !server.probes_insecure) {
+    return {"server.probes",
+            "is reached from beyond loopback: set server.probes_insecure = true where everybody may know "
+            "whether the server is well"};
+  }
+  if (!is_closed_http(config.http.listen) && config.http.token.empty() && !config.http.insecure) {
+    return {"http.listen",
+            "is reached from beyond loopback, and asks nobody who he is: set http.token, or http.insecure = "
+            "true where everybody may use the models"};
+  }
+  return {};
+}
+
+ConfigProblem find_monitoring_contradiction(const ServerSection& server) {
+  if (!server.metrics.empty()) {
+    if (const auto metrics = parse_listen_address(server.metrics); !metrics)
+      return {"server.metrics", metrics.error().message};
+  }
+  if (!server.probes.empty()) {
+    if (const auto probes = parse_listen_address(server.probes); !probes)
+      return {"server.probes", probes.error().message};
+  }
+  return {};
 }
 
 ConfigProblem find_model_contradiction(const std::vector<ModelSection>& models) {
@@ -96,8 +147,6 @@ ConfigProblem find_model_contradiction(const std::vector<ModelSection>& models) 
 }
 
 ConfigProblem find_client_contradiction(const ServeConfig& config) {
-  if (!config.client.empty() && config.security.server_key.empty())
-    return {"client", "needs security.server_key: without keys nobody knows which client asks"};
   std::set<std::string_view> names;
   for (std::size_t i = 0; i < config.client.size(); ++i) {
     const std::string key = table_name("client", i) + ".name";
@@ -105,6 +154,14 @@ ConfigProblem find_client_contradiction(const ServeConfig& config) {
     if (!names.insert(config.client[i].name).second) return {key, "has a table already; merge the two"};
   }
   return {};
+}
+
+// Two messages of the largest size: one that comes in, and one more for everybody else.
+ConfigProblem find_receiving_contradiction(const ServeConfig& config) {
+  const std::uint64_t half = std::uint64_t{config.limits.max_receiving_mib} << 19;
+  if (half >= 2 * std::uint64_t{config.wire.max_body_bytes}) return {};
+  return {"limits.max_receiving_mib",
+          "is less than four of the largest bodies; raise it, or lower wire.max_body_bytes"};
 }
 
 ConfigProblem find_queue_contradiction(const ServeConfig& config) {
@@ -115,15 +172,6 @@ ConfigProblem find_queue_contradiction(const ServeConfig& config) {
   return {};
 }
 
-bool is_loopback(std::string_view host) {
-  return host.starts_with("127.") || host == "localhost";
-}
-
-// That stands for one address, as far as one can see.
-bool is_number(const std::string& host) {
-  return host.front() == '[' || host.find_first_not_of("0123456789.") == std::string::npos;
-}
-
 // How many routers cluster.routers may stand for; the first entry that is no address is the problem.
 std::uint64_t count_routers(const ClusterSection& cluster, ConfigProblem& problem) {
   const std::vector<std::string> routers = split_addresses(cluster.routers);
@@ -131,7 +179,7 @@ std::uint64_t count_routers(const ClusterSection& cluster, ConfigProblem& proble
   for (const std::string& one : routers) {
     const auto address = parse_host_port(one);
     if (!address) problem = {"cluster.routers", address.error().message};
-    if (address && !is_number(address->host) && !is_loopback(address->host)) named = true;
+    if (address && !is_numeric_host(address->host) && !is_loopback(address->host)) named = true;
   }
   if (routers.size() > cluster.max_routers)
     problem = {"cluster.max_routers", "is less than the routers that are named"};
@@ -187,10 +235,7 @@ ConfigProblem find_contradiction(const ServeConfig& config) {
   if (const Status listen = check_endpoint(config.server.listen); !listen) {
     return {"server.listen", listen.error().message};
   }
-  if (!config.server.metrics.empty()) {
-    const auto metrics = parse_host_port(config.server.metrics);
-    if (!metrics) return {"server.metrics", metrics.error().message};
-  }
+  if (ConfigProblem pages = find_monitoring_contradiction(config.server); !pages.key.empty()) return pages;
   if (config.server.models.empty()) return {"server.models", "names no folder; give the model repository's"};
   if (config.wire.max_body_bytes / 8 > config.wire.traversal_words) {
     return {"wire.traversal_words",
@@ -201,14 +246,14 @@ ConfigProblem find_contradiction(const ServeConfig& config) {
             "is missing: security.server_key and security.clients belong together; give both, or neither"};
   }
   if (ConfigProblem http = find_http_contradiction(config); !http.key.empty()) return http;
+  if (ConfigProblem open = find_open_door(config); !open.key.empty()) return open;
   if (ConfigProblem model = find_model_contradiction(config.model); !model.key.empty()) return model;
   if (ConfigProblem client = find_client_contradiction(config); !client.key.empty()) return client;
+  if (ConfigProblem room = find_receiving_contradiction(config); !room.key.empty()) return room;
   return find_queue_contradiction(config);
 }
 
-}  // namespace
-
-bool find_problem(const ServeConfig& config, ConfigProblem& problem) {
+bool find_common_problem(const ServeConfig& config, ConfigProblem& problem) {
   problem = {};
   RangeCheck ranges(problem);
   visit_fields(config, ranges);
@@ -216,12 +261,27 @@ bool find_problem(const ServeConfig& config, ConfigProblem& problem) {
   return !problem.key.empty();
 }
 
+}  // namespace
+
+bool find_problem(const ServeConfig& config, ConfigProblem& problem) {
+  if (find_common_problem(config, problem)) return true;
+  if (!config.client.empty() && config.security.server_key.empty())
+    problem = {"client", "needs security.server_key: without keys nobody knows which client asks"};
+  return !problem.key.empty();
+}
+
+// A node learns from its routers which client asks.
 bool find_problem(const ClusterConfig& config, ConfigProblem& problem) {
-  if (find_problem(static_cast<const ServeConfig&>(config), problem)) return true;
+  if (find_common_problem(config, problem)) return true;
   RangeCheck ranges(problem);
   visit_cluster(config, ranges);
   if (!ranges.found()) problem = find_cluster_contradiction(config);
   return !problem.key.empty();
+}
+
+void leave_doors_open(ServeConfig& config) {
+  config.server.insecure = config.server.metrics_insecure = config.server.probes_insecure = true;
+  config.http.insecure = true;
 }
 
 Status validate(const ClusterConfig& config) {
@@ -248,6 +308,19 @@ Result<HostPort> parse_host_port(std::string_view text) {
   }
   result.host = host;
   return result;
+}
+
+Result<ListenAddress> parse_listen_address(std::string_view text) {
+  constexpr std::string_view kUnix = "unix:";
+  ListenAddress address;
+  if (text.starts_with(kUnix) && text.size() > kUnix.size()) {
+    address.path = text.substr(kUnix.size());
+    return address;
+  }
+  auto tcp = parse_host_port(text);
+  if (!tcp) return invalid(not_a(text, "address; write HOST:PORT, for example 127.0.0.1:7101, or unix:PATH"));
+  address.tcp = std::move(*tcp);
+  return address;
 }
 
 Status check_endpoint(std::string_view endpoint) {

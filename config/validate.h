@@ -21,11 +21,14 @@ struct ConfigProblem {
 bool find_problem(const ServeConfig& config, ConfigProblem& problem);
 bool find_problem(const ClusterConfig& config, ConfigProblem& problem);
 
+// For those who said so on the command line: every door of the server's may be reached from beyond loopback
+// by whoever likes.
+void leave_doors_open(ServeConfig& config);
+
 // The same as a Status: "device.queues: must be …".
 Status validate(const ServeConfig& config);
 Status validate(const ClusterConfig& config);
 
-// Where an HTTP listener binds.
 struct HostPort {
   std::string host;
   std::uint16_t port = 0;
@@ -33,6 +36,15 @@ struct HostPort {
 
 // "127.0.0.1:7101" or "[::1]:7101".
 Result<HostPort> parse_host_port(std::string_view text);
+
+// Where an HTTP listener binds: a TCP address, or a Unix socket.
+struct ListenAddress {
+  std::string path;  // of the socket; empty: it is TCP
+  HostPort tcp;
+};
+
+// "127.0.0.1:7101", "[::1]:7101", or "unix:/run/volvox/http.sock".
+Result<ListenAddress> parse_listen_address(std::string_view text);
 
 // Accepts "tcp://HOST:PORT", "ipc://PATH" and "inproc://NAME", as ZeroMQ understands them.
 Status check_endpoint(std::string_view endpoint);

@@ -20,20 +20,25 @@ class BurstQueue {
   BurstQueue(std::size_t max_items, std::size_t max_bytes) : max_items_(max_items), max_bytes_(max_bytes) {}
 
   // Takes `item` unless the queue is full or closed; then `item` is unchanged. One item fits however large it
-  // is.
-  PushResult push(T&& item, std::size_t bytes) {
+  // is, and so does one that is not `refusable`, for whose number the caller vouches.
+  PushResult push(T&& item, std::size_t bytes, bool refusable = true) {
     bool wake = false;
     {
       const std::lock_guard lock(mutex_);
       if (closed_) return PushResult::kClosed;
-      if (!items_.empty() && (items_.size() >= max_items_ || bytes_ + bytes > max_bytes_))
-        return PushResult::kFull;
+      if (refusable && !fits(bytes)) return PushResult::kFull;
       items_.push_back(std::move(item));
       bytes_ += bytes;
       wake = std::exchange(asleep_, false);
     }
     if (wake) event_.signal();
     return PushResult::kTaken;
+  }
+
+  // Whether push() would take so many bytes more.
+  bool has_room(std::size_t bytes) const {
+    const std::lock_guard lock(mutex_);
+    return fits(bytes);
   }
 
   // Moves everything into `batch`, which must be empty; keeps its memory for later.
@@ -78,6 +83,10 @@ class BurstQueue {
   }
 
  private:
+  bool fits(std::size_t bytes) const {
+    return items_.empty() || (items_.size() < max_items_ && bytes_ + bytes <= max_bytes_);
+  }
+
   const std::size_t max_items_;
   const std::size_t max_bytes_;
   mutable std::mutex mutex_;

@@ -244,15 +244,27 @@ bool ChannelGroup::take(Reply&& reply, const Handler& handler) {
   }
   const bool unavailable =
       reply.header.kind == ReplyKind::kError && reply.header.error.code == ErrorCode::kUnavailable;
+  const bool unknown = reply.local || reply.header.undecided;
+  flight.doubtful = flight.doubtful || (unavailable && unknown);
   // After a lost connection a silent server is better than none.
   if (unavailable && send_again(flight, now, !reply.local)) return false;
   finish(found, std::move(reply), handler);
   return true;
 }
 
+// A session that is over is over, whatever its parts have done.
+bool ChannelGroup::is_undecided(const Reply& error, bool doubtful) {
+  const ErrorCode code = error.header.error.code;
+  if (code == ErrorCode::kSessionLost || code == ErrorCode::kSessionExpired) return false;
+  return doubtful || error.local || error.header.undecided;
+}
+
 void ChannelGroup::finish(Flights::iterator at, Reply&& reply, const Handler& handler) {
-  --on_[at->second.attempts.back().channel];
-  kept_bytes_ -= at->second.body.size();
+  const Flight& flight = at->second;
+  --on_[flight.attempts.back().channel];
+  kept_bytes_ -= flight.body.size();
+  if (reply.header.kind == ReplyKind::kError && flight.header.session)
+    reply.header.undecided = is_undecided(reply, flight.doubtful);
   flights_.erase(at);
   handler(std::move(reply));
 }
@@ -270,6 +282,7 @@ std::size_t ChannelGroup::leave_silent(TimePoint now, const Handler& handler) {
   for (auto& [id, flight] : flights_) {
     const std::size_t channel = flight.attempts.back().channel;
     if (!is_silent(channel)) continue;
+    flight.doubtful = true;
     if (flight.cancelled) cancelled.push_back(id);
     if (!send_again(flight, now, true)) continue;
     ++silences_;

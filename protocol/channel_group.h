@@ -59,6 +59,7 @@ class ChannelGroup {
     TimePoint sent{}, expires = TimePoint::max();
     std::uint32_t next_row = 0;  // of a streamed answer: those before it were delivered
     bool cancelled = false;
+    bool doubtful = false;  // an earlier attempt may have been done: nobody has said what became of it
     std::vector<Attempt> attempts;  // the last one counts
   };
   using Flights = std::unordered_map<std::uint64_t, Flight>;
@@ -76,6 +77,7 @@ class ChannelGroup {
   bool send_again(Flight& flight, TimePoint now, bool answering);
 
   bool take(Reply&& reply, const Handler& handler);
+  static bool is_undecided(const Reply& error, bool doubtful);
   void finish(Flights::iterator at, Reply&& reply, const Handler& handler);
   std::size_t leave_silent(TimePoint now, const Handler& handler);
   void sleep(Duration timeout, int wake_fd);

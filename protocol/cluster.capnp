@@ -4,6 +4,7 @@
 #
 # Each message is one ClusterMessage of at most 64 KiB; what is larger travels as `fragment`s of its bytes. Fields and kinds
 # are only ever added, at the end: a reader skips a kind that it does not know, so that neighbouring versions work together.
+# Version 2 added generations.
 
 using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("volvox::wire");
@@ -23,6 +24,7 @@ struct ClusterOffer {
   cells @4 :UInt32;     # of a request, on average
   inputs @5 :List(ClusterTensor);
   outputs @6 :List(ClusterTensor);
+  maxCells @7 :UInt32;  # of a request, at most; 0: the node does not say
 }
 
 # The first message from the node that dialled; until `joinReply` accepts it, nothing else is looked at.
@@ -33,6 +35,7 @@ struct ClusterJoin {
   version @3 :UInt16;         # that it speaks best
   oldestVersion @4 :UInt16;   # that it still speaks
   offers @5 :List(ClusterOffer);
+  list @6 :UInt32;            # the number of these offers
 }
 
 struct ClusterJoinReply {
@@ -45,6 +48,12 @@ struct ClusterJoinReply {
   oldestVersion @6 :UInt16;
 }
 
+# node → router: a member offers these now, in place of those before; since version 2.
+struct ClusterOffers {
+  list @0 :UInt32;            # greater than that of the join and of those before
+  offers @1 :List(ClusterOffer);
+}
+
 # router → node. Numbers are cumulative since the join.
 struct ClusterPing {
   ping @0 :Int64;
@@ -52,6 +61,7 @@ struct ClusterPing {
   wantedBytes @2 :UInt64;
   returnedRequests @3 :UInt64;
   returnedBytes @4 :UInt64;
+  list @5 :UInt32;            # the newest offers that came
 }
 
 # node → router, every 100 ms.
@@ -66,6 +76,8 @@ struct ClusterReport {
   byteLimit @7 :UInt64;
   byteWindow @8 :UInt64;
   cellNs @9 :List(UInt64);    # by number of the offer; empty: as before
+  list @10 :UInt32;           # the offers that those are of
+  waitsNs @11 :List(UInt64);  # as waitNs, by number of the offer; empty: that one is all that is known
 }
 
 struct ClusterAttempt {
@@ -81,10 +93,12 @@ struct ClusterSubmit {
   header @2 :Data;
   body @3 :Data;
   account @4 :Text;           # the name of the client's key; empty: it needed none
+  connection @5 :UInt64;      # stands for the client's connection to the router, in the whole cluster; 0: not told
 }
 
 struct ClusterCancel {
   attempt @0 :ClusterAttempt;
+  why @1 :UInt16;             # DEADLINE_EXCEEDED, as in volvox.capnp's replies; anything else: CANCELLED
 }
 
 # node → router. `header` and `body` are two frames of a reply to the client.
@@ -109,6 +123,10 @@ struct ClusterAck {
 }
 
 struct ClusterMessage {
+  # Of the link. The end that dials counts it up at every join, in all that it sends; the other end says the last that it saw.
+  # What belongs to another one is dropped. 0: an end of version 1, which knows of none.
+  generation @13 :UInt32;
+
   union {
     unset @0 :Void;
     join @1 :ClusterJoin;
@@ -123,5 +141,6 @@ struct ClusterMessage {
     fragment @10 :ClusterFragment;
     ack @11 :ClusterAck;
     rejoin @12 :Text;         # router → node: you are no member any more, join again; why
+    offers @14 :ClusterOffers;
   }
 }

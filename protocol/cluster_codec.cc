@@ -27,6 +27,18 @@ Status check_count(std::size_t count) {
                  std::to_string(kMaxClusterOffers));
 }
 
+Result<std::vector<ClusterOffer>> read_offers(capnp::List<wire::ClusterOffer>::Reader list,
+                                              const WireLimits& limits) {
+  if (Status few = check_count(list.size()); !few) return tl::unexpected(std::move(few).error());
+  std::vector<ClusterOffer> offers;
+  for (const auto offer : list) {
+    auto read = read_offer(offer, limits);
+    if (!read) return tl::unexpected(std::move(read).error());
+    offers.push_back(std::move(*read));
+  }
+  return offers;
+}
+
 Result<ClusterMessage> read(wire::ClusterJoin::Reader reader, const WireLimits& limits) {
   ClusterJoin join;
   auto cluster = read_name("cluster name", reader.getCluster(), limits);
@@ -39,14 +51,17 @@ Result<ClusterMessage> read(wire::ClusterJoin::Reader reader, const WireLimits& 
   if (join.incarnation == 0) return invalid("an incarnation must not be 0");
   join.version = reader.getVersion();
   join.oldest_version = reader.getOldestVersion();
-  if (Status few = check_count(reader.getOffers().size()); !few)
-    return tl::unexpected(std::move(few).error());
-  for (const auto offer : reader.getOffers()) {
-    auto read = read_offer(offer, limits);
-    if (!read) return tl::unexpected(std::move(read).error());
-    join.offers.push_back(std::move(*read));
-  }
+  auto offers = read_offers(reader.getOffers(), limits);
+  if (!offers) return tl::unexpected(std::move(offers).error());
+  join.offers = std::move(*offers);
+  join.list = reader.getList();
   return join;
+}
+
+Result<ClusterMessage> read(wire::ClusterOffers::Reader reader, const WireLimits& limits) {
+  auto offers = read_offers(reader.getOffers(), limits);
+  if (!offers) return tl::unexpected(std::move(offers).error());
+  return ClusterOffers{reader.getList(), std::move(*offers)};
 }
 
 Result<ClusterMessage> read(wire::ClusterJoinReply::Reader reader, const WireLimits& limits) {
@@ -69,8 +84,9 @@ Result<ClusterMessage> read(wire::ClusterJoinReply::Reader reader, const WireLim
 }
 
 ClusterPing read(wire::ClusterPing::Reader reader) {
-  return {reader.getPing(), reader.getWantedRequests(), reader.getWantedBytes(), reader.getReturnedRequests(),
-          reader.getReturnedBytes()};
+  return {reader.getPing(),          reader.getWantedRequests(),
+          reader.getWantedBytes(),   reader.getReturnedRequests(),
+          reader.getReturnedBytes(), reader.getList()};
 }
 
 Result<ClusterMessage> read(wire::ClusterReport::Reader reader) {
@@ -78,10 +94,13 @@ Result<ClusterMessage> read(wire::ClusterReport::Reader reader) {
                        reader.getWaitNs(),        reader.getRows(),
                        reader.getFullRows(),      reader.getRequestLimit(),
                        reader.getRequestWindow(), reader.getByteLimit(),
-                       reader.getByteWindow(),    {}};
-  if (Status few = check_count(reader.getCellNs().size()); !few)
-    return tl::unexpected(std::move(few).error());
+                       reader.getByteWindow(),    {},
+                       reader.getList(),          {}};
+  for (const auto count : {reader.getCellNs().size(), reader.getWaitsNs().size()}) {
+    if (Status few = check_count(count); !few) return tl::unexpected(std::move(few).error());
+  }
   for (const std::uint64_t cost : reader.getCellNs()) report.cell_ns.push_back(cost);
+  for (const std::uint64_t wait : reader.getWaitsNs()) report.waits_ns.push_back(wait);
   return report;
 }
 
@@ -92,11 +111,17 @@ ClusterAttempt read(wire::ClusterAttempt::Reader reader) {
 Result<ClusterMessage> read(wire::ClusterSubmit::Reader reader, const WireLimits& limits) {
   ClusterSubmit submit{read(reader.getAttempt()), reader.getDeadlineUs(), read_bytes(reader.getHeader()),
                        read_bytes(reader.getBody())};
+  submit.connection = reader.getConnection();
   if (reader.getAccount().size() == 0) return submit;
   auto account = read_name("client name", reader.getAccount(), limits);
   if (!account) return tl::unexpected(std::move(account).error());
   submit.account = std::move(*account);
   return submit;
+}
+
+ClusterCancel read(wire::ClusterCancel::Reader reader) {
+  const bool late = reader.getWhy() == static_cast<std::uint16_t>(ErrorCode::kDeadlineExceeded);
+  return {read(reader.getAttempt()), late ? ErrorCode::kDeadlineExceeded : ErrorCode::kCancelled};
 }
 
 ClusterResult read(wire::ClusterResult::Reader reader) {
@@ -118,7 +143,7 @@ Result<ClusterMessage> read(wire::ClusterMessage::Reader reader, const WireLimit
     case Kind::SUBMIT:
       return read(reader.getSubmit(), limits);
     case Kind::CANCEL:
-      return ClusterCancel{read(reader.getCancel().getAttempt())};
+      return read(reader.getCancel());
     case Kind::RESULT:
       return read(reader.getResult());
     case Kind::DRAIN:
@@ -134,6 +159,8 @@ Result<ClusterMessage> read(wire::ClusterMessage::Reader reader, const WireLimit
     }
     case Kind::ACK:
       return ClusterAck{reader.getAck().getFragments()};
+    case Kind::OFFERS:
+      return read(reader.getOffers(), limits);
     case Kind::UNSET:
       break;
   }
@@ -142,12 +169,21 @@ Result<ClusterMessage> read(wire::ClusterMessage::Reader reader, const WireLimit
 
 }  // namespace
 
-Result<ClusterMessage> decode_cluster_message(std::span<const std::byte> bytes, const WireLimits& limits) {
+Result<ClusterEnvelope> open_cluster_message(std::span<const std::byte> bytes, const WireLimits& limits) {
   if (auto ok = check_framing(kWhat, bytes); !ok) return tl::unexpected<Error>(std::move(ok).error());
   const WireBuffer aligned = WireBuffer::copy_of(bytes);
   return read_message<wire::ClusterMessage>(
-      kWhat, aligned.bytes(), limits,
-      [&](wire::ClusterMessage::Reader reader) -> Result<ClusterMessage> { return read(reader, limits); });
+      kWhat, aligned.bytes(), limits, [&](wire::ClusterMessage::Reader reader) -> Result<ClusterEnvelope> {
+        auto message = read(reader, limits);
+        if (!message) return tl::unexpected(std::move(message).error());
+        return ClusterEnvelope{reader.getGeneration(), std::move(*message)};
+      });
+}
+
+Result<ClusterMessage> decode_cluster_message(std::span<const std::byte> bytes, const WireLimits& limits) {
+  auto opened = open_cluster_message(bytes, limits);
+  if (!opened) return tl::unexpected(std::move(opened).error());
+  return std::move(opened->message);
 }
 
 Status check_versions(const std::string& peer, std::uint16_t version, std::uint16_t oldest_version) {

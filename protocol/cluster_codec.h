@@ -17,8 +17,11 @@ namespace volvox {
 // Lists of more entries are refused on both sides.
 inline constexpr std::uint32_t kMaxClusterOffers = 4096;
 
+Result<ClusterEnvelope> open_cluster_message(std::span<const std::byte> bytes, const WireLimits& limits);
+// The same, of a message of which nobody asks on which link it came.
 Result<ClusterMessage> decode_cluster_message(std::span<const std::byte> bytes, const WireLimits& limits);
 // Borrows what the message holds until it returns. ClusterUnknown cannot be sent.
-Result<WireBuffer> encode_cluster_message(const ClusterMessage& message, const WireLimits& limits);
+Result<WireBuffer> encode_cluster_message(const ClusterMessage& message, const WireLimits& limits,
+                                          LinkGeneration generation = 0);
 
 }  // namespace volvox

@@ -28,6 +28,25 @@ void write(const ClusterAttempt& attempt, wire::ClusterAttempt::Builder builder)
   builder.setNumber(attempt.number);
 }
 
+template <class Builder>
+void write(const std::vector<ClusterOffer>& offers, Builder builder) {
+  for (unsigned i = 0; i < builder.size(); ++i) write_offer(offers[i], builder[i]);
+}
+
+std::size_t words(const std::vector<ClusterOffer>& offers) {
+  std::size_t sum = 16;
+  for (const ClusterOffer& offer : offers) sum += offer_words(offer);
+  return sum;
+}
+
+Status check(const std::vector<ClusterOffer>& offers, const WireLimits& limits) {
+  if (offers.size() > kMaxClusterOffers) return invalid("a node cannot offer so many models");
+  for (const ClusterOffer& offer : offers) {
+    if (Status ok = check_offer(offer, limits); !ok) return ok;
+  }
+  return {};
+}
+
 // How each kind is written, and how large it is about.
 struct Writer {
   wire::ClusterMessage::Builder root;
@@ -40,10 +59,13 @@ struct Writer {
     builder.setIncarnation(join.incarnation);
     builder.setVersion(join.version);
     builder.setOldestVersion(join.oldest_version);
-    auto offers = builder.initOffers(static_cast<unsigned>(join.offers.size()));
-    for (unsigned i = 0; i < offers.size(); ++i) {
-      write_offer(join.offers[i], offers[i]);
-    }
+    builder.setList(join.list);
+    write(join.offers, builder.initOffers(static_cast<unsigned>(join.offers.size())));
+  }
+  void operator()(const ClusterOffers& offers) {
+    auto builder = root.initOffers();
+    builder.setList(offers.list);
+    write(offers.offers, builder.initOffers(static_cast<unsigned>(offers.offers.size())));
   }
   void operator()(const ClusterJoinReply& reply) {
     auto builder = root.initJoinReply();
@@ -65,6 +87,7 @@ struct Writer {
     builder.setWantedBytes(ping.wanted_bytes);
     builder.setReturnedRequests(ping.returned_requests);
     builder.setReturnedBytes(ping.returned_bytes);
+    builder.setList(ping.list);
   }
   void operator()(const ClusterReport& report) {
     auto builder = root.initReport();
@@ -79,6 +102,9 @@ struct Writer {
     builder.setByteWindow(report.byte_window);
     auto costs = builder.initCellNs(static_cast<unsigned>(report.cell_ns.size()));
     for (unsigned i = 0; i < costs.size(); ++i) costs.set(i, report.cell_ns[i]);
+    builder.setList(report.list);
+    auto waits = builder.initWaitsNs(static_cast<unsigned>(report.waits_ns.size()));
+    for (unsigned i = 0; i < waits.size(); ++i) waits.set(i, report.waits_ns[i]);
   }
   void operator()(const ClusterSubmit& submit) {
     auto builder = root.initSubmit();
@@ -87,8 +113,13 @@ struct Writer {
     put_bytes(submit.header, [&](unsigned size) { return builder.initHeader(size); });
     put_bytes(submit.body, [&](unsigned size) { return builder.initBody(size); });
     put_text(submit.account, [&](unsigned size) { return builder.initAccount(size); });
+    builder.setConnection(submit.connection);
   }
-  void operator()(const ClusterCancel& cancel) { write(cancel.attempt, root.initCancel().initAttempt()); }
+  void operator()(const ClusterCancel& cancel) {
+    auto builder = root.initCancel();
+    write(cancel.attempt, builder.initAttempt());
+    builder.setWhy(static_cast<std::uint16_t>(cancel.why));
+  }
   void operator()(const ClusterResult& result) {
     auto builder = root.initResult();
     write(result.attempt, builder.initAttempt());
@@ -116,11 +147,8 @@ struct Writer {
 };
 
 struct Size {
-  std::size_t operator()(const ClusterJoin& join) const {
-    std::size_t words = 16;
-    for (const ClusterOffer& offer : join.offers) words += offer_words(offer);
-    return words;
-  }
+  std::size_t operator()(const ClusterJoin& join) const { return words(join.offers); }
+  std::size_t operator()(const ClusterOffers& offers) const { return words(offers.offers); }
   std::size_t operator()(const ClusterSubmit& submit) const {
     return words(submit.header) + words(submit.body) + text_words(submit.account);
   }
@@ -128,7 +156,9 @@ struct Size {
     return words(result.header) + words(result.body);
   }
   std::size_t operator()(const ClusterFragment& fragment) const { return words(fragment.bytes); }
-  std::size_t operator()(const ClusterReport& report) const { return report.cell_ns.size() + 1; }
+  std::size_t operator()(const ClusterReport& report) const {
+    return report.cell_ns.size() + report.waits_ns.size() + 2;
+  }
   template <class Other>
   std::size_t operator()(const Other&) const {
     return 16;
@@ -143,11 +173,9 @@ struct Check {
     Status ok = check_given_name("cluster name", join.cluster, limits);
     if (ok) ok = check_given_name("node name", join.name, limits);
     if (ok && join.incarnation == 0) ok = invalid("an incarnation must not be 0");
-    if (ok && join.offers.size() > kMaxClusterOffers) ok = invalid("a node cannot offer so many models");
-    for (const ClusterOffer& offer : join.offers)
-      if (ok) ok = check_offer(offer, limits);
-    return ok;
+    return ok ? check(join.offers, limits) : ok;
   }
+  Status operator()(const ClusterOffers& offers) const { return check(offers.offers, limits); }
   Status operator()(const ClusterJoinReply& reply) const {
     return check_given_name("router name", reply.name, limits);
   }
@@ -156,7 +184,8 @@ struct Check {
     return check_given_name("client name", submit.account, limits);
   }
   Status operator()(const ClusterReport& report) const {
-    if (report.cell_ns.size() > kMaxClusterOffers) return invalid("a report cannot have so many costs");
+    if (std::max(report.cell_ns.size(), report.waits_ns.size()) > kMaxClusterOffers)
+      return invalid("a report cannot have so many costs");
     return {};
   }
   template <class Other>
@@ -167,12 +196,15 @@ struct Check {
 
 }  // namespace
 
-Result<WireBuffer> encode_cluster_message(const ClusterMessage& message, const WireLimits& limits) {
+Result<WireBuffer> encode_cluster_message(const ClusterMessage& message, const WireLimits& limits,
+                                          LinkGeneration generation) {
   if (Status ok = std::visit(Check{limits}, message); !ok)
     return tl::unexpected<Error>(std::move(ok).error());
   return caught("cluster message", [&]() -> Result<WireBuffer> {
     MessageWriter writer(kRoomWords + std::visit(Size{}, message));
-    std::visit(Writer{writer.initRoot<wire::ClusterMessage>()}, message);
+    auto root = writer.initRoot<wire::ClusterMessage>();
+    root.setGeneration(generation);
+    std::visit(Writer{root}, message);
     return writer.finish();
   });
 }

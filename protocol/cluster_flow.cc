@@ -21,6 +21,8 @@ Status check(const ClusterFlowLimits& limits) {
     return invalid("max_message_bytes must be at least 512");
   if (limits.max_total_bytes < limits.max_message_bytes)
     return invalid("max_total_bytes must not be less than max_message_bytes");
+  if (limits.max_join_bytes < limits.max_message_bytes)
+    return invalid("max_join_bytes must not be less than max_message_bytes");
   if (limits.max_queued_bytes < limits.max_total_bytes)
     return invalid("max_queued_bytes must not be less than max_total_bytes");
   if (limits.max_unacked == 0 || limits.max_streams == 0)
@@ -28,23 +30,33 @@ Status check(const ClusterFlowLimits& limits) {
   return {};
 }
 
+Result<WireBuffer> ClusterOutbox::encode(const ClusterMessage& message) const {
+  auto bytes = encode_(message, limits_.wire, generation_);
+  if (!bytes || bytes->size() <= limits_.max_total_bytes) return bytes;
+  return invalid("a message of " + std::to_string(bytes->size()) + " bytes exceeds the " +
+                 std::to_string(limits_.max_total_bytes) +
+                 " that travel between router and node; send less at once");
+}
+
 Status ClusterOutbox::push(const ClusterMessage& message) {
-  auto bytes = encode_cluster_message(message, limits_.wire);
+  auto bytes = encode(message);
   if (!bytes) return tl::unexpected<Error>(std::move(bytes).error());
-  if (bytes->size() > limits_.max_total_bytes) {
-    return invalid("a message of " + std::to_string(bytes->size()) + " bytes exceeds the " +
-                   std::to_string(limits_.max_total_bytes) +
-                   " that travel between router and node; send less at once");
-  }
-  const bool large = bytes->size() > limits_.max_message_bytes;
-  if (queued_ + bytes->size() > limits_.max_queued_bytes || (large && large_.size() >= limits_.max_streams))
-    return fail(ErrorCode::kOverloaded, "the link to the peer is full; try again later");
+  if (std::holds_alternative<ClusterSubmit>(message) && queued_ + bytes->size() > limits_.max_queued_bytes)
+    return fail(ErrorCode::kOverloaded, "the link to the node is full; try again later");
   queued_ += bytes->size();
-  if (large) {
-    large_.push_back({++streams_, 0, std::move(*bytes)});
+  if (bytes->size() > limits_.max_message_bytes) {
+    waiting_.push_back(std::move(*bytes));
   } else {
     (is_control(message) ? control_ : small_).push_back(std::move(*bytes));
   }
+  return {};
+}
+
+Status ClusterOutbox::push_last(const ClusterMessage& message) {
+  auto bytes = encode(message);
+  if (!bytes) return tl::unexpected<Error>(std::move(bytes).error());
+  queued_ += bytes->size();
+  last_.push_back(std::move(*bytes));
   return {};
 }
 
@@ -55,56 +67,69 @@ WireBuffer ClusterOutbox::take(std::deque<WireBuffer>& queue) {
   return bytes;
 }
 
-WireBuffer ClusterOutbox::next_fragment() {
-  Stream stream = std::move(large_.front());
-  large_.pop_front();
+void ClusterOutbox::open_streams() {
+  while (!waiting_.empty() && streams_.size() < limits_.max_streams) {
+    streams_.push_back({++opened_, 0, std::move(waiting_.front())});
+    waiting_.pop_front();
+  }
+}
+
+std::optional<WireBuffer> ClusterOutbox::next_fragment() {
+  Stream& stream = streams_.front();
   const std::size_t total = stream.bytes.size();
   const std::size_t size = std::min(limits_.max_message_bytes - kFragmentHeader, total - stream.sent);
   const ClusterFragment fragment{stream.id, stream.sent, total,
                                  WireBuffer::share_copy_of(stream.bytes.bytes().subspan(stream.sent, size))};
-  stream.sent += size;
+  auto bytes = encode_(fragment, limits_.wire, generation_);
+  if (!bytes) return std::nullopt;
   ++unacked_;
+  stream.sent += size;
   if (stream.sent < total) {
-    large_.push_back(std::move(stream));
+    streams_.push_back(std::move(stream));
   } else {
     queued_ -= total;
   }
-  auto bytes = encode_cluster_message(fragment, limits_.wire);
-  return bytes ? std::move(*bytes) : WireBuffer{};
+  streams_.pop_front();
+  return std::move(*bytes);
 }
 
 std::optional<WireBuffer> ClusterOutbox::next() {
   if (!control_.empty()) return take(control_);
-  const bool may_fragment = !large_.empty() && unacked_ < limits_.max_unacked;
+  open_streams();
+  const bool may_fragment = !streams_.empty() && unacked_ < limits_.max_unacked;
   if (!small_.empty() && !(may_fragment && fragments_turn_)) {
     fragments_turn_ = true;
     return take(small_);
   }
-  if (!may_fragment) return std::nullopt;
-  fragments_turn_ = false;
-  return next_fragment();
+  if (may_fragment) {
+    fragments_turn_ = false;
+    return next_fragment();
+  }
+  if (last_.empty() || !streams_.empty() || unacked_ > 0) return std::nullopt;
+  return take(last_);
 }
 
 void ClusterOutbox::acked(std::uint32_t fragments) {
   unacked_ -= std::min(unacked_, fragments);
 }
 
-Result<std::optional<ClusterMessage>> ClusterInbox::take(std::span<const std::byte> bytes) {
-  if (bytes.size() > limits_.max_message_bytes) {
-    return invalid("a cluster message has " + std::to_string(bytes.size()) + " bytes; the limit is " +
-                   std::to_string(limits_.max_message_bytes));
-  }
-  auto message = decode_cluster_message(bytes, limits_.wire);
-  if (!message) return tl::unexpected<Error>(std::move(message).error());
-  if (const auto* fragment = std::get_if<ClusterFragment>(&*message)) return take_fragment(*fragment);
-  return std::optional<ClusterMessage>(std::move(*message));
+bool ClusterOutbox::is_idle() const {
+  return queued_ == 0 && unacked_ == 0;
+}
+
+Result<std::optional<ClusterMessage>> ClusterInbox::take(ClusterMessage message) {
+  if (const auto* fragment = std::get_if<ClusterFragment>(&message)) return take_fragment(*fragment);
+  return std::optional<ClusterMessage>(std::move(message));
 }
 
 Result<std::optional<ClusterMessage>> ClusterInbox::take_fragment(const ClusterFragment& fragment) {
-  if (!fragment.bytes || fragment.total > limits_.max_total_bytes)
-    return invalid("a fragment is empty, or of a message that is too large");
+  const std::size_t most = joined_ ? limits_.max_total_bytes : limits_.max_join_bytes;
+  if (!fragment.bytes || fragment.total > most) {
+    return invalid("a fragment is empty, or of a message that is larger than " + std::to_string(most) +
+                   " bytes");
+  }
   const auto known = streams_.find(fragment.stream);
-  if (known == streams_.end() && streams_.size() >= limits_.max_streams)
+  if (known == streams_.end() && streams_.size() >= (joined_ ? limits_.max_streams : 1))
     return invalid("too many messages come in fragments at once");
   auto& bytes = known == streams_.end() ? streams_[fragment.stream] : known->second;
   const auto piece = fragment.bytes->bytes();

@@ -5,7 +5,6 @@
 #include <deque>
 #include <map>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "base/error.h"
@@ -23,7 +22,8 @@ struct ClusterFlowLimits {
   WireLimits wire;
   std::size_t max_message_bytes = 64U << 10;  // of what is sent at once
   std::size_t max_total_bytes = 17U << 20;    // of a message in fragments
-  std::size_t max_queued_bytes = 256U << 20;  // waiting to be sent
+  std::size_t max_join_bytes = 2U << 20;      // of one from somebody who has not joined
+  std::size_t max_queued_bytes = 256U << 20;  // waiting to be sent, beyond which nothing new is begun
   std::uint32_t max_unacked = 4;              // fragments under way to the peer
   std::uint32_t max_streams = 64;             // messages in fragments at the same time
 };
@@ -33,17 +33,31 @@ Status check(const ClusterFlowLimits& limits);
 // What waits to be sent to one peer. Pure; one thread at a time.
 class ClusterOutbox {
  public:
-  explicit ClusterOutbox(const ClusterFlowLimits& limits) : limits_(limits) {}
+  using Encode = Result<WireBuffer> (*)(const ClusterMessage&, const WireLimits&, LinkGeneration);
 
-  // OVERLOADED: the peer reads too slowly. INVALID_ARGUMENT: the message is too large, or cannot be encoded.
+  // All that it sends belongs to this life of the link.
+  explicit ClusterOutbox(const ClusterFlowLimits& limits, LinkGeneration generation = 0,
+                         Encode encode = &encode_cluster_message)
+      : limits_(limits), generation_(generation), encode_(encode) {}
+
+  // OVERLOADED: too much waits to be sent, and this would begin something new, a request. Whatever else there
+  // is to say has been asked for by the peer, and is bounded by what it asked: it waits for its turn.
+  // INVALID_ARGUMENT: the message is too large, or cannot be encoded.
   Status push(const ClusterMessage& message);
+  // Goes when all else has been sent, and what went in fragments was acknowledged.
+  Status push_last(const ClusterMessage& message);
   // The next message to send, if one may be sent now: control before all, then small ones and fragments of
-  // large ones by turns, large ones among themselves by turns.
+  // large ones by turns, large ones among themselves by turns. Nothing as well when memory is short: what
+  // waits is kept for the next call.
   std::optional<WireBuffer> next();
   // The peer took in so many fragments.
   void acked(std::uint32_t fragments);
 
   std::size_t queued_bytes() const { return queued_; }
+  // The peer reads too slowly: begin nothing new for it.
+  bool is_full() const { return queued_ >= limits_.max_queued_bytes; }
+  // All has been sent, and is with the peer as far as it says so.
+  bool is_idle() const;
 
  private:
   struct Stream {
@@ -52,14 +66,18 @@ class ClusterOutbox {
     WireBuffer bytes;
   };
 
+  Result<WireBuffer> encode(const ClusterMessage& message) const;
   WireBuffer take(std::deque<WireBuffer>& queue);
-  WireBuffer next_fragment();
+  void open_streams();
+  std::optional<WireBuffer> next_fragment();
 
   ClusterFlowLimits limits_;
-  std::deque<WireBuffer> control_, small_;
-  std::deque<Stream> large_;
+  LinkGeneration generation_;
+  Encode encode_;
+  std::deque<WireBuffer> control_, small_, waiting_, last_;  // waiting_: large ones, whose turn is to come
+  std::deque<Stream> streams_;                               // large ones under way
   std::size_t queued_ = 0;
-  std::uint64_t streams_ = 0;
+  std::uint64_t opened_ = 0;
   std::uint32_t unacked_ = 0;
   bool fragments_turn_ = false;
 };
@@ -68,10 +86,14 @@ class ClusterOutbox {
 // the link. Memory grows with what has arrived, not with what is announced. Pure; one thread at a time.
 class ClusterInbox {
  public:
-  explicit ClusterInbox(const ClusterFlowLimits& limits) : limits_(limits) {}
+  // From somebody who has not joined it takes one message at a time, and no large one.
+  explicit ClusterInbox(const ClusterFlowLimits& limits, bool joined = true)
+      : limits_(limits), joined_(joined) {}
+
+  void join() { joined_ = true; }
 
   // Takes in one message. What it says, or completes; nothing when more fragments are needed.
-  Result<std::optional<ClusterMessage>> take(std::span<const std::byte> bytes);
+  Result<std::optional<ClusterMessage>> take(ClusterMessage message);
   // Fragments that came since the last call; to be told to the peer when not 0.
   std::uint32_t take_acks();
 
@@ -79,6 +101,7 @@ class ClusterInbox {
   Result<std::optional<ClusterMessage>> take_fragment(const ClusterFragment& fragment);
 
   ClusterFlowLimits limits_;
+  bool joined_;
   std::map<std::uint64_t, std::vector<std::byte>> streams_;
   std::uint32_t unacked_ = 0;
 };

@@ -30,6 +30,7 @@ struct ClusterOffer {
   std::uint64_t digest = 0, cell_ns = 0;
   std::uint32_t cells = 1;
   std::vector<ClusterTensor> inputs{}, outputs{};
+  std::uint32_t max_cells = 0;
   bool operator==(const ClusterOffer&) const = default;
 };
 
@@ -38,7 +39,14 @@ struct ClusterJoin {
   std::uint64_t incarnation = 0;
   std::uint16_t version = cluster_versions().best, oldest_version = cluster_versions().oldest;
   std::vector<ClusterOffer> offers;
+  std::uint32_t list = 0;
   bool operator==(const ClusterJoin&) const = default;
+};
+
+struct ClusterOffers {
+  std::uint32_t list = 0;
+  std::vector<ClusterOffer> offers;
+  bool operator==(const ClusterOffers&) const = default;
 };
 
 struct ClusterJoinReply {
@@ -53,6 +61,7 @@ struct ClusterJoinReply {
 struct ClusterPing {
   std::int64_t ping = 0;
   std::uint64_t wanted_requests = 0, wanted_bytes = 0, returned_requests = 0, returned_bytes = 0;
+  std::uint32_t list = 0;
   bool operator==(const ClusterPing&) const = default;
 };
 
@@ -62,6 +71,8 @@ struct ClusterReport {
   std::uint32_t rows = 0, full_rows = 0;
   std::uint64_t request_limit = 0, request_window = 0, byte_limit = 0, byte_window = 0;
   std::vector<std::uint64_t> cell_ns;
+  std::uint32_t list = 0;
+  std::vector<std::uint64_t> waits_ns{};
   bool operator==(const ClusterReport&) const = default;
 };
 
@@ -78,9 +89,11 @@ struct ClusterSubmit {
   std::uint64_t deadline_us = 0;
   ClusterBytes header, body;
   std::string account{};  // the name of the client's key, as the router knows it; empty: none was asked for
+  std::uint64_t connection = 0;  // stands for the client's connection; 0: an older router, or none
 };
 struct ClusterCancel {
   ClusterAttempt attempt;
+  ErrorCode why = ErrorCode::kCancelled;  // or DEADLINE_EXCEEDED
   bool operator==(const ClusterCancel&) const = default;
 };
 struct ClusterResult {
@@ -115,7 +128,15 @@ struct ClusterUnknown {
 
 using ClusterMessage = std::variant<ClusterUnknown, ClusterJoin, ClusterJoinReply, ClusterPing, ClusterReport,
                                     ClusterSubmit, ClusterCancel, ClusterResult, ClusterDrain, ClusterLeave,
-                                    ClusterRejoin, ClusterFragment, ClusterAck>;
+                                    ClusterRejoin, ClusterFragment, ClusterAck, ClusterOffers>;
+
+// Which of a link's lives a message belongs to; 0: its sender knows of none.
+using LinkGeneration = std::uint32_t;
+
+struct ClusterEnvelope {
+  LinkGeneration generation = 0;
+  ClusterMessage message;
+};
 
 // Whether these two sides understand each other: each speaks a version that the other still does.
 // UNSUPPORTED_VERSION names who must be upgraded.

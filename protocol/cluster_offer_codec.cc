@@ -72,8 +72,8 @@ Result<ClusterOffer> read_offer(wire::ClusterOffer::Reader reader, const WireLim
   if (!inputs) return tl::unexpected(std::move(inputs).error());
   auto outputs = read(reader.getOutputs(), limits);
   if (!outputs) return tl::unexpected(std::move(outputs).error());
-  return ClusterOffer{std::move(*model), reader.getVersion(), reader.getDigest(), reader.getCellNs(),
-                      reader.getCells(), std::move(*inputs),  std::move(*outputs)};
+  return ClusterOffer{std::move(*model), reader.getVersion(), reader.getDigest(),  reader.getCellNs(),
+                      reader.getCells(), std::move(*inputs),  std::move(*outputs), reader.getMaxCells()};
 }
 
 Status check_offer(const ClusterOffer& offer, const WireLimits& limits) {
@@ -89,6 +89,7 @@ void write_offer(const ClusterOffer& offer, wire::ClusterOffer::Builder builder)
   builder.setDigest(offer.digest);
   builder.setCellNs(offer.cell_ns);
   builder.setCells(offer.cells);
+  builder.setMaxCells(offer.max_cells);
   write(offer.inputs, builder.initInputs(static_cast<unsigned>(offer.inputs.size())));
   write(offer.outputs, builder.initOutputs(static_cast<unsigned>(offer.outputs.size())));
 }

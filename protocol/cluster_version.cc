@@ -3,7 +3,7 @@
 namespace volvox {
 
 ClusterVersions cluster_versions() {
-  return {.best = 1, .oldest = 1};
+  return {.best = 2, .oldest = 1};
 }
 
 }  // namespace volvox

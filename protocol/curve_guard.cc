@@ -13,9 +13,14 @@ namespace volvox {
 namespace {
 
 constexpr Duration kLookForStop = std::chrono::milliseconds(100);
+constexpr Duration kLookAtKeys = std::chrono::seconds(1);
 constexpr std::size_t kLatest = 64;  // refused clients that are told of by name
 constexpr const char* kFailures = "inproc://volvox-handshakes";
 constexpr std::string_view kZapVersion = "1.0";
+
+TimePoint clock_now() {
+  return std::chrono::steady_clock::now();
+}
 
 std::string_view text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -81,16 +86,37 @@ Status CurveGuard::open(ZmqSocket& socket, const CurveKeys& server) {
 
 void CurveGuard::run() {
   while (!stop_) {
+    look_at_keys();
     answer_question();
     hear_of_failures();
+    tell_of_trouble();
     wait_readable({questions_.fd(), failures_.fd()}, kLookForStop);
   }
+}
+
+void CurveGuard::look_at_keys() {
+  const TimePoint now = clock_now();
+  if (now - looked_ < kLookAtKeys) return;
+  looked_ = now;
+  clients_.look(now);
+}
+
+void CurveGuard::tell_of_trouble() {
+  const std::lock_guard lock(mutex_);
+  if (trouble_ == clients_.trouble()) return;
+  trouble_ = clients_.trouble();
+  troubles_.fetch_add(1, std::memory_order_release);
+}
+
+std::string CurveGuard::trouble() const {
+  const std::lock_guard lock(mutex_);
+  return trouble_;
 }
 
 void CurveGuard::answer_question() {
   for (Question question; receive(questions_, question); question = {}) {
     std::optional<std::string> name;
-    if (question.mechanism == "CURVE") name = clients_.find(question.key);
+    if (question.mechanism == "CURVE") name = clients_.find(question.key, clock_now());
     if (!name) refuse({question.address, "its key is not among the allowed ones"});
     send(questions_, kZapVersion, true);
     send(questions_, question.id, true);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/time.h"
 #include "protocol/curve_clients.h"
 #include "protocol/curve_keys.h"
 #include "protocol/zmq_socket.h"
@@ -38,6 +39,10 @@ class CurveGuard {
   std::uint64_t refused() const { return refused_.load(std::memory_order_relaxed); }
   // Those refused since the last call; the latest ones where there were many.
   std::vector<RefusedClient> take_refused();
+  // Why the clients' keys cannot be read; empty: they can. Any thread.
+  std::string trouble() const;
+  // Changes when trouble() does.
+  std::uint64_t troubles() const { return troubles_.load(std::memory_order_acquire); }
 
  private:
   CurveGuard(ZmqContext& context, CurveClients clients);
@@ -46,11 +51,16 @@ class CurveGuard {
   void answer_question();
   void hear_of_failures();
   void refuse(RefusedClient client);
+  void look_at_keys();
+  void tell_of_trouble();
 
   ZmqSocket questions_, failures_;
   CurveClients clients_;  // the guard's thread
-  std::mutex mutex_;
+  TimePoint looked_{};    // likewise
+  mutable std::mutex mutex_;
   std::vector<RefusedClient> latest_;
+  std::string trouble_;
+  std::atomic<std::uint64_t> troubles_{0};
   std::atomic<std::uint64_t> refused_{0};
   std::atomic<bool> stop_{false};
   std::thread thread_;

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstdint>
-#include <fstream>
 #include <sstream>
 
 #include <zmq.h>
@@ -35,15 +34,10 @@ std::string value_in(const std::string& line, const std::string& name) {
   return line.substr(open + 1, close - open - 1);
 }
 
-Result<CurveKeys> read_keys(const std::filesystem::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  std::string text(kLargestFile, '\0');
-  if (!stream.read(text.data(), static_cast<std::streamsize>(text.size())) && stream.gcount() == 0) {
-    return in_file(file, "cannot be read; is the path right?");
-  }
-  text.resize(static_cast<std::size_t>(stream.gcount()));
+Result<CurveKeys> find_keys(const std::filesystem::path& file, const Result<std::string>& text) {
+  if (!text) return invalid("key file " + text.error().message);
   CurveKeys keys;
-  std::istringstream lines(text);
+  std::istringstream lines(*text);
   for (std::string line; std::getline(lines, line);) {
     if (auto value = value_in(line, "public-key"); !value.empty()) keys.public_key = std::move(value);
     if (auto value = value_in(line, "secret-key"); !value.empty()) keys.secret_key = std::move(value);
@@ -71,13 +65,13 @@ Result<CurveKeys> new_curve_keys() {
 }
 
 Result<CurveKeys> read_public_key(const std::filesystem::path& file) {
-  auto keys = read_keys(file);
+  auto keys = find_keys(file, read_open_file(file, kLargestFile));
   if (keys) keys->secret_key.clear();
   return keys;
 }
 
 Result<CurveKeys> read_secret_key(const std::filesystem::path& file) {
-  auto keys = read_keys(file);
+  auto keys = find_keys(file, read_secret_file(file, kLargestFile));
   if (!keys) return keys;
   Key derived{};
   if (!is_key(keys->secret_key)) return in_file(file, "has no valid secret-key; give the secret file");

@@ -20,7 +20,8 @@ Result<CurveKeys> new_curve_keys();
 // only `public-key` and `secret-key` are looked at. INVALID_ARGUMENT names the file and what is wrong with
 // it.
 Result<CurveKeys> read_public_key(const std::filesystem::path& file);
-Result<CurveKeys> read_secret_key(const std::filesystem::path& file);  // both halves; they must fit together
+Result<CurveKeys> read_secret_key(const std::filesystem::path& file);  // both halves; they must fit together,
+                                                                       // and as read_secret_file() says
 
 // Write new files; an existing one is refused. A secret one can be read by its owner only (mode 0600).
 Status write_public_key(const std::filesystem::path& file, const CurveKeys& keys);

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <utility>
 
+#include <malloc.h>
+
 #include "protocol/codec.h"
 
 namespace volvox {
@@ -13,6 +15,14 @@ namespace {
 // A connection may become writable without its descriptor saying so: while replies wait for one, look this
 // often.
 constexpr Duration kBacklogPeriod = std::chrono::milliseconds(5);
+
+constexpr Duration kHandshake = std::chrono::seconds(10);
+
+// Wrong numbers of frames are answered; only what is no honest mistake closes the connection.
+constexpr std::uint32_t kFrames = 32;
+
+// What a reply takes up besides its bytes, with what ZeroMQ and the allocator add.
+constexpr std::size_t kReplyOverhead = 512;
 
 TimePoint clock_now() {
   return std::chrono::steady_clock::now();
@@ -45,7 +55,8 @@ EdgeSocket::EdgeSocket(const EdgeOptions& options, EdgeHandler& handler)
       handler_(handler),
       socket_(context_, ZMQ_ROUTER),
       replies_(options.queued_replies, options.queued_bytes),
-      backlog_(options.slow_client_bytes, options.slow_client_patience, options.waiting_bytes) {}
+      backlog_(options.slow_client_patience),
+      shares_(new GuardedShares{{}, {options.slow_client_bytes, options.waiting_bytes}}) {}
 
 Status EdgeSocket::configure() {
   if (socket_.handle() == nullptr || replies_.fd() < 0) {
@@ -57,10 +68,12 @@ Status EdgeSocket::configure() {
       {ZMQ_RCVHWM, options_.requests_per_client},
       {ZMQ_LINGER, milliseconds(options_.linger)},
       {ZMQ_BACKLOG, options_.accept_backlog},
+      {ZMQ_HANDSHAKE_IVL, milliseconds(kHandshake)},
   };
   for (const auto& [option, value] : settings) {
     if (auto ok = socket_.set(option, value); !ok) return ok;
   }
+  if (auto ok = bound_connections(); !ok) return ok;
   if (options_.keys) {
     auto guard = CurveGuard::protect(context_, socket_, options_.keys->server, options_.keys->clients);
     if (!guard) return tl::unexpected<Error>(std::move(guard).error());
@@ -69,6 +82,21 @@ Status EdgeSocket::configure() {
   if (auto ok = socket_.detect_dead_peers(options_.dead_after); !ok) return ok;
   const auto largest = std::max(options_.limits.max_header_bytes, options_.limits.max_body_bytes);
   return socket_.set64(ZMQ_MAXMSGSIZE, static_cast<long long>(largest));
+}
+
+Status EdgeSocket::bound_connections() {
+  zmq_door_limits_t limits{};
+  limits.connections = options_.connections;
+  limits.per_address = options_.connections_per_address;
+  limits.per_name = options_.connections_per_key;
+  limits.frames = kFrames;
+  constexpr std::size_t kPerFrame = 2 * sizeof(zmq_msg_t);
+  limits.message_bytes =
+      options_.limits.max_header_bytes + options_.limits.max_body_bytes + kFrames * kPerFrame;
+  limits.unfinished_bytes = options_.receiving_bytes / 2;
+  limits.unread_bytes = options_.receiving_bytes / 2;
+  limits.idle_ms = static_cast<std::uint32_t>(milliseconds(options_.idle_after));
+  return socket_.set_bytes(ZMQ_DOOR_LIMITS, std::as_bytes(std::span(&limits, 1)));
 }
 
 Status EdgeSocket::bind(const std::string& endpoint) {
@@ -93,6 +121,11 @@ bool EdgeSocket::post(OutgoingReply&& reply) {
   if (replies_.push(std::move(reply), bytes) == PushResult::kTaken) return true;
   add(counters_.refused_full, 1);
   return false;
+}
+
+void EdgeSocket::post_anyway(OutgoingReply&& reply) {
+  const std::size_t bytes = reply.bytes();
+  replies_.push(std::move(reply), bytes, false);
 }
 
 std::size_t EdgeSocket::send_replies() {
@@ -136,7 +169,10 @@ bool EdgeSocket::receive_request() {
 }
 
 void EdgeSocket::tell_of_refused() {
-  if (!guard_ || guard_->refused() == refused_clients_) return;
+  if (!guard_) return;
+  if (const std::uint64_t troubles = guard_->troubles(); troubles != std::exchange(troubles_, troubles))
+    handler_.on_keys_trouble(guard_->trouble());
+  if (guard_->refused() == refused_clients_) return;
   refused_clients_ = guard_->refused();
   for (const RefusedClient& client : guard_->take_refused()) handler_.on_client_refused(client);
 }
@@ -151,12 +187,51 @@ void EdgeSocket::refuse(const ClientId& client, std::size_t frames) {
 }
 
 void EdgeSocket::send(OutgoingReply&& reply) {
+  if (!hold(reply)) return drop(reply.client, 1, EAGAIN);
+  if (!make_room(reply.client)) return;
   const bool behind_others = !backlog_.empty() && backlog_.holds(reply.client);
   const int error = behind_others ? EAGAIN : try_send(reply);
   if (error == 0) return;
-  const ClientId client = reply.client;
-  if (error == EAGAIN && backlog_.add(std::move(reply), clock_now())) return;
-  drop(client, 1 + backlog_.remove(client), error);
+  if (error == EAGAIN) return backlog_.add(std::move(reply), clock_now());
+  drop(reply.client, 1 + backlog_.remove(reply.client), error);
+}
+
+// A share of the memory for replies, until the last byte is with the kernel; false if the client has none
+// left.
+bool EdgeSocket::hold(OutgoingReply& reply) {
+  // A header of a hundred bytes was built in four thousand, which stay with it.
+  const std::size_t bytes =
+      malloc_usable_size(reply.header.data()) + malloc_usable_size(reply.body.data()) + kReplyOverhead;
+  std::optional<std::uint64_t> holder;
+  {
+    const std::lock_guard lock(shares_->mutex);
+    holder = shares_->shares.hold(reply.client, bytes);
+  }
+  if (!holder) return false;
+  reply.held = {shares_.get(), [shares = shares_, holder = *holder, bytes](const void*) {
+                  const std::lock_guard lock(shares->mutex);
+                  shares->shares.give_back(holder, bytes);
+                }};
+  return true;
+}
+
+// Parts with the biggest holders while all hold too much; false if the sender was one of them.
+bool EdgeSocket::make_room(const ClientId& sender) {
+  for (;;) {
+    std::optional<ClientId> biggest;
+    {
+      const std::lock_guard lock(shares_->mutex);
+      biggest = shares_->shares.must_go();
+    }
+    if (!biggest) return true;
+    drop(*biggest, 0, EAGAIN);
+    if (*biggest == sender) return false;
+  }
+}
+
+std::size_t EdgeSocket::forget(const ClientId& client) {
+  const std::lock_guard lock(shares_->mutex);
+  return shares_->shares.forget(client);
 }
 
 int EdgeSocket::try_send(OutgoingReply& reply) {
@@ -164,8 +239,10 @@ int EdgeSocket::try_send(OutgoingReply& reply) {
   ZmqFrame identity(std::as_bytes(std::span(reply.client)));
   // The first frame finds the connection; the others cannot fail any more, unless it closes between them.
   if (const int error = identity.send(socket_.handle(), true); error != 0) return error;
-  ZmqFrame header(std::move(reply.header));
-  ZmqFrame body(std::move(reply.body));
+  // ZeroMQ sends the header first, so that the share is given back with the last of the two.
+  const bool only_header = reply.body.empty();
+  ZmqFrame header(std::move(reply.header), only_header ? std::move(reply.held) : nullptr);
+  ZmqFrame body(std::move(reply.body), std::move(reply.held));
   if (header.send(socket_.handle(), true) != 0 || body.send(socket_.handle(), false) != 0)
     return EHOSTUNREACH;
   add(counters_.replies, 1);
@@ -183,8 +260,16 @@ std::size_t EdgeSocket::retry_backlog() {
   return waited - backlog_.replies();
 }
 
+// With a client that is too slow goes its connection: what ZeroMQ holds for it must go too, and the client
+// learns of it at once.
 void EdgeSocket::drop(const ClientId& client, std::size_t replies, int error) {
   const bool slow = error == EAGAIN;
+  if (slow) {
+    backlog_.remove(client);
+    replies = std::max(replies, forget(client));
+    // Fails if the connection has just ended by itself.
+    static_cast<void>(socket_.set_bytes(ZMQ_DOOR_DISCONNECT, std::as_bytes(std::span(client))));
+  }
   add(slow ? counters_.dropped_slow : counters_.dropped_unreachable, replies);
   handler_.on_client_gone(client, slow ? ClientGone::kTooSlow : ClientGone::kUnreachable);
 }
@@ -201,6 +286,34 @@ EdgeStats EdgeSocket::stats() const {
   stats.sent_bytes = get(counters_.sent_bytes);
   if (guard_) stats.refused_clients = guard_->refused();
   return stats;
+}
+
+EdgeDoor EdgeSocket::door() {
+  zmq_door_counts_t counts{};
+  std::size_t size = sizeof(counts);
+  zmq_getsockopt(socket_.handle(), ZMQ_DOOR_COUNTS, &counts, &size);
+  EdgeDoor door;
+  door.connections = counts.connections;
+  door.unfinished_bytes = counts.unfinished_bytes;
+  door.unread_bytes = counts.unread_bytes;
+  door.refused_full = counts.refused_full;
+  door.refused_address = counts.refused_address;
+  door.refused_key = counts.refused_name;
+  door.accept_failures = counts.accept_failed;
+  door.closed_unfinished = counts.closed_unfinished;
+  door.closed_oversized = counts.closed_oversized;
+  door.closed_idle = counts.closed_idle;
+  return door;
+}
+
+std::size_t EdgeSocket::waiting_replies() const {
+  const std::lock_guard lock(shares_->mutex);
+  return shares_->shares.replies();
+}
+
+std::size_t EdgeSocket::waiting_bytes() const {
+  const std::lock_guard lock(shares_->mutex);
+  return shares_->shares.bytes();
 }
 
 }  // namespace volvox

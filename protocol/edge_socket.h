@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,6 +18,7 @@
 #include "protocol/limits.h"
 #include "protocol/outgoing_reply.h"
 #include "protocol/reply_backlog.h"
+#include "protocol/reply_shares.h"
 #include "protocol/zmq_socket.h"
 
 namespace volvox {
@@ -41,6 +43,8 @@ class EdgeHandler {
 
   // A connection was not let in: it has no key, or not a known one.
   virtual void on_client_refused(const RefusedClient&) {}
+  // The clients' keys cannot be read, and why; empty: they can again.
+  virtual void on_keys_trouble(const std::string&) {}
 };
 
 // What an edge needs to encrypt. Whoever is not among the clients is not let in.
@@ -53,16 +57,20 @@ struct EdgeOptions {
   WireLimits limits{};
   std::optional<EdgeKeys> keys{};  // nothing: plain text, and everybody may speak
   int replies_per_client = 1000;   // that ZeroMQ takes for one client; further ones wait here
-  std::size_t slow_client_bytes = std::size_t{64} << 20;  // of one client's waiting replies, and
-  std::size_t waiting_bytes = std::size_t{256} << 20;     // of all clients' waiting replies
+  std::size_t slow_client_bytes = std::size_t{64} << 20;  // of one client's replies that have not left, and
+  std::size_t waiting_bytes = std::size_t{256} << 20;     // of all clients' such replies
   Duration slow_client_patience =
       std::chrono::seconds(2);  // time without progress, after which it counts as gone
 
-  // Requests of one client that wait here before its connection is no longer read; 0 = no bound. A bound is
-  // unsafe: in libzmq 4.3.4 a peer that fills it, pings and disconnects ends this process by a failed
-  // assertion
-  // ("!_io_error"). The handler bounds what it takes in instead, and refuses the rest quickly.
-  int requests_per_client = 0;
+  int requests_per_client = 1000;  // that wait here before its connection is no longer read
+
+  // Half of it for messages that have begun to come: past it, the connection that holds most of them is
+  // closed. The other half for those that wait to be handled: past it, nothing more is read.
+  std::size_t receiving_bytes = std::size_t{256} << 20;
+
+  // Connections, and those of them from one address and with one key; more are refused.
+  std::uint32_t connections = 16'384, connections_per_address = 12'288, connections_per_key = 12'288;
+  Duration idle_after = std::chrono::minutes(10);  // so long without a message, one without a key is closed
 
   std::size_t queued_replies = 65536;  // between post() and the socket
   std::size_t queued_bytes = std::size_t{256} << 20;
@@ -83,6 +91,17 @@ struct EdgeStats {
   std::uint64_t received_bytes = 0;
   std::uint64_t sent_bytes = 0;
   std::uint64_t refused_clients = 0;  // connections that were not let in
+};
+
+// What connections make ZeroMQ keep, and, since the start, which of them it had to refuse or close.
+struct EdgeDoor {
+  std::uint64_t connections = 0;
+  std::uint64_t unfinished_bytes = 0, unread_bytes = 0;  // messages not complete; complete, but not handled
+  std::uint64_t refused_full = 0, refused_address = 0, refused_key = 0;
+  std::uint64_t accept_failures = 0;    // for want of descriptors or memory; tried again a moment later
+  std::uint64_t closed_unfinished = 0;  // held most when too much was unfinished
+  std::uint64_t closed_oversized = 0;   // a message of too many frames or bytes
+  std::uint64_t closed_idle = 0;
 };
 
 // Requests come in on one ZeroMQ socket, which only one thread may touch, while replies are made by many.
@@ -110,6 +129,13 @@ class EdgeSocket {
   // posting thread.
   bool post(OutgoingReply&& reply);
 
+  // Whether post() would take a reply with so large a body.
+  bool has_room(std::size_t bytes) const { return replies_.has_room(bytes); }
+
+  // Takes a reply whatever is in the queue: an answer for which there was room a moment ago, or the error
+  // that says there was none. The caller bounds their number.
+  void post_anyway(OutgoingReply&& reply);
+
   // The name that belongs to the key of the client whose request is being handled; empty without encryption.
   // Valid within EdgeHandler::on_request().
   std::string_view sender_name() const {
@@ -124,9 +150,12 @@ class EdgeSocket {
 
   EdgeStats stats() const;
 
-  // Replies, and their bytes, that wait for clients that do not read; the thread of run_once() only.
-  std::size_t waiting_replies() const { return backlog_.replies(); }
-  std::size_t waiting_bytes() const { return backlog_.bytes(); }
+  // The thread of run_once() only.
+  EdgeDoor door();
+
+  // Replies, and their bytes, that have not left for their clients: here and in ZeroMQ.
+  std::size_t waiting_replies() const;
+  std::size_t waiting_bytes() const;
 
  private:
   struct Counters {
@@ -134,17 +163,27 @@ class EdgeSocket {
         refused_full{0}, received_bytes{0}, sent_bytes{0};
   };
 
+  // ZeroMQ's threads give shares back.
+  struct GuardedShares {
+    std::mutex mutex;
+    ReplyShares shares;
+  };
+
   EdgeSocket(const EdgeOptions& options, EdgeHandler& handler);
   Status configure();
+  Status bound_connections();
   std::size_t send_replies();
   std::size_t receive_requests();
   bool receive_request();
   void refuse(const ClientId& client, std::size_t frames);
   void tell_of_refused();
   void send(OutgoingReply&& reply);
+  bool hold(OutgoingReply& reply);
+  bool make_room(const ClientId& sender);
   int try_send(OutgoingReply& reply);
   std::size_t retry_backlog();
   void drop(const ClientId& client, std::size_t replies, int error);
+  std::size_t forget(const ClientId& client);
 
   const EdgeOptions options_;
   EdgeHandler& handler_;
@@ -152,6 +191,7 @@ class EdgeSocket {
   std::unique_ptr<CurveGuard> guard_;  // outlives the socket: without it ZeroMQ would let everybody in
   ZmqSocket socket_;
   std::uint64_t refused_clients_ = 0;  // as told so far
+  std::uint64_t troubles_ = 0;         // likewise, of the keys
   std::string endpoint_;
   ZmqFrame frames_[3];  // identity, header, body: kept, so that receiving reuses them
   ClientId sender_;
@@ -159,6 +199,7 @@ class EdgeSocket {
   std::vector<OutgoingReply> batch_;
   std::size_t batch_sent_ = 0;
   ReplyBacklog backlog_;
+  const std::shared_ptr<GuardedShares> shares_;
   Counters counters_;
 };
 

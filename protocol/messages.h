@@ -40,6 +40,7 @@ struct WireSessionToken {
   std::uint64_t nonce = 0;
   std::uint64_t sequence = 0;
   std::string home, replica;
+  std::uint64_t nonce_hi = 0;
 
   bool operator==(const WireSessionToken&) const = default;
 };
@@ -90,6 +91,7 @@ struct ReplyHeader {
   std::uint32_t cells = 0;
   Error error;                       // meaningful with kError only
   std::uint64_t retry_after_us = 0;  // with kError; 0 = no advice
+  bool undecided = false;            // with kError, of a session's part: perhaps it was done all the same
   WireTimings timings;
   std::string server;
   std::optional<WireSessionToken> session;

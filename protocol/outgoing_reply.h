@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 
 #include "protocol/buffer.h"
@@ -14,7 +15,8 @@ using ClientId = std::string;
 struct OutgoingReply {
   ClientId client;
   WireBuffer header;
-  WireBuffer body;  // empty with an error or a pong
+  WireBuffer body;                     // empty with an error or a pong
+  std::shared_ptr<const void> held{};  // its share of the memory for replies; the edge's own affair
 
   std::size_t bytes() const { return header.size() + body.size(); }
 };

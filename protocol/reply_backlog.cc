@@ -5,19 +5,11 @@
 
 namespace volvox {
 
-bool ReplyBacklog::add(OutgoingReply&& reply, TimePoint now) {
-  const std::size_t bytes = reply.bytes();
-  // One reply is kept however large it is.
-  if (replies_ > 0 && bytes_ + bytes > max_bytes_in_all_) return false;
+void ReplyBacklog::add(OutgoingReply&& reply, TimePoint now) {
   const auto [at, fresh] = clients_.try_emplace(reply.client);
-  Waiting& waiting = at->second;
-  if (fresh) waiting.since = now;
-  if (!fresh && waiting.bytes + bytes > max_bytes_) return false;
-  waiting.bytes += bytes;
-  bytes_ += bytes;
-  waiting.replies.push_back(std::move(reply));
+  if (fresh) at->second.since = now;
+  at->second.replies.push_back(std::move(reply));
   ++replies_;
-  return true;
 }
 
 void ReplyBacklog::retry(TimePoint now, const Send& send, const GiveUp& give_up) {
@@ -31,7 +23,6 @@ void ReplyBacklog::retry(TimePoint now, const Send& send, const GiveUp& give_up)
     }
     const std::size_t left = waiting.replies.size();
     replies_ -= left;
-    bytes_ -= waiting.bytes;
     const ClientId client = at->first;
     at = clients_.erase(at);
     if (left > 0) give_up(client, left, error);
@@ -40,11 +31,7 @@ void ReplyBacklog::retry(TimePoint now, const Send& send, const GiveUp& give_up)
 
 int ReplyBacklog::send_some(Waiting& waiting, TimePoint now, const Send& send) {
   while (!waiting.replies.empty()) {
-    OutgoingReply& reply = waiting.replies.front();
-    const std::size_t bytes = reply.bytes();
-    if (const int error = send(reply); error != 0) return error;
-    waiting.bytes -= bytes;
-    bytes_ -= bytes;
+    if (const int error = send(waiting.replies.front()); error != 0) return error;
     waiting.since = now;
     waiting.replies.pop_front();
     --replies_;
@@ -56,7 +43,6 @@ std::size_t ReplyBacklog::remove(const ClientId& client) {
   const auto found = clients_.find(client);
   if (found == clients_.end()) return 0;
   const std::size_t count = found->second.replies.size();
-  bytes_ -= found->second.bytes;
   clients_.erase(found);
   replies_ -= count;
   return count;

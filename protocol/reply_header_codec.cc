@@ -29,6 +29,7 @@ Status read_error(wire::ReplyHeader::Reader reader, ReplyHeader& header) {
   }
   header.error.message = cleaned_text(message, kMaxErrorTextBytes);
   header.retry_after_us = reader.getRetryAfterUs();
+  header.undecided = reader.getUndecided();
   return {};
 }
 
@@ -72,6 +73,7 @@ void write_fields(const ReplyHeader& header, std::string_view message, wire::Rep
   if (header.kind == ReplyKind::kError) {
     builder.setErrorCode(static_cast<std::uint16_t>(header.error.code));
     builder.setRetryAfterUs(header.retry_after_us);
+    builder.setUndecided(header.undecided);
     put_text(message, [&](unsigned size) { return builder.initMessage(size); });
   }
   put_text(header.server, [&](unsigned size) { return builder.initServer(size); });

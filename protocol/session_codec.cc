@@ -18,6 +18,7 @@ Result<WireSessionToken> read_session(wire::SessionToken::Reader reader, const W
   token.numerics_id = reader.getNumericsId();
   token.epoch = reader.getEpoch();
   token.nonce = reader.getNonce();
+  token.nonce_hi = reader.getNonceHi();
   token.sequence = reader.getSequence();
   token.home = view_of(reader.getHome());
   token.replica = view_of(reader.getReplica());
@@ -39,6 +40,7 @@ void write_session(const WireSessionToken& token, wire::SessionToken::Builder bu
   builder.setNumericsId(token.numerics_id);
   builder.setEpoch(token.epoch);
   builder.setNonce(token.nonce);
+  builder.setNonceHi(token.nonce_hi);
   builder.setSequence(token.sequence);
   put_text(token.home, [&](unsigned size) { return builder.initHome(size); });
   put_text(token.replica, [&](unsigned size) { return builder.initReplica(size); });

@@ -1,8 +1,17 @@
 #include "protocol/session_stream.h"
 
+#include <random>
 #include <utility>
 
 namespace volvox {
+
+SessionStream SessionStream::begin() {
+  std::random_device random;
+  const auto bits = [&random] { return std::uint64_t{random()} << 32 | random() | 1; };
+  SessionStream stream(bits());
+  stream.nonce_hi_ = bits();
+  return stream;
+}
 
 SessionStream::SessionStream(WireSessionToken answered)
     : parts_(answered.sequence + 1), token_(std::move(answered)) {}
@@ -12,11 +21,13 @@ void SessionStream::stamp(ClientRequest& request, bool last) const {
   token.operation = SessionOperation::kBegin;
   if (token_) token.operation = last ? SessionOperation::kEnd : SessionOperation::kContinue;
   token.nonce = nonce_;
+  token.nonce_hi = nonce_hi_;
   token.sequence = parts_;
   request.header.session = std::move(token);
 }
 
 bool SessionStream::take(const Reply& reply) {
+  undecided_ = !reply.status() && reply.header.undecided;
   if (!reply.status() || !reply.header.session) return false;
   token_ = reply.header.session;
   ++parts_;

@@ -40,10 +40,11 @@ struct SessionToken {
   modelDigest @4 :UInt64;  # of the weights
   numericsId @5 :UInt64;   # answers are bit-identical only within one
   epoch @6 :UInt64;        # raised by every takeover; a lower one is refused
-  nonce @7 :UInt64;        # chosen by the client at `begin`: a repeated begin finds the same session
+  nonce @7 :UInt64;        # chosen by the client at `begin`: a repeated begin finds the same session; at random, with nonceHi
   sequence @8 :UInt64;     # number of the part within the session, from 0
   home @9 :Text;           # cluster node that holds the state
   replica @10 :Text;       # cluster node that holds the copy
+  nonceHi @11 :UInt64;     # 64 random bits more; 0: without keys, the nonce is good on its own connection only
 }
 
 struct RequestHeader {
@@ -146,6 +147,7 @@ struct ReplyHeader {
   server @11 :Text;
   message @12 :Text;     # only with `error`: a sentence that says what to do
   sessionToken @13 :SessionToken;
+  undecided @14 :Bool;   # only with `error`, of a session's part: it may have been done all the same; repeat it unchanged
 }
 
 struct ReplyBody {

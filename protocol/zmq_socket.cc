@@ -10,8 +10,10 @@
 namespace volvox {
 namespace {
 
-void free_frame(void* data, void*) {
+// On any of ZeroMQ's threads.
+void free_frame(void* data, void* until_freed) {
   std::free(data);
+  delete static_cast<std::shared_ptr<const void>*>(until_freed);
 }
 
 Status checked(int result, const std::string& what) {
@@ -26,15 +28,16 @@ ZmqContext::~ZmqContext() {
   }
 }
 
-ZmqFrame::ZmqFrame(WireBuffer&& buffer) {
+ZmqFrame::ZmqFrame(WireBuffer&& buffer, std::shared_ptr<const void> until_freed) {
   const std::size_t size = buffer.size();
   if (size == 0) {
     zmq_msg_init(&message_);
     return;
   }
+  auto* const kept = until_freed ? new std::shared_ptr<const void>(std::move(until_freed)) : nullptr;
   std::byte* data = buffer.release();
-  if (zmq_msg_init_data(&message_, data, size, free_frame, nullptr) == 0) return;
-  free_frame(data, nullptr);
+  if (zmq_msg_init_data(&message_, data, size, free_frame, kept) == 0) return;
+  free_frame(data, kept);
   zmq_msg_init(&message_);
 }
 
@@ -82,6 +85,11 @@ Status ZmqSocket::set64(int option, long long value) {
 }
 
 Status ZmqSocket::set_text(int option, const std::string& value) {
+  return checked(zmq_setsockopt(socket_, option, value.data(), value.size()),
+                 "set socket option " + std::to_string(option));
+}
+
+Status ZmqSocket::set_bytes(int option, std::span<const std::byte> value) {
   return checked(zmq_setsockopt(socket_, option, value.data(), value.size()),
                  "set socket option " + std::to_string(option));
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,7 +33,9 @@ class ZmqContext {
 class ZmqFrame {
  public:
   ZmqFrame() { zmq_msg_init(&message_); }
-  explicit ZmqFrame(WireBuffer&& buffer);  // takes the memory over
+  // Takes the memory over, and keeps `until_freed` for as long as ZeroMQ keeps the memory; its deleter runs
+  // on any thread.
+  explicit ZmqFrame(WireBuffer&& buffer, std::shared_ptr<const void> until_freed = nullptr);
   explicit ZmqFrame(std::span<const std::byte> copy);
   ~ZmqFrame() { zmq_msg_close(&message_); }
   ZmqFrame(const ZmqFrame&) = delete;
@@ -66,10 +69,11 @@ class ZmqSocket {
   Status set(int option, int value);
   Status set64(int option, long long value);
   Status set_text(int option, const std::string& value);
+  Status set_bytes(int option, std::span<const std::byte> value);
 
   // Lets the kernel notice that a peer's host is gone: idle connections are probed, unacknowledged data is
-  // given up on. For connections made afterwards. (ZeroMQ's own heartbeats can end the process in
-  // libzmq 4.3.4: when a peer fills a bounded receive queue and closes, the next beat fails an assertion.)
+  // given up on. For connections made afterwards. (ZeroMQ's own heartbeats would cut off a connection that is
+  // not read for a while, since its queue is full: the beats wait behind the rest.)
   Status detect_dead_peers(Duration after);
 
   Status bind(const std::string& endpoint);

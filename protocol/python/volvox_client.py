@@ -51,7 +51,7 @@ class Pending(concurrent.futures.Future):
         self._header, self._body, self._size = header, body, len(body)
         self._on_partial, self._next_partial = on_partial, 0
         self._repeatable, self._in_session = repeatable, in_session  # repeatable: by another server
-        self._attempts = []  # (link, which of its connections); the last one counts
+        self._attempts, self._doubtful = [], False  # (link, its connection); nobody knows whether an earlier one was done
 
     def cancel(self):
         """Asks the server to stop. The request is still answered: CANCELLED, or its result if that was under way.
@@ -284,14 +284,13 @@ class Client:
                 return True
         return False
 
-    def _send_again(self, pending, only_answering):
+    def _send_again(self, pending, only_answering, doubtful=True):
         if not pending._repeatable or len(pending._attempts) >= MAX_ATTEMPTS:
             return False
         before = pending._attempts[-1][0]
         if not self._send_somewhere(pending, time.monotonic(), only_answering):
             return False
-        before.busy -= 1
-        self.resent += 1
+        before.busy, self.resent, pending._doubtful = before.busy - 1, self.resent + 1, pending._doubtful or doubtful
         return True
 
     def _milliseconds_to_wait(self):
@@ -355,7 +354,7 @@ class Client:
             return
         if header.final:
             unable = header.error is not None and header.error.code == Code.UNAVAILABLE
-            if not unable or not self._send_again(pending, True):
+            if not unable or not self._send_again(pending, True, header.error.undecided):
                 self._finish(pending.request_id, header.error or reply)
         elif reply.index >= pending._next_partial:
             pending._next_partial = reply.index + 1
@@ -390,6 +389,7 @@ class Client:
             if pending._attempts:
                 pending._attempts[-1][0].busy -= 1
         if isinstance(outcome, VolvoxError):
+            outcome.judge(pending._in_session, bool(pending._attempts), pending._doubtful)
             pending.set_exception(outcome)
         else:
             pending.set_result(outcome)

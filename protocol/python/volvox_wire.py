@@ -52,12 +52,18 @@ class Code(enum.IntEnum):
 
 class VolvoxError(Exception):
     """A request that failed. `retry_after`: seconds that the server advises to wait, 0 without advice; `local`: this
-    client says so, not the server."""
+    client says so, not the server; `undecided`: the part of a session may have been done all the same, so repeat it with
+    the same content, and send nothing else in its place."""
 
-    def __init__(self, code, message, retry_after=0.0, local=True):
+    def __init__(self, code, message, retry_after=0.0, local=True, undecided=False):
         self.code = Code(code) if code in set(Code) else Code.INTERNAL  # a newer server may know more errors
-        self.message, self.retry_after, self.local = message, retry_after, local
+        self.message, self.retry_after, self.local, self.undecided = message, retry_after, local, undecided
         super().__init__(f"{self.code.name}: {message}")
+
+    def judge(self, in_session, sent, doubtful):
+        """Finds out whether it is undecided, for a request that was sent, perhaps elsewhere before: then `doubtful`."""
+        over = self.code in (Code.SESSION_LOST, Code.SESSION_EXPIRED)
+        self.undecided = in_session and not over and (self.undecided or doubtful or (self.local and sent))
 
 
 def _invalid(message):
@@ -157,10 +163,11 @@ class SessionToken:
     sequence: int = 0
     home: str = ""
     replica: str = ""
+    nonce_hi: int = 0
 
     @classmethod
     def begin(cls):
-        return cls(operation="begin", nonce=secrets.randbits(64))
+        return cls(operation="begin", nonce=secrets.randbits(64) | 1, nonce_hi=secrets.randbits(64) | 1)
 
     def next(self, end=False):
         return dataclasses.replace(self, operation="end" if end else "continue", sequence=self.sequence + 1)
@@ -239,12 +246,13 @@ def encode_header(kind, request_id, model="", version=0, priority="normal", cell
 
 
 def _put_session(out, pointer, token):
-    place = out.add_struct(pointer, 8, 2)
+    place = out.add_struct(pointer, 9, 2)
     operation = SESSION_OPERATIONS.index(token.operation)
     numbers = (token.model_digest, token.numerics_id, token.epoch, token.nonce, token.sequence)
     struct.pack_into("<QQIHxxQQQQQ", out.bytes, place, token.id_hi, token.id_lo, token.model_version, operation, *numbers)
-    out.add_text(place + 64, token.home)
-    out.add_text(place + 72, token.replica)
+    struct.pack_into("<Q", out.bytes, place + 64, token.nonce_hi)
+    out.add_text(place + 72, token.home)
+    out.add_text(place + 80, token.replica)
 
 
 def encode_body(structure, inputs, outputs=()):
@@ -324,7 +332,7 @@ def decode_reply_header(root):
     error = None
     if REPLY_KINDS[kind] == "error":
         text = root.text(1, errors="replace")[:MAX_ERROR_TEXT_BYTES]
-        error = VolvoxError(code, text, retry_after=retry_us * 1e-6, local=False)
+        error = VolvoxError(code, text, retry_after=retry_us * 1e-6, local=False, undecided=bool(flags & 2))
     queue, compute, total = (us * 1e-6 for us in numbers[8:])
     fields = {"index": index, "cells": cells, "queue": queue, "compute": compute, "total": total}
     fields.update(server=root.text(0, errors="replace"), session=_session(root.struct(2)))
@@ -336,10 +344,10 @@ def decode_reply_header(root):
 def _session(token):
     if token is None:
         return None
-    id_hi, id_lo, version, operation, *numbers = token.fields("<QQIHxxQQQQQ")
+    id_hi, id_lo, version, operation, *numbers, nonce_hi = token.fields("<QQIHxxQQQQQQ")
     if operation >= len(SESSION_OPERATIONS):
         raise Malformed(f"session operation {operation} is not known")
-    return SessionToken(id_hi, id_lo, version, SESSION_OPERATIONS[operation], *numbers, token.text(0), token.text(1))
+    return SessionToken(id_hi, id_lo, version, SESSION_OPERATIONS[operation], *numbers, token.text(0), token.text(1), nonce_hi)
 
 
 def decode_body(frame):

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <ctime>
+#include <memory>
 #include <utility>
 
 #include <openssl/ec.h>
@@ -63,6 +64,18 @@ bool extend(X509& certificate, X509& issuer, const Extensions& extensions) {
   });
 }
 
+// Not by a text with the syntax of extensions, in which a name might say more.
+bool add_name(X509& certificate, const std::string& name) {
+  const std::unique_ptr<GENERAL_NAMES, decltype(&GENERAL_NAMES_free)> names(GENERAL_NAMES_new(),
+                                                                            &GENERAL_NAMES_free);
+  GENERAL_NAME* entry = GENERAL_NAME_new();
+  ASN1_IA5STRING* text = ASN1_IA5STRING_new();
+  if (ASN1_STRING_set(text, name.data(), static_cast<int>(name.size())) != 1) return false;
+  GENERAL_NAME_set0_value(entry, GEN_DNS, text);
+  return sk_GENERAL_NAME_push(names.get(), entry) > 0 &&
+         X509_add1_ext_i2d(&certificate, NID_subject_alt_name, names.get(), 0, X509V3_ADD_DEFAULT) == 1;
+}
+
 std::string text_of(const TlsHandle<BIO>& writer) {
   char* text = nullptr;
   const long size = BIO_get_mem_data(writer.get(), &text);
@@ -88,6 +101,7 @@ Result<TlsIdentity> issue(const std::string& name, int days, X509* issuer, EVP_P
   if (issuer_key == nullptr) issuer_key = key.get();
   if (X509_set_issuer_name(certificate.get(), X509_get_subject_name(issuer)) != 1 ||
       X509_set_pubkey(certificate.get(), key.get()) != 1 || !extend(*certificate, *issuer, extensions) ||
+      (issuer != certificate.get() && !add_name(*certificate, name)) ||
       X509_sign(certificate.get(), issuer_key, EVP_sha256()) == 0)
     return failed("certificate");
   return to_pem(*certificate, *key);

@@ -37,6 +37,7 @@ Result<std::shared_ptr<SSL_CTX>> make_tls_context(const TlsCredentials& credenti
   }
   if (!good) return invalid(take_tls_error());
   ERR_clear_error();
+  SSL_CTX_set_min_proto_version(context.get(), TLS1_3_VERSION);
   SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
   return std::shared_ptr<SSL_CTX>(context.release(), TlsRelease());
 }

@@ -1,11 +1,6 @@
 #include "protocol/tls/credentials.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -14,13 +9,15 @@
 #include <openssl/x509_vfy.h>
 #include <openssl/x509v3.h>
 
+#include "protocol/key_file.h"
 #include "protocol/tls/context.h"
 #include "protocol/tls/handles.h"
+#include "protocol/tls/names.h"
 
 namespace volvox {
 namespace {
 
-constexpr std::uintmax_t kLargestFile = 1 << 20;
+constexpr std::size_t kLargestFile = 1 << 20;
 
 // One of the three, as messages call it.
 struct Place {
@@ -32,19 +29,9 @@ tl::unexpected<Error> wrong(const Place& place, const std::string& what) {
   return invalid(std::string("cluster.") + place.setting + ": '" + place.path + "' " + what);
 }
 
-Result<std::string> read_text(const Place& place) {
-  std::error_code error;
-  const bool regular = std::filesystem::is_regular_file(place.path, error);
-  if (!error && !regular) return wrong(place, "is no file");
-  if (!error && std::filesystem::file_size(place.path, error) > kLargestFile)
-    return wrong(place, "is too large to be a PEM file");
-  errno = 0;
-  std::ifstream file(place.path, std::ios::binary);
-  if (error || !file) {
-    const std::string why = error ? error.message() : std::strerror(errno);
-    return wrong(place, "cannot be read: " + why + "; is the path right, and may this user read it?");
-  }
-  return std::string(std::istreambuf_iterator<char>(file), {});
+Result<std::string> named(const Place& place, Result<std::string> text) {
+  if (text) return text;
+  return invalid(std::string("cluster.") + place.setting + ": " + text.error().message);
 }
 
 std::string text_of(std::time_t time) {
@@ -138,8 +125,9 @@ std::string name_in(const X509& certificate) {
 Result<TlsCredentials> read_tls_credentials(const TlsFiles& files, std::time_t now) {
   const Place certificate{"tls_certificate", files.certificate}, key{"tls_key", files.key},
       authority{"tls_ca", files.authority};
-  auto texts = std::pair(read_text(certificate), read_text(authority));
-  auto secret = read_text(key);
+  auto texts = std::pair(named(certificate, read_open_file(certificate.path, kLargestFile)),
+                         named(authority, read_open_file(authority.path, kLargestFile)));
+  auto secret = named(key, read_secret_file(key.path, kLargestFile));
   for (const auto* text : {&texts.first, &secret, &texts.second})
     if (!*text) return tl::unexpected(text->error());
   const auto chain = read_certificates(certificate, *texts.first, now);
@@ -149,8 +137,8 @@ Result<TlsCredentials> read_tls_credentials(const TlsFiles& files, std::time_t n
   Status good = check_key(key, *secret, certificate, *chain->front());
   if (good) good = check_signature(certificate, *chain, authority, *trusted, now);
   if (!good) return tl::unexpected(std::move(good).error());
-  TlsCredentials read{std::move(*texts.first), std::move(*secret), std::move(*texts.second),
-                      name_in(*chain->front()), 0};
+  TlsCredentials read{std::move(*texts.first),  std::move(*secret),        std::move(*texts.second),
+                      name_in(*chain->front()), names_of(*chain->front()), 0};
   read.expires = time_of(X509_get0_notAfter(chain->front().get()));
   for (const auto* list : {&*chain, &*trusted})
     for (const auto& one : *list)

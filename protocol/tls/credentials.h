@@ -2,6 +2,7 @@
 
 #include <ctime>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 
@@ -18,6 +19,7 @@ struct TlsFiles {
 struct TlsCredentials {
   std::string certificate, key, authority;  // PEM
   std::string name;                         // that the certificate gives its owner, for people
+  std::vector<std::string> names;           // that it is good for: see names.h
   std::time_t expires = 0;                  // when the first certificate of them does
 };
 
