@@ -7,28 +7,22 @@
 #include <vector>
 
 #include <civetweb.h>
-#include <netdb.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
-#include <unistd.h>
+
+#include "monitoring/descriptor.h"
 
 namespace volvox {
 namespace {
 
 // Connects and hangs up.
-void knock(const HostPort& address) {
-  addrinfo hints{};
-  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
-  hints.ai_socktype = SOCK_STREAM;
-  const bool bracketed = address.host.starts_with('[');
-  const std::string host = bracketed ? address.host.substr(1, address.host.size() - 2) : address.host;
-  addrinfo* found = nullptr;
-  if (getaddrinfo(host.c_str(), std::to_string(address.port).c_str(), &hints, &found) != 0) return;
-  const int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd >= 0) {
-    static_cast<void>(connect(fd, found->ai_addr, found->ai_addrlen));
-    close(fd);
-  }
-  freeaddrinfo(found);
+void knock(std::uint16_t port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const Descriptor fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (fd) static_cast<void>(connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address));
 }
 
 int begin_request(mg_connection* connection) {
@@ -47,14 +41,13 @@ int no_log(const mg_connection*, const char*) {
 
 class CivetListener::Impl {
  public:
-  Impl(HostPort address, Handler handler) : address_(std::move(address)), handler_(std::move(handler)) {}
+  explicit Impl(Handler handler) : handler_(std::move(handler)) {}
 
   bool start(const ListenerOptions& options) {
-    const std::string where = address_.host + ":" + std::to_string(address_.port);
     const std::string threads = std::to_string(options.threads);
     const std::string timeout = std::to_string(options.io_timeout_ms);
     const char* settings[] = {"listening_ports",
-                              where.c_str(),
+                              "127.0.0.1:0",
                               "num_threads",
                               threads.c_str(),
                               "request_timeout_ms",
@@ -70,7 +63,7 @@ class CivetListener::Impl {
     context_ = mg_start(&callbacks, &handler_, settings);
     mg_server_port bound{};
     if (context_ == nullptr || mg_get_server_ports(context_, 1, &bound) < 1) return false;
-    address_.port = static_cast<std::uint16_t>(bound.port);
+    port_ = static_cast<std::uint16_t>(bound.port);
     return true;
   }
 
@@ -83,7 +76,7 @@ class CivetListener::Impl {
       closed = true;
     });
     while (!closed) {
-      knock(address_);
+      knock(port_);
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
     closing.join();
@@ -91,10 +84,10 @@ class CivetListener::Impl {
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
-  std::uint16_t port() const { return address_.port; }
+  std::uint16_t port() const { return port_; }
 
  private:
-  HostPort address_;
+  std::uint16_t port_ = 0;
   Handler handler_;
   mg_context* context_ = nullptr;
 };
@@ -107,11 +100,9 @@ std::uint16_t CivetListener::port() const {
 }
 
 Result<std::unique_ptr<CivetListener>> CivetListener::start(const ListenerOptions& options, Handler handler) {
-  auto impl = std::make_unique<Impl>(options.address, std::move(handler));
+  auto impl = std::make_unique<Impl>(std::move(handler));
   if (impl->start(options)) return std::unique_ptr<CivetListener>(new CivetListener(std::move(impl)));
-  return fail(ErrorCode::kUnavailable, options.address.host + ":" + std::to_string(options.address.port) +
-                                           " cannot be bound for " + options.purpose +
-                                           "; is another process listening there?");
+  return fail(ErrorCode::kUnavailable, "no port of 127.0.0.1 can be bound for the threads of http.listen");
 }
 
 }  // namespace volvox

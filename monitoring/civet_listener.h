@@ -6,28 +6,27 @@
 #include <string>
 
 #include "base/error.h"
-#include "config/validate.h"
 
 struct mg_connection;
 
 namespace volvox {
 
 struct ListenerOptions {
-  HostPort address;
   std::uint32_t threads = 2;           // calls of the handler at once
   std::uint32_t io_timeout_ms = 5000;  // for the header, and between bytes of the rest
-  const char* purpose = "/metrics";    // in errors
 };
 
-// A civetweb server as the house needs one: every request, whatever its path and method, goes to one handler,
-// and closing takes milliseconds. Connections are closed after one request, so that idle clients hold no
-// thread. The handler is called by the listener's threads, must answer, and must not throw. Owned by one
-// thread; destroying it waits for calls in progress.
+// A civetweb server as the house needs one: at some port of 127.0.0.1, where a door passes on what may come
+// in (HttpDoor), for civetweb bounds no connections, and gives each a thread before it has read anything.
+// Every request, whatever its path and method, goes to one handler, and closing takes milliseconds.
+// Connections are closed after one request, so that idle clients hold no thread. The handler is called by the
+// listener's threads, must answer, and must not throw. Owned by one thread; destroying it waits for calls in
+// progress.
 class CivetListener {
  public:
   using Handler = std::function<void(mg_connection*)>;
 
-  // Binds and serves. Port 0 takes any free one. UNAVAILABLE when the address cannot be bound.
+  // Binds and serves. UNAVAILABLE when no port is free.
   static Result<std::unique_ptr<CivetListener>> start(const ListenerOptions& options, Handler handler);
   ~CivetListener();
   CivetListener(const CivetListener&) = delete;

@@ -18,10 +18,16 @@ ClusterMetrics::ClusterMetrics(prometheus::Registry& registry)
                            "Answers that were dropped: the request was tried elsewhere, or is over.")),
       conflicts_(single_counter(registry, "volvox_cluster_digest_conflicts_total",
                                 "Models that a node offers with other weights than the rest.")),
+      undecided_(single_counter(registry, "volvox_cluster_undecided_parts_total",
+                                "Parts of sessions of which nobody knew whether they were done.")),
       connections_refused_(single_counter(registry, "volvox_cluster_connections_refused_total",
                                           "Connections that did not get through the TLS handshake.")),
       dials_failed_(single_counter(registry, "volvox_cluster_dials_failed_total",
-                                   "Attempts of a node to reach a router that failed.")) {}
+                                   "Attempts of a node to reach a router that failed.")),
+      newcomers_dropped_(single_counter(registry, "volvox_cluster_newcomers_dropped_total",
+                                        "Peers that were forgotten as they did not join in time.")),
+      queued_bytes_(
+          single_gauge(registry, "volvox_cluster_queued_bytes", "Bytes that wait on links to be sent.")) {}
 
 void ClusterMetrics::set_members(std::size_t members, std::size_t in_flight) {
   members_.Set(static_cast<double>(members));

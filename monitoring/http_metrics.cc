@@ -17,13 +17,23 @@ HttpMetrics::HttpMetrics(prometheus::Registry& registry)
       clients_gone_(single_counter(registry, "volvox_http_clients_gone_total",
                                    "HTTP clients that hung up before their answer.")),
       cut_(single_counter(registry, "volvox_http_connections_cut_total",
-                          "HTTP connections that were cut: their clients sent or read too slowly.")) {
+                          "HTTP connections that were cut: their clients sent or read too slowly, or they "
+                          "gave way to others while they had asked nothing.")),
+      connections_refused_(single_counter(registry, "volvox_http_connections_refused_total",
+                                          "HTTP connections that were not let in: too many are open.")) {
   auto& family = prometheus::BuildCounter()
                      .Name("volvox_http_answers_total")
                      .Help("Answers over HTTP, by status.")
                      .Register(registry);
   for (std::size_t i = 0; i < kStatuses.size(); ++i)
     answers_[i] = &family.Add({{"status", std::to_string(kStatuses[i])}});
+  auto& refused =
+      prometheus::BuildCounter()
+          .Name("volvox_http_refused_total")
+          .Help("Requests turned away at the doors for HTTP and monitoring, by the rule they broke.")
+          .Register(registry);
+  constexpr std::array<const char*, kHttpRefusals> kReasons{"host", "origin", "content_type", "token"};
+  for (std::size_t i = 0; i < kHttpRefusals; ++i) refused_[i] = &refused.Add({{"reason", kReasons[i]}});
 }
 
 void HttpMetrics::answered(int status) {

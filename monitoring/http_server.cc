@@ -1,72 +1,69 @@
 #include "monitoring/http_server.h"
 
+#include <chrono>
+#include <optional>
 #include <string_view>
 #include <utility>
-
-#include <civetweb.h>
-
-#include "monitoring/civet_listener.h"
 
 namespace volvox {
 namespace {
 
-const char* reason_phrase(int status) {
-  switch (status) {
-    case 200:
-      return "OK";
-    case 404:
-      return "Not Found";
-    case 405:
-      return "Method Not Allowed";
-    case 503:
-      return "Service Unavailable";
-    default:
-      return "Internal Server Error";
+constexpr Duration kPatience = std::chrono::seconds(5);  // with one connection, from its beginning to its end
+
+HttpAnswer turned_away(const HttpRefused& refused) {
+  HttpAnswer answer{refused.status, refused.error.message + "\n"};
+  if (refused.reason == HttpRefusal::kToken) answer.headers = "WWW-Authenticate: Bearer\r\n";
+  return answer;
+}
+
+class PageDesk {
+ public:
+  PageDesk(HttpRuleSettings rules, HttpServer::Pages pages, std::function<void(HttpRefusal)> refused)
+      : rules_(std::move(rules)), pages_(std::move(pages)), refused_(std::move(refused)) {}
+
+  DoorReply operator()(const HttpHead& head) const {
+    DoorReply reply;
+    const auto page = pages_.find(std::string(head.path));
+    const bool for_all = page != pages_.end() && page->second.for_all;
+    auto refused = rules_.check_sender(head.headers);
+    if (!refused && !for_all) refused = rules_.check_token(head.headers);
+    if (refused) {
+      if (refused_) refused_(refused->reason);
+      reply.answer = turned_away(*refused);
+    } else if (head.method != "GET" && head.method != "HEAD") {
+      reply.answer = {405, "only GET and HEAD\n"};
+      reply.answer.headers = "Allow: GET, HEAD\r\n";
+    } else if (page == pages_.end()) {
+      reply.answer = {404, "no such page\n"};
+    } else {
+      reply.page = page->second.make;
+      reply.page_name = page->first;
+    }
+    return reply;
   }
-}
 
-void send(mg_connection* connection, const HttpAnswer& answer, bool with_body) {
-  mg_printf(connection,
-            "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\nCache-Control: no-store\r\n%s"
-            "Connection: close\r\n\r\n",
-            answer.status, reason_phrase(answer.status), answer.content_type.c_str(), answer.body.size(),
-            answer.status == 405 ? "Allow: GET, HEAD\r\n" : "");
-  if (with_body) mg_write(connection, answer.body.data(), answer.body.size());
-}
-
-HttpAnswer call(const HttpServer::Page& page) {
-  try {
-    return page();
-  } catch (const std::exception& error) {  // an exception must not unwind through civetweb's C code
-    return {500, std::string(error.what()) + "\n"};
-  }
-}
-
-void answer(const HttpServer::Pages& pages, mg_connection* connection) {
-  const mg_request_info& request = *mg_get_request_info(connection);
-  const std::string_view method = request.request_method;
-  if (method != "GET" && method != "HEAD") return send(connection, {405, "only GET and HEAD\n"}, true);
-  const auto page = pages.find(request.local_uri == nullptr ? "" : request.local_uri);
-  send(connection, page == pages.end() ? HttpAnswer{404, "no such page\n"} : call(page->second),
-       method == "GET");
-}
+ private:
+  const HttpRules rules_;
+  const HttpServer::Pages pages_;
+  const std::function<void(HttpRefusal)> refused_;
+};
 
 }  // namespace
 
-HttpServer::HttpServer(std::unique_ptr<CivetListener> listener) : listener_(std::move(listener)) {}
-HttpServer::~HttpServer() = default;
-
-std::uint16_t HttpServer::port() const {
-  return listener_->port();
-}
-
-Result<std::unique_ptr<HttpServer>> HttpServer::start(const HostPort& address, Pages pages) {
-  ListenerOptions options;
-  options.address = address;
-  auto listener = CivetListener::start(
-      options, [pages = std::move(pages)](mg_connection* connection) { answer(pages, connection); });
-  if (!listener) return tl::unexpected(listener.error());
-  return std::unique_ptr<HttpServer>(new HttpServer(std::move(*listener)));
+Result<std::unique_ptr<HttpServer>> HttpServer::start(Setup setup, Pages pages) {
+  const auto desk = std::make_shared<const PageDesk>(std::move(setup.rules), std::move(pages),
+                                                     std::move(setup.turned_away));
+  DoorSetup door;
+  door.address = setup.address;
+  door.purpose = setup.purpose;
+  door.limits = {setup.connections, 0, kPatience};
+  door.io_timeout = kPatience;
+  door.reply = [desk](const HttpHead& head, const std::string&) { return (*desk)(head); };
+  door.cut = std::move(setup.cut);
+  door.refused = std::move(setup.refused);
+  auto opened = HttpDoor::open(std::move(door));
+  if (!opened) return tl::unexpected(opened.error());
+  return std::unique_ptr<HttpServer>(new HttpServer(std::move(*opened)));
 }
 
 }  // namespace volvox

@@ -8,37 +8,42 @@
 
 #include "base/error.h"
 #include "config/validate.h"
+#include "monitoring/http_door.h"
+#include "serving/http_rules.h"
 
 namespace volvox {
 
-class CivetListener;
-
-struct HttpAnswer {
-  int status = 200;
-  std::string body;
-  std::string content_type = "text/plain; charset=utf-8";
-};
-
-// A small HTTP/1.1 server for machines that look after this one: fixed paths, GET and HEAD only, two threads.
-// Everything else is answered 404 or 405. Pages are called by its threads, two at once at most. Owned by one
-// thread; destroying it waits for calls in progress.
+// A small HTTP/1.1 server for machines that look after this one: fixed paths, GET and HEAD only. Everything
+// else is answered 404 or 405. However many connections send nothing, half of a request, or read nothing, a
+// page that takes no time is answered at once (HttpDoor). Pages are made by two threads, each page by one at
+// a time. Owned by one thread; destroying it waits for pages that are being made.
 class HttpServer {
  public:
-  using Page = std::function<HttpAnswer()>;
+  struct Page {
+    std::function<HttpAnswer()> make;
+    bool for_all = false;  // also for those who show no token
+  };
   using Pages = std::map<std::string, Page>;  // by path: "/metrics"
 
-  // Binds and serves. Port 0 takes any free one. UNAVAILABLE when the address cannot be bound.
-  static Result<std::unique_ptr<HttpServer>> start(const HostPort& address, Pages pages);
-  ~HttpServer();
-  HttpServer(const HttpServer&) = delete;
-  HttpServer& operator=(const HttpServer&) = delete;
+  struct Setup {
+    ListenAddress address;
+    const char* purpose = "server.metrics";  // in errors: the setting that names the address
+    HttpRuleSettings rules;
+    std::size_t connections = 64;
+    // Called by the server's thread: a request was turned away; a connection was not let in; one was cut.
+    std::function<void(HttpRefusal)> turned_away{};
+    std::function<void()> refused{}, cut{};
+  };
 
-  std::uint16_t port() const;
+  // Binds and serves. Port 0 takes any free one. UNAVAILABLE when the address cannot be bound.
+  static Result<std::unique_ptr<HttpServer>> start(Setup setup, Pages pages);
+
+  std::uint16_t port() const { return door_->port(); }  // 0: a Unix socket
 
  private:
-  explicit HttpServer(std::unique_ptr<CivetListener> listener);
+  explicit HttpServer(std::unique_ptr<HttpDoor> door) : door_(std::move(door)) {}
 
-  std::unique_ptr<CivetListener> listener_;
+  std::unique_ptr<HttpDoor> door_;
 };
 
 }  // namespace volvox

@@ -7,8 +7,11 @@
 
 #include <prometheus/text_serializer.h>
 
+#include "config/addresses.h"
+#include "config/tokens.h"
 #include "config/validate.h"
 #include "monitoring/metric_families.h"
+#include "monitoring/process_metrics.h"
 
 namespace volvox {
 namespace {
@@ -57,18 +60,47 @@ void Monitor::watch_engines(EngineSource source, std::size_t engines) {
   engines_ = engines;
 }
 
-Result<std::uint16_t> Monitor::listen(const std::string& address) {
-  if (address.empty()) return 0;
-  const auto where = parse_host_port(address);
+Result<std::unique_ptr<HttpServer>> Monitor::open(const std::string& address, const char* purpose,
+                                                  const ServerSection& section, HttpServer::Pages pages) {
+  if (address.empty()) return nullptr;
+  const auto where = parse_listen_address(address);
   if (!where) return tl::unexpected(where.error());
+  HttpServer::Setup setup;
+  setup.address = *where;
+  setup.purpose = purpose;
+  setup.connections = section.max_monitor_connections;
+  setup.rules.listen_host = where->tcp.host;
+  setup.rules.hosts = split_addresses(section.metrics_hosts);
+  setup.rules.setting = "server.metrics_";
+  setup.rules.takes_origins = false;
+  if (!section.metrics_token.empty()) {
+    auto tokens = read_tokens(section.metrics_token);
+    if (!tokens) return tl::unexpected(tokens.error());
+    setup.rules.tokens = std::move(*tokens);
+  }
+  setup.turned_away = [this](HttpRefusal reason) { http_.refused(reason); };
+  setup.refused = [this] { http_.connection_refused(); };
+  setup.cut = [this] { http_.cut(1); };
+  return HttpServer::start(std::move(setup), std::move(pages));
+}
+
+Status Monitor::listen(const ServerSection& section) {
   HttpServer::Pages pages;
-  pages["/metrics"] = [this] { return metrics_page(); };
-  pages["/healthz"] = [this] { return health_page(); };
-  pages["/readyz"] = [this] { return readiness_page(); };
-  auto server = HttpServer::start(*where, std::move(pages));
+  pages["/healthz"] = {[this] { return health_page(); }, true};
+  pages["/readyz"] = {[this] { return readiness_page(); }, true};
+  auto probes = open(section.probes, "server.probes", section, pages);
+  if (!probes) return tl::unexpected(probes.error());
+  pages["/metrics"] = {[this] { return metrics_page(); }};
+  auto server = open(section.metrics, "server.metrics", section, std::move(pages));
   if (!server) return tl::unexpected(server.error());
+  probes_ = std::move(*probes);
   server_ = std::move(*server);
-  return server_->port();
+  return {};
+}
+
+void Monitor::stop_listening() {
+  server_.reset();
+  probes_.reset();
 }
 
 HttpAnswer Monitor::metrics_page() const {
@@ -78,6 +110,7 @@ HttpAnswer Monitor::metrics_page() const {
                     std::make_move_iterator(more.end()));
   };
   append(sessions_.Collect());
+  append(process_metrics());
   if (devices_) append(device_metrics(devices_()));
   if (source_) append(EngineCollector(source_).Collect());
   return {200, prometheus::TextSerializer().Serialize(families), "text/plain; version=0.0.4; charset=utf-8"};
@@ -85,12 +118,16 @@ HttpAnswer Monitor::metrics_page() const {
 
 HttpAnswer Monitor::health_page() const {
   if (source_ && source_().size() < engines_) return {503, "a scheduler does not answer\n"};
+  for (const TroubleSource& source : health_) {
+    if (const std::string trouble = source(); !trouble.empty()) return {503, trouble + "\n"};
+  }
   return {200, "ok\n"};
 }
 
 HttpAnswer Monitor::readiness_page() const {
   switch (readiness_.load(std::memory_order_relaxed)) {
     case Readiness::kReady: {
+      if (const std::string trouble = ready_ ? ready_() : ""; !trouble.empty()) return {503, trouble + "\n"};
       if (devices_) return devices_page(devices_());
       return {200, "ready\n"};
     }

@@ -10,6 +10,7 @@
 #include <prometheus/registry.h>
 
 #include "base/error.h"
+#include "config/schema.h"
 #include "monitoring/cluster_metrics.h"
 #include "monitoring/engine_collector.h"
 #include "monitoring/http_metrics.h"
@@ -28,6 +29,8 @@ struct DeviceState {
   std::string name, trouble;
 };
 using DeviceSource = std::function<std::vector<DeviceState>()>;
+
+using TroubleSource = std::function<std::string()>;
 
 // Everything that people and machines watch of one process: the metrics of its requests, the state of its
 // devices, and the pages /metrics, /healthz (is it alive?) and /readyz (should it get requests?). Calls from
@@ -53,9 +56,18 @@ class Monitor {
   // trouble.
   void watch_devices(DeviceSource source) { devices_ = std::move(source); }
 
-  // Serves the pages at "HOST:PORT". Returns the port; 0 where the address is empty, which serves none.
-  Result<std::uint16_t> listen(const std::string& address);
-  void stop_listening() { server_.reset(); }
+  // What else /healthz, and /readyz, ask: each answers with what is wrong, in words; empty: nothing. Before
+  // listen(). They may block for a moment.
+  void watch_health(TroubleSource source) { health_.push_back(std::move(source)); }
+  void watch_readiness(TroubleSource source) { ready_ = std::move(source); }
+
+  // Serves the pages at server.metrics, and /healthz and /readyz at server.probes, as far as there are such
+  // addresses.
+  Status listen(const ServerSection& section);
+  void stop_listening();
+  // Of the two; 0: none, or a Unix socket.
+  std::uint16_t metrics_port() const { return server_ ? server_->port() : 0; }
+  std::uint16_t probes_port() const { return probes_ ? probes_->port() : 0; }
 
   // The pages themselves.
   HttpAnswer metrics_page() const;
@@ -63,6 +75,9 @@ class Monitor {
   HttpAnswer readiness_page() const;
 
  private:
+  Result<std::unique_ptr<HttpServer>> open(const std::string& address, const char* purpose,
+                                           const ServerSection& section, HttpServer::Pages pages);
+
   const std::string version_;
   prometheus::Registry registry_;
   RequestMetrics requests_;
@@ -74,7 +89,9 @@ class Monitor {
   EngineSource source_;
   std::size_t engines_ = 0;
   DeviceSource devices_;
-  std::unique_ptr<HttpServer> server_;
+  std::vector<TroubleSource> health_;
+  TroubleSource ready_;
+  std::unique_ptr<HttpServer> server_, probes_;
 };
 
 }  // namespace volvox

@@ -49,6 +49,10 @@ RequestMetrics::RequestMetrics(prometheus::Registry& registry)
                                     "Bytes of the bodies of requests in flight.")),
       clients_refused_(single_counter(registry, "volvox_clients_refused_total",
                                       "Connections that were not let in: no key, or not a known one.")),
+      signals_ignored_(single_counter(registry, "volvox_ignored_signals_total",
+                                      "Pings and cancels beyond limits.max_signals_per_client.")),
+      keys_unreadable_(single_gauge(registry, "volvox_client_keys_unreadable",
+                                    "1: the folder of client keys cannot be read.")),
       partials_(
           single_counter(registry, "volvox_partials_total", "Parts of streamed answers that were sent.")),
       replies_dropped_(
@@ -58,14 +62,17 @@ RequestMetrics::RequestMetrics(prometheus::Registry& registry)
           single_counter(registry, "volvox_actor_restarts_total", "Actors that failed and were replaced.")),
       clients_(single_gauge(registry, "volvox_clients", "Clients that have requests in flight.")),
       waiting_replies_(single_gauge(registry, "volvox_waiting_replies",
-                                    "Replies that wait for clients that do not read.")),
+                                    "Replies that have not left for their clients yet.")),
       waiting_bytes_(single_gauge(registry, "volvox_waiting_reply_bytes", "Bytes of these replies.")),
       backlog_(single_gauge(registry, "volvox_backlog_seconds",
                             "Estimated time that all accepted requests will take.")),
       stuck_(single_counter(registry, "volvox_stuck_tasks_total",
                             "Tasks that took longer than device.task_timeout_ms.")),
       reruns_(single_counter(registry, "volvox_reruns_total",
-                             "Requests that ran again on another device since theirs failed.")) {
+                             "Requests that ran again on another device since theirs failed.")),
+      priorities_cut_(single_counter(registry, "volvox_priorities_cut_total",
+                                     "Requests that asked for a higher priority than their client may.")),
+      door_(registry) {
   auto& family = prometheus::BuildCounter()
                      .Name("volvox_requests_total")
                      .Help("Requests answered, by outcome.")

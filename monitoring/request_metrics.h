@@ -11,6 +11,7 @@
 #include <prometheus/registry.h>
 
 #include "base/error.h"
+#include "monitoring/door_metrics.h"
 
 namespace volvox {
 
@@ -47,15 +48,22 @@ class RequestMetrics {
   void replies_dropped(std::uint64_t count);
   // So many connections were not let in.
   void clients_refused(std::uint64_t count) { clients_refused_.Increment(static_cast<double>(count)); }
+  // A ping or a cancel was one too many.
+  void signal_ignored() { signals_ignored_.Increment(); }
+  // Whether the folder of client keys cannot be read.
+  void set_keys_unreadable(bool unreadable) { keys_unreadable_.Set(unreadable ? 1 : 0); }
   // A part of a streamed answer was sent.
   void partial_sent() { partials_.Increment(); }
   void refused(Bound bound) { refused_[static_cast<std::size_t>(bound)]->Increment(); }
   void lost(LostClient why) { lost_[static_cast<std::size_t>(why)]->Increment(); }
   void set_edge(const EdgeGauges& gauges);
+  void set_door(const DoorCounts& counts) { door_.set(counts); }
   // A task did not end in time.
   void task_stuck() { stuck_.Increment(); }
   // A device failed under a request, and another one runs it.
   void rerun() { reruns_.Increment(); }
+  // A request asked for a higher priority than its client may have.
+  void priority_cut() { priorities_cut_.Increment(); }
   // An actor failed and was replaced.
   void restarted();
 
@@ -69,6 +77,8 @@ class RequestMetrics {
   prometheus::Gauge& requests_in_flight_;
   prometheus::Gauge& bytes_in_flight_;
   prometheus::Counter& clients_refused_;
+  prometheus::Counter& signals_ignored_;
+  prometheus::Gauge& keys_unreadable_;
   prometheus::Counter& partials_;
   prometheus::Counter& replies_dropped_;
   prometheus::Counter& restarts_;
@@ -80,6 +90,8 @@ class RequestMetrics {
   prometheus::Gauge& backlog_;
   prometheus::Counter& stuck_;
   prometheus::Counter& reruns_;
+  prometheus::Counter& priorities_cut_;
+  DoorMetrics door_;
 };
 
 }  // namespace volvox

@@ -36,8 +36,16 @@ void add_gauges(Families& families, const SessionFigures& now) {
       now.in_line);
   add(families, "volvox_session_parts", "Parts of sessions without an answer.", kGauge, "state",
       {{"running", now.running}, {"waiting", now.waiting}});
+  add(families, "volvox_session_parked_parts", "Parts that wait for one before them that has not come.",
+      kGauge, now.parked);
+  add(families, "volvox_session_parked_bytes", "Bytes of their bodies.", kGauge, now.parked_bytes);
   add(families, "volvox_session_kept_outputs", "Answers kept for repeats.", kGauge, now.kept_outputs);
   add(families, "volvox_session_kept_bytes", "Their bytes.", kGauge, now.kept_bytes);
+  add(families, "volvox_session_clients", "Clients that have sessions.", kGauge, now.clients);
+  add(families, "volvox_session_biggest_client", "What the client has that has most of it.", kGauge, "of",
+      {{"sessions", now.most_sessions},
+       {"kept_bytes", now.most_kept_bytes},
+       {"host_bytes", now.most_host_bytes}});
 }
 
 void add_counters(Families& families, const SessionFigures& now) {
@@ -48,6 +56,15 @@ void add_counters(Families& families, const SessionFigures& now) {
        {"failed", now.failed},
        {"repeated", now.repeated},
        {"refused", now.refused}});
+  add(families, "volvox_session_parked_too_long_total",
+      "Parts refused because the one before them did not come in time.", kCounter, now.parked_too_long);
+  add(families, "volvox_session_conflicts_total",
+      "Requests refused because their part, or their nonce, was taken with other content.", kCounter,
+      now.conflicts);
+  add(families, "volvox_session_share_refusals_total",
+      "Sessions not begun, because their client has as many as it may.", kCounter, now.over_share);
+  add(families, "volvox_sessions_gave_way_total",
+      "Sessions that ended to make room for clients that have less.", kCounter, now.gave_way);
   add(families, "volvox_session_spills_total", "States copied to the host.", kCounter, now.spills);
   add(families, "volvox_session_failed_spills_total", "States that the host had no memory for.", kCounter,
       now.failed_spills);

@@ -17,7 +17,10 @@ namespace volvox {
 struct SessionFigures {
   std::uint64_t live = 0, ending = 0, remembered = 0, resident = 0, spilled = 0, copying = 0, in_line = 0;
   std::uint64_t running = 0, waiting = 0, kept_outputs = 0, kept_bytes = 0, host_bytes = 0;
-  std::uint64_t begun = 0, committed = 0, failed = 0, repeated = 0, refused = 0;
+  std::uint64_t parked = 0, parked_bytes = 0, parked_too_long = 0;
+  std::uint64_t begun = 0, committed = 0, failed = 0, repeated = 0, refused = 0, conflicts = 0;
+  std::uint64_t over_share = 0, gave_way = 0;
+  std::uint64_t clients = 0, most_sessions = 0, most_kept_bytes = 0, most_host_bytes = 0;
   std::uint64_t spills = 0, failed_spills = 0, restores = 0, moves = 0;
   std::array<std::pair<std::string_view, std::uint64_t>, 5> releases{};  // by reason
 };
