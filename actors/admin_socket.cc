@@ -120,7 +120,7 @@ void AdminSocket::run() {
 }
 
 void AdminSocket::accept_one() {
-  const int fd = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  const int fd = guard_.accept(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
   if (fd < 0) return;
   if (connections_.size() >= limits_.connections) {  // it sees the end of the file
     ::close(fd);

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "actors/accept_guard.h"
 #include "base/error.h"
 #include "base/time.h"
 #include "protocol/wakeup.h"
@@ -81,6 +82,7 @@ class AdminSocket {
   const Handler handler_;
   const AdminLimits limits_;
   std::shared_ptr<Mailbox> mailbox_ = std::make_shared<Mailbox>();
+  AcceptGuard guard_;
   std::atomic<bool> stopping_{false};
   std::uint64_t last_number_ = 0;
   Connections connections_;  // the thread's own, as the number is

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "actors/random_number.h"
+
 namespace volvox {
 namespace {
 
@@ -16,6 +18,11 @@ WirePriority wire_priority(PriorityChoice choice) {
       break;
   }
   return WirePriority::kNormal;
+}
+
+PriorityChoice choice_of(WirePriority priority) {
+  if (priority == WirePriority::kNormal) return PriorityChoice::kNormal;
+  return priority == WirePriority::kHigh ? PriorityChoice::kHigh : PriorityChoice::kLow;
 }
 
 using SharePair = std::pair<std::shared_ptr<const void>, std::shared_ptr<const void>>;
@@ -41,13 +48,22 @@ Admission::Admission(const ServeConfig& config, RequestMetrics& metrics)
 
 Admission::Admission(const ServeConfig& config, RequestMetrics& metrics, NodePtr node)
     : models_(config.model),
+      rights_(config),
       max_body_bytes_(config.wire.max_body_bytes),
       least_retry_us_(std::uint64_t{config.limits.retry_after_ms} * 1000),
       metrics_(metrics),
       node_(std::move(node)),
       gauge_(std::make_shared<InFlightGauge>(InFlightLimits{
           config.limits.max_requests_in_flight, std::size_t{config.limits.max_request_mib_in_flight} << 20})),
-      clients_(std::make_shared<ClientShares>(config)) {}
+      clients_(std::make_shared<ClientShares>(config)),
+      connection_key_{random_bits().value_or(0), random_bits().value_or(0)} {}
+
+void Admission::apply_rights(const Caller& caller, RequestHeader& header) const {
+  if (caller.vouched) return;
+  const WirePriority allowed = wire_priority(rights_.allowed(caller.account, choice_of(header.priority)));
+  if (allowed != header.priority) metrics_.priority_cut();
+  header.priority = allowed;
+}
 
 void Admission::apply_rules(RequestHeader& header) const {
   const auto model = std::find_if(models_.begin(), models_.end(),
@@ -74,6 +90,7 @@ tl::expected<std::shared_ptr<IncomingRequest>, Refusal> Admission::admit(Caller 
     if (!found) return refused(std::move(found).error());
     model = std::move(*found);
   }
+  apply_rights(caller, header);
   apply_rules(header);
   std::shared_ptr<WorkPlace> place;
   if (model) {
@@ -83,6 +100,7 @@ tl::expected<std::shared_ptr<IncomingRequest>, Refusal> Admission::admit(Caller 
   }
   auto request = std::make_shared<IncomingRequest>();
   request->key = next_key_++;
+  if (header.session) request->connection = number_of(caller);
   request->client = std::move(caller.connection);
   request->account = std::move(caller.account);
   request->header = std::move(header);
@@ -92,6 +110,14 @@ tl::expected<std::shared_ptr<IncomingRequest>, Refusal> Admission::admit(Caller 
   request->model = std::move(model);
   request->place = std::move(place);
   return request;
+}
+
+// Routing ids are no secret, and another process has the same ones.
+std::uint64_t Admission::number_of(const Caller& caller) const {
+  if (caller.connection.empty()) return caller.far_connection;
+  KeyedHash hash(connection_key_);
+  hash.add(std::as_bytes(std::span(caller.connection)));
+  return std::max<std::uint64_t>(hash.digest().lo, 1);
 }
 
 std::uint64_t Admission::retry_after_us() const {
@@ -124,8 +150,8 @@ tl::expected<std::shared_ptr<const void>, Refusal> Admission::enter(const Caller
 
 tl::expected<std::shared_ptr<WorkPlace>, Refusal> Admission::expect(const InstalledModel& model,
                                                                     const RequestHeader& header) {
-  const ExpectedWork work{model.id, priority_class(header.priority),
-                          std::min(header.cells_hint, model.model->max_length)};
+  const PriorityClass priority = priority_class(header.priority);
+  const ExpectedWork work{model.id, priority, std::min(header.cells_hint, model.model->max_length)};
   if (header.deadline_us != 0) {
     const Forecast forecast = node_->workload->forecast(work, time_given(header));
     if (Status on_time = in_time(forecast); !on_time) {
@@ -133,7 +159,7 @@ tl::expected<std::shared_ptr<WorkPlace>, Refusal> Admission::expect(const Instal
       return refused(std::move(on_time).error(), microseconds(forecast.retry_after));
     }
   }
-  return std::make_shared<WorkPlace>(node_->workload, work);
+  return std::make_shared<WorkPlace>(node_->workload, model.id, priority, header.session.has_value());
 }
 
 }  // namespace volvox

@@ -11,8 +11,11 @@
 #include "actors/node.h"
 #include "actors/work.h"
 #include "base/error.h"
+#include "base/keyed_hash.h"
 #include "config/schema.h"
 #include "protocol/limits.h"
+#include "serving/priority_rights.h"
+#include "serving/retry_spread.h"
 
 namespace volvox {
 
@@ -40,6 +43,8 @@ class Admission {
   tl::expected<std::shared_ptr<IncomingRequest>, Refusal> admit(Caller caller, RequestHeader header,
                                                                 std::span<const std::byte> body,
                                                                 ModelPtr model = nullptr);
+  // The priority as the client may have it.
+  void apply_rights(const Caller& caller, RequestHeader& header) const;
   // The deadline and the priority as the model's table says.
   void apply_rules(RequestHeader& header) const;
   void refuse_new_requests() { draining_ = true; }
@@ -50,6 +55,10 @@ class Admission {
   Duration backlog() const { return node_ ? node_->workload->backlog() : Duration::zero(); }
   // What a client that is refused OVERLOADED is told to wait: until what is accepted has been worked off.
   std::uint64_t retry_after_us() const;
+  // The same for one of many who are refused now: so that they do not come back together.
+  std::uint64_t spread(std::uint64_t retry_after_us) const {
+    return spread_retry_us(retry_after_us, refusals_.fetch_add(1, std::memory_order_relaxed));
+  }
 
  private:
   Admission(const ServeConfig& config, RequestMetrics& metrics, NodePtr node);
@@ -57,16 +66,20 @@ class Admission {
   // The request's place in the estimate, unless it would end too late.
   tl::expected<std::shared_ptr<WorkPlace>, Refusal> expect(const InstalledModel& model,
                                                            const RequestHeader& header);
+  std::uint64_t number_of(const Caller& caller) const;
   tl::expected<std::shared_ptr<const void>, Refusal> enter(const Caller& caller, std::size_t bytes);
 
   const std::vector<ModelSection> models_;
+  const PriorityRights rights_;
   const std::size_t max_body_bytes_;
   const std::uint64_t least_retry_us_;
   RequestMetrics& metrics_;
   const NodePtr node_;  // null: this process runs no models
   std::shared_ptr<InFlightGauge> gauge_;
   std::shared_ptr<ClientShares> clients_;
+  const HashKey connection_key_;
   std::atomic<std::uint64_t> next_key_{1};
+  mutable std::atomic<std::uint64_t> refusals_{0};
   std::atomic<bool> draining_{false};
 };
 

@@ -15,8 +15,10 @@ namespace volvox {
 
 // Who asks: over which connection, and by which key.
 struct Caller {
-  ClientId connection{};  // empty: the door bounds its clients itself
-  std::string account{};  // the name of the client's key; empty: none was asked for
+  ClientId connection{};             // empty: the door bounds its clients itself
+  std::string account{};             // the name of the client's key; empty: none was asked for
+  bool vouched = false;              // another process has applied its rules of clients
+  std::uint64_t far_connection = 0;  // IncomingRequest::connection of one to another process; 0: none
 };
 
 // One client must not use up what all of them share. Counts what each holds until the last actor has

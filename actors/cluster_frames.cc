@@ -47,6 +47,8 @@ ClusterResult result_frames(const ClusterAttempt& attempt, const Outcome& outcom
   if (error) {
     result.final = header.final = true;
     header.kind = ReplyKind::kError;
+    // A part of a session is done, whatever becomes of its result.
+    header.undecided = outcome.error ? outcome.undecided : header.session.has_value();
     header.error = std::move(*error);
     header.retry_after_us = outcome.retry_after_us;
   }
@@ -68,6 +70,7 @@ Result<ReceivedResult> read_result(const ClusterResult& result, const WireLimits
   if (header->kind == ReplyKind::kError) {
     received.outcome.error = std::move(header->error);
     received.outcome.retry_after_us = header->retry_after_us;
+    received.outcome.undecided = header->undecided;
     return received;
   }
   if (!result.body) return received;
@@ -90,7 +93,8 @@ Result<ClusterSubmit> submit_frames(const ClusterAttempt& attempt, const Incomin
   header.deadline_us = left;
   auto encoded = encode_request_header(header, limits);
   if (!encoded) return tl::unexpected(std::move(encoded).error());
-  return ClusterSubmit{attempt, left, shared(std::move(*encoded)), request.body, request.account};
+  return ClusterSubmit{attempt,           left, shared(std::move(*encoded)), request.body, request.account,
+                       request.connection};
 }
 
 }  // namespace volvox

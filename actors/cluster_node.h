@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <future>
 #include <memory>
 
 #include <caf/all.hpp>
@@ -9,6 +10,7 @@
 #include "actors/admission.h"
 #include "actors/cluster_transport.h"
 #include "actors/node.h"
+#include "actors/process_hooks.h"
 #include "config/cluster.h"
 #include "monitoring/cluster_metrics.h"
 
@@ -22,10 +24,16 @@ struct ClusterNodeSetup {
   std::uint64_t incarnation = 0;  // of this process, never 0
   std::shared_ptr<const ClusterTransport> transport;
   ClusterMetrics* metrics = nullptr;  // outlives the actor
+  ProcessHooks hooks;
 };
 
 using DrainAtom = caf::atom_constant<caf::atom("drain")>;  // → cluster node: take nothing new
-using LeaveAtom = caf::atom_constant<caf::atom("leave")>;  // → cluster node: say goodbye and end
+
+// → cluster node: say goodbye to all routers, when they have all that is on its way to them, and end.
+struct LeaveCluster {
+  TimePoint until{};                         // then at the latest; what has not arrived is tried elsewhere
+  std::shared_ptr<std::promise<void>> left;  // broken when the node has ended
+};
 
 // The door through which a node gets requests from routers: dials all addresses that cluster.routers stands
 // for, joins, reports its load, gives every request that comes a request actor, as the gateway does, and
@@ -33,3 +41,5 @@ using LeaveAtom = caf::atom_constant<caf::atom("leave")>;  // → cluster node: 
 caf::actor spawn_cluster_node(caf::actor_system& system, ClusterNodeSetup setup);
 
 }  // namespace volvox
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::LeaveCluster)

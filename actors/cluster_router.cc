@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <limits>
 #include <map>
 #include <memory>
 #include <unordered_map>
@@ -11,15 +10,20 @@
 #include <spdlog/spdlog.h>
 
 #include "actors/cluster_frames.h"
-#include "actors/cluster_peer.h"
 #include "actors/gateway.h"
 #include "actors/handoff.h"
+#include "actors/liveness.h"
 #include "actors/member_view.h"
 #include "actors/messages.h"
+#include "actors/node_peers.h"
 #include "actors/router_admin.h"
 #include "actors/router_limits.h"
+#include "actors/router_questions.h"
+#include "actors/session_token.h"
 #include "actors/shell.h"
 #include "routing/index_pool.h"
+#include "routing/part_verdicts.h"
+#include "routing/refusals.h"
 
 namespace volvox {
 namespace {
@@ -27,13 +31,7 @@ namespace {
 constexpr Duration kTick = std::chrono::milliseconds(50);
 // What a cell is taken to cost as long as no node has measured one.
 constexpr Duration kUnmeasured = std::chrono::microseconds(100);
-
-ClusterAttempt on_wire(const AttemptId& id) {
-  return {id.index, id.generation, id.number};
-}
-AttemptId from_wire(const ClusterAttempt& attempt) {
-  return {attempt.index, attempt.generation, attempt.number};
-}
+constexpr std::size_t kMostCosts = 65'536;  // of models that nodes have measured
 
 class ClusterRouterShell {
  public:
@@ -43,8 +41,9 @@ class ClusterRouterShell {
       : self_(self),
         setup_(std::move(setup)),
         limits_(wire_limits(setup_.config.wire)),
-        flow_(cluster_flow_limits(setup_.config)),
-        router_(router_limits(setup_.config.cluster), setup_.seed) {
+        router_(router_limits(setup_.config.cluster), setup_.seed),
+        parts_(std::chrono::milliseconds(setup_.config.cluster.verdict_ms)),
+        peers_(self, setup_.config, setup_.config.cluster, *setup_.metrics) {
     self_->set_down_handler([this](const caf::down_msg& down) { lose(down.source); });
   }
 
@@ -54,7 +53,7 @@ class ClusterRouterShell {
               take_over();
               start(run.work);
             },
-            [this](const CancelWork& cancel) { stop(cancel.key); },
+            [this](const CancelWork& cancel) { stop(cancel); },
             [this](const ClusterPacket& packet) { receive(packet); },
             [this](const ShowMembers& show_members) {
               take_over();
@@ -63,6 +62,10 @@ class ClusterRouterShell {
             [this](const DrainMember& drain_member) {
               take_over();
               drain_member.tell(drain(drain_member.name));
+            },
+            [this](const AliveQuery& query) {
+              take_over();
+              query.answer->set_value({router_.usable_nodes()});
             },
             [this](TickAtom) { tick(); }};
   }
@@ -73,40 +76,17 @@ class ClusterRouterShell {
     AttemptId attempt;
     std::uint32_t next_row = 0;  // of a streamed answer: those before it are with the client
   };
-  struct Peer {
-    ClusterPeer link;
-    std::optional<NodeId> node;  // once it joined
-    std::vector<ClusterOffer> offers;
-  };
-  using PeerPtr = std::shared_ptr<Peer>;
+  using PeerPtr = NodePeerPtr;
 
   // Requests.
 
-  RequestInfo info(const Work& work) const {
-    const IncomingRequest& request = work.request();
-    const RequestHeader& header = request.header;
-    RequestInfo info;
-    info.model = header.model;
-    info.model_version = header.model_version;
-    info.cells_hint = header.cells_hint;
-    info.bytes = request.body->size();
-    info.urgent = header.priority == WirePriority::kHigh;
-    if (header.session && header.session->operation == SessionOperation::kBegin) {
-      info.affinity = header.session->nonce;
-    } else if (header.session) {
-      info.home = header.session->home;
-    }
-    constexpr std::uint64_t kYear = 365ULL * 24 * 3600 * 1'000'000;
-    if (header.deadline_us != 0)
-      info.deadline = request.arrival + std::chrono::microseconds(std::min(header.deadline_us, kYear));
-    return info;
-  }
-
   void start(const WorkPtr& work) {
+    if (setup_.fault) setup_.fault(work->request());
     const std::uint32_t index = pending_.take();
     pending_[index].work = work;
     by_key_[work->request().key] = index;
-    go_on(index, router_.place(index, info(*work), steady_now()));
+    if (is_session_part(work->request().header)) parts_.begin(index);
+    go_on(index, router_.place(index, request_info(work->request()), steady_now()));
   }
 
   void go_on(std::uint32_t index, const Result<Placement>& placed) {
@@ -119,36 +99,61 @@ class ClusterRouterShell {
     auto submit =
         submit_frames(on_wire(placed->attempt), pending.work->request(), from, steady_now(), limits_);
     Status sent = submit ? Status{} : tl::unexpected(submit.error());
-    if (sent && peer != by_node_.end()) sent = peer->second->link.send(*submit);
+    if (sent)
+      sent = peer == by_node_.end() ? fail(ErrorCode::kUnavailable, "the node is gone; try again")
+                                    : peer->second->link.send(*submit);
     if (sent) return;
     router_.end(placed->attempt);
     end(index, sent.error());
   }
 
   void end(std::uint32_t index, const Error& error) {
-    const std::uint64_t wait = std::uint64_t{setup_.config.limits.retry_after_ms} * 1000;
-    const WorkPtr work = release(index);
-    work->settle(error, error.code == ErrorCode::kOverloaded ? wait : 0);
+    Outcome outcome;
+    outcome.error = error;
+    if (error.code == ErrorCode::kOverloaded)
+      outcome.retry_after_us = std::uint64_t{setup_.config.limits.retry_after_ms} * 1000;
+    settle(index, std::move(outcome));
   }
 
-  WorkPtr release(std::uint32_t index) {
-    WorkPtr work = std::move(pending_[index].work);
+  // Of a part, what can be said for certain.
+  void settle(std::uint32_t index, Outcome outcome) {
+    if (outcome.error) {
+      PartVerdict verdict = parts_.failed(index, std::move(*outcome.error));
+      outcome.error = std::move(verdict.error);
+      outcome.undecided = outcome.undecided || verdict.undecided;
+      if (outcome.undecided) setup_.metrics->undecided();
+    } else {
+      parts_.end(index);
+    }
+    const WorkPtr work = std::move(pending_[index].work);
     by_key_.erase(work->request().key);
     pending_.give_back(index);
-    return work;
+    work->settle(std::move(outcome));
   }
 
-  void stop(std::uint64_t key) {
-    const auto found = by_key_.find(key);
+  // A part of a session is decided at its home, whose word is waited for.
+  void stop(const CancelWork& cancel) {
+    const auto found = by_key_.find(cancel.key);
     if (found == by_key_.end()) return;
     const std::uint32_t index = found->second;
     const AttemptId attempt = pending_[index].attempt;
     if (const auto node = router_.node(attempt)) {
       const auto peer = by_node_.find(node->index);
-      if (peer != by_node_.end()) static_cast<void>(peer->second->link.send(ClusterCancel{on_wire(attempt)}));
+      if (peer != by_node_.end())
+        static_cast<void>(peer->second->link.send(ClusterCancel{on_wire(attempt), cancel.why}));
     }
+    if (parts_.stop(index, cancel.why, steady_now())) return;
     router_.end(attempt);
-    end(index, {ErrorCode::kCancelled, "nobody waits for the request any more"});
+    end(index, {cancel.why, "nobody waits for the request any more"});
+  }
+
+  void end_overdue_parts() {
+    std::vector<std::uint32_t> overdue;
+    parts_.overdue(steady_now(), overdue);
+    for (const std::uint32_t index : overdue) {
+      router_.end(pending_[index].attempt);
+      end(index, nobody_knows());
+    }
   }
 
   // What nodes say.
@@ -156,16 +161,9 @@ class ClusterRouterShell {
   void receive(const ClusterPacket& packet) {
     const auto sender = caf::actor_cast<caf::actor>(self_->current_sender());
     if (!sender) return;
-    PeerPtr& known = peers_[sender.address()];
-    if (!known) {
-      if (peers_.size() > 2 * std::size_t{setup_.config.cluster.max_nodes}) {
-        peers_.erase(sender.address());
-        return;
-      }
-      known = std::make_shared<Peer>(Peer{ClusterPeer(self_, sender, flow_), {}, {}});
-      self_->monitor(sender);
-    }
-    const PeerPtr peer = known;
+    PeerPtr gone;
+    const PeerPtr peer = peers_.find_or_add(sender, gone);
+    forget(gone);
     auto message = peer->link.take(packet);
     if (!message) return drop(peer, message.error());
     if (*message) std::visit([&](const auto& said) { hear(peer, said); }, **message);
@@ -175,10 +173,18 @@ class ClusterRouterShell {
   void hear(const PeerPtr&, const Other&) {}  // not for a router, or newer than this one
 
   void hear(const PeerPtr& peer, const ClusterJoin& join) {
+    const LinkGeneration life = peer->link.link().generation();
+    const auto reply = [=, this](const Status& certified) {
+      if (peers_.has(peer) && peer->link.link().generation() == life) answer(peer, join, certified);
+    };
+    setup_.transport->check_name(self_, peer->link.handle(), join.name, reply);
+  }
+
+  void answer(const PeerPtr& peer, const ClusterJoin& join, const Status& certified) {
     ClusterJoinReply reply;
     reply.name = setup_.config.server.name;
     reply.incarnation = setup_.incarnation;
-    const auto joined = take_in(peer, join);
+    const Result<NodeId> joined = certified ? take_in(peer, join) : tl::unexpected(certified.error());
     reply.accepted = joined.has_value();
     if (!joined) {
       reply.error = joined.error();
@@ -189,63 +195,51 @@ class ClusterRouterShell {
   }
 
   Result<NodeId> take_in(const PeerPtr& peer, const ClusterJoin& join) {
-    if (join.cluster != setup_.config.cluster.name) {
-      return fail(ErrorCode::kPermissionDenied, "this is cluster '" + setup_.config.cluster.name +
-                                                    "', not '" + join.cluster + "'; see cluster.name");
-    }
-    if (Status known = check_versions(join.name, join.version, join.oldest_version); !known)
-      return tl::unexpected(std::move(known).error());
+    if (Status fits = check_join(join, setup_.config.cluster.name); !fits)
+      return tl::unexpected(std::move(fits).error());
     RouterEvents events;
-    std::vector<ModelOffer> offers;
-    for (const ClusterOffer& offer : join.offers) {
-      const Duration cost =
-          typical(offer.model, offer.version, Duration(static_cast<std::int64_t>(offer.cell_ns)));
-      offers.push_back({offer.model, offer.version, offer.digest, cost, offer.cells});
-    }
+    const std::vector<ModelOffer> offers = model_offers(join.offers, costs_);
     auto node = router_.join(join.name, join.incarnation, offers, steady_now(), events);
     if (node) {
       peer->node = *node;
       peer->offers = join.offers;
+      peer->list = join.list;
     }
     act(events);  // the end of an earlier membership first
     if (node) {
+      peers_.joined(peer);
       by_node_[node->index] = peer;
-      if (setup_.models) setup_.models->joined(node->index, join.offers);
+      if (setup_.models) setup_.models->offered(*node, join.offers);
     }
     return node;
   }
 
-  // A node that has not measured a cost yet is taken to be like the others.
-  Duration typical(const std::string& model, std::uint32_t version, Duration measured) {
-    Duration& usual = typical_.try_emplace({model, version}, kUnmeasured).first->second;
-    if (measured <= Duration::zero()) return usual;
-    return usual = measured;
+  void hear(const PeerPtr& peer, const ClusterOffers& said) {
+    RouterEvents events;
+    if (!peer->node || !router_.offer(*peer->node, model_offers(said.offers, costs_), events)) return;
+    peer->offers = said.offers;
+    peer->list = said.list;
+    if (setup_.models) setup_.models->offered(*peer->node, said.offers);
+    act(events);
   }
 
   void hear(const PeerPtr& peer, const ClusterReport& said) {
-    LoadReport report;
-    report.echo = said.echo;
-    report.work = Duration(static_cast<std::int64_t>(said.work_ns));
-    report.wait = Duration(static_cast<std::int64_t>(said.wait_ns));
-    report.rows = said.rows;
-    report.full_rows = said.full_rows;
-    report.requests = {said.request_limit, said.request_window};
-    report.bytes = {said.byte_limit, said.byte_window};
-    for (std::size_t i = 0; i < std::min(said.cell_ns.size(), peer->offers.size()); ++i) {
-      const ClusterOffer& offer = peer->offers[i];
-      report.cell_costs.push_back(
-          typical(offer.model, offer.version, Duration(static_cast<std::int64_t>(said.cell_ns[i]))));
-    }
+    const LoadReport report = load_report(said, peer->list, peer->offers, costs_);
     RouterEvents events;
     const bool member = peer->node && router_.report(*peer->node, report, steady_now(), events);
     act(events);
     if (!member) static_cast<void>(peer->link.send(ClusterRejoin{"this router takes the node for dead"}));
   }
 
-  void hear(const PeerPtr&, const ClusterResult& result) {
+  // Attempts have small numbers: that somebody names one says nothing of who he is.
+  bool is_asked(const NodePeer& peer, AttemptId attempt) const {
+    return peer.link.link().is_in() && peer.node && router_.node(attempt) == peer.node;
+  }
+
+  void hear(const PeerPtr& peer, const ClusterResult& result) {
     const AttemptId attempt = from_wire(result.attempt);
     const auto request = router_.request(attempt);
-    if (!request) return setup_.metrics->late_answer();
+    if (!request || !is_asked(*peer, attempt)) return setup_.metrics->late_answer();
     const auto index = static_cast<std::uint32_t>(*request);
     auto received = read_result(result, limits_);
     if (!received) {
@@ -253,13 +247,15 @@ class ClusterRouterShell {
       received = ReceivedResult{};
       received->outcome.error =
           Error{ErrorCode::kInternal, "the node's result cannot be read; see the router's log"};
+      received->outcome.undecided = is_session_part(pending_[index].work->request().header);
     }
     if (!result.final && !received->outcome.error) return forward(index, std::move(*received));
-    if (may_retry(*pending_[index].work, received->outcome)) return retry(index);
+    const auto& refusal = received->outcome.error;
+    const bool part = is_session_part(pending_[index].work->request().header);
+    if (refusal && may_run_elsewhere(part, refusal->code)) return retry(index, *refusal);
     router_.end(attempt);
-    const WorkPtr work = release(index);
-    if (setup_.models) setup_.models->answered(work->request(), received->outcome);
-    work->settle(std::move(received->outcome));
+    if (setup_.models) setup_.models->answered(pending_[index].work->request(), received->outcome);
+    settle(index, std::move(received->outcome));
   }
 
   void forward(std::uint32_t index, ReceivedResult received) {
@@ -269,16 +265,20 @@ class ClusterRouterShell {
     pending.work->send_partial(received.index, std::move(received.outcome));
   }
 
-  // A session's part is its home's business.
-  static bool may_retry(const Work& work, const Outcome& outcome) {
-    if (!outcome.error || work.request().header.session) return false;
-    return outcome.error->code == ErrorCode::kUnavailable || outcome.error->code == ErrorCode::kOverloaded;
+  void retry(std::uint32_t index, const Error& refusal) {
+    auto placed =
+        router_.retry(pending_[index].attempt, request_info(pending_[index].work->request()), steady_now());
+    if (!placed) return end(index, worse(refusal, placed.error()));
+    setup_.metrics->retried();
+    go_on(index, placed);
   }
 
-  void retry(std::uint32_t index) {
-    const auto placed = router_.retry(pending_[index].attempt, info(*pending_[index].work), steady_now());
-    if (placed) setup_.metrics->retried();
-    go_on(index, placed);
+  // Its node is gone, with what it may have done.
+  void try_elsewhere(std::uint32_t index) {
+    parts_.lost(index);
+    if (!parts_.stopped(index)) return retry(index, {ErrorCode::kUnavailable, {}});
+    router_.end(pending_[index].attempt);
+    end(index, nobody_knows());
   }
 
   void hear(const PeerPtr& peer, const ClusterDrain& drain) {
@@ -292,6 +292,8 @@ class ClusterRouterShell {
     RouterEvents events;
     if (peer->node) router_.leave(*std::exchange(peer->node, std::nullopt), events);
     act(events);
+    // It waits for this, so that its process does not end before its words have arrived.
+    static_cast<void>(peer->link.send(ClusterLeave{"goodbye"}));
   }
 
   // Members.
@@ -311,7 +313,7 @@ class ClusterRouterShell {
           break;
         case RouterEvent::Kind::kRetry:
           if (const auto request = router_.request(event.attempt))
-            retry(static_cast<std::uint32_t>(*request));
+            try_elsewhere(static_cast<std::uint32_t>(*request));
           break;
       }
     }
@@ -320,8 +322,8 @@ class ClusterRouterShell {
   void note(const MemberEvent& event) {
     log_member(event, *setup_.metrics);
     if (event.kind != MemberEvent::Kind::kDied && event.kind != MemberEvent::Kind::kLeft) return;
-    by_node_.erase(event.node.index);
-    if (setup_.models) setup_.models->left(event.node.index);
+    if (const auto member = by_node_.extract(event.node.index)) forget(peers_.left(member.mapped()));
+    if (setup_.models) setup_.models->left(event.node);
   }
 
   // What the operator asks.
@@ -350,13 +352,13 @@ class ClusterRouterShell {
     lose(peer->link.handle().address());
   }
 
-  void lose(const caf::actor_addr& address) {
-    const auto found = peers_.find(address);
-    if (found == peers_.end()) return;
-    const PeerPtr peer = found->second;
-    peers_.erase(found);
+  void lose(const caf::actor_addr& address) { forget(peers_.take(address)); }
+
+  // It is gone; null: nobody is.
+  void forget(const PeerPtr& peer) {
+    if (!peer || !peer->node) return;
     RouterEvents events;
-    if (peer->node) router_.disconnected(*peer->node, steady_now(), events);
+    router_.disconnected(*peer->node, steady_now(), events);
     act(events);
   }
 
@@ -365,26 +367,32 @@ class ClusterRouterShell {
     RouterEvents events;
     router_.advance(steady_now(), events);
     act(events);
+    for (const PeerPtr& peer : peers_.take_expired()) forget(peer);
+    setup_.transport->tend(steady_now());
+    end_overdue_parts();
     const Ping ping = router_.ping(steady_now());
+    std::size_t queued = 0;
     for (const auto& [index, peer] : by_node_) {
+      queued += peer->link.link().queued_bytes();
       const CreditLine& requests = router_.request_credit(*peer->node);
       const CreditLine& bytes = router_.byte_credit(*peer->node);
-      static_cast<void>(peer->link.send(
-          ClusterPing{ping, requests.wanted(), bytes.wanted(), requests.given_back(), bytes.given_back()}));
+      static_cast<void>(peer->link.send(ClusterPing{ping, requests.wanted(), bytes.wanted(),
+                                                    requests.given_back(), bytes.given_back(), peer->list}));
     }
+    setup_.metrics->set_queued_bytes(queued);
     setup_.metrics->set_members(router_.members().size(), router_.in_flight());
   }
 
   caf::event_based_actor* self_;
   const ClusterRouterSetup setup_;
   const WireLimits limits_;
-  const ClusterFlowLimits flow_;
   Router router_;
+  PartVerdicts parts_;                                       // as pending_
   IndexPool<Pending> pending_;                               // by the request's number at the Router
   std::unordered_map<std::uint64_t, std::uint32_t> by_key_;  // → pending_
-  std::map<caf::actor_addr, PeerPtr> peers_;
+  NodePeers peers_;
   std::unordered_map<std::uint32_t, PeerPtr> by_node_;  // members, by the index of their id
-  std::map<std::pair<std::string, std::uint32_t>, Duration> typical_;
+  TypicalCosts costs_{kMostCosts, kUnmeasured};
 };
 
 }  // namespace

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include <caf/all.hpp>
 
+#include "actors/cluster_transport.h"
 #include "actors/routed_models.h"
 #include "config/cluster.h"
 #include "monitoring/cluster_metrics.h"
@@ -18,6 +20,9 @@ struct ClusterRouterSetup {
   std::uint64_t seed = 0;                  // for placement
   ClusterMetrics* metrics = nullptr;       // outlives the actor
   std::shared_ptr<RoutedModels> models{};  // told of what nodes offer and answer; may be null
+  std::shared_ptr<const ClusterTransport> transport{};
+  std::function<void(const IncomingRequest&)>
+      fault{};  // where tests make the actor fail; empty in production
 };
 
 // The router's place among the actors of a process that has no device: drives the pure Router, and keeps the

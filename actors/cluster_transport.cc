@@ -11,16 +11,18 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "protocol/tls/names.h"
+
 namespace volvox {
 namespace {
 
-constexpr Duration kHandshake = std::chrono::seconds(3);  // a peer that takes longer is turned away
 constexpr Duration kBetweenWarnings = std::chrono::seconds(1);
+constexpr Duration kLookUp = std::chrono::seconds(1);  // which connection is whose
 constexpr std::time_t kDay = 24 * 3600;
 constexpr std::time_t kSoon = 30 * kDay;  // a certificate that expires before is told of
 
 // Counts every connection that is turned away, and tells of one a second at most.
-std::unique_ptr<TlsWatch> watch_connections(ClusterMetrics& metrics) {
+std::unique_ptr<TlsWatch> watch_connections(const ClusterSection& cluster, ClusterMetrics& metrics) {
   auto refused = [&metrics, told = TimePoint{}](const std::string& peer, const std::string& why) mutable {
     metrics.connection_refused();
     const TimePoint now = std::chrono::steady_clock::now();
@@ -28,7 +30,8 @@ std::unique_ptr<TlsWatch> watch_connections(ClusterMetrics& metrics) {
     told = now;
     spdlog::warn("a connection from {} to the cluster's port was refused: {}", peer, why);
   };
-  return std::make_unique<TlsWatch>(std::move(refused), kHandshake);
+  return std::make_unique<TlsWatch>(std::move(refused), std::chrono::milliseconds(cluster.join_ms),
+                                    cluster.max_handshakes);
 }
 
 }  // namespace
@@ -50,16 +53,19 @@ std::string MemoryFile::path() const {
 }
 
 Result<std::shared_ptr<const ClusterTransport>> ClusterTransport::open(const ClusterSection& cluster,
-                                                                       ClusterMetrics& metrics) {
+                                                                       ClusterMetrics& metrics,
+                                                                       const std::string& name) {
   auto transport = std::make_shared<ClusterTransport>();
   if (cluster.tls_certificate.empty()) return transport;
   const std::time_t now = std::time(nullptr);
   const auto read = read_tls_credentials({cluster.tls_certificate, cluster.tls_key, cluster.tls_ca}, now);
   if (!read) return tl::unexpected(read.error());
+  if (Status certified = name.empty() ? Status() : check_certified(read->names, name); !certified)
+    return invalid("cluster.tls_certificate: " + certified.error().message);
   auto context = make_tls_context(*read);
   if (!context) return tl::unexpected(context.error());
   transport->tls_ = std::move(*context);
-  transport->watch_ = watch_connections(metrics);
+  transport->watch_ = watch_connections(cluster, metrics);
   for (auto [file, text] :
        {std::pair(&transport->certificate_, &read->certificate), std::pair(&transport->key_, &read->key),
         std::pair(&transport->authority_, &read->authority)}) {
@@ -100,6 +106,23 @@ Result<std::uint16_t> ClusterTransport::publish(caf::actor_system& system, const
 
 void ClusterTransport::hide(caf::actor_system& system, std::uint16_t port) const {
   if (!system.middleman().close(port)) spdlog::warn("port {} of the cluster cannot be closed", port);
+}
+
+void ClusterTransport::tend(TimePoint now) const {
+  if (watch_) watch_->end_slow_ones(now);
+}
+
+void ClusterTransport::check_name(caf::event_based_actor* self, const caf::actor& peer,
+                                  const std::string& name, std::function<void(const Status&)> then) const {
+  if (!tls_) return then({});
+  const auto failed = [then](const caf::error&) {
+    then(fail(ErrorCode::kUnavailable, "it is not known over which connection the node came; try again"));
+  };
+  self->request(dialer(self->system()), kLookUp, caf::get_atom::value, peer.node())
+      .then([watch = watch_.get(), name, then](
+                const caf::node_id&, const std::string& host,
+                std::uint16_t port) { then(check_certified(watch->names(host, port), name)); },
+            failed);
 }
 
 caf::io::middleman_actor ClusterTransport::dialer(caf::actor_system& system) const {

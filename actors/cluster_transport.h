@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -41,9 +42,11 @@ class MemoryFile {
 // being replaced harms nobody, and counts from the next start on. Outlives the actor system; any thread.
 class ClusterTransport {
  public:
-  // INVALID_ARGUMENT where the files will not do; see read_tls_credentials(). The metrics outlive it.
+  // INVALID_ARGUMENT where the files will not do; see read_tls_credentials(). The metrics outlive it. A
+  // process that joins under a name has a certificate that is good for it.
   static Result<std::shared_ptr<const ClusterTransport>> open(const ClusterSection& cluster,
-                                                              ClusterMetrics& metrics);
+                                                              ClusterMetrics& metrics,
+                                                              const std::string& name = {});
 
   // Called before the system is made …
   void configure(caf::actor_system_config& config) const;
@@ -56,6 +59,13 @@ class ClusterTransport {
   void hide(caf::actor_system& system, std::uint16_t port) const;
   // To which `connect` is said to reach a published actor.
   caf::io::middleman_actor dialer(caf::actor_system& system) const;
+
+  // Ends connections that take too long for the handshake; to be called now and then.
+  void tend(TimePoint now) const;
+  // Says, in the actor that asks, whether the peer's certificate is good for this name: PERMISSION_DENIED; in
+  // the clear any name is.
+  void check_name(caf::event_based_actor* self, const caf::actor& peer, const std::string& name,
+                  std::function<void(const Status&)> then) const;
 
   SSL_CTX* tls() const { return tls_.get(); }  // null: in the clear
 

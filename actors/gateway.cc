@@ -18,6 +18,8 @@ namespace {
 
 constexpr Duration kLookAround = std::chrono::milliseconds(500);  // an idle gateway wakes this often
 
+constexpr Duration kLookWhileStopping = std::chrono::milliseconds(20);
+
 constexpr Duration kLookForSilence = std::chrono::milliseconds(100);
 
 constexpr std::uint32_t kRefusals = 65'536;  // that may wait for the socket
@@ -30,6 +32,11 @@ EdgeOptions edge_options(const ServeConfig& config) {
   options.replies_per_client = static_cast<int>(config.limits.max_replies_per_client);
   options.slow_client_bytes = std::size_t{config.limits.max_reply_mib_per_client} << 20;
   options.waiting_bytes = std::size_t{config.limits.max_reply_mib_waiting} << 20;
+  options.receiving_bytes = std::size_t{config.limits.max_receiving_mib} << 20;
+  options.connections = config.limits.max_connections;
+  options.connections_per_address = config.limits.max_connections_per_address;
+  options.connections_per_key = config.limits.max_connections_per_key;
+  options.idle_after = std::chrono::milliseconds(config.limits.idle_client_ms);
   options.slow_client_patience = std::chrono::milliseconds(config.limits.slow_client_ms);
   options.queued_replies = std::size_t{requests} + kRefusals;
   options.queued_bytes = std::size_t{config.limits.max_result_mib_in_flight} << 20;
@@ -41,9 +48,30 @@ Result<std::optional<EdgeKeys>> edge_keys(const SecuritySection& security) {
   auto server = read_secret_key(security.server_key);
   if (!server) return tl::unexpected(server.error());
   if (security.clients == "*") return EdgeKeys{std::move(*server), CurveClients::anybody()};
-  auto clients = CurveClients::in_folder(security.clients);
+  auto clients = CurveClients::in_folder(security.clients, std::chrono::milliseconds(security.stale_keys_ms));
   if (!clients) return tl::unexpected(clients.error());
   return EdgeKeys{std::move(*server), std::move(*clients)};
+}
+
+TokenBuckets::Limits signal_limits(const LimitsSection& limits) {
+  TokenBuckets::Limits signals;
+  signals.per_second = limits.max_signals_per_client;
+  signals.burst = static_cast<double>(limits.max_signals_per_client) + limits.max_requests_per_client;
+  return signals;
+}
+
+DoorCounts counts_of(const EdgeDoor& door) {
+  DoorCounts counts;
+  counts.connections = door.connections;
+  counts.receiving_bytes = door.unfinished_bytes + door.unread_bytes;
+  counts.refused_full = door.refused_full;
+  counts.refused_address = door.refused_address;
+  counts.refused_key = door.refused_key;
+  counts.accept_failures = door.accept_failures;
+  counts.closed_unfinished = door.closed_unfinished;
+  counts.closed_oversized = door.closed_oversized;
+  counts.closed_idle = door.closed_idle;
+  return counts;
 }
 
 ReplyHeader reply_header(const IncomingRequest& request, const Outcome& outcome) {
@@ -55,7 +83,8 @@ ReplyHeader reply_header(const IncomingRequest& request, const Outcome& outcome)
   if (outcome.error) {
     header.kind = ReplyKind::kError;
     header.error = *outcome.error;
-    header.retry_after_us = outcome.retry_after_us;
+    header.retry_after_us = spread_retry_us(outcome.retry_after_us, request.key);
+    header.undecided = outcome.undecided;
   }
   return header;
 }
@@ -83,7 +112,8 @@ Gateway::Gateway(const ServeConfig& config, caf::actor_system& system, std::shar
       system_(system),
       router_(std::move(router)),
       admission_(std::move(admission)),
-      metrics_(metrics) {}
+      metrics_(metrics),
+      signals_(signal_limits(config.limits)) {}
 
 Result<std::shared_ptr<Gateway>> Gateway::open(const ServeConfig& config, caf::actor_system& system,
                                                std::shared_ptr<ActorSlot> router,
@@ -104,7 +134,7 @@ Result<std::shared_ptr<Gateway>> Gateway::open(const ServeConfig& config, caf::a
 }
 
 Gateway::~Gateway() {
-  stop();
+  stop(Duration::zero());
 }
 
 void Gateway::start() {
@@ -116,17 +146,23 @@ void Gateway::abort_requests() {
   edge_->wake();
 }
 
-void Gateway::stop() {
+void Gateway::stop(Duration patience) {
+  if (!thread_.joinable()) return;
+  stop_until_ = later(steady_now(), patience);
   stopping_ = true;
   edge_->wake();
-  if (thread_.joinable()) thread_.join();
+  thread_.join();
 }
 
+// A client that reads a little now and then would keep its replies here for ever.
 void Gateway::run() {
-  while (!stopping_ || edge_->unsent() > 0) {
-    edge_->run_once(kLookAround);
+  while (!stopping_ || (edge_->unsent() > 0 && steady_now() < stop_until_)) {
+    edge_->run_once(stopping_ ? kLookWhileStopping : kLookAround);
     look_around();
   }
+  if (edge_->unsent() == 0) return;
+  metrics_.replies_dropped(edge_->unsent());
+  spdlog::warn("{} replies were not read before the server stopped", edge_->unsent());
 }
 
 void Gateway::look_around() {
@@ -137,9 +173,11 @@ void Gateway::look_around() {
   if (const std::uint64_t refused = stats.refused_clients - clients_refused_; refused != 0) {
     clients_refused_ = stats.refused_clients;
     metrics_.clients_refused(refused);
-    spdlog::warn("{} connections were not let in; the last one: {}", refused, last_refused_);
+    refusals_.add(refused);
   }
   const TimePoint now = steady_now();
+  if (const std::uint64_t due = refusals_.due(now); due != 0)
+    spdlog::warn("{} connections were not let in; the last one: {}", due, last_refused_);
   if (now - looked_ >= kLookForSilence) look_for_silence(now);
   if (aborting_.exchange(false)) {
     for (const caf::actor& request : in_flight_.all()) caf::anon_send(request, AbortAtom::value);
@@ -151,6 +189,7 @@ void Gateway::look_for_silence(TimePoint now) {
   const TimePoint before = std::exchange(looked_, now);
   metrics_.set_edge({admission_->clients(), edge_->waiting_replies(), edge_->waiting_bytes(),
                      std::chrono::duration<double>(admission_->backlog()).count()});
+  metrics_.set_door(counts_of(edge_->door()));
   const Duration patience = std::chrono::milliseconds(config_.limits.silent_client_ms);
   if (patience == Duration::zero()) return;
   // Whoever could not listen itself cannot say who was silent.
@@ -161,9 +200,12 @@ void Gateway::look_for_silence(TimePoint now) {
 void Gateway::on_request(const ClientId& client, std::span<const std::byte> header_bytes,
                          std::span<const std::byte> body) {
   std::uint64_t id = 0;
-  in_flight_.hear(client, steady_now());
+  // Ids are drawn at random, and given once: this is for the day on which that no longer holds.
+  if (!in_flight_.hear(client, steady_now(), edge_->sender_name())) lose(client, LostClient::kUnreachable);
   auto header = decode_request_header(header_bytes, limits_, &id);
   if (!header) return refuse(client, id, {std::move(header).error()});
+  if (header->kind != RequestKind::kInfer && !signals_.take(client, steady_now()))
+    return metrics_.signal_ignored();
   switch (header->kind) {
     case RequestKind::kPing:
       return pong(client, *header);
@@ -185,32 +227,31 @@ void Gateway::accept(const ClientId& client, RequestHeader header, std::span<con
   const std::uint64_t id = header.request_id;
   auto admitted = admission_->admit({client, std::string(edge_->sender_name())}, std::move(header), body);
   if (!admitted) return refuse(client, id, std::move(admitted).error());
-  const caf::actor actor = spawn_request_actor(system_, shared_from_this(), router_->get());
-  if (!in_flight_.add(client, id, actor, (*admitted)->arrival)) {
+  const caf::actor actor = spawn_request_actor(system_, shared_from_this(), router_->get(), *admitted);
+  if (!in_flight_.add(client, id, actor, (*admitted)->arrival, (*admitted)->account)) {
     return refuse(
         client, id,
         {{ErrorCode::kInvalidArgument, "a request with this id is in flight on the connection; number on"}});
   }
-  hand_over();
-  caf::anon_send(actor, StartRequest{std::move(*admitted)});
+  caf::anon_send(actor, StartAtom::value);
 }
 
 void Gateway::refuse(const ClientId& client, std::uint64_t id, Refusal why) {
   metrics_.answered({why.error.code});
   ReplyHeader header = error_reply(id, std::move(why.error));
-  header.retry_after_us = why.retry_after_us;
-  post(client, header, {});
+  header.retry_after_us = admission_->spread(why.retry_after_us);
+  edge_->post_anyway(outgoing(client, header, {}));
 }
 
 void Gateway::pong(const ClientId& client, const RequestHeader& request) {
   ReplyHeader header;
   header.kind = ReplyKind::kPong;
   header.request_id = request.request_id;
-  post(client, header, {});
+  edge_->post_anyway(outgoing(client, header, {}));
 }
 
 void Gateway::answer(const IncomingRequest& request, const Outcome& outcome) {
-  if (!in_flight_.remove(request.client, request.header.request_id)) return;
+  if (!in_flight_.remove(request.client, request.header.request_id, request.account)) return;
   ReplyHeader header = reply_header(request, outcome);
   WireBuffer body;
   if (!outcome.error) {
@@ -220,7 +261,14 @@ void Gateway::answer(const IncomingRequest& request, const Outcome& outcome) {
     } else {
       header.kind = ReplyKind::kError;
       header.error = std::move(encoded).error();
+      header.undecided = header.session.has_value();
     }
+  }
+  if (!body.empty() && !edge_->has_room(body.size())) {
+    header.kind = ReplyKind::kError;
+    header.error = {ErrorCode::kOverloaded,
+                    "the results on their way exceed limits.max_result_mib_in_flight; ask again later"};
+    body = {};
   }
   RequestSample sample{std::nullopt, header.timings.queue_us, header.timings.compute_us,
                        header.timings.total_us};
@@ -229,7 +277,8 @@ void Gateway::answer(const IncomingRequest& request, const Outcome& outcome) {
     spdlog::debug("request {} ended: {}", header.request_id, to_string(header.error));
   }
   metrics_.answered(sample);
-  post(request.client, header, std::move(body));
+  // There was room a moment ago; and a short word finds some always.
+  edge_->post_anyway(outgoing(request.client, header, std::move(body)));
   in_flight_.answered();
 }
 
@@ -240,7 +289,7 @@ bool Gateway::partial(const IncomingRequest& request, std::uint32_t index, const
   header.kind = ReplyKind::kPartial;
   header.final = false;
   header.index = index;
-  if (!post(request.client, header, std::move(*body))) return false;
+  if (!edge_->post(outgoing(request.client, header, std::move(*body)))) return false;
   metrics_.partial_sent();
   return true;
 }
@@ -254,20 +303,30 @@ Result<WireBuffer> Gateway::encode_result(const Outcome& outcome) const {
   }
 }
 
-bool Gateway::post(const ClientId& client, const ReplyHeader& reply, WireBuffer body) {
+// Whoever asked is told something, even if what was to be said does not fit a header.
+OutgoingReply Gateway::outgoing(const ClientId& client, const ReplyHeader& reply, WireBuffer body) const {
   ReplyHeader named = reply;
   named.server = config_.server.name;
   auto header = encode_reply_header(named, limits_);
-  if (!header) {
-    spdlog::error("the reply to request {} could not be encoded: {}", reply.request_id,
-                  to_string(header.error()));
-    return false;
-  }
-  return edge_->post({client, std::move(*header), std::move(body)});
+  if (header) return {client, std::move(*header), std::move(body)};
+  spdlog::error("the reply to request {} could not be encoded: {}", reply.request_id,
+                to_string(header.error()));
+  header = encode_reply_header(
+      error_reply(reply.request_id, {ErrorCode::kInternal, "the answer could not be encoded; see the log"}),
+      limits_);
+  return {client, header ? std::move(*header) : WireBuffer{}, {}};
 }
 
 void Gateway::on_client_refused(const RefusedClient& client) {
   last_refused_ = (client.address.empty() ? std::string("a client") : client.address) + ": " + client.reason;
+}
+
+void Gateway::on_keys_trouble(const std::string& why) {
+  metrics_.set_keys_unreadable(!why.empty());
+  if (why.empty()) return spdlog::info("the clients' keys can be read again");
+  spdlog::error(
+      "the folder of client keys cannot be read: {}; clients known before are let in for {} ms more", why,
+      config_.security.stale_keys_ms);
 }
 
 void Gateway::on_client_gone(const ClientId& client, ClientGone why) {

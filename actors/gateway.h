@@ -17,6 +17,8 @@
 #include "config/schema.h"
 #include "monitoring/request_metrics.h"
 #include "protocol/edge_socket.h"
+#include "serving/tally.h"
+#include "serving/token_buckets.h"
 
 namespace volvox {
 
@@ -42,8 +44,10 @@ class Gateway : public ReplySink, private EdgeHandler, public std::enable_shared
   bool wait_until_answered(Duration timeout) { return in_flight_.wait_until_empty(timeout); }
   // Answers what is left UNAVAILABLE.
   void abort_requests();
-  // Sends what is left to send and ends the thread. No request may be in flight.
-  void stop();
+  // Sends what is left to send, for at most `patience`, and ends the thread. No request may be in flight.
+  void stop(Duration patience);
+  // Requests that were accepted and have no answer yet. Any thread.
+  std::size_t unanswered() const { return in_flight_.unanswered(); }
 
   void answer(const IncomingRequest& request, const Outcome& outcome) override;
   bool partial(const IncomingRequest& request, std::uint32_t index, const Outcome& part) override;
@@ -58,13 +62,14 @@ class Gateway : public ReplySink, private EdgeHandler, public std::enable_shared
                   std::span<const std::byte> body) override;
   void on_client_gone(const ClientId& client, ClientGone why) override;
   void on_client_refused(const RefusedClient& client) override;
+  void on_keys_trouble(const std::string& why) override;
   void accept(const ClientId& client, RequestHeader header, std::span<const std::byte> body);
   void refuse(const ClientId& client, std::uint64_t id, Refusal why);
   void look_for_silence(TimePoint now);
   void lose(const ClientId& client, LostClient why);
   Result<WireBuffer> encode_result(const Outcome& outcome) const;
   void pong(const ClientId& client, const RequestHeader& header);
-  bool post(const ClientId& client, const ReplyHeader& header, WireBuffer body);
+  OutgoingReply outgoing(const ClientId& client, const ReplyHeader& header, WireBuffer body) const;
 
   const ServeConfig config_;
   const WireLimits limits_;
@@ -73,13 +78,16 @@ class Gateway : public ReplySink, private EdgeHandler, public std::enable_shared
   std::shared_ptr<Admission> admission_;
   RequestMetrics& metrics_;
   std::unique_ptr<EdgeSocket> edge_;
+  TokenBuckets signals_;  // of each connection: pings and cancels
   InFlightTable in_flight_;
   std::uint64_t dropped_ = 0;          // replies, as counted so far
   std::uint64_t clients_refused_ = 0;  // likewise
   std::string last_refused_;           // in words
+  Tally refusals_;                     // to be told of
   TimePoint looked_{};                 // for silent clients
 
   std::atomic<bool> aborting_{false}, stopping_{false};
+  TimePoint stop_until_{};  // written before stopping_
   std::thread thread_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <utility>
 #include <vector>
 
@@ -9,42 +10,18 @@
 
 #include "actors/work.h"
 #include "protocol/v2/response_codec.h"
+#include "serving/http_head.h"
 
 namespace volvox {
 namespace {
 
-constexpr std::size_t kPiece = 65'536;
-// A refused content of up to this size is read before the connection is closed: closed with bytes unread, it
-// would be reset, and the client might never see why.
-constexpr std::size_t kSkipped = std::size_t{1} << 20;
+constexpr std::size_t kPiece = 65'536, kSmallPiece = 1024;
+constexpr Duration kQuick = std::chrono::milliseconds(20);  // for a piece
 
 PeerAddress peer_of(const mg_connection* connection) {
   const mg_request_info& info = *mg_get_request_info(connection);
   return {info.remote_addr, static_cast<std::uint16_t>(info.remote_port),
           static_cast<std::uint16_t>(info.server_port)};
-}
-
-const char* reason_phrase(int status) {
-  constexpr std::array<std::pair<int, const char*>, 16> kPhrases{{{200, "OK"},
-                                                                  {400, "Bad Request"},
-                                                                  {401, "Unauthorized"},
-                                                                  {403, "Forbidden"},
-                                                                  {404, "Not Found"},
-                                                                  {405, "Method Not Allowed"},
-                                                                  {408, "Request Timeout"},
-                                                                  {409, "Conflict"},
-                                                                  {410, "Gone"},
-                                                                  {413, "Content Too Large"},
-                                                                  {415, "Unsupported Media Type"},
-                                                                  {429, "Too Many Requests"},
-                                                                  {499, "Client Closed Request"},
-                                                                  {500, "Internal Server Error"},
-                                                                  {503, "Service Unavailable"},
-                                                                  {504, "Gateway Timeout"}}};
-  for (const auto& [code, phrase] : kPhrases) {
-    if (code == status) return phrase;
-  }
-  return "Error";
 }
 
 tl::unexpected<HttpReply> too_large(std::size_t most) {
@@ -103,10 +80,10 @@ HttpReply http_error(const Error& error, std::uint64_t retry_after_us) {
   return reply;
 }
 
-HttpExchange::HttpExchange(mg_connection* connection, HttpWatch& watch, Duration io_timeout)
+HttpExchange::HttpExchange(mg_connection* connection, HttpWatch& watch, const UploadRules& rules)
     : connection_(connection),
       sockets_(watch.sockets()),
-      io_timeout_(io_timeout),
+      rules_(rules),
       peer_(peer_of(connection)),
       guard_(watch, peer_) {}
 
@@ -125,6 +102,11 @@ std::optional<std::string_view> HttpExchange::header(const char* name) const {
   return value;
 }
 
+HttpHeaders HttpExchange::headers() const {
+  return {header("Host"), header("Origin"), header("Sec-Fetch-Site"), header("Content-Type"),
+          header("Authorization")};
+}
+
 std::optional<std::size_t> HttpExchange::content_length() const {
   const long long length = mg_get_request_info(connection_)->content_length;
   if (length >= 0) return static_cast<std::size_t>(length);
@@ -132,41 +114,50 @@ std::optional<std::size_t> HttpExchange::content_length() const {
   return 0;
 }
 
-tl::expected<std::string, HttpReply> HttpExchange::read_content(std::size_t most) {
+tl::expected<std::string, HttpReply> HttpExchange::read_content(std::size_t most, const SetAside& set_aside) {
   const auto length = content_length();
   if (length && *length > most) return too_large(most);
+  if (auto refused = set_aside(UploadRules::set_aside(0, length.value_or(most))))
+    return tl::unexpected(std::move(*refused));
   if (const auto expect = header("Expect"); expect && mg_strcasecmp(expect->data(), "100-continue") == 0) {
     mg_printf(connection_, "HTTP/1.1 100 Continue\r\n\r\n");
   }
-  content_read_ = true;
-  guard_.limit_sending(steady_now() + io_timeout_);
-  std::string content;
-  content.reserve(length.value_or(0));
-  std::vector<char> piece(std::min(kPiece, length.value_or(kPiece)));
-  while (!length || content.size() < *length) {
-    const int got = mg_read(connection_, piece.data(), piece.size());
-    if (got <= 0) break;
-    content.append(piece.data(), static_cast<std::size_t>(got));
-    if (content.size() > most) return too_large(most);
-  }
+  auto content = read_pieces(most, length, set_aside);
   guard_.lift();
-  if (!length || content.size() == *length) return content;
+  if (!content || !length || content->size() == *length) return content;
   return tl::unexpected(
       http_error(408, {ErrorCode::kInvalidArgument, "the content ended early, or came too slowly"}));
 }
 
-void HttpExchange::skip_rest() {
-  std::array<char, 4096> piece{};
-  for (std::size_t skipped = 0; skipped < kSkipped;) {
-    const int got = mg_read(connection_, piece.data(), piece.size());
-    if (got <= 0) return;
-    skipped += static_cast<std::size_t>(got);
+// civetweb reads until a piece is full: small ones show how fast a slow client is.
+tl::expected<std::string, HttpReply> HttpExchange::read_pieces(std::size_t most,
+                                                               std::optional<std::size_t> length,
+                                                               const SetAside& set_aside) {
+  const TimePoint start = steady_now();
+  const std::size_t all = length.value_or(most);
+  std::size_t granted = UploadRules::set_aside(0, all), next = kSmallPiece;
+  std::string content;
+  std::vector<char> piece(std::min(kPiece, all));
+  while (!length || content.size() < *length) {
+    const std::size_t bytes = std::min(piece.size(), next);
+    const TimePoint asked = steady_now();
+    guard_.limit_sending(rules_.due(start, content.size(), bytes));
+    const int got = mg_read(connection_, piece.data(), bytes);
+    if (got <= 0) break;
+    next = steady_now() - asked < kQuick ? std::min(2 * next, kPiece) : kSmallPiece;
+    content.append(piece.data(), static_cast<std::size_t>(got));
+    if (content.size() > most) return too_large(most);
+    if (content.size() <= granted) continue;
+    granted = UploadRules::set_aside(content.size(), all);
+    if (auto refused = set_aside(granted)) return tl::unexpected(std::move(*refused));
   }
+  return content;
 }
 
+// What of a refused content is still to come, the door takes in and drops: no thread waits for it.
 void HttpExchange::write(const HttpReply& reply) {
-  guard_.limit_reading(steady_now() + io_timeout_);
-  std::string head = "HTTP/1.1 " + std::to_string(reply.status) + " " + reason_phrase(reply.status) +
+  guard_.limit_reading(steady_now() + rules_.io_timeout);
+  std::string head = "HTTP/1.1 " + std::to_string(reply.status) + " " + http_reason_phrase(reply.status) +
                      "\r\nContent-Type: " + reply.content_type +
                      "\r\nContent-Length: " + std::to_string(reply.content.size()) +
                      "\r\nCache-Control: no-store\r\nConnection: close\r\n" + reply.headers + "\r\n";
@@ -175,7 +166,6 @@ void HttpExchange::write(const HttpReply& reply) {
   mg_write(connection_, head.data(), head.size());
   if (with_content && reply.content.size() >= kPiece)
     mg_write(connection_, reply.content.data(), reply.content.size());
-  if (!content_read_ && content_length() != std::size_t{0}) skip_rest();
   guard_.lift();
 }
 

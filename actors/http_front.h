@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
@@ -41,6 +42,8 @@ class HttpFront {
 
   // Waits until every accepted request is answered. False: it took too long.
   bool wait_until_answered(Duration timeout);
+  // Requests that were accepted and have no answer yet. Any thread.
+  std::size_t unanswered() const;
   // Answers what is left UNAVAILABLE.
   void abort_requests();
   // Lets answers that are being written be read, for a moment, and closes all connections.

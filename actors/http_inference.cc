@@ -8,11 +8,11 @@
 #include <optional>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <spdlog/spdlog.h>
 
 #include "actors/gateway.h"
-#include "actors/handoff.h"
 #include "actors/messages.h"
 #include "actors/request_actor.h"
 #include "protocol/codec.h"
@@ -37,16 +37,13 @@ std::uint64_t hash_of(std::span<const std::byte> bytes) {
   return std::hash<std::string_view>{}({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
-// What the client can be sure of. A result that cannot be written is none to it; and from other machines an
-// error may come before the request has really ended. It may ask for the same again then, but not go on.
-Outcome seen_by_client(const Outcome& outcome, const HttpReply& reply, bool elsewhere) {
+// What the client can be sure of. A result that cannot be written is none to it, and an error may leave open
+// whether the part was done. It may ask for the same again then, but not go on.
+Outcome seen_by_client(const Outcome& outcome, const HttpReply& reply) {
   Outcome unsure;
   unsure.error = Error{ErrorCode::kInternal, "nobody knows whether the request has an effect"};
   if (!outcome.error) return reply.error ? unsure : outcome;
-  const ErrorCode code = outcome.error->code;
-  const bool early = code == ErrorCode::kCancelled || code == ErrorCode::kDeadlineExceeded ||
-                     code == ErrorCode::kUnavailable;
-  return elsewhere && early ? unsure : outcome;
+  return outcome.undecided ? unsure : outcome;
 }
 
 Result<std::optional<std::size_t>> binary_header(const HttpExchange& exchange) {
@@ -91,7 +88,8 @@ void HttpInference::show_progress() const {
 }
 
 HttpReply HttpInference::overloaded(const char* message) const {
-  return http_error({ErrorCode::kOverloaded, message}, setup_.admission->retry_after_us());
+  return http_error({ErrorCode::kOverloaded, message},
+                    setup_.admission->spread(setup_.admission->retry_after_us()));
 }
 
 void HttpInference::refuse(HttpExchange& exchange, const HttpReply& reply) {
@@ -108,15 +106,19 @@ tl::expected<HttpInference::Asked, HttpReply> HttpInference::accept(HttpExchange
     return tl::unexpected(
         http_error(415, {ErrorCode::kInvalidArgument, "contents are not decompressed; send it plain"}));
   }
-  // Before a byte of it is read: what is refused costs nothing.
-  const std::size_t declared = std::min(most, exchange.content_length().value_or(most));
-  const auto share = InFlightGauge::enter(memory_, cost_of(declared, limits_));
-  if (!share) {
-    return tl::unexpected(
-        overloaded("the contents in progress fill the memory that http.max_mib gives them; try again"));
-  }
-  show_progress();
-  auto content = exchange.read_content(most);
+  std::vector<std::shared_ptr<const void>> shares;
+  std::size_t held = 0;
+  const auto set_aside = [&](std::size_t bytes) -> std::optional<HttpReply> {
+    const std::size_t cost = cost_of(bytes, limits_);
+    shares.push_back(InFlightGauge::enter(memory_, cost - held));
+    if (!shares.back()) {
+      return overloaded("the contents in progress fill the memory that http.max_mib gives them; try again");
+    }
+    held = cost;
+    show_progress();
+    return std::nullopt;
+  };
+  auto content = exchange.read_content(most, set_aside);
   if (!content) return tl::unexpected(std::move(content).error());
   return decode(*content, exchange, route);
 }
@@ -145,7 +147,7 @@ tl::expected<HttpInference::Asked, HttpReply> HttpInference::admit(V2Request req
   // One that was given up long ago would begin a sequence that nobody goes on with, perhaps after its own
   // end.
   if (request.sequence.start && exchange.client_gone()) return client_gone();
-  auto place = stand_in_line(request, route, named.version, body->bytes());
+  auto place = stand_in_line(request, route, exchange.client(), named.version, body->bytes());
   if (!place) return tl::unexpected(std::move(place).error());
   auto model = choose_model(std::move(named), place->get());
   if (!model) return tl::unexpected(std::move(model).error());
@@ -154,10 +156,12 @@ tl::expected<HttpInference::Asked, HttpReply> HttpInference::admit(V2Request req
   header.model_version = model->version;
   const std::uint64_t longest = std::uint64_t{config_.http.max_wait_ms} * 1000;
   header.deadline_us = header.deadline_us == 0 ? longest : std::min(header.deadline_us, longest);
-  auto admitted = setup_.admission->admit({}, std::move(header), body->bytes(), model->installed);
+  auto admitted =
+      setup_.admission->admit({exchange.client(), {}}, std::move(header), body->bytes(), model->installed);
   if (!admitted) {
     const bool again = admitted.error().error.code == ErrorCode::kOverloaded;
-    return tl::unexpected(http_error(admitted.error().error, again ? setup_.admission->retry_after_us() : 0));
+    return tl::unexpected(http_error(
+        admitted.error().error, again ? setup_.admission->spread(setup_.admission->retry_after_us()) : 0));
   }
   (*admitted)->header.request_id = (*admitted)->key;
   return Asked{std::move(*model), std::move(*admitted), std::move(request.wishes), std::move(request.id),
@@ -165,10 +169,12 @@ tl::expected<HttpInference::Asked, HttpReply> HttpInference::admit(V2Request req
 }
 
 tl::expected<std::unique_ptr<SequencePlace>, HttpReply> HttpInference::stand_in_line(
-    const V2Request& request, const V2Route& route, std::uint32_t present, std::span<const std::byte> body) {
+    const V2Request& request, const V2Route& route, const std::string& client, std::uint32_t present,
+    std::span<const std::byte> body) {
   if (request.sequence.id.empty()) return nullptr;
   const std::uint32_t version = request.sequence.start ? present : route.version;
-  return sequences_.enter({route.model, version, request.sequence, request.id, hash_of(body)}, steady_now());
+  return sequences_.enter({route.model, version, request.sequence, request.id, hash_of(body), client},
+                          steady_now());
 }
 
 // The one that was asked for, but a sequence stays with the version that it began with.
@@ -204,15 +210,13 @@ void HttpInference::run(HttpExchange& exchange, const Asked& asked) {
     asked.request->header.session = std::move(*turn);
   }
   const auto waiter = std::make_shared<ReplyWaiter>();
-  const caf::actor actor = spawn_request_actor(setup_.system, waiter, setup_.router->get());
+  const caf::actor actor = spawn_request_actor(setup_.system, waiter, setup_.router->get(), asked.request);
   in_flight_.add(kHttpClients, asked.request->key, actor);
-  hand_over();
-  caf::anon_send(actor, StartRequest{asked.request});
+  caf::anon_send(actor, StartAtom::value);
   const Outcome outcome = wait(exchange, *waiter, actor);
   in_flight_.remove(kHttpClients, asked.request->key);
   const Answer answer = answer_to(asked, outcome);
-  const bool elsewhere = asked.model.installed == nullptr;
-  if (asked.place) asked.place->ended(seen_by_client(outcome, answer.reply, elsewhere));
+  if (asked.place) asked.place->ended(seen_by_client(outcome, answer.reply));
   setup_.monitor.requests().answered({answer.reply.error, outcome.queue_us, outcome.compute_us,
                                       microseconds(steady_now() - asked.request->arrival)});
   setup_.monitor.http().answered(answer.reply.status);
@@ -239,7 +243,11 @@ Outcome HttpInference::wait(HttpExchange& exchange, ReplyWaiter& waiter, const c
 }
 
 HttpInference::Answer HttpInference::answer_to(const Asked& asked, const Outcome& outcome) const {
-  if (outcome.error) return {http_error(*outcome.error, outcome.retry_after_us), nullptr};
+  if (outcome.error) {
+    HttpReply reply = http_error(*outcome.error, setup_.admission->spread(outcome.retry_after_us));
+    if (outcome.undecided) reply.headers += "Volvox-Undecided: true\r\n";
+    return {std::move(reply), nullptr};
+  }
   V2Answer answer;
   answer.model = asked.model.name;
   answer.version = asked.model.version;

@@ -28,6 +28,7 @@ class HttpInference {
   // As HttpFront says.
   bool wait_until_answered(Duration timeout) { return in_flight_.wait_until_empty(timeout); }
   void abort_requests();
+  std::size_t unanswered() const { return in_flight_.unanswered(); }
   // From time to time: forgets what nobody asks for any more.
   void tidy(TimePoint now) { sequences_.tidy(now); }
 
@@ -54,6 +55,7 @@ class HttpInference {
   tl::unexpected<HttpReply> client_gone();
   tl::expected<std::unique_ptr<SequencePlace>, HttpReply> stand_in_line(const V2Request& request,
                                                                         const V2Route& route,
+                                                                        const std::string& client,
                                                                         std::uint32_t present,
                                                                         std::span<const std::byte> body);
   tl::expected<HttpModel, HttpReply> choose_model(HttpModel named, SequencePlace* place) const;

@@ -65,6 +65,7 @@ HttpReply another_content(const std::string& id) {
 SequenceLimits sequence_limits(const ServeConfig& config) {
   SequenceLimits limits;
   limits.max_sequences = config.http.max_sequences;
+  limits.max_per_client = config.http.max_sequences_per_client;
   limits.max_waiting = config.sessions.max_waiting;
   limits.remember = std::chrono::milliseconds(config.sessions.remember_ms);
   // Its session remembers for so long, too, that it expired.
@@ -134,22 +135,39 @@ tl::expected<HttpSequences::SequencePtr, HttpReply> HttpSequences::begin(const S
     if (!useless) return Refused(in_use(id));
     forget(*sequence);
   }
-  if (limits_.max_sequences == 0)
-    return refused(ErrorCode::kInvalidArgument, "this server keeps no sequences (http.max_sequences)");
-  if (sequences_.size() >= limits_.max_sequences) forget_idle(now);
-  if (sequences_.size() >= limits_.max_sequences) {
-    return refused(ErrorCode::kOverloaded,
-                   "there are as many sequences as http.max_sequences allows; end some, or wait");
-  }
+  if (auto bound = find_bound(request.client, now)) return Refused(std::move(*bound));
   const auto nonce = random_identity();
   if (!nonce) return Refused(http_error(nonce.error()));
   auto sequence = std::make_shared<Sequence>();
   sequence->key = {request.model, id};
+  sequence->client = request.client;
   sequence->version = request.version;
   sequence->nonce = *nonce;
   sequences_[sequence->key] = sequence;
+  ++begun_[sequence->client];
   metrics_.set_sequences(sequences_.size());
   return sequence;
+}
+
+// What keeps a client from beginning another sequence.
+std::optional<HttpReply> HttpSequences::find_bound(const std::string& client, TimePoint now) {
+  if (limits_.max_sequences == 0)
+    return http_error({ErrorCode::kInvalidArgument, "this server keeps no sequences (http.max_sequences)"});
+  const auto full = [this] { return sequences_.size() >= limits_.max_sequences; };
+  const auto has_too_many = [&] {
+    const auto begun = begun_.find(client);
+    return begun != begun_.end() && begun->second >= limits_.max_per_client;
+  };
+  if (full() || has_too_many()) forget_idle(now);
+  if (full()) {
+    return http_error({ErrorCode::kOverloaded,
+                       "there are as many sequences as http.max_sequences allows; end some, or wait"});
+  }
+  if (!has_too_many()) return std::nullopt;
+  return http_error(
+      {ErrorCode::kOverloaded,
+       "this client has begun as many sequences as http.max_sequences_per_client allows; end some, or "
+       "wait"});
 }
 
 void HttpSequences::tidy(TimePoint now) {
@@ -161,10 +179,15 @@ void HttpSequences::tidy(TimePoint now) {
 
 void HttpSequences::forget_idle(TimePoint now) {
   const bool full = sequences_.size() >= limits_.max_sequences;
+  const auto has_all = [this](const Sequence& sequence) {
+    return begun_.at(sequence.client) >= limits_.max_per_client;
+  };
   std::erase_if(sequences_, [&](const auto& entry) {
     Sequence& sequence = *entry.second;
-    const Duration patience = sequence.ended() ? (full ? Duration::zero() : limits_.remember) : limits_.idle;
+    const Duration patience =
+        sequence.ended() ? (full || has_all(sequence) ? Duration::zero() : limits_.remember) : limits_.idle;
     sequence.gone = sequence.line.empty() && now - sequence.touched >= patience;
+    if (sequence.gone) forget_client_of(sequence);
     return sequence.gone;
   });
   metrics_.set_sequences(sequences_.size());
@@ -172,8 +195,14 @@ void HttpSequences::forget_idle(TimePoint now) {
 
 void HttpSequences::forget(Sequence& sequence) {
   if (std::exchange(sequence.gone, true)) return;
+  forget_client_of(sequence);
   sequences_.erase(sequences_.find(sequence.key));
   metrics_.set_sequences(sequences_.size());
+}
+
+void HttpSequences::forget_client_of(const Sequence& sequence) {
+  const auto begun = begun_.find(sequence.client);
+  if (--begun->second == 0) begun_.erase(begun);
 }
 
 // Gives the first in line its turn, or refuses it and goes on.

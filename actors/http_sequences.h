@@ -25,6 +25,7 @@ struct SequenceLimits {
   std::size_t max_waiting = 0;    // requests of one sequence besides the one that runs
   Duration idle{};      // without a request, after which a sequence is forgotten: its session is gone
   Duration remember{};  // an ended one, so that its end can be repeated
+  std::size_t max_per_client = static_cast<std::size_t>(-1);  // begun by one, ended ones included
 };
 SequenceLimits sequence_limits(const ServeConfig& config);
 
@@ -35,6 +36,7 @@ struct SequenceRequest {
   V2Sequence sequence;
   std::string id;  // the request's own; empty: none, so that a repeat cannot be told from another part
   std::uint64_t content = 0;  // a hash of the body
+  std::string client{};       // who sends it: counted with those it begins
 };
 
 class SequencePlace;
@@ -76,6 +78,7 @@ class HttpSequences {
   };
   struct Sequence {
     Key key;
+    std::string client;  // that began it
     std::uint32_t version = 0;
     std::uint64_t nonce = 0;
     WireSessionToken token;           // of the last answer
@@ -98,6 +101,8 @@ class HttpSequences {
   static bool may_repeat(const Sequence& sequence, const std::string& id);
   void forget_idle(TimePoint now);
   void forget(Sequence& sequence);
+  void forget_client_of(const Sequence& sequence);
+  std::optional<HttpReply> find_bound(const std::string& client, TimePoint now);
   void call_next(Sequence& sequence);
   tl::expected<WireSessionToken, HttpReply> next_token(Sequence& sequence, SequencePlace& place);
   static void refuse_behind(Sequence& sequence, std::size_t from, const std::string& but);
@@ -108,6 +113,7 @@ class HttpSequences {
   HttpMetrics& metrics_;
   std::mutex mutex_;
   std::map<Key, SequencePtr> sequences_;
+  std::map<std::string, std::size_t> begun_;  // of these, by client
   TimePoint tidied_{};
 };
 

@@ -23,19 +23,24 @@ void InFlightGauge::give_back(std::size_t bytes) {
   bytes_.fetch_sub(bytes);
 }
 
-bool InFlightTable::add(const ClientId& client, std::uint64_t id, const caf::actor& request, TimePoint now) {
+bool InFlightTable::add(const ClientId& client, std::uint64_t id, const caf::actor& request, TimePoint now,
+                        const std::string& account) {
   const std::lock_guard lock(mutex_);
   Client& entry = clients_[client];
   if (!entry.requests.try_emplace(id, request).second) return false;
   entry.heard = now;
+  entry.account = account;
   ++unanswered_;
   return true;
 }
 
-void InFlightTable::hear(const ClientId& client, TimePoint now) {
+bool InFlightTable::hear(const ClientId& client, TimePoint now, std::string_view account) {
   const std::lock_guard lock(mutex_);
   const auto entry = clients_.find(client);
-  if (entry != clients_.end()) entry->second.heard = now;
+  if (entry == clients_.end()) return true;
+  if (entry->second.account != account) return false;
+  entry->second.heard = now;
+  return true;
 }
 
 void InFlightTable::hear_all(TimePoint now) {
@@ -52,11 +57,11 @@ std::vector<ClientId> InFlightTable::silent(TimePoint since) const {
   return names;
 }
 
-bool InFlightTable::remove(const ClientId& client, std::uint64_t id) {
+bool InFlightTable::remove(const ClientId& client, std::uint64_t id, std::string_view account) {
   caf::actor forgotten;  // released after the lock: the last handle frees the actor
   const std::lock_guard lock(mutex_);
   const auto entry = clients_.find(client);
-  if (entry == clients_.end()) return false;
+  if (entry == clients_.end() || entry->second.account != account) return false;
   auto& requests = entry->second.requests;
   const auto request = requests.find(id);
   if (request == requests.end()) return false;
@@ -98,6 +103,11 @@ std::vector<caf::actor> InFlightTable::all() const {
     for (const auto& [id, request] : client.requests) requests.push_back(request);
   }
   return requests;
+}
+
+std::size_t InFlightTable::unanswered() const {
+  const std::lock_guard lock(mutex_);
+  return unanswered_;
 }
 
 bool InFlightTable::wait_until_empty(Duration timeout) const {

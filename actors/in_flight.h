@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -47,17 +48,20 @@ class InFlightGauge {
 // by the gateway's thread and removed by whoever answers.
 class InFlightTable {
  public:
-  // False when the client has a request with this number in flight.
-  bool add(const ClientId& client, std::uint64_t id, const caf::actor& request, TimePoint now = {});
-  // A message came from the client.
-  void hear(const ClientId& client, TimePoint now);
+  // False when the client has a request with this number in flight. `account` is the name of its key, empty
+  // without one.
+  bool add(const ClientId& client, std::uint64_t id, const caf::actor& request, TimePoint now = {},
+           const std::string& account = {});
+  // A message came from the client. False, and nothing is noted: whoever had requests in flight under this id
+  // had another key, so that they are not this one's to cancel, to keep alive or to have answered.
+  bool hear(const ClientId& client, TimePoint now, std::string_view account = {});
   // Clients with requests in flight that were last heard of before `since`.
   std::vector<ClientId> silent(TimePoint since) const;
   // As if all of them had been heard of: it was this process that could not listen.
   void hear_all(TimePoint now);
-  // The request is about to be answered: forgets it. True for the caller that must answer now, and call
-  // answered() once the answer is on its way.
-  bool remove(const ClientId& client, std::uint64_t id);
+  // The request of this account is about to be answered: forgets it. True for the caller that must answer
+  // now, and call answered() once the answer is on its way.
+  bool remove(const ClientId& client, std::uint64_t id, std::string_view account = {});
   void answered();
 
   // Forgets all requests of a client that nothing can reach any more: they need no answer.
@@ -67,6 +71,7 @@ class InFlightTable {
   caf::actor find(const ClientId& client, std::uint64_t id) const;
   std::vector<caf::actor> all() const;
 
+  std::size_t unanswered() const;
   // Waits until every request is answered. False: it took too long.
   bool wait_until_empty(Duration timeout) const;
 
@@ -74,6 +79,7 @@ class InFlightTable {
   struct Client {
     std::unordered_map<std::uint64_t, caf::actor> requests;  // by the client's number
     TimePoint heard{};
+    std::string account;
   };
 
   mutable std::mutex mutex_;

@@ -9,6 +9,7 @@
 #include "actors/gateway.h"
 #include "actors/request_check.h"
 #include "protocol/codec.h"
+#include "serving/part_content.h"
 
 namespace volvox {
 
@@ -31,6 +32,16 @@ Status JobMaker::check(const ModelPtr& model, const RequestBody& body, Work& wor
     work.input_offsets[i] = static_cast<std::uint64_t>(bytes - work.request().body->data());
   }
   return {};
+}
+
+Digest JobMaker::content(const Work& work, HashKey key) const {
+  const std::vector<InputSpec>& specs = work.model->model->inputs;
+  std::array<std::span<const std::byte>, kMaxInputs> inputs{};
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    const std::size_t row = static_cast<std::size_t>(elements(specs[i].shape)) * size_bytes(specs[i].dtype);
+    inputs[i] = work.request().body->bytes().subspan(work.input_offsets[i], work.length * row);
+  }
+  return digest_of({work.length, work.wanted, std::span(inputs).first(specs.size())}, key);
 }
 
 void JobMaker::place(Work& work, std::uint32_t device) const {

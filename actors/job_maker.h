@@ -5,6 +5,7 @@
 #include "actors/node.h"
 #include "actors/work.h"
 #include "base/error.h"
+#include "base/keyed_hash.h"
 #include "protocol/limits.h"
 #include "protocol/messages.h"
 
@@ -21,6 +22,8 @@ class JobMaker {
   Result<RequestBody> read(const Work& work) const;
   // Whether the model can run the body; notes in the work what is to be run.
   Status check(const ModelPtr& model, const RequestBody& body, Work& work) const;
+  // Of the work, which was checked.
+  Digest content(const Work& work, HashKey key) const;
   // Counts the work, which was checked, among those of the device until it has ended there.
   void place(Work& work, std::uint32_t device) const;
   // Takes memory for the results, stages the inputs and unfolds, on the device that Work::device_place names:

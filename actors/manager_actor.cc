@@ -10,6 +10,7 @@
 #include "actors/answer.h"
 #include "actors/handoff.h"
 #include "actors/job_maker.h"
+#include "actors/liveness.h"
 #include "actors/messages.h"
 #include "actors/session_driver.h"
 #include "actors/session_token.h"
@@ -53,6 +54,10 @@ class ManagerShell final : private PartRunner {
             [this](const PartLost& lost) {
               take_over();
               if (sessions_) sessions_->lost(lost.session, steady_now());
+            },
+            [](const AliveQuery& query) {
+              take_over();
+              query.answer->set_value({});
             },
             [this](TickAtom) { tick(); },
             [this](DrainAtom) {
@@ -226,6 +231,7 @@ class ManagerShell final : private PartRunner {
       outcome.cells = static_cast<std::uint32_t>(cells_of(*work->model, work->length));
       outcome.queue_us = microseconds(work->first_submit - work->request().arrival);
       outcome.compute_us = microseconds(work->done - work->first_submit);
+      if (work->request().place) work->request().place->done();
       statistics.succeeded(outcome.queue_us, outcome.compute_us, total_us);
     }
     if (work->part == nullptr) return work->settle(std::move(outcome));

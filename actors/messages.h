@@ -18,10 +18,6 @@ namespace volvox {
 // What the actors of one process say to each other. The payloads are shared_ptrs and never leave the process;
 // each message is for one request or for a group of tasks, never for a cell.
 
-// gateway → request actor: begin. Its first message.
-struct StartRequest {
-  RequestPtr request;
-};
 // request actor → router → manager: run it.
 struct RunWork {
   WorkPtr work;
@@ -112,19 +108,23 @@ struct UseWorkers {
 struct UseModel {
   ModelPtr model;
 };
-// model host → scheduler: nobody holds this model any more. True: the scheduler knows it no longer.
+// model host → scheduler: nobody holds this model any more. The scheduler holds the token until it knows the
+// model no longer; one that fails knows nothing.
 struct ForgetModel {
   ModelId id = 0;
   std::uint64_t serial = 0;
-  std::shared_ptr<std::promise<bool>> answer;
+  std::shared_ptr<const void> known;
 };
 struct UseScheduler {
   std::uint32_t device = 0;
   caf::actor scheduler;  // invalid: there is none for now
 };
 
+using StartAtom = caf::atom_constant<caf::atom("start")>;  // a door → request actor: begin
 using CancelAtom =
     caf::atom_constant<caf::atom("cancel")>;  // gateway → request actor: the client asks, or is gone
+using DeadlineAtom =
+    caf::atom_constant<caf::atom("deadline")>;  // cluster node → request actor: the router's clock says so
 using AbortAtom =
     caf::atom_constant<caf::atom("abort")>;  // gateway → request actor: the drain's time is over
 using TickAtom = caf::atom_constant<caf::atom("tick")>;    // an actor to itself
@@ -133,7 +133,6 @@ using RetryAtom = caf::atom_constant<caf::atom("retry")>;  // supervisor to itse
 
 }  // namespace volvox
 
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::StartRequest)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::RunWork)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::RerunWork)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::AdmitWork)

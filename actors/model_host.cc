@@ -1,7 +1,5 @@
 #include "actors/model_host.h"
 
-#include <algorithm>
-#include <chrono>
 #include <exception>
 #include <future>
 #include <utility>
@@ -16,9 +14,6 @@
 namespace volvox {
 namespace {
 
-// A scheduler that does not answer for so long has more trouble than a model that stays.
-constexpr Duration kPatience = std::chrono::seconds(10);
-
 ModelState state_of(const InstalledModel& model, bool draining) {
   return {model.model->name, model.model->version, model.model->digest, model.pool_bytes, draining};
 }
@@ -31,23 +26,6 @@ std::vector<Device*> devices_of(const Node& node) {
   std::vector<Device*> devices;
   for (const NodeDevicePtr& device : node.devices) devices.push_back(device->device.get());
   return devices;
-}
-
-// Asks the scheduler to forget the model. One that is not there, or fails over the question, knows no model
-// that nobody holds.
-bool forgets(const ActorSlot& slot, const InstalledModel& model) {
-  const caf::actor scheduler = slot.get();
-  if (!scheduler) return true;
-  ForgetModel forget{model.id, model.serial, std::make_shared<std::promise<bool>>()};
-  auto answer = forget.answer->get_future();
-  hand_over();
-  caf::anon_send(scheduler, std::move(forget));
-  if (answer.wait_for(kPatience) != std::future_status::ready) return false;
-  try {
-    return answer.get();
-  } catch (const std::future_error&) {
-    return true;
-  }
 }
 
 Status guarded(const std::function<Status()>& command) {
@@ -167,7 +145,7 @@ void ModelHost::show(std::unique_ptr<InstalledModel> installed) {
   node_->workload->set_model(installed->id, cost);
   const auto bring_back = [this, weak = std::weak_ptr(jobs_)](const InstalledModel* model) {
     std::shared_ptr<const InstalledModel> last(model);
-    if (const auto jobs = weak.lock()) jobs->post([this, last] { retire(*last); });
+    if (const auto jobs = weak.lock()) jobs->post([this, last] { retire(last); });
   };
   const ModelPtr model(installed.release(), bring_back);
   for (const std::shared_ptr<ActorSlot>& slot : schedulers_) {
@@ -190,11 +168,23 @@ void ModelHost::withdraw(const ModelPtr& model) {
   update_metrics();
 }
 
-void ModelHost::retire(const InstalledModel& model) {
-  if (!forgotten_by_schedulers(model)) {
-    spdlog::error("{} stays on the device: the scheduler does not let go of it", label(*model.model));
-    return;
+// Schedulers are told, and not waited for: one that is busy for long must not hold up other commands. The
+// last that lets go of the token brings the model back. One that is not there knows no model that nobody
+// holds.
+void ModelHost::retire(const std::shared_ptr<const InstalledModel>& model) {
+  const auto bring_back = [this, model, weak = std::weak_ptr(jobs_)](const void*) {
+    if (const auto jobs = weak.lock()) jobs->post([this, model] { remove(*model); });
+  };
+  const std::shared_ptr<const void> known(model.get(), bring_back);
+  for (const std::shared_ptr<ActorSlot>& slot : schedulers_) {
+    const caf::actor scheduler = slot->get();
+    if (!scheduler) continue;
+    hand_over();
+    caf::anon_send(scheduler, ForgetModel{model->id, model->serial, known});
   }
+}
+
+void ModelHost::remove(const InstalledModel& model) {
   installer_.remove(model);
   {
     const std::lock_guard lock(mutex_);
@@ -202,11 +192,6 @@ void ModelHost::retire(const InstalledModel& model) {
   }
   spdlog::info("unloaded {}", label(*model.model));
   update_metrics();
-}
-
-bool ModelHost::forgotten_by_schedulers(const InstalledModel& model) const {
-  return std::all_of(schedulers_.begin(), schedulers_.end(),
-                     [&](const std::shared_ptr<ActorSlot>& slot) { return forgets(*slot, model); });
 }
 
 std::vector<ModelState> ModelHost::list() const {

@@ -66,8 +66,8 @@ class ModelHost {
   Status adopt(const std::shared_ptr<const Model>& model);
   void show(std::unique_ptr<InstalledModel> installed);
   void withdraw(const ModelPtr& model);
-  void retire(const InstalledModel& model);
-  bool forgotten_by_schedulers(const InstalledModel& model) const;
+  void retire(const std::shared_ptr<const InstalledModel>& model);
+  void remove(const InstalledModel& model);
   void update_metrics() const;
 
   const NodePtr node_;

@@ -25,8 +25,9 @@ namespace volvox {
 
 // Where tests make actors fail; empty in production. Called by the actor that it names, which may throw.
 struct FaultHooks {
-  std::function<void(const IncomingRequest&)> manager, scheduler;
+  std::function<void(const IncomingRequest&)> manager, scheduler, link;  // link: to the routers
   std::function<void(const Task&)> worker;
+  std::function<void()> supervisor;  // as it starts
 };
 
 // One of the devices that a cluster node computes on, with what its scheduler, its workers and those who send

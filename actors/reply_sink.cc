@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "actors/session_token.h"
+
 namespace volvox {
 
 bool ReplySink::partial(const IncomingRequest&, std::uint32_t, const Outcome&) {
@@ -9,7 +11,12 @@ bool ReplySink::partial(const IncomingRequest&, std::uint32_t, const Outcome&) {
 }
 
 ReplyTicket::~ReplyTicket() {
-  answer(ErrorCode::kInternal, "the server lost this request; send it again, and see the server's log");
+  if (used()) return;
+  Outcome lost;
+  lost.error =
+      Error{ErrorCode::kInternal, "the server lost this request; send it again, and see the server's log"};
+  lost.undecided = is_session_part(request_->header);
+  answer(lost);
 }
 
 bool ReplyTicket::partial(std::uint32_t index, const Outcome& part) {

@@ -1,28 +1,62 @@
 #include "actors/routed_models.h"
 
-namespace volvox {
+#include <algorithm>
+#include <iterator>
 
-void RoutedModels::joined(std::uint32_t node, std::span<const ClusterOffer> offers) {
+namespace volvox {
+namespace {
+
+constexpr std::size_t kMostPutAway = 256;  // versions that nobody offers, and what was counted of them
+
+}  // namespace
+
+void RoutedModels::offered(NodeId node, std::span<const ClusterOffer> offers) {
   const std::lock_guard lock(mutex_);
-  forget(node);
+  forget(node, offers);
   for (const ClusterOffer& offer : offers) {
     Version& version = models_[offer.model][offer.version];
-    if (version.nodes.empty()) version.offer = offer;
-    version.nodes.insert(node);
+    const std::pair own(node.index, node.generation);
+    if (version.nodes.size() == version.nodes.count(own)) version.offer = offer;
+    if (!version.statistics) version.statistics = take_up({offer.model, offer.version});
+    version.nodes.insert(own);
   }
 }
 
-void RoutedModels::left(std::uint32_t node) {
+void RoutedModels::left(NodeId node) {
   const std::lock_guard lock(mutex_);
-  forget(node);
+  forget(node, {});
 }
 
-void RoutedModels::forget(std::uint32_t node) {
+// What it offers, but for these.
+void RoutedModels::forget(NodeId node, std::span<const ClusterOffer> but) {
+  const auto stays = [&](const std::string& name, std::uint32_t number) {
+    return std::any_of(but.begin(), but.end(), [&](const ClusterOffer& offer) {
+      return offer.model == name && offer.version == number;
+    });
+  };
   for (auto& [name, versions] : models_) {
-    for (auto& [number, version] : versions) version.nodes.erase(node);
-    std::erase_if(versions, [](const auto& entry) { return entry.second.nodes.empty(); });
+    for (auto entry = versions.begin(); entry != versions.end();) {
+      Version& version = entry->second;
+      if (!stays(name, entry->first)) version.nodes.erase({node.index, node.generation});
+      if (version.nodes.empty()) put_away({name, entry->first}, version);
+      entry = version.nodes.empty() ? versions.erase(entry) : std::next(entry);
+    }
   }
   std::erase_if(models_, [](const auto& entry) { return entry.second.empty(); });
+}
+
+void RoutedModels::put_away(const Name& name, const Version& version) {
+  if (put_away_.size() >= kMostPutAway) put_away_.pop_front();
+  put_away_.emplace_back(name, version.statistics);
+}
+
+std::shared_ptr<ModelStatistics> RoutedModels::take_up(const Name& name) {
+  const auto found = std::find_if(put_away_.begin(), put_away_.end(),
+                                  [&](const auto& entry) { return entry.first == name; });
+  if (found == put_away_.end()) return std::make_shared<ModelStatistics>();
+  const auto statistics = found->second;
+  put_away_.erase(found);
+  return statistics;
 }
 
 const RoutedModels::Version* RoutedModels::look_up(std::string_view name, std::uint32_t version) const {

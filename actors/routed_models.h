@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -8,22 +9,24 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "actors/http_models.h"
 #include "actors/model_statistics.h"
 #include "actors/work.h"
 #include "protocol/cluster_messages.h"
+#include "routing/node_id.h"
 
 namespace volvox {
 
 // A router has no models: it knows what its nodes offered when they joined, and what they answered through
-// it. It keeps that for whoever asks over HTTP. A version is known for as long as a node offers it. Any
-// thread.
+// it. It keeps that for whoever asks over HTTP. A version is known for as long as a node offers it; what was
+// counted of it is kept for when a node offers it again, of a bounded number of versions. Any thread.
 class RoutedModels final : public HttpModels {
  public:
-  // The node offers these from now on, and nothing else. Nodes are known by a number.
-  void joined(std::uint32_t node, std::span<const ClusterOffer> offers);
-  void left(std::uint32_t node);
+  // The node offers these from now on, and nothing else.
+  void offered(NodeId node, std::span<const ClusterOffer> offers);
+  void left(NodeId node);
   // A node answered the request. One that left the version open counts for the newest.
   void answered(const IncomingRequest& request, const Outcome& outcome);
 
@@ -34,18 +37,22 @@ class RoutedModels final : public HttpModels {
 
  private:
   struct Version {
-    ClusterOffer offer;  // of the first that offered it
-    std::set<std::uint32_t> nodes;
-    std::shared_ptr<ModelStatistics> statistics = std::make_shared<ModelStatistics>();
+    ClusterOffer offer;                                       // of the first that offered it
+    std::set<std::pair<std::uint32_t, std::uint32_t>> nodes;  // index and generation
+    std::shared_ptr<ModelStatistics> statistics;
   };
   using Versions = std::map<std::uint32_t, Version>;
+  using Name = std::pair<std::string, std::uint32_t>;
 
-  void forget(std::uint32_t node);
+  void forget(NodeId node, std::span<const ClusterOffer> but);
+  void put_away(const Name& name, const Version& version);
+  std::shared_ptr<ModelStatistics> take_up(const Name& name);
   // Null: there is none.
   const Version* look_up(std::string_view name, std::uint32_t version) const;
 
   mutable std::mutex mutex_;
   std::map<std::string, Versions, std::less<>> models_;
+  std::deque<std::pair<Name, std::shared_ptr<ModelStatistics>>> put_away_;  // the oldest first
 };
 
 }  // namespace volvox

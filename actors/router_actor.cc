@@ -1,6 +1,7 @@
 #include "actors/router_actor.h"
 
 #include "actors/handoff.h"
+#include "actors/liveness.h"
 #include "actors/messages.h"
 #include "actors/shell.h"
 
@@ -18,6 +19,9 @@ class RouterShell {
   caf::behavior behavior() {
     return {[this](const UseManager& use) { manager_ = use.manager; },
             [this](const RunWork& run) { pass_on(run.work); },
+            [this](const AliveQuery& query) {
+              if (manager_) self_->send(manager_, query);
+            },
             [this](const CancelWork& cancel) {
               if (manager_) self_->send(manager_, cancel);
             }};

@@ -47,18 +47,23 @@ void RouterCommands::handle(const std::string& line, std::function<void(std::str
   const auto name = admin_string(*command, "command");
   if (!name) return reply(admin_failure(name.error()));
   if (*name == "log.level") return reply(change_log_level(*command));
+  const caf::actor router = router_->get();
+  if (!router) {
+    return reply(admin_failure(
+        {ErrorCode::kUnavailable, "the router has failed and is being started again; try again soon"}));
+  }
   if (*name == "status") {
     auto tell = [status = admin_status(name_, monitor_), reply = std::move(reply)](
                     const std::vector<MemberView>& members) { reply(with_members(status, members)); };
     hand_over();
-    return caf::anon_send(router_, ShowMembers{std::move(tell)});
+    return caf::anon_send(router, ShowMembers{std::move(tell)});
   }
   if (*name == "drain") {
     const auto node = admin_string(*command, "node");
     if (!node) return reply(admin_failure(node.error()));
     auto tell = [reply = std::move(reply)](const Status& status) { reply(admin_outcome(status)); };
     hand_over();
-    return caf::anon_send(router_, DrainMember{*node, std::move(tell)});
+    return caf::anon_send(router, DrainMember{*node, std::move(tell)});
   }
   reply(admin_failure(
       {ErrorCode::kInvalidArgument, "there is no such command; there are status, log.level, drain"}));

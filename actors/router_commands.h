@@ -1,10 +1,13 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include <caf/all.hpp>
 
+#include "actors/actor_slot.h"
 #include "monitoring/monitor.h"
 
 namespace volvox {
@@ -13,7 +16,7 @@ namespace volvox {
 // are, that a node be drained, and the log's level. Any thread; the monitor outlives it.
 class RouterCommands {
  public:
-  RouterCommands(std::string name, caf::actor router, const Monitor& monitor)
+  RouterCommands(std::string name, std::shared_ptr<const ActorSlot> router, const Monitor& monitor)
       : name_(std::move(name)), router_(std::move(router)), monitor_(monitor) {}
 
   // `reply` is called once: at once, or by the router's thread.
@@ -21,7 +24,7 @@ class RouterCommands {
 
  private:
   const std::string name_;
-  const caf::actor router_;
+  const std::shared_ptr<const ActorSlot> router_;
   const Monitor& monitor_;
 };
 

@@ -37,10 +37,25 @@ void RouterSeats::open(const std::string& address) {
   seat->address = address;
   seat->listed = true;
   const auto number = static_cast<std::uint32_t>(seat - seats_.begin());
-  seat->dialer = spawn_cluster_dialer(
+  seat->dialer = make_dialer(address, number);
+  setup_.self->send(seat->dialer, DialAtom::value);
+}
+
+caf::actor RouterSeats::make_dialer(const std::string& address, std::uint32_t number) {
+  caf::actor dialer = spawn_cluster_dialer(
       setup_.self->system(),
       {address, number, caf::actor_cast<caf::actor>(setup_.self), setup_.transport, setup_.metrics});
-  setup_.self->send(seat->dialer, DialAtom::value);
+  setup_.self->monitor(dialer);
+  return dialer;
+}
+
+bool RouterSeats::replace_dialer(const caf::actor_addr& ended) {
+  const auto seat =
+      std::find_if(seats_.begin(), seats_.end(), [&](const RouterSeat& one) { return one.dialer == ended; });
+  if (seat == seats_.end()) return false;
+  seat->dialer = make_dialer(seat->address, static_cast<std::uint32_t>(seat - seats_.begin()));
+  if (!seat->link) setup_.self->send(seat->dialer, DialAtom::value);
+  return true;
 }
 
 void RouterSeats::free(RouterSeat& seat) {
@@ -56,7 +71,7 @@ bool RouterSeats::link(const Dialed& dialed) {
   if (seat.address != dialed.address || seat.link) return false;
   seat.twin = find(dialed.router.address()).has_value();
   if (seat.twin) return false;
-  seat.link.emplace(setup_.self, dialed.router, setup_.flow);
+  seat.link.emplace(setup_.self, dialed.router, LinkEnd::kDials, setup_.flow);
   setup_.self->monitor(dialed.router);
   return true;
 }
@@ -71,7 +86,7 @@ void RouterSeats::unlink(std::uint32_t number) {
 
 void RouterSeats::close() {
   for (const RouterSeat& seat : seats_) {
-    if (seat.dialer) setup_.self->send_exit(seat.dialer, caf::exit_reason::user_shutdown);
+    if (seat.dialer) caf::anon_send_exit(seat.dialer, caf::exit_reason::user_shutdown);
   }
 }
 

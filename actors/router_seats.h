@@ -14,6 +14,7 @@
 #include "actors/cluster_dialer.h"
 #include "actors/cluster_peer.h"
 #include "actors/cluster_transport.h"
+#include "actors/offered_models.h"
 #include "base/time.h"
 #include "monitoring/cluster_metrics.h"
 
@@ -25,8 +26,10 @@ struct RouterSeat {
   struct Running {
     caf::actor request;
     std::uint64_t bytes = 0;
-    std::size_t model = 0;  // its number, or beyond all
+    OfferedPtr model;  // null: it is none that is offered
     double cells = 0;
+
+    double work_ns() const { return model ? cells * model->cell_ns : 0; }
   };
 
   std::string address;  // none: the seat is free
@@ -35,7 +38,14 @@ struct RouterSeat {
   caf::actor dialer;
   std::optional<ClusterPeer> link;
   bool joined = false;
-  std::uint32_t epoch = 0;  // counts joins; goes on when the seat is taken anew
+  bool leaving = false;        // the last words are on their way; gone when the router has answered them
+  bool answers_leave = false;  // an older one does not
+  TimePoint join_again{};      // after it refused; 0: it has not
+  std::uint16_t speaks = 0;    // the version of the protocol that both ends know
+  std::uint32_t list = 0;      // the newest offers that it was told …
+  TimePoint told{};            // … when
+  bool taken = false;          // … and whether it has said so
+  std::uint32_t epoch = 0;     // counts joins; goes on when the seat is taken anew
   std::int64_t echo = -1;
   TimePoint heard{};
   std::map<AttemptKey, Running> running;
@@ -60,10 +70,14 @@ class RouterSeats {
   void list(const std::vector<std::string>& addresses);
   // Whether the seat is linked now: not when it was given up meanwhile, or the router has another seat.
   bool link(const Dialed& dialed);
+  // A new life of the seat's link: nothing that was under way counts any more.
+  void renew(std::uint32_t number) { seats_[number].link->link().begin(++generation_); }
   // The link is over: dials again, or frees the seat.
   void unlink(std::uint32_t number);
   // Nobody dials any more.
   void close();
+  // A dialer that failed has another in its place. False: it is no dialer of these.
+  bool replace_dialer(const caf::actor_addr& ended);
 
   std::optional<std::uint32_t> find(const caf::actor_addr& router) const;
   std::uint32_t size() const { return static_cast<std::uint32_t>(seats_.size()); }
@@ -74,11 +88,13 @@ class RouterSeats {
 
  private:
   void open(const std::string& address);
+  caf::actor make_dialer(const std::string& address, std::uint32_t number);
   void free(RouterSeat& seat);
 
   const Setup setup_;
   std::deque<RouterSeat> seats_;
-  bool crowded_ = false;  // that there are too many was logged
+  LinkGeneration generation_ = 0;  // of all seats: a router may get another one
+  bool crowded_ = false;           // that there are too many was logged
 };
 
 }  // namespace volvox

@@ -1,9 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
+#include "actors/process_hooks.h"
+#include "actors/work.h"
 #include "base/error.h"
 #include "base/time.h"
 #include "config/cluster.h"
@@ -11,12 +14,16 @@
 
 namespace volvox {
 
+// Where tests make the router's actor fail, which may throw; empty in production.
+using RouterFault = std::function<void(const IncomingRequest&)>;
+
 // One process at the edge of a cluster: the doors for clients, and the place where nodes dial in; nothing
 // computes here. Owned and called by one thread.
 class RouterServer {
  public:
   // Clients and nodes are served when it returns. The monitor must outlive it.
-  static Result<std::unique_ptr<RouterServer>> start(const ClusterConfig& config, Monitor& monitor);
+  static Result<std::unique_ptr<RouterServer>> start(const ClusterConfig& config, Monitor& monitor,
+                                                     ProcessHooks hooks = {}, RouterFault fault = {});
   // Stops at once: requests in flight are answered UNAVAILABLE.
   ~RouterServer();
   RouterServer(const RouterServer&) = delete;
@@ -28,8 +35,9 @@ class RouterServer {
   std::uint16_t http_port() const;  // 0: none
   std::string admin_path() const;   // as Server::admin_path
 
-  // As Server::drain.
+  // As Server's.
   bool drain(Duration timeout);
+  std::size_t unanswered() const;
 
  private:
   class Impl;

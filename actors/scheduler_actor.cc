@@ -18,6 +18,7 @@ namespace volvox {
 namespace {
 
 constexpr Duration kLandingPoll = std::chrono::microseconds(200);
+constexpr Duration kAskAgain = std::chrono::milliseconds(100);   // whether a model can be forgotten
 constexpr Duration kLeastPause = std::chrono::microseconds(50);  // a clock is never waited for more often
 
 class SchedulerShell {
@@ -50,7 +51,7 @@ class SchedulerShell {
             },
             [this](const ForgetModel& forget) {
               take_over();
-              forget.answer->set_value(models_.forget(forget.id, forget.serial));
+              if (!models_.forget(forget.id, forget.serial)) self_->delayed_send(self_, kAskAgain, forget);
             },
             [this](const UseManager& use) { manager_ = use.manager; },
             [this](const UseWorkers& use) {

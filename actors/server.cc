@@ -1,5 +1,7 @@
 #include "actors/server.h"
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <future>
 #include <string>
@@ -14,21 +16,23 @@
 #include "actors/admin_commands.h"
 #include "actors/admin_door.h"
 #include "actors/cluster_node.h"
-#include "actors/gateway.h"
+#include "actors/doors.h"
 #include "actors/handoff.h"
-#include "actors/http_front.h"
+#include "actors/keeper.h"
+#include "actors/liveness.h"
 #include "actors/messages.h"
 #include "actors/random_number.h"
+#include "actors/shared_answer.h"
 #include "actors/supervisor.h"
 
 namespace volvox {
 namespace {
 
-// How long /metrics waits for a scheduler, and a stopping server for requests that were told to end.
+// How long /metrics waits for a scheduler, and a node at least for routers to hear its last words.
 constexpr Duration kPatience = std::chrono::seconds(1);
 
-// What a node's last words take to leave the process.
-constexpr Duration kFarewell = std::chrono::milliseconds(100);
+// How much longer than it was given a node may take to leave its cluster.
+constexpr Duration kFarewell = std::chrono::milliseconds(500);
 
 // All at once; those that are not there, or say nothing for a second, are left out.
 std::vector<EngineSnapshot> ask_schedulers(const SchedulerSlots& slots) {
@@ -50,6 +54,13 @@ std::vector<EngineSnapshot> ask_schedulers(const SchedulerSlots& slots) {
     }
   }
   return snapshots;
+}
+
+// However many ask: each question waits in the schedulers' mailboxes.
+EngineSource shared_snapshots(const SchedulerSlots& slots) {
+  auto shared = std::make_shared<SharedAnswer<std::vector<EngineSnapshot>>>(
+      [slots] { return ask_schedulers(slots); }, kAnswerIsFresh, steady_now);
+  return [shared = std::move(shared)] { return shared->get(); };
 }
 
 // Holds no device: the monitor lives longer.
@@ -84,9 +95,11 @@ Result<std::vector<OpenQueues>> open_all_queues(const Node& node) {
 class Server::Impl {
  public:
   Impl(const ServeConfig& config, const ClusterSection& cluster,
-       std::shared_ptr<const ClusterTransport> transport, Monitor& monitor)
+       std::shared_ptr<const ClusterTransport> transport, Monitor& monitor, ProcessHooks hooks)
       : monitor_(monitor),
         cluster_section_(cluster),
+        hooks_(std::move(hooks)),
+        last_replies_(std::chrono::milliseconds(config.server.stop_timeout_ms) / 2),
         transport_(std::move(transport)),
         system_config_(config.server.actor_threads, transport_.get()),
         system_(system_config_) {}
@@ -105,29 +118,28 @@ class Server::Impl {
     if (!gateway) return tl::unexpected(gateway.error());
     auto queues = open_all_queues(*node);
     if (!queues) return tl::unexpected(queues.error());
-    gateway_ = std::move(*gateway);
+    doors_.add(std::move(*gateway));
     admission_ = admission;
-    endpoint_ = gateway_->endpoint();
-    auto started = std::make_shared<std::promise<void>>();
-    const auto running = started->get_future();
-    supervisor_ =
-        spawn_supervisor(system_, {node, router_, schedulers_, std::move(*queues), std::move(started)});
-    running.wait();  // or until it failed, and broke its promise
+    endpoint_ = doors_.gateway().endpoint();
+    if (Status begun = start_supervisor(node, std::move(*queues)); !begun) return begun;
     monitor_.watch_devices(device_source(*node));
-    monitor_.watch_engines([slots = schedulers_] { return ask_schedulers(slots); }, schedulers_.size());
-    const auto metrics = monitor_.listen(config.server.metrics);
-    if (!metrics) return tl::unexpected(metrics.error());
-    metrics_port_ = *metrics;
+    snapshots_ = shared_snapshots(schedulers_);
+    monitor_.watch_engines(snapshots_, schedulers_.size());
+    monitor_.watch_health(watch_alive("router or the manager", shared_alive(router_)));
+    if (transport_) monitor_.watch_health(watch_alive("link to the routers", shared_alive(link_)));
+    if (Status listens = monitor_.listen(config.server); !listens) return listens;
+    metrics_port_ = monitor_.metrics_port();
     if (Status open = open_front(config, node); !open) return open;
     if (Status open = open_admin(config); !open) return open;
-    gateway_->start();
+    if (hooks_.opens) hooks_.opens();
+    doors_.gateway().start();
     if (Status joined = join_cluster(node); !joined) return joined;
     monitor_.set_readiness(Readiness::kReady);
     return {};
   }
 
   bool stop(Duration timeout) {
-    const bool all_ended = !gateway_ || close_doors(timeout);
+    const bool all_ended = !doors_.are_open() || close_doors(timeout);
     admin_ = nullptr;
     host_ = nullptr;
     if (supervisor_)
@@ -142,36 +154,69 @@ class Server::Impl {
   std::string admin_path() const { return admin_ ? admin_->path() : std::string(); }
   ModelHost& models() { return *host_; }
 
+  // Requests that routers sent are in none of the doors' tables.
+  std::size_t unanswered() const {
+    const std::size_t clients = doors_.unanswered();
+    return linked_ ? std::max(clients, admission_->gauge().requests()) : clients;
+  }
+
  private:
+  Status start_supervisor(const NodePtr& node, std::vector<OpenQueues> queues) {
+    auto started = std::make_shared<std::promise<void>>();
+    auto running = started->get_future();
+    supervisor_ =
+        spawn_supervisor(system_, {node, router_, schedulers_, std::move(queues), std::move(started)});
+    try {
+      running.get();
+    } catch (const std::future_error&) {  // it failed, and broke its promise
+      return fail(ErrorCode::kInternal, "the server's supervisor could not start; the log says why");
+    }
+    return {};
+  }
+
   Status join_cluster(const NodePtr& node) {
     if (!transport_) return {};
     const auto incarnation = random_identity();
     if (!incarnation) return tl::unexpected(incarnation.error());
-    cluster_ = spawn_cluster_node(system_, {node, router_, admission_, cluster_section_, *incarnation,
-                                            transport_, &monitor_.cluster()});
+    const ClusterNodeSetup setup{node,         router_,    admission_,          cluster_section_,
+                                 *incarnation, transport_, &monitor_.cluster(), hooks_};
+    // Its requests are the routers' again, which hear that it is gone; the next one joins afresh.
+    const caf::actor first = spawn_cluster_node(system_, setup);
+    link_->set(first);
+    cluster_ = spawn_keeper(system_, {"link to the routers", first,
+                                      [system = &system_, setup]() -> Result<caf::actor> {
+                                        return spawn_cluster_node(*system, setup);
+                                      },
+                                      link_, [monitor = &monitor_] { monitor->requests().restarted(); }});
+    linked_ = true;
     return {};
   }
 
-  // Requests that routers sent are in none of the doors' tables.
   void wait_for_routers(TimePoint until) {
     while (cluster_ && admission_->gauge().requests() > 0 && steady_now() < until)
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
 
-  void leave_cluster() {
+  // Until the routers have the answers that are on their way.
+  void leave_cluster(TimePoint until) {
     if (!cluster_) return;
-    caf::anon_send(std::exchange(cluster_, nullptr), LeaveAtom::value);
-    std::this_thread::sleep_for(kFarewell);
+    if (const caf::actor link = link_->get()) {
+      auto left = std::make_shared<std::promise<void>>();
+      const auto gone = left->get_future();
+      caf::anon_send(link, LeaveCluster{until, std::move(left)});
+      gone.wait_until(later(until, kFarewell));
+    }
+    linked_ = false;
+    caf::anon_send_exit(std::exchange(cluster_, nullptr), caf::exit_reason::user_shutdown);
   }
 
   Status open_front(const ServeConfig& config, const NodePtr& node) {
     if (config.http.listen.empty()) return {};
-    auto models = std::make_shared<const InstalledHttpModels>(
-        node, [slots = schedulers_] { return ask_schedulers(slots); });
+    auto models = std::make_shared<const InstalledHttpModels>(node, snapshots_);
     auto front = HttpFront::start(config, {system_, router_, admission_, std::move(models), monitor_});
     if (!front) return tl::unexpected(front.error());
-    front_ = std::move(*front);
-    http_port_ = front_->port();
+    http_port_ = (*front)->port();
+    doors_.add(std::move(*front));
     return {};
   }
 
@@ -183,42 +228,35 @@ class Server::Impl {
     return {};
   }
 
-  // Both doors drain at once, within one time.
-  bool wait_until_answered(Duration timeout) {
-    const TimePoint until = steady_now() + timeout;
-    const bool gateway = gateway_->wait_until_answered(timeout);
-    wait_for_routers(until);
-    return (!front_ || front_->wait_until_answered(until - steady_now())) && gateway;
-  }
-
   bool close_doors(Duration timeout) {
     admission_->refuse_new_requests();
     monitor_.set_readiness(Readiness::kDraining);
     if (supervisor_) caf::anon_send(supervisor_, DrainAtom::value);
-    if (cluster_) caf::anon_send(cluster_, DrainAtom::value);
-    const bool all_ended = wait_until_answered(timeout);
-    leave_cluster();
-    gateway_->abort_requests();
-    if (front_) front_->abort_requests();
-    wait_until_answered(kPatience);
-    if (front_) front_->stop();
-    front_ = nullptr;
-    gateway_->stop();
-    gateway_ = nullptr;
+    if (const caf::actor link = link_->get()) caf::anon_send(link, DrainAtom::value);
+    const TimePoint until = later(steady_now(), timeout);
+    const bool all_ended = doors_.wait_until_answered(timeout);
+    wait_for_routers(until);
+    leave_cluster(std::max(until, steady_now() + kPatience));
+    doors_.abort_requests();
+    doors_.close(last_replies_);
     return all_ended;
   }
 
   Monitor& monitor_;
   const ClusterSection cluster_section_;
+  const ProcessHooks hooks_;
+  const Duration last_replies_;                              // for them to be read, once all is answered
   const std::shared_ptr<const ClusterTransport> transport_;  // null: in no cluster
   SystemConfig system_config_;
   ActorSystem system_;  // its destructor waits until every actor has ended
   std::shared_ptr<ActorSlot> router_ = std::make_shared<ActorSlot>();
   SchedulerSlots schedulers_;  // one for each device
-  caf::actor supervisor_, cluster_;
+  EngineSource snapshots_;     // of them
+  std::shared_ptr<ActorSlot> link_ = std::make_shared<ActorSlot>();
+  caf::actor supervisor_, cluster_;  // cluster_: the keeper of the actor in link_
+  std::atomic<bool> linked_{false};  // there may be requests of routers
   std::shared_ptr<Admission> admission_;
-  std::shared_ptr<Gateway> gateway_;
-  std::unique_ptr<HttpFront> front_;
+  Doors doors_;
   std::unique_ptr<ModelHost> host_;
   std::unique_ptr<AdminSocket> admin_;  // its thread talks to the host
   std::string endpoint_;
@@ -232,18 +270,18 @@ Result<std::unique_ptr<Server>> Server::start(const ServeConfig& config,
                                               std::span<const std::shared_ptr<Device>> devices,
                                               std::span<const std::shared_ptr<const Model>> models,
                                               Monitor& monitor, FaultHooks faults,
-                                              const ClusterSection& cluster) {
+                                              const ClusterSection& cluster, ProcessHooks hooks) {
   if (const Status valid = validate(config); !valid) return tl::unexpected(valid.error());
   if (models.empty()) return invalid("there is no model to serve");
   if (devices.empty()) return invalid("there is no device to compute on");
   const NodePtr node = make_node(config, devices, monitor, std::move(faults));
   std::shared_ptr<const ClusterTransport> transport;
   if (!cluster.routers.empty()) {
-    auto opened = ClusterTransport::open(cluster, monitor.cluster());
+    auto opened = ClusterTransport::open(cluster, monitor.cluster(), config.server.name);
     if (!opened) return tl::unexpected(opened.error());
     transport = std::move(*opened);
   }
-  auto impl = std::make_unique<Impl>(config, cluster, std::move(transport), monitor);
+  auto impl = std::make_unique<Impl>(config, cluster, std::move(transport), monitor, std::move(hooks));
   if (const Status started = impl->start(node, config, models); !started)
     return tl::unexpected(started.error());
   return std::unique_ptr<Server>(new Server(std::move(impl)));
@@ -266,6 +304,9 @@ ModelHost& Server::models() {
 }
 bool Server::drain(Duration timeout) {
   return impl_->stop(timeout);
+}
+std::size_t Server::unanswered() const {
+  return impl_->unanswered();
 }
 
 }  // namespace volvox

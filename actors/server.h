@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -7,6 +8,7 @@
 
 #include "actors/model_host.h"
 #include "actors/node.h"
+#include "actors/process_hooks.h"
 #include "base/error.h"
 #include "base/time.h"
 #include "cells/model.h"
@@ -28,7 +30,7 @@ class Server {
                                                std::span<const std::shared_ptr<Device>> devices,
                                                std::span<const std::shared_ptr<const Model>> models,
                                                Monitor& monitor, FaultHooks faults = {},
-                                               const ClusterSection& cluster = {});
+                                               const ClusterSection& cluster = {}, ProcessHooks hooks = {});
   // Stops at once: requests in flight are answered UNAVAILABLE.
   ~Server();
   Server(const Server&) = delete;
@@ -46,7 +48,11 @@ class Server {
   // /readyz says no, new requests are refused UNAVAILABLE; those in flight may end within `timeout`, the rest
   // is answered UNAVAILABLE. True: all ended by themselves. The server serves nothing afterwards.
   // A node of a cluster tells its routers first, and leaves them last.
+  // Replies have half of server.stop_timeout_ms after that to be read.
   bool drain(Duration timeout);
+  // Requests that were accepted and have no answer yet; those of routers too, until the node has left them.
+  // Any thread, during drain() too.
+  std::size_t unanswered() const;
 
  private:
   class Impl;

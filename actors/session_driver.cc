@@ -10,33 +10,25 @@
 #include "actors/part_output.h"
 #include "actors/random_number.h"
 #include "actors/session_token.h"
+#include "serving/session_limits.h"
 
 namespace volvox {
 namespace {
 
 std::atomic<std::uint64_t> incarnations{0};
+// Parts have keys of their own, from the far end of those of requests: what becomes of one asker is nothing
+// to a part that others wait for.
+std::atomic<std::uint64_t> part_keys{std::uint64_t{1} << 63};
 
 // Of one device to another, through the host: generous, so that sessions do not move to and fro.
 constexpr Duration kCopyOfState = std::chrono::milliseconds(1);
 
 constexpr std::uint32_t kUnknownModel = ~std::uint32_t{0};
 
-SessionLimits session_limits(const Node& node) {
-  const SessionsSection& config = node.config.sessions;
-  SessionLimits limits;
-  limits.max_sessions = config.max_sessions;
-  limits.max_resident = 0;
-  for (const NodeDevicePtr& device : node.devices) limits.max_resident += device->session_places->count();
-  limits.max_resident = std::max(1U, limits.max_resident);
-  limits.max_waiting = config.max_waiting;
-  limits.max_kept_outputs = config.max_kept_outputs;
-  limits.max_kept_bytes = std::uint64_t{config.max_kept_kib} << 10;
-  limits.max_kept_bytes_total = std::uint64_t{config.max_kept_mib_total} << 20;
-  limits.max_remembered = config.max_remembered;
-  limits.remember = std::chrono::milliseconds(config.remember_ms);
-  limits.idle_expiry = std::chrono::milliseconds(config.idle_expiry_ms);
-  limits.evict_idle = std::chrono::milliseconds(config.evict_idle_ms);
-  return limits;
+std::uint32_t session_places(const Node& node) {
+  std::uint32_t places = 0;
+  for (const NodeDevicePtr& device : node.devices) places += device->session_places->count();
+  return places;
 }
 
 // Answers are the same bits on devices of one kind.
@@ -51,26 +43,29 @@ std::uint64_t numerics_of(std::string_view device) {
 std::unique_ptr<SessionDriver> SessionDriver::make(const NodePtr& node, const JobMaker& jobs,
                                                    PartRunner& runner) {
   if (node->config.sessions.max_sessions == 0) return nullptr;
-  SessionLimits limits = session_limits(*node);
-  const auto seed = random_bits();
-  const Status sound = seed ? check(limits) : tl::unexpected(seed.error());
+  SessionLimits limits = session_limits(node->config, session_places(*node));
+  const auto seed = random_bits(), low = random_bits(), high = random_bits();
+  const bool drawn = seed && low && high;
+  const Status sound =
+      drawn ? check(limits) : Status(fail(ErrorCode::kInternal, "there are no random numbers"));
   if (!sound) {
     spdlog::error("there are no sessions: {}", to_string(sound.error()));
     return nullptr;
   }
   limits.hash_seed = *seed;
-  auto driver = std::make_unique<SessionDriver>(node, jobs, runner, limits);
+  auto driver = std::make_unique<SessionDriver>(node, jobs, runner, limits, HashKey{*low, *high});
   if (node->session_metrics != nullptr) driver->publish();  // zeros are figures, too
   return driver;
 }
 
 SessionDriver::SessionDriver(const NodePtr& node, const JobMaker& jobs, PartRunner& runner,
-                             const SessionLimits& limits)
+                             const SessionLimits& limits, HashKey content_key)
     : node_(node),
       jobs_(jobs),
       runner_(runner),
       incarnation_(++incarnations),
       numerics_(numerics_of(node->devices.front()->device->name())),
+      content_key_(content_key),
       table_(limits),
       states_(node->devices, limits.max_resident, std::uint64_t{node->config.sessions.spill_mib} << 20) {}
 
@@ -94,8 +89,11 @@ Result<SessionRequest> SessionDriver::describe(Work& work, TimePoint now) {
   SessionRequest request;
   request.request = work.request().key;
   request.verb = session_verb(token.operation);
-  request.client = client_number(work.request().account);
+  // Where there are keys the account is the client, over whatever connection.
+  const bool known = !work.request().account.empty();
+  request.client = {work.request().account, known ? 0 : work.request().connection};
   request.sequence = token.sequence;
+  request.bytes = work.request().body->size();
   const bool begins = request.verb == SessionVerb::kBegin;
   const auto model = node_->catalog->find(header.model, begins ? header.model_version : token.model_version);
   if (!model && begins) return tl::unexpected(model.error());
@@ -104,7 +102,7 @@ Result<SessionRequest> SessionDriver::describe(Work& work, TimePoint now) {
     request.served = identity_of(**model);
   }
   request.loaded = model.has_value();
-  if (const Status ok = check_body(model ? *model : ModelPtr{}, request.verb, work, request.empty); !ok) {
+  if (const Status ok = check_body(model ? *model : ModelPtr{}, work, request); !ok) {
     return tl::unexpected(ok.error());
   }
   if (!begins) {
@@ -116,7 +114,8 @@ Result<SessionRequest> SessionDriver::describe(Work& work, TimePoint now) {
   const auto id = random_session_id();
   if (!id) return tl::unexpected(id.error());
   request.id = *id;
-  request.nonce = token.nonce;
+  request.nonce = {token.nonce, token.nonce_hi};
+  request.state_bytes = model ? carried_bytes(**model) : 0;
   return request;
 }
 
@@ -141,11 +140,11 @@ void SessionDriver::end_unloaded(TimePoint now) {
 }
 
 // A session whose model is gone ends, whatever the body is.
-Status SessionDriver::check_body(const ModelPtr& model, SessionVerb verb, Work& work, bool& empty) const {
+Status SessionDriver::check_body(const ModelPtr& model, Work& work, SessionRequest& request) const {
   const auto body = jobs_.read(work);
   if (!body) return tl::unexpected(body.error());
-  empty = verb == SessionVerb::kEnd && is_empty_part(*body);
-  if (empty || model == nullptr) return {};
+  request.empty = request.verb == SessionVerb::kEnd && is_empty_part(*body);
+  if (request.empty || model == nullptr) return {};
   if (work.request().header.stream) {
     return invalid("a part of a session is not streamed; send shorter parts, and ask without `stream`");
   }
@@ -154,7 +153,9 @@ Status SessionDriver::check_body(const ModelPtr& model, SessionVerb verb, Work& 
         "this model's steps do not only depend on earlier ones, so it cannot run in parts; send "
         "the whole input at once, without a session token");
   }
-  return jobs_.check(model, *body, work);
+  if (Status fits = jobs_.check(model, *body, work); !fits) return fits;
+  request.content = jobs_.content(work, content_key_);
+  return {};
 }
 
 ModelIdentity SessionDriver::identity_of(const InstalledModel& model) {
@@ -253,6 +254,9 @@ void SessionDriver::publish() {
   figures.in_line = stats.in_line;
   figures.running = stats.running;
   figures.waiting = stats.waiting;
+  figures.parked = stats.parked;
+  figures.parked_bytes = stats.parked_bytes;
+  figures.parked_too_long = stats.parked_too_long;
   figures.kept_outputs = stats.kept_outputs;
   figures.kept_bytes = stats.kept_bytes;
   figures.host_bytes = host_bytes;
@@ -261,6 +265,13 @@ void SessionDriver::publish() {
   figures.failed = stats.failed;
   figures.repeated = stats.repeated;
   figures.refused = stats.refused;
+  figures.conflicts = stats.conflicts;
+  figures.over_share = stats.over_share;
+  figures.gave_way = stats.gave_way;
+  figures.clients = stats.clients;
+  figures.most_sessions = stats.most_sessions;
+  figures.most_kept_bytes = stats.most_kept_bytes;
+  figures.most_host_bytes = stats.most_spilled_bytes;
   figures.spills = stats.spills;
   figures.failed_spills = stats.failed_spills;
   figures.restores = stats.restores;
@@ -300,7 +311,8 @@ void SessionDriver::run(const SessionAction& action, TimePoint now) {
   if (!result.status) table_.finished(action.session, std::move(result), now, actions_);
 }
 
-// The part is a work of its own: the request may be answered before, while another that repeats it waits.
+// The part is a work of its own: the request may be answered before, while another that repeats it waits. So
+// it has no deadline either: it is stopped when the last one has given it up.
 Status SessionDriver::start(const SessionAction& action, const Work& asked) {
   const std::vector<std::uint32_t> wanted = devices();
   if (action.read != kInitialState) move_home(action.session, action.read, wanted.front());
@@ -316,11 +328,15 @@ Status SessionDriver::start(const SessionAction& action, const Work& asked) {
   part->input_offsets = asked.input_offsets;
   jobs_.place(*part, device);
   if (Status made = jobs_.make(*part); !made) return made;
+  part->job.tag = part_keys++;
+  part->job.deadline = TimePoint::max();
   carry(asked.model->sessions, rows->from, rows->into, part->job);
   states_.set_steps(action.write, part->length);
   part->part = std::make_unique<SessionPart>(action.session, std::move(rows->place));
   part->part->driver = incarnation_;
-  running_[action.session.index] = action.request;
+  if (const auto& place = asked.request().place)
+    static_cast<void>(place->correct(part->length, Duration::max()));
+  running_[action.session.index] = part->job.tag;
   runner_.start(part);
   return {};
 }

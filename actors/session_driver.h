@@ -41,7 +41,8 @@ class SessionDriver {
   // Null when the configuration allows no session. Both references must outlive it.
   static std::unique_ptr<SessionDriver> make(const NodePtr& node, const JobMaker& jobs, PartRunner& runner);
 
-  SessionDriver(const NodePtr& node, const JobMaker& jobs, PartRunner& runner, const SessionLimits& limits);
+  SessionDriver(const NodePtr& node, const JobMaker& jobs, PartRunner& runner, const SessionLimits& limits,
+                HashKey content_key);
 
   // A request with a session token.
   void submit(const WorkPtr& work, TimePoint now);
@@ -78,7 +79,7 @@ class SessionDriver {
   Result<SessionRequest> describe(Work& work, TimePoint now);
   void note(const InstalledModel& model, TimePoint now);
   void end_unloaded(TimePoint now);
-  Status check_body(const ModelPtr& model, SessionVerb verb, Work& work, bool& empty) const;
+  Status check_body(const ModelPtr& model, Work& work, SessionRequest& request) const;
   ModelIdentity identity_of(const InstalledModel& model);
   std::uint32_t number_of(const std::string& model);
 
@@ -101,6 +102,7 @@ class SessionDriver {
   PartRunner& runner_;
   const std::uint64_t incarnation_;  // of this driver: parts of an earlier one may come back
   const std::uint64_t numerics_;
+  const HashKey content_key_;
   std::map<std::string, std::uint32_t> numbers_;  // of models' names
   std::map<std::pair<std::string, std::uint32_t>, Seen> seen_;
   SessionTable table_;

@@ -1,6 +1,5 @@
 #include "actors/session_token.h"
 
-#include <algorithm>
 #include <variant>
 
 #include "actors/random_number.h"
@@ -14,18 +13,6 @@ SessionVerb session_verb(SessionOperation operation) {
 
 SessionId session_id(const WireSessionToken& token) {
   return {token.id_hi, token.id_lo};
-}
-
-std::uint64_t client_number(std::string_view account) {
-  if (account.empty()) return 0;
-  std::uint64_t number = account.size();
-  for (const char c : account) {
-    number = (number ^ static_cast<unsigned char>(c)) + 0x9e3779b97f4a7c15ULL;
-    number = (number ^ (number >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    number = (number ^ (number >> 27)) * 0x94d049bb133111ebULL;
-    number ^= number >> 31;
-  }
-  return std::max<std::uint64_t>(number, 1);
 }
 
 bool is_session_part(const RequestHeader& header) {

@@ -33,6 +33,7 @@ class SupervisorShell {
   }
 
   caf::behavior behavior() {
+    if (setup_.node->faults.supervisor) setup_.node->faults.supervisor();
     for (const NodeDevicePtr& device : setup_.node->devices) {
       Engine& engine = engines_.emplace_back();
       engine.device = device;

@@ -8,6 +8,7 @@
 
 #include "actors/handoff.h"
 #include "actors/messages.h"
+#include "actors/session_token.h"
 
 namespace volvox {
 
@@ -56,9 +57,13 @@ Work::~Work() {
     hand_over();
     caf::anon_send(again, RerunWork{successor(), device_place->device()});
   } else {
-    settle(Error{ErrorCode::kInternal,
-                 "the server lost this request when one of its parts failed; send it again, and see the "
-                 "server's log"});
+    Outcome lost;
+    lost.error =
+        Error{ErrorCode::kInternal,
+              "the server lost this request when one of its parts failed; send it again, and see the "
+              "server's log"};
+    lost.undecided = is_session_part(request_->header);
+    settle(std::move(lost));
   }
 }
 

@@ -37,6 +37,8 @@ struct IncomingRequest {
   std::uint64_t key = 0;  // unique within the process: a client's own number is not
   ClientId client;
   std::string account;  // the name of the client's key; empty: nobody had to have one
+  // Stands for the client's connection in every process, where a session is asked for; 0: it has none.
+  std::uint64_t connection = 0;
   RequestHeader header;
   std::shared_ptr<const WireBuffer> body;  // the one copy
   TimePoint arrival{};
@@ -54,6 +56,7 @@ inline constexpr const char* kTooLate = "the deadline passed; allow more time or
 struct Outcome {
   std::optional<Error> error;
   std::uint64_t retry_after_us = 0;
+  bool undecided = false;           // an error of a session's part, which may have been done all the same
   std::vector<WireTensor> outputs;  // views of what `owner` keeps
   std::shared_ptr<const void> owner;
   std::optional<WireSessionToken> session;

@@ -4,27 +4,35 @@
 
 namespace volvox {
 
-WorkPlace::WorkPlace(std::shared_ptr<Workload> workload, const ExpectedWork& work)
-    : workload_(std::move(workload)) {
+WorkPlace::WorkPlace(std::shared_ptr<Workload> workload, ModelId model, PriorityClass priority, bool waits)
+    : workload_(std::move(workload)), work_{model, priority}, entered_(!waits) {
   const std::lock_guard lock(workload_->mutex_);
-  work_ = workload_->estimate_.completed(work);
+  ahead_ = workload_->estimate_.ahead(model, priority);
+  if (waits) return;
+  work_.steps = workload_->estimate_.usual_steps(model);
   workload_->estimate_.enter(work_);
 }
 
 WorkPlace::~WorkPlace() {
   const std::lock_guard lock(workload_->mutex_);
-  workload_->estimate_.leave(work_);
+  if (entered_) workload_->estimate_.leave(work_);
 }
 
 Forecast WorkPlace::correct(std::uint32_t steps, Duration time_left) {
   const std::lock_guard lock(workload_->mutex_);
-  if (steps == work_.steps) return {};
   ServiceEstimate& estimate = workload_->estimate_;
-  estimate.leave(work_);
+  if (entered_) estimate.leave(work_);
   work_.steps = steps;
-  const Forecast forecast = estimate.forecast(work_, time_left);
+  work_.counted = true;
+  const Forecast forecast = estimate.forecast(work_, time_left, ahead_);
   estimate.enter(work_);
+  entered_ = true;
   return forecast;
+}
+
+void WorkPlace::done() {
+  const std::lock_guard lock(workload_->mutex_);
+  if (work_.counted) workload_->estimate_.done(work_.model, work_.steps);
 }
 
 void Workload::set_model(ModelId model, const ModelCost& cost) {
@@ -34,7 +42,7 @@ void Workload::set_model(ModelId model, const ModelCost& cost) {
 
 Forecast Workload::forecast(const ExpectedWork& work, Duration time_left) const {
   const std::lock_guard lock(mutex_);
-  return estimate_.forecast(estimate_.completed(work), time_left);
+  return estimate_.forecast(work, time_left);
 }
 
 void Workload::measured(double estimated_us, Duration actual) {
@@ -45,6 +53,11 @@ void Workload::measured(double estimated_us, Duration actual) {
 Duration Workload::backlog() const {
   const std::lock_guard lock(mutex_);
   return estimate_.backlog();
+}
+
+Duration Workload::wait(ModelId model) const {
+  const std::lock_guard lock(mutex_);
+  return estimate_.wait(model);
 }
 
 Status in_time(const Forecast& forecast) {

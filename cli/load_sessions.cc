@@ -30,7 +30,11 @@ void add_session_options(CLI::App& command, SessionArguments& arguments) {
     command.add_option(name, value, help)->check(CLI::Range(0.0, 1.0))->needs(sessions);
   };
   fraction("--repeat-parts", arguments.repeats, "This fraction of the parts is sent twice");
-  fraction("--cancel-parts", arguments.cancels, "This fraction is cancelled, and then sent again");
+  fraction("--cancel-parts", arguments.cancels, "This fraction is cancelled, and then sent anew");
+  command
+      .add_flag("--same-parts", arguments.same_parts,
+                "A part that fails is sent again unchanged; otherwise something else is sent in its place")
+      ->needs(sessions);
   fraction("--abandon-after", arguments.abandons,
            "After this fraction of the parts the session is left to expire");
 }
@@ -45,6 +49,7 @@ Result<int> load_sessions(const SessionArguments& arguments, SessionLoadPlan pla
   plan.repeats = arguments.repeats;
   plan.cancels = arguments.cancels;
   plan.abandons = arguments.abandons;
+  plan.same_parts = arguments.same_parts;
   const InterruptWatch interrupt;
   const auto report = run_session_load(plan, lengths, interrupt.token());
   if (!report) return tl::unexpected(report.error());

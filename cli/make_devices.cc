@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "config/fields.h"
 #include "cpu/cpu_device.h"
 #include "device/timed_device.h"
+#include "gpu/driver/choice_cache.h"
 #include "gpu/gpu_device.h"
 
 namespace volvox {
@@ -49,8 +51,33 @@ gpu::GpuOptions gpu_options(const DeviceSection& section) {
   return options;
 }
 
-Result<std::shared_ptr<Device>> make_gpu(const DeviceSection& section, std::uint32_t number) {
-  auto driver = gpu::open_driver(static_cast<int>(number));
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// Empty: there is none.
+std::string cache_folder(const DeviceSection& section) {
+  if (section.cache != "auto") return section.cache;
+  if (const std::string given = variable("CACHE_DIRECTORY"); !given.empty()) return given;  // systemd's
+  if (const std::string users = variable("XDG_CACHE_HOME"); !users.empty()) return users + "/volvox";
+  const std::string home = variable("HOME");
+  return home.empty() ? "" : home + "/.cache/volvox";
+}
+
+// A cache that was asked for by name must be usable; the usual one may be missing.
+Result<std::shared_ptr<gpu::ChoiceCache>> open_cache(const DeviceSection& section) {
+  const std::string folder = gpu::find_devices() ? cache_folder(section) : "";
+  if (folder.empty()) return nullptr;
+  auto cache = gpu::ChoiceCache::open(folder);
+  if (cache || section.cache != "auto") return cache;
+  spdlog::warn("algorithms are chosen anew at each start: {}", cache.error().message);
+  return nullptr;
+}
+
+Result<std::shared_ptr<Device>> make_gpu(const DeviceSection& section, std::uint32_t number,
+                                         std::shared_ptr<gpu::ChoiceCache> cache) {
+  auto driver = gpu::open_driver(static_cast<int>(number), std::move(cache));
   if (!driver) return tl::unexpected(driver.error());
   auto device = gpu::GpuDevice::make(std::move(*driver), gpu_options(section));
   if (!device) return tl::unexpected(device.error());
@@ -86,8 +113,10 @@ Result<std::vector<std::shared_ptr<Device>>> make_devices(const DeviceSection& s
   }
   if (section.kind == DeviceKind::kCpu) return make_each(count, cpu);
   name_gpus();
+  const auto cache = open_cache(section);
+  if (!cache) return tl::unexpected(cache.error());
   auto devices = make_each(section.count == 0 ? gpus_from(section.gpu) : section.count,
-                           [&](std::uint32_t i) { return make_gpu(section, section.gpu + i); });
+                           [&](std::uint32_t i) { return make_gpu(section, section.gpu + i, *cache); });
   if (devices || section.kind == DeviceKind::kGpu) return devices;
   if (gpu::find_devices()) spdlog::warn("the GPU cannot be used: {}", devices.error().message);
   spdlog::info("serving on the CPU");

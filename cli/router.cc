@@ -1,5 +1,3 @@
-#include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -11,7 +9,9 @@
 
 #include "actors/router_server.h"
 #include "cli/cluster_commands.h"
+#include "cli/descriptors.h"
 #include "cli/port_file.h"
+#include "cli/stop_watch.h"
 #include "config/load.h"
 #include "config/validate.h"
 #include "monitoring/logging.h"
@@ -23,7 +23,7 @@ struct RouterArguments {
   std::string config_file, port_file;
   std::optional<std::string> name, cluster, listen, cluster_listen, metrics, http, admin;
   std::optional<std::string> server_key, clients, certificate, key, authority;
-  bool insecure = false;
+  bool insecure = false, open = false;
 };
 
 Result<ClusterConfig> read_config(const RouterArguments& arguments) {
@@ -38,6 +38,7 @@ Result<ClusterConfig> read_config(const RouterArguments& arguments) {
   if (arguments.listen) config.server.listen = *arguments.listen;
   if (arguments.cluster_listen) config.cluster.listen = *arguments.cluster_listen;
   if (arguments.insecure) config.cluster.insecure = true;
+  if (arguments.open) leave_doors_open(config);
   if (arguments.metrics) config.server.metrics = *arguments.metrics;
   if (arguments.http) config.http.listen = *arguments.http;
   if (arguments.admin) config.admin.socket = *arguments.admin;
@@ -50,22 +51,20 @@ Result<ClusterConfig> read_config(const RouterArguments& arguments) {
   return config;
 }
 
-Status route(const ClusterConfig& config, const std::string& port_file) {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGTERM);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // before the first thread: all of them inherit it
+Status route(ClusterConfig config, const std::string& port_file) {
+  StopWatch stop(config.server);  // before the first other thread
   if (config.cluster.insecure && config.cluster.tls_ca.empty())
     spdlog::warn("cluster.insecure: links to nodes are neither encrypted nor proven; trust the network");
+  fit_doors(config, true);
   Monitor monitor(VOLVOX_VERSION);
-  auto router = RouterServer::start(config, monitor);
+  auto router = RouterServer::start(config, monitor, stop.hooks());
   if (!router) return tl::unexpected(router.error());
   const auto at = [](const std::string& listen, std::uint16_t port) {
     return parse_host_port(listen)->host + ":" + std::to_string(port);
   };
   const auto page = [&](const std::string& listen, std::uint16_t port) {
-    return listen.empty() ? std::string() : "http://" + at(listen, port);
+    if (listen.empty() || listen.starts_with("unix:")) return listen;
+    return "http://" + at(listen, port);
   };
   const std::string metrics = page(config.server.metrics, (*router)->metrics_port());
   const std::string http = page(config.http.listen, (*router)->http_port());
@@ -80,26 +79,21 @@ Status route(const ClusterConfig& config, const std::string& port_file) {
   std::printf("volvox router ready at %s metrics %s nodes %s http %s admin %s\n",
               (*router)->endpoint().c_str(), or_none(metrics), nodes.c_str(), or_none(http), or_none(admin));
   std::fflush(stdout);
-  int signal = 0;
-  sigwait(&signals, &signal);
-  spdlog::info("signal {}: draining for at most {} ms", signal, config.server.drain_timeout_ms);
-  if (!(*router)->drain(std::chrono::milliseconds(config.server.drain_timeout_ms)))
-    spdlog::warn("the drain took too long; the requests left were answered UNAVAILABLE");
-  spdlog::info("bye");
-  return {};
+  return run_until_stopped(stop, std::move(*router), config.server);
 }
 
 int run_router(const RouterArguments& arguments) {
   const auto config = read_config(arguments);
   Status status;
   if (config) {
-    start_logging(config->server.log_format, config->server.log_level);
+    start_logging(config->server.log_format, config->server.log_level, config->server.log_lines);
+    raise_descriptor_limit();
     status = route(*config, arguments.port_file);
   } else {
     status = tl::unexpected(config.error());
   }
   if (status) return 0;
-  std::fprintf(stderr, "volvox router: %s\n", to_string(status.error()).c_str());
+  complain("router", status.error());
   return 1;
 }
 
@@ -128,6 +122,8 @@ void add_router_command(CLI::App& app, CommandBody& run) {
   command->add_option("--tls-ca", arguments->authority, "PEM file: who signs the cluster's certificates");
   command->add_flag("--insecure-cluster", arguments->insecure,
                     "Take nodes beyond loopback, over links that are not encrypted");
+  command->add_flag("--insecure-doors", arguments->open,
+                    "Let whoever reaches its doors in, by addresses beyond loopback, too");
   command->add_option("--metrics", arguments->metrics, "Where monitoring answers: HOST:PORT");
   command->add_option("--http", arguments->http,
                       "Where the Open Inference Protocol v2 answers: HOST:PORT; empty: nowhere");

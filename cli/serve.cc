@@ -1,6 +1,3 @@
-#include <atomic>
-#include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -8,18 +5,16 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
-
-#include <spdlog/spdlog.h>
-#include <unistd.h>
 
 #include "actors/model_source.h"
 #include "actors/server.h"
 #include "cli/cluster_commands.h"
 #include "cli/commands.h"
+#include "cli/descriptors.h"
 #include "cli/make_devices.h"
 #include "cli/port_file.h"
+#include "cli/stop_watch.h"
 #include "config/fields.h"
 #include "config/load.h"
 #include "config/validate.h"
@@ -54,6 +49,7 @@ Result<ClusterConfig> read_config(const ServeArguments& arguments) {
 
 // Where one of the server's HTTP listeners answers; empty if it does not.
 std::string http_address(const std::string& listen, std::uint16_t port) {
+  if (listen.starts_with("unix:")) return listen;
   if (port == 0) return {};
   return "http://" + parse_host_port(listen)->host + ":" + std::to_string(port);
 }
@@ -62,43 +58,15 @@ struct Addresses {
   std::string endpoint, metrics, http, admin;
 };
 
-sigset_t stop_signals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGTERM);
-  return signals;
-}
-
-// Drains and ends the server, unless a second signal says that there is no time for it: a device whose task
-// hangs would not let go.
-void end(std::unique_ptr<Server> server, Duration timeout) {
-  std::atomic<bool> ended{false};
-  std::thread impatience([&ended] {
-    const sigset_t signals = stop_signals();
-    const timespec pause{0, 50'000'000};
-    while (!ended) {
-      if (sigtimedwait(&signals, nullptr, &pause) <= 0) continue;
-      spdlog::warn("a second signal: leaving at once");
-      _exit(1);
-    }
-  });
-  if (!server->drain(timeout))
-    spdlog::warn("the drain took too long; the requests left were answered UNAVAILABLE");
-  server.reset();
-  ended = true;
-  impatience.join();
-}
-
-Status serve(const ClusterConfig& config, const std::string& port_file) {
+Status serve(ClusterConfig config, const std::string& port_file) {
+  StopWatch stop(config.server);  // before the first thread: devices have their own
   auto models = load_repository(config);
   if (!models) return tl::unexpected(models.error());
   const auto devices = make_devices(config.device);
   if (!devices) return tl::unexpected(devices.error());
-  const sigset_t signals = stop_signals();
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // before the first thread: all of them inherit it
+  fit_doors(config, false);
   Monitor monitor(VOLVOX_VERSION);
-  auto server = Server::start(config, *devices, *models, monitor, {}, config.cluster);
+  auto server = Server::start(config, *devices, *models, monitor, {}, config.cluster, stop.hooks());
   if (!server) return tl::unexpected(server.error());
   const Addresses addresses{
       (*server)->endpoint(), http_address(config.server.metrics, (*server)->metrics_port()),
@@ -113,12 +81,7 @@ Status serve(const ClusterConfig& config, const std::string& port_file) {
   std::printf("volvox ready at %s metrics %s http %s models %zu admin %s\n", addresses.endpoint.c_str(),
               or_none(addresses.metrics), or_none(addresses.http), models->size(), or_none(addresses.admin));
   std::fflush(stdout);
-  int signal = 0;
-  sigwait(&signals, &signal);
-  spdlog::info("signal {}: draining for at most {} ms", signal, config.server.drain_timeout_ms);
-  end(std::move(*server), std::chrono::milliseconds(config.server.drain_timeout_ms));
-  spdlog::info("bye");
-  return {};
+  return run_until_stopped(stop, std::move(*server), config.server);
 }
 
 int run_serve(const ServeArguments& arguments) {
@@ -130,12 +93,12 @@ int run_serve(const ServeArguments& arguments) {
     const ServeConfig& alone = *config;
     std::fputs((arguments.node ? to_toml(*config) : to_toml(alone)).c_str(), stdout);
   } else {
-    start_logging(config->server.log_format, config->server.log_level);
+    start_logging(config->server.log_format, config->server.log_level, config->server.log_lines);
+    raise_descriptor_limit();
     status = serve(*config, arguments.port_file);
   }
   if (status) return 0;
-  std::fprintf(stderr, "volvox %s: %s\n", arguments.node ? "node" : "serve",
-               to_string(status.error()).c_str());
+  complain(arguments.node ? "node" : "serve", status.error());
   return 1;
 }
 
@@ -229,6 +192,9 @@ CLI::App* add_server(CLI::App& app, CommandBody& run, const char* name, const ch
       "--port-file", arguments->port_file,
       "Write the bound endpoint, the monitoring and the HTTP address there, one a line, once ready");
   command->add_flag("--print-config", arguments->print_config, "Print the configuration and leave");
+  command->add_flag_callback(
+      "--insecure-doors", [arguments] { arguments->overrides.emplace_back(leave_doors_open); },
+      "Let whoever reaches them in, by addresses beyond loopback, too");
   add_overrides(Overrides(*command, arguments));
   command->callback([arguments, &run] { run = [arguments] { return run_serve(*arguments); }; });
   return command;

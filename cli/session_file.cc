@@ -1,9 +1,7 @@
 #include "cli/session_file.h"
 
-#include <cstdint>
 #include <fstream>
 #include <iterator>
-#include <random>
 #include <string>
 
 #include <nlohmann/json.hpp>
@@ -12,11 +10,6 @@ namespace volvox {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::uint64_t random_nonce() {
-  std::random_device random;
-  return (std::uint64_t{random()} << 32 | random()) | 1;
-}
 
 nlohmann::json to_json(const WireSessionToken& token) {
   return {{"id_hi", token.id_hi},
@@ -48,7 +41,7 @@ WireSessionToken from_json(const nlohmann::json& json) {
 
 Result<SessionStream> read_session_file(const fs::path& file) {
   std::error_code ignored;
-  if (!fs::exists(file, ignored)) return SessionStream(random_nonce());
+  if (!fs::exists(file, ignored)) return SessionStream::begin();
   std::ifstream opened(file, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(opened), {}};
   try {
