@@ -1,142 +1,160 @@
-#!/bin/bash
-# Proves the GPU backend on a machine with an NVIDIA GPU, CUDA 13 and CMake: builds the engine, runs the device tests on
-# the GPU, the sanitizers on a few of them, then the benchmarks beside PyTorch, and writes gpu/results/<gpu>-<date>.json
-# and a table. About ten minutes on 16 cores.
-#
-#   gpu/check.sh [--with DIR]    DIR: what an earlier --pack collected (default: gpu/pack, where it is)
-#   gpu/check.sh --pack DIR [--lengths FILE]
-#                                on a Debian machine: collects the header-only libraries, GoogleTest's sources and a
-#                                sample of real lengths into DIR, at most 40 MB, for a machine that has none of them
-#
-# Exit status: 0 all passed; 1 something failed; 2 wrong usage; 3 there is no GPU here.
+#!/usr/bin/env bash
+# Proves and measures the GPU backend on a machine that is lent for minutes.
 set -euo pipefail
 
-root=$(cd "$(dirname "$0")/.." && pwd)
-build=$root/build/gpu-check
-pack=$root/gpu/pack
-make_pack=
-lengths=
-
 usage() {
-  sed -n '2,12s/^# \{0,1\}//p' "$0" >&2
+  cat <<'USAGE'
+Usage: gpu/check.sh pack DIR [--arch CC] [--lengths FILE]
+       gpu/check.sh A|B [--with DIR] [--out DIR] [--after FILE] [--limit S]
+
+pack, on a Debian machine with CUDA 13: builds the engine's benchmark, its GPU tests and the probes for one kind of
+GPU, so that they start on any x86-64 Linux with a driver, and puts them into DIR (at most 64 MiB) with what it takes
+to build them again there, should they not start.
+
+  --arch CC       compute capability without its dot (default 90: H100, H200)
+  --lengths FILE  real lengths, one a line, for the load; made up where there are none
+
+A and B, on the machine with the GPU, one right after the other: A (at most 480 s) tells whether it runs, what the
+machine charges, and where each kernel stands beside its product; B (at most 420 s) tests suite by suite and runs the
+engine, sanitizers and the profiler. Whatever one of their stages does, the others run. DIR gets summary.json (figures
+beside what was predicted, what became of each stage), table.md and logs.tar.gz, whole after each stage.
+
+  --with DIR      what pack collected (default: gpu/pack)
+  --out DIR       where results go (default: $OUT, or gpu/results/last)
+  --after FILE    B: the summary.json of A, for what is set beside it
+  --limit S       seconds in all
+
+Exit status: 0 all passed; 1 something failed; 2 wrong usage; 3 there is no GPU here.
+USAGE
+}
+
+wrong() {
+  usage >&2
   exit 2
 }
 
-while [ $# -gt 0 ]; do
-  case $1 in
-    --with) [ $# -ge 2 ] || usage; pack=$2; shift 2 ;;
-    --pack) [ $# -ge 2 ] || usage; make_pack=$2; shift 2 ;;
-    --lengths) [ $# -ge 2 ] || usage; lengths=$2; shift 2 ;;
-    *) usage ;;
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+[[ $# -gt 0 ]] || wrong
+what=$1
+shift
+pack=$root/gpu/pack out=${OUT:-$root/gpu/results/last} arch=90 lengths="" after=() limit=()
+case "$what" in
+  pack)
+    [[ $# -gt 0 && "$1" != -* ]] || wrong
+    pack=$1
+    shift
+    ;;
+  A | B) ;;
+  -h | --help)
+    usage
+    exit 0
+    ;;
+  *) wrong ;;
+esac
+while [[ $# -gt 0 ]]; do
+  [[ $# -ge 2 ]] || wrong
+  case "$1" in
+    --with) pack=$2 ;;
+    --out) out=$2 ;;
+    --arch) arch=$2 ;;
+    --lengths) lengths=$2 ;;
+    --after) after=(--after "$2") ;;
+    --limit) limit=(--limit "$2") ;;
+    *) wrong ;;
   esac
+  shift 2
 done
 
-# Files of Debian packages, in their folders, below DIR.
+# Files of a Debian package, in their folders, below $pack.
 copy_package() {
-  local package=$1 to=$2 file
-  dpkg -L "$package" | while read -r file; do
-    if [ -f "$file" ] && [[ $file =~ ^/usr/(include|src|lib|share/cmake) ]]; then
-      install -D -m 644 "$file" "$to$file"
-    fi
+  local file
+  dpkg -L "$1" | while read -r file; do
+    if [[ -f "$file" && "$file" =~ ^/usr/(include|src|share/cmake) ]]; then install -D -m 644 "$file" "$pack$file"; fi
   done
 }
 
-collect() {
-  local to=$1 package size
-  mkdir -p "$to"
+copy_sources() {
+  local package
   for package in libtomlplusplus-dev nlohmann-json3-dev libcli11-dev libexpected-dev googletest; do
-    copy_package "$package" "$to"
+    copy_package "$package"
   done
   # Debian's toml++ is a shared library; its headers alone do as well.
-  rm -rf "$to"/usr/lib
-  install -d "$to/usr/lib/cmake/tomlplusplus"
-  cat > "$to/usr/lib/cmake/tomlplusplus/tomlplusplusConfig.cmake" << 'END'
+  install -d "$pack/usr/lib/cmake/tomlplusplus"
+  cat >"$pack/usr/lib/cmake/tomlplusplus/tomlplusplusConfig.cmake" <<'END'
 add_library(tomlplusplus::tomlplusplus INTERFACE IMPORTED)
 get_filename_component(_usr "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
 target_include_directories(tomlplusplus::tomlplusplus INTERFACE "${_usr}/include")
 END
-  if [ -n "$lengths" ]; then
-    head -n 20000 "$lengths" > "$to/lengths.txt"
-  fi
-  size=$(du -sm "$to" | cut -f1)
-  echo "$to: $size MB"
-  [ "$size" -le 40 ] || { echo "the pack is larger than 40 MB" >&2; exit 1; }
 }
 
-if [ -n "$make_pack" ]; then
-  collect "$make_pack"
+programs=(volvox-bench unit_gpu volvox-gpu-probes)
+
+# build FOLDER: the three programs, static but for what every Linux and the driver have. Libraries from the pack.
+build() {
+  local folder=$1 generator=() name
+  if command -v ninja >/dev/null; then generator=(-G Ninja); fi
+  cmake -S "$pack/usr/src/googletest" -B "$folder/gtest-build" "${generator[@]}" -DCMAKE_BUILD_TYPE=Release \
+    -DCMAKE_POLICY_VERSION_MINIMUM=3.5 "-DCMAKE_INSTALL_PREFIX=$folder/gtest"
+  cmake --build "$folder/gtest-build" --parallel "$(nproc)" --target install
+  # Warnings are for who changes the code: a compiler that nobody has tried must not end the check.
+  cmake -S "$root" -B "$folder/engine" "${generator[@]}" -DCMAKE_BUILD_TYPE=Release -DVOLVOX_ENGINE_ONLY=ON \
+    -DVOLVOX_WERROR=OFF -DCMAKE_DISABLE_FIND_PACKAGE_OneDNN=ON "-DCMAKE_CUDA_ARCHITECTURES=$arch-real" \
+    "-DCMAKE_EXE_LINKER_FLAGS=-static-libstdc++ -static-libgcc" "-DCMAKE_PREFIX_PATH=$folder/gtest;$pack/usr"
+  cmake --build "$folder/engine" --parallel "$(nproc)" --target "${programs[@]}"
+  for name in "${programs[@]}"; do
+    find "$folder/engine" -name "$name" -type f -perm -u+x -exec install -D -m 755 {} "$folder/bin/$name" \;
+  done
+}
+
+make_lengths() {
+  if [[ -n "$lengths" ]]; then
+    awk 'NF && $1 ~ /^[0-9]+$/ { print $1 } NR == 20000 { exit }' "$lengths" >"$pack/lengths.txt"
+  else
+    python3 -c 'import random
+random.seed(1)
+for _ in range(8192): print(max(1, min(330, round(random.lognormvariate(2.97, 0.65)))))' >"$pack/lengths.txt"
+  fi
+}
+
+if [[ "$what" == pack ]]; then
+  mkdir -p "$pack"
+  pack=$(cd "$pack" && pwd)
+  copy_sources
+  make_lengths
+  build "$root/build/gpu-check"
+  mkdir -p "$pack/bin"
+  for name in "${programs[@]}"; do strip -o "$pack/bin/$name" "$root/build/gpu-check/bin/$name"; done
+  size=$(du -sm "$pack" | cut -f1)
+  echo "$pack: $size MiB"
+  [[ $size -le 64 ]] || { echo "check.sh: the pack is larger than 64 MiB" >&2; exit 1; }
   exit 0
 fi
 
 if ! said=$(nvidia-smi -L 2>&1); then
-  echo "there is no GPU here: $said" >&2
+  echo "check.sh: there is no GPU here: $said" >&2
   exit 3
 fi
-gpu=$(nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1)
-capability=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader | head -n 1 | tr -d .)
-echo "GPU: $gpu, compute capability $capability"
-
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-failed() {
-  echo "FAILED: $1" >&2
-  echo "$1" >> "$work/failures"
-}
-
-# Libraries from the pack, where there is one; GoogleTest is built from its sources.
-configure() {
-  local options=(-DCMAKE_BUILD_TYPE=Release -DVOLVOX_ENGINE_ONLY=ON "-DCMAKE_CUDA_ARCHITECTURES=$capability-real")
-  if [ -d "$pack/usr" ]; then
-    options+=("-DCMAKE_PREFIX_PATH=$build/gtest;$pack/usr")
-    cmake -S "$pack/usr/src/googletest" -B "$build/gtest-build" -DCMAKE_BUILD_TYPE=Release \
-      "-DCMAKE_INSTALL_PREFIX=$build/gtest" > "$build/gtest.log"
-    cmake --build "$build/gtest-build" -j "$(nproc)" --target install >> "$build/gtest.log"
+echo "$said"
+pack=$(cd "$pack" && pwd) || wrong
+bin=$pack/bin
+# What a Python package of this machine brought counts as well.
+site=$(python3 -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])' 2>/dev/null || true)
+if [[ -n "$site" && -d "$site/nvidia" ]]; then
+  folders=$(find "$site/nvidia" -type d -name lib | tr '\n' ':')
+  export LD_LIBRARY_PATH="${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$folders"
+fi
+if ! "$bin/volvox-bench" --help >/dev/null 2>&1 || ! "$bin/unit_gpu" --gtest_list_tests >/dev/null 2>&1; then
+  echo "check.sh: the programs of the pack do not start here; building them"
+  begin=$SECONDS
+  arch=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader | head -n 1 | tr -d .)
+  mkdir -p "$out"
+  if ! timeout 300 bash -c "$(declare -f build); root='$root' pack='$pack' arch='$arch' programs=(${programs[*]}); set -e
+      build '$root/build/gpu-check'" >"$out/build.log" 2>&1; then
+    tail -n 20 "$out/build.log" >&2
+    echo "check.sh: they cannot be built here either; the stages that need them will say so" >&2
   fi
-  cmake -S "$root" -B "$build" "${options[@]}"
-}
-
-mkdir -p "$build"
-configure
-cmake --build "$build" -j "$(nproc)" --target unit_gpu volvox-bench
-
-tests=$build/tests/unit/gpu/unit_gpu
-bench=$(find "$build" -name volvox-bench -type f -perm -u+x | head -n 1)
-[ -n "$bench" ] || { echo "volvox-bench was not built" >&2; exit 1; }
-
-timeout 180 "$tests" "--gtest_output=xml:$work/tests.xml" || failed "device tests"
-
-few='Gpu/DeviceConformance.*/Programs:All/GpuCells.RunLstmsInOneKernel/Gpu:All/GpuCells.RunRaggedTrees/Gpu'
-sanitizer=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)
-if [ -x "$sanitizer" ]; then
-  for tool in memcheck racecheck; do
-    timeout 120 "$sanitizer" --tool "$tool" --error-exitcode 9 "$tests" "--gtest_filter=$few" > "$work/$tool.log" 2>&1 ||
-      { failed "$tool"; tail -n 30 "$work/$tool.log" >&2; }
-  done
-else
-  failed "compute-sanitizer is not installed"
+  bin=$root/build/gpu-check/bin
+  [[ ${#limit[@]} -gt 0 ]] || limit=(--limit "$(($([[ "$what" == A ]] && echo 540 || echo 480) - (SECONDS - begin)))")
 fi
-
-# Lengths for both sides: real ones from the pack, else made up.
-if [ -f "$pack/lengths.txt" ]; then
-  cp "$pack/lengths.txt" "$work/lengths.txt"
-else
-  python3 -c 'import random
-random.seed(1)
-for _ in range(8192): print(max(1, min(330, round(random.lognormvariate(2.97, 0.65)))))' > "$work/lengths.txt"
-fi
-
-timeout 120 "$bench" gpu --hidden 1024 --batch 64 256 512 --precision bfloat16 tf32 float32 --path generic fused \
-  --json "$work/steps.json" || failed "steps"
-engine=(engine --device gpu --precision bfloat16 --hidden 1024 --policy cellular --max-batch 512
-  --lengths "$work/lengths.txt" --repeat 1)
-timeout 60 "$bench" "${engine[@]}" --backlog --seconds 10 --json "$work/backlog.json" || failed "backlog"
-if timeout 120 python3 "$root/gpu/peer_torch.py" --lengths "$work/lengths.txt" > "$work/torch.json"; then
-  rate=$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["half_load"]["rate_rps"])' "$work/torch.json")
-  timeout 60 "$bench" "${engine[@]}" --rate "$rate" --seconds 10 --json "$work/half.json" || failed "half load"
-else
-  failed "PyTorch, the peer"
-fi
-
-mkdir -p "$root/gpu/results"
-name=$(echo "$gpu" | tr -cs 'A-Za-z0-9\n' '-' | sed 's/^-*//; s/-*$//')-$(date +%Y-%m-%d)
-python3 "$root/gpu/summarise.py" "$work" "$root/gpu/results/$name.json"
+exec python3 "$root/gpu/check/check.py" "$what" --bin "$bin" --lengths "$pack/lengths.txt" --out "$out" \
+  "${after[@]}" "${limit[@]}"

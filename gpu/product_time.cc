@@ -4,6 +4,8 @@
 #include <chrono>
 #include <vector>
 
+#include "gpu/driver/random_fill.h"
+
 namespace volvox::gpu {
 namespace {
 
@@ -52,23 +54,36 @@ Result<double> median_us(Driver& driver, StreamId stream, GraphId graph) {
   return times[kReplays / 2] / kProducts;
 }
 
+Status fill(Driver& driver, StreamId stream, const ProductShape& shape, const Operands& operands) {
+  const ElementType type = operand_type(shape.precision);
+  const std::uint64_t x = std::uint64_t{shape.rows} * shape.stride_k;
+  const std::uint64_t w = std::uint64_t{shape.outputs} * shape.stride_k;
+  if (Status ok = fill_random(driver, stream, operands.x.address(), x, type, 1); !ok) return ok;
+  return fill_random(driver, stream, operands.w.address(), w, type, 2);
+}
+
+Result<double> timed(Driver& driver, StreamId stream, const ProductShape& shape, const Operands& operands) {
+  if (Status ok = fill(driver, stream, shape, operands); !ok) return tl::unexpected(ok.error());
+  ProductCall call{0, operands.x.address(), operands.w.address(), operands.out.address(),
+                   operands.workspace.address()};
+  auto planned = driver.plan(shape, call);
+  if (!planned) return tl::unexpected(planned.error());
+  call.product = *planned;
+  auto graph = graph_of(driver, stream, call);
+  if (!graph) return tl::unexpected(graph.error());
+  const Result<double> us = median_us(driver, stream, *graph);
+  driver.destroy_graph(*graph);
+  return us;
+}
+
 }  // namespace
 
 Result<double> product_us(Driver& driver, const ProductShape& shape) {
   auto operands = operands_of(driver, shape);
   if (!operands) return tl::unexpected(operands.error());
-  ProductCall call{0, operands->x.address(), operands->w.address(), operands->out.address(),
-                   operands->workspace.address()};
-  auto planned = driver.plan(shape, call);
-  if (!planned) return tl::unexpected(planned.error());
-  call.product = *planned;
   auto stream = driver.make_stream();
   if (!stream) return tl::unexpected(stream.error());
-  auto graph = graph_of(driver, *stream, call);
-  Result<double> us = tl::unexpected(Error{});
-  if (graph) us = median_us(driver, *stream, *graph);
-  if (!graph) us = tl::unexpected(graph.error());
-  if (graph) driver.destroy_graph(*graph);
+  const Result<double> us = timed(driver, *stream, shape, *operands);
   driver.destroy_stream(*stream);
   return us;
 }

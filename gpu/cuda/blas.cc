@@ -1,7 +1,11 @@
 #include "gpu/cuda/blas.h"
 
 #include <algorithm>
+#include <charconv>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <dlfcn.h>
@@ -45,7 +49,39 @@ bool find_all(void* library, BlasLibrary& made) {
          find(library, "cublasLtMatmulPreferenceSetAttribute", made.preference_set) &&
          find(library, "cublasLtMatmulAlgoGetHeuristic", made.heuristic) &&
          find(library, "cublasLtMatmulAlgoConfigGetAttribute", made.config_get) &&
-         find(library, "cublasLtMatmulAlgoCheck", made.check);
+         find(library, "cublasLtMatmulAlgoCheck", made.check) &&
+         find(library, "cublasLtGetVersion", made.version);
+}
+
+std::string text_of(const ProductShape& shape) {
+  return std::to_string(shape.rows) + " rows, " + std::to_string(shape.outputs) + " by " +
+         std::to_string(shape.width) + ", strides " + std::to_string(shape.stride_k) + " " +
+         std::to_string(shape.stride_out) + ", " + std::string(name_of(shape.precision));
+}
+
+// cuBLASLt documents an algorithm's bytes as something to be stored and used again with the same version.
+std::string hex_of(const cublasLtMatmulAlgo_t& algorithm) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (const std::byte byte : std::as_bytes(std::span(&algorithm, 1))) {
+    const auto value = std::to_integer<unsigned>(byte);
+    text += kDigits[value / 16];
+    text += kDigits[value % 16];
+  }
+  return text;
+}
+
+std::optional<cublasLtMatmulAlgo_t> algorithm_from(const std::string& hex) {
+  cublasLtMatmulAlgo_t algorithm{};
+  auto bytes = std::as_writable_bytes(std::span(&algorithm, 1));
+  if (hex.size() != 2 * bytes.size()) return std::nullopt;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    unsigned value = 0;
+    const char* begin = hex.data() + 2 * i;
+    if (std::from_chars(begin, begin + 2, value, 16).ptr != begin + 2) return std::nullopt;
+    bytes[i] = std::byte(value);
+  }
+  return algorithm;
 }
 
 }  // namespace
@@ -65,10 +101,11 @@ Result<const BlasLibrary*> BlasLibrary::open() {
               "LD_LIBRARY_PATH");
 }
 
-Result<std::unique_ptr<Products>> Products::make() {
+Result<std::unique_ptr<Products>> Products::make(std::shared_ptr<ChoiceCache> choices,
+                                                 const std::string& kind) {
   auto library = BlasLibrary::open();
   if (!library) return tl::unexpected(library.error());
-  std::unique_ptr<Products> made(new Products(**library));
+  std::unique_ptr<Products> made(new Products(**library, std::move(choices), kind));
   const cublasStatus_t status = made->library_.create(&made->handle_);
   if (status != CUBLAS_STATUS_SUCCESS) return blas_error(status, "starting");
   return made;
@@ -143,13 +180,38 @@ Result<ProductId> Products::plan(const ProductShape& shape, const ProductCall& e
   Plan plan;
   plan.shape = shape;
   Status status = describe(plan, shape.rows);
-  if (status) status = shape.reproducible ? choose_reproducible(plan) : choose_fastest(plan, example, stream);
+  if (status) status = shape.reproducible ? choose_reproducible(plan) : choose(plan, example, stream);
   if (!status) {
     destroy(plan);
     return tl::unexpected(status.error());
   }
   plans_.push_back(plan);
   return static_cast<ProductId>(plans_.size());
+}
+
+Status Products::choose(Plan& plan, const ProductCall& example, cudaStream_t stream) {
+  if (!choices_) return choose_fastest(plan, example, stream);
+  const std::string key = "product, " + kind_ + ", " + text_of(plan.shape);
+  if (const auto known = choices_->find(key); known && runs(plan, *known)) return {};
+  if (Status ok = choose_fastest(plan, example, stream); !ok) return ok;
+  const cublasLtMatmulAlgo_t fastest = plan.algorithm;
+  if (!runs(plan, choices_->keep(key, hex_of(fastest)))) plan.algorithm = fastest;
+  return {};
+}
+
+// Takes the choice, if it is one that this library accepts for this product.
+bool Products::runs(Plan& plan, const std::string& choice) const {
+  const auto algorithm = algorithm_from(choice);
+  if (!algorithm) return false;
+  plan.algorithm = *algorithm;
+  return accepted(plan);
+}
+
+bool Products::accepted(const Plan& plan) const {
+  cublasLtMatmulHeuristicResult_t result;
+  const cublasStatus_t status =
+      library_.check(handle_, plan.desc, plan.w, plan.x, plan.out, plan.out, &plan.algorithm, &result);
+  return status == CUBLAS_STATUS_SUCCESS && result.workspaceSize <= kWorkspaceBytes;
 }
 
 Status Products::choose_fastest(Plan& plan, const ProductCall& example, cudaStream_t stream) const {
@@ -190,10 +252,7 @@ Status Products::choose_reproducible(Plan& plan) {
     known = reproducible_.emplace(key, *whole).first;
   }
   plan.algorithm = known->second;
-  cublasLtMatmulHeuristicResult_t result;
-  const cublasStatus_t status =
-      library_.check(handle_, plan.desc, plan.w, plan.x, plan.out, plan.out, &plan.algorithm, &result);
-  if (status == CUBLAS_STATUS_SUCCESS && result.workspaceSize <= kWorkspaceBytes) return {};
+  if (accepted(plan)) return {};
   return invalid("no algorithm runs a product of " + std::to_string(shape.rows) +
                  " rows as all others; set device.reproducible = \"off\"");
 }

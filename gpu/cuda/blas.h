@@ -4,11 +4,13 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>
 
+#include "gpu/driver/choice_cache.h"
 #include "gpu/driver/driver.h"
 
 namespace volvox::gpu {
@@ -33,13 +35,16 @@ struct BlasLibrary {
   decltype(&cublasLtMatmulAlgoGetHeuristic) heuristic;
   decltype(&cublasLtMatmulAlgoConfigGetAttribute) config_get;
   decltype(&cublasLtMatmulAlgoCheck) check;
+  decltype(&cublasLtGetVersion) version;
 };
 
 // The products of one device, each with the algorithm that measured best. Any thread may run them, one at a
 // time; plan() is called at load.
 class Products {
  public:
-  static Result<std::unique_ptr<Products>> make();
+  // `kind` says what else than the library a choice depends on. No choices: each shape is measured.
+  static Result<std::unique_ptr<Products>> make(std::shared_ptr<ChoiceCache> choices,
+                                                const std::string& kind);
   ~Products();
 
   Result<ProductId> plan(const ProductShape& shape, const ProductCall& example, cudaStream_t stream);
@@ -53,7 +58,13 @@ class Products {
     cublasLtMatmulAlgo_t algorithm{};
   };
 
-  explicit Products(const BlasLibrary& library) : library_(library) {}
+  Products(const BlasLibrary& library, std::shared_ptr<ChoiceCache> choices, const std::string& kind)
+      : library_(library),
+        choices_(std::move(choices)),
+        kind_(kind + ", cublasLt " + std::to_string(library.version())) {}
+  Status choose(Plan& plan, const ProductCall& example, cudaStream_t stream);
+  bool runs(Plan& plan, const std::string& choice) const;
+  bool accepted(const Plan& plan) const;
   Status describe(Plan& plan, std::uint32_t rows) const;
   void destroy(Plan& plan) const;
   Result<std::vector<cublasLtMatmulAlgo_t>> candidates(const Plan& plan) const;
@@ -64,6 +75,8 @@ class Products {
   bool splits(const cublasLtMatmulAlgo_t& algorithm) const;
 
   const BlasLibrary& library_;
+  const std::shared_ptr<ChoiceCache> choices_;
+  const std::string kind_;
   cublasLtHandle_t handle_ = nullptr;
   std::mutex mutex_;  // guards what follows
   std::vector<Plan> plans_;

@@ -5,7 +5,10 @@
 #include <type_traits>
 #include <utility>
 
+#if __has_include(<nvtx3/nvToolsExt.h>)
 #include <nvtx3/nvToolsExt.h>
+#define VOLVOX_HAVE_NVTX 1
+#endif
 
 #include "gpu/cuda/kernels.h"
 #include "gpu/driver/errors.h"
@@ -43,6 +46,14 @@ Error no_devices(cudaError_t code) {
   return error_of(code, text, "looking for GPUs");
 }
 
+// What an algorithm's speed, and whether it runs at all, depends on besides its library.
+std::string kind_of(const DeviceInfo& info) {
+  int driver = 0;
+  (void)cudaDriverGetVersion(&driver);
+  return info.name + ", " + std::to_string(info.major) + "." + std::to_string(info.minor) + ", " +
+         std::to_string(info.multiprocessors) + " multiprocessors, driver " + version_text(driver);
+}
+
 }  // namespace
 
 Result<std::vector<DeviceInfo>> find_devices() {
@@ -61,17 +72,18 @@ Result<std::vector<DeviceInfo>> find_devices() {
   return found;
 }
 
-Result<std::shared_ptr<Driver>> open_driver(int ordinal) {
+Result<std::shared_ptr<Driver>> open_driver(int ordinal, std::shared_ptr<ChoiceCache> choices) {
   const auto devices = find_devices();
   if (!devices) return tl::unexpected(devices.error());
   if (ordinal < 0 || static_cast<std::size_t>(ordinal) >= devices->size()) {
     return invalid("there is no GPU " + std::to_string(ordinal) + "; this machine has " +
                    std::to_string(devices->size()) + ", numbered from 0");
   }
-  return CudaDriver::make((*devices)[static_cast<std::size_t>(ordinal)]);
+  return CudaDriver::make((*devices)[static_cast<std::size_t>(ordinal)], std::move(choices));
 }
 
-Result<std::shared_ptr<Driver>> CudaDriver::make(const DeviceInfo& info) {
+Result<std::shared_ptr<Driver>> CudaDriver::make(const DeviceInfo& info,
+                                                 std::shared_ptr<ChoiceCache> choices) {
   DeviceInfo known = info;
   if (Status ok = check(cudaSetDevice(info.ordinal), "opening a GPU"); !ok) return tl::unexpected(ok.error());
   std::size_t free_bytes = 0, all_bytes = 0;
@@ -82,7 +94,7 @@ Result<std::shared_ptr<Driver>> CudaDriver::make(const DeviceInfo& info) {
   if (Status ok = check(cudaStreamCreateWithFlags(&made->own_, cudaStreamNonBlocking), "making a stream");
       !ok)
     return tl::unexpected(ok.error());
-  auto products = Products::make();
+  auto products = Products::make(std::move(choices), kind_of(info));
   if (!products) return tl::unexpected(products.error());
   made->products_ = std::move(*products);
   return std::shared_ptr<Driver>(std::move(made));
@@ -213,7 +225,8 @@ Result<ConvolutionId> CudaDriver::plan(const ConvolutionShape& shape) {
 
 Status CudaDriver::begin_capture(StreamId stream) {
   if (Status ok = use(); !ok) return ok;
-  return check(cudaStreamBeginCapture(streams_.get(stream), cudaStreamCaptureModeThreadLocal),
+  // Relaxed: a library may allocate while its call is captured; nothing here depends on CUDA forbidding that.
+  return check(cudaStreamBeginCapture(streams_.get(stream), cudaStreamCaptureModeRelaxed),
                "capturing a graph");
 }
 
@@ -223,7 +236,13 @@ Result<GraphId> CudaDriver::end_capture(StreamId stream) {
   cudaError_t code = cudaStreamEndCapture(streams_.get(stream), &graph);
   if (code == cudaSuccess) code = cudaGraphInstantiate(&ready, graph, 0);
   if (graph != nullptr) (void)cudaGraphDestroy(graph);
-  if (code != cudaSuccess) return failed(code, "capturing a graph");
+  // Else the first launch would do it, while somebody waits for an answer.
+  if (code == cudaSuccess) code = cudaGraphUpload(ready, own_);
+  if (code == cudaSuccess) code = cudaStreamSynchronize(own_);
+  if (code != cudaSuccess) {
+    if (ready != nullptr) (void)cudaGraphExecDestroy(ready);
+    return failed(code, "capturing a graph");
+  }
   return graphs_.add(ready);
 }
 
@@ -236,6 +255,7 @@ void CudaDriver::destroy_graph(GraphId graph) {
   (void)cudaGraphExecDestroy(graphs_.take(graph));
 }
 
+#ifdef VOLVOX_HAVE_NVTX
 void CudaDriver::push_range(const char* name) {
   nvtxRangePushA(name);
 }
@@ -243,5 +263,10 @@ void CudaDriver::push_range(const char* name) {
 void CudaDriver::pop_range() {
   nvtxRangePop();
 }
+#else
+// A toolkit without NVTX: profilers see no names.
+void CudaDriver::push_range(const char*) {}
+void CudaDriver::pop_range() {}
+#endif
 
 }  // namespace volvox::gpu

@@ -15,7 +15,7 @@ namespace volvox::gpu {
 // The driver of one NVIDIA GPU: CUDA's runtime, one call for one call, with its errors translated.
 class CudaDriver final : public Driver {
  public:
-  static Result<std::shared_ptr<Driver>> make(const DeviceInfo& info);
+  static Result<std::shared_ptr<Driver>> make(const DeviceInfo& info, std::shared_ptr<ChoiceCache> choices);
   ~CudaDriver() override;
 
   const DeviceInfo& info() const override { return info_; }

@@ -1,7 +1,6 @@
-#include <cuda_runtime.h>
-
 #include "gpu/cuda/finish.cuh"
 #include "gpu/cuda/kernels.h"
+#include "gpu/cuda/launch.cuh"
 
 namespace volvox::gpu {
 namespace {
@@ -11,6 +10,8 @@ constexpr unsigned kPointwiseThreads = 256;
 constexpr unsigned kWarp = 32;
 constexpr unsigned kArgmaxThreads = 1024;
 constexpr std::uint64_t kMostBlocks = 8192;
+// More would need an attribute of the kernel, and without it the launch fails.
+static_assert(std::size_t{kRegisters} * kPointwiseThreads * sizeof(std::uint64_t) <= 48U << 10);
 
 __global__ void __launch_bounds__(kResolveThreads) resolve_kernel(const ResolveCall call) {
   const TaskHeader& task = current_task(call.queue);
@@ -61,8 +62,7 @@ __global__ void finish_kernel(const FinishCall call) {
 }  // namespace
 
 int launch_kernel(const ResolveCall& call, void* stream) {
-  resolve_kernel<<<1, kResolveThreads, 0, static_cast<cudaStream_t>(stream)>>>(call);
-  return cudaGetLastError();
+  return launch(resolve_kernel, 1, kResolveThreads, 0, stream, call);
 }
 
 int launch_kernel(const PointwiseCall& call, void* stream) {
@@ -71,18 +71,15 @@ int launch_kernel(const PointwiseCall& call, void* stream) {
   const std::uint64_t wanted = blocks < 1 ? 1 : blocks;
   const dim3 grid(static_cast<unsigned>(wanted < kMostBlocks ? wanted : kMostBlocks), call.program_count);
   const std::size_t shared = std::size_t{call.registers} * kPointwiseThreads * sizeof(std::uint64_t);
-  pointwise_kernel<<<grid, kPointwiseThreads, shared, static_cast<cudaStream_t>(stream)>>>(call);
-  return cudaGetLastError();
+  return launch(pointwise_kernel, grid, kPointwiseThreads, shared, stream, call);
 }
 
 int launch_kernel(const ArgmaxCall& call, void* stream) {
-  argmax_kernel<<<call.rows, kArgmaxThreads, 0, static_cast<cudaStream_t>(stream)>>>(call);
-  return cudaGetLastError();
+  return launch(argmax_kernel, call.rows, kArgmaxThreads, 0, stream, call);
 }
 
 int launch_kernel(const FinishCall& call, void* stream) {
-  finish_kernel<<<1, 1, 0, static_cast<cudaStream_t>(stream)>>>(call);
-  return cudaGetLastError();
+  return launch(finish_kernel, 1, 1, 0, stream, call);
 }
 
 }  // namespace volvox::gpu

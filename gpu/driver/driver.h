@@ -17,6 +17,8 @@
 
 namespace volvox::gpu {
 
+class ChoiceCache;
+
 // How products are computed. States and results are float32 always.
 enum class Precision : std::uint8_t { kFloat32, kTf32, kBfloat16, kFloat16 };
 std::string_view name_of(Precision precision);  // "float32", "tf32", "bfloat16", "float16"
@@ -172,6 +174,7 @@ Status upload(Driver& driver, StreamId stream, DeviceAddress to, std::span<const
 // The GPUs of this machine, or why there is none.
 Result<std::vector<DeviceInfo>> find_devices();
 // The driver of GPU `ordinal`. Errors say what to do: install a driver, a newer one, or build with CUDA.
-Result<std::shared_ptr<Driver>> open_driver(int ordinal);
+// `choices` may be null: then each driver chooses algorithms by measurements of its own.
+Result<std::shared_ptr<Driver>> open_driver(int ordinal, std::shared_ptr<ChoiceCache> choices = nullptr);
 
 }  // namespace volvox::gpu

@@ -18,14 +18,22 @@ enum CudaError : int {
   kDevicesUnavailable = 46,
   kNoDevice = 100,
   kNoKernelImage = 209,
+  kEccUncorrectable = 214,
+  kIllegalAddress = 700,
+  kLaunchTimeout = 702,
   kNotReady = 600,
+  kCaptureUnsupported = 900,
 };
 
 // What a failed call means. `doing` ("copying inputs") and `text` (CUDA's own words) go into the message.
 //   no device, no driver, driver too old       kUnavailable: what to install
 //   memory                                     kOverloaded: what to lower
 //   no code for this GPU                       kInvalidArgument: how to build
-//   anything else                              kUnavailable: the context is lost, start again
+//   after which no call works any more         kUnavailable: the context is lost, start again
+//   anything else                              kInternal: a call was refused, the GPU goes on
 Error error_of(int code, std::string_view text, std::string_view doing);
+
+// Whether every later call of this process fails with it, too.
+bool loses_the_context(int code);
 
 }  // namespace volvox::gpu

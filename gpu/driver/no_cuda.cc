@@ -16,7 +16,7 @@ Result<std::vector<DeviceInfo>> find_devices() {
   return none();
 }
 
-Result<std::shared_ptr<Driver>> open_driver(int) {
+Result<std::shared_ptr<Driver>> open_driver(int, std::shared_ptr<ChoiceCache>) {
   return none();
 }
 

@@ -7,7 +7,7 @@
 namespace volvox::gpu {
 
 // 16-bit floating point, rounded to nearest even, in plain integer arithmetic: the host packs weights with
-// the same functions with which the device converts operands.
+// the same functions with which the device converts operands. And TF32, the tensor cores' float32.
 
 VOLVOX_KERNEL_BODY std::uint16_t to_bfloat16(float x) {
   const auto bits = static_cast<std::uint32_t>(bits_of(x));
@@ -36,6 +36,14 @@ VOLVOX_KERNEL_BODY float from_float16(std::uint16_t x) {
   if (magnitude >= 0x7c00U) return float_of(sign | 0x7f800000U | ((magnitude & 0x3ffU) << 13));
   const float scaled = float_of(std::uint64_t{magnitude} << 13) * 0x1p112F;  // exponents of 5 bits to 8
   return float_of(sign | bits_of(scaled));
+}
+
+// What a tensor core sees of a float32 operand: 10 bits of the fraction, rounded to nearest, ties away from
+// zero, as the device's own conversion does (cvt.rna.tf32.f32).
+VOLVOX_KERNEL_BODY float to_tf32(float x) {
+  const auto bits = static_cast<std::uint32_t>(bits_of(x));
+  if ((bits & 0x7f800000U) == 0x7f800000U) return x;  // infinities and NaN
+  return float_of((bits + 0x1000U) & 0xffffe000U);
 }
 
 }  // namespace volvox::gpu

@@ -48,6 +48,15 @@ VOLVOX_KERNEL_BODY void publish(std::uint64_t* place, std::uint64_t value) {
 #endif
 }
 
+// Writes what another processor looks at now and then, whatever else this thread wrote before.
+VOLVOX_KERNEL_BODY void announce(std::uint64_t* place, std::uint64_t value) {
+#if defined(__CUDA_ARCH__)
+  *reinterpret_cast<volatile std::uint64_t*>(place) = value;
+#else
+  __atomic_store_n(place, value, __ATOMIC_RELAXED);
+#endif
+}
+
 // Nanoseconds of a clock that only goes on.
 VOLVOX_KERNEL_BODY std::uint64_t device_clock_ns() {
 #if defined(__CUDA_ARCH__)

@@ -2,6 +2,7 @@
 #include <string>
 #include <utility>
 
+#include "gpu/driver/random_fill.h"
 #include "gpu/queue/batch_sizes.h"
 #include "gpu/queue/queue_context.h"
 #include "gpu/queue/type_context.h"
@@ -61,7 +62,14 @@ Status QueueContext::plan_products(GpuCell& cell) {
   if (Status ok = allocate_type(type); !ok) return ok;
   for (std::uint32_t p = 0; p < cell.plan.products.size(); ++p) {
     const ProductPlan& product = cell.plan.products[p];
-    for (std::uint32_t rows : product.ragged ? cell.edge_sizes : cell.sizes) {
+    const std::vector<std::uint32_t>& sizes = product.ragged ? cell.edge_sizes : cell.sizes;
+    const std::uint64_t elements = std::uint64_t{sizes.back()} * product.stride_k;
+    if (Status ok = fill_random(*driver_, capture_stream_, type.scratch.address() + product.x, elements,
+                                operand_type(cell.options.precision), p + 1);
+        !ok) {
+      return ok;
+    }
+    for (std::uint32_t rows : sizes) {
       const ProductShape shape{rows,
                                product.outputs,
                                product.stride_k,
@@ -93,8 +101,22 @@ Status QueueContext::plan_convolutions(GpuCell& cell) {
   return {};
 }
 
+// Libraries load modules and allocate when they first run something, which a capture may not survive.
+Status QueueContext::warm_up(const TypeContext& type, std::uint32_t size, std::uint32_t edges) {
+  for (const CellPlan::Step& step : type.cell->plan.steps) {
+    const bool foreign =
+        step.kind == CellPlan::Step::Kind::kProduct || step.kind == CellPlan::Step::Kind::kConvolution;
+    if (!foreign) continue;
+    if (Status ok = launch_step(type, step, size, edges, false, capture_stream_); !ok) return ok;
+  }
+  return driver_->synchronise(capture_stream_);
+}
+
 Status QueueContext::capture(const GpuCell& cell, std::uint32_t size, std::uint32_t edges, bool fused) {
   TypeContext* type = find(cell.type);
+  if (!fused) {
+    if (Status ok = warm_up(*type, size, edges); !ok) return ok;
+  }
   if (Status ok = driver_->begin_capture(capture_stream_); !ok) return ok;
   Status launched = launch_kernels(*type, size, edges, fused, capture_stream_);
   auto graph = driver_->end_capture(capture_stream_);

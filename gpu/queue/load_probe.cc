@@ -1,19 +1,21 @@
 #include "gpu/queue/load_probe.h"
 
 #include <algorithm>
+#include <chrono>
 #include <string>
 #include <utility>
 
 namespace volvox::gpu {
 namespace {
 
-constexpr int kRepetitions = 20;
+constexpr std::uint32_t kRepetitions = 20;
+constexpr std::uint32_t kFirstSlot = 2;  // 0 and 1 are the initial state and the sink
 constexpr double kGuessedTaskUs = 10, kGuessedFlopsPerUs = 50e6;
 
 QueueConfig probe_config() {
   QueueConfig config;
   config.name = "load";
-  config.max_tasks = 1;
+  config.max_tasks = kRepetitions;
   config.max_cohorts = 1;
   config.max_cohort_rows = 1;
   return config;
@@ -66,27 +68,64 @@ double LoadProbe::guess_us(std::uint32_t rows) const {
   return kGuessedTaskUs + rows * cell_.plan.flops_per_row / kGuessedFlopsPerUs;
 }
 
+// From task to task of a full queue, as the scheduler will pay for it: with the copies of descriptors and the
+// gaps between kernels, which the GPU's own clock does not see.
 Result<double> LoadProbe::time_us(std::uint32_t rows) {
-  if (Status ok = run_once(rows); !ok) return tl::unexpected(ok.error());
+  using Clock = std::chrono::steady_clock;
+  if (Status ok = run(rows, 1); !ok) return tl::unexpected(ok.error());
   if (!measure_) return guess_us(rows);
-  const std::uint64_t before = context_->kernel_ns();
-  for (int i = 0; i < kRepetitions; ++i) {
-    if (Status ok = run_once(rows); !ok) return tl::unexpected(ok.error());
-  }
-  const double us = static_cast<double>(context_->kernel_ns() - before) / 1e3 / kRepetitions;
-  return us > 0 ? us : guess_us(rows);
+  const auto begin = Clock::now();
+  if (Status ok = run(rows, kRepetitions); !ok) return tl::unexpected(ok.error());
+  return std::chrono::duration<double, std::micro>(Clock::now() - begin).count() / kRepetitions;
 }
 
-Status LoadProbe::run_once(std::uint32_t rows) {
-  Task task;
-  task.seq = ++seq_;
-  task.type = cell_.type;
-  task.rows = task.padded_rows = rows;
-  task.bindings.emplace_back();
-  task.bindings[0].span = rows;
-  const auto taken = context_->take(task);
-  if (!taken) return tl::unexpected(taken.error());
-  if (Status ok = context_->flush(); !ok) return ok;
+// Rows that read slots of their own and write others: what a batch of requests does. The pool is still empty.
+RowBinding LoadProbe::scattered(std::uint32_t rows) const {
+  RowBinding binding;
+  binding.span = binding.length = rows;
+  std::uint32_t read_end = kFirstSlot;
+  for (std::uint32_t g = 0; g < cell_.shape.gathers; ++g) {
+    const std::uint32_t slots = cell_.gather_slots[g];
+    if (slots <= kFirstSlot) continue;
+    const std::uint32_t ring = std::min(rows, slots - kFirstSlot);
+    binding.gathers[g] = {kFirstSlot, ring, 0, 1, kInitialSlot};
+    read_end = std::max(read_end, kFirstSlot + ring);
+  }
+  // Never a slot that another row of the task reads.
+  if (cell_.out_slots >= read_end + rows) {
+    binding.out_base = read_end;
+    binding.out_ring = rows;
+  }
+  return binding;
+}
+
+// The nodes of a tree are rows of their own, each with about one edge to a child.
+void LoadProbe::add_ragged(Task& task) const {
+  RowBinding binding;
+  binding.length = 1;
+  binding.ragged = {kInitialSlot, 1, false};
+  task.bindings.assign(task.rows, binding);
+}
+
+Status LoadProbe::run(std::uint32_t rows, std::uint32_t tasks) {
+  for (std::uint32_t i = 0; i < tasks; ++i) {
+    Task task;
+    task.seq = ++seq_;
+    task.type = cell_.type;
+    task.rows = task.padded_rows = rows;
+    if (cell_.shape.ragged && rows <= cell_.max_edges) {
+      add_ragged(task);
+    } else {
+      task.bindings.push_back(scattered(rows));
+    }
+    auto taken = context_->take(task);
+    if (taken && *taken == QueueContext::Taken::kLater) {
+      if (Status ok = context_->synchronise(); !ok) return ok;
+      taken = context_->take(task);
+    }
+    if (!taken) return tl::unexpected(taken.error());
+    if (Status ok = context_->flush(); !ok) return ok;
+  }
   if (Status ok = context_->synchronise(); !ok) return ok;
   if (context_->done() != seq_)
     return fail(ErrorCode::kInternal, "the GPU does not report a task of " + std::to_string(rows) + " rows");

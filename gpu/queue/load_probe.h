@@ -11,7 +11,7 @@ namespace volvox::gpu {
 
 // A freshly compiled cell meets the device for the first time: products are planned, every batch size is
 // captured and run, which is also the warm-up, and where there are two ways to run it the faster one is kept.
-// Rows read the initial state and zeros and write the sink, so no request is touched.
+// Rows read and write slots of their own, as those of requests do: the cell's pools must not be in use yet.
 class LoadProbe {
  public:
   // `measure` off: runs everything once, but guesses what it costs.
@@ -25,7 +25,10 @@ class LoadProbe {
       : context_(std::move(context)), cell_(cell), measure_(measure) {}
   Result<double> time_us(std::uint32_t rows);
   Result<double> best_us(std::uint32_t rows);
-  Status run_once(std::uint32_t rows);
+  // Gives the queue so many tasks in line, and waits for them.
+  Status run(std::uint32_t rows, std::uint32_t tasks);
+  RowBinding scattered(std::uint32_t rows) const;
+  void add_ragged(Task& task) const;
   double guess_us(std::uint32_t rows) const;
 
   std::unique_ptr<QueueContext> context_;

@@ -28,7 +28,7 @@ struct ReadyCopy {
 
 // What one queue has on the device: a stream, the rings of task descriptors, row tables, scratch and graphs
 // of every cell type, and the word that the device writes when a task is done. Everything is allocated,
-// captured and run once before it serves.
+// captured and uploaded before it serves.
 //
 // take(), copy() and flush() are called by one thread, the launcher; prepare() at load, by another; done(),
 // failed() and kernel_ns() by any.
@@ -81,6 +81,7 @@ class QueueContext {
   Status allocate_type(TypeContext& type);
   TypeContext* find(CellTypeId type);
   ResolveCall resolve_call(const TypeContext& type, std::uint32_t size) const;
+  Status warm_up(const TypeContext& type, std::uint32_t size, std::uint32_t edges);
   Status launch_step(const TypeContext& type, const CellPlan::Step& step, std::uint32_t size,
                      std::uint32_t edges, bool last, StreamId stream);
 

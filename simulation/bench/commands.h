@@ -10,5 +10,6 @@ void add_engine_command(CLI::App& app, int& status);
 void add_scheduler_command(CLI::App& app, int& status);
 void add_kernel_command(CLI::App& app, int& status);
 void add_gpu_command(CLI::App& app, int& status);
+void add_gpu_product_command(CLI::App& app, int& status);
 
 }  // namespace volvox::bench

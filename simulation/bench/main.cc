@@ -15,6 +15,7 @@ int run(int argc, char** argv) {
   volvox::bench::add_scheduler_command(app, status);
   volvox::bench::add_kernel_command(app, status);
   volvox::bench::add_gpu_command(app, status);
+  volvox::bench::add_gpu_product_command(app, status);
   CLI11_PARSE(app, argc, argv);
   return status;
 }

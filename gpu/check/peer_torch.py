@@ -4,11 +4,12 @@
 Saturated: the best of padded batches of similar length (buckets of a width, several batch sizes) and of packed
 sequences sorted by length. At half of that rate: open loop, Poisson arrivals, batches of what waits in the bucket of
 the oldest request. And the yardstick: cuDNN over whole sequences of one length, where nothing has to be batched, looked up or
-brought back: microseconds of a step by batch. Prints one JSON object.
+brought back: microseconds of a step by batch, and of its product alone. Prints a JSON object for each part.
 """
 
 import argparse
 import json
+import pathlib
 import random
 import sys
 import time
@@ -49,6 +50,25 @@ class Peer:
         _, (h, _) = self.lstm(packed)
         return h[0].float().cpu()
 
+    def product_us(self, batch, width, products=50, repeats=50):
+        """Microseconds of one product of a step alone: the median of passes over a graph of them, on random numbers."""
+        x = self.torch.randn(batch, width, device="cuda", dtype=self.dtype)
+        w = self.torch.randn(width, 4 * self.lstm.hidden_size, device="cuda", dtype=self.dtype)
+        out = self.torch.matmul(x, w)
+        self.torch.cuda.synchronize()
+        graph = self.torch.cuda.CUDAGraph()
+        with self.torch.cuda.graph(graph):
+            for _ in range(products):
+                self.torch.matmul(x, w, out=out)
+        times = []
+        for _ in range(repeats + 5):
+            begin, end = (self.torch.cuda.Event(enable_timing=True) for _ in range(2))
+            begin.record()
+            graph.replay()
+            end.record()
+            end.synchronize()
+            times.append(1e3 * begin.elapsed_time(end) / products)
+        return sorted(times[5:])[repeats // 2]
 
     def step_us(self, batch, steps=64, repeats=30):
         """Microseconds of one step of `batch` whole sequences: the median over passes of `steps` steps."""
@@ -137,6 +157,7 @@ def main():
     parser.add_argument("--width", type=int, default=10, help="of padded's buckets")
     parser.add_argument("--batches", type=int, nargs="+", default=[64, 128, 256, 512])
     parser.add_argument("--seconds", type=float, default=3.0, help="of each measurement")
+    parser.add_argument("--json", help="also write what has been measured to this file, part by part")
     options = parser.parse_args()
     try:
         import torch
@@ -150,18 +171,26 @@ def main():
     lengths = read_lengths(options.lengths)
     random.shuffle(lengths)
     lengths = lengths[:8192]
+    found = {"torch": torch.__version__}
+
+    def keep(**more):
+        """Each part as soon as it is measured: whatever stops this later takes nothing of it along."""
+        found.update(more)
+        print(json.dumps(more), flush=True)
+        if options.json:
+            pathlib.Path(options.json).write_text(json.dumps(found) + "\n", encoding="utf-8")
+
     with torch.inference_mode():
         peer = Peer(torch, options.hidden, options.precision)
-        steps = [{"batch": batch, "step_us": peer.step_us(batch)} for batch in options.batches]
+        keep(products=[{"batch": batch, "width": width, "us": peer.product_us(batch, width)}
+                       for batch in options.batches for width in (options.hidden, 2 * options.hidden)])
+        keep(cudnn_steps=[{"batch": batch, "step_us": peer.step_us(batch)} for batch in options.batches])
         results = saturated(peer, lengths, options.width, options.batches, options.seconds)
         rate, how = max(results, key=lambda result: result[0])
+        keep(best=how, saturated_rps=rate, all=[{"rps": value, **way} for value, way in results])
         latencies = open_loop(peer, lengths, how, rate / 2, 3 * options.seconds)
-    print(json.dumps({
-        "torch": torch.__version__, "cudnn_steps": steps, "best": how, "saturated_rps": rate,
-        "all": [{"rps": value, **way} for value, way in results],
-        "half_load": {"rate_rps": rate / 2, "p50_ms": 1e3 * latencies[len(latencies) // 2],
-                      "p90_ms": 1e3 * latencies[int(len(latencies) * 0.9)]},
-    }))
+        keep(half_load={"rate_rps": rate / 2, "p50_ms": 1e3 * latencies[len(latencies) // 2],
+                        "p90_ms": 1e3 * latencies[int(len(latencies) * 0.9)]})
     return 0
 
 

@@ -1,0 +1,138 @@
+#include "gpu/driver/choice_cache.h"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <sstream>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace volvox::gpu {
+namespace {
+
+constexpr const char* kTitle = "volvox gpu choices 1";
+constexpr std::size_t kMostBytes = std::size_t{4} << 20;
+
+class File {
+ public:
+  File(const std::string& path, int flags)
+      : fd_(::open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW, 0600)) {}
+  ~File() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  int fd() const { return fd_; }
+  bool good() const { return fd_ >= 0; }
+
+ private:
+  int fd_;
+};
+
+std::string words(int error) {
+  return std::error_code(error, std::generic_category()).message();
+}
+
+// Who can write what is read here decides what the GPU runs.
+Status check_owner(int fd, const std::string& path) {
+  struct stat info {};
+  if (::fstat(fd, &info) != 0) return fail(ErrorCode::kUnavailable, path + ": " + words(errno));
+  if (info.st_uid == ::geteuid() && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0) return {};
+  return invalid(
+      path +
+      " belongs to somebody else, or others may write to it; give it to this user with mode 0700, or "
+      "set device.cache to a folder of its own");
+}
+
+Result<std::string> read_all(int fd, const std::string& path) {
+  std::string text;
+  std::array<char, 16384> part{};
+  ssize_t count = 0;
+  while ((count = ::read(fd, part.data(), part.size())) > 0 && text.size() <= kMostBytes)
+    text.append(part.data(), static_cast<std::size_t>(count));
+  if (count < 0) return fail(ErrorCode::kUnavailable, path + ": " + words(errno));
+  return text;
+}
+
+bool write_all(int fd, const std::string& text) {
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t count = ::write(fd, text.data() + done, text.size() - done);
+    if (count <= 0) return false;
+    done += static_cast<std::size_t>(count);
+  }
+  return ::fsync(fd) == 0;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<ChoiceCache>> ChoiceCache::open(const std::string& folder) {
+  std::error_code error;
+  const bool made = std::filesystem::create_directories(folder, error);
+  if (made) std::filesystem::permissions(folder, std::filesystem::perms::owner_all, error);
+  const File opened(folder, O_RDONLY | O_DIRECTORY);
+  if (!opened.good()) return fail(ErrorCode::kUnavailable, "device.cache, " + folder + ": " + words(errno));
+  if (Status ok = check_owner(opened.fd(), folder); !ok) return tl::unexpected(ok.error());
+  std::shared_ptr<ChoiceCache> cache(new ChoiceCache(folder));
+  auto choices = cache->read();
+  if (!choices) return tl::unexpected(choices.error());
+  cache->choices_ = std::move(*choices);
+  return cache;
+}
+
+Result<ChoiceCache::Choices> ChoiceCache::read() const {
+  const File opened(file(), O_RDONLY);
+  if (!opened.good() && errno == ENOENT) return Choices{};
+  if (!opened.good()) return fail(ErrorCode::kUnavailable, file() + ": " + words(errno));
+  if (Status ok = check_owner(opened.fd(), file()); !ok) return tl::unexpected(ok.error());
+  const auto text = read_all(opened.fd(), file());
+  if (!text) return tl::unexpected(text.error());
+  std::istringstream lines(*text);
+  std::string line;
+  Choices choices;
+  if (text->size() > kMostBytes || !std::getline(lines, line) || line != kTitle) return choices;
+  while (std::getline(lines, line)) {
+    const std::size_t tab = line.find('\t');
+    if (tab != std::string::npos) choices.emplace(line.substr(0, tab), line.substr(tab + 1));
+  }
+  return choices;
+}
+
+Status ChoiceCache::write(const Choices& choices) const {
+  std::string text = std::string(kTitle) + "\n";
+  for (const auto& [key, choice] : choices) text.append(key).append("\t").append(choice).append("\n");
+  const std::string unfinished = file() + ".new";
+  (void)::unlink(unfinished.c_str());  // of a process that died; the lock says that nobody writes it now
+  {
+    const File opened(unfinished, O_WRONLY | O_CREAT | O_EXCL);
+    if (!opened.good() || !write_all(opened.fd(), text))
+      return fail(ErrorCode::kUnavailable, unfinished + ": " + words(errno));
+  }
+  if (::rename(unfinished.c_str(), file().c_str()) != 0)
+    return fail(ErrorCode::kUnavailable, file() + ": " + words(errno));
+  return {};
+}
+
+std::optional<std::string> ChoiceCache::find(const std::string& key) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = choices_.find(key);
+  if (found == choices_.end()) return std::nullopt;
+  return found->second;
+}
+
+std::string ChoiceCache::keep(const std::string& key, const std::string& choice) {
+  const std::lock_guard lock(mutex_);
+  const File folder(folder_, O_RDONLY | O_DIRECTORY);
+  if (folder.good()) (void)::flock(folder.fd(), LOCK_EX);  // until the descriptor is closed
+  // What other processes have chosen meanwhile comes first.
+  if (auto others = read()) choices_.insert(others->begin(), others->end());
+  const auto [kept, fresh] = choices_.emplace(key, choice);
+  if (fresh) (void)write(choices_);
+  return kept->second;
+}
+
+}  // namespace volvox::gpu
