@@ -38,11 +38,17 @@ bool ends_with(const Bytes& whole, const Bytes& part) {
          });
 }
 
+// Whether the part that has this error may have been done all the same: its home has not been heard.
+bool may_have_run(const Reply& error) {
+  return error.local || error.header.undecided;
+}
+
 // One session and what its client keeps of it.
 struct Session {
   SessionStream stream{0};
   Tokens so_far, part;               // answered; in flight, or to be sent (again)
   bool last = false, whole = false;  // the part ends the session; the whole input is under way
+  bool doubtful = false;             // the part may have run although all its answers so far are errors
   Bytes output;                      // of the newest part
   std::uint32_t outstanding = 0;     // requests without an answer
   std::optional<Reply> good;
@@ -107,10 +113,11 @@ class SessionLoad {
 
   void restart(Session& session) {
     session = {};
-    session.stream = SessionStream(random_.next() | 1);
+    session.stream = SessionStream::begin();
   }
 
   void make_part(Session& session) {
+    session.doubtful = false;
     session.part.resize(lengths_.draw(random_));
     for (std::int32_t& token : session.part)
       token = static_cast<std::int32_t>(random_.below(plan_.vocabulary));
@@ -175,6 +182,7 @@ class SessionLoad {
       if (silent) ++report_.lost;
       ++report_.errors[std::string(to_string(ok.error().code))];
       session.error = ok.error();
+      session.doubtful = session.doubtful || may_have_run(reply);
       session.again = std::chrono::microseconds(reply.header.retry_after_us);
     }
     if (session.outstanding == 0) go_on(flight.session);
@@ -208,8 +216,11 @@ class SessionLoad {
   void repeat(std::uint32_t index) {
     Session& session = sessions_[index];
     const ErrorCode code = session.error.code;
-    if (code == ErrorCode::kSessionExpired || code == ErrorCode::kSessionLost ||
-        code == ErrorCode::kInvalidArgument) {
+    // Nothing is wrong with a part, unless it comes too late: it was done, and its answer is not kept any
+    // more.
+    const bool invalid = code == ErrorCode::kInvalidArgument;
+    if (invalid && !session.doubtful) ++report_.wrong;
+    if (code == ErrorCode::kSessionExpired || code == ErrorCode::kSessionLost || invalid) {
       ++report_.over;
       return begin_another(index);
     }
@@ -218,6 +229,11 @@ class SessionLoad {
       return;
     }
     if (session.whole) return send_whole(index);
+    // It has left no trace: whatever its content was, something else may stand in its place.
+    if (!plan_.same_parts && !session.doubtful) {
+      ++report_.replaced;
+      make_part(session);
+    }
     due_.push({now() + std::max(kAgain, session.again), index});
   }
 

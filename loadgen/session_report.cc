@@ -27,6 +27,7 @@ std::string to_json_text(const SessionLoadReport& report) {
   json["answered"] = report.answered;
   json["repeats"] = report.repeats;
   json["cancels"] = report.cancels;
+  json["replaced"] = report.replaced;
   json["verified"] = report.verified;
   json["wrong"] = report.wrong;
   json["lost"] = report.lost;

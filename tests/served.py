@@ -16,7 +16,7 @@ class Server:
     `endpoint`, `metrics` and, unless `http` is empty, `http`.
     """
 
-    def __init__(self, volvox, folder, models, config="", listen="tcp://127.0.0.1:0", http="", options=()):
+    def __init__(self, volvox, folder, models, config="", listen="tcp://127.0.0.1:0", http="", metrics="127.0.0.1:0", options=()):
         self.folder = pathlib.Path(folder)
         for kind, name, *shape in models:
             if not (self.folder / "models" / name).exists():
@@ -26,7 +26,7 @@ class Server:
         self.ports = self.folder / "ports"
         self.ports.unlink(missing_ok=True)
         command = [volvox, "serve", "--config", str(self.folder / "serve.toml"), "--port-file", str(self.ports)]
-        command += ["--models", str(self.folder / "models"), "--listen", listen, "--metrics", "127.0.0.1:0", "--http", http]
+        command += ["--models", str(self.folder / "models"), "--listen", listen, "--metrics", metrics, "--http", http]
         with open(self.folder / "log", "ab") as log:
             self.process = subprocess.Popen([*command, *options], stdout=log, stderr=log)
         self.endpoint, self.metrics, *rest = self._wait_for_ports(3 if http else 2)

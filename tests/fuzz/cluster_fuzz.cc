@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "protocol/cluster_codec.h"
-#include "protocol/cluster_flow.h"
+#include "protocol/cluster_link.h"
 #include "tests/fuzz/parts.h"
 
 namespace volvox::fuzz {
@@ -31,11 +31,12 @@ void check_message(Bytes bytes) {
 void check_link(Bytes first, Bytes second) {
   ClusterFlowLimits limits;
   limits.wire = kLimits;
-  ClusterInbox inbox(limits);
+  ClusterLink link(LinkEnd::kAnswers, limits);
   for (const Bytes bytes : {first, second}) {
-    const auto taken = inbox.take(bytes);
-    require(inbox.take_acks() <= 1, "a message is a fragment, or none");
+    const auto taken = link.take(bytes);
+    require(!link.next() || !link.next(), "a message is a fragment with an acknowledgement, or none");
     if (!taken) return require_refusal(taken.error());
+    require(!*taken || !std::holds_alternative<ClusterFragment>(**taken), "fragments are for the link");
   }
 }
 

@@ -42,6 +42,20 @@ std::vector<ClusterMessage> samples() {
           ClusterAck{2}};
 }
 
+// As large as two messages can be at once: together they make one that is too large for itself.
+void add_large(std::vector<std::string>& seeds) {
+  constexpr std::size_t kBody = 96U << 10, kFirst = 60U << 10;
+  const std::string body(kBody, 'b');
+  const std::string whole = written(ClusterResult{{1, 2, 3}, true, bytes_of("header"), bytes_of(body)});
+  const std::string_view text = whole;
+  const std::string begin = written(ClusterFragment{1, 0, whole.size(), bytes_of(text.substr(0, kFirst))});
+  const std::string end = written(ClusterFragment{1, kFirst, whole.size(), bytes_of(text.substr(kFirst))});
+  seeds.push_back(join(begin, end));
+  seeds.push_back(join(begin, begin));
+  seeds.push_back(
+      join(written(ClusterSubmit{{1, 2, 3}, 500, bytes_of("header"), bytes_of(body.substr(kFirst))}), end));
+}
+
 }  // namespace
 
 std::vector<std::string> cluster_seeds() {
@@ -52,6 +66,7 @@ std::vector<std::string> cluster_seeds() {
   const std::string_view text = whole;
   seeds.push_back(join(written(ClusterFragment{1, 0, whole.size(), bytes_of(text.substr(0, half))}),
                        written(ClusterFragment{1, half, whole.size(), bytes_of(text.substr(half))})));
+  add_large(seeds);
   return seeds;
 }
 

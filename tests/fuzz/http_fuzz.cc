@@ -10,6 +10,8 @@
 #include "protocol/codec.h"
 #include "protocol/v2/request_codec.h"
 #include "protocol/v2/route.h"
+#include "serving/http_head.h"
+#include "serving/http_rules.h"
 #include "tests/fuzz/parts.h"
 
 namespace volvox::fuzz {
@@ -44,6 +46,31 @@ void check_path(Bytes bytes) {
   if (!route) require(!route.error().message.empty(), "a refusal says why");
 }
 
+bool lies_in(std::string_view part, std::string_view whole) {
+  return part.empty() ||
+         (part.data() >= whole.data() && part.data() + part.size() <= whole.data() + whole.size());
+}
+
+// What a door looks at before it lets a request in.
+void check_head(Bytes bytes) {
+  const std::string_view text{reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  const auto end = http_head_bytes(text);
+  if (!end) return;
+  require(*end <= text.size(), "a head ends where the bytes do, or before");
+  const auto head = parse_http_head(text.substr(0, *end));
+  if (!head) return require_refusal(head.error());
+  require(lies_in(head->path, text) && head->path.starts_with('/'), "a path lies in what was sent");
+  HttpRuleSettings settings;
+  settings.listen_host = "127.0.0.1";
+  settings.tokens = {"0123456789abcdef"};
+  const HttpRules rules(settings);
+  const auto sender = rules.check_sender(head->headers), content = rules.check_content(head->headers);
+  for (const auto& refused : {sender, content})
+    require(!refused || !refused->error.message.empty(), "it says why");
+  const bool shown = text.find("0123456789abcdef") != std::string_view::npos;
+  require(shown || rules.check_token(head->headers), "nobody comes in without the token");
+}
+
 }  // namespace
 }  // namespace volvox::fuzz
 
@@ -54,5 +81,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check_content(content, json.size());
   check_content(json, std::nullopt);
   check_path(tail);
+  check_head(content);
   return 0;
 }

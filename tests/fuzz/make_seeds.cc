@@ -1,5 +1,4 @@
-// Writes good inputs for the fuzzers to begin with: make_seeds FOLDER fills FOLDER/request, http, reply,
-// cluster, model, toml.
+// Writes good inputs for the fuzzers to begin with: make_seeds FOLDER fills FOLDER/NAME for each.
 
 #include <cstdio>
 #include <filesystem>
@@ -15,6 +14,7 @@
 #include "protocol/codec.h"
 #include "tests/fuzz/cluster_seeds.h"
 #include "tests/fuzz/parts.h"
+#include "tests/fuzz/small_seeds.h"
 
 namespace volvox::fuzz {
 namespace {
@@ -78,6 +78,9 @@ void add_requests(Seeds& seeds) {
 }
 
 void add_contents(Seeds& seeds) {
+  seeds.add("http",
+            join("POST /v2/models/m/infer HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\n",
+                 "Content-Type: application/json\r\nAuthorization: Bearer 0123456789abcdef\r\n\r\n"));
   const std::string inputs =
       R"("inputs":[{"name":"x","datatype":"INT32","shape":[2,2],"data":[[1,2],[3,-4]]},)"
       R"({"name":"y","datatype":"FP32","shape":[2],"parameters":{"binary_data_size":8}}],)"
@@ -166,6 +169,7 @@ int main(int count, char** arguments) {
   add_contents(seeds);
   add_replies(seeds);
   for (const std::string& seed : cluster_seeds()) seeds.add("cluster", seed);
+  for (const auto& [fuzzer, seed] : small_seeds()) seeds.add(fuzzer, seed);
   add_models(seeds, arguments[1]);
   add_wide_definition(seeds);
   seeds.add("toml", volvox::to_toml(volvox::ServeConfig{}));

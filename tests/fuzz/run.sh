@@ -4,7 +4,9 @@ set -euo pipefail
 
 usage() {
   cat <<'USAGE'
-Usage: tests/fuzz/run.sh [--seconds S] [--jobs N] [--help] [request|http|reply|cluster|model|toml …]
+Usage: tests/fuzz/run.sh [--seconds S] [--jobs N] [--help] [NAME …]
+
+NAME: request, http, reply, cluster, model, toml, sessions, keys, zap, admin.
 
 Builds the preset `fuzz` (clang, libFuzzer, AddressSanitizer, UndefinedBehaviorSanitizer) and runs the fuzzers
 named, or all, for S seconds each (default 60), one after the other. What they learn stays in build/fuzz/corpus
@@ -23,14 +25,24 @@ die() {
   exit 2
 }
 
-# Inputs are small: a decoder that takes 5 s or 1 GiB for one has been talked into something.
+# Prints the largest input: beyond the bounds that its decoder knows, where that is no more than mutation can fill.
+largest() {
+  case "$1" in
+    cluster) echo 262144 ;;     # fragments of 64 KiB, and what they make together
+    request | reply | http) echo 20000 ;;  # headers of 4 KiB
+    *) echo 8192 ;;
+  esac
+}
+
+# Inputs are small: a decoder that takes 5 s, 1 GiB, or 256 MiB at once for one has been talked into something.
 fuzz() {
   local name=$1 corpus="build/fuzz/corpus/$1" log="build/fuzz/found/$1.log"
   local words=()
   mkdir -p "$corpus"
   [[ $name != model && $name != toml && $name != http ]] || words=(-dict=tests/fuzz/texts.dict)
   printf 'fuzz: %s for %d s …\n' "$name" "$seconds"
-  if "$programs/${name}_fuzz" -max_total_time="$seconds" -max_len=8192 -timeout=5 -rss_limit_mb=1024 \
+  if "$programs/${name}_fuzz" -max_total_time="$seconds" -max_len="$(largest "$name")" -timeout=5 -rss_limit_mb=1024 \
+    -malloc_limit_mb=256 \
     -artifact_prefix="build/fuzz/found/$name-" -print_final_stats=1 "${words[@]}" "$corpus" "build/fuzz/seeds/$name" \
     >"$log" 2>&1; then
     printf 'fuzz: %s: clean, %s inputs, %s kept\n' "$name" \
@@ -56,12 +68,12 @@ while [[ $# -gt 0 ]]; do
       usage
       exit 0
       ;;
-    request | http | reply | cluster | model | toml) names+=("$1") ;;
+    request | http | reply | cluster | model | toml | sessions | keys | zap | admin) names+=("$1") ;;
     *) die "unknown argument: $1 (see --help)" ;;
   esac
   shift
 done
-[[ ${#names[@]} -gt 0 ]] || names=(request http reply cluster model toml)
+[[ ${#names[@]} -gt 0 ]] || names=(request http reply cluster model toml sessions keys zap admin)
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 programs=build/fuzz/tests/fuzz

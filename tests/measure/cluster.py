@@ -20,8 +20,9 @@ The others:
   slow-link  requests of nearly 16 MiB over a link of 100 Mbit/s, and small ones beside them
   scale      four nodes against one
   speed      a router and a node apart, a cell that computes nothing
+  burst      192 answers of 200 kB at once, each second for half of the time, and small ones beside them
 
-All but kill, stop, router, scale and speed need root: they put each process into a network namespace. `all` is every scenario,
+All but kill, stop, router, scale, speed and burst need root: they put each process into a network namespace. `all` is every scenario,
 `loopback` those that need no namespaces. Exits with 1 when a limit does not hold, or when the run says nothing and is called void:
 the load itself was late by more than 5 ms (p99), or, for `speed`, others used more than a fifth of the machine.
 
@@ -37,6 +38,7 @@ import signal
 import sys
 import tempfile
 
+import cluster_burst as burst
 import cluster_figures as figures
 import cluster_harm as harm
 import cluster_speed as speed
@@ -45,6 +47,7 @@ from cluster_processes import Loopback, Namespaces, Unfit
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ON_LOOPBACK = {
     "kill": harm.kill, "stop": harm.stop, "router": harm.router, "scale": speed.scale, "speed": speed.speed,
+    "burst": burst.burst,
 }  # fmt: skip
 IN_NAMESPACES = {
     "cut": harm.cut, "cut-one": harm.cut_one, "cut-in": harm.cut_in, "cut-out": harm.cut_out, "restart": harm.restart,

@@ -17,6 +17,7 @@ def merge(reports):
     merged = {key: sum(report[key] for report in reports) for key in ("offered", "completed", "wrong", "duplicates", "verified")}
     merged["late_ms"] = max(report["late_ms"]["p99"] for report in reports)
     merged["longest_ms"] = max(report["latency_ms"]["max"] for report in reports)
+    merged["resent"] = sum(report.get("resent", 0) for report in reports)
     merged["errors"] = {}
     for report in reports:
         for code, count in report["errors"].items():

@@ -8,6 +8,7 @@ from cluster_processes import Cluster, Load
 
 RATE, LENGTH, EVERY_S, HELD_S, LEAST_IN_FLIGHT = 800, 24, 5.0, 2.0, 8
 LONGEST_MS, RECOVERED_S, SHARE_RECOVERED = 2500.0, 2.0, 11 / 12
+RESENT, RESENT_BY_ROUTER = 0.01, 0.05  # share of the requests that clients may send again: when nodes fail, when routers do
 CONFIG = """
 [admin]
 socket = ""
@@ -47,8 +48,8 @@ def busy(victims):
 class Harm:
     """What is done to `victims(k)`, the k-th time, and undone `held_s` later."""
 
-    def __init__(self, what, victims, do, undo, held_s=HELD_S):
-        self.what, self.victims, self.do, self.undo, self.held_s = what, victims, do, undo, held_s
+    def __init__(self, what, victims, do, undo, held_s=HELD_S, resent=RESENT):
+        self.what, self.victims, self.do, self.undo, self.held_s, self.resent = what, victims, do, undo, held_s, resent
 
 
 def offer(cluster, seconds, endpoints):
@@ -74,7 +75,7 @@ def disturb(cluster, seconds, harm, endpoints=None):
         for load in loads:
             load.end()
         cluster.end()
-    return report_of(harm.what, figures.merge(results), events, counts)
+    return report_of(harm, figures.merge(results), events, counts)
 
 
 def do_harm(seconds, harm):
@@ -92,7 +93,7 @@ def do_harm(seconds, harm):
     return events
 
 
-def report_of(what, load, events, counts):
+def report_of(harm, load, events, counts):
     timeline = load.pop("timeline")
     last = timeline[-1][1]
     for event, following in zip(events, [*events[1:], {"at_us": last}]):
@@ -103,13 +104,14 @@ def report_of(what, load, events, counts):
         "not checked": {"is": load["completed"] - load["verified"], "at_most": 0},
         "wrong": {"is": load["wrong"], "at_most": 0},
         "duplicates": {"is": load["duplicates"], "at_most": 0},
+        "sent again by clients": {"is": load["resent"], "at_most": int(harm.resent * load["offered"])},
         "least in flight on a victim": {"is": min(event["in_flight"] for event in events), "at_least": LEAST_IN_FLIGHT},
         "longest answer, ms": {"is": load["longest_ms"], "at_most": LONGEST_MS},
         f"of {len(events)}: p90 below 100 ms again within 2 s": {"is": recovered, "at_least": int(SHARE_RECOVERED * len(events))},
     }  # fmt: skip
-    seen = {key: load[key] for key in ("offered", "completed", "errors", "p90_ms")} | counts
+    seen = {key: load[key] for key in ("offered", "completed", "errors", "resent", "p90_ms")} | counts
     seen["recovered after, s"] = [round(event["recovered_s"], 2) for event in events]
-    return {"what": what, "figures": checks, "seen": seen, "events": events, "late_ms": load["late_ms"]}
+    return {"what": harm.what, "figures": checks, "seen": seen, "events": events, "late_ms": load["late_ms"]}
 
 
 def in_turn(members):
@@ -133,7 +135,7 @@ def router(volvox, folder, network, seconds):
     cluster = make_cluster(volvox, folder, network)
     endpoints = [one.endpoint for one in cluster.routers]
     harm = Harm("a router is killed", in_turn(cluster.routers),
-                lambda one: one.send(signal.SIGKILL), lambda one: one.start())  # fmt: skip
+                lambda one: one.send(signal.SIGKILL), lambda one: one.start(), resent=RESENT_BY_ROUTER)  # fmt: skip
     return disturb(cluster, seconds, harm, [",".join(endpoints), ",".join(reversed(endpoints))])
 
 

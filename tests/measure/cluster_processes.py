@@ -27,6 +27,12 @@ def free_port(address="127.0.0.1"):
         return probe.getsockname()[1]
 
 
+def cpu_s_of(pid):
+    """Processor time that a process has used."""
+    ticks = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13]
+    return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
+
+
 class Others:
     """Between begin and share(): which part of this machine's processors others used than the cluster and its load."""
 
@@ -136,6 +142,8 @@ class Member:
         self.name, self.host, self.log, self.process = name, host, log, None
         self.metrics = f"{host.address}:{host.port()}"
         self.command = [*host.prefix, *command, "--name", name, "--metrics", self.metrics]
+        if host.namespace:
+            self.command.append("--insecure-doors")
 
     def start(self):
         with open(self.log, "ab") as log:
@@ -157,8 +165,7 @@ class Member:
             self.send(signal.SIGKILL)
 
     def cpu_s(self):
-        ticks = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13]
-        return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
+        return cpu_s_of(self.process.pid)
 
     def page(self):
         """Its metrics: name with labels → value. Empty when it does not answer."""

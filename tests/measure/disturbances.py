@@ -17,13 +17,17 @@ import zmq  # noqa: E402
 
 import volvox_wire as wire  # noqa: E402
 from check_model import check_hash  # noqa: E402
-from volvox_client import Client, VolvoxError  # noqa: E402
+from volvox_client import Client, Code, VolvoxError  # noqa: E402
 
 CLI_S = 60  # that a command may take
+PARDONED = (Code.OVERLOADED, Code.CANCELLED)  # what a client that asks for nothing wrong may be told beside all this
+MOST_FAILED = 0.1  # of the times that a disturbance is tried
+KINDS = ("nonsense", "http_nonsense", "vanish", "never_read", "cancel", "stream", "reload", "killed")
 
 
 class Disturbances:
-    """Runs until stop(). `did` counts by kind, an unexpected error as "kind: error"; `wrong` is what must stay empty.
+    """Runs until stop(). `did` counts by kind, and as "kind: error" those that something kept from being done: a full socket,
+    a connection that was cut. `wrong` is what must stay empty; judge() adds the kinds that hardly ever were done.
 
     The server's models: `lstm`, `check`, `every` (a check model that answers every step), and `changing`, which is replaced
     all the time.
@@ -34,18 +38,29 @@ class Disturbances:
         self.random, self.stopping = random.Random(seed), threading.Event()
         self.context = zmq.Context()
         self.version = 1
-        kinds = (self.nonsense, self.http_nonsense, self.vanish, self.never_read, self.cancel, self.stream, self.reload, self.killed)
-        self.threads = [threading.Thread(target=self.repeat, args=(kind,), daemon=True) for kind in kinds]
+        self.threads = [threading.Thread(target=self.repeat, args=(getattr(self, kind),), daemon=True) for kind in KINDS]
         for thread in self.threads:
             thread.start()
 
     def repeat(self, kind):
         while not self.stopping.wait(0.05 + 0.1 * self.random.random()):
-            try:
-                kind()
-                self.did[kind.__name__] += 1
-            except (VolvoxError, OSError, http.client.HTTPException, zmq.ZMQError) as problem:
-                self.did[f"{kind.__name__}: {type(problem).__name__}"] += 1
+            self.once(kind)
+
+    def once(self, kind):
+        try:
+            kind()
+            self.did[kind.__name__] += 1
+        except (VolvoxError, OSError, http.client.HTTPException, zmq.ZMQError) as problem:
+            self.did[f"{kind.__name__}: {type(problem).__name__}"] += 1
+            if isinstance(problem, VolvoxError) and problem.code not in PARDONED:
+                self.wrong.append(f"{kind.__name__}: {problem}")
+
+    def judge(self):
+        """After stop(): a disturbance that failed nearly always has disturbed nobody."""
+        for kind in KINDS:
+            failed = sum(count for name, count in self.did.items() if name.startswith(f"{kind}: "))
+            if self.did[kind] == 0 or failed > MOST_FAILED * (failed + self.did[kind]) + 1:
+                self.wrong.append(f"{kind}: done {self.did[kind]} times, failed {failed} times")
 
     def stop(self):
         self.stopping.set()
@@ -89,7 +104,7 @@ class Disturbances:
         status = connection.getresponse().status
         connection.close()
         if not 400 <= status < 500:
-            raise OSError(f"nonsense was answered {status}")
+            self.wrong.append(f"nonsense over HTTP was answered {status}")
 
     def vanish(self):
         socket = self.socket()

@@ -81,6 +81,7 @@ def soak(arguments, folder):
         rss = watch(loads, server, disturbances)
     finally:
         disturbances.stop()
+        disturbances.judge()
     answers, ready = server.answers(), urllib.request.urlopen(server.metrics + "/readyz", timeout=10).status == 200
     spills = server.values()["volvox_session_spills_total"]
     drained = server.stop() == 0

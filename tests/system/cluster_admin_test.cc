@@ -74,6 +74,36 @@ TEST_F(ClusterAdmin, ANodeIsDrainedUnderLoad) {
   EXPECT_EQ(members().size(), 1U);
 }
 
+// As orchestrators do.
+TEST_F(ClusterAdmin, ANodeIsDrainedAndToldToStopAtOnce) {
+  start_requests("200", "4");
+  ASSERT_NO_FATAL_FAILURE(wait_for_requests_in_flight(8));
+  const CommandResult drained = run_volvox({"drain", "a", "--admin", admin("r1")}, seconds(30));
+  EXPECT_TRUE(drained.ok()) << drained.err << logs();
+  node("a").send(SIGTERM);
+  EXPECT_TRUE(run_volvox({"drain", "a", "--admin", admin("r1")}, seconds(30)).in_time) << "again";
+  node("a").send(SIGTERM);
+  EXPECT_EQ(node("a").wait(seconds(10) * slowness()), (ExitStatus{0, 0})) << logs();
+  expect_all_answered(load_report());
+  EXPECT_EQ(metric("volvox_cluster_deaths_total"), 0);
+}
+
+TEST_F(ClusterAdmin, ARouterThatIsToldTwiceTakesItsTimeAndThreeTimesLeaves) {
+  ASSERT_NO_FATAL_FAILURE(start_router("r2", patient()));
+  start_node("c");
+  ASSERT_NO_FATAL_FAILURE(
+      wait_until("c is there", [&] { return metric("volvox_cluster_members", "r2") == 1; }));
+  node("c").send(SIGSTOP);  // requests stay, for as long as the router is patient
+  const Process client({volvox_binary(), "infer", "--connect", endpoint("r2"), "--timeout", "30"}, scratch(),
+                       "client", json{{"model", "m"}, {"tokens", {1, 2, 3}}}.dump());
+  ASSERT_NO_FATAL_FAILURE(wait_for_requests_in_flight(1, "r2"));
+  router("r2").send(SIGTERM);
+  router("r2").send(SIGTERM);
+  EXPECT_EQ(router("r2").wait(std::chrono::milliseconds(1100)), std::nullopt);
+  router("r2").send(SIGTERM);
+  EXPECT_EQ(router("r2").wait(seconds(5) * slowness()), (ExitStatus{1, 0})) << logs();
+}
+
 TEST_F(ClusterAdmin, WhatCannotBeDoneIsSaid) {
   const CommandResult nobody = run_volvox({"drain", "nobody", "--admin", admin("r1")}, seconds(20));
   EXPECT_EQ(nobody.status, (ExitStatus{1, 0}));

@@ -26,7 +26,7 @@ class Stream:
 
     def hang_up(self, content):
         host, port = self.client.url.split("//")[1].split(":")
-        head = f"POST /v2/models/{self.model}/infer HTTP/1.1\r\nHost: x\r\nContent-Length: {len(content)}\r\n\r\n"
+        head = f"POST /v2/models/{self.model}/infer HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(content)}\r\n\r\n"
         with socket.create_connection((host, int(port)), self.client.timeout) as connection:
             connection.sendall(head.encode() + content)
 

@@ -51,7 +51,7 @@ TEST_F(Http, ACurlSession) {
   EXPECT_EQ(metadata["inputs"][0]["datatype"], "INT32");
   const std::string request =
       R"({"inputs": [{"name": "tokens", "datatype": "INT32", "shape": [3], "data": [12, 7, 301]}]})";
-  const CommandResult answered = curl({"--fail", "--data", request}, "/v2/models/m/infer");
+  const CommandResult answered = curl({"--fail", "--json", request}, "/v2/models/m/infer");
   ASSERT_TRUE(answered.ok()) << answered.err << server_.log();
   const json answer = json::parse(answered.out, nullptr, false);
   ASSERT_TRUE(answer.is_object()) << answered.out;
@@ -64,6 +64,29 @@ TEST_F(Http, ACurlSession) {
     EXPECT_EQ(answer["outputs"][0]["data"][i].get<float>(), h[i].get<float>());
 }
 
+// What a page in a browser of this machine's user can send, which needs no leave of the server.
+TEST_F(Http, APageInABrowserEndsNobodysSequence) {
+  ASSERT_NO_FATAL_FAILURE(start_with("new-check"));
+  const auto part = [&](const std::string& flag, std::vector<std::string> headers) {
+    const std::string content =
+        R"({"parameters": {"sequence_id": 7, ")" + flag +
+        R"(": true}, "inputs": [{"name": "tokens", "datatype": "INT32", "shape": [1], "data": [3]}]})";
+    std::vector<std::string> arguments{"--write-out", "%{http_code}", "--data", content};
+    for (const std::string& header : headers) arguments.insert(arguments.end(), {"--header", header});
+    const CommandResult answer = curl(arguments, "/v2/models/m/infer");
+    return answer.out.size() < 3 ? answer.out + answer.err : answer.out.substr(answer.out.size() - 3);
+  };
+  const std::string json = "Content-Type: application/json";
+  ASSERT_EQ(part("sequence_start", {json}), "200") << server_.log();
+  const std::string page = "Origin: https://evil.example";
+  EXPECT_EQ(part("sequence_end", {"Content-Type: text/plain", page, "Sec-Fetch-Site: cross-site"}),
+            "403");                                      // a form
+  EXPECT_EQ(part("sequence_end", {json, page}), "403");  // a fetch
+  EXPECT_EQ(part("sequence_end", {}), "415");            // a form of an old browser; or plain curl
+  EXPECT_EQ(part("sequence_end", {json, "Host: evil.example"}), "403");  // a page that rebinds its name
+  EXPECT_EQ(part("sequence_end", {json}), "200") << "it was still there";
+}
+
 TEST_F(Http, AClientThatDiesAndASignalLeaveNothingHanging) {
   ASSERT_NO_FATAL_FAILURE(start_with("new-check", {},
                                      "[server]\ndrain_timeout_ms = 200\n[device]\nkind = \"timed\"\n"
@@ -71,7 +94,7 @@ TEST_F(Http, AClientThatDiesAndASignalLeaveNothingHanging) {
   json input{{"name", "tokens"}, {"datatype", "INT32"}, {"shape", {80}}};
   input["data"] = std::vector<int>(80, 1);
   const std::string request = json{{"inputs", {input}}}.dump();
-  const std::vector<std::string> command{"/usr/bin/curl", "--silent", "--data", request,
+  const std::vector<std::string> command{"/usr/bin/curl", "--silent", "--json", request,
                                          server_.http() + "/v2/models/m/infer"};
   auto dies = std::make_unique<Process>(command, server_.scratch(), "dies");
   Process waits(command, server_.scratch(), "waits");

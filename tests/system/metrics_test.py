@@ -47,8 +47,8 @@ class Metrics(unittest.TestCase):
     def test_every_metric_is_in_the_handbook(self):
         self.assertGreater(len(self.exported), 20)
         table = [line for line in (ROOT / "docs/operation.md").read_text(encoding="utf-8").splitlines()
-                 if re.match(r"\| `volvox_", line)]  # fmt: skip
-        documented = set(re.findall(r"`(volvox_[a-z0-9_]+)", "\n".join(line.split("|")[1] for line in table)))
+                 if re.match(r"\| `(volvox|process)_", line)]  # fmt: skip
+        documented = set(re.findall(r"`((?:volvox|process)_[a-z0-9_]+)", "\n".join(line.split("|")[1] for line in table)))
         self.assertEqual(self.exported, documented)
 
     def test_every_metric_has_help(self):

@@ -19,7 +19,7 @@ import volvox_wire as wire  # noqa: E402
 from volvox_capnp import NESTING, Malformed, Message  # noqa: E402
 
 SCHEMA = str(ROOT / "protocol" / "volvox.capnp")
-TOKEN = wire.SessionToken(2**64 - 1, 2, 13, "continue", 14, 2**63, 16, 17, 18, "node-a", "größer")
+TOKEN = wire.SessionToken(2**64 - 1, 2, 13, "continue", 14, 2**63, 16, 17, 18, "node-a", "größer", 19)
 
 
 def capnp(way, type_, content, *options):
@@ -44,13 +44,13 @@ def decode_header(frame):
 def session_json():
     return {"idHi": str(2**64 - 1), "idLo": "2", "modelVersion": 13, "operation": "continue", "modelDigest": "14",
             "numericsId": str(2**63), "epoch": "16", "nonce": "17", "sequence": "18", "home": "node-a",
-            "replica": "größer"}  # fmt: skip
+            "replica": "größer", "nonceHi": "19"}  # fmt: skip
 
 
 def full_header():
     return {"protocolVersion": 1, "kind": "error", "errorCode": 4, "final": True, "requestId": str(2**64 - 2),
             "index": 4, "cells": 24, "retryAfterUs": "2500", "queueUs": "10", "computeUs": "20", "totalUs": "35",
-            "server": "node-a", "message": "the queue is full", "sessionToken": session_json()}  # fmt: skip
+            "server": "node-a", "message": "the queue is full", "sessionToken": session_json(), "undecided": True}  # fmt: skip
 
 
 def full_body():
@@ -153,6 +153,7 @@ class Decoder(unittest.TestCase):
             self.assertEqual((error.code, error.message), (wire.Code.OVERLOADED, "the queue is full"))
             self.assertAlmostEqual(error.retry_after, 2.5e-3)
             self.assertFalse(error.local)
+            self.assertTrue(error.undecided)
             self.assertEqual(header.fields["session"], TOKEN)
             self.assertEqual((header.fields["index"], header.fields["cells"]), (4, 24))
             self.assertEqual(header.fields["server"], "node-a")
@@ -172,6 +173,21 @@ class Decoder(unittest.TestCase):
                     self.assertEqual(len(reply["none"]), 0)
                 finally:
                     wire.numpy = there
+
+    def test_what_is_known_of_a_part_that_failed(self):
+        def judged(code, *, local=False, undecided=False, in_session=True, sent=True, doubtful=False):
+            error = wire.VolvoxError(code, "why", local=local, undecided=undecided)
+            error.judge(in_session, sent, doubtful)
+            return error.undecided
+
+        code = wire.Code.UNAVAILABLE
+        self.assertFalse(judged(code), "the server has said that it did nothing")
+        self.assertTrue(judged(code, undecided=True), "the server does not know")
+        self.assertTrue(judged(code, local=True), "the connection is lost")
+        self.assertFalse(judged(code, local=True, sent=False), "it never left")
+        self.assertTrue(judged(code, doubtful=True), "it may have been done by another server")
+        self.assertFalse(judged(wire.Code.SESSION_LOST, doubtful=True), "nobody goes on with it")
+        self.assertFalse(judged(code, local=True, in_session=False))
 
     def test_a_flag_cannot_make_a_result_unfinished(self):
         header = decode_header(from_json("ReplyHeader", {"protocolVersion": 1, "kind": "result", "requestId": "1"}))

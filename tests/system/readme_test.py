@@ -86,7 +86,7 @@ class Readme(unittest.TestCase):
         self.assertIn("send a chain", refused["error"])
         first, last = self.run_block(sequence)
         whole = {"inputs": [{"name": "tokens", "datatype": "INT32", "shape": [2], "data": [12, 7]}]}
-        (answer,) = self.run_block(f"curl --data '{json.dumps(whole)}' http://127.0.0.1:7102/v2/models/lstm/infer")
+        (answer,) = self.run_block(f"curl --json '{json.dumps(whole)}' http://127.0.0.1:7102/v2/models/lstm/infer")
         self.assertEqual(last["outputs"], answer["outputs"])
         self.assertNotEqual(first["outputs"], answer["outputs"])
 

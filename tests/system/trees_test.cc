@@ -129,7 +129,7 @@ TEST_F(ServedTrees, BadStructuresAreRefusedOverHttp) {
     const json request{{"parameters", {{"structure", bad.structure}}}, {"inputs", {input}}};
     const CommandResult result =
         run_command({"/usr/bin/curl", "--silent", "--write-out", "\n%{http_code}", "--max-time", "30",
-                     "--data", request.dump(), server_.http() + "/v2/models/" + bad.model + "/infer"},
+                     "--json", request.dump(), server_.http() + "/v2/models/" + bad.model + "/infer"},
                     seconds(40));
     EXPECT_NE(result.out.find("\n400"), std::string::npos) << result.out;
     EXPECT_NE(result.out.find(bad.says), std::string::npos) << result.out;

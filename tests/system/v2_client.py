@@ -47,13 +47,18 @@ class Client:
 
     def call(self, path, content=None, headers=None, method=None):
         """The headers and the content of the answer."""
-        request = urllib.request.Request(self.url + path, data=content, headers=headers or {}, method=method)
+        request = urllib.request.Request(self.url + path, data=content, headers=self.headers_for(content, headers), method=method)
         try:
             with urllib.request.urlopen(request, timeout=self.timeout) as answer:
                 return answer.headers, answer.read()
         except urllib.error.HTTPError as error:
             with error:
                 raise ServerError(error.code, error.headers, error.read()) from None
+
+    @staticmethod
+    def headers_for(content, headers):
+        """A content needs a type: that of urllib's own choice is one that any web page could send."""
+        return {"Content-Type": "application/json", **(headers or {})} if content is not None else headers or {}
 
     def get(self, path):
         return json.loads(self.call(path)[1])

@@ -1,9 +1,11 @@
-// What makes `volvox` a program of another version of the cluster protocol: it says so when it joins, and it
-// sends what version 1 does not know: fields after the known ones, and messages of a kind of its own in place
-// of some pings and reports, of which none is needed.
+// What makes `volvox` a program of another version of the cluster protocol: it says so when it joins. A newer
+// one sends what this version does not know: fields after the known ones, and messages of a kind of its own
+// in place of some pings and reports, of which none is needed. An older one, version 1, knows of no
+// generations: it sends none, and does not look at any.
 
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
 
 #include "next.capnp.h"
 #include "protocol/capnp_message.h"
@@ -12,35 +14,42 @@
 
 namespace volvox {
 
-// protocol/cluster_encode.cc, under another name.
-Result<WireBuffer> encode_known_message(const ClusterMessage& message, const WireLimits& limits);
+// protocol/cluster_encode.cc and cluster_codec.cc, under other names.
+Result<WireBuffer> encode_known_message(const ClusterMessage& message, const WireLimits& limits,
+                                        LinkGeneration generation);
+Result<ClusterEnvelope> open_known_message(std::span<const std::byte> bytes, const WireLimits& limits);
 
 namespace {
 
+constexpr bool kOlder = VOLVOX_DIALECT_BEST < 2;
 constexpr unsigned kEvery = 8;
 constexpr std::size_t kRoomWords = 32;
 std::atomic<unsigned> sent{0};
 
 template <class Write>
-Result<WireBuffer> write(Write&& fill) {
+Result<WireBuffer> write(LinkGeneration generation, Write&& fill) {
   MessageWriter writer(kRoomWords);
-  fill(writer.initRoot<next::ClusterMessage>());
+  auto root = writer.initRoot<next::ClusterMessage>();
+  root.setGeneration(generation);
+  fill(root);
   return writer.finish();
 }
 
-Result<WireBuffer> new_kind() {
+Result<WireBuffer> new_kind(LinkGeneration generation) {
   if (sent == kEvery) std::fprintf(stderr, "a message of a new kind is sent\n");
-  return write([](next::ClusterMessage::Builder root) { root.setNovelty("what nobody knows yet"); });
+  return write(generation,
+               [](next::ClusterMessage::Builder root) { root.setNovelty("what nobody knows yet"); });
 }
 
-Result<WireBuffer> new_field(const ClusterPing& ping) {
-  return write([&](next::ClusterMessage::Builder root) {
+Result<WireBuffer> new_field(const ClusterPing& ping, LinkGeneration generation) {
+  return write(generation, [&](next::ClusterMessage::Builder root) {
     auto builder = root.initPing();
     builder.setPing(ping.ping);
     builder.setWantedRequests(ping.wanted_requests);
     builder.setWantedBytes(ping.wanted_bytes);
     builder.setReturnedRequests(ping.returned_requests);
     builder.setReturnedBytes(ping.returned_bytes);
+    builder.setList(ping.list);
     builder.setHint("read by nobody yet");
   });
 }
@@ -51,13 +60,28 @@ ClusterVersions cluster_versions() {
   return {.best = VOLVOX_DIALECT_BEST, .oldest = VOLVOX_DIALECT_OLDEST};
 }
 
-Result<WireBuffer> encode_cluster_message(const ClusterMessage& message, const WireLimits& limits) {
+Result<ClusterEnvelope> open_cluster_message(std::span<const std::byte> bytes, const WireLimits& limits) {
+  auto opened = open_known_message(bytes, limits);
+  if (opened && kOlder) opened->generation = 0;
+  return opened;
+}
+
+Result<WireBuffer> encode_cluster_message(const ClusterMessage& message, const WireLimits& limits,
+                                          LinkGeneration generation) {
+  if (kOlder) return encode_known_message(message, limits, 0);
+  // Tests let it say that it is another one than it is.
+  const char* name = std::getenv("VOLVOX_DIALECT_NAME");
+  if (const auto* join = std::get_if<ClusterJoin>(&message); join != nullptr && name != nullptr) {
+    ClusterJoin lie = *join;
+    lie.name = name;
+    return encode_known_message(lie, limits, generation);
+  }
   const auto* ping = std::get_if<ClusterPing>(&message);
   if (ping != nullptr || std::holds_alternative<ClusterReport>(message)) {
-    if (sent++ % kEvery == kEvery - 1) return new_kind();
-    if (ping != nullptr) return new_field(*ping);
+    if (sent++ % kEvery == kEvery - 1) return new_kind(generation);
+    if (ping != nullptr) return new_field(*ping, generation);
   }
-  return encode_known_message(message, limits);
+  return encode_known_message(message, limits, generation);
 }
 
 }  // namespace volvox

@@ -4,6 +4,8 @@
 #include <fstream>
 
 #include <gmock/gmock.h>
+#include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -139,6 +141,29 @@ TEST_F(AdminSocketTest, BoundsItsConnections) {
   EXPECT_EQ(c.line(), "END");
   ASSERT_TRUE(a.send("again\n"));
   EXPECT_EQ(a.line(), "<again>");
+}
+
+// What cannot be taken would wake the thread again and again.
+TEST_F(AdminSocketTest, WithoutDescriptorsItTurnsAway) {
+  const auto socket = echo();
+  const Peer good(path());
+  ASSERT_TRUE(good.send("here\n"));
+  EXPECT_EQ(good.line(), "<here>");
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{static_cast<rlim_t>(fd) + 1, before.rlim_max};  // lower ones are taken
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, path().c_str(), path().size() + 1);
+  EXPECT_EQ(::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  pollfd polled{fd, POLLIN, 0};
+  EXPECT_EQ(::poll(&polled, 1, 10'000), 1) << "it was left waiting";
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  ::close(fd);
+  ASSERT_TRUE(good.send("still here\n"));
+  EXPECT_EQ(good.line(), "<still here>");
 }
 
 TEST_F(AdminSocketTest, ReplacesADeadServersSocketAndNothingElse) {

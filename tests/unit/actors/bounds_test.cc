@@ -61,6 +61,8 @@ TEST(Admission, NumbersCountsAndRefuses) {
   EXPECT_NE((*first)->key, (*second)->key);
   EXPECT_EQ(admission.gauge().bytes(), 2048U);
   EXPECT_EQ(admission.clients(), 2U);
+  EXPECT_EQ(admission.backlog(), Duration::zero()) << "of requests that nobody has read nothing is known";
+  static_cast<void>((*first)->place->correct(100, Duration::max()));
   EXPECT_GT(admission.backlog(), Duration::zero());
   EXPECT_EQ(admission.admit({"c", ""}, header, body).error().error.code, ErrorCode::kOverloaded);
   EXPECT_EQ(admission.admit({"c", ""}, header, large).error().error.code, ErrorCode::kInvalidArgument);
@@ -160,11 +162,15 @@ TEST(Bounds, ASilentClientIsGoneAndALivelyOneIsNot) {
 TEST(Bounds, WhatRunsLongerThanItMayIsRefusedAtOnce) {
   const auto device = slow_held_device();
   const House house(loopback(), device);
+  auto runs = house.submit({1, 2});  // a device with nothing to do would try
+  house.wait_for_live(1);
   const Reply reply = house.ask(due_in(kTokens, milliseconds(50)));  // a hundred steps
   EXPECT_EQ(code_of(reply), ErrorCode::kDeadlineExceeded);
   EXPECT_THAT(reply.header.error.message, HasSubstr("even alone"));
   EXPECT_EQ(metric(house, "volvox_refused_total{bound=\"deadline\"}"), 1.0);
-  EXPECT_EQ(metric(house, "volvox_live_requests{device=\"fake\"}"), 0.0);
+  EXPECT_EQ(metric(house, "volvox_live_requests{device=\"fake\"}"), 1.0);
+  const LetRun run(device);
+  EXPECT_TRUE(runs.get().status());
 }
 
 TEST(Bounds, WhatCannotMakeItsDeadlineBehindTheOthersIsToldWhenItCould) {
@@ -190,10 +196,16 @@ TEST(Bounds, WhatCannotMakeItsDeadlineBehindTheOthersIsToldWhenItCould) {
 TEST(Bounds, ARequestIsJudgedByTheStepsThatItHas) {
   const auto device = slow_held_device();
   const House house(loopback(), device);
+  auto runs = house.submit({1, 2});
+  house.wait_for_live(1);
   ClientRequest request = due_in(kTokens, milliseconds(50));
   request.header.cells_hint = 1;
-  EXPECT_EQ(code_of(house.ask(request)), ErrorCode::kDeadlineExceeded);
-  EXPECT_EQ(metric(house, "volvox_live_requests{device=\"fake\"}"), 0.0);
+  const Reply reply = house.ask(request);
+  EXPECT_EQ(code_of(reply), ErrorCode::kDeadlineExceeded);
+  EXPECT_THAT(reply.header.error.message, HasSubstr("even alone"));
+  EXPECT_EQ(metric(house, "volvox_live_requests{device=\"fake\"}"), 1.0);
+  const LetRun run(device);
+  EXPECT_TRUE(runs.get().status());
 }
 
 TEST(Bounds, ADeadlineThatPassesOnTheDeviceEndsTheRequestThere) {
@@ -260,6 +272,23 @@ TEST(Stalls, AQueueWithoutMemoryFailsTheTaskAndNoMore) {
   EXPECT_EQ(state_in(house.ask(kTokens)), check_answer(kTokens));
   EXPECT_EQ(metric(house, "volvox_actor_restarts_total"), 0.0);
   EXPECT_THAT(device->errors(), testing::IsEmpty());
+}
+
+TEST(Bounds, PingsAndCancelsOfOneClientAreBounded) {
+  ServeConfig config = loopback();
+  config.limits.max_signals_per_client = 10;
+  config.limits.max_requests_per_client = 20;
+  const House house(config);
+  ChannelOptions options;
+  options.endpoint = house.server->endpoint();
+  const auto channel = Channel::connect(options);
+  ASSERT_TRUE(channel);
+  const auto until = std::chrono::steady_clock::now() + kLongEnough;
+  for (std::uint64_t id = 1; metric(house, "volvox_ignored_signals_total") < 1; ++id) {
+    ASSERT_LT(std::chrono::steady_clock::now(), until);
+    EXPECT_TRUE((*channel)->cancel(id));
+  }
+  EXPECT_TRUE(house.ask({1, 2, 3}).status()) << "others go on";
 }
 
 }  // namespace

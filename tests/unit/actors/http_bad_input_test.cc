@@ -42,7 +42,8 @@ TEST(HttpBadInput, TruncatedContents) {
   for (std::size_t length = 0; length < kBody.size(); ++length)
     expect_invalid(house, kBody.substr(0, length));
   const Connection half(house);
-  half.send("POST /v2/models/check/infer HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n" + kBody);
+  half.send("POST /v2/models/check/infer HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n" +
+            kBody);
   half.finish();
   expect_error(half.read_all(), 408, "INVALID_ARGUMENT", "ended early");
   expect_healthy(house);
@@ -171,7 +172,7 @@ TEST(HttpBadInput, Lengths) {
   }
   for (const char* length : {"-5", "99999999999999999999999", "5x", "0x10"}) {
     const Connection connection(house);
-    connection.send("POST /v2/models/check/infer HTTP/1.1\r\nHost: x\r\nContent-Length: " +
+    connection.send("POST /v2/models/check/infer HTTP/1.1\r\nHost: localhost\r\nContent-Length: " +
                     std::string(length) + "\r\n\r\n{}");
     connection.finish();
     EXPECT_THAT(connection.read_all(), Not(HasSubstr(" 200 "))) << length;

@@ -9,6 +9,7 @@ namespace volvox {
 namespace {
 
 using nlohmann::json;
+using ::testing::ContainsRegex;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
@@ -112,7 +113,8 @@ TEST(HttpFront, ContentsThatAreTooLargeAreRefusedUnread) {
   const House house(config);
   expect_error(post(house, std::string((1 << 20) + 1, ' ')), 413, "INVALID_ARGUMENT", "larger than 1048576");
   const Connection pieces(house);
-  pieces.send("POST /v2/models/check/infer HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
+  pieces.send(
+      "POST /v2/models/check/infer HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n");
   const std::string piece = "10000\r\n" + std::string(0x10000, ' ') + "\r\n";
   for (int i = 0; i < 17; ++i) pieces.send(piece);
   expect_error(pieces.read_all(), 413, "INVALID_ARGUMENT", "larger than 1048576");
@@ -137,7 +139,9 @@ TEST(HttpFront, RefusesWhatExceedsItsThreadsAtOnce) {
   for (int i = 0; i < 20; ++i) {
     const std::string answer = post(house, kBody);
     expect_error(answer, 429, "OVERLOADED", "http.max_requests");
-    EXPECT_THAT(answer, HasSubstr("\r\nRetry-After: 2\r\nVolvox-Retry-After-Ms: 1500\r\n"));
+    // Each another moment: the advice, and up to half as long again.
+    EXPECT_THAT(answer, ContainsRegex(
+                            "\r\nRetry-After: [23]\r\nVolvox-Retry-After-Ms: (1[5-9]|2[0-2])[0-9][0-9]\r\n"));
   }
   EXPECT_THAT(get(house, "/v2/health/live"), StartsWith("HTTP/1.1 200"));
   EXPECT_THAT(house.monitor.metrics_page().body, HasSubstr("volvox_http_requests_in_progress 2\n"));
@@ -164,9 +168,26 @@ TEST(HttpFront, BoundsTheMemoryOfContents) {
   config.http.max_mib = 17;  // of one content
   const House house(config);
   const Connection half(house);
-  half.send("POST /v2/models/check/infer HTTP/1.1\r\nHost: x\r\nContent-Length: 1048576\r\n\r\n ");
+  half.send("POST /v2/models/check/infer HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1048576\r\n\r\n" +
+            std::string(600'000, ' '));
   wait_for_metric(house, "volvox_http_bytes_in_progress 17825792");
   expect_error(post(house, kBody), 429, "OVERLOADED", "http.max_mib");
+}
+
+// Memory is set aside for what has come: seven times the memory for one content is announced here.
+TEST(HttpFront, AnAnnouncementHoldsLittle) {
+  ServeConfig config = with_http();
+  config.http.max_content_mib = 1;
+  config.http.max_mib = 17;  // of one content
+  const House house(config);
+  std::vector<std::unique_ptr<Connection>> halves;
+  for (int i = 0; i < 7; ++i) {
+    halves.push_back(std::make_unique<Connection>(house));
+    const std::string length = i % 2 == 0 ? "Content-Length: 1048576" : "Transfer-Encoding: chunked";
+    halves.back()->send("POST /v2/models/check/infer HTTP/1.1\r\nHost: localhost\r\n" + length + "\r\n\r\n1");
+  }
+  wait_for_metric(house, "volvox_http_requests_in_progress 7");
+  EXPECT_THAT(post(house, kBody), StartsWith("HTTP/1.1 200"));
 }
 
 TEST(HttpFront, ADeadlineEndsARequest) {
@@ -205,11 +226,11 @@ TEST(HttpFront, AClientThatSendsTooSlowlyIsToldSo) {
   config.http.max_requests = 1;
   const House house(config);
   const Connection slow(house);
-  slow.send("POST /v2/models/check/infer HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{");
+  slow.send("POST /v2/models/check/infer HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{");
   expect_error(slow.read_all(), 408, "INVALID_ARGUMENT", "too slowly");
   // A byte now and then does not help.
   const Connection drip(house);
-  drip.send("POST /v2/models/check/infer HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n");
+  drip.send("POST /v2/models/check/infer HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n");
   for (int i = 0; i < 100'000 && drip.send(" "); ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   EXPECT_FALSE(drip.send(" "));
@@ -236,7 +257,7 @@ TEST(HttpFront, WhatADrainCannotWaitForIsAnsweredUnavailable) {
   const House house(with_http(), held_device());
   const Connection waiting(house), sending(house), silent(house);
   waiting.post("/v2/models/check/infer", kBody);
-  sending.send("POST /v2/models/check/infer HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{");
+  sending.send("POST /v2/models/check/infer HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{");
   house.wait_for_live(1);
   EXPECT_FALSE(house.server->drain(std::chrono::milliseconds(20)));
   expect_error(waiting.read_all(), 503, "UNAVAILABLE", "shut down before");

@@ -36,6 +36,7 @@ class Connection {
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     EXPECT_EQ(connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
   }
+  explicit Connection(int fd) : fd_(fd) {}
   ~Connection() { close(fd_); }
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -45,8 +46,8 @@ class Connection {
     return ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size());
   }
   void post(const std::string& path, const std::string& body, const std::string& headers = "") const {
-    send("POST " + path + " HTTP/1.1\r\nHost: x\r\nContent-Length: " + std::to_string(body.size()) + "\r\n" +
-         headers + "\r\n" + body);
+    send("POST " + path + " HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + std::to_string(body.size()) +
+         "\r\n" + headers + "\r\n" + body);
   }
   // The same, and nothing more, in one segment: whoever has read it knows that the client is gone.
   void post_and_finish(const std::string& path, const std::string& body) const {
@@ -79,7 +80,7 @@ inline std::string post(const House& house, const std::string& body, const std::
 
 inline std::string get(const House& house, const std::string& path, const std::string& method = "GET") {
   const Connection connection(house);
-  connection.send(method + " " + path + " HTTP/1.1\r\nHost: x\r\n\r\n");
+  connection.send(method + " " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n");
   return connection.read_all();
 }
 

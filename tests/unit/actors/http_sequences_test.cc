@@ -296,6 +296,25 @@ TEST_F(Sequences, AreBounded) {
   EXPECT_EQ(known(), 2);
 }
 
+TEST_F(Sequences, OneClientLeavesRoomToOthers) {
+  HttpSequences table({10, 2, seconds(100), seconds(100), 2}, metrics_);
+  const auto begin_as = [&](const char* id, const char* client) {
+    SequenceRequest request = begin();
+    request.sequence.id = id;
+    request.client = client;
+    return table.enter(request, now_);
+  };
+  auto first = begin_as("1", "a"), second = begin_as("2", "a"), third = begin_as("3", "a");
+  ASSERT_TRUE(first && second);
+  ASSERT_FALSE(third);
+  EXPECT_EQ(third.error().status, 429);
+  EXPECT_THAT(third.error().content, testing::HasSubstr("http.max_sequences_per_client"));
+  auto others = begin_as("3", "b");
+  EXPECT_TRUE(others);
+  first->reset();  // never ran, and is forgotten
+  EXPECT_TRUE(begin_as("4", "a"));
+}
+
 TEST_F(Sequences, AreForgottenInTime) {
   run(begin("a"));
   const auto in_use = enter(part("b"));

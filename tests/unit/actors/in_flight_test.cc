@@ -90,6 +90,21 @@ TEST(InFlightTable, KnowsWhoHasBeenSilent) {
   EXPECT_TRUE(table.silent(at(40)).empty());
 }
 
+TEST(InFlightTable, AnAnswerIsForTheKeyThatAsked) {
+  const auto at = [](int ms) { return TimePoint{} + std::chrono::milliseconds(ms); };
+  InFlightTable table;
+  ASSERT_TRUE(table.add("x", 1, {}, at(10), "alice"));
+  EXPECT_TRUE(table.hear("x", at(20), "alice"));
+  EXPECT_FALSE(table.hear("x", at(30), "bob"));
+  EXPECT_FALSE(table.hear("x", at(30)));
+  EXPECT_EQ(table.silent(at(25)).size(), 1U) << "a stranger's words are no sign of life of hers";
+  // What the gateway does then.
+  EXPECT_EQ(table.take_client("x").size(), 1U);
+  ASSERT_TRUE(table.add("x", 1, {}, at(30), "bob"));
+  EXPECT_FALSE(table.remove("x", 1, "alice")) << "her late answer is not for him";
+  EXPECT_TRUE(table.remove("x", 1, "bob"));
+}
+
 TEST(InFlightTable, KnowsEachRequestOfEachClientOnce) {
   InFlightTable table;
   EXPECT_TRUE(table.add("x", 1, {}));

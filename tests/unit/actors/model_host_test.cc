@@ -18,11 +18,14 @@ namespace {
 using nlohmann::json;
 using testing::HasSubstr;
 
+const std::vector<std::int32_t> kOneToken{1};
+
 // A house whose models come and go.
 struct ChangingHouse : House {
   explicit ChangingHouse(const std::shared_ptr<Device>& device = std::make_shared<TimedDevice>(TimedCost{0,
-                                                                                                         0}))
-      : House(loopback(), device) {}
+                                                                                                         0}),
+                         FaultHooks faults = {})
+      : House(loopback(), device, std::move(faults)) {}
 
   json ask_admin(const json& command) const { return answer_to(command.dump()); }
   json answer_to(const std::string& line) const {
@@ -98,6 +101,32 @@ TEST(ModelHost, AVersionInUseEndsItsRequestsBeforeItGoes) {
   house.wait_until_drained();
   EXPECT_THAT(house.models_now(), testing::IsEmpty());
   EXPECT_THAT(device->errors(), testing::IsEmpty());
+}
+
+// However long it takes.
+TEST(ModelHost, ASchedulerThatIsBusyHoldsUpNoOtherCommand) {
+  std::promise<void> begun, release;
+  std::shared_future<void> released = release.get_future().share();
+  FaultHooks faults;
+  faults.scheduler = [&](const IncomingRequest& request) {
+    if (request.header.trace_hi != kPoison) return;
+    begun.set_value();
+    released.wait();
+  };
+  const ChangingHouse house(std::make_shared<TimedDevice>(TimedCost{0, 0}), faults);
+  house.add_version(2);
+  ClientRequest blocking = chain_request("noop", "tokens", std::span(kOneToken));
+  blocking.header.trace_hi = kPoison;
+  auto blocked = house.client->submit(blocking);
+  ASSERT_EQ(begun.get_future().wait_for(kLongEnough), std::future_status::ready);
+  EXPECT_EQ(house.model_command("models.unload", "check")["ok"], true);
+  EXPECT_EQ(house.model_command("models.load", "check", 2)["ok"], true);
+  EXPECT_THAT(house.models_now(), testing::ElementsAre("check/1 draining", "check/2 serving"));
+  release.set_value();
+  house.wait_until_drained();
+  EXPECT_THAT(house.models_now(), testing::ElementsAre("check/2 serving"));
+  EXPECT_EQ(state_in(house.ask({1, 2, 3})), check_answer({1, 2, 3}));
+  EXPECT_TRUE(blocked.get().status());
 }
 
 TEST(ModelHost, ReloadsWithoutAnyRequestNoticing) {

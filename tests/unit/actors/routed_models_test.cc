@@ -27,28 +27,28 @@ std::string error_of(const RoutedModels& models, std::string_view name, std::uin
 TEST(RoutedModels, AreKnownWhileANodeOffersThem) {
   RoutedModels models;
   EXPECT_THAT(error_of(models, "m"), HasSubstr("no node offers a model yet"));
-  models.joined(1, std::vector{offer("m", 1), offer("m", 2)});
-  models.joined(2, std::vector{offer("m", 1), offer("n", 7)});
+  models.offered({1, 0}, std::vector{offer("m", 1), offer("m", 2)});
+  models.offered({2, 0}, std::vector{offer("m", 1), offer("n", 7)});
   EXPECT_EQ(models.find("m", 0)->version, 2U);
   EXPECT_EQ(models.find("m", 1)->version, 1U);
   EXPECT_EQ(models.find("n", 0)->version, 7U);
   EXPECT_EQ(models.find("m", 0)->installed, nullptr);
   EXPECT_THAT(error_of(models, "m", 3), HasSubstr("there are 1 2"));
   EXPECT_THAT(error_of(models, "x"), HasSubstr("there are 'm' 'n'"));
-  models.left(1);
+  models.left({1, 0});
   EXPECT_EQ(models.find("m", 0)->version, 1U);
   // It joins anew with what it has now.
-  models.joined(2, std::vector{offer("n", 8)});
+  models.offered({2, 0}, std::vector{offer("n", 8)});
   EXPECT_THAT(error_of(models, "m"), HasSubstr("there are 'n'"));
   EXPECT_EQ(models.find("n", 0)->version, 8U);
-  models.left(2);
-  models.left(2);
+  models.left({2, 0});
+  models.left({2, 0});
   EXPECT_THAT(error_of(models, "n"), HasSubstr("no node offers a model yet"));
 }
 
 TEST(RoutedModels, SayWhatTheyTakeAndGive) {
   RoutedModels models;
-  models.joined(1, std::vector{offer("m", 1), offer("m", 2)});
+  models.offered({1, 0}, std::vector{offer("m", 1), offer("m", 2)});
   const V2ModelMetadata metadata = models.metadata(*models.find("m", 0));
   EXPECT_EQ(metadata.name, "m");
   EXPECT_THAT(metadata.versions, ElementsAre(1U, 2U));
@@ -61,7 +61,7 @@ TEST(RoutedModels, SayWhatTheyTakeAndGive) {
 
 TEST(RoutedModels, CountWhatNodesAnswered) {
   RoutedModels models;
-  models.joined(1, std::vector{offer("m", 1), offer("m", 2)});
+  models.offered({1, 0}, std::vector{offer("m", 1), offer("m", 2)});
   IncomingRequest request;
   request.header.model = "m";
   request.arrival = steady_now() - std::chrono::milliseconds(5);
@@ -83,6 +83,33 @@ TEST(RoutedModels, CountWhatNodesAnswered) {
   EXPECT_EQ(first.compute.ns, 20'000U);
   EXPECT_EQ(first.fail.count, 1U);
   EXPECT_EQ(models.statistics(*models.find("m", 2)).success.count, 1U);
+}
+
+// Whoever asks for sums sees them grow, whatever nodes come and go.
+TEST(RoutedModels, WhatWasCountedOutlivesTheOnlyNode) {
+  RoutedModels models;
+  models.offered({1, 0}, std::vector{offer("m", 1), offer("n", 1)});
+  IncomingRequest request;
+  request.header.model = "m";
+  models.answered(request, {});
+  models.offered({1, 0}, std::vector{offer("m", 1)});
+  EXPECT_EQ(models.statistics(*models.find("m", 1)).success.count, 1U) << "it offers less now";
+  models.left({1, 0});
+  EXPECT_THAT(error_of(models, "m"), HasSubstr("no node offers a model yet"));
+  models.offered({1, 1}, std::vector{offer("m", 1)});
+  EXPECT_EQ(models.statistics(*models.find("m", 1)).success.count, 1U) << "it is back";
+  for (std::uint32_t i = 0; i < 400; ++i) models.offered({1, 1}, std::vector{offer("m", i + 2)});
+  models.offered({1, 1}, std::vector{offer("m", 1)});
+  EXPECT_EQ(models.statistics(*models.find("m", 1)).success.count, 0U) << "what is remembered is bounded";
+}
+
+TEST(RoutedModels, TheOnlyNodesNewOfferCounts) {
+  RoutedModels models;
+  models.offered({1, 0}, std::vector{offer("m", 1)});
+  ClusterOffer changed = offer("m", 1);
+  changed.inputs.clear();
+  models.offered({1, 0}, std::vector{changed});
+  EXPECT_TRUE(models.metadata(*models.find("m", 1)).inputs.empty());
 }
 
 }  // namespace

@@ -160,7 +160,8 @@ TEST(Server, RefusesWhatExceedsItsBoundsAtOnce) {
   for (std::size_t i = 4; i < answers.size(); ++i) {
     const Reply reply = answers[i].get();
     EXPECT_EQ(code_of(reply), ErrorCode::kOverloaded);
-    EXPECT_EQ(reply.header.retry_after_us, 7000U);
+    EXPECT_GE(reply.header.retry_after_us, 7000U);
+    EXPECT_LE(reply.header.retry_after_us, 10'500U) << "each another moment, not much later";
   }
   const LetRun run(device);
   for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(state_in(answers[i].get()), check_answer(tokens));

@@ -21,7 +21,9 @@ inline ServeConfig session_config(std::uint32_t max_resident = 1024) {
 // A stream to the check model, as its client sees it, and what it must give.
 class CheckStream {
  public:
-  explicit CheckStream(const House& house, std::uint64_t nonce = 0) : house_(house), session_(nonce) {}
+  explicit CheckStream(const House& house, std::uint64_t nonce = 0)
+      : CheckStream(house, SessionStream(nonce)) {}
+  CheckStream(const House& house, SessionStream session) : house_(house), session_(std::move(session)) {}
 
   // The request borrows the tokens until it was submitted.
   ClientRequest part(const Tokens& tokens, bool last = false) const {

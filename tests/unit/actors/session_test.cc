@@ -53,6 +53,57 @@ TEST(Sessions, ARepeatIsAnsweredAgainAndNotRunTwice) {
   stream.check({4});
 }
 
+TEST(Sessions, ARepeatWithOtherContentIsRefusedAndTheStreamGoesOn) {
+  const House house(session_config());
+  CheckStream stream(house, 77);
+  const Tokens first{1, 2}, second{3}, others{4, 4};
+  ClientRequest begin = stream.part(first), other_begin = stream.part(others);
+  stream.check(first);
+  EXPECT_EQ(code_of(house.ask(other_begin)), ErrorCode::kInvalidArgument);
+  const ClientRequest next = stream.part(second), other = stream.part(others);
+  stream.check(second);
+  const Reply refused = house.ask(other);
+  EXPECT_EQ(code_of(refused), ErrorCode::kInvalidArgument);
+  EXPECT_THAT(refused.header.error.message, testing::HasSubstr("other content"));
+  EXPECT_EQ(state_in(house.ask(next)), stream.expected());
+  EXPECT_EQ(metric(house, "volvox_session_conflicts_total"), 2);
+  stream.check(others);
+}
+
+TEST(Sessions, WhatIsWrittenDifferentlyIsTheSameContent) {
+  const House house(session_config());
+  CheckStream stream(house);
+  stream.check({1});
+  const Tokens second{3};
+  ClientRequest next = stream.part(second);
+  stream.check(second);
+  next.body.outputs = {"state"};  // all there are, by name
+  next.header.trace_lo = 9;
+  next.header.deadline_us = 30'000'000;
+  EXPECT_EQ(state_in(house.ask(next)), stream.expected());
+}
+
+TEST(Sessions, ANonceThatAnotherConnectionUsesToo) {
+  const House house(session_config());
+  const auto other = house.connect();
+  const Tokens first{1, 2};
+  const Reply mine = house.ask(CheckStream(house, 77).part(first));
+  const Reply theirs = other->submit(CheckStream(house, 77).part(first)).get();
+  EXPECT_NE(mine.header.session->id_lo, theirs.header.session->id_lo) << "they share a session";
+  EXPECT_EQ(metric(house, "volvox_sessions_begun_total"), 2);
+}
+
+TEST(Sessions, ABeginIsRepeatedOverANewConnection) {
+  const House house(session_config());
+  const Tokens first{1, 2};
+  const ClientRequest begin = CheckStream(house, SessionStream::begin()).part(first);
+  const Reply mine = house.ask(begin);
+  const Reply again = house.connect()->submit(begin).get();
+  EXPECT_EQ(state_in(again), check_answer(first));
+  EXPECT_EQ(mine.header.session, again.header.session);
+  EXPECT_EQ(metric(house, "volvox_sessions_begun_total"), 1);
+}
+
 TEST(Sessions, PartsSentAheadWaitForTheirTurn) {
   const House house(session_config());
   CheckStream stream(house);
@@ -85,6 +136,75 @@ TEST(Sessions, ACancelledPartLeavesNoTrace) {
   const LetRun run(device);
   stream.check({6, 7});
   EXPECT_TRUE(device->errors().empty());
+}
+
+// A part that waits on the device for its first asker and a repeat, of whom only the first gives up.
+struct AskedTwice {
+  explicit AskedTwice(ServeConfig config, FaultHooks faults = {})
+      : house(config, device, std::move(faults)), stream(house) {
+    auto begun = stream.submit({1, 2});
+    const LetRun run(device);
+    stream.take(std::move(begun), {1, 2});
+  }
+  std::future<Reply> ask(const ClientRequest& part, std::uint64_t* id = nullptr) {
+    auto answer = std::make_shared<std::promise<Reply>>();
+    const auto sent = house.client->submit(part, [answer](Reply&& r) { answer->set_value(std::move(r)); });
+    if (id != nullptr) *id = *sent;
+    return answer->get_future();
+  }
+  void check(std::future<Reply> repeat) {
+    const LetRun run(device);
+    const Reply reply = stream.take(std::move(repeat), tokens);
+    EXPECT_TRUE(reply.status()) << to_string(reply.status().error());
+    EXPECT_EQ(state_in(reply), stream.expected());
+  }
+
+  const Tokens tokens{3, 4, 5};
+  const std::shared_ptr<FakeDevice> device = held_device();
+  House house;
+  CheckStream stream;
+};
+
+TEST(Sessions, APartRunsForTheLatestOfItsAskers) {
+  AskedTwice part(session_config());
+  ClientRequest first = part.stream.part(part.tokens);
+  first.header.deadline_us = 100'000;
+  auto late = part.ask(first);
+  part.house.wait_for_live(1);
+  auto repeat = part.ask(part.stream.part(part.tokens));
+  EXPECT_EQ(code_of(late.get()), ErrorCode::kDeadlineExceeded);
+  part.check(std::move(repeat));
+}
+
+TEST(Sessions, TwoCancelsOfOneAskerLeaveThePartToTheOther) {
+  std::promise<void> held, go;
+  FaultHooks faults;
+  faults.manager = [&, open = go.get_future().share()](const IncomingRequest& request) {
+    if (request.header.trace_hi != kPoison) return;
+    held.set_value();
+    open.wait();
+  };
+  ServeConfig config = session_config();
+  config.server.actor_threads = 2;
+  AskedTwice part(config, faults);
+  std::uint64_t id = 0;
+  auto cancelled = part.ask(part.stream.part(part.tokens), &id);
+  part.house.wait_for_live(1);
+  auto repeat = part.ask(part.stream.part(part.tokens));
+  wait_for_metric(part.house, "volvox_session_parts{state=\"waiting\"}", 1);
+  // Both cancels come to the manager before it has answered the first.
+  const Tokens tokens{9};
+  auto blocking = part.ask(poisoned(tokens));
+  held.get_future().wait();
+  for (int i = 0; i < 2; ++i) part.house.client->cancel(id);
+  EXPECT_EQ(code_of(part.house.ask(tokens, "nobody's")), ErrorCode::kModelNotFound) << "behind the cancels";
+  go.set_value();
+  EXPECT_EQ(code_of(cancelled.get()), ErrorCode::kCancelled);
+  part.check(std::move(repeat));
+  const LetRun run(part.device);
+  const Reply blocked = blocking.get();
+  EXPECT_TRUE(blocked.status()) << to_string(blocked.status().error());
+  EXPECT_EQ(state_in(blocked), check_answer(tokens));
 }
 
 TEST(Sessions, APartThatFailsOnTheDeviceCanBeSentAgain) {

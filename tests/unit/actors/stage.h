@@ -36,9 +36,10 @@ struct RecordingSink : ReplySink {
   struct Answer {
     std::uint64_t key;
     std::optional<Error> error;
+    bool undecided = false;
   };
   void answer(const IncomingRequest& request, const Outcome& outcome) override {
-    answers.push_back({request.key, outcome.error});
+    answers.push_back({request.key, outcome.error, outcome.undecided});
   }
   std::vector<Answer> answers;
 };

@@ -82,6 +82,19 @@ TEST(Supervision, AWorkerThatFailsIsReplacedWithItsScheduler) {
   EXPECT_EQ(restarts(house), "1");
 }
 
+TEST(Supervision, AServerWhoseSupervisorCannotStartSaysSo) {
+  const Scratch scratch;
+  const Models models = write_models(scratch);
+  const Devices devices{std::make_shared<TimedDevice>(TimedCost{0, 0})};
+  FaultHooks faults;
+  faults.supervisor = [] { throw std::runtime_error("no memory"); };
+  Monitor monitor("test");
+  const auto started = Server::start(loopback(), devices, models, monitor, faults);
+  ASSERT_FALSE(started);
+  EXPECT_THAT(started.error().message, HasSubstr("supervisor"));
+  EXPECT_NE(monitor.readiness_page().status, 200);
+}
+
 TEST(Supervision, FailuresInARowAreSurvived) {
   FaultHooks faults;
   faults.manager = faults.scheduler = [](const IncomingRequest& request) {

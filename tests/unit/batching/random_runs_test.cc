@@ -28,11 +28,13 @@ class RandomRun {
   RandomRun(std::uint64_t seed, bool padded) : random_(seed) {
     const std::uint32_t max_batch = 1 + below(9);
     workers_ = 1 + below(3);
+    several_models_ = below(2) == 0;
     const std::uint32_t count = 3 + below(25);
     for (std::uint64_t tag = 1; tag <= count; ++tag) pending_.push_back(make(tag));
     next_tag_ = count;
     make_streams();
     SchedulerConfig config = scheduler_config(max_batch, workers_, 1 + below(5), plane_slots());
+    if (several_models_) part_into_models(config);
     if (below(3) == 0) config.age = Duration{1000 * (1 + below(60))};
     if (below(3) == 0) {
       for (TypeConfig& type : config.types) type.sizes = sizes_up_to(max_batch);
@@ -63,7 +65,19 @@ class RandomRun {
     request.priority = PriorityClass(below(kPriorityClasses));
     request.inputs_landed = below(5) != 0;
     if (below(4) == 0) request.deadline = TimePoint{Duration{1000 * (1 + below(200))}};
+    if (several_models_) request.model = model_of(request);
     return request;
+  }
+
+  // Chains, other lanes and graphs may each be a model of its own; all but graphs share their memory.
+  static ModelId model_of(const Request& request) {
+    if (request.graph != nullptr) return 1;
+    return request.plan->lanes.front().type == kChain ? 0 : 2;
+  }
+
+  static void part_into_models(SchedulerConfig& config) {
+    config.models = {{.id = 0}, {.id = 1}, {.id = 2}};
+    for (TypeConfig& type : config.types) type.model = type.id == kChain ? 0 : type.id >= kLeaf ? 1 : 2;
   }
 
   void make_streams() {
@@ -114,6 +128,7 @@ class RandomRun {
     stream.part = lanes_request(stream.running, *stream.plan, steps);
     stream.next = {stream.state ? 1 - stream.state->slot : below(2), steps};
     carry(stream.rows, stream.state, stream.next.slot, stream.part);
+    if (several_models_) stream.part.model = model_of(stream.part);
     driver_->set_start(stream.running, stream.values);
     const AdmitResult result = driver_->admit(stream.part);
     ASSERT_TRUE(result.kind == AdmitResult::Kind::kAdmitted || result.kind == AdmitResult::Kind::kWaiting)
@@ -247,6 +262,7 @@ class RandomRun {
   std::mt19937_64 random_;
   std::uint32_t workers_ = 1;
   bool idle_check_ = true;
+  bool several_models_ = false;
   std::vector<Request> pending_;
   std::vector<Stream> streams_;
   std::uint64_t next_tag_ = 0;

@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -8,6 +9,7 @@
 #include "config/addresses.h"
 #include "config/fields.h"
 #include "config/load.h"
+#include "config/tokens.h"
 #include "config/validate.h"
 
 namespace volvox {
@@ -148,6 +150,9 @@ TEST(Config, ContradictionsNameTheLineOfTheirKey) {
   EXPECT_EQ(error_of("[security]\nserver_key = \"k\"\nclients = \"*\"\n"), "");
   EXPECT_THAT(error_of("[wire]\nmax_body_bytes = 1073741824\n"),
               StartsWith("a.toml: wire.traversal_words: must be at least"));
+  EXPECT_THAT(error_of("[limits]\nmax_receiving_mib = 63\n"),
+              StartsWith("a.toml:2: limits.max_receiving_mib: is less than four of the largest bodies"));
+  EXPECT_EQ(error_of("[limits]\nmax_receiving_mib = 64\n"), "");
 }
 
 TEST(Config, ModelsHaveTablesOfTheirOwn) {
@@ -278,6 +283,76 @@ TEST(ClusterConfig, HalfOfTlsIsRefused) {
   EXPECT_EQ(problem("tls_key = 'k'\ntls_ca = 'a'"), "x.toml: cluster.tls_certificate:" + rest);
   EXPECT_EQ(problem("tls_certificate = 'c'\ntls_ca = 'a'"), "x.toml: cluster.tls_key:" + rest);
   EXPECT_EQ(problem("tls_certificate = 'c'\ntls_key = 'a'"), "x.toml: cluster.tls_ca:" + rest);
+}
+
+TEST(Config, DoorsBeyondLoopbackAskWhoComesInUnlessOneInsists) {
+  const std::string keys = "[security]\nserver_key = \"k\"\nclients = \"*\"\n";
+  for (const char* wide :
+       {"tcp://0.0.0.0:7100", "tcp://*:7100", "tcp://10.0.0.7:7100", "tcp://127.evil.example:7100"}) {
+    const std::string listen = std::string("[server]\nlisten = \"") + wide + "\"\n";
+    EXPECT_THAT(error_of(listen), StartsWith("a.toml:2: server.listen: is reached from beyond loopback"))
+        << wide;
+    EXPECT_EQ(error_of(listen + "insecure = true\n"), "");
+    EXPECT_EQ(error_of(listen + keys), "");
+  }
+  EXPECT_EQ(error_of("[server]\nlisten = \"ipc:///run/volvox\"\n"), "");
+  EXPECT_EQ(error_of("[server]\nlisten = \"tcp://[::1]:7100\"\n"), "");
+  const std::string http = "[http]\nlisten = \"[::]:7102\"\n";
+  EXPECT_THAT(error_of(http), StartsWith("a.toml:2: http.listen: is reached from beyond loopback"));
+  EXPECT_THAT(error_of(keys + http), StartsWith("a.toml:5: http.listen: is reached"))
+      << "keys are of another door";
+  EXPECT_EQ(error_of(http + "insecure = true\n"), "");
+  EXPECT_EQ(error_of(http + "token = \"t\"\n"), "");
+  const std::string metrics = "[server]\nmetrics = \"0.0.0.0:7101\"\n";
+  EXPECT_THAT(error_of(metrics), StartsWith("a.toml:2: server.metrics: is reached from beyond loopback"));
+  EXPECT_THAT(error_of(metrics + "insecure = true\n"), StartsWith("a.toml:2: server.metrics: is reached"));
+  EXPECT_EQ(error_of(metrics + "metrics_insecure = true\n"), "");
+  EXPECT_EQ(error_of(metrics + "metrics_token = \"t\"\n"), "");
+  const std::string probes = "[server]\nprobes = \"0.0.0.0:7103\"\n";
+  EXPECT_THAT(error_of(probes), StartsWith("a.toml:2: server.probes: is reached from beyond loopback"));
+  EXPECT_EQ(error_of(probes + "probes_insecure = true\n"), "");
+  EXPECT_EQ(error_of("[server]\nprobes = \"unix:/run/volvox/probes\"\n[http]\nlisten = \"unix:http\"\n"), "");
+  EXPECT_THAT(error_of("[http]\nlisten = \"unix:\"\n"),
+              StartsWith("a.toml:2: http.listen: 'unix:' is no address"));
+}
+
+TEST(Addresses, LoopbackIsWhatOnlyThisMachineReaches) {
+  for (const char* own : {"127.0.0.1", "127.255.0.9", "[::1]", "localhost", "LocalHost"})
+    EXPECT_TRUE(is_loopback(own)) << own;
+  for (const char* others : {"127.evil.example", "127.0.0.1.evil.example", "127.", "localhost.evil.example",
+                             "0.0.0.0", "[::]", "10.0.0.7", "*", "", "::1", "[::1].evil"})
+    EXPECT_FALSE(is_loopback(others)) << others;
+  EXPECT_TRUE(is_numeric_host("10.0.0.7"));
+  EXPECT_TRUE(is_numeric_host("[2001:db8::1]"));
+  for (const char* name : {"10.0.0", "10.0.0.7.example", "127.evil.example", "", "[]", "[x]"})
+    EXPECT_FALSE(is_numeric_host(name)) << name;
+}
+
+TEST(Tokens, OneALineLongAndPlain) {
+  const auto tokens = parse_tokens("# comment\n\n 0123456789abcdef \r\nfedcba9876543210");
+  ASSERT_TRUE(tokens) << tokens.error().message;
+  EXPECT_EQ(*tokens, (std::vector<std::string>{"0123456789abcdef", "fedcba9876543210"}));
+  for (const char* bad :
+       {"", "\n# only\n", "0123456789abcde", "0123456789 abcdef", "0123456789abcd\xc3\xa4\n"})
+    EXPECT_FALSE(parse_tokens(bad)) << bad;
+}
+
+TEST(Tokens, AreReadFromFilesOfTheirOwnersOnly) {
+  const std::string file = testing::TempDir() + "volvox-tokens";
+  std::ofstream(file) << "0123456789abcdef\n";
+  namespace fs = std::filesystem;
+  for (const fs::perms loose : {fs::perms::group_read, fs::perms::others_read, fs::perms::others_write}) {
+    fs::permissions(file, fs::perms::owner_all | loose);
+    const auto tokens = read_tokens(file);
+    ASSERT_FALSE(tokens);
+    EXPECT_THAT(tokens.error().message, testing::HasSubstr("chmod 600"));
+  }
+  fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write);
+  EXPECT_TRUE(read_tokens(file));
+  std::ofstream(file) << "short\n";
+  EXPECT_THAT(read_tokens(file).error().message, StartsWith(file + ": a token must have"));
+  fs::remove(file);
+  EXPECT_FALSE(read_tokens(file));
 }
 
 TEST(Addresses, HostAndPort) {

@@ -1,6 +1,8 @@
 #include "cpu/team/thread_team.h"
 
 #include <chrono>
+#include <filesystem>
+#include <iterator>
 #include <numeric>
 #include <random>
 #include <thread>
@@ -105,12 +107,23 @@ TEST(ThreadTeam, RunsAloneOnTheCaller) {
   EXPECT_GT(team.busy_ns(), 0U);
 }
 
+std::size_t threads_of_this_process() {
+  using Entries = std::filesystem::directory_iterator;
+  return static_cast<std::size_t>(std::distance(Entries("/proc/self/task"), Entries()));
+}
+
 TEST(ThreadTeam, EndsWhileHelpersSleepOrSpin) {
+  const std::size_t before = threads_of_this_process();
   for (int i = 0; i < 50; ++i) {
     ThreadTeam team(3);
     if (i % 2 == 0) run_and_check(team, {1, 1, 1});
     if (i % 3 == 0) std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
+  // The kernel takes a thread that was joined off the list a moment later.
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  while (threads_of_this_process() > before && std::chrono::steady_clock::now() < until)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_EQ(threads_of_this_process(), before) << "of 50 teams, each has ended its helpers";
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ inline std::unique_ptr<std::barrier<>> block_barrier;
 inline void __syncthreads() {
   block_barrier->arrive_and_wait();
 }
-inline void __threadfence_system() {}
+inline void __threadfence() {}
 inline unsigned atomicAdd(std::uint32_t* place, unsigned value) {
   return __atomic_fetch_add(place, value, __ATOMIC_SEQ_CST);
 }
@@ -74,7 +74,7 @@ struct tf32 {};
 }  // namespace precision
 
 inline float __float_to_tf32(float x) {
-  return volvox::gpu::float_of(volvox::gpu::bits_of(x) & 0xffffe000U);
+  return volvox::gpu::to_tf32(x);
 }
 
 template <class Use>

@@ -1,5 +1,6 @@
 #include "tests/unit/gpu/fake_driver.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -59,6 +60,10 @@ std::size_t FakeDriver::live_graphs() const {
 std::size_t FakeDriver::products_planned() const {
   const std::lock_guard lock(mutex_);
   return products_.size();
+}
+std::size_t FakeDriver::planned_on_zeros() const {
+  const std::lock_guard lock(mutex_);
+  return planned_on_zeros_;
 }
 std::uint64_t FakeDriver::fused_launches() const {
   const std::lock_guard lock(mutex_);
@@ -166,10 +171,22 @@ Status FakeDriver::launch(StreamId stream, const KernelCall& call) {
   if (Status ok = locked_status("launching"); !ok) return ok;
   const auto capturing = capturing_.find(stream);
   if (capturing != capturing_.end()) {
+    if (!ran_before(call)) {
+      return tl::unexpected(
+          error_of(kCaptureUnsupported, "a library loads a module", "capturing its first call"));
+    }
     capturing->second.push_back(call);
     return {};
   }
   return enqueue(stream, {[this, call] { run(call); }});
+}
+
+// cuBLASLt and cuDNN load and allocate in their first call.
+bool FakeDriver::ran_before(const KernelCall& call) {
+  const auto* product = std::get_if<ProductCall>(&call);
+  const auto* convolution = std::get_if<ConvolutionCall>(&call);
+  if (product != nullptr) return run_.contains(product->product);
+  return convolution == nullptr || run_.contains(convolution->convolution);
 }
 
 Status FakeDriver::record(EventId event, StreamId stream) {
@@ -206,9 +223,12 @@ Status FakeDriver::health() {
   return locked_status("looking");
 }
 
-Result<ProductId> FakeDriver::plan(const ProductShape& shape, const ProductCall&) {
+Result<ProductId> FakeDriver::plan(const ProductShape& shape, const ProductCall& example) {
   const std::lock_guard lock(mutex_);
   if (Status ok = locked_status("planning"); !ok) return tl::unexpected(ok.error());
+  const auto* x = at<const std::byte>(example.x);
+  const std::size_t bytes = std::size_t{shape.width} * element_bytes(operand_type(shape.precision));
+  if (std::all_of(x, x + bytes, [](std::byte one) { return one == std::byte{0}; })) ++planned_on_zeros_;
   products_[next_] = shape;
   return next_++;
 }
@@ -250,6 +270,8 @@ void FakeDriver::destroy_graph(GraphId graph) {
 }
 
 void FakeDriver::run(const KernelCall& call) {
+  if (const auto* product = std::get_if<ProductCall>(&call)) run_.insert(product->product);
+  if (const auto* convolution = std::get_if<ConvolutionCall>(&call)) run_.insert(convolution->convolution);
   if (std::holds_alternative<FusedCall>(call)) ++fused_launches_;
   std::visit(
       [this](const auto& known) {
@@ -275,8 +297,10 @@ void FakeDriver::multiply(const ProductCall& call) const {
     for (std::uint64_t j = 0; j < shape.outputs; ++j) {
       float sum = 0;
       for (std::uint64_t k = 0; k < shape.width; ++k) {
-        sum = std::fma(load_operand(call.x + (r * shape.stride_k + k) * size, type),
-                       load_operand(call.w + (j * shape.stride_k + k) * size, type), sum);
+        const float x = load_operand(call.x + (r * shape.stride_k + k) * size, type);
+        const float w = load_operand(call.w + (j * shape.stride_k + k) * size, type);
+        sum =
+            shape.precision == Precision::kTf32 ? std::fma(to_tf32(x), to_tf32(w), sum) : std::fma(x, w, sum);
       }
       at<float>(call.out)[r * shape.stride_out + j] = sum;
     }

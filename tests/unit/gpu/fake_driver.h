@@ -35,6 +35,8 @@ class FakeDriver final : public Driver {
   std::size_t live_allocations() const;
   std::size_t live_graphs() const;
   std::size_t products_planned() const;
+  std::size_t planned_on_zeros()
+      const;  // of them, with an example that a device multiplies faster than numbers
   std::uint64_t fused_launches() const;
 
   const DeviceInfo& info() const override { return info_; }
@@ -74,6 +76,7 @@ class FakeDriver final : public Driver {
   Status enqueue(StreamId stream, Item item);
   void pump();
   bool step(std::deque<Item>& stream);
+  bool ran_before(const KernelCall& call);
   void run(const KernelCall& call);
   void multiply(const ProductCall& call) const;
   void convolve(const ConvolutionCall& call) const;
@@ -92,6 +95,8 @@ class FakeDriver final : public Driver {
   std::map<GraphId, std::vector<KernelCall>> graphs_;
   std::map<ProductId, ProductShape> products_;
   std::map<ConvolutionId, ConvolutionShape> convolutions_;
+  std::set<std::uint32_t> run_;  // products and convolutions, once at least
+  std::size_t planned_on_zeros_ = 0;
   std::vector<std::size_t> copies_;
   std::uint64_t graph_launches_ = 0, fused_launches_ = 0;
 };

@@ -45,7 +45,7 @@ namespace {
 
 float rounded(float x, ElementType type) {
   if (type == ElementType::kBf16) return from_bfloat16(to_bfloat16(x));
-  return type == ElementType::kF16 ? from_float16(to_float16(x)) : x;
+  return type == ElementType::kF16 ? from_float16(to_float16(x)) : to_tf32(x);  // the fused kernel's float32
 }
 
 void fused_unit_on_host(const FusedCall& call, const TaskHeader& task, std::uint32_t row,
@@ -57,7 +57,8 @@ void fused_unit_on_host(const FusedCall& call, const TaskHeader& task, std::uint
     for (std::uint32_t gate = 0; gate < 4; ++gate) {
       const std::uint64_t column = gate * kFusedUnits + unit % kFusedUnits;
       const std::uint64_t element = (std::uint64_t{block} * call.width + k) * kFusedColumns + column;
-      sums[gate] = std::fma(x, load_operand(call.weights + element * size, call.type), sums[gate]);
+      const float weight = rounded(load_operand(call.weights + element * size, call.type), call.type);
+      sums[gate] = std::fma(x, weight, sums[gate]);
     }
   }
   fused_update(call, task, row, unit, sums);

@@ -300,6 +300,7 @@ TEST_F(GpuDeviceTest, PlansEachProductOncePerSize) {
   const auto compiled = device_->compile(0, cell, weights, {.max_batch = 16});
   ASSERT_TRUE(compiled);
   EXPECT_EQ(driver_->products_planned(), 5U) << "gates and operands are one product; 1 2 4 8 16";
+  EXPECT_EQ(driver_->planned_on_zeros(), 0U);
   EXPECT_EQ(compiled->sizes, (std::vector<std::uint32_t>{1, 2, 4, 8, 16}));
   EXPECT_EQ(compiled->costs.size(), 5U);
   EXPECT_EQ(compiled->flops_per_row, 2.0 * 16 * 32);

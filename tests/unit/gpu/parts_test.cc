@@ -155,6 +155,11 @@ TEST(Half, IsTheNearest) {
   EXPECT_EQ(to_float16(65520.0F), 0x7c00U);
   EXPECT_EQ(to_float16(65519.0F), 0x7bffU);
   EXPECT_EQ(from_bfloat16(to_bfloat16(1.0F + 0x1p-8F)), 1.0F);
+  EXPECT_EQ(to_tf32(1.0F + 0x1p-11F), 1.0F + 0x1p-10F) << "away from zero";
+  EXPECT_EQ(to_tf32(-1.0F - 0x1p-11F), -1.0F - 0x1p-10F);
+  EXPECT_EQ(to_tf32(1.0F + 0x1p-12F), 1.0F);
+  EXPECT_EQ(to_tf32(INFINITY), INFINITY);
+  EXPECT_TRUE(std::isnan(to_tf32(NAN)));
   EXPECT_TRUE(std::isnan(from_bfloat16(to_bfloat16(NAN))));
   EXPECT_TRUE(std::isnan(from_float16(to_float16(-NAN))));
 }
@@ -245,6 +250,14 @@ TEST(Errors, SayWhatToDo) {
   EXPECT_THAT(error_of(kMemoryAllocation, "full", "loading").message, HasSubstr("device.state_mib"));
   EXPECT_EQ(error_of(kNoKernelImage, "image", "launching").code, ErrorCode::kInvalidArgument);
   EXPECT_THAT(error_of(700, "an illegal address", "running").message, HasSubstr("restart the server"));
+  for (int lost : {214, 220, 224, 702, 709, 710, 719, 999}) {
+    EXPECT_EQ(error_of(lost, "lost", "running").code, ErrorCode::kUnavailable) << lost;
+  }
+  // Refused, but nothing is lost: invalid values and configurations, too many resources, captures.
+  for (int refused : {1, 9, 98, 701, 720, 900, 901, 908}) {
+    EXPECT_EQ(error_of(refused, "refused", "launching").code, ErrorCode::kInternal) << refused;
+    EXPECT_THAT(error_of(refused, "refused", "launching").message, Not(HasSubstr("restart"))) << refused;
+  }
 }
 
 }  // namespace

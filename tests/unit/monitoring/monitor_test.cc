@@ -50,6 +50,26 @@ TEST(Monitor, CountsRequestsByOutcome) {
   EXPECT_THAT(page, HasSubstr("volvox_request_bytes_in_flight 4096"));
 }
 
+TEST(Monitor, AsksWhoeverServes) {
+  Monitor monitor("1");
+  std::string first, second, ready;
+  monitor.watch_health([&] { return first; });
+  monitor.watch_health([&] { return second; });
+  monitor.watch_readiness([&] { return ready; });
+  monitor.set_readiness(Readiness::kReady);
+  EXPECT_EQ(monitor.health_page().status, 200);
+  EXPECT_EQ(monitor.readiness_page().status, 200);
+  second = "the link does not answer";
+  EXPECT_EQ(monitor.health_page().status, 503);
+  EXPECT_THAT(monitor.health_page().body, HasSubstr("the link does not answer"));
+  EXPECT_EQ(monitor.readiness_page().status, 200);
+  ready = "no node is there";
+  EXPECT_EQ(monitor.readiness_page().status, 503);
+  EXPECT_THAT(monitor.readiness_page().body, HasSubstr("no node is there"));
+  monitor.set_readiness(Readiness::kDraining);
+  EXPECT_THAT(monitor.readiness_page().body, HasSubstr("draining"));
+}
+
 TEST(Monitor, CountsFromManyThreads) {
   Monitor monitor("1");
   std::vector<std::thread> threads;

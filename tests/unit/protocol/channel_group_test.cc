@@ -206,6 +206,44 @@ TEST_F(ChannelGroupTest, NeverSendsAgainWhatIsCancelledOrWouldBeginTwice) {
   EXPECT_EQ(group->stats().resent, repeated);
 }
 
+// Only whoever has no doubt may send something else in a part's place.
+TEST_F(ChannelGroupTest, SaysWhetherAPartMayHaveBeenDone) {
+  const auto group = connect();
+  const auto send_part = [&](const char* model) {
+    ClientRequest part = ask(model);
+    part.header.session.emplace().operation = SessionOperation::kContinue;
+    ASSERT_TRUE(group->send(part));
+  };
+  ASSERT_NO_FATAL_FAILURE(send_part("unavailable"));
+  until("both have refused it", *group, [&] { return replies_.size() == 1; });
+  EXPECT_FALSE(replies_[0].header.undecided);
+  ASSERT_NO_FATAL_FAILURE(send_part("hold"));
+  until("it is there", *group, [&] { return held() == 1; });
+  ASSERT_TRUE(group->send(ask("hold")));
+  for (auto& server : servers_) server.reset();
+  until("all are lost", *group, [&] { return replies_.size() == 3; });
+  for (const Reply& reply : {replies_[1], replies_[2]}) {
+    EXPECT_EQ(reply.status().error().code, ErrorCode::kUnavailable);
+    EXPECT_EQ(reply.header.undecided, reply.header.request_id == 2) << "the part alone";
+  }
+}
+
+// It was lost once, and who has it now knows nothing of that.
+TEST_F(ChannelGroupTest, ALaterRefusalSaysNothingOfAnEarlierAttempt) {
+  const auto group = connect();
+  ClientRequest part = ask("unavailable later");
+  part.header.session.emplace().operation = SessionOperation::kContinue;
+  ASSERT_TRUE(group->send(part));
+  until("it is there", *group, [&] { return held() == 1; });
+  const std::size_t first = servers_[0]->held() == 1 ? 0 : 1;
+  servers_[first].reset();
+  until("it is at the other", *group, [&] { return held() == 1; });
+  servers_[1 - first]->release();
+  until("it is refused", *group, [&] { return replies_.size() == 1; });
+  EXPECT_EQ(replies_[0].status().error().code, ErrorCode::kUnavailable);
+  EXPECT_TRUE(replies_[0].header.undecided);
+}
+
 TEST_F(ChannelGroupTest, ACancelledRequestOnASilentServerIsAnswered) {
   options_.sign_of_life = 5ms;
   options_.silent_after = 50ms;

@@ -27,6 +27,7 @@ std::vector<ClusterMessage> samples() {
   std::vector<ClusterMessage> all;
   all.emplace_back(ClusterJoin{"prod", "node-1", 77, 1, 1, {{"mt", 2, 99, 1500, 24}, {"asr", 1, 98, 10, 1}}});
   ClusterOffer& offer = std::get<ClusterJoin>(all[0]).offers[0];
+  offer.max_cells = 4096;
   offer.inputs = {{"tokens", WireType::kI32, {-1}}};
   offer.outputs = {{"h", WireType::kF32, {-1, 512}}, {"c", WireType::kF16, {}}};
   ClusterJoinReply reply;
@@ -41,12 +42,16 @@ std::vector<ClusterMessage> samples() {
   all.emplace_back(ClusterReport{7, 1, 2, 3, 4, 5, 6, 7, 8, {9, 10}});
   all.emplace_back(ClusterSubmit{{1, 2, 3}, 500, bytes_of("header"), bytes_of("body"), "alice"});
   all.emplace_back(ClusterCancel{{1, 2, 3}});
+  all.emplace_back(ClusterCancel{{1, 2, 3}, ErrorCode::kDeadlineExceeded});
   all.emplace_back(ClusterResult{{1, 2, 3}, false, bytes_of("header"), nullptr});
   all.emplace_back(ClusterDrain{"upgrade"});
   all.emplace_back(ClusterLeave{"done"});
   all.emplace_back(ClusterRejoin{"you were silent"});
   all.emplace_back(ClusterFragment{4, 8, 100, bytes_of("piece")});
   all.emplace_back(ClusterAck{3});
+  all.emplace_back(ClusterOffers{4, std::get<ClusterJoin>(all[0]).offers});
+  all.emplace_back(ClusterPing{-3, 1, 2, 3, 4, 5});
+  all.emplace_back(ClusterReport{7, 1, 2, 3, 4, 5, 6, 7, 8, {9, 10}, 11, {12, 13}});
   return all;
 }
 

@@ -1,5 +1,6 @@
 #include "protocol/cluster_flow.h"
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <random>
@@ -27,12 +28,18 @@ std::size_t size_of(const ClusterSubmit& submit) {
   return submit.body ? submit.body->size() : 0;
 }
 
+Result<std::optional<ClusterMessage>> take(ClusterInbox& inbox, const WireBuffer& bytes) {
+  auto message = decode_cluster_message(bytes.bytes(), {});
+  if (!message) return tl::unexpected(message.error());
+  return inbox.take(std::move(*message));
+}
+
 // What the inbox makes of what the outbox sends now.
 std::vector<ClusterMessage> deliver(ClusterOutbox& outbox, ClusterInbox& inbox) {
   std::vector<ClusterMessage> messages;
   while (auto bytes = outbox.next()) {
     EXPECT_LE(bytes->size(), small_limits().max_message_bytes);
-    auto message = inbox.take(bytes->bytes());
+    auto message = take(inbox, *bytes);
     EXPECT_TRUE(message) << to_string(message.error());
     if (message && *message) messages.push_back(std::move(**message));
   }
@@ -76,6 +83,7 @@ TEST(ClusterFlow, ControlGoesFirstAndSmallOnesPassLargeOnes) {
 
 TEST(ClusterFlow, WhatIsTooMuchIsRefused) {
   ClusterOutbox outbox(small_limits());
+  EXPECT_FALSE(outbox.is_full());
   EXPECT_EQ(outbox.push(submit(1, 30'000)).error().code, ErrorCode::kInvalidArgument);
   int taken = 0;
   Status pushed;
@@ -85,12 +93,93 @@ TEST(ClusterFlow, WhatIsTooMuchIsRefused) {
   EXPECT_LE(outbox.queued_bytes(), small_limits().max_queued_bytes);
 }
 
+ClusterResult result(std::uint32_t number, std::size_t size) {
+  return {{number, 0, 1}, true, nullptr, submit(number, size).body};
+}
+
+// A batch of large answers ends at once: the queue may hold more of them than the peer puts together.
+TEST(ClusterFlow, MoreLargeMessagesThanThePeerPutsTogetherWaitForTheirTurn) {
+  ClusterFlowLimits limits = small_limits();
+  limits.max_queued_bytes = limits.max_total_bytes;
+  ClusterOutbox outbox(limits);
+  ClusterInbox inbox(limits);
+  const std::uint32_t count = 3 * limits.max_streams;
+  for (std::uint32_t i = 0; i < count; ++i)
+    ASSERT_TRUE(outbox.push(result(i, 5000))) << "answers are taken in, whatever waits";
+  EXPECT_TRUE(outbox.is_full());
+  EXPECT_EQ(outbox.push(submit(0, 10)).error().code, ErrorCode::kOverloaded) << "nothing new is";
+  ASSERT_TRUE(outbox.push(ClusterAck{1})) << "the peer would wait for ever";
+  std::vector<std::uint32_t> ended;
+  for (int round = 0; ended.size() < count && round < 1000; ++round) {
+    for (const ClusterMessage& message : deliver(outbox, inbox))
+      if (const auto* one = std::get_if<ClusterResult>(&message)) ended.push_back(one->attempt.index);
+    outbox.acked(inbox.take_acks());
+  }
+  std::sort(ended.begin(), ended.end());
+  ASSERT_EQ(ended.size(), count);
+  EXPECT_EQ(std::adjacent_find(ended.begin(), ended.end()), ended.end());
+  EXPECT_EQ(outbox.queued_bytes(), 0U);
+  EXPECT_FALSE(outbox.is_full());
+}
+
+TEST(ClusterFlow, TheLastWordsComeAfterAllElse) {
+  ClusterOutbox outbox(small_limits());
+  ClusterInbox inbox(small_limits());
+  ASSERT_TRUE(outbox.push(result(1, 15'000)));
+  ASSERT_TRUE(outbox.push_last(ClusterLeave{"the end"}));
+  ASSERT_TRUE(outbox.push(result(2, 100)));
+  std::vector<ClusterMessage> got;
+  for (int round = 0; !outbox.is_idle() && round < 100; ++round) {
+    for (ClusterMessage& message : deliver(outbox, inbox)) got.push_back(std::move(message));
+    EXPECT_FALSE(outbox.is_idle() && got.size() < 3);
+    outbox.acked(inbox.take_acks());
+  }
+  ASSERT_EQ(got.size(), 3U);
+  EXPECT_TRUE(std::holds_alternative<ClusterLeave>(got[2]));
+}
+
+Result<WireBuffer> no_memory(const ClusterMessage& message, const WireLimits& limits,
+                             LinkGeneration generation) {
+  static int left = 0;
+  if (std::holds_alternative<ClusterFragment>(message) && left++ % 2 == 0)
+    return fail(ErrorCode::kInternal, "no memory");
+  return encode_cluster_message(message, limits, generation);
+}
+
+TEST(ClusterFlow, AFragmentForWhichThereIsNoMemoryIsSentLater) {
+  ClusterOutbox outbox(small_limits(), 0, &no_memory);
+  ClusterInbox inbox(small_limits());
+  ASSERT_TRUE(outbox.push(result(1, 2'500)));
+  std::vector<ClusterMessage> got;
+  for (int round = 0; got.empty() && round < 20; ++round) got = deliver(outbox, inbox);
+  ASSERT_EQ(got.size(), 1U);
+  EXPECT_EQ(std::get<ClusterResult>(got[0]).body->size(), 2'500U);
+}
+
+// Else each stranger costs the memory of as many messages as a link may have under way.
+TEST(ClusterFlow, WhoHasNotJoinedSaysOneThingOfAJoinsSize) {
+  ClusterFlowLimits limits = small_limits();
+  limits.max_join_bytes = 2000;
+  const auto piece = submit(1, 100).body;
+  const auto taken = [&](std::initializer_list<ClusterFragment> fragments, bool joined) {
+    ClusterInbox inbox(limits, false);
+    if (joined) inbox.join();
+    bool good = true;
+    for (const ClusterFragment& fragment : fragments) good = good && inbox.take(fragment);
+    return good;
+  };
+  EXPECT_TRUE(taken({{1, 0, 2000, piece}, {1, 100, 2000, piece}}, false));
+  EXPECT_FALSE(taken({{1, 0, 2000, piece}, {2, 0, 2000, piece}}, false));
+  EXPECT_TRUE(taken({{1, 0, 2000, piece}, {2, 0, 2000, piece}}, true));
+  EXPECT_FALSE(taken({{1, 0, 2001, piece}}, false));
+  EXPECT_TRUE(taken({{1, 0, 2001, piece}}, true));
+}
+
 TEST(ClusterFlow, APeerThatDoesNotKeepToTheProtocolIsFound) {
   const auto refused = [](std::initializer_list<ClusterFragment> fragments) {
     ClusterInbox inbox(small_limits());
     bool error = false;
-    for (const ClusterFragment& fragment : fragments)
-      error = !inbox.take(encode_cluster_message(fragment, {})->bytes());
+    for (const ClusterFragment& fragment : fragments) error = !inbox.take(fragment);
     return error;
   };
   const auto piece = submit(1, 100).body;
@@ -103,10 +192,8 @@ TEST(ClusterFlow, APeerThatDoesNotKeepToTheProtocolIsFound) {
   EXPECT_TRUE(refused({{1, 0, 100, piece}})) << "not a message";
   ClusterInbox inbox(small_limits());
   for (std::uint64_t stream = 0; stream < small_limits().max_streams; ++stream)
-    EXPECT_TRUE(inbox.take(encode_cluster_message(ClusterFragment{stream, 0, 1000, piece}, {})->bytes()));
-  EXPECT_FALSE(inbox.take(encode_cluster_message(ClusterFragment{999, 0, 1000, piece}, {})->bytes()));
-  EXPECT_FALSE(inbox.take(encode_cluster_message(submit(1, 2000), {})->bytes()))
-      << "more than one message may have";
+    EXPECT_TRUE(inbox.take(ClusterFragment{stream, 0, 1000, piece}));
+  EXPECT_FALSE(inbox.take(ClusterFragment{999, 0, 1000, piece}));
 }
 
 TEST(ClusterFlow, AnyMixArrivesWholeAndOnce) {
@@ -122,7 +209,7 @@ TEST(ClusterFlow, AnyMixArrivesWholeAndOnce) {
       if (step < 3000 && dice() % 4 == 0 && outbox.push(submit(step, size))) sent[step] = size;
       if (auto bytes = outbox.next()) link.push_back(std::move(*bytes));
       if (link.empty() || dice() % 2 == 0) continue;
-      auto message = inbox.take(link.front().bytes());
+      auto message = take(inbox, link.front());
       link.pop_front();
       ASSERT_TRUE(message) << to_string(message.error());
       outbox.acked(inbox.take_acks());

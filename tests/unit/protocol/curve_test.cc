@@ -41,8 +41,7 @@ class Curve : public testing::Test, public EdgeHandler {
     ASSERT_TRUE(write_public_key(folder_ / "clients" / (name + ".key"), client));
   }
 
-  void serve(CurveClients clients) {
-    EdgeOptions options;
+  void serve(CurveClients clients, EdgeOptions options = {}) {
     options.keys = EdgeKeys{server_, std::move(clients)};
     edge_ = std::move(EdgeSocket::open(options, *this)).value();
     ASSERT_TRUE(edge_->bind("tcp://127.0.0.1:*"));
@@ -112,6 +111,40 @@ TEST_F(Curve, KnowsItsClientsByName) {
   EXPECT_EQ(edge_->stats().refused_clients, 0U);
 }
 
+TEST_F(Curve, BoundsTheConnectionsOfOneKey) {
+  const CurveKeys alice = keys(), bob = keys();
+  allow("alice", alice);
+  allow("bob", bob);
+  EdgeOptions options;
+  options.connections_per_key = 2;
+  serve(std::move(CurveClients::in_folder(folder_ / "clients")).value(), options);
+  auto first = connect(ChannelKeys{server_.public_key, alice});
+  const auto second = connect(ChannelKeys{server_.public_key, alice});
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(name_of(**first), "alice");
+  EXPECT_EQ(name_of(**second), "alice");
+  // Closed right after its handshake: it may notice at once, or after a ping or two.
+  const auto until = std::chrono::steady_clock::now() + kPatience;
+  bool served = true;
+  for (auto third = connect(ChannelKeys{server_.public_key, alice}); third && served;) {
+    ASSERT_LT(std::chrono::steady_clock::now(), until) << "it is let in";
+    served = (*third)->ping().has_value();
+    if (!served) break;
+    (*third)->poll(kPatience, [&](Reply&& reply) { served = reply.status().has_value(); });
+  }
+  const auto other = connect(ChannelKeys{server_.public_key, bob});
+  ASSERT_TRUE(other);
+  EXPECT_EQ(name_of(**other), "bob");
+  first->reset();
+  bool again = false;
+  while (!again && std::chrono::steady_clock::now() < until) {
+    const auto next = connect(ChannelKeys{server_.public_key, alice});
+    if (!next || !(*next)->ping()) continue;
+    (*next)->poll(kPatience, [&](Reply&& reply) { again = reply.status().has_value(); });
+  }
+  EXPECT_TRUE(again) << "a place that is free again is not taken";
+}
+
 TEST_F(Curve, RefusesWhomItDoesNotKnow) {
   allow("alice", keys());
   serve_folder();
@@ -172,6 +205,7 @@ TEST_F(Curve, KeyFilesAreReadAsWritten) {
 TEST_F(Curve, BadKeyFilesAreNamed) {
   const auto said = [&](const std::string& text, bool secret) {
     std::ofstream(folder_ / "bad.key") << text;
+    fs::permissions(folder_ / "bad.key", fs::perms::owner_read | fs::perms::owner_write);
     const auto read = secret ? read_secret_key(folder_ / "bad.key") : read_public_key(folder_ / "bad.key");
     return read ? "nothing" : read.error().message;
   };

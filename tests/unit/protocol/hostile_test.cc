@@ -7,6 +7,8 @@
 #include <capnp/message.h>
 #include <capnp/serialize.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <time.h>
 
 #include "protocol/codec.h"
 #include "protocol/volvox.capnp.h"
@@ -36,8 +38,54 @@ void touch(const WireGraph& graph) {
   }
 }
 
-// Feeds the same bytes to all four decoders, at an odd address; true if any accepts them.
+// What decoding a message may cost at the most: thread time, for other processes take the clock's. Sanitizers
+// are many times slower, and keep what was freed.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr long kMostUs = 500'000, kMostKib = 1024L << 10;
+#else
+constexpr long kMostUs = 50'000, kMostKib = 32L << 10;
+#endif
+
+long thread_time_us() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return time.tv_sec * 1'000'000 + time.tv_nsec / 1000;
+}
+
+long peak_memory_kib() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss;
+}
+
+// Within its life the process must not have had kMostKib more than at its begin.
+class BoundedMemory {
+ public:
+  BoundedMemory() = default;
+  BoundedMemory(const BoundedMemory&) = delete;
+  BoundedMemory& operator=(const BoundedMemory&) = delete;
+  ~BoundedMemory() { EXPECT_LE(peak_memory_kib(), before_ + kMostKib) << "a message was taken at its word"; }
+
+ private:
+  long before_ = peak_memory_kib();
+};
+
+class HostileBytes : public testing::Test {
+  BoundedMemory memory_;
+};
+
+bool decode_by_all(const Bytes& bytes);
+
+// Feeds the same bytes to all four decoders; true if any accepts them. None may take long.
 bool decode_all(const Bytes& bytes) {
+  const long before = thread_time_us();
+  const bool accepted = decode_by_all(bytes);
+  EXPECT_LE(thread_time_us() - before, kMostUs) << bytes.size() << " bytes";
+  return accepted;
+}
+
+// At an odd address.
+bool decode_by_all(const Bytes& bytes) {
   Bytes shifted(bytes.size() + 1);
   if (!bytes.empty()) std::memcpy(shifted.data() + 1, bytes.data(), bytes.size());
   const std::span<const std::byte> view(shifted.data() + 1, bytes.size());
@@ -87,7 +135,7 @@ std::vector<Bytes> good_messages() {
   return messages;
 }
 
-TEST(HostileBytes, EveryTruncationIsRefusedOrHarmless) {
+TEST_F(HostileBytes, EveryTruncationIsRefusedOrHarmless) {
   for (const Bytes& message : good_messages()) {
     ASSERT_TRUE(decode_all(message));
     for (std::size_t size = 0; size < message.size(); ++size) {
@@ -97,14 +145,14 @@ TEST(HostileBytes, EveryTruncationIsRefusedOrHarmless) {
   }
 }
 
-TEST(HostileBytes, TrailingBytesAreRefused) {
+TEST_F(HostileBytes, TrailingBytesAreRefused) {
   for (Bytes message : good_messages()) {
     message.resize(message.size() + 8);
     EXPECT_FALSE(decode_all(message));
   }
 }
 
-TEST(HostileBytes, EverySingleBitFlipIsRefusedOrHarmless) {
+TEST_F(HostileBytes, EverySingleBitFlipIsRefusedOrHarmless) {
   std::size_t accepted = 0, cases = 0;
   for (Bytes message : good_messages()) {
     for (std::size_t bit = 0; bit < message.size() * 8; ++bit) {
@@ -120,7 +168,7 @@ TEST(HostileBytes, EverySingleBitFlipIsRefusedOrHarmless) {
   EXPECT_LT(accepted, cases);
 }
 
-TEST(HostileBytes, RandomDamageIsRefusedOrHarmless) {
+TEST_F(HostileBytes, RandomDamageIsRefusedOrHarmless) {
   std::mt19937_64 random(20240501);
   const auto messages = good_messages();
   for (int round = 0; round < 6000; ++round) {
@@ -133,7 +181,7 @@ TEST(HostileBytes, RandomDamageIsRefusedOrHarmless) {
   }
 }
 
-TEST(HostileBytes, RandomBytesAreRefusedOrHarmless) {
+TEST_F(HostileBytes, RandomBytesAreRefusedOrHarmless) {
   std::mt19937_64 random(7);
   for (int round = 0; round < 6000; ++round) {
     Bytes message(random() % 40 * 8 + (random() % 8 == 0 ? random() % 8 : 0));
@@ -147,7 +195,22 @@ TEST(HostileBytes, RandomBytesAreRefusedOrHarmless) {
   }
 }
 
-TEST(HostileBytes, HugePromisesCostNothing) {
+// As large as they may be, and full of what could be pointers to everywhere.
+TEST_F(HostileBytes, LargeBodiesOfPointersAreRefusedInTime) {
+  std::mt19937_64 random(11);
+  for (const std::size_t words : {std::size_t{8192}, std::size_t{262'144}}) {
+    std::vector<std::uint64_t> message(words);
+    message[0] = (words - 1) << 32;
+    for (std::size_t i = 1; i < words; ++i) {
+      const std::uint64_t forwards = random() % words << 2 | (random() % 2);  // a struct or a list ahead
+      message[i] = random() % 8 == 0 ? random() : forwards | (random() & 0xffffffff00000000ULL);
+    }
+    const auto bytes = std::as_bytes(std::span(message));
+    decode_all({bytes.begin(), bytes.end()});
+  }
+}
+
+TEST_F(HostileBytes, HugePromisesCostNothing) {
   // 2^32 − 1 segments; one segment of 2^32 − 1 words.
   const std::uint32_t tables[][2] = {
       {0xffffffff, 0xffffffff}, {0xfffffffe, 1}, {0, 0xffffffff}, {511, 1}, {600, 1}};
@@ -159,7 +222,7 @@ TEST(HostileBytes, HugePromisesCostNothing) {
 }
 
 // Many tensors that all point at the same data: small on the wire, large once it is used.
-TEST(HostileBytes, SharedTargetsAreRefused) {
+TEST_F(HostileBytes, SharedTargetsAreRefused) {
   const std::vector<std::uint8_t> block(4096, 1);
   std::vector<std::string> names;
   for (int i = 0; i < 40; ++i) names.push_back(std::string("t") + std::to_string(i));
@@ -186,7 +249,7 @@ TEST(HostileBytes, SharedTargetsAreRefused) {
 }
 
 // A message may nest lists of lists; nothing of ours does, and unknown fields are not followed.
-TEST(HostileBytes, DeepNestingIsRefusedOrIgnored) {
+TEST_F(HostileBytes, DeepNestingIsRefusedOrIgnored) {
   capnp::MallocMessageBuilder message;
   auto pointer = message.initRoot<capnp::AnyPointer>();
   auto body = pointer.initAsAnyStruct(0, 3);
@@ -204,7 +267,7 @@ TEST(HostileBytes, DeepNestingIsRefusedOrIgnored) {
   EXPECT_TRUE(test::contains(refused.error().message, "nesting")) << refused.error().message;
 }
 
-TEST(HostileBytes, OversizedBodiesAreNotEvenCopied) {
+TEST_F(HostileBytes, OversizedBodiesAreNotEvenCopied) {
   WireLimits limits;
   limits.max_body_bytes = 128;
   const Bytes large(136);

@@ -24,7 +24,7 @@ inline RequestHeader full_request_header() {
   header.stream = true;
   header.stream_from = 0x80000001;
   header.session =
-      WireSessionToken{11, 12, 13, SessionOperation::kContinue, 14, 15, 16, 17, 18, "node-a", "node-b"};
+      WireSessionToken{11, 12, 13, SessionOperation::kContinue, 14, 15, 16, 17, 18, "node-a", "node-b", 19};
   return header;
 }
 
@@ -37,6 +37,7 @@ inline ReplyHeader full_reply_header() {
   header.cells = 24;
   header.error = {ErrorCode::kOverloaded, "the queue is full; try again later"};
   header.retry_after_us = 2500;
+  header.undecided = true;
   header.timings = {10, 20, 35};
   header.server = "node-a";
   header.session = full_request_header().session;

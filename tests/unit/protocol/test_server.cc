@@ -5,6 +5,11 @@
 #include <utility>
 
 namespace volvox::test {
+namespace {
+
+constexpr const char* kUnavailableLater = "unavailable later";
+
+}  // namespace
 
 TestServer::TestServer(const std::string& endpoint, EdgeOptions options) : limits_(options.limits) {
   auto edge = EdgeSocket::open(options, *this);
@@ -44,7 +49,13 @@ void TestServer::resume() {
 
 void TestServer::release() {
   const std::lock_guard lock(mutex_);
-  for (const Held& held : std::exchange(held_, {})) echo(held.client, held.header, held.body);
+  for (const Held& held : std::exchange(held_, {})) {
+    if (held.header.model == kUnavailableLater) {
+      send(held.client, error_reply(held.header.request_id, {ErrorCode::kUnavailable, "not here"}), {});
+    } else {
+      echo(held.client, held.header, held.body);
+    }
+  }
 }
 
 std::size_t TestServer::held() const {
@@ -87,7 +98,8 @@ void TestServer::on_client_gone(const ClientId&, ClientGone) {}
 
 void TestServer::infer(const ClientId& client, const RequestHeader& header, std::span<const std::byte> body) {
   if (header.model == "silent") return;
-  if (header.model == "hold") return held_.push_back({client, header, {body.begin(), body.end()}});
+  if (header.model == "hold" || header.model == kUnavailableLater)
+    return held_.push_back({client, header, {body.begin(), body.end()}});
   if (header.model == "rows") {
     send_rows(client, header);
     return held_.push_back({client, header, {body.begin(), body.end()}});

@@ -17,8 +17,8 @@ namespace volvox::test {
 // A server whose behaviour is the model's name: "echo" answers with the first input, "silent" never, "hold"
 // when release() is called, "twice" twice, "partials" in parts of which one is repeated, "rows" with two rows
 // from the first that is wanted and then as "hold", "refuse" with an error, "unavailable" with that one,
-// "wrong-id" with another id, "bad-header", "bad-body" and "version-9" with what cannot be read. It runs an
-// EdgeSocket on a thread of its own.
+// "unavailable later" with it when release() is called, "wrong-id" with another id, "bad-header", "bad-body"
+// and "version-9" with what cannot be read. It runs an EdgeSocket on a thread of its own.
 class TestServer : public EdgeHandler {
  public:
   explicit TestServer(const std::string& endpoint = "tcp://127.0.0.1:*", EdgeOptions options = {});

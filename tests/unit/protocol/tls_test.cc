@@ -11,6 +11,7 @@
 #include "protocol/tls/authority.h"
 #include "protocol/tls/context.h"
 #include "protocol/tls/credentials.h"
+#include "protocol/tls/names.h"
 
 namespace volvox {
 namespace {
@@ -35,6 +36,7 @@ class Tls : public testing::Test {
 
   std::string file(const std::string& name, const std::string& text) const {
     std::ofstream(folder_ / name) << text;
+    fs::permissions(folder_ / name, fs::perms::owner_read | fs::perms::owner_write);
     return folder_ / name;
   }
   TlsFiles files() const {
@@ -68,11 +70,31 @@ TEST_F(Tls, WhatBelongsTogetherIsTaken) {
   const auto read = read_tls_credentials(files(), now_);
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(read->name, "node0");
+  EXPECT_EQ(read->names, std::vector<std::string>{"node0"});
   EXPECT_EQ(read->certificate, node_.certificate);
   EXPECT_EQ(read->key, node_.key);
   EXPECT_EQ(read->authority, authority_.certificate);
   EXPECT_NEAR(static_cast<double>(read->expires - now_), 5.0 * kDay, 60.0);
   EXPECT_TRUE(make_tls_context(*read));
+}
+
+TEST_F(Tls, ACertificateIsGoodForItsNameOnly) {
+  EXPECT_TRUE(check_certified({"node0", "node1"}, "node1"));
+  const Status other = check_certified({"node0"}, "node1");
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().code, ErrorCode::kPermissionDenied);
+  EXPECT_THAT(other.error().message, AllOf(HasSubstr("good for 'node0', not for 'node1'"),
+                                           HasSubstr("subjectAltName has DNS:node1")));
+  EXPECT_FALSE(check_certified({}, "node0"));
+  EXPECT_FALSE(check_certified({"*"}, "node0"));
+}
+
+// A name is no text in which an extension could say more.
+TEST_F(Tls, ANameWithACommaIsOneName) {
+  node_ = new_tls_certificate(authority_, "node0,DNS:node1", 5).value();
+  const auto read = read_tls_credentials(files(), now_);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->names, std::vector<std::string>{"node0,DNS:node1"});
 }
 
 TEST_F(Tls, SeveralAuthoritiesMayBeTrusted) {

@@ -110,11 +110,14 @@ class World {
   void join() {
     const std::string name(1, static_cast<char>('a' + dice_() % 5));
     const Incarnation incarnation = 1 + dice_() % 6;
+    const auto alive = members_.find(name);
+    const bool taken = alive && members_.find(*alive)->state == MemberState::kAlive &&
+                       members_.find(*alive)->incarnation != incarnation;
     const auto node = members_.join(name, incarnation, now_, out_);
     history_.called(now_);
     auto& last = last_[name];
     const bool replaced = replaced_[name].contains(incarnation) && last != incarnation;
-    ASSERT_EQ(node.has_value(), !replaced);
+    ASSERT_EQ(node.has_value(), !replaced && !taken);
     if (!node) return;
     if (last != 0 && last != incarnation) replaced_[name].insert(last);
     last = incarnation;

@@ -93,11 +93,17 @@ TEST_F(MembershipTest, AProcessThatSleptItselfAccusesNobody) {
 
 TEST_F(MembershipTest, ANewIncarnationMakesTheOldOneDeadAtOnce) {
   const NodeId old = join("a", 7);
+  const auto other = members_.join("a", 8, at(now_), events_);
+  ASSERT_FALSE(other) << "the first one is alive";
+  EXPECT_EQ(other.error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(events_.size(), 1U) << "and nothing happened to it";
+  members_.disconnected(old, at(now_), events_);
+  events_.clear();
   const NodeId fresh = join("a", 8);
   EXPECT_NE(old, fresh);
   EXPECT_EQ(members_.find(old), nullptr);
   EXPECT_EQ(members_.find("a"), fresh);
-  EXPECT_EQ(kinds(events_), (std::vector{Kind::kJoined, Kind::kDied, Kind::kJoined}));
+  EXPECT_EQ(kinds(events_), (std::vector{Kind::kDied, Kind::kJoined}));
   const auto back = members_.join("a", 7, at(now_), events_);
   ASSERT_FALSE(back);
   EXPECT_EQ(back.error().code, ErrorCode::kPermissionDenied);
@@ -143,11 +149,13 @@ TEST_F(MembershipTest, ALostConnectionIsSuspectedUntilItIsHeardOf) {
 
 TEST_F(MembershipTest, NoMoreThanItsBound) {
   Membership small({.max_members = 2});
-  ASSERT_TRUE(small.join("a", 1, at(0), events_));
+  const auto first = small.join("a", 1, at(0), events_);
+  ASSERT_TRUE(first);
   ASSERT_TRUE(small.join("b", 2, at(0), events_));
   const auto third = small.join("c", 3, at(0), events_);
   ASSERT_FALSE(third);
   EXPECT_EQ(third.error().code, ErrorCode::kOverloaded);
+  small.disconnected(*first, at(0), events_);
   EXPECT_TRUE(small.join("a", 4, at(0), events_)) << "it makes room for itself";
   EXPECT_EQ(small.size(), 2U);
 }

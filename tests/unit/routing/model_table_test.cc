@@ -90,6 +90,20 @@ TEST_F(ModelTableTest, ANewestVersionThatNobodyMayRunIsPassedOver) {
   EXPECT_EQ(error("mt", 2), ErrorCode::kUnavailable);
 }
 
+// What a client says of its request is believed up to the longest that the model takes: one liar must not
+// make a node look busy for an hour.
+TEST_F(ModelTableTest, ARequestIsNotTakenForLongerThanTheModelAllows) {
+  ModelOffer bounded = offer("mt", 1, 5);
+  bounded.max_cells = 40;
+  add(0, {bounded});
+  const auto mt = table_.candidates("mt", 1).value()[0];
+  EXPECT_EQ(table_.cost(mt, 40), microseconds(120));
+  EXPECT_EQ(table_.cost(mt, ~0U), microseconds(120));
+  const std::vector<Duration> absurd{std::chrono::hours(24 * 365)};
+  table_.set_costs(node(0), absurd);
+  EXPECT_EQ(table_.cost(mt, ~0U), kMostWork) << "and nothing overflows";
+}
+
 TEST_F(ModelTableTest, CostsAreEachNodesOwn) {
   add(0, {offer("mt", 1, 5), offer("mt", 1, 5), offer("asr", 1, 9)});
   const auto mt = table_.candidates("mt", 1).value()[0];
@@ -99,6 +113,45 @@ TEST_F(ModelTableTest, CostsAreEachNodesOwn) {
   table_.set_costs(node(0), costs);
   EXPECT_EQ(table_.cost(mt, 4), microseconds(4));
   EXPECT_EQ(table_.cost(table_.candidates("asr", 1).value()[0], 4), microseconds(8));
+}
+
+TEST_F(ModelTableTest, AChangeOfOffersLeavesTheOthersAsTheyWere) {
+  add(0, {offer("mt", 1, 5), offer("asr", 1, 9)});
+  add(1, {offer("mt", 1, 6)});
+  conflicts_.clear();
+  const std::vector<ModelOffer> more{offer("tts", 1, 1), offer("mt", 1, 5), offer("mt", 2, 7)};
+  table_.update(node(0), more, conflicts_);
+  EXPECT_TRUE(conflicts_.empty());
+  EXPECT_EQ(who("mt", 1), (Indices{0})) << "its digest still counts";
+  EXPECT_EQ(who("mt"), (Indices{0}));
+  EXPECT_EQ(table_.digest("mt", 2), 7U);
+  EXPECT_EQ(error("asr"), ErrorCode::kModelNotFound);
+  table_.set_costs(node(0), std::vector<Duration>{microseconds(1), microseconds(2), microseconds(4)});
+  EXPECT_EQ(table_.cost(table_.candidates("mt", 1).value()[0], 4), microseconds(8)) << "by the new numbers";
+}
+
+TEST_F(ModelTableTest, OtherWeightsUnderAVersionAreAnotherOffer) {
+  add(0, {offer("mt", 1, 5)});
+  add(1, {offer("mt", 1, 5)});
+  table_.update(node(0), std::vector{offer("mt", 1, 6)}, conflicts_);
+  EXPECT_EQ(who("mt"), (Indices{1}));
+  ASSERT_EQ(conflicts_.size(), 1U);
+  conflicts_.clear();
+  table_.update(node(1), std::vector{offer("mt", 1, 6)}, conflicts_);
+  EXPECT_EQ(who("mt"), (Indices{0, 1})) << "now all have them";
+  EXPECT_TRUE(conflicts_.empty());
+}
+
+TEST_F(ModelTableTest, AChangeOfOffersEnablesNobody) {
+  add(0, {offer("mt", 1, 5)});
+  table_.enable(node(0), false);
+  table_.update(node(0), std::vector{offer("mt", 1, 5), offer("asr", 1, 9)}, conflicts_);
+  EXPECT_EQ(error("mt"), ErrorCode::kUnavailable);
+  EXPECT_EQ(error("asr"), ErrorCode::kUnavailable);
+  table_.enable(node(0), true);
+  EXPECT_EQ(who("asr"), (Indices{0}));
+  table_.update(node(7), std::vector{offer("mt", 1, 5)}, conflicts_);
+  EXPECT_EQ(who("mt"), (Indices{0})) << "nobody knows node 7";
 }
 
 // Against a plain list of who offers what.
@@ -115,11 +168,12 @@ TEST(ModelTableWorlds, AgreeWithAPlainList) {
   for (int step = 0; step < 20'000; ++step) {
     const auto index = static_cast<std::uint32_t>(dice() % 6);
     if (dice() % 3 == 0) {
+      const bool change = dice() % 2 == 0 && known.contains(index);
       std::vector<ModelOffer> offers;
       for (const auto& model : models)
         if (dice() % 2 == 0) offers.push_back(offer(model, 1 + dice() % 2, dice() % 2));
-      table.add(node(index), offers, conflicts);
-      known[index] = {true, offers};
+      change ? table.update(node(index), offers, conflicts) : table.add(node(index), offers, conflicts);
+      known[index] = {!change || known[index].enabled, offers};
     } else if (dice() % 2 == 0) {
       table.remove(node(index), conflicts);
       known.erase(index);

@@ -23,6 +23,18 @@ TEST(NodeLoad, IsExactAboutItsOwnAndSlowAboutOthers) {
   EXPECT_NEAR(static_cast<double>(load.estimate().count()), 3e6, 20);
 }
 
+TEST(NodeLoad, BelievesNoNodeThatIsBusyForEver) {
+  NodeLoad load;
+  load.reported(Duration::max());
+  EXPECT_EQ(load.estimate(), kMostWork);
+  load.reported(Duration::min());
+  EXPECT_LT(load.estimate(), kMostWork);
+  for (int i = 0; i < 1000; ++i) load.reported(Duration::max());
+  EXPECT_LE(load.estimate(), kMostWork);
+  for (int i = 0; i < 100'000; ++i) load.sent(kMostWork);
+  EXPECT_GT(load.estimate(), kMostWork);
+}
+
 TEST(AttemptTable, OnlyTheNewestAttemptsAnswerCountsAndOnce) {
   const NodeId a{0, 1}, b{1, 0};
   AttemptTable table;

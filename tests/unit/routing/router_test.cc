@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "routing/refusals.h"
+
 namespace volvox {
 namespace {
 
@@ -161,6 +163,69 @@ TEST_F(RouterTest, WhatCannotBeginInTimeIsRefusedAtOnce) {
   EXPECT_TRUE(place()) << "without a deadline there is time";
 }
 
+TEST_F(RouterTest, GoesWhereItCanBeginInTime) {
+  const NodeId full = join("a"), free = join("b");
+  saying(full).waits = {milliseconds(20)};
+  say(full);
+  RequestInfo info{"mt"};
+  info.deadline = now_ + milliseconds(10);
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(place(info)->node, free);
+  saying(free).waits = {milliseconds(30)};
+  say(free);
+  EXPECT_EQ(refusal(info), ErrorCode::kDeadlineExceeded);
+  info.urgent = true;
+  EXPECT_TRUE(place(info)) << "it passes those that wait";
+  info.urgent = false;
+  saying(full).waits.clear();
+  say(full);
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(place(info)->node, full) << "it has room again";
+}
+
+TEST_F(RouterTest, AChangeOfOffersDisturbsNothingUnderWay) {
+  const NodeId node = join("a");
+  const Placement running = place().value();
+  events_.clear();
+  const std::vector<ModelOffer> more{{"asr", 1, 9, microseconds(100), 10},
+                                     {"mt", 2, 6, microseconds(100), 10}};
+  EXPECT_TRUE(router_.offer(node, more, events_));
+  EXPECT_TRUE(to_retry().empty());
+  EXPECT_EQ(router_.request(running.attempt), request_);
+  EXPECT_EQ(router_.in_flight(node), 1U);
+  EXPECT_EQ(place({"asr"})->node, node) << "its credit is as it was";
+  EXPECT_EQ(place({"mt"})->node, node) << "of the other version";
+  EXPECT_EQ(refusal({"mt", 1}), ErrorCode::kModelNotFound);
+  EXPECT_TRUE(router_.end(running.attempt));
+  router_.leave(node, events_);
+  EXPECT_FALSE(router_.offer(node, more, events_));
+}
+
+TEST_F(RouterTest, CountsTheNodesThatTakeRequests) {
+  EXPECT_EQ(router_.usable_nodes(), 0U);
+  const NodeId a = join("a"), b = join("b");
+  EXPECT_EQ(router_.usable_nodes(), 2U);
+  router_.drain(a, events_);
+  EXPECT_EQ(router_.usable_nodes(), 1U);
+  wait(milliseconds(500), {});
+  EXPECT_EQ(router_.usable_nodes(), 0U) << "silent";
+  wait(milliseconds(100), {b});
+  EXPECT_EQ(router_.usable_nodes(), 1U);
+}
+
+TEST(Refusals, AnotherNodeMayTakeWhatThisOneDoesNot) {
+  for (const ErrorCode code : {ErrorCode::kUnavailable, ErrorCode::kOverloaded, ErrorCode::kModelNotFound}) {
+    EXPECT_TRUE(may_run_elsewhere(false, code));
+    EXPECT_FALSE(may_run_elsewhere(true, code)) << "a part is its home's business";
+  }
+  for (const ErrorCode code :
+       {ErrorCode::kInvalidArgument, ErrorCode::kDeadlineExceeded, ErrorCode::kInternal})
+    EXPECT_FALSE(may_run_elsewhere(false, code));
+  const Error gone{ErrorCode::kModelNotFound, "gone"}, busy{ErrorCode::kOverloaded, "full"},
+      nobody{ErrorCode::kUnavailable, "nobody"};
+  EXPECT_EQ(worse(gone, nobody), gone);
+  EXPECT_EQ(worse(gone, busy), busy) << "others have the model";
+  EXPECT_EQ(worse(busy, nobody), nobody);
+}
+
 TEST_F(RouterTest, OtherWeightsGetNoTraffic) {
   const NodeId good = join("a", 5);
   join("b", 6);
@@ -267,6 +332,7 @@ TEST_F(RouterTest, PackFillsABatchBeforeItBeginsTheNext) {
 TEST_F(RouterTest, WhoJoinsAgainStartsAfresh) {
   join("a");
   const auto placed = place().value();
+  router_.disconnected(placed.node, now_, events_);
   const NodeId fresh = join("a");
   EXPECT_EQ(to_retry(), std::vector{placed.attempt});
   EXPECT_EQ(router_.in_flight(fresh), 0U);

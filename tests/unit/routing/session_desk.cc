@@ -45,6 +45,7 @@ SessionLimits small_limits() {
   limits.max_remembered = 3;
   limits.remember = 5 * kSecond;
   limits.idle_expiry = 10 * kSecond;
+  limits.park = 60 * kSecond;
   limits.epoch = 7;
   limits.hash_seed = 99;
   return limits;
@@ -69,12 +70,14 @@ SessionRequest Desk::request(std::uint64_t id, std::uint64_t sequence, std::uint
 std::string Desk::begin(std::uint64_t id, std::uint64_t key, std::uint64_t nonce) {
   SessionRequest begin = request(id, 0, key);
   begin.verb = SessionVerb::kBegin;
-  begin.nonce = nonce;
+  begin.nonce = {nonce, 0};
   return submit(begin);
 }
 
-std::string Desk::send(std::uint64_t id, std::uint64_t sequence, std::uint64_t key) {
-  return submit(request(id, sequence, key));
+std::string Desk::send(std::uint64_t id, std::uint64_t sequence, std::uint64_t key, std::uint64_t content) {
+  SessionRequest send = request(id, sequence, key);
+  send.content = {content, 0};
+  return submit(send);
 }
 
 std::string Desk::end(std::uint64_t id, std::uint64_t sequence, std::uint64_t key, bool empty) {

@@ -29,7 +29,7 @@ class Desk {
   explicit Desk(const SessionLimits& limits = small_limits()) : table(limits) {}
 
   std::string begin(std::uint64_t id, std::uint64_t key, std::uint64_t nonce = 0);
-  std::string send(std::uint64_t id, std::uint64_t sequence, std::uint64_t key);
+  std::string send(std::uint64_t id, std::uint64_t sequence, std::uint64_t key, std::uint64_t content = 0);
   std::string end(std::uint64_t id, std::uint64_t sequence, std::uint64_t key, bool empty = false);
   std::string submit(const SessionRequest& request);
   std::string done(std::uint64_t id, std::uint64_t bytes = 10);

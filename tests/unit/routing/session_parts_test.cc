@@ -195,17 +195,58 @@ TEST(SessionParts, ARepeatedBeginFindsItsSession) {
   EXPECT_EQ(desk.stats().begun, 1U);
 }
 
-TEST(SessionParts, NoncesOfOtherClientsAndNoNonceBeginAnew) {
+TEST(SessionParts, NoNonceBeginsAnew) {
   Desk desk;
-  desk.begin(1, 10, 5);
-  SessionRequest other = Desk::request(2, 0, 11);
-  other.verb = SessionVerb::kBegin;
-  other.client = 77;
-  other.nonce = 5;
-  EXPECT_EQ(desk.submit(other), "run 11:0 ->2");
-  desk.begin(3, 12);
-  desk.begin(4, 13);
-  EXPECT_EQ(desk.stats().begun, 4U);
+  desk.begin(1, 10);
+  desk.begin(2, 11);
+  EXPECT_EQ(desk.stats().begun, 2U);
+}
+
+SessionRequest named_begin(std::uint64_t id, const HolderName& client, const SessionNonce& nonce) {
+  SessionRequest begin = Desk::request(id, 0, 10 + id);
+  begin.verb = SessionVerb::kBegin;
+  begin.client = client;
+  begin.nonce = nonce;
+  return begin;
+}
+
+TEST(SessionParts, ANonceBelongsToItsAccount) {
+  for (const SessionNonce& nonce : {SessionNonce{5, 0}, SessionNonce{5, 6}}) {
+    Desk desk;
+    EXPECT_EQ(desk.submit(named_begin(1, {"alice"}, nonce)), "run 11:0 ->0");
+    EXPECT_EQ(desk.submit(named_begin(2, {"bob"}, nonce)), "run 12:0 ->2");
+    EXPECT_EQ(desk.submit(named_begin(3, {"", 5}, nonce)), "") << "begun, and in line";
+    EXPECT_EQ(desk.stats().begun, 3U);
+    EXPECT_EQ(desk.done(1), "answer 11:0; spill 1 0");
+    EXPECT_EQ(desk.submit(named_begin(4, {"alice"}, nonce)), "answer 14:0*");
+  }
+}
+
+TEST(SessionParts, WithoutAccountsANonceBelongsToItsConnection) {
+  Desk desk;
+  EXPECT_EQ(desk.submit(named_begin(1, {"", 77}, {5, 0})), "run 11:0 ->0");
+  EXPECT_EQ(desk.submit(named_begin(2, {"", 78}, {5, 0})), "run 12:0 ->2") << "another's, chosen badly";
+  desk.done(1);
+  EXPECT_EQ(desk.submit(named_begin(3, {"", 77}, {5, 0})), "answer 13:0*");
+  EXPECT_EQ(desk.last().front().id, (SessionId{0, 1}));
+}
+
+TEST(SessionParts, ANonceThatNobodyCanGuessIsGoodOnAnyConnection) {
+  Desk desk;
+  EXPECT_EQ(desk.submit(named_begin(1, {"", 77}, {5, 6})), "run 11:0 ->0");
+  EXPECT_EQ(desk.submit(named_begin(2, {"", 78}, {5, 6})), "") << "the client has connected anew";
+  EXPECT_EQ(desk.done(1), "answer 11:0; answer 12:0*");
+  EXPECT_EQ(desk.submit(named_begin(3, {"", 78}, {5, 7})), "run 13:0 ->2");
+  EXPECT_EQ(desk.stats().begun, 2U);
+}
+
+TEST(SessionParts, WithoutAccountsTheIdIsEnough) {
+  Desk desk;
+  desk.submit(named_begin(1, {"", 77}, {5, 0}));
+  desk.done(1);
+  SessionRequest next = Desk::request(1, 1, 20);
+  next.client = {"", 78};
+  EXPECT_EQ(desk.submit(next), "run 20:1 0>1");
 }
 
 TEST(SessionParts, AnEndWithoutAPartEndsInItsTurn) {
@@ -256,6 +297,75 @@ TEST(SessionParts, ARepeatThatContradictsIsRefused) {
   desk.done(1);
   EXPECT_EQ(desk.end(1, 1, 14), "refuse 14 INVALID_ARGUMENT") << "part 1 was not the last";
   EXPECT_EQ(desk.end(1, 2, 15), "run 15:2 1>0");
+}
+
+TEST(SessionParts, OtherContentIsNoRepeatOfWhatIsCommitted) {
+  Desk desk;
+  desk.make(1);
+  desk.send(1, 1, 11, 100);
+  desk.done(1);
+  EXPECT_EQ(desk.send(1, 1, 12, 101), "refuse 12 INVALID_ARGUMENT");
+  EXPECT_NE(desk.last_error().message.find("continue with part 2"), std::string::npos);
+  EXPECT_EQ(desk.stats().conflicts, 1U);
+  EXPECT_EQ(desk.send(1, 1, 13, 100), "answer 13:1*") << "nothing has changed";
+  EXPECT_EQ(desk.send(1, 2, 14, 101), "run 14:2 1>0");
+}
+
+TEST(SessionParts, OtherContentIsNoRepeatOfWhatRunsOrWaits) {
+  Desk desk;
+  desk.make(1);
+  EXPECT_EQ(desk.send(1, 1, 11, 100), "run 11:1 0>1");
+  EXPECT_EQ(desk.send(1, 1, 12, 101), "refuse 12 INVALID_ARGUMENT");
+  EXPECT_NE(desk.last_error().message.find("cancel it"), std::string::npos);
+  EXPECT_EQ(desk.send(1, 2, 13, 100), "");
+  EXPECT_EQ(desk.send(1, 2, 14, 101), "refuse 14 INVALID_ARGUMENT");
+  EXPECT_EQ(desk.done(1), "answer 11:1; run 13:2 1>0");
+}
+
+TEST(SessionParts, OtherContentTakesThePlaceOfWhatLeftNoTrace) {
+  Desk desk;
+  desk.make(1);
+  desk.send(1, 1, 11, 100);
+  EXPECT_EQ(desk.cancel(11), "refuse 11 CANCELLED; stop 1");
+  EXPECT_EQ(desk.send(1, 1, 12, 101), "") << "the slots are still in use";
+  EXPECT_EQ(desk.done(1), "run 12:1 0>1");
+  EXPECT_EQ(desk.failed(1), "refuse 12 INTERNAL");
+  EXPECT_EQ(desk.send(1, 1, 13, 102), "run 13:1 0>1");
+}
+
+TEST(SessionParts, ANonceBelongsToTheContentItBeganWith) {
+  Desk desk;
+  SessionRequest begin = Desk::request(1, 0, 10);
+  begin.verb = SessionVerb::kBegin;
+  begin.nonce = {5, 0};
+  begin.content = {100, 0};
+  EXPECT_EQ(desk.submit(begin), "run 10:0 ->0");
+  for (const bool committed : {false, true}) {
+    if (committed) desk.done(1);
+    begin.request = 11;
+    begin.content = {101, 0};
+    EXPECT_EQ(desk.submit(begin), "refuse 11 INVALID_ARGUMENT");
+    EXPECT_NE(desk.last_error().message.find("new nonce"), std::string::npos);
+  }
+  begin.request = 12;
+  begin.content = {100, 0};
+  EXPECT_EQ(desk.submit(begin), "answer 12:0*");
+}
+
+TEST(SessionParts, AnEndThatIsRepeatedWithOtherContentIsRefused) {
+  Desk desk;
+  desk.make(1);
+  SessionRequest end = Desk::request(1, 1, 11);
+  end.verb = SessionVerb::kEnd;
+  end.content = {100, 0};
+  EXPECT_EQ(desk.submit(end), "run 11:1 0>1");
+  EXPECT_EQ(desk.done(1), "answer 11:1!; free 1");
+  end.request = 12;
+  end.content = {101, 0};
+  EXPECT_EQ(desk.submit(end), "refuse 12 INVALID_ARGUMENT");
+  end.request = 13;
+  end.content = {100, 0};
+  EXPECT_EQ(desk.submit(end), "answer 13:1*!");
 }
 
 TEST(SessionParts, ReportsOfNothingAreIgnored) {

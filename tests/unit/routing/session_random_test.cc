@@ -22,6 +22,9 @@ void add(SessionStats& sum, const SessionStats& stats) {
   sum.committed += stats.committed;
   sum.failed += stats.failed;
   sum.repeated += stats.repeated;
+  sum.conflicts += stats.conflicts;
+  sum.over_share += stats.over_share;
+  sum.gave_way += stats.gave_way;
   sum.spills += stats.spills;
   sum.failed_spills += stats.failed_spills;
   sum.restores += stats.restores;
@@ -34,6 +37,9 @@ void expect_everything_happened(const SessionStats& sum) {
   EXPECT_GT(sum.committed, 10'000U);
   EXPECT_GT(sum.failed, 1000U);
   EXPECT_GT(sum.repeated, 1000U);
+  EXPECT_GT(sum.conflicts, 100U);
+  EXPECT_GT(sum.over_share, 100U);
+  EXPECT_GT(sum.gave_way, 100U);
   EXPECT_GT(sum.spills, 1000U);
   EXPECT_GT(sum.failed_spills, 100U);
   EXPECT_GT(sum.restores, 250U);

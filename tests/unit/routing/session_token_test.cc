@@ -42,7 +42,7 @@ TEST(SessionToken, IsGoodForTheClientThatBeganTheSession) {
   Desk desk;
   desk.make(1);
   SessionRequest request = Desk::request(1, 1, 11);
-  request.client = 77;
+  request.client = {"bob"};
   EXPECT_EQ(desk.submit(request), "refuse 11 PERMISSION_DENIED");
   EXPECT_NE(desk.last_error().message.find("that key"), std::string::npos);
   request.verb = SessionVerb::kEnd;
@@ -89,7 +89,7 @@ TEST(SessionToken, ANonceBelongsToOneModel) {
   desk.begin(1, 10, 5);
   SessionRequest begin = Desk::request(2, 0, 11);
   begin.verb = SessionVerb::kBegin;
-  begin.nonce = 5;
+  begin.nonce = {5, 0};
   begin.served.version = 9;
   EXPECT_EQ(desk.submit(begin), "refuse 11 INVALID_ARGUMENT");
 }
@@ -115,7 +115,7 @@ TEST(SessionLimits, MustMakeSense) {
 class Kept : public ::testing::Test {
  protected:
   void keep(KeptList& list, std::uint64_t sequence, std::uint64_t bytes) {
-    kept_.keep(list, sequence, nullptr, bytes);
+    kept_.keep(list, sequence, {}, nullptr, bytes);
   }
   bool has(const KeptList& list, std::uint64_t sequence) { return kept_.find(list, sequence) != nullptr; }
 

@@ -1,6 +1,7 @@
 #include "tests/unit/routing/session_world.h"
 
 #include <algorithm>
+#include <array>
 
 #include <gtest/gtest.h>
 
@@ -29,12 +30,16 @@ SessionLimits World::random_limits(std::mt19937_64& random) {
   limits.evict_idle = below(2) * below(200) * kMillisecond;
   limits.epoch = 1 + below(5);
   limits.hash_seed = random();
+  if (below(2) == 0) limits.max_spilled_bytes = below(300);
+  if (below(2) == 0) limits.share = {1 + below(limits.max_sessions), below(1000), below(200)};
+  if (below(2) == 0) limits.shares["a"] = {1 + below(limits.max_sessions), below(1000), below(200)};
   return limits;
 }
 
-std::uint64_t World::mix(std::uint64_t state, Id session, std::uint64_t sequence) {
+std::uint64_t World::mix(std::uint64_t state, Id session, std::uint64_t sequence, std::uint64_t content) {
   std::uint64_t h = state * 0x9e3779b97f4a7c15ULL + session;
   h = (h ^ (h >> 29)) * 0xbf58476d1ce4e5b9ULL + sequence;
+  h = (h ^ (h >> 30)) * 0x94d049bb133111ebULL + content;
   return (h ^ (h >> 32)) * 0x94d049bb133111ebULL + 1;
 }
 
@@ -69,7 +74,8 @@ void World::begin() {
   request.verb = SessionVerb::kBegin;
   request.id = {1, next_session_++};
   request.served = kServed;
-  if (chance(80)) request.nonce = 1 + below(next_session_ / 2 + 5);
+  if (chance(80)) request.nonce = {1 + below(next_session_ / 2 + 5), 0};
+  request.state_bytes = below(60);
   submit(request, true);
 }
 
@@ -84,6 +90,7 @@ void World::send() {
   request.id = {1, id};
   request.epoch = limits_.epoch;
   request.model = request.served = kServed;
+  request.client = name_of(stream.client);
   request.sequence = stream.states.size();
   if (chance(40)) request.sequence += below(limits_.max_waiting + 3);
   if (chance(15)) request.sequence -= std::min(request.sequence, 1 + below(3));
@@ -103,20 +110,37 @@ void World::send_nonsense() {
   if (chance(20)) request.served.digest = 9;
   request.loaded = chance(90);
   request.empty = chance(20);
-  request.nonce = below(10);
+  request.nonce = {below(10), 0};
   submit(request, false);
+}
+
+HolderName World::name_of(std::uint64_t client) {
+  constexpr std::array<HolderName, kClients> kNames{HolderName{}, {"a"}, {"b"}, {"", 9}};
+  return kNames[client];
+}
+
+SessionShare World::share_of(std::uint64_t client) const {
+  if (client == 0) return {};
+  const auto own = limits_.shares.find(name_of(client).account);
+  return own == limits_.shares.end() ? limits_.share : own->second;
 }
 
 void World::submit(const SessionRequest& sent, bool sound) {
   SessionRequest request = sent;
+  const bool begins = request.verb == SessionVerb::kBegin;
+  // A nonce is always of the same client: who comes with another's is tested elsewhere.
+  const std::uint64_t client = (request.nonce == SessionNonce{} ? below(100) : request.nonce.lo) % kClients;
+  if (begins) request.client = name_of(client);
+  const auto live_before = live_by_client();
   request.request = next_request_++;
+  if (!request.empty) request.content = {some_content(), 0};
   Asked& asked = asked_[request.request];
   asked.sequence = request.sequence;
   asked.ends = request.verb == SessionVerb::kEnd;
   asked.empty = request.empty;
-  const bool begins = request.verb == SessionVerb::kBegin;
+  asked.content = request.content.lo;
   const bool was_there = live(request.id.lo) || streams_.contains(request.id.lo);
-  const auto known = nonces_.find(request.nonce);
+  const auto known = nonces_.find(request.nonce.lo);
   asked.session = begins               ? (known == nonces_.end() ? 0 : known->second)
                   : request.id.hi == 1 ? request.id.lo
                                        : 0;
@@ -124,18 +148,24 @@ void World::submit(const SessionRequest& sent, bool sound) {
   open_.insert(request.request);
 
   SessionActions out;
-  const std::uint64_t begun = table_.stats().begun;
+  const SessionStats before = table_.stats();
   asked.ticket = table_.submit(request, now_, out);
-  if (table_.stats().begun > begun) {
+  if (table_.stats().begun > before.begun) {
     ASSERT_TRUE(begins && !was_there);
     asked.session = request.id.lo;
     Stream& stream = streams_[asked.session];
     stream.ref = table_.find(request.id).value_or(SessionRef{});
-    stream.nonce = request.nonce;
-    if (request.nonce != 0) nonces_[request.nonce] = asked.session;
+    stream.nonce = request.nonce.lo;
+    stream.client = client;
+    stream.state_bytes = request.state_bytes;
+    if (request.nonce.lo != 0) nonces_[request.nonce.lo] = asked.session;
   }
   if (streams_.contains(asked.session)) ++streams_[asked.session].open;
   take(out);
+  const SessionStats after = table_.stats();
+  const bool tight = after.failed_spills > before.failed_spills;  // no room for a state in host memory
+  // Those that are ending count, too, and nobody sees whose they are.
+  if (begins && after.gave_way > before.gave_way && before.ending == 0) check_gave_way(live_before, client);
   if (!asked.answered) streams_[asked.session].taken = streams_[asked.session].touched = now_;
   for (const SessionAction& action : out) {
     if (action.kind != SessionAction::Kind::kRefuse || action.request != request.request) continue;
@@ -144,7 +174,8 @@ void World::submit(const SessionRequest& sent, bool sound) {
     const SessionStats stats = table_.stats();
     const bool full = begins && stats.live + stats.ending >= limits_.max_sessions;
     const bool ahead = request.sequence > streams_[asked.session].states.size() + limits_.max_waiting;
-    EXPECT_TRUE(full || ahead || open_before >= limits_.max_waiting);
+    const bool share = begins && stats.over_share > before.over_share;
+    EXPECT_TRUE(full || ahead || share || tight || open_before >= limits_.max_waiting);
   }
 }
 
@@ -172,15 +203,16 @@ void World::finish(Id session, bool ok) {
   PartResult result;
   slots_[run.write] = kPoison;
   if (ok) {
-    slots_[run.write] = mix(before, session, run.sequence);
-    result.output = std::make_shared<Output>(*this, slots_[run.write]);
+    slots_[run.write] = mix(before, session, run.sequence, run.content);
     result.bytes = below(200);
+    result.output = std::make_shared<Output>(*this, slots_[run.write], stream.client, result.bytes);
   } else {
     result.status = fail(ErrorCode::kInternal, "the device failed");
   }
   const bool counts = ok && !run.stopped;
   if (counts) {
     stream.states.push_back(slots_[run.write]);
+    stream.contents.push_back(run.content);
     ++committed_;
   }
   stream.touched = now_;

@@ -51,7 +51,8 @@ void World::take_run(const SessionAction& action) {
   }
   own(id, action.write);
   slots_[action.write] = kPoison;
-  EXPECT_TRUE(runs_.emplace(id, Run{action.sequence, action.read, action.write, false}).second);
+  EXPECT_TRUE(
+      runs_.emplace(id, Run{action.sequence, action.read, action.write, asked.content, false}).second);
 }
 
 void World::take_answer(const SessionAction& action) {
@@ -69,6 +70,7 @@ void World::take_answer(const SessionAction& action) {
     ASSERT_LT(action.sequence, stream.states.size()) << "answered before it was committed";
     ASSERT_NE(action.output, nullptr);
     EXPECT_EQ(static_cast<const Output*>(action.output.get())->state, stream.states[action.sequence]);
+    EXPECT_EQ(asked.content, stream.contents[action.sequence]) << "the answer to another's content";
   }
   stream.ended = stream.ended || action.last;
   answered(action.request);
@@ -129,7 +131,51 @@ void World::answered(std::uint64_t request) {
   stream->second.touched = now_;
 }
 
+std::map<std::uint64_t, std::uint64_t> World::live_by_client() const {
+  std::map<std::uint64_t, std::uint64_t> counts;
+  for (const auto& [id, stream] : streams_) counts[stream.client] += live(id) ? 1 : 0;
+  return counts;
+}
+
+void World::check_gave_way(const std::map<std::uint64_t, std::uint64_t>& before, std::uint64_t asker) {
+  constexpr std::uint64_t kAnything = ~std::uint64_t{0};
+  const bool host_is_bounded = limits_.max_spilled_bytes < kAnything ||
+                               limits_.share.spilled_bytes < kAnything || !limits_.shares.empty();
+  if (limits_.evict_idle > Duration{0} || host_is_bounded) return;
+  const auto count = [&](std::uint64_t client) { return before.contains(client) ? before.at(client) : 0; };
+  const auto after = live_by_client();
+  for (const auto& [client, left] : after) {
+    if (client == asker || left >= count(client)) continue;
+    EXPECT_GT(count(client), count(asker) + 1) << "one that has no more gave way";
+  }
+}
+
+void World::check_shares() {
+  const SessionStats stats = table_.stats();
+  std::map<std::uint64_t, std::uint64_t> spilled;
+  for (const auto& [id, state] : host_) spilled[streams_.at(id).client] += streams_.at(id).state_bytes;
+  for (const auto& [id, slot] : spills_) spilled[streams_.at(id).client] += streams_.at(id).state_bytes;
+  const auto live = live_by_client();
+  std::uint64_t kept = 0, on_host = 0, most_kept = 0, most_on_host = 0;
+  for (std::uint64_t client = 0; client < kClients; ++client) {
+    const SessionShare share = share_of(client);
+    EXPECT_LE(live.contains(client) ? live.at(client) : 0, share.sessions);
+    EXPECT_LE(kept_[client], share.kept_bytes);
+    EXPECT_LE(spilled[client], share.spilled_bytes);
+    kept += kept_[client];
+    on_host += spilled[client];
+    most_kept = std::max(most_kept, kept_[client]);
+    most_on_host = std::max(most_on_host, spilled[client]);
+  }
+  EXPECT_LE(on_host, limits_.max_spilled_bytes);
+  EXPECT_EQ(stats.spilled_bytes, on_host);
+  EXPECT_EQ(stats.kept_bytes, kept);
+  EXPECT_EQ(stats.most_kept_bytes, most_kept);
+  EXPECT_EQ(stats.most_spilled_bytes, most_on_host);
+}
+
 void World::check_bounds() {
+  check_shares();
   const SessionStats stats = table_.stats();
   EXPECT_LE(stats.live + stats.ending, limits_.max_sessions);
   EXPECT_LE(stats.resident, limits_.max_resident);

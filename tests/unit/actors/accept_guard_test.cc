@@ -1,0 +1,114 @@
+#include "actors/accept_guard.h"
+
+#include <cerrno>
+#include <vector>
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace volvox {
+namespace {
+
+class AcceptGuardTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    address_.sin_family = AF_INET;
+    address_.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address_;
+    ASSERT_EQ(::bind(listener_, reinterpret_cast<sockaddr*>(&address_), size), 0);
+    ASSERT_EQ(::listen(listener_, 64), 0);
+    ASSERT_EQ(::getsockname(listener_, reinterpret_cast<sockaddr*>(&address_), &size), 0);
+  }
+  void TearDown() override {
+    for (const int fd : opened_) ::close(fd);
+    ::close(listener_);
+  }
+
+  std::uint16_t port() const { return ntohs(address_.sin_port); }
+  int dial() {
+    const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    EXPECT_EQ(::connect(fd, reinterpret_cast<sockaddr*>(&address_), sizeof address_), 0);
+    opened_.push_back(fd);
+    return fd;
+  }
+  int accept() {
+    const int fd = guard_.accept(listener_, nullptr, nullptr);
+    if (fd >= 0) opened_.push_back(fd);
+    return fd;
+  }
+  // Whether the other end has closed it.
+  static bool is_closed(int fd) {
+    char byte = 0;
+    pollfd polled{fd, POLLIN, 0};
+    return ::poll(&polled, 1, 5000) == 1 && ::recv(fd, &byte, 1, 0) <= 0;
+  }
+  bool somebody_waits() const {
+    pollfd polled{listener_, POLLIN, 0};
+    return ::poll(&polled, 1, 0) == 1;
+  }
+
+  AcceptGuard guard_;
+  sockaddr_in address_{};
+  int listener_ = -1;
+  std::vector<int> opened_;
+};
+
+TEST_F(AcceptGuardTest, APortWithoutABoundTakesAll) {
+  for (int i = 0; i < 20; ++i) {
+    dial();
+    EXPECT_GE(accept(), 0);
+  }
+  EXPECT_LT(accept(), 0);
+  EXPECT_EQ(errno, EAGAIN);
+}
+
+TEST_F(AcceptGuardTest, BeyondTheBoundConnectionsAreClosedUntilOneHasGone) {
+  int refused = 0;
+  guard_.bound(port(), 2, [&] { ++refused; });
+  dial();
+  dial();
+  const int first = accept();
+  EXPECT_GE(first, 0);
+  EXPECT_GE(accept(), 0);
+  const int third = dial();
+  EXPECT_LT(accept(), 0);
+  EXPECT_EQ(errno, ECONNABORTED);
+  EXPECT_EQ(refused, 1);
+  EXPECT_TRUE(is_closed(third));
+  EXPECT_FALSE(somebody_waits());
+  ::close(first);
+  std::erase(opened_, first);
+  dial();
+  EXPECT_GE(accept(), 0) << "a place is free";
+}
+
+TEST_F(AcceptGuardTest, WithoutDescriptorsNobodyIsLeftWaiting) {
+  int refused = 0;
+  guard_.bound(port(), 100, [&] { ++refused; });
+  const int client = dial();
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const int next = ::open("/dev/null", O_RDONLY | O_CLOEXEC);  // the lowest free one
+  ::close(next);
+  const rlimit none{static_cast<rlim_t>(next), before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const int got = guard_.accept(listener_, nullptr, nullptr);
+  const int error = errno;
+  const bool waits = somebody_waits();
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_LT(got, 0);
+  EXPECT_EQ(error, ECONNABORTED);
+  EXPECT_FALSE(waits) << "whoever polls would be woken for ever";
+  EXPECT_EQ(refused, 1);
+  EXPECT_TRUE(is_closed(client));
+  dial();
+  EXPECT_GE(accept(), 0);
+}
+
+}  // namespace
+}  // namespace volvox

@@ -1,0 +1,117 @@
+#include "monitoring/log_pump.h"
+
+#include <chrono>
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include "monitoring/logging.h"
+#include "monitoring/monitor.h"
+
+namespace volvox {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kLongEnough = 60s;
+
+// A pipe, which the test reads, or does not.
+class LogPumpTest : public testing::Test {
+ protected:
+  void SetUp() override { ASSERT_EQ(::pipe2(ends_, O_CLOEXEC), 0); }
+  void TearDown() override {
+    for (const int fd : ends_) ::close(fd);
+  }
+  void fill() const {
+    const int flags = ::fcntl(ends_[1], F_GETFL);
+    ::fcntl(ends_[1], F_SETFL, flags | O_NONBLOCK);
+    const std::string page(4096, '.');
+    while (::write(ends_[1], page.data(), page.size()) > 0) {
+    }
+    ::fcntl(ends_[1], F_SETFL, flags);
+  }
+  // Until `end` was read.
+  std::string read_until(const std::string& end) const {
+    std::string text;
+    for (char buffer[512]; text.find(end) == std::string::npos;) {
+      const ssize_t got = ::read(ends_[0], buffer, sizeof buffer);
+      if (got <= 0) break;
+      text.append(buffer, static_cast<std::size_t>(got));
+    }
+    return text;
+  }
+  static std::string gap(std::uint64_t missing) { return std::to_string(missing) + " missing\n"; }
+  int out() const { return ends_[1]; }
+
+  int ends_[2] = {-1, -1};
+};
+
+TEST_F(LogPumpTest, WritesLinesInOrder) {
+  LogPump pump(out(), 100, gap);
+  for (const char* line : {"one\n", "two\n", "three\n"}) pump.push(line);
+  EXPECT_TRUE(pump.flush(kLongEnough));
+  EXPECT_EQ(read_until("three\n"), "one\ntwo\nthree\n");
+  EXPECT_EQ(pump.dropped(), 0U);
+}
+
+TEST_F(LogPumpTest, WhoLogsNeverWaitsAndTheOldestLinesGo) {
+  fill();
+  LogPump pump(out(), 10, gap);
+  for (int i = 0; i < 1000; ++i) pump.push(std::to_string(i) + "\n");
+  EXPECT_FALSE(pump.flush(10ms));
+  EXPECT_GE(pump.dropped(), 989U);
+  const std::string text = read_until("999\n");
+  EXPECT_NE(text.find(" missing\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("\n990\n991\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("\n500\n"), std::string::npos) << text;
+}
+
+TEST_F(LogPumpTest, ItsEndWaitsForNobody) {
+  fill();
+  const auto before = std::chrono::steady_clock::now();
+  {
+    LogPump pump(out(), 10, gap);
+    pump.push("nobody reads this\n");
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - before, 10s);
+}
+
+TEST_F(LogPumpTest, AReaderThatIsGoneIsNoTrouble) {
+  ::close(std::exchange(ends_[0], -1));
+  struct sigaction ignore {
+  }, before{};
+  ignore.sa_handler = SIG_IGN;
+  ::sigaction(SIGPIPE, &ignore, &before);
+  {
+    LogPump pump(out(), 10, gap);
+    for (int i = 0; i < 100; ++i) pump.push("for nobody\n");
+    EXPECT_TRUE(pump.flush(kLongEnough));
+  }
+  ::sigaction(SIGPIPE, &before, nullptr);
+}
+
+TEST_F(LogPumpTest, LongLinesArriveWhole) {
+  LogPump pump(out(), 10, gap);
+  const std::string line(100'000, 'x');
+  pump.push(line + "\n");
+  EXPECT_EQ(read_until("\n"), line + "\n");
+}
+
+TEST_F(LogPumpTest, TheLogCountsWhatItLost) {
+  fill();
+  const std::uint64_t before = log_lines_dropped();
+  start_logging(LogFormat::kText, LogLevel::kInfo, 10, out());
+  for (int i = 0; i < 100; ++i) spdlog::info("line {}", i);
+  EXPECT_GE(log_lines_dropped() - before, 89U);
+  const Monitor monitor("test");
+  EXPECT_EQ(monitor.metrics_page().body.find("volvox_log_lines_dropped_total 0\n"), std::string::npos);
+  const std::string text = read_until("line 99\n");
+  EXPECT_NE(text.find("[warning]"), std::string::npos);
+  EXPECT_NE(text.find("lines of the log are missing"), std::string::npos);
+  start_logging(LogFormat::kText, LogLevel::kInfo);
+}
+
+}  // namespace
+}  // namespace volvox
