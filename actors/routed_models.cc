@@ -84,13 +84,14 @@ Result<HttpModel> RoutedModels::find(std::string_view name, std::uint32_t versio
   if (const Version* known = look_up(name, version))
     return HttpModel{known->offer.model, known->offer.version, nullptr};
   const auto versions = models_.find(name);
+  // A router that has just started does not know yet what there is: not a reason to give a model up.
+  if (models_.empty()) return fail(ErrorCode::kUnavailable, "no node offers a model yet; try again soon");
   std::string message;
   if (versions != models_.end()) {
     message = "no node offers this version of the model; there are";
     for (const auto& [number, ignored] : versions->second) message.append(" ").append(std::to_string(number));
   } else {
-    message =
-        models_.empty() ? "no node offers a model yet" : "no node offers a model of this name; there are";
+    message = "no node offers a model of this name; there are";
     for (const auto& [known, ignored] : models_) message.append(" '").append(known).append("'");
   }
   return fail(ErrorCode::kModelNotFound, message);

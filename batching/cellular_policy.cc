@@ -30,8 +30,6 @@ class CellularPolicy final : public Policy {
     for (Run& run : runs_) run.left = 0;
   }
 
-  void on_waiting(const WaitingRequest&) override {}
-  void on_left(const WaitingRequest&) override {}
   void admit(WaitingList& waiting, const Frontier&, WorkerId) override {
     if (waiting.size() > 0) waiting.admit_in_order();
   }

@@ -201,6 +201,7 @@ class Scheduler::Core final : public Frontier, public WaitingList {
   std::vector<std::uint32_t> running_;  // tasks in flight, by type
   enum class Form : std::uint8_t { kUnknown, kLanes, kNodes };
   std::vector<Form> form_;  // by type: what its tasks are made of
+  const bool policy_watches_;
   WaitingRooms rooms_;
   DueList deadlines_, ageing_;
   std::uint32_t live_ = 0;

@@ -10,6 +10,7 @@ Scheduler::Core::Core(SchedulerConfig config, std::unique_ptr<Policy> policy)
       queues_(static_cast<std::uint32_t>(config_.types.size()), config_.workers),
       running_(config_.types.size(), 0),
       form_(config_.types.size(), Form::kUnknown),
+      policy_watches_(policy_->watches_waiting()),
       rooms_(config_.max_overtake) {
   for (const PoolConfig& pool : config_.pools) pools_.emplace_back(kReservedSlots, pool.slots);
   for (std::uint32_t w = 0; w < config_.workers; ++w) {
@@ -147,12 +148,12 @@ std::uint32_t Scheduler::Core::take_record(Request&& request) {
 
 void Scheduler::Core::start_waiting(std::uint32_t index) {
   rooms_.push(index, requests_[index].request.model, requests_[index].request.priority);
-  policy_->on_waiting(describe(index));
+  if (policy_watches_) policy_->on_waiting(describe(index));
 }
 
 void Scheduler::Core::stop_waiting(std::uint32_t index) {
   rooms_.remove(index);
-  policy_->on_left(describe(index));
+  if (policy_watches_) policy_->on_left(describe(index));
 }
 
 void Scheduler::Core::admit_waiting() {
@@ -188,7 +189,7 @@ LiveRequest* Scheduler::Core::find(RequestId id) {
 std::size_t Scheduler::Core::admit_in_order() {
   return rooms_.admit([this](std::uint32_t index) {
     if (!reserve(index)) return false;
-    policy_->on_left(describe(index));
+    if (policy_watches_) policy_->on_left(describe(index));
     enter(index);
     return true;
   });

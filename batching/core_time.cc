@@ -47,10 +47,10 @@ void Scheduler::Core::raise(std::uint32_t index) {
   const PriorityClass old = live.request.priority;
   const auto higher = static_cast<PriorityClass>(static_cast<std::uint8_t>(old) - 1);
   if (live.state == LiveRequest::State::kWaiting) {
-    policy_->on_left(describe(index));
+    if (policy_watches_) policy_->on_left(describe(index));
     live.request.priority = higher;
     rooms_.change_class(index, higher);
-    policy_->on_waiting(describe(index));
+    if (policy_watches_) policy_->on_waiting(describe(index));
     return;
   }
   live.request.priority = higher;

@@ -19,6 +19,7 @@ class PaddedPolicy final : public Policy {
 
   void on_model_added(const SchedulerConfig& config, ModelId) override { types_ = config.types; }
 
+  bool watches_waiting() const override { return true; }
   void on_waiting(const WaitingRequest& request) override { buckets_[bucket(request)].push_back(request.id); }
 
   void on_left(const WaitingRequest& request) override {

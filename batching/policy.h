@@ -62,9 +62,11 @@ class Policy {
   // The model has come; `config` holds all that there are now. Its number, and those of its types, may have
   // been another's before. Types of kNoModel are nobody's, and never ready.
   virtual void on_model_added(const SchedulerConfig& config, ModelId added) = 0;
+  // Whether it is told who waits. Always the same: a request costs less where nobody asks.
+  virtual bool watches_waiting() const { return false; }
   // A request began to wait / waits no longer (it entered, or was cancelled).
-  virtual void on_waiting(const WaitingRequest& request) = 0;
-  virtual void on_left(const WaitingRequest& request) = 0;
+  virtual void on_waiting(const WaitingRequest&) {}
+  virtual void on_left(const WaitingRequest&) {}
   // Lets waiting requests in: before tasks are chosen for a worker, and, with kNoWorker, when a request
   // arrived or slots came back.
   virtual void admit(WaitingList& waiting, const Frontier& frontier, WorkerId worker) = 0;

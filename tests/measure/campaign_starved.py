@@ -76,12 +76,12 @@ def descriptors(world):
         member, door = doors[rounds % len(doors)]
         spins = max(spins, crowded(world, member, door))
         took = answers(member.endpoint, 10.0) if hasattr(member, "endpoint") else 0.0
-        slowest = max(slowest, 10.0 if took is None else took)
+        slowest = max(slowest, 99.0 if took is None else took)
         rounds += 1
     world.recover()
     world.quiet()
     world.expect("a core's share while descriptors are out", spins, at_most=SPIN_SHARE)
-    world.expect("new connections are answered after, s", slowest, at_most=5.0)
+    world.expect_prompt("new connections are answered after, s", slowest, 5.0)
     world.expect_seen("rounds", rounds, 25)
     world.finish(("OVERLOADED", "CANCELLED"))
 
@@ -275,7 +275,7 @@ def blocked_log(world):
         one.stopping.set()
     world.expect_alive()
     world.quiet()
-    world.expect("longest time without an answer for one client, s", quiet, at_most=5.0)
+    world.expect_prompt("longest time without an answer for one client, s", quiet, 5.0)
     world.expect("lines a second", rate, at_most=10.0)
     world.expect_seen("refused connections", sum(one.tried for one in strangers), 3000)
     world.finish(("CANCELLED", "OVERLOADED"), sessions=500)
