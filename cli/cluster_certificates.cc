@@ -5,7 +5,7 @@
 #include <iterator>
 #include <system_error>
 
-#include "protocol/key_file.h"
+#include "config/secret_file.h"
 #include "protocol/tls/authority.h"
 
 namespace volvox {

@@ -8,6 +8,7 @@ namespace volvox {
 namespace {
 
 constexpr std::size_t kShortestToken = 16;
+constexpr std::size_t kLargestFile = 1U << 20U;
 
 std::string_view trim(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t\r");
@@ -37,7 +38,7 @@ Result<std::vector<std::string>> parse_tokens(std::string_view text) {
 }
 
 Result<std::vector<std::string>> read_tokens(const std::string& file) {
-  const auto text = read_secret_file(file);
+  const auto text = read_secret_file(file, kLargestFile);
   if (!text) return tl::unexpected(text.error());
   auto tokens = parse_tokens(*text);
   if (!tokens) return invalid(file + ": " + tokens.error().message);

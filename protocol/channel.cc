@@ -70,7 +70,7 @@ Status Channel::prepare() {
   const auto largest = std::max(options_.limits.max_header_bytes, options_.limits.max_body_bytes);
   if (auto ok = socket_.set64(ZMQ_MAXMSGSIZE, static_cast<long long>(largest)); !ok) return ok;
   if (auto ok = encrypt(); !ok) return ok;
-  if (auto ok = monitor_.watch(socket_); !ok) return ok;
+  if (auto ok = monitor_.watch(socket_, options_.keys.has_value()); !ok) return ok;
   if (auto ok = socket_.connect(options_.endpoint); !ok) return invalid(ok.error().message);
   return {};
 }
@@ -97,9 +97,8 @@ Status Channel::await_connection() {
     if (now >= until) break;
     wait_readable({monitor_.fd()}, until - now);
   }
-  return fail(ErrorCode::kUnavailable, "no server answers at '" + options_.endpoint + "' within " +
-                                           std::to_string(milliseconds(options_.connect_timeout)) +
-                                           " ms; check the address and that it is running");
+  return tl::unexpected(
+      no_server_answers(options_.endpoint, options_.connect_timeout, monitor_.turned_away()));
 }
 
 Result<std::uint64_t> Channel::send(const ClientRequest& request) {

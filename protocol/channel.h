@@ -117,6 +117,7 @@ class Channel {
   std::size_t in_flight() const { return pending_.size(); }
   bool connected() const { return monitor_.connected(); }
   const Status& refusal() const { return monitor_.refusal(); }
+  bool turned_away() const { return monitor_.turned_away(); }
   // Connections so far: the newest one's number.
   std::uint64_t connection() const { return monitor_.connects(); }
   // For how long a ping has waited while nothing at all came; 0 if none waits.

@@ -86,10 +86,9 @@ Status ChannelGroup::await_connection() {
     if (now >= until) break;
     sleep(until - now, -1);
   }
-  const auto patience = std::chrono::duration_cast<std::chrono::milliseconds>(options_.connect_timeout);
-  return fail(ErrorCode::kUnavailable, "no server answers at '" + options_.endpoint + "' within " +
-                                           std::to_string(patience.count()) +
-                                           " ms; check the address and that it is running");
+  const bool turned_away = std::any_of(channels_.begin(), channels_.end(),
+                                       [](const auto& channel) { return channel->turned_away(); });
+  return tl::unexpected(no_server_answers(options_.endpoint, options_.connect_timeout, turned_away));
 }
 
 Result<std::uint64_t> ChannelGroup::send(const ClientRequest& request) {

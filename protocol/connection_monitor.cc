@@ -13,7 +13,18 @@ constexpr int kEvents = ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED |
 
 }  // namespace
 
-Status ConnectionMonitor::watch(ZmqSocket& socket) {
+Error no_server_answers(const std::string& endpoint, Duration time, bool turned_away) {
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(time);
+  std::string message =
+      "no server answers at '" + endpoint + "' within " + std::to_string(ms.count()) + " ms; ";
+  message += turned_away
+                 ? "it closes connections at once: has it room for more, and is it a server of Volvox?"
+                 : "check the address and that it is running";
+  return {ErrorCode::kUnavailable, std::move(message)};
+}
+
+Status ConnectionMonitor::watch(ZmqSocket& socket, bool keys) {
+  keys_ = keys;
   // The context is this channel's own, so one name is enough.
   const std::string endpoint = "inproc://connection-monitor";
   if (zmq_socket_monitor(socket.handle(), endpoint.c_str(), kEvents) != 0) {
@@ -37,6 +48,7 @@ bool ConnectionMonitor::poll() {
 
 void ConnectionMonitor::take(std::uint16_t event) {
   connected_ = event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED;
+  if (connected_) turned_away_ = false;
   switch (event) {
     case ZMQ_EVENT_HANDSHAKE_SUCCEEDED:
       ++connects_;
@@ -48,6 +60,14 @@ void ConnectionMonitor::take(std::uint16_t event) {
     case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH:
       refusal_ = fail(ErrorCode::kUnauthenticated,
                       "the server does not know this client's key; have its public key added there");
+      break;
+    case ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL:
+      turned_away_ = true;
+      if (keys_)
+        refusal_ =
+            fail(ErrorCode::kUnauthenticated,
+                 "the server closes the connection without a word: is its key the one that was given, and "
+                 "has it room for more connections?");
       break;
     default:
       refusal_ = fail(ErrorCode::kUnauthenticated,

@@ -6,7 +6,7 @@
 
 #include <zmq.h>
 
-#include "protocol/key_file.h"
+#include "config/secret_file.h"
 
 namespace volvox {
 namespace {

@@ -107,7 +107,8 @@ class Client:
             self.close()
             if all(link.refused for link in self._links):
                 raise VolvoxError(Code.UNAUTHENTICATED, f"the server at {endpoint} refuses the keys, or that there are none")
-            raise VolvoxError(Code.UNAVAILABLE, f"no server answers at {endpoint} within {connect_timeout} s; is it running?")
+            hint = "has it room for more connections?" if any(link.turned_away for link in self._links) else "is it running?"
+            raise VolvoxError(Code.UNAVAILABLE, f"no server answers at {endpoint} within {connect_timeout} s; {hint}")
 
     def _open(self, endpoints, server_key, client_key):
         self._context, self._links, self._turn = zmq.Context(), [], 0

@@ -16,10 +16,12 @@ REFUSED = (zmq.EVENT_HANDSHAKE_FAILED_AUTH | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
 
 
 class Link:
-    """`busy`: the client's requests that wait for this server. `refused`: it does not take the keys."""
+    """`busy`: the client's requests that wait for this server. `refused`: it does not take the keys. `turned_away`: it closes the
+    connection without a word, as one does that has no room for more; with keys, that may also mean that its key is another."""
 
     def __init__(self, context, endpoint, max_message, server_key, client_key):
-        self.endpoint, self.busy, self.connected, self.refused, self.connections = endpoint, 0, False, False, 0
+        self.endpoint, self.busy, self.connected, self.connections = endpoint, 0, False, 0
+        self.refused, self.turned_away, self._keys = False, False, server_key is not None
         self._last_ping, self._unanswered = 0.0, None  # the first ping since something came
         self.socket = context.socket(zmq.DEALER)
         # IMMEDIATE: a request never waits inside ZeroMQ for a connection that may come much later.
@@ -59,8 +61,10 @@ class Link:
             self.connected = event == CONNECTED
             if self.connected:
                 self.connections += 1
+                self.turned_away = False
             elif event & REFUSED:
-                self.refused = True
+                self.turned_away = event == zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL
+                self.refused = self._keys or not self.turned_away
             else:
                 broke, self._unanswered = True, None
         return broke

@@ -9,7 +9,7 @@
 #include <openssl/x509_vfy.h>
 #include <openssl/x509v3.h>
 
-#include "protocol/key_file.h"
+#include "config/secret_file.h"
 #include "protocol/tls/context.h"
 #include "protocol/tls/handles.h"
 #include "protocol/tls/names.h"

@@ -97,8 +97,8 @@ class Cluster(unittest.TestCase):
 
     def test_without_nodes_there_are_no_models(self):
         for path in ("/v2/models/m", "/v2/models/m/ready", "/v2/models/m/stats"):
-            v2_client.expect_error(404, self.client.get, path)
-        v2_client.expect_error(404, self.ask, [1])
+            v2_client.expect_error(503, self.client.get, path)
+        v2_client.expect_error(503, self.ask, [1])
         self.client.call("/v2/health/live")
         self.start_nodes("a")
         self.assertEqual(self.ask([1]), [state_after([1])])
@@ -131,7 +131,7 @@ class Cluster(unittest.TestCase):
         self.assertEqual(self.client.get("/v2/models/m")["versions"], ["1"])
         self.processes["b"].kill()
         self.wait_until("nobody is left", lambda: self.metric("volvox_cluster_members") == 0)
-        v2_client.expect_error(404, self.client.get, "/v2/models/m")
+        v2_client.expect_error(503, self.client.get, "/v2/models/m")
 
     def test_disturbed_streams_are_answered_rightly(self):
         self.start_nodes("a", "b")

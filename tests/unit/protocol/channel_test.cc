@@ -1,9 +1,13 @@
 #include "protocol/channel.h"
 
+#include <atomic>
 #include <set>
 #include <thread>
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "protocol/codec.h"
 #include "tests/unit/protocol/samples.h"
@@ -267,6 +271,36 @@ TEST(ChannelConnection, SaysWhenNobodyAnswers) {
       test::contains(channel.error().message, "no server answers at 'tcp://127.0.0.1:1' within 50 ms"));
   options.endpoint = "nonsense";
   EXPECT_EQ(Channel::connect(options).error().code, ErrorCode::kInvalidArgument);
+}
+
+// A server without room for more accepts and closes: not a word against the client.
+TEST(ChannelConnection, ClosedWithoutAWordIsNoRefusal) {
+  const int listener = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  auto* any = reinterpret_cast<sockaddr*>(&address);
+  ASSERT_EQ(::bind(listener, any, size), 0);
+  ASSERT_EQ(::listen(listener, 8), 0);
+  ASSERT_EQ(::getsockname(listener, any, &size), 0);
+  std::atomic<int> closed = 0;
+  std::thread full([&] {
+    for (int one = ::accept(listener, nullptr, nullptr); one >= 0;
+         one = ::accept(listener, nullptr, nullptr), ++closed)
+      ::close(one);
+  });
+  ChannelOptions options;
+  options.endpoint = "tcp://127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+  options.connect_timeout = 1s;
+  const auto channel = Channel::connect(options);
+  ::shutdown(listener, SHUT_RDWR);
+  full.join();
+  ::close(listener);
+  ASSERT_FALSE(channel);
+  EXPECT_EQ(channel.error().code, ErrorCode::kUnavailable);
+  EXPECT_TRUE(test::contains(channel.error().message, "has it room for more")) << channel.error().message;
+  EXPECT_GT(closed, 1) << "it was tried again";
 }
 
 TEST(ChannelConnection, RefusesWhenItsQueueIsFull) {

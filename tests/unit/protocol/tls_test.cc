@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <openssl/pem.h>
 
-#include "protocol/key_file.h"
+#include "config/secret_file.h"
 #include "protocol/tls/authority.h"
 #include "protocol/tls/context.h"
 #include "protocol/tls/credentials.h"

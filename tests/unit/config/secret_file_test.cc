@@ -1,4 +1,4 @@
-#include "protocol/key_file.h"
+#include "config/secret_file.h"
 
 #include <cstdlib>
 #include <filesystem>
