@@ -136,6 +136,7 @@ class Scheduler::Core final : public Frontier, public WaitingList {
   static void make_ready(GraphRun& run, std::uint32_t v);
   void queue_groups(std::uint32_t index);
   void queue_group(std::uint32_t index, NodeGroup& group);
+  void push_group(std::uint32_t index, NodeGroup& group);
   bool form_nodes(WorkerId worker, const Choice& choice, Task& task, TaskRecord& record);
   void fetch_ahead(EntryId next) const;
   enum class Taken : std::uint8_t { kSome, kNoSlot, kNoRoom };  // rows; none as no slot is free, or for edges

@@ -77,6 +77,10 @@ void Scheduler::Core::queue_groups(std::uint32_t index) {
 void Scheduler::Core::queue_group(std::uint32_t index, NodeGroup& group) {
   if (group.count == 0) return;
   if (group.entry != kNoEntry) return queues_.set_ready(group.entry, group.count);
+  push_group(index, group);
+}
+
+void Scheduler::Core::push_group(std::uint32_t index, NodeGroup& group) {
   const LiveRequest& live = requests_[index];
   ReadyQueues::Entry entry;
   entry.request = index;

@@ -80,13 +80,16 @@ Status NodeGraph::list_types() {
 
 // A counting sort of the edges by their source: successors come in ascending order, once for each edge.
 void NodeGraph::index_successors() {
-  std::vector<std::uint32_t> next(size() + 1, 0);
+  std::vector<std::uint32_t> firsts(size() + std::size_t{1}, 0);
+  successors_.resize(edges_.size());
+  // add() has checked where edges come from.
+  std::uint32_t* const next = firsts.data();
+  std::uint32_t* const successors = successors_.data();
   for (const Edge& edge : edges_) ++next[edge.from + 1];
   for (std::uint32_t v = 0; v < size(); ++v) next[v + 1] += next[v];
   for (std::uint32_t v = 0; v <= size(); ++v) records_[v].successors = next[v];
-  successors_.resize(edges_.size());
   for (std::uint32_t v = 0; v < size(); ++v) {
-    for (const Edge& edge : predecessors(v)) successors_[next[edge.from]++] = v;
+    for (const Edge& edge : predecessors(v)) successors[next[edge.from]++] = v;
   }
 }
 
@@ -117,14 +120,17 @@ void NodeGraph::count_suffix_peak() {
 // A level is all nodes of one depth (the longest way from a node without predecessors); a whole level runs at
 // once, and gives back what it read last when it is done.
 std::uint32_t NodeGraph::level_peak() const {
-  std::vector<std::uint32_t> depth(size(), 0);
-  std::vector<std::uint32_t> last_read(size(), 0);  // the deepest reader's level
+  // Four numbers of each node or level, in one piece of memory: this runs for every request.
+  std::vector<std::uint32_t> scratch(std::size_t{4} * size(), 0);
+  std::uint32_t* const depth = scratch.data();
+  std::uint32_t* const last_read = depth + size();  // the deepest reader's level
+  std::uint32_t* const taken = last_read + size();
+  std::uint32_t* const freed = taken + size();
   for (std::uint32_t v = 0; v < size(); ++v) {
     for (const Edge& edge : predecessors(v)) depth[v] = std::max(depth[v], depth[edge.from] + 1);
     last_read[v] = depth[v];
     for (const Edge& edge : predecessors(v)) last_read[edge.from] = std::max(last_read[edge.from], depth[v]);
   }
-  std::vector<std::uint32_t> taken(size(), 0), freed(size(), 0);
   for (std::uint32_t v = 0; v < size(); ++v) {
     ++taken[depth[v]];
     ++freed[last_read[v]];
