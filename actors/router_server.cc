@@ -11,6 +11,7 @@
 #include "actors/cluster_transport.h"
 #include "actors/doors.h"
 #include "actors/keeper.h"
+#include "actors/listening_port.h"
 #include "actors/liveness.h"
 #include "actors/random_number.h"
 #include "actors/routed_models.h"
@@ -129,6 +130,9 @@ class RouterServer::Impl {
   void watch(bool needs_node) {
     const auto alive = shared_alive(slot_);
     monitor_.watch_health(watch_alive("cluster router", alive));
+    monitor_.watch_health([port = std::make_shared<ListeningPort>(cluster_port_)]() -> std::string {
+      return port->is_open() ? "" : "nothing listens at cluster.listen any more; start this process again";
+    });
     if (!needs_node) return;
     monitor_.watch_readiness([alive]() -> std::string {
       const auto said = alive();

@@ -132,7 +132,7 @@ class Streams(Wired):
             token = token.next(end=last)
         content, attempts = self.new_content(*self.lengths), []
         for _ in range(MAX_ATTEMPTS):
-            if attempts and all(attempt.answer and attempt.answer["decided"] for attempt in attempts):
+            if attempts and all(attempt.answer and attempt.answer.get("decided") for attempt in attempts):
                 content, attempts = self.new_content(*self.lengths), []
             tried = self.try_part(part, token, content)
             attempts += tried
