@@ -164,8 +164,15 @@ class ClusterRouterShell {
     PeerPtr gone;
     const PeerPtr peer = peers_.find_or_add(sender, gone);
     forget(gone);
+    const std::uint64_t before = peer->link.link().fragments();
     auto message = peer->link.take(packet);
     if (!message) return drop(peer, message.error());
+    // Over a slow link pings wait behind what is under way.
+    if (peer->node && peer->link.link().is_in() && peer->link.link().fragments() > before) {
+      RouterEvents events;
+      router_.heard(*peer->node, steady_now(), events);
+      act(events);
+    }
     if (*message) std::visit([&](const auto& said) { hear(peer, said); }, **message);
   }
 

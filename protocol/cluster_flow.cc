@@ -25,8 +25,10 @@ Status check(const ClusterFlowLimits& limits) {
     return invalid("max_join_bytes must not be less than max_message_bytes");
   if (limits.max_queued_bytes < limits.max_total_bytes)
     return invalid("max_queued_bytes must not be less than max_total_bytes");
-  if (limits.max_unacked == 0 || limits.max_streams == 0)
-    return invalid("max_unacked and max_streams must be at least 1");
+  if (limits.max_small_bytes > limits.max_message_bytes)
+    return invalid("max_small_bytes must not be more than max_message_bytes");
+  if (limits.max_unacked_bytes == 0 || limits.max_streams == 0)
+    return invalid("max_unacked_bytes and max_streams must be at least 1");
   return {};
 }
 
@@ -38,14 +40,30 @@ Result<WireBuffer> ClusterOutbox::encode(const ClusterMessage& message) const {
                  " that travel between router and node; send less at once");
 }
 
+ClusterOutbox::Topic ClusterOutbox::topic_of(const ClusterMessage& message) {
+  constexpr std::uint64_t kOwn = ~std::uint64_t{0};
+  const auto of = [](const ClusterAttempt& attempt) {
+    return Topic{(std::uint64_t{attempt.index} << 32U) | attempt.generation, attempt.number};
+  };
+  if (const auto* submit = std::get_if<ClusterSubmit>(&message)) return of(submit->attempt);
+  if (const auto* result = std::get_if<ClusterResult>(&message)) return of(result->attempt);
+  return {kOwn, ++topics_};
+}
+
 Status ClusterOutbox::push(const ClusterMessage& message) {
   auto bytes = encode(message);
   if (!bytes) return tl::unexpected<Error>(std::move(bytes).error());
   if (std::holds_alternative<ClusterSubmit>(message) && queued_ + bytes->size() > limits_.max_queued_bytes)
     return fail(ErrorCode::kOverloaded, "the link to the node is full; try again later");
   queued_ += bytes->size();
-  if (bytes->size() > limits_.max_message_bytes) {
-    waiting_.push_back(std::move(*bytes));
+  const Topic topic = topic_of(message);
+  const std::size_t most = is_control(message) ? limits_.max_message_bytes : limits_.max_small_bytes;
+  const auto earlier = large_.find(topic);
+  if (earlier != large_.end()) {
+    earlier->second.push_back(std::move(*bytes));
+  } else if (bytes->size() > most) {
+    large_[topic].push_back(std::move(*bytes));
+    waiting_.push_back(topic);
   } else {
     (is_control(message) ? control_ : small_).push_back(std::move(*bytes));
   }
@@ -69,34 +87,43 @@ WireBuffer ClusterOutbox::take(std::deque<WireBuffer>& queue) {
 
 void ClusterOutbox::open_streams() {
   while (!waiting_.empty() && streams_.size() < limits_.max_streams) {
-    streams_.push_back({++opened_, 0, std::move(waiting_.front())});
+    streams_.push_back({++opened_, 0, waiting_.front()});
     waiting_.pop_front();
   }
 }
 
 std::optional<WireBuffer> ClusterOutbox::next_fragment() {
-  Stream& stream = streams_.front();
-  const std::size_t total = stream.bytes.size();
+  Stream stream = streams_.front();
+  const auto large = large_.find(stream.topic);
+  const WireBuffer& whole = large->second.front();
+  const std::size_t total = whole.size();
   const std::size_t size = std::min(limits_.max_message_bytes - kFragmentHeader, total - stream.sent);
   const ClusterFragment fragment{stream.id, stream.sent, total,
-                                 WireBuffer::share_copy_of(stream.bytes.bytes().subspan(stream.sent, size))};
+                                 WireBuffer::share_copy_of(whole.bytes().subspan(stream.sent, size))};
   auto bytes = encode_(fragment, limits_.wire, generation_);
   if (!bytes) return std::nullopt;
-  ++unacked_;
+  unacked_.push_back(size);
+  unacked_bytes_ += size;
   stream.sent += size;
-  if (stream.sent < total) {
-    streams_.push_back(std::move(stream));
-  } else {
-    queued_ -= total;
-  }
   streams_.pop_front();
+  if (stream.sent < total) {
+    streams_.push_back(stream);
+    return std::move(*bytes);
+  }
+  queued_ -= total;
+  large->second.pop_front();
+  if (large->second.empty()) {
+    large_.erase(large);
+  } else {
+    waiting_.push_back(stream.topic);
+  }
   return std::move(*bytes);
 }
 
 std::optional<WireBuffer> ClusterOutbox::next() {
   if (!control_.empty()) return take(control_);
   open_streams();
-  const bool may_fragment = !streams_.empty() && unacked_ < limits_.max_unacked;
+  const bool may_fragment = !streams_.empty() && unacked_bytes_ < limits_.max_unacked_bytes;
   if (!small_.empty() && !(may_fragment && fragments_turn_)) {
     fragments_turn_ = true;
     return take(small_);
@@ -105,16 +132,19 @@ std::optional<WireBuffer> ClusterOutbox::next() {
     fragments_turn_ = false;
     return next_fragment();
   }
-  if (last_.empty() || !streams_.empty() || unacked_ > 0) return std::nullopt;
+  if (last_.empty() || !streams_.empty() || !unacked_.empty()) return std::nullopt;
   return take(last_);
 }
 
 void ClusterOutbox::acked(std::uint32_t fragments) {
-  unacked_ -= std::min(unacked_, fragments);
+  for (; fragments > 0 && !unacked_.empty(); --fragments) {
+    unacked_bytes_ -= unacked_.front();
+    unacked_.pop_front();
+  }
 }
 
 bool ClusterOutbox::is_idle() const {
-  return queued_ == 0 && unacked_ == 0;
+  return queued_ == 0 && unacked_.empty();
 }
 
 Result<std::optional<ClusterMessage>> ClusterInbox::take(ClusterMessage message) {
@@ -137,6 +167,7 @@ Result<std::optional<ClusterMessage>> ClusterInbox::take_fragment(const ClusterF
     return invalid("a fragment does not follow the one before it");
   bytes.insert(bytes.end(), piece.begin(), piece.end());
   ++unacked_;
+  ++fragments_;
   if (bytes.size() < fragment.total) return std::optional<ClusterMessage>();
   const std::vector<std::byte> whole = std::move(bytes);
   streams_.erase(fragment.stream);

@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -15,17 +16,19 @@
 namespace volvox {
 
 // All that two processes of a cluster say to each other shares one stream of bytes. A large request in it
-// would hold up every small one behind it, and the pings: a busy peer would be taken for a dead one. So a
-// message has a small bound, what is larger is sent in fragments with few under way, and control goes first.
+// would hold up every small one behind it, and the pings: a busy peer would be taken for a dead one. So what
+// is not small is sent in fragments, of which few bytes are under way, and control goes first. What concerns
+// one request keeps its order.
 
 struct ClusterFlowLimits {
   WireLimits wire;
-  std::size_t max_message_bytes = 64U << 10;  // of what is sent at once
-  std::size_t max_total_bytes = 17U << 20;    // of a message in fragments
-  std::size_t max_join_bytes = 2U << 20;      // of one from somebody who has not joined
-  std::size_t max_queued_bytes = 256U << 20;  // waiting to be sent, beyond which nothing new is begun
-  std::uint32_t max_unacked = 4;              // fragments under way to the peer
-  std::uint32_t max_streams = 64;             // messages in fragments at the same time
+  std::size_t max_message_bytes = 64U << 10;   // of what is sent at once
+  std::size_t max_small_bytes = 8U << 10;      // of a message that need not be acknowledged
+  std::size_t max_total_bytes = 17U << 20;     // of a message in fragments
+  std::size_t max_join_bytes = 2U << 20;       // of one from somebody who has not joined
+  std::size_t max_queued_bytes = 256U << 20;   // waiting to be sent, beyond which nothing new is begun
+  std::size_t max_unacked_bytes = 256U << 10;  // in fragments under way to the peer
+  std::uint32_t max_streams = 64;              // messages in fragments at the same time
 };
 // Says which limit makes no sense, and why.
 Status check(const ClusterFlowLimits& limits);
@@ -60,13 +63,16 @@ class ClusterOutbox {
   bool is_idle() const;
 
  private:
+  // Whose messages keep their order: a request's, or one message's alone.
+  using Topic = std::pair<std::uint64_t, std::uint64_t>;
   struct Stream {
     std::uint64_t id = 0;
     std::size_t sent = 0;
-    WireBuffer bytes;
+    Topic topic{};
   };
 
   Result<WireBuffer> encode(const ClusterMessage& message) const;
+  Topic topic_of(const ClusterMessage& message);
   WireBuffer take(std::deque<WireBuffer>& queue);
   void open_streams();
   std::optional<WireBuffer> next_fragment();
@@ -74,11 +80,14 @@ class ClusterOutbox {
   ClusterFlowLimits limits_;
   LinkGeneration generation_;
   Encode encode_;
-  std::deque<WireBuffer> control_, small_, waiting_, last_;  // waiting_: large ones, whose turn is to come
-  std::deque<Stream> streams_;                               // large ones under way
+  std::deque<WireBuffer> control_, small_, last_;
+  std::map<Topic, std::deque<WireBuffer>> large_;  // what goes in fragments, and what must come after it
+  std::deque<Topic> waiting_;                      // of large_: whose turn is to come
+  std::deque<Stream> streams_;                     // … and whose is now
   std::size_t queued_ = 0;
-  std::uint64_t opened_ = 0;
-  std::uint32_t unacked_ = 0;
+  std::uint64_t opened_ = 0, topics_ = 0;
+  std::deque<std::size_t> unacked_;  // the sizes of fragments under way, the oldest first
+  std::size_t unacked_bytes_ = 0;
   bool fragments_turn_ = false;
 };
 
@@ -96,6 +105,8 @@ class ClusterInbox {
   Result<std::optional<ClusterMessage>> take(ClusterMessage message);
   // Fragments that came since the last call; to be told to the peer when not 0.
   std::uint32_t take_acks();
+  // All that ever came.
+  std::uint64_t fragments() const { return fragments_; }
 
  private:
   Result<std::optional<ClusterMessage>> take_fragment(const ClusterFragment& fragment);
@@ -104,6 +115,7 @@ class ClusterInbox {
   bool joined_;
   std::map<std::uint64_t, std::vector<std::byte>> streams_;
   std::uint32_t unacked_ = 0;
+  std::uint64_t fragments_ = 0;
 };
 
 }  // namespace volvox

@@ -47,6 +47,8 @@ Result<std::optional<ClusterMessage>> ClusterLink::take(std::span<const std::byt
   if (const std::uint32_t acks = inbox_.take_acks(); acks != 0) {
     if (Status told = push(ClusterAck{acks}); !told) return tl::unexpected<Error>(std::move(told).error());
   }
+  // Who has not joined, in this life, may still be sending what it began in one that has been forgotten here.
+  if (!message && !in_) return std::optional<ClusterMessage>();
   if (!message || !*message) return message;
   const auto* ack = std::get_if<ClusterAck>(&**message);
   if (ack == nullptr) return message;

@@ -115,6 +115,15 @@ bool Membership::report(NodeId node, Ping echo, TimePoint now, MemberEvents& out
   return record(node) != nullptr;
 }
 
+void Membership::heard(NodeId node, TimePoint now, MemberEvents& out) {
+  pass_time(now);
+  Record* member = record(node);
+  if (member == nullptr) return;
+  member->heard = awake_;
+  member->disconnected = false;
+  judge(node, out);
+}
+
 void Membership::advance(TimePoint now, MemberEvents& out) {
   pass_time(now);
   for (std::uint32_t index = 0; index < members_.size(); ++index) {

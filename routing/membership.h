@@ -59,7 +59,8 @@ using MemberEvents = std::vector<MemberEvent>;
 
 // A transport may believe in a dead peer for minutes, and lose a live one. So a router decides by itself who
 // is there: by pings and by the reports that echo them. What counts is when the newest ping that came back
-// was sent; a node that hears nothing, or is not heard, grows silent either way.
+// was sent; a node that hears nothing, or is not heard, grows silent either way. Over a slow link pings wait
+// behind what is under way: there, what proves that both ends hear each other counts as well as an echo.
 //
 // Ages are measured in time during which somebody called: whoever was stopped itself (a debugger, a machine
 // that swaps) learns nothing about others from that. So call at least every longest_gap / 2.
@@ -83,6 +84,8 @@ class Membership {
   Ping ping(TimePoint now);
   // A report came that echoes this ping. False: no member has this id any more; it must join again.
   bool report(NodeId node, Ping echo, TimePoint now, MemberEvents& out);
+  // Something came that it only sends when it hears this end. Ignored of who is no member.
+  void heard(NodeId node, TimePoint now, MemberEvents& out);
   // Takes in that time has passed: who became suspect, who died.
   void advance(TimePoint now, MemberEvents& out);
 
@@ -105,7 +108,7 @@ class Membership {
 
  private:
   struct Record : Member {
-    Duration heard{};           // when the newest echoed ping was sent, in awake time
+    Duration heard{};           // when it was last known to hear this end, in awake time
     bool disconnected = false;  // until it is heard of again
   };
   struct Name {

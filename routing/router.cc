@@ -66,6 +66,12 @@ bool Router::report(NodeId id, const LoadReport& report, TimePoint now, RouterEv
   return member;
 }
 
+void Router::heard(NodeId node, TimePoint now, RouterEvents& out) {
+  MemberEvents events;
+  members_.heard(node, now, events);
+  take_in(events, out);
+}
+
 void Router::advance(TimePoint now, RouterEvents& out) {
   MemberEvents events;
   members_.advance(now, events);

@@ -98,6 +98,7 @@ class Router {
   bool offer(NodeId node, std::span<const ModelOffer> offers, RouterEvents& out);
   Ping ping(TimePoint now) { return members_.ping(now); }
   bool report(NodeId node, const LoadReport& report, TimePoint now, RouterEvents& out);
+  void heard(NodeId node, TimePoint now, RouterEvents& out);
   void advance(TimePoint now, RouterEvents& out);
   void drain(NodeId node, RouterEvents& out);
   void leave(NodeId node, RouterEvents& out);

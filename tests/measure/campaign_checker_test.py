@@ -65,6 +65,23 @@ class GoodHistories(unittest.TestCase):
         self.assertEqual(world.kinds(), [])
         self.assertEqual(world.checker.counts["parts"], 3)
 
+    def test_a_copy_that_comes_when_its_client_has_gone_on(self):
+        world = World()
+        world.part(0, A)
+        twin = world.send(1, B)
+        world.part(1, B, A)
+        world.part(2, C, A, B)
+        world.error(twin, code="INVALID_ARGUMENT")
+        self.assertEqual(world.kinds(), [])
+
+    def test_a_copy_that_comes_before_that_is_answered(self):
+        world = World()
+        world.part(0, A)
+        twin = world.send(1, B)
+        world.part(1, B, A)
+        world.error(twin, code="INVALID_ARGUMENT")
+        self.assertEqual(world.kinds(), ["refused"])
+
     def test_something_else_after_an_error(self):
         world = World()
         world.part(0, A)

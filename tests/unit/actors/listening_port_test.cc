@@ -51,8 +51,9 @@ TEST(ListeningPort, ASocketThatIsOnlyBoundDoesNotListen) {
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   address.sin_port = htons(port);
   const int bound = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (::bind(bound, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0)
+  if (::bind(bound, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0) {
     EXPECT_FALSE(ListeningPort(port).is_open());
+  }
   ::close(bound);
 }
 

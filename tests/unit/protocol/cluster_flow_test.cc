@@ -15,6 +15,8 @@ namespace {
 ClusterFlowLimits small_limits() {
   ClusterFlowLimits limits;
   limits.max_message_bytes = 1024;
+  limits.max_small_bytes = 1024;
+  limits.max_unacked_bytes = 2500;
   limits.max_total_bytes = 20'000;
   limits.max_queued_bytes = 60'000;
   return limits;
@@ -120,6 +122,55 @@ TEST(ClusterFlow, MoreLargeMessagesThanThePeerPutsTogetherWaitForTheirTurn) {
   EXPECT_EQ(std::adjacent_find(ended.begin(), ended.end()), ended.end());
   EXPECT_EQ(outbox.queued_bytes(), 0U);
   EXPECT_FALSE(outbox.is_full());
+}
+
+// A partial answer of any size comes before what follows it, and other requests pass both.
+TEST(ClusterFlow, WhatConcernsOneRequestKeepsItsOrder) {
+  ClusterOutbox outbox(small_limits());
+  ClusterInbox inbox(small_limits());
+  const std::vector<std::size_t> falling{9000, 6500, 4000, 10}, mixed{20, 2520, 5020, 9010};
+  for (std::size_t i = 0; i < falling.size(); ++i) {
+    ASSERT_TRUE(outbox.push(result(1, falling[i])));
+    ASSERT_TRUE(outbox.push(result(2, mixed[i])));
+  }
+  ASSERT_TRUE(outbox.push(result(3, 30)));
+  std::map<std::uint32_t, std::vector<std::size_t>> sizes;
+  std::vector<std::uint32_t> first;
+  for (int round = 0; !outbox.is_idle() && round < 100; ++round) {
+    for (const ClusterMessage& message : deliver(outbox, inbox)) {
+      const auto& one = std::get<ClusterResult>(message);
+      sizes[one.attempt.index].push_back(one.body->size());
+      first.push_back(one.attempt.index);
+    }
+    outbox.acked(inbox.take_acks());
+  }
+  EXPECT_EQ(sizes[1], falling);
+  EXPECT_EQ(sizes[2], mixed);
+  ASSERT_GE(first.size(), 2U);
+  EXPECT_EQ(first[0], 2U) << "what was small and first";
+  EXPECT_EQ(first[1], 3U) << "it waits for no large one";
+  EXPECT_EQ(outbox.queued_bytes(), 0U);
+}
+
+TEST(ClusterFlow, WhatIsNotSmallIsBoundedByAcknowledgements) {
+  ClusterFlowLimits limits = small_limits();
+  limits.max_small_bytes = 200;
+  ClusterOutbox outbox(limits);
+  ClusterInbox inbox(limits);
+  for (std::uint32_t i = 0; i < 50; ++i) ASSERT_TRUE(outbox.push(result(i, 500)));
+  std::size_t sent = 0, got = 0;
+  for (int round = 0; !outbox.is_idle() && round < 100; ++round) {
+    sent = 0;
+    while (auto bytes = outbox.next()) {
+      sent += bytes->size();
+      auto message = take(inbox, *bytes);
+      ASSERT_TRUE(message);
+      got += *message ? 1 : 0;
+    }
+    EXPECT_LE(sent, limits.max_unacked_bytes + limits.max_message_bytes + 10 * 300) << "and what wraps them";
+    outbox.acked(inbox.take_acks());
+  }
+  EXPECT_EQ(got, 50U);
 }
 
 TEST(ClusterFlow, TheLastWordsComeAfterAllElse) {

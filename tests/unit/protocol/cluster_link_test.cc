@@ -15,6 +15,8 @@ namespace {
 ClusterFlowLimits small_limits() {
   ClusterFlowLimits limits;
   limits.max_message_bytes = 1024;
+  limits.max_small_bytes = 1024;
+  limits.max_unacked_bytes = 2500;
   limits.max_total_bytes = 20'000;
   limits.max_queued_bytes = 60'000;
   limits.max_join_bytes = 4000;

@@ -71,6 +71,22 @@ TEST_F(MembershipTest, WhatCountsIsWhenTheEchoedPingWasSent) {
   EXPECT_EQ(kinds(events_), (std::vector{Kind::kJoined, Kind::kSuspected, Kind::kRecovered}));
 }
 
+TEST_F(MembershipTest, WhatOnlyAHearerSendsCountsAsAnEcho) {
+  const NodeId node = join("a", 7);
+  for (int ms = 300; ms <= 3000; ms += 300) {
+    wait_until(ms);
+    members_.heard(node, at(ms), events_);
+  }
+  members_.disconnected(node, at(3000), events_);
+  EXPECT_EQ(members_.find(node)->state, MemberState::kSuspect);
+  members_.heard(node, at(3010), events_);
+  EXPECT_EQ(members_.find(node)->state, MemberState::kAlive);
+  wait_until(4011);
+  EXPECT_EQ(members_.find(node), nullptr) << "and then nothing more";
+  members_.heard(node, at(4020), events_);
+  EXPECT_EQ(members_.find(node), nullptr);
+}
+
 TEST_F(MembershipTest, AnEchoOfWhatWasNeverSentProvesNothing) {
   const NodeId node = join("a", 7);
   wait_until(100);
