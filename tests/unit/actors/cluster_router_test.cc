@@ -28,10 +28,12 @@ ClusterConfig impatient() {
 // A node as a router sees it: it says what the test says, and remembers what it is told.
 class FakeNode {
  public:
-  FakeNode(Stage& stage, caf::actor router, const ClusterConfig& config, std::uint64_t incarnation)
+  FakeNode(Stage& stage, caf::actor router, const ClusterConfig& config, std::uint64_t incarnation,
+           std::string name = "n1")
       : stage_(stage),
         router_(std::move(router)),
         incarnation_(incarnation),
+        name_(std::move(name)),
         link_(LinkEnd::kDials, cluster_flow_limits(config, config.cluster)) {
     self_ = stage_.system.spawn([this](caf::event_based_actor*) -> caf::behavior {
       return {[this](const ClusterPacket& packet) {
@@ -49,11 +51,13 @@ class FakeNode {
     flush();
     stage_.run();
   }
+  // Another life of the link, in which it has said nothing yet.
+  void begin() { link_.begin(link_.generation() + 1); }
   void join() {
-    link_.begin(link_.generation() + 1);
+    begin();
     ClusterJoin join;
     join.cluster = "volvox";
-    join.name = "n1";
+    join.name = name_;
     join.incarnation = incarnation_;
     join.offers.push_back({"check", 1, 77, 1000, 10});
     say(join);
@@ -93,6 +97,7 @@ class FakeNode {
   Stage& stage_;
   caf::actor router_, self_;
   const std::uint64_t incarnation_;
+  const std::string name_;
   ClusterLink link_;
 };
 
@@ -216,6 +221,38 @@ TEST_F(ClusterRouterActor, WhatWasNeverSentIsDecided) {
   FakeNode node(stage_, router_, config_, 5);
   run(request(true));
   expect_error(ErrorCode::kUnavailable, false);
+}
+
+// Attempts have small numbers, which anybody can name.
+TEST_F(ClusterRouterActor, OnlyTheNodeThatWasAskedAnswers) {
+  start();
+  FakeNode node(stage_, router_, config_, 5);
+  FakeNode other(stage_, router_, config_, 6, "n2"), stranger(stage_, router_, config_, 7, "n3");
+  node.join();
+  other.join();
+  stranger.begin();
+  run(request(true));
+  ASSERT_EQ(node.all<ClusterSubmit>().size(), 1U);
+  const ClusterAttempt attempt = node.all<ClusterSubmit>()[0].attempt;
+  other.answer(attempt);
+  EXPECT_FALSE(outcome_) << "another member's word for it";
+  stranger.answer(attempt);
+  EXPECT_FALSE(outcome_) << "one that has not even joined";
+  node.answer(attempt);
+  ASSERT_TRUE(outcome_);
+  EXPECT_FALSE(outcome_->error);
+}
+
+// A link that begins anew is nobody's until a join says whose it is.
+TEST_F(ClusterRouterActor, ANodeAnswersNothingBeforeItHasJoinedAnew) {
+  start();
+  FakeNode node(stage_, router_, config_, 5);
+  node.join();
+  run(request(true));
+  ASSERT_EQ(node.all<ClusterSubmit>().size(), 1U);
+  node.begin();
+  node.answer(node.all<ClusterSubmit>()[0].attempt);
+  EXPECT_FALSE(outcome_);
 }
 
 TEST_F(ClusterRouterActor, OtherRequestsEndAtOnce) {
