@@ -5,6 +5,8 @@
 
 #include <gmock/gmock.h>
 
+#include "actors/admission.h"
+#include "actors/model_host.h"
 #include "tests/unit/actors/session_house.h"
 
 namespace volvox {
@@ -68,6 +70,11 @@ TEST(ParkedParts, AreNoWorkAhead) {
   ModelCost cost;
   cost.alone_us = cost.full_us = 1000;
   workload->set_model(0, cost);
+  {
+    WorkPlace usual(workload, 0, PriorityClass::kNormal, false);  // else nothing is known of what comes
+    static_cast<void>(usual.correct(30, Duration::max()));
+    usual.done();
+  }
   std::vector<std::unique_ptr<WorkPlace>> parked;
   for (int i = 0; i < 200; ++i)
     parked.push_back(std::make_unique<WorkPlace>(workload, 0, PriorityClass::kNormal, true));
@@ -80,6 +87,33 @@ TEST(ParkedParts, AreNoWorkAhead) {
   // What was done is what a request counts for that nobody has read yet, whatever its client says of it.
   const WorkPlace unread(workload, 0, PriorityClass::kNormal, false);
   EXPECT_EQ(workload->backlog(), std::chrono::milliseconds(30));
+}
+
+// Whether a part can run is seen only after it was let in.
+TEST(ParkedParts, AreNoWorkAheadFromTheDoorOn) {
+  const ServeConfig config = session_config();
+  const Scratch scratch;
+  Monitor monitor("test");
+  const NodePtr node = make_node(config, Devices{held_device()}, monitor);
+  ModelHost host(node, {std::make_shared<ActorSlot>()}, {}, monitor.models());
+  ASSERT_TRUE(host.install(write_models(scratch)));
+  Admission admission(config, node);
+  const Tokens tokens{1, 2, 3};
+  RequestHeader header = chain_request("check", "tokens", std::span(tokens)).header;
+  const auto usual = admission.admit({"a", ""}, header, {});
+  ASSERT_TRUE(usual);
+  static_cast<void>((*usual)->place->correct(30, Duration::max()));
+  (*usual)->place->done();
+  const Duration one = admission.backlog();
+  EXPECT_GT(one, Duration::zero());
+  header.session.emplace().operation = SessionOperation::kContinue;
+  const auto part = admission.admit({"a", ""}, header, {});
+  ASSERT_TRUE(part);
+  EXPECT_EQ(admission.backlog(), one);
+  header.session.reset();
+  const auto whole = admission.admit({"a", ""}, header, {});
+  ASSERT_TRUE(whole);
+  EXPECT_GT(admission.backlog(), one) << "as others";
 }
 
 }  // namespace
