@@ -1,6 +1,7 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <future>
 #include <stdexcept>
 #include <thread>
 
@@ -36,6 +37,7 @@ class ClusterHouse : public testing::Test {
     cluster.routers = "127.0.0.1:" + std::to_string(router_->cluster_port());
     ServeConfig serve = loopback();
     serve.server.models = scratch_.path().string();
+    serve.server.actor_threads = 2;  // an actor that is stuck holds up no other
     node_ = std::move(Server::start(serve, Devices{std::make_shared<TimedDevice>(TimedCost{100, 0})},
                                     write_models(scratch_), node_monitor_, std::move(node_faults), cluster)
                           .value());
@@ -99,6 +101,41 @@ TEST_F(ClusterHouse, ARouterThatFailsIsReplaced) {
   EXPECT_TRUE(within(kLongEnough, [&] { return router_monitor_.health_page().status == 200; }));
   EXPECT_TRUE(within(kLongEnough, [&] { return router_monitor_.readiness_page().status == 200; }));
   EXPECT_EQ(metric("volvox_actor_restarts_total"), "1");
+}
+
+// One that does nothing is no better than one that is gone, and is not replaced.
+TEST_F(ClusterHouse, ARouterThatIsStuckIsNotHealthy) {
+  std::promise<void> release;
+  const std::shared_future<void> released = release.get_future().share();
+  ASSERT_NO_FATAL_FAILURE(start([&](const IncomingRequest& request) {
+    if (request.header.trace_hi == kPoison) released.wait();
+  }));
+  ClientRequest stuck = request();
+  stuck.header.trace_hi = kPoison;
+  auto answer = client_->submit(stuck);
+  EXPECT_TRUE(within(kLongEnough, [&] { return router_monitor_.health_page().status == 503; }));
+  EXPECT_THAT(router_monitor_.health_page().body, HasSubstr("cluster router does not answer"));
+  release.set_value();
+  EXPECT_EQ(answer.wait_for(kLongEnough), std::future_status::ready);
+  EXPECT_TRUE(within(kLongEnough, [&] { return router_monitor_.health_page().status == 200; }));
+}
+
+TEST_F(ClusterHouse, ALinkThatIsStuckIsNotHealthy) {
+  std::promise<void> release;
+  const std::shared_future<void> released = release.get_future().share();
+  FaultHooks faults;
+  faults.link = [&](const IncomingRequest& request) {
+    if (request.header.trace_hi == kPoison) released.wait();
+  };
+  ASSERT_NO_FATAL_FAILURE(start({}, faults));
+  ClientRequest stuck = request();
+  stuck.header.trace_hi = kPoison;
+  auto answer = client_->submit(stuck);
+  EXPECT_TRUE(within(kLongEnough, [&] { return node_monitor_.health_page().status == 503; }));
+  EXPECT_THAT(node_monitor_.health_page().body, HasSubstr("link to the routers does not answer"));
+  release.set_value();
+  EXPECT_EQ(answer.wait_for(kLongEnough), std::future_status::ready);
+  EXPECT_TRUE(within(kLongEnough, [&] { return node_monitor_.health_page().status == 200; }));
 }
 
 TEST_F(ClusterHouse, ALinkThatFailsIsReplaced) {
