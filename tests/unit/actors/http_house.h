@@ -26,16 +26,21 @@ inline ServeConfig with_http() {
   return config;
 }
 
+// A descriptor that is connected to this port of loopback.
+inline int dial(std::uint16_t port) {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  EXPECT_EQ(connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  return fd;
+}
+
 // One connection to a server's HTTP port.
 class Connection {
  public:
-  explicit Connection(const House& house) : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(house.server->http_port());
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    EXPECT_EQ(connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
-  }
+  explicit Connection(const House& house) : Connection(dial(house.server->http_port())) {}
   explicit Connection(int fd) : fd_(fd) {}
   ~Connection() { close(fd_); }
   Connection(const Connection&) = delete;
