@@ -1,5 +1,15 @@
 // What strangers can make an edge keep, and that nobody can be another.
 
+#include <ctime>
+#include <string>
+#include <thread>
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include "tests/unit/protocol/edge_peers.h"
 
 // In place of the C library's, for ZeroMQ too: what must not be guessed must not come from here.
@@ -132,6 +142,41 @@ TEST_F(EdgeSocketTest, BoundsConnectionsInAllAndFromOneAddress) {
   run_until([&] { return recorder_.requests.size() == 1; });
   in.clear();
   run_until([&] { return edge_->door().connections == 0; });
+}
+
+std::chrono::nanoseconds used_by_process() {
+  timespec time{};
+  EXPECT_EQ(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time), 0);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+// Somebody waits at the listener all the time, which must not be looked at all the time.
+TEST_F(EdgeSocketTest, LooksAwayWhileThereAreNoDescriptors) {
+  open();
+  const std::string endpoint = edge_->endpoint();
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<std::uint16_t>(std::stoi(endpoint.substr(endpoint.rfind(':') + 1))));
+  const int client = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const int next = ::open("/dev/null", O_RDONLY | O_CLOEXEC);  // the lowest free one
+  ::close(next);
+  const rlimit none{static_cast<rlim_t>(next), before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const int connected = ::connect(client, reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  const auto used = used_by_process();
+  std::this_thread::sleep_for(1s);
+  const auto busy = used_by_process() - used;
+  const std::uint64_t tried = edge_->door().accept_failures;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(connected, 0);
+  EXPECT_GE(tried, 1U);
+  EXPECT_LE(tried, 12U);
+  EXPECT_LT(busy, 200ms);
+  run_until([&] { return edge_->door().connections == 1; });
+  ::close(client);
 }
 
 TEST_F(EdgeSocketTest, ClosesWhoeverIsIdle) {
