@@ -1,6 +1,7 @@
 #include "actors/accept_guard.h"
 
 #include <cerrno>
+#include <chrono>
 #include <vector>
 
 #include <fcntl.h>
@@ -108,6 +109,30 @@ TEST_F(AcceptGuardTest, WithoutDescriptorsNobodyIsLeftWaiting) {
   EXPECT_TRUE(is_closed(client));
   dial();
   EXPECT_GE(accept(), 0);
+}
+
+// Whoever has been let in elsewhere finds the descriptors that are kept; then nobody asks without a pause.
+TEST_F(AcceptGuardTest, APortWithoutABoundHasAFewDescriptorsOfItsOwn) {
+  constexpr int kKept = 8;
+  for (int i = 0; i <= kKept; ++i) dial();
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const int next = ::open("/dev/null", O_RDONLY | O_CLOEXEC);  // the lowest free one
+  ::close(next);
+  const rlimit none{static_cast<rlim_t>(next), before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  int taken = 0;
+  while (taken < kKept && accept() >= 0) ++taken;
+  const auto since = std::chrono::steady_clock::now();
+  const int got = accept();
+  const int error = errno;
+  const auto waited = std::chrono::steady_clock::now() - since;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(taken, kKept);
+  EXPECT_LT(got, 0);
+  EXPECT_EQ(error, EMFILE);
+  EXPECT_GE(waited, std::chrono::milliseconds(10));
+  EXPECT_GE(accept(), 0) << "it was kept waiting";
 }
 
 }  // namespace
