@@ -333,6 +333,7 @@ class ClusterNodeShell {
     for (std::uint32_t number = 0; number < seats_.size(); ++number) {
       RouterSeat& seat = seats_[number];
       if (!seat.link) continue;
+      seat.link->tick();
       if (now - seat.heard > kSilence) {
         disconnect(number, "it is silent");
       } else if (seat.joined && seat.speaks >= 2 && !seat.taken && now - seat.told > kSilence) {

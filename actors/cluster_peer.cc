@@ -32,6 +32,11 @@ Status ClusterPeer::send_last(const ClusterMessage& message) {
   return pushed;
 }
 
+void ClusterPeer::tick() {
+  link_.tick();
+  flush();
+}
+
 void ClusterPeer::flush() {
   while (const auto bytes = link_.next()) {
     const auto* data = reinterpret_cast<const char*>(bytes->data());

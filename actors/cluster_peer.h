@@ -30,6 +30,8 @@ class ClusterPeer {
   Status send(const ClusterMessage& message);
   // As ClusterOutbox::push_last.
   Status send_last(const ClusterMessage& message);
+  // As ClusterOutbox::tick.
+  void tick();
   // As ClusterLink::take; what is for the link itself is dealt with here.
   Result<std::optional<ClusterMessage>> take(const ClusterPacket& packet);
 

@@ -380,6 +380,7 @@ class ClusterRouterShell {
     const Ping ping = router_.ping(steady_now());
     std::size_t queued = 0;
     for (const auto& [index, peer] : by_node_) {
+      peer->link.tick();
       queued += peer->link.link().queued_bytes();
       const CreditLine& requests = router_.request_credit(*peer->node);
       const CreditLine& bytes = router_.byte_credit(*peer->node);

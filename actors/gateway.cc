@@ -9,6 +9,7 @@
 #include <spdlog/spdlog.h>
 
 #include "actors/handoff.h"
+#include "actors/insist.h"
 #include "actors/messages.h"
 #include "actors/request_actor.h"
 #include "protocol/codec.h"
@@ -252,7 +253,7 @@ void Gateway::pong(const ClientId& client, const RequestHeader& request) {
 
 void Gateway::answer(const IncomingRequest& request, const Outcome& outcome) {
   if (!in_flight_.remove(request.client, request.header.request_id, request.account)) return;
-  ReplyHeader header = reply_header(request, outcome);
+  ReplyHeader header = insist([&] { return reply_header(request, outcome); });
   WireBuffer body;
   if (!outcome.error) {
     auto encoded = encode_result(outcome);
@@ -278,7 +279,8 @@ void Gateway::answer(const IncomingRequest& request, const Outcome& outcome) {
   }
   metrics_.answered(sample);
   // There was room a moment ago; and a short word finds some always.
-  edge_->post_anyway(outgoing(request.client, header, std::move(body)));
+  OutgoingReply reply = insist([&] { return outgoing(request.client, header, std::move(body)); });
+  insist([&] { edge_->post_anyway(std::move(reply)); });
   in_flight_.answered();
 }
 
@@ -303,8 +305,9 @@ Result<WireBuffer> Gateway::encode_result(const Outcome& outcome) const {
   }
 }
 
-// Whoever asked is told something, even if what was to be said does not fit a header.
-OutgoingReply Gateway::outgoing(const ClientId& client, const ReplyHeader& reply, WireBuffer body) const {
+// Whoever asked is told something, even if what was to be said does not fit a header. The body is taken last,
+// so that it is still there when memory is short.
+OutgoingReply Gateway::outgoing(const ClientId& client, const ReplyHeader& reply, WireBuffer&& body) const {
   ReplyHeader named = reply;
   named.server = config_.server.name;
   auto header = encode_reply_header(named, limits_);

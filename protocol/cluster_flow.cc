@@ -92,12 +92,17 @@ void ClusterOutbox::open_streams() {
   }
 }
 
+// Several are under way at once, so that the link never waits for an acknowledgement that it could carry.
+std::size_t ClusterOutbox::fragment_bytes() const {
+  return std::min(limits_.max_message_bytes - kFragmentHeader, std::max<std::size_t>(window_ / 4, 1));
+}
+
 std::optional<WireBuffer> ClusterOutbox::next_fragment() {
   Stream stream = streams_.front();
   const auto large = large_.find(stream.topic);
   const WireBuffer& whole = large->second.front();
   const std::size_t total = whole.size();
-  const std::size_t size = std::min(limits_.max_message_bytes - kFragmentHeader, total - stream.sent);
+  const std::size_t size = std::min(fragment_bytes(), total - stream.sent);
   const ClusterFragment fragment{stream.id, stream.sent, total,
                                  WireBuffer::share_copy_of(whole.bytes().subspan(stream.sent, size))};
   auto bytes = encode_(fragment, limits_.wire, generation_);
@@ -123,7 +128,8 @@ std::optional<WireBuffer> ClusterOutbox::next_fragment() {
 std::optional<WireBuffer> ClusterOutbox::next() {
   if (!control_.empty()) return take(control_);
   open_streams();
-  const bool may_fragment = !streams_.empty() && unacked_bytes_ < limits_.max_unacked_bytes;
+  const bool may_fragment = !streams_.empty() && unacked_bytes_ < window_;
+  waited_ = waited_ || (!streams_.empty() && !may_fragment);
   if (!small_.empty() && !(may_fragment && fragments_turn_)) {
     fragments_turn_ = true;
     return take(small_);
@@ -139,8 +145,16 @@ std::optional<WireBuffer> ClusterOutbox::next() {
 void ClusterOutbox::acked(std::uint32_t fragments) {
   for (; fragments > 0 && !unacked_.empty(); --fragments) {
     unacked_bytes_ -= unacked_.front();
+    acked_bytes_ += unacked_.front();
     unacked_.pop_front();
   }
+}
+
+void ClusterOutbox::tick() {
+  const std::size_t most = limits_.max_unacked_bytes, least = std::min(kLeastWindow, most);
+  const std::size_t carried = std::exchange(acked_bytes_, 0);
+  if (!std::exchange(waited_, false)) return;
+  window_ = std::clamp(std::clamp(carried, window_ / 2, 2 * window_), least, most);
 }
 
 bool ClusterOutbox::is_idle() const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -22,13 +23,13 @@ namespace volvox {
 
 struct ClusterFlowLimits {
   WireLimits wire;
-  std::size_t max_message_bytes = 64U << 10;   // of what is sent at once
-  std::size_t max_small_bytes = 8U << 10;      // of a message that need not be acknowledged
-  std::size_t max_total_bytes = 17U << 20;     // of a message in fragments
-  std::size_t max_join_bytes = 2U << 20;       // of one from somebody who has not joined
-  std::size_t max_queued_bytes = 256U << 20;   // waiting to be sent, beyond which nothing new is begun
-  std::size_t max_unacked_bytes = 256U << 10;  // in fragments under way to the peer
-  std::uint32_t max_streams = 64;              // messages in fragments at the same time
+  std::size_t max_message_bytes = 64U << 10;  // of what is sent at once
+  std::size_t max_small_bytes = 8U << 10;     // of a message that need not be acknowledged
+  std::size_t max_total_bytes = 17U << 20;    // of a message in fragments
+  std::size_t max_join_bytes = 2U << 20;      // of one from somebody who has not joined
+  std::size_t max_queued_bytes = 256U << 20;  // waiting to be sent, beyond which nothing new is begun
+  std::size_t max_unacked_bytes = 1U << 20;   // in fragments under way to the peer
+  std::uint32_t max_streams = 64;             // messages in fragments at the same time
 };
 // Says which limit makes no sense, and why.
 Status check(const ClusterFlowLimits& limits);
@@ -41,7 +42,10 @@ class ClusterOutbox {
   // All that it sends belongs to this life of the link.
   explicit ClusterOutbox(const ClusterFlowLimits& limits, LinkGeneration generation = 0,
                          Encode encode = &encode_cluster_message)
-      : limits_(limits), generation_(generation), encode_(encode) {}
+      : limits_(limits),
+        generation_(generation),
+        encode_(encode),
+        window_(std::min(kFirstWindow, limits.max_unacked_bytes)) {}
 
   // OVERLOADED: too much waits to be sent, and this would begin something new, a request. Whatever else there
   // is to say has been asked for by the peer, and is bounded by what it asked: it waits for its turn.
@@ -55,6 +59,9 @@ class ClusterOutbox {
   std::optional<WireBuffer> next();
   // The peer took in so many fragments.
   void acked(std::uint32_t fragments);
+  // A report's time has passed. What waited for acknowledgements in it has shown how much the link carries in
+  // such a time: so much is under way from now on, or pings would wait for longer than that behind it.
+  void tick();
 
   std::size_t queued_bytes() const { return queued_; }
   // The peer reads too slowly: begin nothing new for it.
@@ -71,7 +78,10 @@ class ClusterOutbox {
     Topic topic{};
   };
 
+  static constexpr std::size_t kFirstWindow = 64U << 10, kLeastWindow = 16U << 10;
+
   Result<WireBuffer> encode(const ClusterMessage& message) const;
+  std::size_t fragment_bytes() const;
   Topic topic_of(const ClusterMessage& message);
   WireBuffer take(std::deque<WireBuffer>& queue);
   void open_streams();
@@ -88,6 +98,9 @@ class ClusterOutbox {
   std::uint64_t opened_ = 0, topics_ = 0;
   std::deque<std::size_t> unacked_;  // the sizes of fragments under way, the oldest first
   std::size_t unacked_bytes_ = 0;
+  std::size_t window_;           // of unacked_bytes_
+  std::size_t acked_bytes_ = 0;  // since the last tick()
+  bool waited_ = false;          // … for an acknowledgement
   bool fragments_turn_ = false;
 };
 

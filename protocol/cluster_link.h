@@ -36,6 +36,7 @@ class ClusterLink {
   Status push(const ClusterMessage& message) { return outbox_.push(message); }
   Status push_last(const ClusterMessage& message) { return outbox_.push_last(message); }
   std::optional<WireBuffer> next() { return outbox_.next(); }
+  void tick() { outbox_.tick(); }
   std::size_t queued_bytes() const { return outbox_.queued_bytes(); }
   bool is_full() const { return outbox_.is_full(); }
   bool is_idle() const { return outbox_.is_idle(); }

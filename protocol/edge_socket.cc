@@ -239,15 +239,27 @@ int EdgeSocket::try_send(OutgoingReply& reply) {
   ZmqFrame identity(std::as_bytes(std::span(reply.client)));
   // The first frame finds the connection; the others cannot fail any more, unless it closes between them.
   if (const int error = identity.send(socket_.handle(), true); error != 0) return error;
-  // ZeroMQ sends the header first, so that the share is given back with the last of the two.
-  const bool only_header = reply.body.empty();
-  ZmqFrame header(std::move(reply.header), only_header ? std::move(reply.held) : nullptr);
-  ZmqFrame body(std::move(reply.body), std::move(reply.held));
-  if (header.send(socket_.handle(), true) != 0 || body.send(socket_.handle(), false) != 0)
-    return EHOSTUNREACH;
+  const int error = send_rest(reply);
+  if (error != 0) return error;
   add(counters_.replies, 1);
   add(counters_.sent_bytes, bytes);
   return 0;
+}
+
+// ENOMEM: there was no memory for its frames, and ZeroMQ waits for the rest of a message that must be ended.
+int EdgeSocket::send_rest(OutgoingReply& reply) {
+  const bool only_header = reply.body.empty();
+  try {
+    // ZeroMQ sends the header first, so that the share is given back with the last of the two.
+    ZmqFrame header(std::move(reply.header), only_header ? std::move(reply.held) : nullptr);
+    ZmqFrame body(std::move(reply.body), std::move(reply.held));
+    const bool sent = header.send(socket_.handle(), true) == 0 && body.send(socket_.handle(), false) == 0;
+    return sent ? 0 : EHOSTUNREACH;
+  } catch (const std::bad_alloc&) {
+    ZmqFrame end;
+    static_cast<void>(end.send(socket_.handle(), false));
+    return ENOMEM;
+  }
 }
 
 // How many waiting replies have left, sent or dropped.
@@ -261,9 +273,9 @@ std::size_t EdgeSocket::retry_backlog() {
 }
 
 // With a client that is too slow goes its connection: what ZeroMQ holds for it must go too, and the client
-// learns of it at once.
+// learns of it at once. So does one whose reply is lost for want of memory: it would wait for it.
 void EdgeSocket::drop(const ClientId& client, std::size_t replies, int error) {
-  const bool slow = error == EAGAIN;
+  const bool slow = error == EAGAIN || error == ENOMEM;
   if (slow) {
     backlog_.remove(client);
     replies = std::max(replies, forget(client));

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
+#include <new>
 #include <utility>
 
 namespace volvox {
@@ -34,18 +36,14 @@ ZmqFrame::ZmqFrame(WireBuffer&& buffer, std::shared_ptr<const void> until_freed)
     zmq_msg_init(&message_);
     return;
   }
-  auto* const kept = until_freed ? new std::shared_ptr<const void>(std::move(until_freed)) : nullptr;
-  std::byte* data = buffer.release();
-  if (zmq_msg_init_data(&message_, data, size, free_frame, kept) == 0) return;
-  free_frame(data, kept);
-  zmq_msg_init(&message_);
+  auto kept = until_freed ? std::make_unique<std::shared_ptr<const void>>(std::move(until_freed)) : nullptr;
+  if (zmq_msg_init_data(&message_, buffer.data(), size, free_frame, kept.get()) != 0) throw std::bad_alloc();
+  static_cast<void>(buffer.release());
+  static_cast<void>(kept.release());
 }
 
 ZmqFrame::ZmqFrame(std::span<const std::byte> copy) {
-  if (zmq_msg_init_size(&message_, copy.size()) != 0) {
-    zmq_msg_init(&message_);
-    return;
-  }
+  if (zmq_msg_init_size(&message_, copy.size()) != 0) throw std::bad_alloc();
   if (!copy.empty()) std::memcpy(zmq_msg_data(&message_), copy.data(), copy.size());
 }
 

@@ -34,7 +34,8 @@ class ZmqFrame {
  public:
   ZmqFrame() { zmq_msg_init(&message_); }
   // Takes the memory over, and keeps `until_freed` for as long as ZeroMQ keeps the memory; its deleter runs
-  // on any thread.
+  // on any thread. These throw std::bad_alloc where memory is short: no frame is sent empty instead, for
+  // whoever waits for it would wait for ever. The buffer then stays the caller's.
   explicit ZmqFrame(WireBuffer&& buffer, std::shared_ptr<const void> until_freed = nullptr);
   explicit ZmqFrame(std::span<const std::byte> copy);
   ~ZmqFrame() { zmq_msg_close(&message_); }

@@ -132,17 +132,23 @@ class Streams(Wired):
             token = token.next(end=last)
         content, attempts = self.new_content(*self.lengths), []
         for _ in range(MAX_ATTEMPTS):
-            if attempts and all(attempt.answer and attempt.answer.get("decided") for attempt in attempts):
+            if (done := self.token_of(attempts)) is not None:
+                return done
+            if attempts and all(attempt.answer and attempt.answer["decided"] for attempt in attempts):
                 content, attempts = self.new_content(*self.lengths), []
             tried = self.try_part(part, token, content)
             attempts += tried
             self.note(tried)
-            if done := [attempt for attempt in attempts if attempt.done]:
-                return done[0].token
+            if (done := self.token_of(attempts)) is not None:
+                return done
             if any(attempt.code in OVER for attempt in tried) or (self.stopping.is_set() and not self.keep_going):
                 return None
             self.wire.rest(0.02 + max([0.0, *((attempt.answer or {}).get("retry_after", 0.0) for attempt in tried)]))
         return None
+
+    def token_of(self, attempts):
+        """That of the first good answer; also of one that came when it was no longer waited for."""
+        return next((attempt.token for attempt in attempts if attempt.done), None)
 
     def try_part(self, part, token, content):
         """Sends it, perhaps twice, and waits; the attempts, none when nobody could be reached."""

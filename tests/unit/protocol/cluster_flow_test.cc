@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <numeric>
 #include <random>
 #include <string>
 #include <variant>
@@ -16,7 +17,7 @@ ClusterFlowLimits small_limits() {
   ClusterFlowLimits limits;
   limits.max_message_bytes = 1024;
   limits.max_small_bytes = 1024;
-  limits.max_unacked_bytes = 2500;
+  limits.max_unacked_bytes = 3072;  // four fragments
   limits.max_total_bytes = 20'000;
   limits.max_queued_bytes = 60'000;
   return limits;
@@ -171,6 +172,46 @@ TEST(ClusterFlow, WhatIsNotSmallIsBoundedByAcknowledgements) {
     outbox.acked(inbox.take_acks());
   }
   EXPECT_EQ(got, 50U);
+}
+
+// So much is under way as the link carried in the time of a report, and no more than the limit.
+TEST(ClusterFlow, ASlowLinkHasLittleUnderWay) {
+  ClusterFlowLimits limits;
+  ClusterOutbox outbox(limits);
+  ClusterInbox inbox(limits);
+  for (std::uint32_t i = 0; i < 10; ++i) ASSERT_TRUE(outbox.push(result(i, 8U << 20)));
+  const auto under_way =
+      [&] {  // what is sent before an acknowledgement, in a tick of the fastest link there is
+        std::size_t most = 0;
+        for (int burst = 0; burst < 8; ++burst) {
+          std::size_t sent = 0;
+          while (auto bytes = outbox.next()) {
+            sent += bytes->size();
+            EXPECT_TRUE(take(inbox, *bytes));
+          }
+          most = std::max(most, sent);
+          outbox.acked(inbox.take_acks());
+        }
+        outbox.tick();
+        return most;
+      };
+  EXPECT_LE(under_way(), 80U << 10);
+  std::size_t fast = 0;
+  for (int tick = 0; tick < 5; ++tick) fast = under_way();
+  EXPECT_GE(fast, limits.max_unacked_bytes);
+  EXPECT_LE(fast, limits.max_unacked_bytes + limits.max_message_bytes + (64U << 10)) << "and what wraps them";
+  // Now it carries one fragment a tick.
+  std::deque<std::size_t> sizes;
+  for (int tick = 0; tick < 200; ++tick) {
+    while (auto bytes = outbox.next()) {
+      sizes.push_back(bytes->size());
+      EXPECT_TRUE(take(inbox, *bytes));
+    }
+    outbox.acked(1);
+    if (!sizes.empty()) sizes.pop_front();
+    outbox.tick();
+  }
+  EXPECT_LE(std::accumulate(sizes.begin(), sizes.end(), std::size_t{0}), 32U << 10);
 }
 
 TEST(ClusterFlow, TheLastWordsComeAfterAllElse) {

@@ -16,7 +16,7 @@ ClusterFlowLimits small_limits() {
   ClusterFlowLimits limits;
   limits.max_message_bytes = 1024;
   limits.max_small_bytes = 1024;
-  limits.max_unacked_bytes = 2500;
+  limits.max_unacked_bytes = 3072;  // four fragments
   limits.max_total_bytes = 20'000;
   limits.max_queued_bytes = 60'000;
   limits.max_join_bytes = 4000;
@@ -162,7 +162,12 @@ TEST(ClusterLink, ANewLifeIsNotInBeforeItHasJoined) {
   EXPECT_FALSE(link.router.is_in());
   ASSERT_TRUE(link.node.push(result(1, kLarge)));
   link.flush();
-  EXPECT_FALSE(link.router.take(link.to_router.front().bytes())) << "larger than a join";
+  while (!link.to_router.empty()) {
+    const auto said = link.router.take(link.to_router.front().bytes());
+    ASSERT_TRUE(said) << "it may be of a life that is forgotten: " << to_string(said.error());
+    EXPECT_FALSE(*said) << "larger than a join";
+    link.to_router.pop_front();
+  }
   EXPECT_EQ(results_in(link.at_router), std::vector<std::uint32_t>{});
 }
 
