@@ -76,7 +76,7 @@ class Alone(Wired):
     def __init__(self, *arguments, model="check", lengths=(1, 40), window=4, pause=0.05, deadlines=None, patience=30.0, contents=0, **more):
         super().__init__(*arguments)
         self.model, self.lengths, self.window, self.pause, self.deadlines = model, lengths, window, pause, deadlines
-        self.patience, self.more, self.latencies = patience, more, []  # (seconds, server, when it was sent)
+        self.patience, self.more, self.latencies = patience, more, []  # (seconds, when it was sent)
         self.few = [[f"few-{i}", lengths[1]] for i in range(contents)]  # the same ones again and again: large ones take long to check
 
     def step(self):
@@ -89,7 +89,7 @@ class Alone(Wired):
             attempts.append(self.wire.send(link, self.model, content, deadline=deadline, patience=self.patience + deadline, **self.more))
         self.wire.wait(attempts)
         took = time.monotonic() - begin
-        self.latencies += [(took, attempt.answer["server"], begin) for attempt in attempts if attempt.done]
+        self.latencies += [(took, begin) for attempt in attempts if attempt.done]
         self.note(attempts)
         self.wire.rest(self.pause + max((attempt.answer or {}).get("retry_after", 0.0) for attempt in attempts))
 
