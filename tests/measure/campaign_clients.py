@@ -131,13 +131,19 @@ class Streams(Wired):
         if part > 0:
             token = token.next(end=last)
         content, attempts = self.new_content(*self.lengths), []
+
+        def what_to_send():
+            """To be asked when it is sent: answers come until then. Something else, if it is certain that nothing was done."""
+            nonlocal content
+            if attempts and all(attempt.answer and not attempt.done and attempt.answer["decided"] for attempt in attempts):
+                content = self.new_content(*self.lengths)
+                attempts.clear()
+            return content
+
         for _ in range(MAX_ATTEMPTS):
             if (done := self.token_of(attempts)) is not None:
                 return done
-            if attempts and all(attempt.answer and attempt.answer["decided"] for attempt in attempts):
-                content, attempts = self.new_content(*self.lengths), []
-            tried = self.try_part(part, token, content)
-            attempts += tried
+            tried = self.try_part(part, token, what_to_send, attempts)
             self.note(tried)
             if (done := self.token_of(attempts)) is not None:
                 return done
@@ -150,16 +156,17 @@ class Streams(Wired):
         """That of the first good answer; also of one that came when it was no longer waited for."""
         return next((attempt.token for attempt in attempts if attempt.done), None)
 
-    def try_part(self, part, token, content):
-        """Sends it, perhaps twice, and waits; the attempts, none when nobody could be reached."""
+    def try_part(self, part, token, what_to_send, attempts):
+        """Sends it, perhaps twice, and waits; the attempts, which are appended, none when nobody could be reached."""
         tried = []
         for _ in range(2 if self.random.random() < self.twice else 1):
             if (link := self.link()) is None:
                 break
             deadline = self.random.uniform(*self.deadlines) if self.deadlines else 0.0
             facts = {"op": token.operation, "session": self.session, "part": part}
-            tried.append(self.wire.send(link, self.model, content, token=token, deadline=deadline, version=self.version,
+            tried.append(self.wire.send(link, self.model, what_to_send(), token=token, deadline=deadline, version=self.version,
                                         patience=self.patience + deadline, **facts))  # fmt: skip
+            attempts.append(tried[-1])
         if tried and self.random.random() < self.cancelled:
             self.wire.rest(0.05 * self.random.random())
             self.wire.cancel(tried[0])
