@@ -1,5 +1,8 @@
 #pragma once
 
+#include <functional>
+#include <string>
+
 #include <caf/all.hpp>
 
 #include "actors/system_config.h"
@@ -20,5 +23,10 @@ class ActorSystem : public caf::actor_system {
  private:
   ActorSystem(SystemConfig& config, const NoLeakCheck&) : caf::actor_system(config) {}
 };
+
+// For Monitor: trouble, once the actor that holds all of the process's connections in a cluster has ended,
+// for want of memory say. Nothing brings it back, and the process would look well and serve no cluster. The
+// system must outlive it.
+std::function<std::string()> watch_connections(caf::actor_system& system);
 
 }  // namespace volvox

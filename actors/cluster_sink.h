@@ -8,6 +8,7 @@
 
 #include "actors/cluster_frames.h"
 #include "actors/handoff.h"
+#include "actors/insist.h"
 #include "actors/reply_sink.h"
 #include "monitoring/request_metrics.h"
 
@@ -50,11 +51,12 @@ class ClusterSink final : public ReplySink {
 
  private:
   void send(const Outcome& outcome, bool final, std::uint32_t index) {
-    auto result =
-        std::make_shared<const ClusterResult>(result_frames(attempt_, outcome, final, index, limits_));
+    const auto result = insist([&] {
+      return std::make_shared<const ClusterResult>(result_frames(attempt_, outcome, final, index, limits_));
+    });
     const std::uint32_t cells = outcome.error ? 0 : outcome.cells;
     hand_over();
-    caf::anon_send(node_, ClusterAnswer{seat_, epoch_, cells, outcome.compute_us, std::move(result)});
+    insist([&] { caf::anon_send(node_, ClusterAnswer{seat_, epoch_, cells, outcome.compute_us, result}); });
   }
 
   const caf::actor node_;

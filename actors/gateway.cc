@@ -234,7 +234,7 @@ void Gateway::accept(const ClientId& client, RequestHeader header, std::span<con
         client, id,
         {{ErrorCode::kInvalidArgument, "a request with this id is in flight on the connection; number on"}});
   }
-  caf::anon_send(actor, StartAtom::value);
+  insist([&] { caf::anon_send(actor, StartAtom::value); });
 }
 
 void Gateway::refuse(const ClientId& client, std::uint64_t id, Refusal why) {

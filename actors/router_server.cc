@@ -130,6 +130,7 @@ class RouterServer::Impl {
   void watch(bool needs_node) {
     const auto alive = shared_alive(slot_);
     monitor_.watch_health(watch_alive("cluster router", alive));
+    monitor_.watch_health(watch_connections(system_));
     monitor_.watch_health([port = std::make_shared<ListeningPort>(cluster_port_)]() -> std::string {
       return port->is_open() ? "" : "nothing listens at cluster.listen any more; start this process again";
     });

@@ -126,7 +126,10 @@ class Server::Impl {
     snapshots_ = shared_snapshots(schedulers_);
     monitor_.watch_engines(snapshots_, schedulers_.size());
     monitor_.watch_health(watch_alive("router or the manager", shared_alive(router_)));
-    if (transport_) monitor_.watch_health(watch_alive("link to the routers", shared_alive(link_)));
+    if (transport_) {
+      monitor_.watch_health(watch_alive("link to the routers", shared_alive(link_)));
+      monitor_.watch_health(watch_connections(system_));
+    }
     if (Status listens = monitor_.listen(config.server); !listens) return listens;
     metrics_port_ = monitor_.metrics_port();
     if (Status open = open_front(config, node); !open) return open;

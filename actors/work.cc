@@ -7,6 +7,7 @@
 #include <caf/send.hpp>
 
 #include "actors/handoff.h"
+#include "actors/insist.h"
 #include "actors/messages.h"
 #include "actors/session_token.h"
 
@@ -89,8 +90,9 @@ bool Work::can_run_again() const {
 void Work::settle(Outcome outcome) {
   if (std::exchange(settled_, true) || !reply_to_) return;
   hand_over();
-  caf::anon_send(std::exchange(reply_to_, nullptr),
-                 FinishRequest{std::make_shared<const Outcome>(std::move(outcome))});
+  const OutcomePtr said = insist([&] { return std::make_shared<const Outcome>(std::move(outcome)); });
+  insist([&] { caf::anon_send(reply_to_, FinishRequest{said}); });
+  reply_to_ = nullptr;
 }
 
 void Work::settle(Error why, std::uint64_t retry_after) {

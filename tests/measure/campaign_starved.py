@@ -187,9 +187,10 @@ def revive(world, member, statuses):
     time.sleep(2.0)
     endpoint = getattr(member, "endpoint", None) or member.own
     if member.process.poll() is None:
-        if answers(endpoint, 3.0) is not None:
+        green = health(member) == 200
+        if green and answers(endpoint, 3.0) is not None:
             return
-        if health(member) == 200:
+        if green and health(member) == 200:
             world.wrong("green and serves nobody", f"{member.name}; {world.last_line(member)}")
         member.process.kill()
     statuses.append((member.name, member.process.wait()))
