@@ -24,7 +24,8 @@ Status JobMaker::check(const ModelPtr& model, const RequestBody& body, Work& wor
   if (!checked) return tl::unexpected(checked.error());
   work.model = model;
   work.length = checked->length;
-  work.parents = checked->parents;
+  work.structure = body.structure;
+  work.unfolded_bytes = checked->host_bytes;
   work.wanted = std::move(checked->outputs);
   // Inputs are read in place from where the edge copied the body.
   for (std::size_t i = 0; i < model->model->inputs.size(); ++i) {
@@ -65,8 +66,7 @@ Status JobMaker::allocate_results(Work& work) const {
     return invalid("the results would have " + std::to_string(bytes) +
                    " bytes, more than wire.max_body_bytes; " + "send a shorter request");
   }
-  // A tree is unfolded into what is many times its own size.
-  if (!work.reserve(node_->result_bytes, bytes + work.parents.size() * TreePlan::kBytesPerNode)) {
+  if (!work.reserve(node_->result_bytes, bytes + work.unfolded_bytes)) {
     node_->metrics->refused(Bound::kResults);
     return fail(ErrorCode::kOverloaded,
                 "the results of requests in flight fill their memory; wait and try again");
@@ -86,13 +86,9 @@ Status JobMaker::unfold(Work& work) const {
   const std::size_t count = work.model->model->inputs.size();
   for (std::size_t i = 0; i < count; ++i) inputs[i] = work.pages->addresses()[0] + work.input_offsets[i];
   const std::span<const DeviceAddress> rows(inputs.data(), count);
-  if (work.parents.empty()) {
-    work.job = chain_request(*work.model, work.length, rows, work.results.address);
-  } else {
-    auto tree = tree_request(*work.model, work.parents, rows, work.results.address);
-    if (!tree) return tl::unexpected(tree.error());
-    work.job = std::move(*tree);
-  }
+  auto job = unfolded_request(*work.model, work.structure, work.length, rows, work.results.address);
+  if (!job) return tl::unexpected(job.error());
+  work.job = std::move(*job);
   work.job.tag = work.request().key;
   work.job.priority = priority_class(work.request().header.priority);
   work.job.arrival = work.request().arrival;

@@ -10,6 +10,7 @@
 #include "actors/handoff.h"
 #include "actors/messages.h"
 #include "batching/model_cost.h"
+#include "cells/unfold/unfolding.h"
 
 namespace volvox {
 namespace {
@@ -120,10 +121,10 @@ Status ModelHost::run_reload(const std::string& name, std::uint32_t version) {
 }
 
 Status ModelHost::adopt(const std::shared_ptr<const Model>& model) {
-  if (model->unfolding == Unfolding::kTree && node_->config.batching.policy == PolicyKind::kPadded) {
+  if (model->plan.lanes.empty() && node_->config.batching.policy == PolicyKind::kPadded) {
     metrics_.loaded(false);
-    return invalid(label(*model) +
-                   " unfolds into trees, which cannot be padded; set batching.policy to \"cellular\"");
+    return invalid(label(*model) + " unfolds into " + std::string(model->unfolding->takes()) +
+                   "s, which cannot be padded; set batching.policy to \"cellular\"");
   }
   const ModelSection& section = model_section(node_->config, model->name);
   ModelShare share{section.weight, section.max_waiting, default_share_};

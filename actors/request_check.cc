@@ -4,6 +4,9 @@
 #include <bit>
 #include <cmath>
 #include <string>
+#include <utility>
+
+#include "cells/unfold/unfolding.h"
 
 namespace volvox {
 namespace {
@@ -22,45 +25,14 @@ std::string names_of(const Specs& specs) {
   return names.empty() ? "none" : names;
 }
 
-Status take_chain(const Model& model, const RequestBody& body, CheckedRequest& checked) {
-  const auto* chain = std::get_if<WireChain>(&body.structure);
-  if (chain == nullptr) return invalid("this model unfolds along a chain; send a chain with its length");
-  if (chain->length == 0 || chain->length > model.max_length) {
-    return invalid("the chain's length must be between 1 and " + std::to_string(model.max_length) + ", not " +
-                   std::to_string(chain->length));
-  }
-  checked.length = chain->length;
-  return {};
-}
-
-Status take_tree(const Model& model, const RequestBody& body, CheckedRequest& checked) {
-  const auto* tree = std::get_if<WireTree>(&body.structure);
-  if (tree == nullptr) return invalid("this model unfolds along a tree; send a tree with each node's parent");
-  if (tree->parents.size() > model.max_length) {
-    return invalid("the tree must have at most " + std::to_string(model.max_length) + " nodes, not " +
-                   std::to_string(tree->parents.size()));
-  }
-  checked.length = static_cast<std::uint32_t>(tree->parents.size());
-  checked.parents = tree->parents;
-  return check_tree(model.tree, tree->parents);
-}
-
 // What rows the inputs must have.
 struct Rows {
   std::uint32_t count = 0;
-  const char* each = "step";
+  std::string_view each;
   std::vector<bool> read{};  // whose ids are looked at; empty: all
 
   bool is_read(std::ptrdiff_t row) const { return read.empty() || read[static_cast<std::size_t>(row)]; }
 };
-
-Rows rows_of(const Model& model, const CheckedRequest& checked) {
-  Rows rows{.count = checked.length};
-  if (model.unfolding != Unfolding::kTree) return rows;
-  rows.each = "node";
-  if (!model.tree.inner_pulls) rows.read = leaves_of(checked.parents);
-  return rows;
-}
 
 bool has_shape(const WireTensor& tensor, std::uint32_t length, const Shape& row) {
   const auto dims = tensor.shape.dims();
@@ -107,15 +79,14 @@ Status check_input(const InputSpec& spec, const WireTensor& tensor, const Rows& 
     Shape wanted{rows.count};
     wanted.insert(wanted.end(), spec.shape.begin(), spec.shape.end());
     return wrong_input(spec.name, "must have the shape " + to_string(wanted) + ", a row for each " +
-                                      rows.each + ", not " + to_string(tensor.shape));
+                                      std::string(rows.each) + ", not " + to_string(tensor.shape));
   }
   if (spec.dtype == DType::kI32 && spec.vocabulary > 0) return check_ids(spec, tensor, rows);
   if (spec.dtype == DType::kF32) return check_finite(spec, tensor);
   return {};
 }
 
-Status check_inputs(const Model& model, const RequestBody& body, CheckedRequest& checked) {
-  const Rows rows = rows_of(model, checked);
+Status check_inputs(const Model& model, const RequestBody& body, const Rows& rows, CheckedRequest& checked) {
   for (const WireTensor& tensor : body.inputs) {
     const auto spec = std::find_if(model.inputs.begin(), model.inputs.end(),
                                    [&](const InputSpec& input) { return input.name == tensor.name; });
@@ -169,11 +140,13 @@ WireType wire_type(DType dtype) {
 }
 
 Result<CheckedRequest> check_request(const Model& model, const RequestBody& body) {
+  auto extent = model.unfolding->check(body.structure, model);
+  if (!extent) return tl::unexpected(extent.error());
   CheckedRequest checked;
-  const bool tree = model.unfolding == Unfolding::kTree;
-  const Status structure = tree ? take_tree(model, body, checked) : take_chain(model, body, checked);
-  if (!structure) return tl::unexpected(structure.error());
-  if (const Status ok = check_inputs(model, body, checked); !ok) return tl::unexpected(ok.error());
+  checked.length = extent->length;
+  checked.host_bytes = extent->host_bytes;
+  const Rows rows{extent->length, model.unfolding->row_name(), std::move(extent->read)};
+  if (const Status ok = check_inputs(model, body, rows, checked); !ok) return tl::unexpected(ok.error());
   if (const Status ok = check_outputs(model, body, checked); !ok) return tl::unexpected(ok.error());
   return checked;
 }

@@ -17,12 +17,12 @@ WireType wire_type(DType dtype);
 // A request's body, checked against its model.
 struct CheckedRequest {
   std::uint32_t length = 0;                            // steps, or nodes
-  std::span<const std::int32_t> parents;               // of the nodes, where the model takes trees
+  std::size_t host_bytes = 0;                          // of memory that it takes unfolded, besides
   std::array<const WireTensor*, kMaxInputs> inputs{};  // by the model's own input number
   std::vector<std::size_t> outputs;                    // numbers of the wanted outputs
 };
 
-// Whether the model can run this: its structure (cells/tree_plan.h for trees), and each input's name, type,
+// Whether the model can run this: its structure (its unfolding says), and each input's name, type,
 // shape and values (ids it knows, finite numbers); the wanted outputs. INVALID_ARGUMENT with a sentence that
 // says what to do. Pure; the result points into `body`.
 Result<CheckedRequest> check_request(const Model& model, const RequestBody& body);

@@ -20,7 +20,7 @@ bool is_session_part(const RequestHeader& header) {
 }
 
 bool is_empty_part(const RequestBody& body) {
-  const auto* chain = std::get_if<WireChain>(&body.structure);
+  const auto* chain = std::get_if<ChainStructure>(&body.structure);
   return chain != nullptr && chain->length == 0 && body.inputs.empty();
 }
 

@@ -16,6 +16,7 @@
 #include "actors/session_part.h"
 #include "actors/workload.h"
 #include "base/error.h"
+#include "base/structure.h"
 #include "base/time.h"
 #include "batching/installation.h"
 #include "batching/request.h"
@@ -118,7 +119,8 @@ class Work {
   // Filled by the manager.
   ModelPtr model;
   std::uint32_t length = 0;                               // steps, or nodes
-  std::span<const std::int32_t> parents;                  // of a tree; in the body
+  Structure structure;                                    // its arrays are in the body
+  std::size_t unfolded_bytes = 0;                         // that it takes, unfolded
   std::array<std::uint64_t, kMaxInputs> input_offsets{};  // in the body, by the model's own input number
   std::vector<std::size_t> wanted;            // numbers of the model's outputs, in the order of the reply
   std::unique_ptr<DevicePlace> device_place;  // where it runs, until it has ended there

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "batching/installer.h"
+#include "cells/unfold/unfolding.h"
 
 namespace volvox {
 namespace {
@@ -73,8 +74,7 @@ std::size_t output_bytes(const InstalledModel& model, std::uint32_t length) {
 }
 
 std::uint64_t cells_of(const InstalledModel& model, std::uint32_t length) {
-  const std::size_t lanes = model.model->unfolding == Unfolding::kTree ? 1 : model.plan.lanes.size();
-  return std::uint64_t{length} * lanes;
+  return model.model->unfolding->cells(*model.model, length);
 }
 
 static PullSource input_rows(const InstalledModel& model, std::span<const DeviceAddress> inputs,
@@ -88,8 +88,8 @@ static PushTarget output_rows(const InstalledModel& model, std::uint32_t length,
           static_cast<std::uint32_t>(row_bytes(model.model->outputs[number]))};
 }
 
-Request chain_request(const InstalledModel& model, std::uint32_t length,
-                      std::span<const DeviceAddress> inputs, DeviceAddress results) {
+Request lane_request(const InstalledModel& model, std::uint32_t length, std::span<const DeviceAddress> inputs,
+                     DeviceAddress results) {
   Request request;
   request.model = model.id;
   request.plan = &model.plan;
@@ -104,23 +104,32 @@ Request chain_request(const InstalledModel& model, std::uint32_t length,
 }
 
 // The nodes of a graph name inputs and outputs by their cells' own numbers.
-Result<Request> tree_request(const InstalledModel& model, std::span<const std::int32_t> parents,
-                             std::span<const DeviceAddress> inputs, DeviceAddress results) {
-  auto graph = unfold_tree(model.tree, parents);
-  if (!graph) return tl::unexpected(graph.error());
-  const auto nodes = static_cast<std::uint32_t>(parents.size());
+static Request graph_request(const InstalledModel& model, std::shared_ptr<const NodeGraph> graph,
+                             std::uint32_t length, std::span<const DeviceAddress> inputs,
+                             DeviceAddress results) {
+  const auto pulls = model.model->unfolding->pulls();
+  const auto pushes = model.model->unfolding->pushes();
   Request request;
   request.model = model.id;
-  request.graph = std::make_shared<const NodeGraph>(std::move(*graph));
-  for (std::size_t i = 0; i < kMaxPulls; ++i) {
-    if (model.tree.pulls[i] < inputs.size())
-      request.inputs[i] = input_rows(model, inputs, model.tree.pulls[i]);
+  request.graph = std::move(graph);
+  for (std::size_t i = 0; i < pulls.size(); ++i) {
+    if (pulls[i] < inputs.size()) request.inputs[i] = input_rows(model, inputs, pulls[i]);
   }
-  for (std::size_t i = 0; i < kMaxPushes; ++i) {
-    const std::uint8_t output = model.tree.pushes[i].output;
-    if (output != LanePush::kNowhere) request.outputs[i] = output_rows(model, nodes, results, output);
+  for (std::size_t i = 0; i < pushes.size(); ++i) {
+    const std::uint8_t output = pushes[i].output;
+    if (output != LanePush::kNowhere) request.outputs[i] = output_rows(model, length, results, output);
   }
   return request;
+}
+
+Result<Request> unfolded_request(const InstalledModel& model, const Structure& structure,
+                                 std::uint32_t length, std::span<const DeviceAddress> inputs,
+                                 DeviceAddress results) {
+  const ModelNumbers numbers{model.id, model.first_type, model.first_pool};
+  auto graph = model.model->unfolding->nodes(structure, numbers);
+  if (!graph) return tl::unexpected(graph.error());
+  if (*graph == nullptr) return lane_request(model, length, inputs, results);
+  return graph_request(model, std::move(*graph), length, inputs, results);
 }
 
 }  // namespace volvox

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/structure.h"
 #include "batching/request.h"
 #include "batching/scheduler_config.h"
 #include "batching/session_rows.h"
@@ -34,7 +35,6 @@ struct InstalledModel {
   CellTypeId first_type = 0;
   PoolId first_pool = 0;
   LanePlan plan;                       // with process-wide numbers; requests point to it
-  TreePlan tree;                       // likewise, of a model over trees
   std::vector<CompiledCell> compiled;  // by the model's own type number; as the first device has them
   ModelParts parts;                    // what the scheduler must know
   std::uint64_t pool_bytes = 0;        // of state memory, on each device
@@ -74,13 +74,14 @@ std::uint64_t cells_of(const InstalledModel& model, std::uint32_t length);
 std::size_t row_bytes(const InputSpec& input);
 std::size_t row_bytes(const OutputSpec& output);
 
-// A chain request of `length` steps: row t of input i is at inputs[i] + t · row_bytes; the results go to the
-// block at `results`. `inputs` has an address for each of the model's inputs.
-Request chain_request(const InstalledModel& model, std::uint32_t length,
-                      std::span<const DeviceAddress> inputs, DeviceAddress results);
-
-// A request for a tree that has passed check_tree() (cells/tree_plan.h): row v of an input is node v's.
-Result<Request> tree_request(const InstalledModel& model, std::span<const std::int32_t> parents,
-                             std::span<const DeviceAddress> inputs, DeviceAddress results);
+// A request of a structure that the model's unfolding has checked, of `length` steps or nodes: row t of input
+// i is at inputs[i] + t · row_bytes; the results go to the block at `results`. `inputs` has an address for
+// each of the model's inputs. INVALID_ARGUMENT: it unfolds into more than may be.
+Result<Request> unfolded_request(const InstalledModel& model, const Structure& structure,
+                                 std::uint32_t length, std::span<const DeviceAddress> inputs,
+                                 DeviceAddress results);
+// One that runs in the model's lanes.
+Request lane_request(const InstalledModel& model, std::uint32_t length, std::span<const DeviceAddress> inputs,
+                     DeviceAddress results);
 
 }  // namespace volvox

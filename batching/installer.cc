@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "batching/model_cost.h"
+#include "cells/unfold/unfolding.h"
 #include "device/planes.h"
 
 namespace volvox {
@@ -17,16 +18,10 @@ std::uint32_t max_batch_of(const CellTypeSpec& type, const InstallOptions& optio
   return type.independent ? std::max(type.max_batch, options.max_batch) : options.max_batch;
 }
 
-// Slots that a typical request of the model holds in one of its pools. Lanes that keep all their steps are
-// taken to be this long, and trees to have so many nodes with a state at once.
+// Slots that a typical request of the model holds in one of its pools: one of this length.
 constexpr std::uint32_t kTypicalLength = 64;
 std::uint64_t slots_per_request(const Model& model, PoolId pool) {
-  std::uint64_t slots = model.unfolding == Unfolding::kTree ? std::min(model.max_length, kTypicalLength) : 0;
-  for (const LaneSpec& lane : model.plan.lanes) {
-    if (!lane.has_state || lane.pool != pool) continue;
-    slots += lane.ring != 0 ? lane.ring : std::min(model.max_length, kTypicalLength);
-  }
-  return slots;
+  return model.unfolding->slots(model, pool, std::min(model.max_length, kTypicalLength));
 }
 
 std::uint64_t slot_bytes(const PoolSpec& pool) {
@@ -49,11 +44,7 @@ std::uint64_t requests_within(const Model& model, std::uint64_t budget_bytes, co
 
 // The longest request must fit, whatever the budget says.
 std::uint64_t least_slots(const Model& model, PoolId pool) {
-  std::uint64_t slots = model.unfolding == Unfolding::kTree ? model.max_length : 0;
-  for (const LaneSpec& lane : model.plan.lanes) {
-    if (lane.has_state && lane.pool == pool) slots += lane.ring != 0 ? lane.ring : model.max_length;
-  }
-  return slots;
+  return model.unfolding->slots(model, pool, model.max_length);
 }
 
 // Rows of one session in one pool.
@@ -131,13 +122,12 @@ Status Installer::number(InstalledModel& installed) {
 Status Installer::place(InstalledModel& installed, const ModelShare& share) {
   const Model& model = *installed.model;
   installed.plan = rebased_plan(model, installed.id, installed.first_type, installed.first_pool);
-  installed.tree = rebased_tree(model, installed.id, installed.first_type, installed.first_pool);
   installed.parts.config = {.id = installed.id, .weight = share.weight, .max_waiting = share.max_waiting};
   if (Status ok = choose_slots(installed, share); !ok) return ok;
   if (Status ok = add_pools(installed); !ok) return ok;
   if (Status ok = add_types(installed); !ok) return ok;
   installed.step_us = model_cost(installed.plan, installed.parts.types, 1).unit_us();
-  return model.unfolding == Unfolding::kTree ? Status{} : installed.plan.validate();
+  return installed.plan.lanes.empty() ? Status{} : installed.plan.validate();
 }
 
 Status Installer::choose_slots(InstalledModel& installed, const ModelShare& share) {

@@ -7,12 +7,12 @@
 namespace volvox {
 namespace {
 
-constexpr std::array<CellKind, 6> kKinds{{{"lstm", Unfolding::kChain, true},
-                                          {"noop", Unfolding::kChain, false},
-                                          {"check", Unfolding::kChain, false},
-                                          {"tree_lstm", Unfolding::kTree, true},
-                                          {"child_sum", Unfolding::kTree, true},
-                                          {"check_tree", Unfolding::kTree, false}}};
+constexpr std::array<CellKind, 6> kKinds{{{"lstm", "chain", true},
+                                          {"noop", "chain", false},
+                                          {"check", "chain", false},
+                                          {"tree_lstm", "tree", true},
+                                          {"child_sum", "tree", true},
+                                          {"check_tree", "tree", false}}};
 
 Result<Cell> build_cell(const CellKind& kind, std::string_view name, const CellSizes& sizes,
                         const Weights* weights, std::string_view model) {
@@ -31,7 +31,7 @@ const CellKind* find_cell_kind(std::string_view name) {
   return found == kKinds.end() ? nullptr : found;
 }
 
-std::string cell_kind_names(Unfolding unfolding) {
+std::string cell_kind_names(std::string_view unfolding) {
   std::string names;
   for (const CellKind& kind : kKinds) {
     if (kind.unfolding == unfolding) names.append(names.empty() ? "" : ", ").append(kind.name);

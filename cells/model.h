@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "cells/cell.h"
 #include "cells/lane_plan.h"
-#include "cells/tree_plan.h"
 #include "cells/weights.h"
 
 namespace volvox {
@@ -48,21 +47,19 @@ struct OutputSpec {
   bool every = false;  // a row for each step or node; otherwise one row, of the last step or the root
 };
 
-// How a request's structure becomes a cell graph.
-enum class Unfolding : std::uint8_t { kChain, kTree };
+class Unfolding;
 
 // One loaded model version: cells, unfolding, weights. Type, pool and model numbers are local (from 0);
 // rebased_plan() makes them unique within a process. Immutable after load; shared by shared_ptr.
 struct Model {
   std::string name{};
   std::uint32_t version = 1;
-  std::uint64_t digest = 0;  // of the definition and all weights
-  Unfolding unfolding = Unfolding::kChain;
-  std::uint32_t max_length = 4096;  // steps, or nodes, of one request
+  std::uint64_t digest = 0;                      // of the definition and all weights
+  std::shared_ptr<const Unfolding> unfolding{};  // cells/unfold/unfolding.h; never null in a loaded model
+  std::uint32_t max_length = 4096;               // steps, or nodes, of one request
   std::vector<PoolSpec> pools{};
   std::vector<CellTypeSpec> types{};
-  LanePlan plan{};  // no lanes where the unfolding is a tree
-  TreePlan tree{};  // meaningful where it is
+  LanePlan plan{};  // no lanes where requests unfold into nodes
   std::vector<InputSpec> inputs{};
   std::vector<OutputSpec> outputs{};
   Weights weights{};
@@ -72,8 +69,7 @@ struct Model {
 // error names the model. Loaded models have passed it.
 Status validate(const Model& model);
 
-// The model's plans with process-wide numbers.
+// The model's plan with process-wide numbers.
 LanePlan rebased_plan(const Model& model, ModelId id, CellTypeId first_type, PoolId first_pool);
-TreePlan rebased_tree(const Model& model, ModelId id, CellTypeId first_type, PoolId first_pool);
 
 }  // namespace volvox

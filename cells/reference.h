@@ -7,9 +7,11 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/structure.h"
 #include "cells/cell_program.h"
 #include "cells/evaluate.h"
 #include "cells/model.h"
+#include "cells/unfold/unfolding.h"
 
 namespace volvox {
 
@@ -35,51 +37,26 @@ class Reference {
  public:
   static Result<Reference> make(std::shared_ptr<const Model> model);
 
-  // inputs[i]: the rows of Model::inputs[i], back to back, as a client sends them. All inputs have the same
-  // number of rows, at least one. `parents`: of the nodes of a tree, where the model takes trees. Fails on
-  // what a server would refuse as well.
+  // inputs[i]: the rows of Model::inputs[i], back to back, as a client sends them. Fails on what a server
+  // would refuse as well.
   Result<std::vector<ReferenceOutput>> run(std::span<const std::span<const std::byte>> inputs,
-                                           std::span<const std::int32_t> parents = {});
+                                           const Structure& structure);
   // For models with a single i32 input.
-  Result<std::vector<ReferenceOutput>> run(std::span<const std::int32_t> tokens,
-                                           std::span<const std::int32_t> parents = {});
+  Result<std::vector<ReferenceOutput>> run(std::span<const std::int32_t> tokens, const Structure& structure);
+  // Along a chain of as many steps as there are rows.
+  Result<std::vector<ReferenceOutput>> run(std::span<const std::span<const std::byte>> inputs);
+  Result<std::vector<ReferenceOutput>> run(std::span<const std::int32_t> tokens);
 
  private:
-  // The states of one lane, every step of them: nothing is reused, so nothing can be reused too early.
-  struct Lane {
-    CellTypeId type = 0;
-    std::uint32_t length = 0, done = 0;
-    std::vector<std::size_t> row_bytes{};           // for each state of the cell
-    std::vector<std::vector<std::byte>> steps{};    // for each state: `length` rows
-    std::vector<std::vector<std::byte>> initial{};  // for each gather operator: the initial value
-  };
-  struct Run {
-    std::span<const std::span<const std::byte>> inputs;
-    std::vector<Lane> lanes{};
-    std::vector<ReferenceOutput> outputs{};
-  };
+  struct Run;
 
-  // A tree's states, those of all nodes, and who reads whom.
-  struct TreeRun;
-  struct TreeRow;
-
-  // How many rows. `read`: whose ids are looked at; empty: all.
-  Result<std::uint32_t> check_inputs(std::span<const std::span<const std::byte>> inputs,
-                                     const std::vector<bool>& read) const;
-  Result<std::vector<ReferenceOutput>> run_chain(std::span<const std::span<const std::byte>> inputs);
-  Result<std::vector<ReferenceOutput>> run_tree(std::span<const std::span<const std::byte>> inputs,
-                                                std::span<const std::int32_t> parents);
-  void begin(TreeRun& run, std::span<const std::int32_t> parents) const;
-  void bind_children(TreeRun& run, std::uint32_t node, TreeRow& bound) const;
-  void bind_request(TreeRun& run, std::uint32_t node, TreeRow& bound) const;
-  void run_node(TreeRun& run, std::uint32_t node);
-  void begin(Run& run, std::uint32_t length) const;
-  bool ready(const Run& run, std::size_t lane) const;
-  void step(Run& run, std::size_t lane);
-  const void* find_state(const Run& run, std::size_t lane, const Operator& op, std::size_t number) const;
-  void find_list(const Run& run, std::size_t lane, const Operator& op, std::vector<const void*>& list) const;
-  void bind_pulls(const Run& run, std::size_t lane, CellRow& row) const;
-  void bind_pushes(Run& run, std::size_t lane, CellRow& row) const;
+  Status check_inputs(std::span<const std::span<const std::byte>> inputs, const Extent& extent) const;
+  void begin(Run& run) const;
+  void bind_states(const Run& run, std::uint32_t number, CellRow& row, std::vector<const void*>& gathers,
+                   std::vector<const void*>& ragged) const;
+  void bind_request(Run& run, std::uint32_t number, CellRow& row) const;
+  const std::byte* state_of(const Run& run, std::uint32_t node, const Operator& op) const;
+  void compute(Run& run, std::uint32_t number);
 
   std::shared_ptr<const Model> model_;
   std::vector<std::unique_ptr<CellProgram>> programs_;  // for each type; evaluators point at them

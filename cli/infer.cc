@@ -115,8 +115,8 @@ Result<Reply> ask_in_session(const InferArguments& arguments, OwnedRequest& owne
 // What the request says, for the reference; which takes nothing but a row of ids.
 RequestContent content_of(const RequestBody& body) {
   RequestContent content;
-  if (const auto* chain = std::get_if<WireChain>(&body.structure)) content.tokens.resize(chain->length);
-  if (const auto* tree = std::get_if<WireTree>(&body.structure))
+  if (const auto* chain = std::get_if<ChainStructure>(&body.structure)) content.tokens.resize(chain->length);
+  if (const auto* tree = std::get_if<TreeStructure>(&body.structure))
     content.parents.assign(tree->parents.begin(), tree->parents.end());
   if (body.inputs.empty()) return content;
   const auto tokens = body.inputs.front().values<std::int32_t>();

@@ -180,7 +180,7 @@ Status add_structure(const json& request, OwnedRequest& owned) {
   const auto length = whole_number(request, "length", std::numeric_limits<std::uint32_t>::max(), steps);
   if (!length) return tl::unexpected(length.error());
   if (*length > std::numeric_limits<std::uint32_t>::max()) return invalid("the input has too many rows");
-  owned.request.body.structure = WireChain{static_cast<std::uint32_t>(*length)};
+  owned.request.body.structure = ChainStructure{static_cast<std::uint32_t>(*length)};
   owned.request.header.cells_hint = static_cast<std::uint32_t>(*length);
   return {};
 }

@@ -217,11 +217,13 @@ class LoadCommand {
   Result<Shapes> shapes_of_requests() const {
     const auto either = [](auto&& shapes) { return Shapes(std::forward<decltype(shapes)>(shapes)); };
     const bool known = verifier_ != nullptr;
-    if (known && !verifier_->takes_trees() && !options_.trees.empty())
-      return invalid("model '" + options_.model + "' unfolds along a chain; leave out --trees");
-    if (options_.trees.empty() && !(known && verifier_->takes_trees()))
-      return lengths_of(options_).map(either);
-    return trees_of(options_, !known || verifier_->takes_binary_trees()).map(either);
+    const bool takes_trees = known && verifier_->takes().ends_with("tree");
+    if (known && !takes_trees && !options_.trees.empty()) {
+      return invalid("model '" + options_.model + "' unfolds along a " + std::string(verifier_->takes()) +
+                     "; leave out --trees");
+    }
+    if (options_.trees.empty() && !takes_trees) return lengths_of(options_).map(either);
+    return trees_of(options_, !known || verifier_->takes() == "binary tree").map(either);
   }
 
   Result<int> run_sessions() {

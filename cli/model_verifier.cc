@@ -52,7 +52,10 @@ Result<std::string> ModelVerifier::check(const RequestContent& content, const Re
            std::to_string(model_->outputs.size());
   }
   if (model_->outputs.empty()) return std::string();
-  const auto reference = reference_.run(content.tokens, content.parents);
+  const auto steps = static_cast<std::uint32_t>(content.tokens.size());
+  const Structure structure =
+      content.parents.empty() ? Structure(ChainStructure{steps}) : Structure(TreeStructure{content.parents});
+  const auto reference = reference_.run(content.tokens, structure);
   if (!reference) return tl::unexpected(reference.error());
   for (std::size_t i = 0; i < model_->outputs.size(); ++i) {
     const OutputSpec& spec = model_->outputs[i];

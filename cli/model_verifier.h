@@ -3,10 +3,12 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/error.h"
 #include "cells/model.h"
 #include "cells/reference.h"
+#include "cells/unfold/unfolding.h"
 #include "loadgen/verify.h"
 
 namespace volvox {
@@ -28,8 +30,8 @@ class ModelVerifier : public AnswerVerifier {
   std::string input() const;
   // Ids are below this; 0 if any will do.
   std::int64_t vocabulary() const;
-  bool takes_trees() const { return model_->unfolding == Unfolding::kTree; }
-  bool takes_binary_trees() const { return takes_trees() && model_->tree.binary; }
+  // The structures that it takes: see Unfolding::takes().
+  std::string_view takes() const { return model_->unfolding->takes(); }
   // Whether every output is compared bit for bit. Such a reference is also quick.
   bool exact() const;
 

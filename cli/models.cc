@@ -10,6 +10,7 @@
 #include "actors/admin_path.h"
 #include "cells/model_writer.h"
 #include "cells/repository.h"
+#include "cells/unfold/unfolding.h"
 #include "cli/admin.h"
 #include "cli/commands.h"
 
@@ -85,18 +86,16 @@ void print_model(const Model& model, const fs::path& folder) {
   for (const CellTypeSpec& type : model.types) {
     std::printf("  cell %s: at most %u rows a task\n", type.name.c_str(), type.max_batch);
   }
-  const bool tree = model.unfolding == Unfolding::kTree;
-  const char* each = tree ? "node" : "step";
+  const std::string each(model.unfolding->row_name());
   for (const InputSpec& input : model.inputs) {
     std::printf("  input %s: %s %s a %s", input.name.c_str(), std::string(to_string(input.dtype)).c_str(),
-                to_string(input.shape).c_str(), each);
+                to_string(input.shape).c_str(), each.c_str());
     if (input.vocabulary > 0) std::printf(", below %lld", static_cast<long long>(input.vocabulary));
     std::printf("\n");
   }
   for (const OutputSpec& output : model.outputs) {
-    const std::string rows = output.every ? std::string("for each ") + each
-                             : tree       ? "of the root"
-                                          : "from the last step";
+    const std::string rows =
+        output.every ? "for each " + each : std::string(model.unfolding->last_row_name());
     std::printf("  output %s: %s %s %s\n", output.name.c_str(), std::string(to_string(output.dtype)).c_str(),
                 to_string(output.shape).c_str(), rows.c_str());
   }

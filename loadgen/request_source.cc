@@ -24,8 +24,8 @@ std::string RequestSource::description() const {
 void fill_request(ClientRequest& request, const RequestContent& content) {
   const auto length = static_cast<std::uint32_t>(content.tokens.size());
   request.header.cells_hint = length;
-  request.body.structure = WireChain{length};
-  if (!content.parents.empty()) request.body.structure = WireTree{content.parents};
+  request.body.structure = ChainStructure{length};
+  if (!content.parents.empty()) request.body.structure = TreeStructure{content.parents};
   if (request.body.inputs.empty()) return;
   WireTensor& input = request.body.inputs.front();
   input = wire_tensor(input.name, std::span<const std::int32_t>(content.tokens));

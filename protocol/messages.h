@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/structure.h"
 #include "protocol/buffer.h"
-#include "protocol/structure.h"
 #include "protocol/tensor.h"
 
 namespace volvox {
@@ -67,7 +67,7 @@ struct RequestHeader {
 // copies share it; when it is built by a sender, storage is empty and the views belong to the sender until it
 // is encoded.
 struct RequestBody {
-  WireStructure structure;
+  Structure structure;
   std::vector<WireTensor> inputs;
   std::vector<std::string_view> outputs;  // empty = all that the model declares
   std::shared_ptr<const WireBuffer> storage;

@@ -29,7 +29,7 @@ ClientRequest chain_request(std::string model, std::string_view input, std::span
   ClientRequest request;
   request.header.model = std::move(model);
   request.header.cells_hint = static_cast<std::uint32_t>(tokens.size());
-  request.body.structure = WireChain{static_cast<std::uint32_t>(tokens.size())};
+  request.body.structure = ChainStructure{static_cast<std::uint32_t>(tokens.size())};
   request.body.inputs.push_back(wire_tensor(input, tokens));
   return request;
 }
@@ -42,7 +42,7 @@ ClientRequest chain_request(std::string model, std::string_view input, std::span
   ClientRequest request;
   request.header.model = std::move(model);
   request.header.cells_hint = static_cast<std::uint32_t>(steps);
-  request.body.structure = WireChain{static_cast<std::uint32_t>(steps)};
+  request.body.structure = ChainStructure{static_cast<std::uint32_t>(steps)};
   request.body.inputs.push_back(
       wire_tensor(input, rows, {static_cast<std::int64_t>(steps), static_cast<std::int64_t>(width)}));
   return request;
@@ -55,7 +55,7 @@ ClientRequest tree_request(std::string model, std::string_view input, std::span<
                            std::span<const std::int32_t> parents) {
   ClientRequest request = chain_request(std::move(model), input, tokens);
   request.header.cells_hint = static_cast<std::uint32_t>(parents.size());
-  request.body.structure = WireTree{parents};
+  request.body.structure = TreeStructure{parents};
   return request;
 }
 

@@ -37,7 +37,7 @@ bool SessionStream::take(const Reply& reply) {
 ClientRequest end_request(std::string model) {
   ClientRequest request;
   request.header.model = std::move(model);
-  request.body.structure = WireChain{0};
+  request.body.structure = ChainStructure{0};
   return request;
 }
 

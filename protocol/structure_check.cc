@@ -24,16 +24,16 @@ std::string at(const char* array, std::size_t i, std::int64_t value) {
 struct Check {
   const WireLimits& limits;
 
-  Status operator()(const WireNoStructure&) const {
+  Status operator()(const NoStructure&) const {
     return invalid("the body has no structure; set chain, tree, lattice or graph");
   }
 
   // A chain of no steps ends a session; no model runs one.
-  Status operator()(const WireChain& chain) const {
+  Status operator()(const ChainStructure& chain) const {
     return check_size("chain.length", std::max(chain.length, 1U), limits.max_nodes);
   }
 
-  Status operator()(const WireTree& tree) const {
+  Status operator()(const TreeStructure& tree) const {
     const std::size_t nodes = tree.parents.size();
     if (auto ok = check_size("the number of tree nodes", nodes, limits.max_nodes); !ok) return ok;
     for (std::size_t node = 0; node < nodes; ++node) {
@@ -48,7 +48,7 @@ struct Check {
     return {};
   }
 
-  Status operator()(const WireLattice& lattice) const {
+  Status operator()(const LatticeStructure& lattice) const {
     if (auto ok = check_size("lattice.length", lattice.length, limits.max_nodes); !ok) return ok;
     const std::size_t words = lattice.starts.size();
     if (words != lattice.ends.size()) {
@@ -67,7 +67,7 @@ struct Check {
     return {};
   }
 
-  Status operator()(const WireGraph& graph) const {
+  Status operator()(const GraphStructure& graph) const {
     const std::size_t nodes = graph.type_of.size();
     if (auto ok = check_size("the number of graph nodes", nodes, limits.max_nodes); !ok) return ok;
     if (auto ok = check_names("graph cell type", graph.cell_types, limits.max_tensors, limits); !ok)
@@ -82,7 +82,7 @@ struct Check {
     return check_edges(graph);
   }
 
-  Status check_edges(const WireGraph& graph) const {
+  Status check_edges(const GraphStructure& graph) const {
     const std::size_t nodes = graph.type_of.size(), edges = graph.predecessors.size();
     if (edges > limits.max_edges) return check_size("the number of graph edges", edges, limits.max_edges);
     if (graph.offsets.size() != nodes + 1 || graph.offsets.front() != 0 ||
@@ -110,17 +110,17 @@ struct Check {
 
 }  // namespace
 
-Status check_structure(const WireStructure& structure, const WireLimits& limits) {
+Status check_structure(const Structure& structure, const WireLimits& limits) {
   return std::visit(Check{limits}, structure);
 }
 
-std::uint32_t nodes_in(const WireStructure& structure) {
-  if (const auto* chain = std::get_if<WireChain>(&structure)) return chain->length;
-  if (const auto* tree = std::get_if<WireTree>(&structure))
+std::uint32_t nodes_in(const Structure& structure) {
+  if (const auto* chain = std::get_if<ChainStructure>(&structure)) return chain->length;
+  if (const auto* tree = std::get_if<TreeStructure>(&structure))
     return static_cast<std::uint32_t>(tree->parents.size());
-  if (const auto* lattice = std::get_if<WireLattice>(&structure))
+  if (const auto* lattice = std::get_if<LatticeStructure>(&structure))
     return lattice->length + static_cast<std::uint32_t>(lattice->starts.size());
-  const auto* graph = std::get_if<WireGraph>(&structure);
+  const auto* graph = std::get_if<GraphStructure>(&structure);
   return graph == nullptr ? 0 : static_cast<std::uint32_t>(graph->type_of.size());
 }
 

@@ -33,14 +33,14 @@ unsigned count(std::span<const std::int32_t> values) {
   return static_cast<unsigned>(values.size());
 }
 
-Result<WireStructure> read_tree(wire::Tree::Reader reader) {
+Result<Structure> read_tree(wire::Tree::Reader reader) {
   return read_ints("tree.parents", reader.getParents()).map([](auto parents) {
-    return WireStructure(WireTree{parents});
+    return Structure(TreeStructure{parents});
   });
 }
 
-Result<WireStructure> read_lattice(wire::Lattice::Reader reader) {
-  WireLattice lattice;
+Result<Structure> read_lattice(wire::Lattice::Reader reader) {
+  LatticeStructure lattice;
   lattice.length = reader.getLength();
   const auto starts = read_ints("lattice.starts", reader.getStarts());
   if (!starts) return tl::unexpected<Error>(starts.error());
@@ -51,8 +51,8 @@ Result<WireStructure> read_lattice(wire::Lattice::Reader reader) {
   return lattice;
 }
 
-Result<WireStructure> read_graph(wire::Graph::Reader reader, const WireLimits& limits) {
-  WireGraph graph;
+Result<Structure> read_graph(wire::Graph::Reader reader, const WireLimits& limits) {
+  GraphStructure graph;
   auto names = read_names("graph cell type", reader.getCellTypes(), limits.max_tensors, limits);
   if (!names) return tl::unexpected<Error>(std::move(names).error());
   graph.cell_types = std::move(*names);
@@ -68,12 +68,12 @@ Result<WireStructure> read_graph(wire::Graph::Reader reader, const WireLimits& l
   return graph;
 }
 
-Result<WireStructure> read_any(wire::Structure::Reader reader, const WireLimits& limits) {
+Result<Structure> read_any(wire::Structure::Reader reader, const WireLimits& limits) {
   switch (reader.which()) {
     case wire::Structure::UNSET:
-      return WireStructure(WireNoStructure{});
+      return Structure(NoStructure{});
     case wire::Structure::CHAIN:
-      return WireStructure(WireChain{reader.getChain().getLength()});
+      return Structure(ChainStructure{reader.getChain().getLength()});
     case wire::Structure::TREE:
       return read_tree(reader.getTree());
     case wire::Structure::LATTICE:
@@ -87,18 +87,18 @@ Result<WireStructure> read_any(wire::Structure::Reader reader, const WireLimits&
 struct Write {
   wire::Structure::Builder builder;
 
-  void operator()(const WireNoStructure&) { builder.setUnset(); }
-  void operator()(const WireChain& chain) { builder.initChain().setLength(chain.length); }
-  void operator()(const WireTree& tree) {
+  void operator()(const NoStructure&) { builder.setUnset(); }
+  void operator()(const ChainStructure& chain) { builder.initChain().setLength(chain.length); }
+  void operator()(const TreeStructure& tree) {
     write_ints(tree.parents, builder.initTree().initParents(count(tree.parents)));
   }
-  void operator()(const WireLattice& lattice) {
+  void operator()(const LatticeStructure& lattice) {
     auto target = builder.initLattice();
     target.setLength(lattice.length);
     write_ints(lattice.starts, target.initStarts(count(lattice.starts)));
     write_ints(lattice.ends, target.initEnds(count(lattice.ends)));
   }
-  void operator()(const WireGraph& graph) {
+  void operator()(const GraphStructure& graph) {
     auto target = builder.initGraph();
     write_names(graph.cell_types, target.initCellTypes(static_cast<unsigned>(graph.cell_types.size())));
     write_ints(graph.type_of, target.initTypeOf(count(graph.type_of)));
@@ -111,29 +111,31 @@ struct Write {
 struct Words {
   static std::size_t of(std::span<const std::int32_t> values) { return data_words(values.size_bytes()); }
 
-  std::size_t operator()(const WireNoStructure&) const { return 0; }
-  std::size_t operator()(const WireChain&) const { return 0; }
-  std::size_t operator()(const WireTree& tree) const { return of(tree.parents); }
-  std::size_t operator()(const WireLattice& lattice) const { return of(lattice.starts) + of(lattice.ends); }
-  std::size_t operator()(const WireGraph& graph) const {
+  std::size_t operator()(const NoStructure&) const { return 0; }
+  std::size_t operator()(const ChainStructure&) const { return 0; }
+  std::size_t operator()(const TreeStructure& tree) const { return of(tree.parents); }
+  std::size_t operator()(const LatticeStructure& lattice) const {
+    return of(lattice.starts) + of(lattice.ends);
+  }
+  std::size_t operator()(const GraphStructure& graph) const {
     return names_words(graph.cell_types) + of(graph.type_of) + of(graph.offsets) + of(graph.predecessors);
   }
 };
 
 }  // namespace
 
-Result<WireStructure> read_structure(wire::Structure::Reader reader, const WireLimits& limits) {
+Result<Structure> read_structure(wire::Structure::Reader reader, const WireLimits& limits) {
   auto structure = read_any(reader, limits);
   if (!structure) return structure;
   if (auto ok = check_structure(*structure, limits); !ok) return tl::unexpected<Error>(std::move(ok).error());
   return structure;
 }
 
-void write_structure(const WireStructure& structure, wire::Structure::Builder builder) {
+void write_structure(const Structure& structure, wire::Structure::Builder builder) {
   std::visit(Write{builder}, structure);
 }
 
-std::size_t structure_words(const WireStructure& structure) {
+std::size_t structure_words(const Structure& structure) {
   return 8 + std::visit(Words{}, structure);
 }
 

@@ -54,7 +54,7 @@ class ChainRun {
     auto results = device_.results(output_bytes(model_, content.length));
     if (!results) return tl::unexpected(results.error());
     live.results = std::move(*results);
-    Request request = chain_request(model_, content.length, live.pages->addresses(), live.results.address);
+    Request request = lane_request(model_, content.length, live.pages->addresses(), live.results.address);
     request.tag = begun_;
     request.arrival = engine_.now();
     const AdmitResult admitted = engine_.admit(std::move(request));

@@ -226,7 +226,7 @@ class Decoder {
 
   Status assume_chain() {
     if (request_.body.inputs.empty()) {
-      request_.body.structure = WireChain{0};
+      request_.body.structure = ChainStructure{0};
       return {};
     }
     const WireTensor& first = request_.body.inputs.front();
@@ -234,7 +234,7 @@ class Decoder {
       return invalid("input '" + cleaned_text(first.name, 128) +
                      "': its first dimension is the number of steps, and must be there");
     }
-    request_.body.structure = WireChain{static_cast<std::uint32_t>(first.shape[0])};
+    request_.body.structure = ChainStructure{static_cast<std::uint32_t>(first.shape[0])};
     request_.header.cells_hint = static_cast<std::uint32_t>(first.shape[0]);
     return {};
   }

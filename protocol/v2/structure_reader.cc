@@ -233,22 +233,22 @@ class StructureReader final : public nlohmann::json_sax<json> {
   }
 
   // Hands the lists over; views of them stay good.
-  WireStructure assemble(V2Structure& taken) {
+  Structure assemble(V2Structure& taken) {
     const auto number = [&](std::size_t field) { return values_[field].number; };
     const auto list = [&](std::size_t field) {
       return std::span<const std::int32_t>(taken.lists.emplace_back(std::move(values_[field].list)));
     };
     switch (*kind_) {
       case Kind::kChain:
-        return WireChain{number(0)};
+        return ChainStructure{number(0)};
       case Kind::kTree:
-        return WireTree{list(1)};
+        return TreeStructure{list(1)};
       case Kind::kLattice:
-        return WireLattice{number(2), list(3), list(4)};
+        return LatticeStructure{number(2), list(3), list(4)};
       case Kind::kGraph:
         break;
     }
-    WireGraph graph;
+    GraphStructure graph;
     taken.names = std::move(names_);
     graph.cell_types.assign(taken.names.begin(), taken.names.end());
     graph.type_of = list(6);

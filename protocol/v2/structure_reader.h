@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/structure.h"
 #include "protocol/limits.h"
-#include "protocol/structure.h"
 
 namespace volvox {
 
 // A structure as a client wrote it, and what it views.
 struct V2Structure {
-  WireStructure structure;
+  Structure structure;
   std::vector<std::vector<std::int32_t>> lists;
   std::deque<std::string> names;
 

@@ -122,7 +122,7 @@ double EngineSetup::mean_length() const {
 }
 
 Request EngineSetup::request(std::size_t sample, DeviceAddress results) const {
-  return chain_request(model(), samples_[sample].length, samples_[sample].pages->addresses(), results);
+  return lane_request(model(), samples_[sample].length, samples_[sample].pages->addresses(), results);
 }
 
 Result<ResultBlock> EngineSetup::results() {

@@ -65,10 +65,10 @@ void add_requests(Seeds& seeds) {
   RequestBody body;
   body.inputs = {wire_tensor("tokens", std::span(tokens)), wire_tensor("x", std::span(reals), {2, 1})};
   body.outputs = {"h", "c"};
-  for (const WireStructure& structure :
-       {WireStructure(WireChain{3}), WireStructure(WireTree{parents}), WireStructure(WireTree{deep}),
-        WireStructure(WireLattice{4, starts, ends}),
-        WireStructure(WireGraph{{"a", "b"}, types, offsets, predecessors})}) {
+  for (const Structure& structure :
+       {Structure(ChainStructure{3}), Structure(TreeStructure{parents}), Structure(TreeStructure{deep}),
+        Structure(LatticeStructure{4, starts, ends}),
+        Structure(GraphStructure{{"a", "b"}, types, offsets, predecessors})}) {
     body.structure = structure;
     const auto frames = std::pair(encode_request_header(header, kLimits), encode_request_body(body, kLimits));
     require(frames.first && frames.second, "a seed can be encoded");

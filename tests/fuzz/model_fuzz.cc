@@ -1,6 +1,7 @@
 // A model.toml and a safetensors file, as load_model() takes them from a folder: they are refused by a typed
 // error, or make a model that answers a request.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -11,6 +12,7 @@
 #include "cells/model_definition.h"
 #include "cells/reference.h"
 #include "cells/safetensors.h"
+#include "cells/unfold/unfolding.h"
 #include "tests/fuzz/parts.h"
 
 namespace volvox::fuzz {
@@ -27,21 +29,23 @@ Result<Weights> read_weights(Bytes bytes) {
 
 // Two steps of zeros, or a tree of three nodes, where a row is small enough to be worth it.
 void answer(const Model& model) {
-  std::vector<std::int32_t> parents;
-  if (model.unfolding == Unfolding::kTree) parents = {2, 2, -1};
-  const std::size_t count = parents.empty() ? 2 : parents.size();
+  constexpr std::array<std::int32_t, 3> kParents{2, 2, -1};
+  const bool tree = model.unfolding->takes().ends_with("tree");
+  const Structure structure = tree ? Structure(TreeStructure{kParents}) : Structure(ChainStructure{2});
+  const auto extent = model.unfolding->check(structure, model);
+  if (!extent) return require(extent.error().code == ErrorCode::kInvalidArgument, "a structure is refused");
+  const std::size_t count = extent->length;
   std::vector<std::vector<std::byte>> rows;
   for (const InputSpec& input : model.inputs) {
     const auto bytes = static_cast<std::size_t>(elements(input.shape)) * size_bytes(input.dtype);
     require(bytes > 0, "a step of an input has bytes");
     if (bytes > kMaxRowBytes || model.max_length < count) return;
-    if (!parents.empty() && model.tree.max_children < 2) return;
     rows.emplace_back(count * bytes);
   }
   std::vector<Bytes> inputs(rows.begin(), rows.end());
   auto reference = Reference::make(std::make_shared<const Model>(model));
   require(reference.has_value(), "a model that is accepted can be computed");
-  const auto outputs = reference->run(inputs, parents);
+  const auto outputs = reference->run(inputs, structure);
   require(outputs && outputs->size() == model.outputs.size(), "zeros have an answer");
 }
 

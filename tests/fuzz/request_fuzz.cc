@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "cells/tree_plan.h"
+#include "cells/unfold/tree/tree_plan.h"
 #include "protocol/codec.h"
 #include "tests/fuzz/parts.h"
 
@@ -30,7 +30,7 @@ void check_header(Bytes bytes) {
 }
 
 // What passes can be unfolded, and every node but the root is read once.
-void check_unfolding(const WireTree& tree) {
+void check_unfolding(const TreeStructure& tree) {
   for (const bool binary : {false, true}) {
     TreePlan plan{.leaf = 0, .inner = binary ? 1U : 0U, .binary = binary, .max_children = 100};
     plan.pushes[0] = {.output = 0, .every = true};
@@ -46,13 +46,13 @@ void check_unfolding(const WireTree& tree) {
   }
 }
 
-void check_structure(const WireStructure& structure) {
-  if (const auto* tree = std::get_if<WireTree>(&structure)) check_unfolding(*tree);
-  if (const auto* lattice = std::get_if<WireLattice>(&structure)) {
+void check_structure(const Structure& structure) {
+  if (const auto* tree = std::get_if<TreeStructure>(&structure)) check_unfolding(*tree);
+  if (const auto* lattice = std::get_if<LatticeStructure>(&structure)) {
     touch(std::as_bytes(lattice->starts));
     touch(std::as_bytes(lattice->ends));
   }
-  const auto* graph = std::get_if<WireGraph>(&structure);
+  const auto* graph = std::get_if<GraphStructure>(&structure);
   for (std::size_t node = 0; graph != nullptr && node < graph->type_of.size(); ++node) {
     require(static_cast<std::size_t>(graph->type_of[node]) < graph->cell_types.size(), "a node has a type");
     for (auto edge = graph->offsets[node]; edge < graph->offsets[node + 1]; ++edge) {

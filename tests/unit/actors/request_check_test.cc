@@ -5,6 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cells/unfold/chain/chain.h"
+#include "cells/unfold/tree/tree.h"
+
 namespace volvox {
 namespace {
 
@@ -14,6 +17,7 @@ using testing::ElementsAre;
 Model two_inputs() {
   Model model;
   model.name = "two";
+  model.unfolding = chain_unfolding();
   model.max_length = 10;
   model.inputs = {{"ids", DType::kI32, {}, 100}, {"x", DType::kF32, {2}, 0}};
   model.outputs = {{"h", DType::kF32, {4}, false}, {"each", DType::kF32, {4}, true}};
@@ -23,7 +27,7 @@ Model two_inputs() {
 class RequestCheck : public testing::Test {
  protected:
   RequestCheck() {
-    body_.structure = WireChain{3};
+    body_.structure = ChainStructure{3};
     body_.inputs = {wire_tensor("x", std::span<const float>(x_), {3, 2}),
                     wire_tensor("ids", std::span<const std::int32_t>(ids_))};
   }
@@ -95,25 +99,24 @@ TEST_F(RequestCheck, EveryInputOnceAndNoOther) {
 }
 
 TEST_F(RequestCheck, LengthsHaveBounds) {
-  body_.structure = WireChain{0};
+  body_.structure = ChainStructure{0};
   EXPECT_EQ(refusal(), "the chain's length must be between 1 and 10, not 0");
-  body_.structure = WireChain{11};
+  body_.structure = ChainStructure{11};
   EXPECT_EQ(refusal(), "the chain's length must be between 1 and 10, not 11");
-  body_.structure = WireTree{};
+  body_.structure = TreeStructure{};
   EXPECT_EQ(refusal(), "this model unfolds along a chain; send a chain with its length");
 }
 
 // Trees whose inner nodes read the ids, or do not.
 Model tree_model(bool inner_pulls) {
   Model model = two_inputs();
-  model.unfolding = Unfolding::kTree;
-  model.tree.inner_pulls = inner_pulls;
+  model.unfolding = std::make_shared<const TreeUnfolding>(TreePlan{.inner_pulls = inner_pulls});
   return model;
 }
 
 class TreeCheck : public RequestCheck {
  protected:
-  TreeCheck() { body_.structure = WireTree{parents_}; }
+  TreeCheck() { body_.structure = TreeStructure{parents_}; }
   std::string refusal(const Model& model) const {
     const auto checked = check_request(model, body_);
     return checked ? "" : checked.error().message;
@@ -126,7 +129,7 @@ TEST_F(TreeCheck, TakesATreeAndCountsItsNodes) {
   const auto checked = check_request(tree_model(true), body_);
   ASSERT_TRUE(checked) << checked.error().message;
   EXPECT_EQ(checked->length, 3U);
-  EXPECT_THAT(checked->parents, ElementsAre(2, 2, -1));
+  EXPECT_EQ(checked->host_bytes, 3 * TreePlan::kBytesPerNode);
 }
 
 TEST_F(TreeCheck, OnlyIdsThatAreReadMustBeInTheVocabulary) {
@@ -147,9 +150,9 @@ TEST_F(TreeCheck, SaysWhatIsNoTree) {
   EXPECT_EQ(refusal(model),
             "the parent of node 1 is 0; it must be a later node, for children come before parents");
   parents_.assign(11, 10);
-  body_.structure = WireTree{parents_};
+  body_.structure = TreeStructure{parents_};
   EXPECT_EQ(refusal(model), "the tree must have at most 10 nodes, not 11");
-  body_.structure = WireChain{3};
+  body_.structure = ChainStructure{3};
   EXPECT_EQ(refusal(model), "this model unfolds along a tree; send a tree with each node's parent");
 }
 

@@ -101,7 +101,7 @@ TEST(Trees, ATreeLstmAnswersAsTheReferenceDoes) {
     const Tokens tokens = random_tokens(random, parents.size(), 20);
     const Reply reply = house.ask_tree("lstm", tokens, parents);
     ASSERT_TRUE(reply.status()) << reply.header.error.message;
-    const auto wanted = reference->run(tokens, parents);
+    const auto wanted = reference->run(tokens, TreeStructure{parents});
     ASSERT_TRUE(wanted) << wanted.error().message;
     const auto got = reply.body.find("h")->values<float>();
     ASSERT_TRUE(got);
@@ -132,7 +132,7 @@ TEST(Trees, RowsOfAStreamComeWhenTheTreeIsDone) {
 struct BadTree {
   const char* model;
   Tokens tokens;
-  WireStructure structure;
+  Structure structure;
   const char* says;
 };
 
@@ -142,17 +142,17 @@ TEST(Trees, BadOnesAreRefusedWithAReason) {
   Parents large(5000, 4999);
   large.back() = -1;
   const BadTree bad[] = {
-      {"lstm", {1, 2}, WireTree{one_child}, "node 1 has 1 child; this model's trees are binary"},
-      {"tree", {1, 2, 3}, WireTree{forest}, "several roots, nodes 0 and 2"},
-      {"tree", {1, 2}, WireTree{cycle}, "children come before parents"},
-      {"tree", {1, 2}, WireTree{early}, "children come before parents"},
-      {"tree", {1, 2, 3}, WireTree{}, "number of tree nodes is 0"},
-      {"tree", Tokens(5000), WireTree{large}, "at most 4096 nodes, not 5000"},
-      {"tree", {1, 2, 3}, WireChain{3}, "unfolds along a tree; send a tree"},
-      {"check", {1, 2, 3}, WireTree{pair}, "unfolds along a chain; send a chain"},
-      {"lstm", {1, 2}, WireTree{pair}, "must have the shape [3], a row for each node, not [2]"},
-      {"lstm", {1, 20, -1}, WireTree{pair}, "has the id 20 at 1"},
-      {"lstm", {-1, 2, 3}, WireTree{pair}, "has the id -1 at 0"},
+      {"lstm", {1, 2}, TreeStructure{one_child}, "node 1 has 1 child; this model's trees are binary"},
+      {"tree", {1, 2, 3}, TreeStructure{forest}, "several roots, nodes 0 and 2"},
+      {"tree", {1, 2}, TreeStructure{cycle}, "children come before parents"},
+      {"tree", {1, 2}, TreeStructure{early}, "children come before parents"},
+      {"tree", {1, 2, 3}, TreeStructure{}, "number of tree nodes is 0"},
+      {"tree", Tokens(5000), TreeStructure{large}, "at most 4096 nodes, not 5000"},
+      {"tree", {1, 2, 3}, ChainStructure{3}, "unfolds along a tree; send a tree"},
+      {"check", {1, 2, 3}, TreeStructure{pair}, "unfolds along a chain; send a chain"},
+      {"lstm", {1, 2}, TreeStructure{pair}, "must have the shape [3], a row for each node, not [2]"},
+      {"lstm", {1, 20, -1}, TreeStructure{pair}, "has the id 20 at 1"},
+      {"lstm", {-1, 2, 3}, TreeStructure{pair}, "has the id -1 at 0"},
   };
   for (const BadTree& request : bad) {
     ClientRequest spoilt = chain_request(request.model, "tokens", std::span(request.tokens));

@@ -4,6 +4,7 @@
 
 #include "cells/assemble.h"
 #include "cells/cell_builder.h"
+#include "cells/unfold/chain/chain.h"
 #include "device/fake_device.h"
 
 namespace volvox {
@@ -28,6 +29,7 @@ std::shared_ptr<const Model> counter(const std::string& name, std::int64_t width
   lane.pulls[0] = 0;
   lane.pushes[0] = {0, false};
   model->plan.lanes = {lane};
+  model->unfolding = chain_unfolding();
   model->inputs = {{.name = "x", .dtype = DType::kF32, .shape = {width}}};
   model->outputs = {{.name = "n", .dtype = DType::kF32, .shape = {width}}};
   return model;
@@ -99,7 +101,7 @@ TEST(Installer, ATreesLargestRequestFitsAndItsNumbersAreTheProcesss) {
   EXPECT_FALSE(installed.sessions.possible);
   const std::vector<std::int32_t> parents{2, 2, -1};
   const std::vector<DeviceAddress> inputs{4096};
-  const auto request = tree_request(installed, parents, inputs, 8192);
+  const auto request = unfolded_request(installed, TreeStructure{parents}, 3, inputs, 8192);
   ASSERT_TRUE(request) << request.error().message;
   EXPECT_EQ(request->model, installed.id);
   EXPECT_EQ(request->graph->node(0).type, installed.first_type);

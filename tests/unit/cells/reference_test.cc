@@ -7,6 +7,7 @@
 
 #include "cells/assemble.h"
 #include "cells/cell_builder.h"
+#include "cells/unfold/chain/chain.h"
 #include "tests/unit/cells/cells_testing.h"
 
 namespace volvox {
@@ -83,8 +84,8 @@ TEST(Reference, RefusesWhatAServerRefuses) {
   const auto message = [&](const std::vector<std::int32_t>& tokens) {
     return reference.run(tokens).error().message;
   };
-  EXPECT_THAT(message({}), HasSubstr("1 to 50"));
-  EXPECT_THAT(message(std::vector<std::int32_t>(51)), HasSubstr("1 to 50"));
+  EXPECT_THAT(message({}), HasSubstr("between 1 and 50"));
+  EXPECT_THAT(message(std::vector<std::int32_t>(51)), HasSubstr("between 1 and 50"));
   EXPECT_THAT(message({1, 10}), HasSubstr("10 is outside the vocabulary of 10"));
   EXPECT_THAT(message({-1}), HasSubstr("-1 is outside"));
   EXPECT_THAT(reference.run(std::span<const std::span<const std::byte>>{}).error().message,
@@ -109,6 +110,7 @@ TEST(Reference, FollowsEveryKindOfEdge) {
 
   Model model;
   model.name = "edges";
+  model.unfolding = chain_unfolding();
   const StateKind kind{.name = "s", .shape = {1}, .initial = 100};
   model.pools.push_back({{kind}});
   for (CellBuilder* b : {&forward, &backward, &reader})

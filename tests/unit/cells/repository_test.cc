@@ -10,6 +10,7 @@
 #include "cells/model_definition.h"
 #include "cells/model_writer.h"
 #include "cells/safetensors.h"
+#include "cells/unfold/unfolding.h"
 #include "tests/unit/cells/cells_testing.h"
 
 namespace volvox {
@@ -239,7 +240,7 @@ TEST(ModelWriter, NewModelsLoad) {
   ASSERT_TRUE(write_check_tree_model({.path = folder.path() / "trees", .every_step = true}));
   const auto trees = load_model(folder.path() / "trees");
   ASSERT_TRUE(trees) << trees.error().message;
-  EXPECT_EQ((*trees)->unfolding, Unfolding::kTree);
+  EXPECT_EQ((*trees)->unfolding->takes(), "tree");
   EXPECT_TRUE((*trees)->outputs[0].every);
 }
 

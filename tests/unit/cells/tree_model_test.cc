@@ -10,6 +10,7 @@
 #include "cells/model_writer.h"
 #include "cells/reference.h"
 #include "cells/repository.h"
+#include "cells/unfold/tree/tree.h"
 #include "tests/unit/cells/cells_testing.h"
 #include "tests/unit/cells/random_tree.h"
 
@@ -29,6 +30,14 @@ ModelDefinition definition_of(const std::string& kind, const std::string& output
   definition.inputs.push_back({.line = 9, .name = "tokens"});
   definition.outputs.push_back({.name = output, .every = every});
   return definition;
+}
+
+TreeStructure tree(const Parents& parents) {
+  return {parents};
+}
+
+const TreePlan& plan_of(const Model& model) {
+  return dynamic_cast<const TreeUnfolding&>(*model.unfolding).plan();
 }
 
 std::string error_of(const ModelDefinition& definition) {
@@ -67,17 +76,18 @@ TEST(TreeModel, ABinaryTreeLstmIsAPairOfCells) {
   const TemporaryFolder folder;
   const auto model = written(folder, NewTreeKind::kBinary, false);
   ASSERT_NE(model, nullptr);
-  EXPECT_EQ(model->unfolding, Unfolding::kTree);
+  EXPECT_EQ(model->unfolding->takes(), "binary tree");
   ASSERT_EQ(model->types.size(), 2U);
   EXPECT_EQ(model->types[0].name, "tree.leaf");
   EXPECT_EQ(model->types[1].name, "tree.internal");
   EXPECT_LT(model->types[0].priority, model->types[1].priority) << "later cells first";
   EXPECT_TRUE(model->plan.lanes.empty());
   EXPECT_EQ(model->pools.size(), 1U);
-  EXPECT_TRUE(model->tree.binary);
-  EXPECT_FALSE(model->tree.inner_pulls);
-  EXPECT_EQ(model->tree.pushes[0].output, 0);
-  EXPECT_FALSE(model->tree.pushes[0].every);
+  const TreePlan& plan = plan_of(*model);
+  EXPECT_TRUE(plan.binary);
+  EXPECT_FALSE(plan.inner_pulls);
+  EXPECT_EQ(plan.pushes[0].output, 0);
+  EXPECT_FALSE(plan.pushes[0].every);
   EXPECT_EQ(model->inputs[0].vocabulary, 20);
   EXPECT_EQ(model->outputs[0].shape, Shape{6});
 }
@@ -87,19 +97,21 @@ TEST(TreeModel, AChildSumCellIsOneTypeAndIsNotSplit) {
   const auto model = written(folder, NewTreeKind::kChildSum, true);
   ASSERT_NE(model, nullptr);
   ASSERT_EQ(model->types.size(), 1U);
-  EXPECT_FALSE(model->tree.binary);
-  EXPECT_TRUE(model->tree.inner_pulls);
-  EXPECT_TRUE(model->tree.pushes[0].every);
+  EXPECT_EQ(model->unfolding->takes(), "tree");
+  EXPECT_TRUE(plan_of(*model).inner_pulls);
+  EXPECT_TRUE(plan_of(*model).pushes[0].every);
 }
 
 TEST(TreeModel, NumbersOfAProcessAreAddedToItsOwn) {
   const TemporaryFolder folder;
   const auto model = written(folder, NewTreeKind::kBinary, false);
-  const TreePlan plan = rebased_tree(*model, 7, 20, 30);
-  EXPECT_EQ(plan.model, 7U);
-  EXPECT_EQ(plan.leaf, 20U);
-  EXPECT_EQ(plan.inner, 21U);
-  EXPECT_EQ(plan.pool, 30U);
+  const Parents parents{2, 2, -1};
+  const auto nodes = model->unfolding->nodes(tree(parents), {7, 20, 30});
+  ASSERT_TRUE(nodes) << nodes.error().message;
+  EXPECT_EQ((*nodes)->model, 7U);
+  EXPECT_EQ((*nodes)->node(0).type, 20U);
+  EXPECT_EQ((*nodes)->node(2).type, 21U);
+  EXPECT_EQ((*nodes)->pool, 30U);
 }
 
 TEST(TreeModel, TextAndDefinitionAgree) {
@@ -145,13 +157,20 @@ TEST(TreeModel, ValidateSeesWhatDoesNotAgree) {
     breaks(model);
     return validate(model).error().message;
   };
-  EXPECT_THAT(broken([](Model& m) { m.tree.inner = 2; }),
+  const auto broken_plan = [&](const std::function<void(TreePlan&)>& breaks) {
+    TreePlan plan = plan_of(*good);
+    breaks(plan);
+    return broken([&](Model& m) { m.unfolding = std::make_shared<const TreeUnfolding>(plan); });
+  };
+  EXPECT_THAT(broken_plan([](TreePlan& plan) { plan.inner = 2; }),
               HasSubstr("inner nodes: their cell does not exist"));
-  EXPECT_THAT(broken([](Model& m) { m.tree.inner = 0; }), HasSubstr("reads what the tree does not give"));
-  EXPECT_THAT(broken([](Model& m) { m.tree.leaf = 1; }), HasSubstr("leaves: their cell reads"));
-  EXPECT_THAT(broken([](Model& m) { m.tree.binary = false; }), HasSubstr("leaves read a list"));
-  EXPECT_THAT(broken([](Model& m) { m.tree.pulls[0] = 1; }), HasSubstr("its input does not exist"));
-  EXPECT_THAT(broken([](Model& m) { m.tree.pushes[0].every = true; }), HasSubstr("not the output 'h'"));
+  EXPECT_THAT(broken_plan([](TreePlan& plan) { plan.inner = 0; }),
+              HasSubstr("reads what the tree does not give"));
+  EXPECT_THAT(broken_plan([](TreePlan& plan) { plan.leaf = 1; }), HasSubstr("leaves: their cell reads"));
+  EXPECT_THAT(broken_plan([](TreePlan& plan) { plan.binary = false; }), HasSubstr("leaves read a list"));
+  EXPECT_THAT(broken_plan([](TreePlan& plan) { plan.pulls[0] = 1; }), HasSubstr("its input does not exist"));
+  EXPECT_THAT(broken_plan([](TreePlan& plan) { plan.pushes[0].every = true; }),
+              HasSubstr("not the output 'h'"));
   EXPECT_THAT(broken([](Model& m) { m.pools.push_back(m.pools[0]); }), HasSubstr("one pool"));
   EXPECT_THAT(broken([](Model& m) {
                 m.outputs.push_back({"x", DType::kF32, {6}, true});
@@ -166,7 +185,7 @@ TEST(TreeReference, HashesRandomTreesByTheDefinition) {
     const Parents parents = random_parents(random, 1 + random() % 12, 1, 4);
     const Tokens tokens = random_tokens(random, parents.size(), 1000);
     const std::vector<std::uint64_t> wanted = hashes_of(tokens, parents);
-    const auto rows = every.run(tokens, parents), last = root.run(tokens, parents);
+    const auto rows = every.run(tokens, tree(parents)), last = root.run(tokens, tree(parents));
     ASSERT_TRUE(rows) << rows.error().message;
     ASSERT_TRUE(last) << last.error().message;
     EXPECT_EQ(numbers((*rows)[0]), wanted);
@@ -176,8 +195,8 @@ TEST(TreeReference, HashesRandomTreesByTheDefinition) {
 
 TEST(TreeReference, TheOrderOfChildrenCounts) {
   Reference reference = check_tree_reference(false);
-  const auto one = reference.run(Tokens{1, 2, 3}, Parents{2, 2, -1});
-  const auto other = reference.run(Tokens{2, 1, 3}, Parents{2, 2, -1});
+  const auto one = reference.run(Tokens{1, 2, 3}, tree(Parents{2, 2, -1}));
+  const auto other = reference.run(Tokens{2, 1, 3}, tree(Parents{2, 2, -1}));
   ASSERT_TRUE(one && other);
   EXPECT_NE(numbers((*one)[0]), numbers((*other)[0]));
 }
@@ -186,9 +205,9 @@ TEST(TreeReference, TheOrderOfChildrenCounts) {
 TEST(TreeReference, ABinaryTreeLstmDependsOnTheShapeAndNotOnTheNumbers) {
   const TemporaryFolder folder;
   Reference reference = reference_of(written(folder, NewTreeKind::kBinary, false));
-  const auto answer = reference.run(Tokens{4, 9, 11, -1, -1}, Parents{4, 3, 3, 4, -1});
-  const auto renumbered = reference.run(Tokens{9, 4, 11, 0, 0}, Parents{3, 4, 3, 4, -1});
-  const auto mirrored = reference.run(Tokens{4, 11, 9, -1, -1}, Parents{4, 3, 3, 4, -1});
+  const auto answer = reference.run(Tokens{4, 9, 11, -1, -1}, tree(Parents{4, 3, 3, 4, -1}));
+  const auto renumbered = reference.run(Tokens{9, 4, 11, 0, 0}, tree(Parents{3, 4, 3, 4, -1}));
+  const auto mirrored = reference.run(Tokens{4, 11, 9, -1, -1}, tree(Parents{4, 3, 3, 4, -1}));
   ASSERT_TRUE(answer && mirrored);
   ASSERT_TRUE(renumbered) << renumbered.error().message;
   ASSERT_EQ((*answer)[0].reals.size(), 6U);
@@ -201,7 +220,7 @@ TEST(TreeReference, RefusesWhatAServerRefuses) {
   const TemporaryFolder folder;
   Reference reference = reference_of(written(folder, NewTreeKind::kBinary, false));
   const auto message = [&](const Tokens& tokens, const Parents& parents) {
-    return reference.run(tokens, parents).error().message;
+    return reference.run(tokens, TreeStructure{parents}).error().message;
   };
   EXPECT_THAT(message({1, 2, 3}, {}), HasSubstr("has no nodes"));
   EXPECT_THAT(message({1, 2}, {2, 2, -1}), HasSubstr("a row for each node"));
@@ -215,7 +234,7 @@ TEST(TreeReference, RefusesWhatAServerRefuses) {
         return definition;
       }(),
       Weights{}, {}, "f")));
-  EXPECT_THAT(chain.run(Tokens{1, 2, 3}, Parents{2, 2, -1}).error().message, HasSubstr("takes no trees"));
+  EXPECT_THAT(chain.run(Tokens{1, 2, 3}, tree(Parents{2, 2, -1})).error().message, HasSubstr("send a chain"));
 }
 
 }  // namespace

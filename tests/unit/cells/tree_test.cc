@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cells/tree_plan.h"
+#include "cells/unfold/tree/tree_plan.h"
 #include "tests/unit/cells/random_tree.h"
 
 namespace volvox {

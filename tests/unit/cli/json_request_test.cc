@@ -20,7 +20,7 @@ TEST(JsonRequest, TokensAreShortForAnInput) {
   const OwnedRequest moved = std::move(const_cast<OwnedRequest&>(*parsed));
   const ClientRequest& request = moved.request;
   EXPECT_EQ(request.header.model, "lstm");
-  EXPECT_EQ(std::get<WireChain>(request.body.structure).length, 3U);
+  EXPECT_EQ(std::get<ChainStructure>(request.body.structure).length, 3U);
   ASSERT_EQ(request.body.inputs.size(), 1U);
   EXPECT_EQ(request.body.inputs[0].name, "tokens");
   EXPECT_EQ(request.body.inputs[0].shape, WireShape({3}));
@@ -40,7 +40,7 @@ TEST(JsonRequest, TensorsHaveTypesAndShapes) {
   EXPECT_EQ(request.header.model_version, 3U);
   EXPECT_EQ(request.header.deadline_us, 250000U);
   EXPECT_EQ(request.header.priority, WirePriority::kHigh);
-  EXPECT_EQ(std::get<WireChain>(request.body.structure).length, 2U);
+  EXPECT_EQ(std::get<ChainStructure>(request.body.structure).length, 2U);
   ASSERT_EQ(request.body.outputs.size(), 2U);
   EXPECT_EQ(request.body.outputs[1], "c");
   ASSERT_EQ(request.body.inputs.size(), 2U);
@@ -52,7 +52,7 @@ TEST(JsonRequest, TensorsHaveTypesAndShapes) {
 TEST(JsonRequest, ALengthAloneWillDo) {
   const auto parsed = parse(R"({"model": "noop", "length": 5})");
   ASSERT_TRUE(parsed.has_value());
-  EXPECT_EQ(std::get<WireChain>(parsed->request.body.structure).length, 5U);
+  EXPECT_EQ(std::get<ChainStructure>(parsed->request.body.structure).length, 5U);
   EXPECT_TRUE(parsed->request.body.inputs.empty());
 }
 
@@ -61,7 +61,7 @@ TEST(JsonRequest, AStructureIsWrittenAsOverHttp) {
       parse(R"({"model": "tree", "tokens": [12, 7, 0], "structure": {"tree": {"parents": [2, 2, -1]}}})");
   ASSERT_TRUE(parsed.has_value()) << parsed.error().message;
   const OwnedRequest moved = std::move(*parsed);
-  const auto* tree = std::get_if<WireTree>(&moved.request.body.structure);
+  const auto* tree = std::get_if<TreeStructure>(&moved.request.body.structure);
   ASSERT_NE(tree, nullptr);
   EXPECT_EQ(std::vector<std::int32_t>(tree->parents.begin(), tree->parents.end()),
             (std::vector<std::int32_t>{2, 2, -1}));

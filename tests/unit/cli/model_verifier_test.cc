@@ -4,6 +4,7 @@
 
 #include "cells/assemble.h"
 #include "cells/library.h"
+#include "cells/unfold/chain/chain.h"
 
 namespace volvox {
 namespace {
@@ -23,6 +24,7 @@ std::shared_ptr<Model> check_model() {
   lane.edges.push_back({.gather = 0, .from = 0, .offset = -1, .stride = 1});
   lane.pushes[0] = {.output = 0, .every = false};
   model->plan.lanes.push_back(lane);
+  model->unfolding = chain_unfolding();
   model->inputs.push_back({"tokens", DType::kI32, {}, 100});
   model->outputs.push_back({"state", DType::kU64, {}, false});
   return model;
@@ -95,8 +97,7 @@ TEST(ModelVerifier, ChecksTreesByTheirShape) {
   ASSERT_TRUE(model) << model.error().message;
   auto verifier = ModelVerifier::make(std::make_shared<const Model>(std::move(*model)));
   ASSERT_TRUE(verifier) << verifier.error().message;
-  EXPECT_TRUE((*verifier)->takes_trees());
-  EXPECT_FALSE((*verifier)->takes_binary_trees());
+  EXPECT_EQ((*verifier)->takes(), "tree");
   const std::vector<std::uint64_t> values{
       check_hash(check_hash(check_hash(0, 3), check_hash(0, 1)), check_hash(0, 2))};
   ReplyBody answer;

@@ -58,11 +58,11 @@ TEST(RequestSource, ATreeHasATokenForEachNode) {
 TEST(RequestSource, ARequestTakesTheStructureOfItsContent) {
   ClientRequest request = chain_request("m", "tokens", std::span<const std::int32_t>());
   fill_request(request, {{1, 2, 3}, {2, 2, -1}});
-  ASSERT_TRUE(std::holds_alternative<WireTree>(request.body.structure));
+  ASSERT_TRUE(std::holds_alternative<TreeStructure>(request.body.structure));
   EXPECT_EQ(request.header.cells_hint, 3U);
   EXPECT_EQ(request.body.inputs[0].shape, WireShape({3}));
   fill_request(request, {{1, 2}, {}});
-  EXPECT_EQ(std::get<WireChain>(request.body.structure).length, 2U);
+  EXPECT_EQ(std::get<ChainStructure>(request.body.structure).length, 2U);
   request.body.inputs.clear();
   fill_request(request, {{1, 2}, {}});
   EXPECT_TRUE(request.body.inputs.empty()) << "a model without inputs";

@@ -37,7 +37,7 @@ TEST(RequestBodyCodec, KeepsAChain) {
   const auto tokens = test::sample_tokens();
   const RequestBody body = test::chain_body(tokens);
   const RequestBody decoded = round_trip(body);
-  EXPECT_EQ(std::get<WireChain>(decoded.structure), WireChain{24});
+  EXPECT_EQ(std::get<ChainStructure>(decoded.structure), ChainStructure{24});
   ASSERT_EQ(decoded.inputs.size(), 1U);
   expect_same(decoded.inputs[0], body.inputs[0]);
   EXPECT_EQ(decoded.outputs, std::vector<std::string_view>{"h"});
@@ -62,7 +62,7 @@ TEST(RequestBodyCodec, KeepsEveryElementTypeAndRank) {
     tensors.push_back(tensor);
   }
   RequestBody body;
-  body.structure = WireChain{1};
+  body.structure = ChainStructure{1};
   body.inputs = tensors;
   const RequestBody decoded = round_trip(body);
   ASSERT_EQ(decoded.inputs.size(), tensors.size());
@@ -78,7 +78,7 @@ TEST(RequestBodyCodec, TypeNamesGoBothWays) {
 
 TEST(RequestBodyCodec, KeepsEmptyTensorsAndScalars) {
   RequestBody body;
-  body.structure = WireChain{1};
+  body.structure = ChainStructure{1};
   const float scalar = 2.5F;
   body.inputs = {wire_tensor("none", std::span<const float>{}, {0, 80}),
                  wire_tensor("one", std::span(&scalar, 1), WireShape{})};
@@ -92,7 +92,7 @@ TEST(RequestBodyCodec, AlignsEveryTensorWhereverTheBytesLay) {
   const std::vector<std::uint8_t> odd(13, 1);
   const std::vector<double> doubles{1.5, -2.5};
   RequestBody body;
-  body.structure = WireChain{2};
+  body.structure = ChainStructure{2};
   body.inputs = {wire_tensor("odd", std::span(odd)), wire_tensor("doubles", std::span(doubles))};
   const auto bytes = encode_request_body(body, kLimits);
   std::vector<std::byte> room(bytes->size() + 8);
@@ -130,7 +130,7 @@ TEST(RequestBodyCodec, ReadsWhatAnotherImplementationWrites) {
   };
   const auto body = decode_request_body(std::as_bytes(std::span(kGolden)), kLimits);
   ASSERT_TRUE(body) << to_string(body.error());
-  EXPECT_EQ(std::get<WireChain>(body->structure), WireChain{3});
+  EXPECT_EQ(std::get<ChainStructure>(body->structure), ChainStructure{3});
   EXPECT_EQ((*body->inputs[0].values<std::int32_t>())[2], 3);
   EXPECT_EQ(body->outputs.at(0), "h");
 }
@@ -158,7 +158,7 @@ TEST(RequestBodyCodec, RefusesWrongTensors) {
   const std::vector<float> four(4, 1.0F);
   const auto refusal = [&](const std::vector<WireTensor>& inputs, WireLimits limits = {}) {
     RequestBody body;
-    body.structure = WireChain{1};
+    body.structure = ChainStructure{1};
     body.inputs = inputs;
     const auto bytes = encode_request_body(body, limits);
     return bytes ? std::string("accepted") : bytes.error().message;

@@ -29,7 +29,7 @@ void touch(const WireTensor& tensor, const WireBuffer& storage) {
   ASSERT_EQ(reinterpret_cast<std::uintptr_t>(tensor.bytes.data()) % 8, 0U);
 }
 
-void touch(const WireGraph& graph) {
+void touch(const GraphStructure& graph) {
   for (std::size_t node = 0; node < graph.type_of.size(); ++node) {
     ASSERT_LT(static_cast<std::size_t>(graph.type_of[node]), graph.cell_types.size());
     for (auto edge = graph.offsets[node]; edge < graph.offsets[node + 1]; ++edge) {
@@ -96,7 +96,7 @@ bool decode_by_all(const Bytes& bytes) {
   const auto reply_body = decode_reply_body(view, kLimits);
   if (request_body) {
     for (const WireTensor& input : request_body->inputs) touch(input, *request_body->storage);
-    if (const auto* graph = std::get_if<WireGraph>(&request_body->structure)) touch(*graph);
+    if (const auto* graph = std::get_if<GraphStructure>(&request_body->structure)) touch(*graph);
   }
   if (reply_body) {
     for (const WireTensor& output : reply_body->outputs) touch(output, *reply_body->storage);
@@ -124,10 +124,9 @@ std::vector<Bytes> good_messages() {
   messages.push_back(bytes_of(*encode_request_header(test::full_request_header(), kLimits)));
   messages.push_back(bytes_of(*encode_reply_header(test::full_reply_header(), kLimits)));
   RequestBody body = test::chain_body(tokens);
-  for (const WireStructure& structure :
-       {WireStructure(WireChain{24}), WireStructure(WireTree{parents}),
-        WireStructure(WireLattice{4, starts, ends}),
-        WireStructure(WireGraph{{"a", "b"}, types, offsets, predecessors})}) {
+  for (const Structure& structure : {Structure(ChainStructure{24}), Structure(TreeStructure{parents}),
+                                     Structure(LatticeStructure{4, starts, ends}),
+                                     Structure(GraphStructure{{"a", "b"}, types, offsets, predecessors})}) {
     body.structure = structure;
     messages.push_back(bytes_of(*encode_request_body(body, kLimits)));
   }

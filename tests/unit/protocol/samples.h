@@ -53,7 +53,7 @@ inline std::vector<std::int32_t> sample_tokens(std::size_t count = 24) {
 // A chain over `tokens`, which must outlive it.
 inline RequestBody chain_body(std::span<const std::int32_t> tokens) {
   RequestBody body;
-  body.structure = WireChain{static_cast<std::uint32_t>(tokens.size())};
+  body.structure = ChainStructure{static_cast<std::uint32_t>(tokens.size())};
   body.inputs.push_back(wire_tensor("token", tokens));
   body.outputs = {"h"};
   return body;

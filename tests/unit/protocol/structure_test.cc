@@ -15,7 +15,7 @@ namespace {
 using test::contains;
 using Ints = std::vector<std::int32_t>;
 
-RequestBody with(WireStructure structure) {
+RequestBody with(Structure structure) {
   RequestBody body;
   body.structure = std::move(structure);
   return body;
@@ -23,12 +23,12 @@ RequestBody with(WireStructure structure) {
 
 // What an encoder says to a structure; the decoder runs the same check, as HostileBytes and the tests below
 // show.
-std::string refusal(WireStructure structure, const WireLimits& limits = {}) {
+std::string refusal(Structure structure, const WireLimits& limits = {}) {
   const auto bytes = encode_request_body(with(std::move(structure)), limits);
   return bytes ? "accepted" : bytes.error().message;
 }
 
-RequestBody round_trip(WireStructure structure) {
+RequestBody round_trip(Structure structure) {
   const auto bytes = encode_request_body(with(std::move(structure)), WireLimits{});
   EXPECT_TRUE(bytes) << to_string(bytes.error());
   auto body = decode_request_body(bytes->bytes(), WireLimits{});
@@ -42,14 +42,14 @@ Ints ints(std::span<const std::int32_t> values) {
 
 TEST(StructureCodec, KeepsATree) {
   const Ints parents{2, 2, 4, 4, -1};
-  const RequestBody body = round_trip(WireTree{parents});
-  EXPECT_EQ(ints(std::get<WireTree>(body.structure).parents), parents);
+  const RequestBody body = round_trip(TreeStructure{parents});
+  EXPECT_EQ(ints(std::get<TreeStructure>(body.structure).parents), parents);
 }
 
 TEST(StructureCodec, KeepsALattice) {
   const Ints starts{0, 1}, ends{2, 5};
-  const RequestBody body = round_trip(WireLattice{5, starts, ends});
-  const auto& lattice = std::get<WireLattice>(body.structure);
+  const RequestBody body = round_trip(LatticeStructure{5, starts, ends});
+  const auto& lattice = std::get<LatticeStructure>(body.structure);
   EXPECT_EQ(lattice.length, 5U);
   EXPECT_EQ(ints(lattice.starts), starts);
   EXPECT_EQ(ints(lattice.ends), ends);
@@ -57,8 +57,8 @@ TEST(StructureCodec, KeepsALattice) {
 
 TEST(StructureCodec, KeepsAGraph) {
   const Ints types{0, 1, 0}, offsets{0, 0, 1, 3}, predecessors{0, 0, 1};
-  const RequestBody body = round_trip(WireGraph{{"encoder", "decoder"}, types, offsets, predecessors});
-  const auto& graph = std::get<WireGraph>(body.structure);
+  const RequestBody body = round_trip(GraphStructure{{"encoder", "decoder"}, types, offsets, predecessors});
+  const auto& graph = std::get<GraphStructure>(body.structure);
   EXPECT_EQ(graph.cell_types, (std::vector<std::string_view>{"encoder", "decoder"}));
   EXPECT_EQ(ints(graph.type_of), types);
   EXPECT_EQ(ints(graph.offsets), offsets);
@@ -66,7 +66,7 @@ TEST(StructureCodec, KeepsAGraph) {
 }
 
 TEST(StructureCodec, RefusesNone) {
-  EXPECT_TRUE(contains(refusal(WireNoStructure{}), "no structure"));
+  EXPECT_TRUE(contains(refusal(NoStructure{}), "no structure"));
   capnp::MallocMessageBuilder message;
   message.initRoot<wire::RequestBody>();
   const auto words = capnp::messageToFlatArray(message);
@@ -79,37 +79,38 @@ TEST(StructureCodec, RefusesNone) {
 TEST(StructureCodec, BoundsAChain) {
   WireLimits limits;
   limits.max_nodes = 10;
-  EXPECT_EQ(refusal(WireChain{10}, limits), "accepted");
-  EXPECT_EQ(refusal(WireChain{11}, limits), "chain.length is 11; the limit is 10");
-  EXPECT_EQ(refusal(WireChain{0}, limits), "accepted");
+  EXPECT_EQ(refusal(ChainStructure{10}, limits), "accepted");
+  EXPECT_EQ(refusal(ChainStructure{11}, limits), "chain.length is 11; the limit is 10");
+  EXPECT_EQ(refusal(ChainStructure{0}, limits), "accepted");
 }
 
 TEST(StructureCodec, RefusesTreesOutOfOrder) {
-  EXPECT_EQ(refusal(WireTree{Ints{-1}}), "accepted");
-  EXPECT_EQ(refusal(WireTree{Ints{-1, -1}}), "accepted");
-  EXPECT_TRUE(contains(refusal(WireTree{Ints{}}), "at least 1"));
+  EXPECT_EQ(refusal(TreeStructure{Ints{-1}}), "accepted");
+  EXPECT_EQ(refusal(TreeStructure{Ints{-1, -1}}), "accepted");
+  EXPECT_TRUE(contains(refusal(TreeStructure{Ints{}}), "at least 1"));
   for (const Ints& wrong : {Ints{0}, Ints{1, 0}, Ints{2, -1}, Ints{-2}, Ints{1, 1}}) {
-    EXPECT_TRUE(contains(refusal(WireTree{wrong}), "children come before parents"));
+    EXPECT_TRUE(contains(refusal(TreeStructure{wrong}), "children come before parents"));
   }
   WireLimits limits;
   limits.max_nodes = 2;
-  EXPECT_TRUE(contains(refusal(WireTree{Ints{1, 2, -1}}, limits), "the limit is 2"));
+  EXPECT_TRUE(contains(refusal(TreeStructure{Ints{1, 2, -1}}, limits), "the limit is 2"));
 }
 
 TEST(StructureCodec, RefusesLatticesOutOfRange) {
-  EXPECT_EQ(refusal(WireLattice{3, {}, {}}), "accepted");
-  EXPECT_TRUE(contains(refusal(WireLattice{3, Ints{0}, {}}), "starts has 1 entries but lattice.ends has 0"));
+  EXPECT_EQ(refusal(LatticeStructure{3, {}, {}}), "accepted");
+  EXPECT_TRUE(
+      contains(refusal(LatticeStructure{3, Ints{0}, {}}), "starts has 1 entries but lattice.ends has 0"));
   for (const auto& [start, end] : std::vector<std::pair<int, int>>{{0, 4}, {-1, 2}, {2, 2}, {3, 1}}) {
-    EXPECT_TRUE(contains(refusal(WireLattice{3, Ints{start}, Ints{end}}), "outside of 3 characters"));
+    EXPECT_TRUE(contains(refusal(LatticeStructure{3, Ints{start}, Ints{end}}), "outside of 3 characters"));
   }
   WireLimits limits;
   limits.max_edges = 1;
-  EXPECT_TRUE(contains(refusal(WireLattice{3, Ints{0, 0}, Ints{1, 2}}, limits), "the limit is 1"));
+  EXPECT_TRUE(contains(refusal(LatticeStructure{3, Ints{0, 0}, Ints{1, 2}}, limits), "the limit is 1"));
 }
 
 TEST(StructureCodec, RefusesGraphsWithCyclesOrHoles) {
   const auto graph = [](const Ints& types, const Ints& offsets, const Ints& predecessors) {
-    return refusal(WireGraph{{"a"}, types, offsets, predecessors});
+    return refusal(GraphStructure{{"a"}, types, offsets, predecessors});
   };
   EXPECT_EQ(graph({0, 0}, {0, 0, 1}, {0}), "accepted");
   EXPECT_TRUE(contains(graph({}, {0}, {}), "at least 1"));

@@ -62,7 +62,7 @@ TEST(V2Request, AWholeOne) {
   EXPECT_EQ(request->header.priority, WirePriority::kHigh);
   EXPECT_EQ(request->header.deadline_us, 2500U);
   EXPECT_EQ(request->header.cells_hint, 3U);
-  EXPECT_EQ(std::get<WireChain>(request->body.structure), WireChain{3});
+  EXPECT_EQ(std::get<ChainStructure>(request->body.structure), ChainStructure{3});
   ASSERT_EQ(request->body.inputs.size(), 2U);
   EXPECT_EQ(request->body.inputs[0].name, "tokens");
   EXPECT_EQ(request->body.inputs[1].shape, (WireShape{3, 1}));
@@ -85,7 +85,7 @@ TEST(V2Request, BecomesABodyOfTheHouse) {
   EXPECT_EQ(body->inputs[0].name, "x");
   EXPECT_EQ(body->inputs[0].shape, (WireShape{2, 2}));
   EXPECT_THAT(*body->inputs[0].values<std::int32_t>(), ElementsAre(1, 2, 3, 4));
-  EXPECT_EQ(std::get<WireChain>(body->structure), WireChain{2});
+  EXPECT_EQ(std::get<ChainStructure>(body->structure), ChainStructure{2});
 }
 
 TEST(V2Request, EveryDatatypeAtItsBounds) {
@@ -243,7 +243,7 @@ TEST(V2Request, Sequences) {
 TEST(V2Request, OnlyAnEndMayBeEmpty) {
   const auto end = decode(R"({"parameters":{"sequence_id":7,"sequence_end":true},"inputs":[]})");
   ASSERT_TRUE(end) << end.error().message;
-  EXPECT_EQ(std::get<WireChain>(end->body.structure), WireChain{0});
+  EXPECT_EQ(std::get<ChainStructure>(end->body.structure), ChainStructure{0});
   EXPECT_TRUE(decode(R"({"parameters":{"sequence_id":7,"sequence_end":true}})"));
   EXPECT_THAT(error_of(R"({"parameters":{"sequence_id":7},"inputs":[]})"), HasSubstr("give \"inputs\""));
   EXPECT_THAT(error_of(R"({"parameters":{"sequence_id":7,"sequence_end":true,"sequence_start":true}})"),

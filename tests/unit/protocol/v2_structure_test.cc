@@ -54,16 +54,16 @@ void expect_body(const std::string& content, std::uint32_t cells, Check check) {
 }
 
 TEST(V2Structure, EveryKind) {
-  expect_body<WireChain>(with(R"({"chain":{"length":3}})"), 3,
-                         [](const WireChain& chain) { EXPECT_EQ(chain.length, 3U); });
-  expect_body<WireTree>(with(kTree), 3,
-                        [](const WireTree& tree) { EXPECT_THAT(tree.parents, ElementsAre(2, 2, -1)); });
-  expect_body<WireLattice>(with(kLattice), 5, [](const WireLattice& lattice) {
+  expect_body<ChainStructure>(with(R"({"chain":{"length":3}})"), 3,
+                              [](const ChainStructure& chain) { EXPECT_EQ(chain.length, 3U); });
+  expect_body<TreeStructure>(
+      with(kTree), 3, [](const TreeStructure& tree) { EXPECT_THAT(tree.parents, ElementsAre(2, 2, -1)); });
+  expect_body<LatticeStructure>(with(kLattice), 5, [](const LatticeStructure& lattice) {
     EXPECT_EQ(lattice.length, 3U);
     EXPECT_THAT(lattice.starts, ElementsAre(0, 1));
     EXPECT_THAT(lattice.ends, ElementsAre(2, 3));
   });
-  expect_body<WireGraph>(with(kGraph), 3, [](const WireGraph& graph) {
+  expect_body<GraphStructure>(with(kGraph), 3, [](const GraphStructure& graph) {
     EXPECT_THAT(graph.cell_types, ElementsAre("leaf", "join"));
     EXPECT_THAT(graph.type_of, ElementsAre(0, 0, 1));
     EXPECT_THAT(graph.offsets, ElementsAre(0, 0, 0, 2));
@@ -73,8 +73,8 @@ TEST(V2Structure, EveryKind) {
 
 TEST(V2Structure, ATextMayHoldIt) {
   const std::string text = nlohmann::json(kTree).dump();
-  expect_body<WireTree>(with(text), 3,
-                        [](const WireTree& tree) { EXPECT_THAT(tree.parents, ElementsAre(2, 2, -1)); });
+  expect_body<TreeStructure>(
+      with(text), 3, [](const TreeStructure& tree) { EXPECT_THAT(tree.parents, ElementsAre(2, 2, -1)); });
   EXPECT_THAT(error_of(R"("{\"tree\":")"), HasSubstr("a text that is no JSON"));
   EXPECT_THAT(error_of(R"("{\"tree\":{\"parents\":[-1]}} x")"), HasSubstr("a text that is no JSON"));
   EXPECT_THAT(error_of(R"("")"), HasSubstr("a text that is no JSON"));
@@ -179,8 +179,8 @@ TEST(V2Structure, ThoseThatAreTooLarge) {
 TEST(V2Structure, ALongOneIsRead) {
   std::string parents = "1";
   for (int node = 2; node < 100'000; ++node) parents.append(",").append(std::to_string(node));
-  expect_body<WireTree>(with(R"({"tree":{"parents":[)" + parents + ",-1]}}"), 100'000,
-                        [](const WireTree& tree) { EXPECT_EQ(tree.parents[99'998], 99'999); });
+  expect_body<TreeStructure>(with(R"({"tree":{"parents":[)" + parents + ",-1]}}"), 100'000,
+                             [](const TreeStructure& tree) { EXPECT_EQ(tree.parents[99'998], 99'999); });
 }
 
 TEST(V2Structure, EveryPrefixIsRefused) {

@@ -188,7 +188,7 @@ TEST(Installation, ResultsLieAlignedOneAfterTheOther) {
   EXPECT_EQ(result_rows(installed, 10, 0), 10U);
   EXPECT_EQ(result_rows(installed, 10, 1), 1U);
   const std::vector<DeviceAddress> inputs{4096};
-  const Request request = chain_request(installed, 10, inputs, 8192);
+  const Request request = lane_request(installed, 10, inputs, 8192);
   EXPECT_EQ(request.inputs[0].address, 4096U);
   EXPECT_EQ(request.inputs[0].stride_bytes, 4U);
   EXPECT_EQ(request.outputs[1].address, 8192U + 256U);

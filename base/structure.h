@@ -12,24 +12,24 @@ namespace volvox {
 // lie in a decoded body's buffer, or in the sender's vectors.
 
 // No structure was given; only a body without a request's meaning has none.
-struct WireNoStructure {
-  bool operator==(const WireNoStructure&) const = default;
+struct NoStructure {
+  bool operator==(const NoStructure&) const = default;
 };
 
 // A sequence of `length` steps.
-struct WireChain {
+struct ChainStructure {
   std::uint32_t length = 0;
-  bool operator==(const WireChain&) const = default;
+  bool operator==(const ChainStructure&) const = default;
 };
 
 // parents[node] is the node's parent, −1 for a root. A node's number is smaller than its parent's; siblings
 // are ordered by number, left to right.
-struct WireTree {
+struct TreeStructure {
   std::span<const std::int32_t> parents;
 };
 
 // A chain of `length` characters, and words i over [starts[i], ends[i]) of it.
-struct WireLattice {
+struct LatticeStructure {
   std::uint32_t length = 0;
   std::span<const std::int32_t> starts;
   std::span<const std::int32_t> ends;
@@ -37,13 +37,13 @@ struct WireLattice {
 
 // Any directed acyclic graph. type_of[node] counts in cell_types; node i's predecessors, all of smaller
 // number, are predecessors[offsets[i] .. offsets[i + 1]); offsets has one entry more than there are nodes.
-struct WireGraph {
+struct GraphStructure {
   std::vector<std::string_view> cell_types;
   std::span<const std::int32_t> type_of;
   std::span<const std::int32_t> offsets;
   std::span<const std::int32_t> predecessors;
 };
 
-using WireStructure = std::variant<WireNoStructure, WireChain, WireTree, WireLattice, WireGraph>;
+using Structure = std::variant<NoStructure, ChainStructure, TreeStructure, LatticeStructure, GraphStructure>;
 
 }  // namespace volvox

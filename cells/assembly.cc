@@ -1,4 +1,4 @@
-#include "cells/assemble.h"
+#include "cells/assembly.h"
 
 #include <algorithm>
 #include <array>
@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "cells/cell_kinds.h"
-#include "cells/split.h"
 #include "cells/text.h"
+#include "cells/unfold/unfolding.h"
 
 namespace volvox {
 namespace {
@@ -21,54 +21,15 @@ std::optional<std::uint8_t> find_named(const std::vector<T>& all, std::string_vi
   return static_cast<std::uint8_t>(it - all.begin());
 }
 
-// Bytes of the matrices that the cell multiplies by.
-std::uint64_t product_bytes(const Cell& cell) {
-  std::int64_t weights = 0;
-  for (const Operator& op : cell.operators) {
-    if (op.kind != OpKind::kProduct) continue;
-    const std::size_t terms = op.inputs.size() - (op.has_start ? 1 : 0);
-    for (std::size_t i = 0; i < terms; ++i) {
-      weights += elements(cell.values[op.output].shape) * elements(cell.values[op.inputs[i]].shape);
-    }
-  }
-  return static_cast<std::uint64_t>(weights) * sizeof(float);
+}  // namespace
+
+Assembly::Assembly(const ModelDefinition& definition, Weights weights, const LoadOptions& options,
+                   std::string_view file)
+    : definition_(definition), options_(options), file_(file) {
+  model_.name = definition.name;
+  model_.max_length = definition.max_length;
+  model_.weights = std::move(weights);
 }
-
-// Builds one model. Each step may fail, and says on what line.
-class Assembly {
- public:
-  Assembly(const ModelDefinition& definition, Weights weights, const LoadOptions& options,
-           std::string_view file)
-      : definition_(definition), options_(options), file_(file) {
-    model_.name = definition.name;
-    model_.max_length = definition.max_length;
-    model_.weights = std::move(weights);
-  }
-
-  Result<Model> run();
-
- private:
-  tl::unexpected<Error> error(std::uint32_t line, const std::string& why) const;
-  Status read_unfolding();
-  Status read_inputs();
-  Status read_outputs();
-  Result<std::vector<Cell>> library_cells(const CellDefinition& cell) const;
-  Status build_chain(const CellDefinition& definition, Cell whole, const LaneDefinition& lane);
-  Status build_tree(const CellDefinition& definition, std::vector<Cell> cells, const LaneDefinition& lane);
-  CellTypeSpec type_of(const CellDefinition& definition, Cell cell) const;
-  void add_eager_lane(const CellDefinition& definition, Cell cell, const LaneSpec& core);
-  using Pulls = std::array<std::uint8_t, kMaxPulls>;
-  using Pushes = std::array<LanePush, kMaxPushes>;
-  Status map_pulls(const Cell& cell, const LaneDefinition& lane, Pulls& pulls);
-  Status map_pushes(const Cell& cell, const LaneDefinition& lane, Pushes& pushes);
-  Status match_input(const Cell& cell, const Operator& pull, std::uint8_t input);
-  Status match_output(const Value& emitted, std::uint8_t output);
-
-  const ModelDefinition& definition_;
-  const LoadOptions& options_;
-  std::string_view file_;
-  Model model_;
-};
 
 tl::unexpected<Error> Assembly::error(std::uint32_t line, const std::string& why) const {
   std::string text(file_);
@@ -78,13 +39,8 @@ tl::unexpected<Error> Assembly::error(std::uint32_t line, const std::string& why
   return invalid(text + why);
 }
 
-Status Assembly::read_unfolding() {
-  if (definition_.unfolding != "chain" && definition_.unfolding != "tree") {
-    return error(
-        1, "unfolding: " + in_quotes(definition_.unfolding) + " is not served, only 'chain' and 'tree' are");
-  }
-  const std::string what = "a " + definition_.unfolding;
-  model_.unfolding = definition_.unfolding == "tree" ? Unfolding::kTree : Unfolding::kChain;
+Result<Assembly::OnlyCell> Assembly::only_cell(std::string_view unfolding, std::string_view rows) const {
+  const std::string what = "a " + std::string(unfolding);
   if (definition_.cells.size() != 1) {
     return error(1, "cell: " + what + " has one cell, here are " + std::to_string(definition_.cells.size()));
   }
@@ -93,10 +49,18 @@ Status Assembly::read_unfolding() {
                  "lane: " + what + " has one lane, here are " + std::to_string(definition_.lanes.size()));
   }
   if (definition_.inputs.empty()) {
-    return error(1, "input: " + what + " needs at least one, whose rows are its " +
-                        (model_.unfolding == Unfolding::kTree ? "nodes" : "steps"));
+    return error(1, "input: " + what + " needs at least one, whose rows are its " + std::string(rows));
   }
-  return {};
+  const CellDefinition& cell = definition_.cells[0];
+  OnlyCell only{.cell = &cell, .lane = {.line = cell.line, .cell = cell.name}};
+  if (!definition_.lanes.empty()) only.lane = definition_.lanes[0];
+  if (only.lane.cell != cell.name)
+    return error(only.lane.line, "cell: there is no cell " + in_quotes(only.lane.cell));
+  if (cell.min_batch > cell.max_batch) return error(cell.line, "min_batch: is larger than max_batch");
+  auto built = library_cells(cell, unfolding);
+  if (!built) return tl::unexpected(built.error());
+  only.built = std::move(*built);
+  return only;
 }
 
 Status Assembly::read_inputs() {
@@ -129,11 +93,12 @@ Status Assembly::read_outputs() {
   return {};
 }
 
-Result<std::vector<Cell>> Assembly::library_cells(const CellDefinition& cell) const {
+Result<std::vector<Cell>> Assembly::library_cells(const CellDefinition& cell,
+                                                  std::string_view unfolding) const {
   const CellKind* kind = find_cell_kind(cell.kind);
-  if (kind == nullptr || kind->unfolding != model_.unfolding) {
+  if (kind == nullptr || kind->unfolding != unfolding) {
     return error(cell.line, "kind: " + in_quotes(cell.kind) + " is not in the library for a " +
-                                definition_.unfolding + ": " + cell_kind_names(model_.unfolding));
+                                std::string(unfolding) + ": " + cell_kind_names(unfolding));
   }
   if (kind->sized && cell.hidden == 0)
     return error(cell.line, "hidden: is missing, kind " + in_quotes(cell.kind) + " needs it");
@@ -156,66 +121,8 @@ CellTypeSpec Assembly::type_of(const CellDefinition& definition, Cell cell) cons
   return type;
 }
 
-// The eager lane comes first: type, pool and lane 0. It yields to its core, which is closer to an answer.
-void Assembly::add_eager_lane(const CellDefinition& definition, Cell cell, const LaneSpec& core) {
-  CellTypeSpec type = type_of(definition, std::move(cell));
-  --type.priority;
-  type.independent = true;
-  LaneSpec lane{.ring = std::max(options_.eager_window, 1U)};
-  lane.pulls = core.pulls;
-  model_.pools.push_back({type.cell.states});
-  model_.types.push_back(std::move(type));
-  model_.plan.lanes.push_back(std::move(lane));
-}
-
-Status Assembly::build_chain(const CellDefinition& definition, Cell whole, const LaneDefinition& lane) {
-  LaneSpec core;
-  if (Status status = map_pulls(whole, lane, core.pulls); !status) return status;
-  if (Status status = map_pushes(whole, lane, core.pushes); !status) return status;
-  SplitCell split{std::nullopt, std::move(whole), 0};
-  if (options_.eager && product_bytes(split.core) >= options_.eager_from_bytes) {
-    Result<SplitCell> parts = split_cell(split.core);
-    if (!parts) return error(definition.line, parts.error().message);
-    split = std::move(*parts);
-  }
-  if (split.eager) add_eager_lane(definition, std::move(*split.eager), core);
-  const auto self = static_cast<std::uint8_t>(model_.plan.lanes.size());
-  CellTypeSpec type = type_of(definition, std::move(split.core));
-  core.type = core.pool = type.out_pool = self;
-  core.has_state = !type.cell.states.empty();
-  for (std::uint32_t gather = 0; gather < type.cell.gathers; ++gather) {
-    const bool eager = split.eager && gather == split.gather;
-    type.gather_pools[gather] = eager ? 0 : self;
-    core.edges.push_back({.gather = static_cast<std::uint8_t>(gather),
-                          .from = eager ? std::uint8_t{0} : self,
-                          .offset = eager ? 0 : -1});
-  }
-  model_.pools.push_back({type.cell.states});
-  model_.types.push_back(std::move(type));
-  model_.plan.lanes.push_back(std::move(core));
-  return {};
-}
-
-// A tree's cells are not split: an eager part would keep its states in a pool of its own. Leaves come first,
-// and yield to inner nodes, which are closer to an answer.
-Status Assembly::build_tree(const CellDefinition& definition, std::vector<Cell> cells,
-                            const LaneDefinition& lane) {
-  TreePlan& tree = model_.tree;
-  if (Status status = map_pulls(cells.front(), lane, tree.pulls); !status) return status;
-  for (const Cell& cell : cells) {
-    if (Status status = map_pushes(cell, lane, tree.pushes); !status) return status;
-  }
-  tree.binary = cells.size() == 2;
-  tree.inner = tree.binary ? 1 : 0;
-  tree.inner_pulls = cells.back().pulls > 0;
-  tree.max_children = definition.max_edges;
-  model_.pools.push_back({cells.front().states});
-  for (Cell& cell : cells) model_.types.push_back(type_of(definition, std::move(cell)));
-  if (tree.binary) --model_.types.front().priority;
-  return {};
-}
-
-Status Assembly::map_pulls(const Cell& cell, const LaneDefinition& lane, Pulls& pulls) {
+Status Assembly::map_pulls(const Cell& cell, const LaneDefinition& lane,
+                           std::array<std::uint8_t, kMaxPulls>& pulls) {
   const std::optional<std::uint8_t> over = lane.over.empty() ? 0 : find_named(model_.inputs, lane.over);
   if (!over) return error(lane.line, "over: there is no input " + in_quotes(lane.over));
   if (!lane.pull.empty() && lane.pull.size() != cell.pulls) {
@@ -257,7 +164,8 @@ Status Assembly::match_input(const Cell& cell, const Operator& pull, std::uint8_
   return {};
 }
 
-Status Assembly::map_pushes(const Cell& cell, const LaneDefinition& lane, Pushes& pushes) {
+Status Assembly::map_pushes(const Cell& cell, const LaneDefinition& lane,
+                            std::array<LanePush, kMaxPushes>& pushes) {
   const std::size_t outputs = model_.outputs.size();
   if (!lane.push.empty() && lane.push.size() != cell.pushes) {
     return error(lane.line, "push: names " + std::to_string(lane.push.size()) + " outputs, the cell emits " +
@@ -297,25 +205,23 @@ Status Assembly::match_output(const Value& emitted, std::uint8_t number) {
 }
 
 Result<Model> Assembly::run() {
-  Status status = read_unfolding();
-  if (status) status = read_inputs();
+  const UnfoldingKind* kind = find_unfolding_kind(definition_.unfolding);
+  if (kind == nullptr) {
+    std::string names;
+    for (const UnfoldingKind* one : unfolding_kinds())
+      names.append(names.empty() ? "" : ", ").append(in_quotes(std::string(one->name)));
+    return error(1, "unfolding: " + in_quotes(definition_.unfolding) + " is not served; there are: " + names);
+  }
+  Status status = read_inputs();
   if (status) status = read_outputs();
+  if (status) status = kind->build(*this);
   if (!status) return tl::unexpected(status.error());
-  const CellDefinition& cell = definition_.cells[0];
-  LaneDefinition lane{.line = cell.line, .cell = cell.name};
-  if (!definition_.lanes.empty()) lane = definition_.lanes[0];
-  if (lane.cell != cell.name) return error(lane.line, "cell: there is no cell " + in_quotes(lane.cell));
-  if (cell.min_batch > cell.max_batch) return error(cell.line, "min_batch: is larger than max_batch");
-  auto cells = library_cells(cell);
-  if (!cells) return tl::unexpected(cells.error());
-  status = model_.unfolding == Unfolding::kTree ? build_tree(cell, std::move(*cells), lane)
-                                                : build_chain(cell, std::move(cells->front()), lane);
-  if (!status) return tl::unexpected(status.error());
-  if (status = validate(model_); !status) return error(lane.line, status.error().message);
+  std::uint32_t line = 1;
+  if (!definition_.cells.empty()) line = definition_.cells[0].line;
+  if (!definition_.lanes.empty()) line = definition_.lanes[0].line;
+  if (status = validate(model_); !status) return error(line, status.error().message);
   return std::move(model_);
 }
-
-}  // namespace
 
 Result<Model> assemble(const ModelDefinition& definition, Weights weights, const LoadOptions& options,
                        std::string_view file) {

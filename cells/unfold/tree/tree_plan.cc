@@ -1,4 +1,4 @@
-#include "cells/tree_plan.h"
+#include "cells/unfold/tree/tree_plan.h"
 
 #include <algorithm>
 #include <string>

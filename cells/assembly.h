@@ -1,0 +1,61 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "cells/assemble.h"
+#include "cells/cell.h"
+#include "cells/model.h"
+#include "cells/model_definition.h"
+
+namespace volvox {
+
+// A model under construction, for the unfolding that builds its types, pools and plan (UnfoldingKind::build).
+// Inputs and outputs are in the model already; what cells read and write is matched with them here. Errors
+// name the file and the line.
+class Assembly {
+ public:
+  Assembly(const ModelDefinition& definition, Weights weights, const LoadOptions& options,
+           std::string_view file);
+
+  const ModelDefinition& definition() const { return definition_; }
+  const LoadOptions& options() const { return options_; }
+  Model& model() { return model_; }
+  tl::unexpected<Error> error(std::uint32_t line, const std::string& why) const;
+
+  // For unfoldings over one cell of the library: it, built (of some kinds it is two cells), and its lane.
+  struct OnlyCell {
+    const CellDefinition* cell = nullptr;
+    LaneDefinition lane{};
+    std::vector<Cell> built{};
+  };
+  // `unfolding` is its name, `rows` what the inputs' rows are, for errors: "steps".
+  Result<OnlyCell> only_cell(std::string_view unfolding, std::string_view rows) const;
+
+  // The type of a cell that the definition asks for: its limits and its priority.
+  CellTypeSpec type_of(const CellDefinition& definition, Cell cell) const;
+  // Which input each pull of the cell reads; the definition says it by names, or leaves it to the order.
+  Status map_pulls(const Cell& cell, const LaneDefinition& lane, std::array<std::uint8_t, kMaxPulls>& pulls);
+  // Which output each push writes. All outputs must be written.
+  Status map_pushes(const Cell& cell, const LaneDefinition& lane, std::array<LanePush, kMaxPushes>& pushes);
+
+  Result<Model> run();
+
+ private:
+  Status read_inputs();
+  Status read_outputs();
+  Result<std::vector<Cell>> library_cells(const CellDefinition& cell, std::string_view unfolding) const;
+  Status match_input(const Cell& cell, const Operator& pull, std::uint8_t input);
+  Status match_output(const Value& emitted, std::uint8_t output);
+
+  const ModelDefinition& definition_;
+  const LoadOptions& options_;
+  std::string_view file_;
+  Model model_;
+};
+
+}  // namespace volvox
