@@ -152,7 +152,7 @@ void ClusterOutbox::acked(std::uint32_t fragments) {
 
 void ClusterOutbox::tick() {
   const std::size_t most = limits_.max_unacked_bytes, least = std::min(kLeastWindow, most);
-  const std::size_t carried = std::exchange(acked_bytes_, 0);
+  const std::size_t carried = std::exchange(acked_bytes_, 0) / 4;
   if (!std::exchange(waited_, false)) return;
   window_ = std::clamp(std::clamp(carried, window_ / 2, 2 * window_), least, most);
 }

@@ -45,7 +45,7 @@ class ClusterOutbox {
       : limits_(limits),
         generation_(generation),
         encode_(encode),
-        window_(std::min(kFirstWindow, limits.max_unacked_bytes)) {}
+        window_(std::min(kLeastWindow, limits.max_unacked_bytes)) {}
 
   // OVERLOADED: too much waits to be sent, and this would begin something new, a request. Whatever else there
   // is to say has been asked for by the peer, and is bounded by what it asked: it waits for its turn.
@@ -60,7 +60,8 @@ class ClusterOutbox {
   // The peer took in so many fragments.
   void acked(std::uint32_t fragments);
   // A report's time has passed. What waited for acknowledgements in it has shown how much the link carries in
-  // such a time: so much is under way from now on, or pings would wait for longer than that behind it.
+  // such a time: a quarter of that is under way from now on, so that pings and small messages do not wait for
+  // longer behind it.
   void tick();
 
   std::size_t queued_bytes() const { return queued_; }
@@ -78,7 +79,7 @@ class ClusterOutbox {
     Topic topic{};
   };
 
-  static constexpr std::size_t kFirstWindow = 64U << 10, kLeastWindow = 16U << 10;
+  static constexpr std::size_t kLeastWindow = 64U << 10;
 
   Result<WireBuffer> encode(const ClusterMessage& message) const;
   std::size_t fragment_bytes() const;
