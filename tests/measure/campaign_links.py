@@ -5,6 +5,7 @@ import time
 
 from campaign_clients import Alone, Streams, Twins
 from campaign_world import CPU, ERRORS, LOSSES, TIMED
+from cluster_figures import percentile
 from cluster_processes import Namespaces
 
 DEADLINES = (0.2, 1.0)
@@ -102,11 +103,6 @@ def one_way_cuts(world):
     world.finish((*ERRORS, *LOSSES))
     world.expect("large requests after the last cut", len(late.latencies), at_least=1)
     world.expect_prompt("the first of them took, s", late.latencies[0][0] if late.latencies else 99, 2.0)
-
-
-def percentile(values, share):
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else float("inf")
 
 
 def slow_link(world):

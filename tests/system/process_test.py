@@ -71,13 +71,18 @@ class Logs(Scratch):
             except BlockingIOError:
                 return end
 
-    def test_a_log_that_nobody_reads_holds_up_nobody(self):
+    def start_unread(self):
+        """A server with more to log than it keeps, and the end for reading of the pipe that takes nothing more."""
         end = self.full_pipe()
         program = self.program(f'exec "$volvox" "$@" 2>{self.folder / "stderr"}')
         server = self.start(f'[server]\nlog_lines = 16\n[admin]\nsocket = "{self.folder}/admin"\n', program)
         for _ in range(40):  # a line each
             command = [VOLVOX, "models", "load", "nobody", "--admin", str(self.folder / "admin")]
             subprocess.run(command, capture_output=True, check=False, timeout=PATIENCE)
+        return server, end
+
+    def test_a_log_that_nobody_reads_holds_up_nobody(self):
+        server, end = self.start_unread()
         self.assert_answers(server)
         self.assertGreater(server.values()["volvox_log_lines_dropped_total"], 0)
         started = time.monotonic()
@@ -86,12 +91,7 @@ class Logs(Scratch):
         os.set_blocking(end, True)
 
     def test_a_reader_that_comes_back_is_told_what_is_missing(self):
-        end = self.full_pipe()
-        program = self.program(f'exec "$volvox" "$@" 2>{self.folder / "stderr"}')
-        server = self.start(f'[server]\nlog_lines = 16\n[admin]\nsocket = "{self.folder}/admin"\n', program)
-        for _ in range(40):  # a line each
-            command = [VOLVOX, "models", "load", "nobody", "--admin", str(self.folder / "admin")]
-            subprocess.run(command, capture_output=True, check=False, timeout=PATIENCE)
+        _server, end = self.start_unread()
         text = b""
         until = time.monotonic() + PATIENCE
         while b"lines of the log are missing" not in text and time.monotonic() < until:

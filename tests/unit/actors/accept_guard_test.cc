@@ -8,11 +8,14 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <sys/resource.h>
 #include <unistd.h>
+
+#include "tests/unit/sockets.h"
 
 namespace volvox {
 namespace {
+
+using test::NoDescriptors;
 
 class AcceptGuardTest : public testing::Test {
  protected:
@@ -92,16 +95,11 @@ TEST_F(AcceptGuardTest, WithoutDescriptorsNobodyIsLeftWaiting) {
   int refused = 0;
   guard_.bound(port(), 100, [&] { ++refused; });
   const int client = dial();
-  rlimit before{};
-  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
-  const int next = ::open("/dev/null", O_RDONLY | O_CLOEXEC);  // the lowest free one
-  ::close(next);
-  const rlimit none{static_cast<rlim_t>(next), before.rlim_max};
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  std::optional<NoDescriptors> none(std::in_place);
   const int got = guard_.accept(listener_, nullptr, nullptr);
   const int error = errno;
   const bool waits = somebody_waits();
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  none.reset();
   EXPECT_LT(got, 0);
   EXPECT_EQ(error, ECONNABORTED);
   EXPECT_FALSE(waits) << "whoever polls would be woken for ever";
@@ -115,19 +113,14 @@ TEST_F(AcceptGuardTest, WithoutDescriptorsNobodyIsLeftWaiting) {
 TEST_F(AcceptGuardTest, APortWithoutABoundHasAFewDescriptorsOfItsOwn) {
   constexpr int kKept = 8;
   for (int i = 0; i <= kKept; ++i) dial();
-  rlimit before{};
-  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
-  const int next = ::open("/dev/null", O_RDONLY | O_CLOEXEC);  // the lowest free one
-  ::close(next);
-  const rlimit none{static_cast<rlim_t>(next), before.rlim_max};
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  std::optional<NoDescriptors> none(std::in_place);
   int taken = 0;
   while (taken < kKept && accept() >= 0) ++taken;
   const auto since = std::chrono::steady_clock::now();
   const int got = accept();
   const int error = errno;
   const auto waited = std::chrono::steady_clock::now() - since;
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  none.reset();
   EXPECT_EQ(taken, kKept);
   EXPECT_LT(got, 0);
   EXPECT_EQ(error, EMFILE);

@@ -2,16 +2,17 @@
 
 #include <cstring>
 #include <fstream>
+#include <optional>
 
 #include <gmock/gmock.h>
 #include <poll.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "tests/unit/actors/house.h"
+#include "tests/unit/sockets.h"
 
 namespace volvox {
 namespace {
@@ -150,17 +151,14 @@ TEST_F(AdminSocketTest, WithoutDescriptorsItTurnsAway) {
   ASSERT_TRUE(good.send("here\n"));
   EXPECT_EQ(good.line(), "<here>");
   const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  rlimit before{};
-  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
-  const rlimit none{static_cast<rlim_t>(fd) + 1, before.rlim_max};  // lower ones are taken
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  std::optional<test::NoDescriptors> none(std::in_place);
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path, path().c_str(), path().size() + 1);
   EXPECT_EQ(::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
   pollfd polled{fd, POLLIN, 0};
   EXPECT_EQ(::poll(&polled, 1, 10'000), 1) << "it was left waiting";
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  none.reset();
   ::close(fd);
   ASSERT_TRUE(good.send("still here\n"));
   EXPECT_EQ(good.line(), "<still here>");

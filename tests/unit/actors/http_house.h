@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "tests/unit/actors/house.h"
+#include "tests/unit/sockets.h"
 
 namespace volvox {
 
@@ -26,16 +27,7 @@ inline ServeConfig with_http() {
   return config;
 }
 
-// A descriptor that is connected to this port of loopback.
-inline int dial(std::uint16_t port) {
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  EXPECT_EQ(connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
-  return fd;
-}
+using test::dial;
 
 // One connection to a server's HTTP port.
 class Connection {

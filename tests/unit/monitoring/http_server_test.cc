@@ -22,6 +22,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "tests/unit/sockets.h"
+
 namespace volvox {
 namespace {
 
@@ -103,12 +105,7 @@ TEST(HttpServer, ATakenPortIsAClearError) {
 }
 
 int open_to(std::uint16_t port, const std::string& bytes) {
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  EXPECT_EQ(connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  const int fd = test::dial(port);
   send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
   return fd;
 }

@@ -10,22 +10,17 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/unit/protocol/small_flow.h"
+
 namespace volvox {
 namespace {
 
-ClusterFlowLimits small_limits() {
-  ClusterFlowLimits limits;
-  limits.max_message_bytes = 1024;
-  limits.max_small_bytes = 1024;
-  limits.max_unacked_bytes = 3072;  // four fragments
-  limits.max_total_bytes = 20'000;
-  limits.max_queued_bytes = 60'000;
-  return limits;
-}
+using test::body_of;
+using test::result;
+using test::small_limits;
 
 ClusterSubmit submit(std::uint32_t number, std::size_t size) {
-  const std::string body(size, static_cast<char>('a' + number % 26));
-  return {{number, 0, 1}, 0, nullptr, WireBuffer::share_copy_of(std::as_bytes(std::span(body)))};
+  return {{number, 0, 1}, 0, nullptr, body_of(number, size)};
 }
 std::size_t size_of(const ClusterSubmit& submit) {
   return submit.body ? submit.body->size() : 0;
@@ -94,10 +89,6 @@ TEST(ClusterFlow, WhatIsTooMuchIsRefused) {
   EXPECT_EQ(pushed.error().code, ErrorCode::kOverloaded);
   EXPECT_GT(taken, 50);
   EXPECT_LE(outbox.queued_bytes(), small_limits().max_queued_bytes);
-}
-
-ClusterResult result(std::uint32_t number, std::size_t size) {
-  return {{number, 0, 1}, true, nullptr, submit(number, size).body};
 }
 
 // A batch of large answers ends at once: the queue may hold more of them than the peer puts together.

@@ -9,26 +9,21 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/unit/protocol/small_flow.h"
+
 namespace volvox {
 namespace {
 
+using test::result;
+
 ClusterFlowLimits small_limits() {
-  ClusterFlowLimits limits;
-  limits.max_message_bytes = 1024;
-  limits.max_small_bytes = 1024;
-  limits.max_unacked_bytes = 3072;  // four fragments
-  limits.max_total_bytes = 20'000;
-  limits.max_queued_bytes = 60'000;
+  ClusterFlowLimits limits = test::small_limits();
   limits.max_join_bytes = 4000;
   return limits;
 }
 
 constexpr std::size_t kLarge = 12'000;
 
-ClusterResult result(std::uint32_t number, std::size_t size) {
-  const std::string body(size, static_cast<char>('a' + number % 26));
-  return {{number, 0, 1}, true, nullptr, WireBuffer::share_copy_of(std::as_bytes(std::span(body)))};
-}
 ClusterJoin join_of(std::uint32_t number) {
   ClusterJoin join;
   join.cluster = "c";

@@ -1,6 +1,7 @@
 // What strangers can make an edge keep, and that nobody can be another.
 
 #include <ctime>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "tests/unit/protocol/edge_peers.h"
+#include "tests/unit/sockets.h"
 
 // In place of the C library's, for ZeroMQ too: what must not be guessed must not come from here.
 extern "C" int rand() noexcept {
@@ -159,18 +161,13 @@ TEST_F(EdgeSocketTest, LooksAwayWhileThereAreNoDescriptors) {
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   address.sin_port = htons(static_cast<std::uint16_t>(std::stoi(endpoint.substr(endpoint.rfind(':') + 1))));
   const int client = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  rlimit before{};
-  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
-  const int next = ::open("/dev/null", O_RDONLY | O_CLOEXEC);  // the lowest free one
-  ::close(next);
-  const rlimit none{static_cast<rlim_t>(next), before.rlim_max};
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  std::optional<test::NoDescriptors> none(std::in_place);
   const int connected = ::connect(client, reinterpret_cast<const sockaddr*>(&address), sizeof address);
   const auto used = used_by_process();
   std::this_thread::sleep_for(1s);
   const auto busy = used_by_process() - used;
   const std::uint64_t tried = edge_->door().accept_failures;
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  none.reset();
   EXPECT_EQ(connected, 0);
   EXPECT_GE(tried, 1U);
   EXPECT_LE(tried, 12U);
