@@ -275,15 +275,15 @@ std::size_t EdgeSocket::retry_backlog() {
 // With a client that is too slow goes its connection: what ZeroMQ holds for it must go too, and the client
 // learns of it at once. So does one whose reply is lost for want of memory: it would wait for it.
 void EdgeSocket::drop(const ClientId& client, std::size_t replies, int error) {
-  const bool slow = error == EAGAIN || error == ENOMEM;
-  if (slow) {
+  const bool cut = error == EAGAIN || error == ENOMEM;
+  if (cut) {
     backlog_.remove(client);
     replies = std::max(replies, forget(client));
     // Fails if the connection has just ended by itself.
     static_cast<void>(socket_.set_bytes(ZMQ_DOOR_DISCONNECT, std::as_bytes(std::span(client))));
   }
-  add(slow ? counters_.dropped_slow : counters_.dropped_unreachable, replies);
-  handler_.on_client_gone(client, slow ? ClientGone::kTooSlow : ClientGone::kUnreachable);
+  add(cut ? counters_.dropped_slow : counters_.dropped_unreachable, replies);
+  handler_.on_client_gone(client, cut ? ClientGone::kTooSlow : ClientGone::kUnreachable);
 }
 
 EdgeStats EdgeSocket::stats() const {

@@ -28,10 +28,10 @@ Status check_lane(const Model& model, std::size_t number) {
   return check_bindings(model, lane.type, lane.pulls, lane.pushes, whose);
 }
 
-// Lays out one request's lanes.
-class LaneOrder {
+// Goes through one request's lanes.
+class LaneWalk {
  public:
-  LaneOrder(const LanePlan& plan, std::uint32_t length)
+  LaneWalk(const LanePlan& plan, std::uint32_t length)
       : plan_(plan), length_(length), ids_(plan.lanes.size()) {}
 
   ReferenceOrder run() {
@@ -115,8 +115,8 @@ std::uint64_t lane_slots(const Model& model, PoolId pool, std::uint32_t length) 
   return slots;
 }
 
-ReferenceOrder lane_order(const Model& model, std::uint32_t length) {
-  return LaneOrder(model.plan, length).run();
+ReferenceOrder lane_reference_order(const Model& model, std::uint32_t length) {
+  return LaneWalk(model.plan, length).run();
 }
 
 }  // namespace volvox

@@ -17,6 +17,6 @@ Status check_lanes(const Model& model);
 std::uint64_t lane_slots(const Model& model, PoolId pool, std::uint32_t length);
 
 // Lane by lane as far as it can go, again and again. From the meaning of edges (cells/lane_plan.h) alone.
-ReferenceOrder lane_order(const Model& model, std::uint32_t length);
+ReferenceOrder lane_reference_order(const Model& model, std::uint32_t length);
 
 }  // namespace volvox

@@ -43,7 +43,7 @@ class Chain final : public Unfolding {
     return lane_slots(model, pool, length);
   }
   ReferenceOrder reference_order(const Structure& structure, const Model& model) const override {
-    return lane_order(model, std::get<ChainStructure>(structure).length);
+    return lane_reference_order(model, std::get<ChainStructure>(structure).length);
   }
 };
 
