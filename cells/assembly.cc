@@ -56,8 +56,7 @@ Result<Assembly::OnlyCell> Assembly::only_cell(std::string_view unfolding, std::
   if (!definition_.lanes.empty()) only.lane = definition_.lanes[0];
   if (only.lane.cell != cell.name)
     return error(only.lane.line, "cell: there is no cell " + in_quotes(only.lane.cell));
-  if (cell.min_batch > cell.max_batch) return error(cell.line, "min_batch: is larger than max_batch");
-  auto built = library_cells(cell, unfolding);
+  auto built = library_cells(cell, what, {unfolding});
   if (!built) return tl::unexpected(built.error());
   only.built = std::move(*built);
   return only;
@@ -93,12 +92,17 @@ Status Assembly::read_outputs() {
   return {};
 }
 
-Result<std::vector<Cell>> Assembly::library_cells(const CellDefinition& cell,
-                                                  std::string_view unfolding) const {
+Result<std::vector<Cell>> Assembly::library_cells(const CellDefinition& cell, std::string_view whose,
+                                                  std::initializer_list<std::string_view> unfoldings) const {
+  if (cell.min_batch > cell.max_batch) return error(cell.line, "min_batch: is larger than max_batch");
   const CellKind* kind = find_cell_kind(cell.kind);
-  if (kind == nullptr || kind->unfolding != unfolding) {
-    return error(cell.line, "kind: " + in_quotes(cell.kind) + " is not in the library for a " +
-                                std::string(unfolding) + ": " + cell_kind_names(unfolding));
+  if (kind == nullptr ||
+      std::find(unfoldings.begin(), unfoldings.end(), kind->unfolding) == unfoldings.end()) {
+    std::string names;
+    for (const std::string_view unfolding : unfoldings)
+      names.append(names.empty() ? "" : ", ").append(cell_kind_names(unfolding));
+    return error(cell.line, "kind: " + in_quotes(cell.kind) + " is not in the library for " +
+                                std::string(whose) + ": " + names);
   }
   if (kind->sized && cell.hidden == 0)
     return error(cell.line, "hidden: is missing, kind " + in_quotes(cell.kind) + " needs it");
@@ -165,13 +169,13 @@ Status Assembly::match_input(const Cell& cell, const Operator& pull, std::uint8_
 }
 
 Status Assembly::map_pushes(const Cell& cell, const LaneDefinition& lane,
-                            std::array<LanePush, kMaxPushes>& pushes) {
+                            std::array<LanePush, kMaxPushes>& pushes, std::vector<bool>& written) {
   const std::size_t outputs = model_.outputs.size();
+  if (lane.push.empty() && definition_.lanes.size() > 1) return {};
   if (!lane.push.empty() && lane.push.size() != cell.pushes) {
     return error(lane.line, "push: names " + std::to_string(lane.push.size()) + " outputs, the cell emits " +
                                 std::to_string(cell.pushes));
   }
-  std::vector<bool> written(outputs, false);
   for (const Operator& op : cell.operators) {
     if (op.kind != OpKind::kPush) continue;
     const auto output = lane.push.empty() ? std::optional(static_cast<std::uint8_t>(op.index))
@@ -184,7 +188,11 @@ Status Assembly::map_pushes(const Cell& cell, const LaneDefinition& lane,
     if (Status status = match_output(cell.values[op.inputs[0]], *output); !status) return status;
     pushes[op.index] = {.output = *output, .every = model_.outputs[*output].every};
   }
-  for (std::size_t i = 0; i < outputs; ++i) {
+  return {};
+}
+
+Status Assembly::check_written(const std::vector<bool>& written) const {
+  for (std::size_t i = 0; i < written.size(); ++i) {
     if (!written[i])
       return error(definition_.outputs[i].line,
                    "output " + in_quotes(model_.outputs[i].name) + ": nothing writes it");

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,17 +39,24 @@ class Assembly {
 
   // The type of a cell that the definition asks for: its limits and its priority.
   CellTypeSpec type_of(const CellDefinition& definition, Cell cell) const;
+  // What the library builds for the cell, if that is for one of these unfoldings: `whose`, in errors, is
+  // "a chain".
+  Result<std::vector<Cell>> library_cells(const CellDefinition& cell, std::string_view whose,
+                                          std::initializer_list<std::string_view> unfoldings) const;
   // Which input each pull of the cell reads; the definition says it by names, or leaves it to the order.
   Status map_pulls(const Cell& cell, const LaneDefinition& lane, std::array<std::uint8_t, kMaxPulls>& pulls);
-  // Which output each push writes. All outputs must be written.
-  Status map_pushes(const Cell& cell, const LaneDefinition& lane, std::array<LanePush, kMaxPushes>& pushes);
+  // Which output each push writes: those that the lane names. One that names none writes the outputs in their
+  // order where it is the only one, and nothing beside others. `written`, by output, tells what has been
+  // written before; then none may be missing.
+  Status map_pushes(const Cell& cell, const LaneDefinition& lane, std::array<LanePush, kMaxPushes>& pushes,
+                    std::vector<bool>& written);
+  Status check_written(const std::vector<bool>& written) const;
 
   Result<Model> run();
 
  private:
   Status read_inputs();
   Status read_outputs();
-  Result<std::vector<Cell>> library_cells(const CellDefinition& cell, std::string_view unfolding) const;
   Status match_input(const Cell& cell, const Operator& pull, std::uint8_t input);
   Status match_output(const Value& emitted, std::uint8_t output);
 

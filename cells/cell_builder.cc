@@ -40,6 +40,11 @@ ValueId CellBuilder::gather_one(std::uint32_t index, std::string_view kind) {
   return emit({.kind = OpKind::kGather, .name = std::string(kind), .index = index}, declared(kind));
 }
 
+ValueId CellBuilder::gather(std::uint32_t index, std::string_view kind, Shape shape, DType dtype) {
+  return emit({.kind = OpKind::kGather, .name = std::string(kind), .index = index},
+              {dtype, std::move(shape), false});
+}
+
 ValueId CellBuilder::gather_all_of(std::string_view kind) {
   return emit({.kind = OpKind::kGatherAll, .name = std::string(kind)}, declared(kind));
 }

@@ -45,6 +45,8 @@ class CellBuilder {
     for (std::size_t i = 0; i < N; ++i) values[i] = gather_one(index, kinds[i]);
     return values;
   }
+  // State of a predecessor of another cell, whose states are not declared here.
+  ValueId gather(std::uint32_t index, std::string_view kind, Shape shape, DType dtype = DType::kF32);
   // State of every predecessor in the list: a ragged value, one row for each.
   template <std::convertible_to<std::string_view> Name>
   ValueId gather_all(const Name& kind) {

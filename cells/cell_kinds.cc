@@ -7,7 +7,8 @@
 namespace volvox {
 namespace {
 
-constexpr std::array<CellKind, 6> kKinds{{{"lstm", "chain", true},
+constexpr std::array<CellKind, 7> kKinds{{{"lstm", "chain", true},
+                                          {"lstm_layer", "lanes", true},
                                           {"noop", "chain", false},
                                           {"check", "chain", false},
                                           {"tree_lstm", "tree", true},
@@ -17,6 +18,7 @@ constexpr std::array<CellKind, 6> kKinds{{{"lstm", "chain", true},
 Result<Cell> build_cell(const CellKind& kind, std::string_view name, const CellSizes& sizes,
                         const Weights* weights, std::string_view model) {
   if (kind.name == "lstm") return lstm_cell(name, sizes, weights, model);
+  if (kind.name == "lstm_layer") return lstm_layer_cell(name, sizes, weights, model);
   if (kind.name == "noop") return noop_cell(name);
   if (kind.name == "check") return check_cell(name);
   if (kind.name == "child_sum") return child_sum_cell(name, sizes, weights, model);

@@ -1,5 +1,6 @@
 // What each operator needs, and what it makes of it.
 #include <algorithm>
+#include <string>
 
 #include "cells/inference.h"
 #include "cells/text.h"
@@ -16,8 +17,9 @@ Status Inference::gather() {
   if (Status status = number(cell_.gathers, kMaxGathers, "predecessor"); !status) return status;
   Value value = cell_.values[op_->output];
   value.ragged = false;
-  if (Status status = source("state " + in_quotes(op_->name), value.dtype, value.shape); !status)
-    return status;
+  std::string key = "state " + in_quotes(op_->name);
+  if (op_->index > 0) key += " of predecessor " + std::to_string(op_->index);
+  if (Status status = source(key, value.dtype, value.shape); !status) return status;
   return produce(std::move(value));
 }
 

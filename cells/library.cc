@@ -22,23 +22,35 @@ void finish(CellBuilder& b, ValueId o, ValueId c) {
   b.push("h", h);
 }
 
-}  // namespace
-
-Result<Cell> lstm_cell(std::string_view name, const CellSizes& sizes, const Weights* weights,
-                       std::string_view model) {
+// One step from x, after the states of gather 0.
+void add_lstm(CellBuilder& b, std::string_view name, ValueId x, std::int64_t hidden) {
   const std::string prefix = std::string(name) + ".";
-  const std::string embedding = prefix + "embedding", bias = prefix + "bias";
-  const std::string weight_ih = prefix + "weight_ih", weight_hh = prefix + "weight_hh";
-  const std::int64_t hidden = sizes.hidden;
-  CellBuilder b{std::string(name)};
-  declare_states(b, hidden);
-  const ValueId x = b.embed(b.pull("token", DType::kI32), embedding, sizes.input);
+  const std::string bias = prefix + "bias", weight_ih = prefix + "weight_ih",
+                    weight_hh = prefix + "weight_hh";
   const auto [h, c] = b.gather(0, {"h", "c"});
   const ValueId z = b.product({{weight_ih, x}, {weight_hh, h}}, {.bias = bias, .width = 4 * hidden});
   const ValueId i = b.sigmoid(gate(b, z, 0, hidden));
   const ValueId f = b.sigmoid(gate(b, z, 1, hidden));
   const ValueId g = b.tanh(gate(b, z, 2, hidden));
   finish(b, gate(b, z, 3, hidden), b.mul_add(f, c, b.mul(i, g)));
+}
+
+}  // namespace
+
+Result<Cell> lstm_cell(std::string_view name, const CellSizes& sizes, const Weights* weights,
+                       std::string_view model) {
+  CellBuilder b{std::string(name)};
+  declare_states(b, sizes.hidden);
+  const ValueId token = b.pull("token", DType::kI32);
+  add_lstm(b, name, b.embed(token, std::string(name) + ".embedding", sizes.input), sizes.hidden);
+  return b.build(weights, model);
+}
+
+Result<Cell> lstm_layer_cell(std::string_view name, const CellSizes& sizes, const Weights* weights,
+                             std::string_view model) {
+  CellBuilder b{std::string(name)};
+  declare_states(b, sizes.hidden);
+  add_lstm(b, name, b.gather(1, "h", Shape{sizes.input}), sizes.hidden);
   return b.build(weights, model);
 }
 

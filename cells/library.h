@@ -28,6 +28,11 @@ struct CellSizes {
 Result<Cell> lstm_cell(std::string_view name, const CellSizes& sizes, const Weights* weights = nullptr,
                        std::string_view model = {});
 
+// The same above another lane: x is the state `h` of that lane's same step (gather 1), of width `input`.
+// Pulls nothing, and has no embedding.
+Result<Cell> lstm_layer_cell(std::string_view name, const CellSizes& sizes, const Weights* weights = nullptr,
+                             std::string_view model = {});
+
 // Nothing at all: reads nothing, publishes nothing, emits nothing. What is left is the way there and back.
 Result<Cell> noop_cell(std::string_view name);
 

@@ -35,7 +35,9 @@ Read<CellDefinition> read_cell(TomlTable table) {
 
 Read<LaneDefinition> read_lane(TomlTable table) {
   LaneDefinition lane{.line = table.line()};
+  table.name("name", lane.name);
   table.text("cell", lane.cell, true);
+  table.texts("from", lane.from);
   table.text("over", lane.over);
   table.texts("pull", lane.pull);
   table.texts("push", lane.push);
@@ -151,7 +153,10 @@ std::string to_toml(const ModelDefinition& model) {
       << "\nmax_length = " << model.max_length << '\n';
   for (const CellDefinition& cell : model.cells) write_cell(out, cell);
   for (const LaneDefinition& lane : model.lanes) {
-    out << "\n[[lane]]\ncell = " << quoted_toml(lane.cell) << '\n';
+    out << "\n[[lane]]\n";
+    if (!lane.name.empty()) out << "name = " << quoted_toml(lane.name) << '\n';
+    out << "cell = " << quoted_toml(lane.cell) << '\n';
+    write_texts(out, "from", lane.from);
     if (!lane.over.empty()) out << "over = " << quoted_toml(lane.over) << '\n';
     write_texts(out, "pull", lane.pull);
     write_texts(out, "push", lane.push);

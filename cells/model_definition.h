@@ -23,10 +23,13 @@ struct CellDefinition {
 
 struct LaneDefinition {
   std::uint32_t line = 0;
+  std::string name{};  // for other lanes' `from`; empty: the cell's
   std::string cell{};
+  std::vector<std::string> from{};  // lanes before this one whose same step the cell reads, in its order
   std::string over{};               // the input whose rows are the steps; empty: the first input
   std::vector<std::string> pull{};  // inputs by the cell's own numbers; empty: `over` for all
-  std::vector<std::string> push{};  // outputs by the cell's own numbers; empty: in their order
+  // Outputs by the cell's own numbers; empty: in their order where the lane is the only one, else none.
+  std::vector<std::string> push{};
 };
 
 struct InputDefinition {

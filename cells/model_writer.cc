@@ -9,6 +9,7 @@
 
 #include <unistd.h>
 
+#include "cells/lane_plan.h"
 #include "cells/model_definition.h"
 #include "cells/random.h"
 #include "cells/safetensors.h"
@@ -18,6 +19,8 @@ namespace volvox {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::uint32_t kMaxLayers = LanePlan::kMaxLanes / 2;  // each with a lane for what it computes ahead
 
 Status disk_error(const fs::path& path, const std::string& why) {
   return fail(ErrorCode::kUnavailable, path.string() + ": " + why);
@@ -91,7 +94,9 @@ Status write_model(const NewModel& model, ModelDefinition definition, std::span<
         in_quotes(definition.name) +
         " is no name of a model: 1 to 64 letters, digits, '_', '-' and '.', the first a letter or digit");
   }
-  if (model.max_batch > 0) definition.cells[0].max_batch = model.max_batch;
+  if (model.max_batch > 0) {
+    for (CellDefinition& cell : definition.cells) cell.max_batch = model.max_batch;
+  }
   std::error_code ignored;
   if (!model.overwrite && fs::exists(target, ignored)) {
     return invalid(target.string() + ": exists already; choose another place, or ask to overwrite it");
@@ -112,9 +117,25 @@ ModelDefinition definition_of(const std::string& name, const std::string& kind) 
   return definition;
 }
 
+std::string layer_name(std::uint32_t layer) {
+  return "layer" + std::to_string(layer);
+}
+
 ModelDefinition tree_definition_of(const std::string& kind) {
   ModelDefinition definition = definition_of("tree", kind);
   definition.unfolding = "tree";
+  return definition;
+}
+
+// A lane of LSTM cells for each layer, over the one before.
+ModelDefinition stack_definition_of(std::uint32_t layers) {
+  ModelDefinition definition = definition_of(layer_name(0), "lstm");
+  definition.unfolding = "lanes";
+  for (std::uint32_t layer = 1; layer < layers; ++layer) {
+    definition.cells.push_back({.name = layer_name(layer), .kind = "lstm_layer"});
+    definition.lanes.push_back({.cell = layer_name(layer), .from = {layer_name(layer - 1)}});
+  }
+  definition.lanes.back().push = {"h"};
   return definition;
 }
 
@@ -149,13 +170,24 @@ class SeededWeights {
   std::vector<TensorSource> tensors_;
 };
 
+void add_lstm(SeededWeights& weights, const std::string& name, std::int64_t input, std::int64_t hidden) {
+  weights.add(name + ".weight_ih", {4 * hidden, input});
+  weights.add(name + ".weight_hh", {4 * hidden, hidden});
+  weights.add(name + ".bias", {4 * hidden});
+}
+
 SeededWeights lstm_weights(const NewLstm& sizes) {
-  const std::int64_t hidden = sizes.hidden, input = sizes.input;
   SeededWeights weights(sizes);
-  weights.add("lstm.weight_ih", {4 * hidden, input});
-  weights.add("lstm.weight_hh", {4 * hidden, hidden});
-  weights.add("lstm.bias", {4 * hidden});
-  weights.add_embedding("lstm.embedding", {sizes.vocabulary, input});
+  add_lstm(weights, "lstm", sizes.input, sizes.hidden);
+  weights.add_embedding("lstm.embedding", {sizes.vocabulary, sizes.input});
+  return weights;
+}
+
+SeededWeights stack_weights(const NewLstm& sizes) {
+  SeededWeights weights(sizes);
+  for (std::uint32_t layer = 0; layer < sizes.layers; ++layer)
+    add_lstm(weights, layer_name(layer), layer == 0 ? sizes.input : sizes.hidden, sizes.hidden);
+  weights.add_embedding(layer_name(0) + ".embedding", {sizes.vocabulary, sizes.input});
   return weights;
 }
 
@@ -196,9 +228,11 @@ Status write_recurrent_model(const NewModel& model, NewLstm sizes, ModelDefiniti
     return invalid("hidden and input must be from 1 to 65536");
   if (sizes.vocabulary < 1 || sizes.vocabulary > (1U << 24))
     return invalid("vocabulary must be from 1 to 16777216");
-  definition.cells[0].hidden = sizes.hidden;
+  for (CellDefinition& cell : definition.cells) {
+    cell.hidden = cell.input = sizes.hidden;
+    cell.max_batch = 64;
+  }
   definition.cells[0].input = sizes.input;
-  definition.cells[0].max_batch = 64;
   definition.inputs[0].vocabulary = sizes.vocabulary;
   definition.outputs.push_back(
       {.name = "h", .dtype = DType::kF32, .shape = Shape{sizes.hidden}, .every = model.every_step});
@@ -215,7 +249,11 @@ Status write_hashing_model(const NewModel& model, ModelDefinition definition) {
 }  // namespace
 
 Status write_lstm_model(const NewModel& model, const NewLstm& lstm) {
-  return write_recurrent_model(model, lstm, definition_of("lstm", "lstm"), lstm_weights);
+  if (lstm.layers < 1 || lstm.layers > kMaxLayers)
+    return invalid("layers must be from 1 to " + std::to_string(kMaxLayers));
+  if (lstm.layers == 1)
+    return write_recurrent_model(model, lstm, definition_of("lstm", "lstm"), lstm_weights);
+  return write_recurrent_model(model, lstm, stack_definition_of(lstm.layers), stack_weights);
 }
 
 Status write_tree_model(const NewModel& model, const NewLstm& sizes, NewTreeKind kind) {

@@ -27,11 +27,13 @@ struct NewLstm {
   std::uint32_t hidden = 1024;
   std::uint32_t input = 0;  // width of the embedding; 0: as hidden
   std::uint32_t vocabulary = 30000;
+  std::uint32_t layers = 1;  // of an LSTM: each above the one before
   std::uint64_t seed = 1;
 };
 
-// An LSTM over i32 "tokens" that answers the last "h" (or all). Weights from the seed, the same bytes
-// everywhere: uniform in ±1/√hidden, embeddings nearly normal with variance 1.
+// An LSTM over i32 "tokens" that answers the last "h" (or all); with several layers, that of the topmost.
+// Weights from the seed, the same bytes everywhere: uniform in ±1/√hidden, embeddings nearly normal with
+// variance 1.
 Status write_lstm_model(const NewModel& model, const NewLstm& lstm);
 enum class NewTreeKind : std::uint8_t { kBinary, kChildSum };
 // A TreeLSTM over i32 "tokens" that answers the root's "h" (or that of every node): over binary trees, with

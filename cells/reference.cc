@@ -30,12 +30,9 @@ std::vector<std::byte> initial_row(DType dtype, const Shape& shape, double initi
   return row;
 }
 
-// The initial value is a matter of the kind of state, which any pool of the model may hold.
-double initial_of(const Model& model, const std::string& kind) {
-  for (const PoolSpec& pool : model.pools) {
-    for (const StateKind& state : pool.kinds) {
-      if (state.name == kind) return state.initial;
-    }
+double initial_of(const PoolSpec& pool, const std::string& kind) {
+  for (const StateKind& state : pool.kinds) {
+    if (state.name == kind) return state.initial;
   }
   return 0.0;
 }
@@ -146,8 +143,8 @@ Status Reference::check_inputs(std::span<const std::span<const std::byte>> input
 }
 
 void Reference::begin(Run& run) const {
-  for (const auto& program : programs_) {
-    const Cell& cell = program->cell();
+  for (std::size_t type = 0; type < programs_.size(); ++type) {
+    const Cell& cell = programs_[type]->cell();
     std::vector<std::size_t>& offsets = run.offsets.emplace_back(1, 0);
     for (const StateKind& state : cell.states)
       offsets.push_back(offsets.back() + kept_bytes(state.dtype, state.shape));
@@ -155,7 +152,8 @@ void Reference::begin(Run& run) const {
     for (const Operator& op : cell.operators) {
       if (op.kind != OpKind::kGather) continue;
       const Value& value = cell.values[op.output];
-      run.initial.push_back(initial_row(value.dtype, value.shape, initial_of(*model_, op.name)));
+      const PoolSpec& pool = model_->pools[model_->types[type].gather_pools[op.index]];
+      run.initial.push_back(initial_row(value.dtype, value.shape, initial_of(pool, op.name)));
     }
   }
   run.states.resize(run.order.nodes.size());

@@ -154,6 +154,10 @@ void add_new_lstm(CLI::App& models, CommandBody& run, const Arguments& arguments
   CLI::App* command = add_writer(models, "new-lstm", "Writes an LSTM with random weights", *arguments);
   add_every_step(command, *arguments);
   add_sizes(command, arguments->lstm);
+  command
+      ->add_option("--layers", arguments->lstm.layers,
+                   "LSTMs above each other, each over all of the one below")
+      ->capture_default_str();
   when_chosen(command, run, arguments, [](const ModelsArguments& chosen) {
     return report_written(chosen.model, write_lstm_model(chosen.model, chosen.lstm));
   });

@@ -4,7 +4,7 @@
 Usage: make_lstm_golden.py > lstm.json        (Debian package python3-torch)
 
 Element i of the tensor number n is weight(n, i): a multiple of 2^-23, so that it is the same number in float and in
-double. Tensors: 0 embedding, 1 weight_ih, 2 weight_hh, 3 bias. tests/unit/cells/golden_test.cc has the same formula.
+double. Tensors: 0 embedding; of layer l 1 + 3l weight_ih, 2 + 3l weight_hh, 3 + 3l bias. tests/unit/cells/golden_test.cc has the same formula.
 """
 
 import json
@@ -12,7 +12,11 @@ import json
 import torch
 
 VOCABULARY = 50
-SIZES = ({"input": 8, "hidden": 8}, {"input": 20, "hidden": 33})
+SIZES = (
+    {"input": 8, "hidden": 8, "layers": 1},
+    {"input": 20, "hidden": 33, "layers": 1},
+    {"input": 20, "hidden": 17, "layers": 2},
+)
 LENGTHS = (1, 2, 3, 7, 30)
 
 
@@ -36,18 +40,19 @@ def weights(tensor, *shape):
 
 
 def answers(sizes):
-    width, hidden = sizes["input"], sizes["hidden"]
+    width, hidden, layers = sizes["input"], sizes["hidden"], sizes["layers"]
     embedding = weights(0, VOCABULARY, width)
-    lstm = torch.nn.LSTM(width, hidden, dtype=torch.float64)
+    lstm = torch.nn.LSTM(width, hidden, num_layers=layers, dtype=torch.float64)
     with torch.no_grad():
-        lstm.weight_ih_l0.copy_(weights(1, 4 * hidden, width))
-        lstm.weight_hh_l0.copy_(weights(2, 4 * hidden, hidden))
-        lstm.bias_ih_l0.copy_(weights(3, 4 * hidden))
-        lstm.bias_hh_l0.zero_()
+        for layer in range(layers):
+            getattr(lstm, f"weight_ih_l{layer}").copy_(weights(1 + 3 * layer, 4 * hidden, hidden if layer else width))
+            getattr(lstm, f"weight_hh_l{layer}").copy_(weights(2 + 3 * layer, 4 * hidden, hidden))
+            getattr(lstm, f"bias_ih_l{layer}").copy_(weights(3 + 3 * layer, 4 * hidden))
+            getattr(lstm, f"bias_hh_l{layer}").zero_()
         for length in LENGTHS:
             tokens = [mixed(7, 100 * length + t) % VOCABULARY for t in range(length)]
             _, (h, _) = lstm(embedding[tokens].unsqueeze(1))
-            yield {"tokens": tokens, "h": h.flatten().tolist()}
+            yield {"tokens": tokens, "h": h[-1].flatten().tolist()}
 
 
 def main():

@@ -28,7 +28,10 @@ Status build(Assembly& assembly) {
   TreePlan tree;
   if (Status ok = assembly.map_pulls(cells.front(), only->lane, tree.pulls); !ok) return ok;
   for (const Cell& cell : cells) {
-    if (Status ok = assembly.map_pushes(cell, only->lane, tree.pushes); !ok) return ok;
+    std::vector<bool> written(model.outputs.size(), false);
+    Status ok = assembly.map_pushes(cell, only->lane, tree.pushes, written);
+    if (ok) ok = assembly.check_written(written);
+    if (!ok) return ok;
   }
   tree.binary = cells.size() == 2;
   tree.inner = tree.binary ? 1 : 0;

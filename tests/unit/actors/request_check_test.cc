@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cells/unfold/chain/chain.h"
+#include "cells/unfold/sequence.h"
 #include "cells/unfold/tree/tree.h"
 
 namespace volvox {
@@ -17,7 +17,7 @@ using testing::ElementsAre;
 Model two_inputs() {
   Model model;
   model.name = "two";
-  model.unfolding = chain_unfolding();
+  model.unfolding = sequence_unfolding();
   model.max_length = 10;
   model.inputs = {{"ids", DType::kI32, {}, 100}, {"x", DType::kF32, {2}, 0}};
   model.outputs = {{"h", DType::kF32, {4}, false}, {"each", DType::kF32, {4}, true}};

@@ -4,7 +4,7 @@
 
 #include "cells/assemble.h"
 #include "cells/cell_builder.h"
-#include "cells/unfold/chain/chain.h"
+#include "cells/unfold/sequence.h"
 #include "device/fake_device.h"
 
 namespace volvox {
@@ -29,7 +29,7 @@ std::shared_ptr<const Model> counter(const std::string& name, std::int64_t width
   lane.pulls[0] = 0;
   lane.pushes[0] = {0, false};
   model->plan.lanes = {lane};
-  model->unfolding = chain_unfolding();
+  model->unfolding = sequence_unfolding();
   model->inputs = {{.name = "x", .dtype = DType::kF32, .shape = {width}}};
   model->outputs = {{.name = "n", .dtype = DType::kF32, .shape = {width}}};
   return model;

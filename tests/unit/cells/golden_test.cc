@@ -28,51 +28,77 @@ float weight(std::uint32_t tensor, std::size_t i) {
   return static_cast<float>(centred) / static_cast<float>(1 << 23) * (tensor == 0 ? 1.0F : 0.5F);
 }
 
-Weights golden_weights(std::int64_t input, std::int64_t hidden, std::int64_t vocabulary) {
+std::string layer_name(std::int64_t layer) {
+  return "layer" + std::to_string(layer);
+}
+
+Weights golden_weights(const Json& sizes) {
+  const std::int64_t input = sizes["input"], hidden = sizes["hidden"], layers = sizes["layers"];
   testing_cells::WeightsMaker maker;
   const auto add = [&](const std::string& name, Shape shape, std::uint32_t tensor) {
-    maker.add("lstm." + name, std::move(shape), [=](std::size_t i) { return weight(tensor, i); });
+    maker.add(name, std::move(shape), [=](std::size_t i) { return weight(tensor, i); });
   };
-  add("embedding", {vocabulary, input}, 0);
-  add("weight_ih", {4 * hidden, input}, 1);
-  add("weight_hh", {4 * hidden, hidden}, 2);
-  add("bias", {4 * hidden}, 3);
+  add("layer0.embedding", {sizes["vocabulary"], input}, 0);
+  for (std::int64_t layer = 0; layer < layers; ++layer) {
+    const auto first = static_cast<std::uint32_t>(1 + 3 * layer);
+    add(layer_name(layer) + ".weight_ih", {4 * hidden, layer == 0 ? input : hidden}, first);
+    add(layer_name(layer) + ".weight_hh", {4 * hidden, hidden}, first + 1);
+    add(layer_name(layer) + ".bias", {4 * hidden}, first + 2);
+  }
   return maker.weights();
 }
 
-std::shared_ptr<const Model> golden_model(const Json& sizes, bool eager) {
+// One layer as a chain, or as many as there are as lanes, each over the one before.
+ModelDefinition golden_definition(const Json& sizes, bool lanes) {
+  const std::int64_t input = sizes["input"], hidden = sizes["hidden"], layers = sizes["layers"];
   ModelDefinition definition{.name = "golden"};
-  definition.cells.push_back(
-      {.name = "lstm", .kind = "lstm", .input = sizes["input"], .hidden = sizes["hidden"]});
   definition.inputs.push_back({.name = "tokens"});
   definition.outputs.push_back({.name = "h"});
+  definition.cells.push_back({.name = "layer0", .kind = "lstm", .input = input, .hidden = hidden});
+  if (!lanes) return definition;
+  definition.unfolding = "lanes";
+  definition.lanes.push_back({.cell = "layer0"});
+  for (std::int64_t layer = 1; layer < layers; ++layer) {
+    definition.cells.push_back(
+        {.name = layer_name(layer), .kind = "lstm_layer", .input = hidden, .hidden = hidden});
+    definition.lanes.push_back({.cell = layer_name(layer), .from = {layer_name(layer - 1)}});
+  }
+  definition.lanes.back().push = {"h"};
+  return definition;
+}
+
+std::shared_ptr<const Model> golden_model(const Json& sizes, bool lanes, bool eager) {
   Result<Model> model =
-      assemble(definition, golden_weights(sizes["input"], sizes["hidden"], sizes["vocabulary"]),
-               {.eager = eager}, "golden");
+      assemble(golden_definition(sizes, lanes), golden_weights(sizes), {.eager = eager}, "golden");
   EXPECT_TRUE(model) << model.error().message;
   return std::make_shared<const Model>(std::move(*model));
+}
+
+void expect_golden(const Json& sizes, bool lanes, bool eager) {
+  Result<Reference> reference = Reference::make(golden_model(sizes, lanes, eager));
+  ASSERT_TRUE(reference) << reference.error().message;
+  ASSERT_GE(sizes["sequences"].size(), 5U);
+  for (const Json& sequence : sizes["sequences"]) {
+    const auto tokens = sequence["tokens"].get<std::vector<std::int32_t>>();
+    const auto wanted = sequence["h"].get<std::vector<double>>();
+    const auto answer = reference->run(tokens);
+    ASSERT_TRUE(answer) << answer.error().message;
+    ASSERT_EQ((*answer)[0].reals.size(), wanted.size());
+    for (std::size_t j = 0; j < wanted.size(); ++j) {
+      EXPECT_NEAR((*answer)[0].reals[j], wanted[j], 1e-12) << tokens.size() << " steps, element " << j;
+    }
+  }
 }
 
 TEST(Golden, ReferenceAgreesWithPyTorch) {
   std::ifstream file(VOLVOX_GOLDEN_DIR "/lstm.json");
   const Json golden = Json::parse(file, nullptr, false);
   ASSERT_TRUE(golden.is_object()) << "lstm.json cannot be read";
-  ASSERT_EQ(golden["models"].size(), 2U);
+  ASSERT_EQ(golden["models"].size(), 3U);
   for (const Json& sizes : golden["models"]) {
     for (const bool eager : {false, true}) {
-      Result<Reference> reference = Reference::make(golden_model(sizes, eager));
-      ASSERT_TRUE(reference) << reference.error().message;
-      ASSERT_GE(sizes["sequences"].size(), 5U);
-      for (const Json& sequence : sizes["sequences"]) {
-        const auto tokens = sequence["tokens"].get<std::vector<std::int32_t>>();
-        const auto wanted = sequence["h"].get<std::vector<double>>();
-        const auto answer = reference->run(tokens);
-        ASSERT_TRUE(answer) << answer.error().message;
-        ASSERT_EQ((*answer)[0].reals.size(), wanted.size());
-        for (std::size_t j = 0; j < wanted.size(); ++j) {
-          EXPECT_NEAR((*answer)[0].reals[j], wanted[j], 1e-12) << tokens.size() << " steps, element " << j;
-        }
-      }
+      if (sizes["layers"] == 1) expect_golden(sizes, false, eager);
+      expect_golden(sizes, true, eager);
     }
   }
 }

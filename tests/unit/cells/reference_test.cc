@@ -7,7 +7,7 @@
 
 #include "cells/assemble.h"
 #include "cells/cell_builder.h"
-#include "cells/unfold/chain/chain.h"
+#include "cells/unfold/sequence.h"
 #include "tests/unit/cells/cells_testing.h"
 
 namespace volvox {
@@ -110,7 +110,7 @@ TEST(Reference, FollowsEveryKindOfEdge) {
 
   Model model;
   model.name = "edges";
-  model.unfolding = chain_unfolding();
+  model.unfolding = sequence_unfolding();
   const StateKind kind{.name = "s", .shape = {1}, .initial = 100};
   model.pools.push_back({{kind}});
   for (CellBuilder* b : {&forward, &backward, &reader})

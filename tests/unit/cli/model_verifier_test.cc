@@ -4,7 +4,7 @@
 
 #include "cells/assemble.h"
 #include "cells/library.h"
-#include "cells/unfold/chain/chain.h"
+#include "cells/unfold/sequence.h"
 
 namespace volvox {
 namespace {
@@ -24,7 +24,7 @@ std::shared_ptr<Model> check_model() {
   lane.edges.push_back({.gather = 0, .from = 0, .offset = -1, .stride = 1});
   lane.pushes[0] = {.output = 0, .every = false};
   model->plan.lanes.push_back(lane);
-  model->unfolding = chain_unfolding();
+  model->unfolding = sequence_unfolding();
   model->inputs.push_back({"tokens", DType::kI32, {}, 100});
   model->outputs.push_back({"state", DType::kU64, {}, false});
   return model;

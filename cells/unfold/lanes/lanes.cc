@@ -1,0 +1,94 @@
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cells/assembly.h"
+#include "cells/model.h"
+#include "cells/text.h"
+#include "cells/unfold/lane_assembly.h"
+#include "cells/unfold/sequence.h"
+
+namespace volvox {
+namespace {
+
+// Lanes that the model's definition composes: stacks, and all else in which a lane reads others step by step.
+class Composition {
+ public:
+  explicit Composition(Assembly& assembly)
+      : assembly_(assembly), definition_(assembly.definition()), lanes_(assembly) {}
+
+  Status run() {
+    if (definition_.inputs.empty())
+      return assembly_.error(1, "input: lanes need at least one, whose rows are their steps");
+    if (definition_.lanes.empty()) return assembly_.error(1, "lane: there is none; write each as [[lane]]");
+    for (const CellDefinition& cell : definition_.cells) {
+      if (Status added = add_cell(cell); !added) return added;
+    }
+    for (const LaneDefinition& lane : definition_.lanes) {
+      if (Status added = add_lane(lane); !added) return added;
+    }
+    for (const CellDefinition& cell : definition_.cells) {
+      const bool used = std::any_of(definition_.lanes.begin(), definition_.lanes.end(),
+                                    [&](const LaneDefinition& lane) { return lane.cell == cell.name; });
+      if (!used) return assembly_.error(cell.line, "cell: no lane is of " + in_quotes(cell.name));
+    }
+    return lanes_.finish();
+  }
+
+ private:
+  Status add_cell(const CellDefinition& cell) {
+    if (cells_.contains(cell.name))
+      return assembly_.error(cell.line, "cell: " + in_quotes(cell.name) + " comes twice");
+    auto built = assembly_.library_cells(cell, "lanes", {"chain", "lanes"});
+    if (!built) return tl::unexpected(built.error());
+    const auto number = lanes_.add_cell(cell, std::move(built->front()));
+    if (!number) return tl::unexpected(number.error());
+    cells_[cell.name] = *number;
+    return {};
+  }
+
+  Status add_lane(const LaneDefinition& lane) {
+    const auto cell = cells_.find(lane.cell);
+    if (cell == cells_.end())
+      return assembly_.error(lane.line, "cell: there is no cell " + in_quotes(lane.cell));
+    const std::string& name = lane.name.empty() ? lane.cell : lane.name;
+    if (numbers_.contains(name)) {
+      return assembly_.error(lane.line, "lane: " + in_quotes(name) +
+                                            " comes twice; give each of a cell's lanes a name of its own");
+    }
+    std::vector<std::uint8_t> from;
+    for (const std::string& below : lane.from) {
+      const auto found = numbers_.find(below);
+      if (found == numbers_.end())
+        return assembly_.error(lane.line, "from: there is no lane " + in_quotes(below) + " before this one");
+      from.push_back(found->second);
+    }
+    const auto number = lanes_.add_lane(cell->second, lane, from);
+    if (!number) return tl::unexpected(number.error());
+    numbers_[name] = *number;
+    return {};
+  }
+
+  Assembly& assembly_;
+  const ModelDefinition& definition_;
+  LaneAssembly lanes_;
+  std::map<std::string_view, std::size_t> cells_;
+  std::map<std::string_view, std::uint8_t> numbers_;  // by name of the lane
+};
+
+Status build(Assembly& assembly) {
+  assembly.model().unfolding = sequence_unfolding();
+  return Composition(assembly).run();
+}
+
+}  // namespace
+
+extern const UnfoldingKind kLanesUnfolding;
+const UnfoldingKind kLanesUnfolding{"lanes", build};
+
+}  // namespace volvox
