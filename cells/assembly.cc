@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "cells/cell_kinds.h"
+#include "cells/library/cell_kind.h"
 #include "cells/text.h"
 #include "cells/unfold/unfolding.h"
 
@@ -109,7 +109,7 @@ Result<std::vector<Cell>> Assembly::library_cells(const CellDefinition& cell, st
   if (!kind->sized && (cell.input != 0 || cell.hidden != 0))
     return error(cell.line, "a " + cell.kind + " cell has no sizes");
   const CellSizes sizes{.input = cell.input == 0 ? cell.hidden : cell.input, .hidden = cell.hidden};
-  auto built = build_cells(*kind, cell.name, sizes, &model_.weights, model_.name);
+  auto built = kind->build(cell.name, sizes, &model_.weights, model_.name);
   if (!built) return error(cell.line, built.error().message);
   return built;
 }

@@ -142,8 +142,9 @@ Status Inference::weight(std::size_t i, const Shape& wanted) const {
   return {};
 }
 
-// An input has one shape and one type wherever the cell uses it, and so has a state of one predecessor. (Those
-// with other numbers may be of other cells, with states of other shapes: validate() sees whose they are.)
+// An input has one shape and one type wherever the cell uses it, and so has a state of one predecessor.
+// (Those with other numbers may be of other cells, with states of other shapes: validate() sees whose they
+// are.)
 Status Inference::source(const std::string& key, DType dtype, const Shape& shape) {
   if (op_->name.empty()) return error("needs a name");
   const auto [it, first] = sources_.try_emplace(key, dtype, shape);

@@ -15,7 +15,7 @@ namespace volvox {
 struct CellDefinition {
   std::uint32_t line = 0;
   std::string name{};
-  std::string kind{};  // of the library (cells/cell_kinds.h)
+  std::string kind{};  // of the library (cells/library/)
   std::int64_t input = 0, hidden = 0;
   std::int64_t priority = 0;
   std::uint32_t min_batch = 1, max_batch = 64, max_edges = 1U << 16;

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "cells/library.h"
+#include "cells/library/lstm.h"
 #include "device/host_memory.h"
 #include "simulation/chance.h"
 

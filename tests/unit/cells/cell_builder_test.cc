@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "cells/infer.h"
-#include "cells/library.h"
+#include "cells/library/child_sum.h"
+#include "cells/library/lstm.h"
+#include "cells/library/noop.h"
 #include "tests/unit/cells/cells_testing.h"
 
 namespace volvox {

@@ -6,7 +6,11 @@
 #include <gtest/gtest.h>
 
 #include "cells/cell_builder.h"
-#include "cells/library.h"
+#include "cells/library/check.h"
+#include "cells/library/check_tree.h"
+#include "cells/library/child_sum.h"
+#include "cells/library/lstm.h"
+#include "cells/library/tree_lstm.h"
 #include "tests/unit/cells/cells_testing.h"
 #include "tests/unit/cells/row_runner.h"
 
@@ -41,7 +45,7 @@ struct Recurrent {
   std::vector<double> h, c;
 };
 
-// The LSTM's equations as cells/library.h states them.
+// The LSTM's equations as cells/library/lstm.h states them.
 Recurrent lstm_by_hand(const Weights& weights, const Recurrent& before, std::size_t token) {
   const auto& w = weights.all();
   const std::size_t n = before.h.size();

@@ -4,7 +4,11 @@
 #include <gtest/gtest.h>
 
 #include "cells/cell_builder.h"
-#include "cells/library.h"
+#include "cells/library/check.h"
+#include "cells/library/child_sum.h"
+#include "cells/library/lstm.h"
+#include "cells/library/noop.h"
+#include "cells/library/tree_lstm.h"
 #include "tests/unit/cells/cells_testing.h"
 #include "tests/unit/cells/row_runner.h"
 

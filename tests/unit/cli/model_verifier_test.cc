@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "cells/assemble.h"
-#include "cells/library.h"
+#include "cells/library/check.h"
 #include "cells/unfold/sequence.h"
 
 namespace volvox {

@@ -12,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cells/library.h"
+#include "cells/library/lstm.h"
 #include "cells/split.h"
 #include "cpu/cpu_device.h"
 #include "device/host_memory.h"

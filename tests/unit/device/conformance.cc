@@ -8,7 +8,8 @@
 #include <gmock/gmock.h>
 
 #include "cells/cell_builder.h"
-#include "cells/library.h"
+#include "cells/library/check.h"
+#include "cells/library/lstm.h"
 
 namespace volvox {
 

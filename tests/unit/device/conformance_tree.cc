@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "cells/library.h"
+#include "cells/library/check_tree.h"
 #include "tests/unit/device/conformance.h"
 
 namespace volvox {

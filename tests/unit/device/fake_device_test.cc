@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cells/library.h"
+#include "cells/library/check.h"
 #include "device/host_memory.h"
 #include "tests/unit/device/conformance.h"
 

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cells/library.h"
+#include "cells/library/noop.h"
 #include "tests/unit/device/conformance.h"
 
 namespace volvox {

@@ -2,7 +2,9 @@
 #include <cmath>
 #include <iterator>
 
-#include "cells/library.h"
+#include "cells/library/child_sum.h"
+#include "cells/library/lstm.h"
+#include "cells/library/tree_lstm.h"
 #include "cells/reference.h"
 #include "tests/unit/device/cell_batch.h"
 #include "tests/unit/device/convolution_cell.h"

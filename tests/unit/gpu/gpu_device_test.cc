@@ -4,7 +4,9 @@
 
 #include <gmock/gmock.h>
 
-#include "cells/library.h"
+#include "cells/library/check.h"
+#include "cells/library/check_tree.h"
+#include "cells/library/lstm.h"
 #include "gpu/driver/errors.h"
 #include "gpu/queue/payload_ring.h"
 #include "tests/unit/gpu/backends.h"

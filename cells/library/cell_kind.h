@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "cells/cell.h"
+#include "cells/weights.h"
+
+namespace volvox {
+
+// Sizes of a recurrent cell.
+struct CellSizes {
+  std::int64_t input = 0;   // width of x; with an embedding: of its rows
+  std::int64_t hidden = 0;  // width of h and c
+};
+
+// What a `kind` in model.toml stands for: cells that every model may use. Each file of cells/library defines
+// some, k<File>Cells, and nothing else names them: the build collects them (cells/CMakeLists.txt).
+struct CellKind {
+  std::string_view name{};
+  std::string_view unfolding{};  // for whose nodes it is made: "chain", "lanes", "tree"
+  bool sized = false;            // it has a width: `hidden`, and `input`
+  // Its cells: one, or for binary trees two, of leaves and of inner nodes. `name` stands before the names of
+  // the weights ("lstm" gives "lstm.weight_ih"). The weights are checked where given; without them the shapes
+  // come from the sizes. Errors name model, cell and operator.
+  Result<std::vector<Cell>> (*build)(std::string_view name, const CellSizes& sizes, const Weights* weights,
+                                     std::string_view model) = nullptr;
+};
+
+// Null when there is none of this name.
+const CellKind* find_cell_kind(std::string_view name);
+// Those of one unfolding, for errors: "lstm, noop, check".
+std::string cell_kind_names(std::string_view unfolding);
+
+// All there are, a span for each file.
+std::span<const std::span<const CellKind>* const> cell_kinds();
+
+// For kinds of one cell.
+inline Result<std::vector<Cell>> only(Result<Cell> cell) {
+  if (!cell) return tl::unexpected(cell.error());
+  std::vector<Cell> cells;
+  cells.push_back(std::move(*cell));
+  return cells;
+}
+
+}  // namespace volvox

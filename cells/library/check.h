@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string_view>
+
+#include "base/error.h"
+#include "cells/cell.h"
+#include "cells/library/cell_kind.h"
+#include "cells/weights.h"
+
+namespace volvox {
+
+// state' = check_hash(state, token), both pushed and scattered: pulls "token" (i32), scatters "state" (u64),
+// pushes "state". A lost, doubled, reordered or leaked step changes every later value.
+Result<Cell> check_cell(std::string_view name);
+
+}  // namespace volvox

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string_view>
+
+#include "base/error.h"
+#include "cells/cell.h"
+#include "cells/library/cell_kind.h"
+#include "cells/weights.h"
+
+namespace volvox {
+
+// The cell `check` over trees: state = check_hash(0, token), mixed with the children's states in their order.
+// Pulls "token" (i32), gathers "state" (u64) of all children, pushes and scatters "state".
+Result<Cell> check_tree_cell(std::string_view name);
+
+}  // namespace volvox

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string_view>
+
+#include "base/error.h"
+#include "cells/cell.h"
+#include "cells/library/cell_kind.h"
+#include "cells/weights.h"
+
+namespace volvox {
+
+// LSTM (Hochreiter and Schmidhuber, 1997, with a forget gate), PyTorch's layout with one combined bias:
+//   x = embedding[token];  z = bias + weight_ih·x + weight_hh·h, gates in the rows of z in the order i, f, g,
+//   o; c' = fma(σ(f), c, σ(i)·tanh(g));  h' = σ(o)·tanh(c').
+// Pulls "token" (i32). Gathers and scatters h and c, pushes h'.
+// Weights: embedding [any, input], weight_ih [4·hidden, input], weight_hh [4·hidden, hidden], bias
+// [4·hidden].
+Result<Cell> lstm_cell(std::string_view name, const CellSizes& sizes, const Weights* weights = nullptr,
+                       std::string_view model = {});
+
+// The same above another lane: x is the state `h` of that lane's same step (gather 1), of width `input`.
+// Pulls nothing, and has no embedding.
+Result<Cell> lstm_layer_cell(std::string_view name, const CellSizes& sizes, const Weights* weights = nullptr,
+                             std::string_view model = {});
+
+}  // namespace volvox
