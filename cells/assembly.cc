@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cells/library/cell_kind.h"
+#include "cells/ops/ops.h"
 #include "cells/text.h"
 #include "cells/unfold/unfolding.h"
 
@@ -140,7 +141,7 @@ Status Assembly::map_pulls(const Cell& cell, const LaneDefinition& lane,
     pulls[i] = *input;
   }
   for (const Operator& op : cell.operators) {
-    if (op.kind != OpKind::kPull) continue;
+    if (!op.is(kPullOp)) continue;
     if (Status status = match_input(cell, op, pulls[op.index]); !status) return status;
   }
   return {};
@@ -157,7 +158,7 @@ Status Assembly::match_input(const Cell& cell, const Operator& pull, std::uint8_
                            std::string(to_string(wanted.dtype)) + to_string(wanted.shape));
   }
   for (const Operator& op : cell.operators) {
-    if (op.kind != OpKind::kEmbed || op.inputs[0] != pull.output) continue;
+    if (!op.is(kEmbedOp) || op.inputs[0] != pull.output) continue;
     const std::int64_t rows = model_.weights.find(op.weights[0])->shape[0];
     if (input.vocabulary > rows) {
       return error(line, "vocabulary: is larger than the " + std::to_string(rows) + " rows of " +
@@ -177,7 +178,7 @@ Status Assembly::map_pushes(const Cell& cell, const LaneDefinition& lane,
                                 std::to_string(cell.pushes));
   }
   for (const Operator& op : cell.operators) {
-    if (op.kind != OpKind::kPush) continue;
+    if (!op.is(kPushOp)) continue;
     const auto output = lane.push.empty() ? std::optional(static_cast<std::uint8_t>(op.index))
                                           : find_named(model_.outputs, lane.push[op.index]);
     if (lane.push.empty() && *output >= outputs) continue;  // emitted, but not wanted

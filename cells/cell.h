@@ -24,48 +24,22 @@ struct StateKind {
 using ValueId = std::uint32_t;
 inline constexpr ValueId kNoValue = ~ValueId{0};
 
-// The operators of a cell. Cavs §3.1 gives the first five; the others are ordinary.
-enum class OpKind : std::uint8_t {
-  kGather,     // () -> state `name` of predecessor `index`; the initial value where there is none
-  kGatherAll,  // () -> ragged: state `name` of every predecessor in the list
-  kPull,       // () -> this node's row of the request's input `name`; `index` counts the cell's inputs
-  kScatter,    // (x) -> publishes x as this node's state `name`
-  kPush,       // (x) -> emits x as result `name`; `index` counts the cell's results
-  kEmbed,      // (id i32) -> row `id` of weights[0], shape [vocabulary, width]
-  kProduct,  // (x0, x1, …) -> start + W0·x0 + W1·x1 …: ONE chain of fused multiply-adds for each output
-             //   element, terms in order, ascending k. weights[i] has shape [out, width of x_i] (PyTorch's
-             //   layout). The start is the last weight (the bias, shape [out]) when has_bias, else the
-             //   last input (shape [out]) when has_start, else zero.
-  kConvolution,  // (x) -> bias + each window of x times each kernel of weights[0], as `convolution` says: a
-                 //   vector of [kernels, out_height, out_width]. ONE chain of fused multiply-adds for each
-                 //   element, from the bias (weights[1], shape [kernels], when has_bias), in the order of the
-                 //   kernel's weights; zeros around x are multiplied like any element
-  kSlice,        // (x) -> x[begin, end) of a vector
-  kConcat,       // (x0, x1, …) -> one vector
-  kAdd,          // (a, b) -> a + b, element by element
-  kMul,          // (a, b) -> a · b
-  kMulAdd,       // (a, b, c) -> fma(a, b, c)
-  kSigmoid,      // (x)
-  kTanh,         // (x)
-  kSegmentSum,   // (ragged) -> sum over the predecessors, in their order; zero for none
-  kArgmax,       // (x) -> i32: index of the largest element of a vector, the first of equals. A NaN is less
-                 //   than all else: where all are NaN it is 0
-  kHash,         // (state u64, token i32) -> u64: the mixing function of check_hash()
-  kHashAll,      // (ragged u64, token i32) -> u64: check_hash(0, token), then mixed with each predecessor's
-                 //   number, in their order
-};
-std::string_view to_string(OpKind kind);
+struct OpDef;
 
+// One operator of a cell: gather, scatter, pull and push (Cavs §3.1), or one that computes. What it does
+// stands in cells/ops; the other members are what some of them need.
 struct Operator {
-  OpKind kind{};
+  const OpDef* def = nullptr;
   std::vector<ValueId> inputs{};
   std::vector<std::string> weights{};  // tensor names; two cells may name the same tensor
   std::string name{};                  // state, input or result name
   std::uint32_t index = 0;             // predecessor, input or result number
-  std::int64_t begin = 0, end = 0;     // kSlice
-  Convolution convolution{};           // kConvolution
+  std::int64_t begin = 0, end = 0;     // of a slice
+  Convolution convolution{};           // of a convolution
   bool has_bias = false, has_start = false;
-  ValueId output = kNoValue;  // kNoValue for kScatter and kPush
+  ValueId output = kNoValue;  // kNoValue for those that make none
+
+  bool is(const OpDef& other) const { return def == &other; }
 };
 
 struct Value {

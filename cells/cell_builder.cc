@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cells/infer.h"
+#include "cells/ops/ops.h"
 
 namespace volvox {
 
@@ -17,7 +18,7 @@ CellBuilder& CellBuilder::state(StateKind kind) {
 }
 
 ValueId CellBuilder::emit(Operator op, Value value) {
-  if (op.kind != OpKind::kScatter && op.kind != OpKind::kPush) {
+  if (!op.def->sink) {
     op.output = static_cast<ValueId>(cell_.values.size());
     cell_.values.push_back(std::move(value));
   }
@@ -37,43 +38,42 @@ Value CellBuilder::declared(std::string_view kind) {
 }
 
 ValueId CellBuilder::gather_one(std::uint32_t index, std::string_view kind) {
-  return emit({.kind = OpKind::kGather, .name = std::string(kind), .index = index}, declared(kind));
+  return emit({.def = &kGatherOp, .name = std::string(kind), .index = index}, declared(kind));
 }
 
 ValueId CellBuilder::gather(std::uint32_t index, std::string_view kind, Shape shape, DType dtype) {
-  return emit({.kind = OpKind::kGather, .name = std::string(kind), .index = index},
+  return emit({.def = &kGatherOp, .name = std::string(kind), .index = index},
               {dtype, std::move(shape), false});
 }
 
 ValueId CellBuilder::gather_all_of(std::string_view kind) {
-  return emit({.kind = OpKind::kGatherAll, .name = std::string(kind)}, declared(kind));
+  return emit({.def = &kGatherAllOp, .name = std::string(kind)}, declared(kind));
 }
 
 ValueId CellBuilder::pull(std::string_view name, DType dtype, Shape shape) {
   auto it = std::find(inputs_.begin(), inputs_.end(), name);
   if (it == inputs_.end()) it = inputs_.insert(it, std::string(name));
   const auto index = static_cast<std::uint32_t>(it - inputs_.begin());
-  return emit({.kind = OpKind::kPull, .name = std::string(name), .index = index},
-              {dtype, std::move(shape), false});
+  return emit({.def = &kPullOp, .name = std::string(name), .index = index}, {dtype, std::move(shape), false});
 }
 
 void CellBuilder::scatter(std::string_view kind, ValueId value) {
   declared(kind);
-  emit({.kind = OpKind::kScatter, .inputs = {value}, .name = std::string(kind)});
+  emit({.def = &kScatterOp, .inputs = {value}, .name = std::string(kind)});
 }
 
 void CellBuilder::push(std::string_view name, ValueId value) {
-  emit({.kind = OpKind::kPush, .inputs = {value}, .name = std::string(name), .index = cell_.pushes++});
+  emit({.def = &kPushOp, .inputs = {value}, .name = std::string(name), .index = cell_.pushes++});
 }
 
 ValueId CellBuilder::embed(ValueId id, std::string_view table, std::int64_t width) {
   const Shape shape = width == 0 ? Shape{} : Shape{width};
-  return emit({.kind = OpKind::kEmbed, .inputs = {id}, .weights = {std::string(table)}},
+  return emit({.def = &kEmbedOp, .inputs = {id}, .weights = {std::string(table)}},
               {DType::kF32, shape, false});
 }
 
 ValueId CellBuilder::product(std::initializer_list<Term> terms, const Start& start) {
-  Operator op{.kind = OpKind::kProduct};
+  Operator op{.def = &kProductOp};
   for (const Term& term : terms) {
     op.inputs.push_back(term.x);
     op.weights.emplace_back(term.weight);
@@ -90,40 +90,40 @@ ValueId CellBuilder::product(std::initializer_list<Term> terms, const Start& sta
 }
 
 ValueId CellBuilder::slice(ValueId x, std::int64_t begin, std::int64_t end) {
-  return emit({.kind = OpKind::kSlice, .inputs = {x}, .begin = begin, .end = end});
+  return emit({.def = &kSliceOp, .inputs = {x}, .begin = begin, .end = end});
 }
 
 ValueId CellBuilder::concat(std::vector<ValueId> parts) {
-  return emit({.kind = OpKind::kConcat, .inputs = std::move(parts)});
+  return emit({.def = &kConcatOp, .inputs = std::move(parts)});
 }
 
 ValueId CellBuilder::add(ValueId a, ValueId b) {
-  return emit({.kind = OpKind::kAdd, .inputs = {a, b}});
+  return emit({.def = &kAddOp, .inputs = {a, b}});
 }
 
 ValueId CellBuilder::mul(ValueId a, ValueId b) {
-  return emit({.kind = OpKind::kMul, .inputs = {a, b}});
+  return emit({.def = &kMulOp, .inputs = {a, b}});
 }
 
 ValueId CellBuilder::mul_add(ValueId a, ValueId b, ValueId c) {
-  return emit({.kind = OpKind::kMulAdd, .inputs = {a, b, c}});
+  return emit({.def = &kMulAddOp, .inputs = {a, b, c}});
 }
 
 ValueId CellBuilder::sigmoid(ValueId x) {
-  return emit({.kind = OpKind::kSigmoid, .inputs = {x}});
+  return emit({.def = &kSigmoidOp, .inputs = {x}});
 }
 
 ValueId CellBuilder::tanh(ValueId x) {
-  return emit({.kind = OpKind::kTanh, .inputs = {x}});
+  return emit({.def = &kTanhOp, .inputs = {x}});
 }
 
 ValueId CellBuilder::segment_sum(ValueId ragged) {
-  return emit({.kind = OpKind::kSegmentSum, .inputs = {ragged}});
+  return emit({.def = &kSegmentSumOp, .inputs = {ragged}});
 }
 
 ValueId CellBuilder::convolution(ValueId x, std::string_view weight, const Convolution& shape,
                                  std::string_view bias) {
-  Operator op{.kind = OpKind::kConvolution, .inputs = {x}, .weights = {std::string(weight)}};
+  Operator op{.def = &kConvolutionOp, .inputs = {x}, .weights = {std::string(weight)}};
   op.convolution = shape;
   op.has_bias = !bias.empty();
   if (op.has_bias) op.weights.emplace_back(bias);
@@ -131,15 +131,24 @@ ValueId CellBuilder::convolution(ValueId x, std::string_view weight, const Convo
 }
 
 ValueId CellBuilder::argmax(ValueId x) {
-  return emit({.kind = OpKind::kArgmax, .inputs = {x}});
+  return emit({.def = &kArgmaxOp, .inputs = {x}});
+}
+
+ValueId CellBuilder::apply(std::string_view op, std::vector<ValueId> inputs) {
+  const OpDef* def = find_op(op);
+  if ((def == nullptr || def->evaluate_f32 == nullptr) && !error_) {
+    error_ = "operator " + std::to_string(cell_.operators.size()) + ": there is no operator '" +
+             std::string(op) + "' that computes";
+  }
+  return emit({.def = def == nullptr ? &kConcatOp : def, .inputs = std::move(inputs)});
 }
 
 ValueId CellBuilder::hash(ValueId state, ValueId token) {
-  return emit({.kind = OpKind::kHash, .inputs = {state, token}});
+  return emit({.def = &kHashOp, .inputs = {state, token}});
 }
 
 ValueId CellBuilder::hash_all(ValueId ragged, ValueId token) {
-  return emit({.kind = OpKind::kHashAll, .inputs = {ragged, token}});
+  return emit({.def = &kHashAllOp, .inputs = {ragged, token}});
 }
 
 Result<Cell> CellBuilder::build(const Weights* weights, std::string_view model) const {

@@ -97,6 +97,8 @@ class CellBuilder {
   ValueId segment_sum(ValueId ragged);
   // Index (i32) of the largest element of a vector, the first of equals: a decoder's next token.
   ValueId argmax(ValueId x);
+  // Any operator that computes, by its name in cells/ops; an unknown one is an error of build().
+  ValueId apply(std::string_view op, std::vector<ValueId> inputs);
   ValueId hash(ValueId state, ValueId token);
   ValueId hash_all(ValueId ragged, ValueId token);
 

@@ -1,5 +1,7 @@
 #include "cells/cell_program.h"
 
+#include <algorithm>
+#include <span>
 #include <utility>
 
 #include "cells/infer.h"
@@ -15,12 +17,19 @@ Result<CellProgram> CellProgram::make(Cell cell, const Weights& weights, std::st
     for (const std::string& name : op.weights) {
       const Tensor* tensor = weights.find(name);
       step.weights.push_back(tensor->f32());
-      if (op.kind == OpKind::kEmbed) step.rows = tensor->shape[0];
+      if (step.rows == 0 && !tensor->shape.empty()) step.rows = tensor->shape[0];
     }
-    step.number = program.counts_[static_cast<std::size_t>(op.kind)]++;
+    const auto before = std::span(program.cell_.operators).first(program.steps_.size());
+    step.number = static_cast<std::uint32_t>(std::count_if(
+        before.begin(), before.end(), [&](const Operator& other) { return other.is(*op.def); }));
     program.steps_.push_back(std::move(step));
   }
   return program;
+}
+
+std::uint32_t CellProgram::count(const OpDef& kind) const {
+  return static_cast<std::uint32_t>(std::count_if(cell_.operators.begin(), cell_.operators.end(),
+                                                  [&](const Operator& op) { return op.is(kind); }));
 }
 
 }  // namespace volvox

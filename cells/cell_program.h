@@ -21,31 +21,30 @@ class CellProgram {
 
   struct Step {
     std::vector<const float*> weights;
-    std::int64_t rows = 0;     // kEmbed: of the table
-    std::uint32_t number = 0;  // kGather, kGatherAll, kScatter: counts the operators of its kind
+    std::int64_t rows = 0;     // of the first weight
+    std::uint32_t number = 0;  // counts the operators of its kind
   };
 
   const Cell& cell() const { return cell_; }
   // One for each operator of cell(), in the same order.
   std::span<const Step> steps() const { return steps_; }
   // How many operators of this kind the cell has.
-  std::uint32_t count(OpKind kind) const { return counts_[static_cast<std::size_t>(kind)]; }
+  std::uint32_t count(const OpDef& kind) const;
 
  private:
   Cell cell_;
   std::vector<Step> steps_;
-  std::array<std::uint32_t, 32> counts_{};
 };
 
 // Where one row of a cell finds everything. f32 states are in the evaluator's own real type (float for a
 // device's planes, double for the reference), as are f32 results; inputs are always float, as clients send
 // them. Other types are what they are. No place may be written by one row that the same row reads.
 struct CellRow {
-  std::span<const void* const> gathers;  // one for each kGather operator, in their order
-  std::span<const void* const> ragged;   // predecessor e of kGatherAll operator g: ragged[g * edges + e]
+  std::span<const void* const> gathers;  // one for each `gather`, in their order
+  std::span<const void* const> ragged;   // predecessor e of `gather_all` number g: ragged[g * edges + e]
   std::uint32_t edges = 0;
   std::array<const void*, kMaxPulls> pulls{};  // by number of the input
-  std::span<void* const> scatters;             // one for each kScatter operator, in their order
+  std::span<void* const> scatters;             // one for each `scatter`, in their order
   std::array<void*, kMaxPushes> pushes{};      // by number of the result; nullptr: not wanted
 };
 

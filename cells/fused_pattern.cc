@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "cells/ops/ops.h"
+
 namespace volvox {
 namespace {
 
@@ -23,9 +25,9 @@ class Matcher {
 
  private:
   // The operator that makes `value`, when it is of this kind; it then belongs to the pattern.
-  const Operator* made_by(ValueId value, OpKind kind) {
+  const Operator* made_by(ValueId value, const OpDef& kind) {
     const Operator* op = cell_.producer(value);
-    if (op == nullptr || op->kind != kind) return nullptr;
+    if (op == nullptr || !op->is(kind)) return nullptr;
     use(*op);
     return op;
   }
@@ -33,7 +35,7 @@ class Matcher {
 
   bool find_product() {
     for (const Operator& op : cell_.operators) {
-      if (op.kind != OpKind::kProduct) continue;
+      if (!op.is(kProductOp)) continue;
       if (found_.product != nullptr) return false;
       found_.product = &op;
       use(op);
@@ -45,7 +47,7 @@ class Matcher {
     if (!lies_in_memory(cell_, value)) return false;
     const Operator& op = *cell_.producer(value);
     use(op);
-    if (op.kind == OpKind::kEmbed) use(*cell_.producer(op.inputs[0]));
+    if (op.is(kEmbedOp)) use(*cell_.producer(op.inputs[0]));
     return true;
   }
   bool match_operands() {
@@ -60,10 +62,10 @@ class Matcher {
   bool match_plain() {
     const ValueId z = found_.product->output;
     for (const Operator& op : cell_.operators) {
-      if (op.kind == OpKind::kScatter && op.inputs[0] == z && found_.out_scatter == nullptr) {
+      if (op.is(kScatterOp) && op.inputs[0] == z && found_.out_scatter == nullptr) {
         found_.out_scatter = &op;
         use(op);
-      } else if (op.kind == OpKind::kPush && op.inputs[0] == z) {
+      } else if (op.is(kPushOp) && op.inputs[0] == z) {
         found_.pushes.push_back({op.index, false});
         use(op);
       }
@@ -73,10 +75,10 @@ class Matcher {
 
   std::int64_t units() const { return elements(cell_.values[found_.product->output].shape) / kLstmGates; }
   // value = activation(gate number `gate` of z)
-  bool is_gate(ValueId value, OpKind activation, std::int64_t gate) {
+  bool is_gate(ValueId value, const OpDef& activation, std::int64_t gate) {
     const Operator* act = made_by(value, activation);
     if (act == nullptr) return false;
-    const Operator* slice = made_by(act->inputs[0], OpKind::kSlice);
+    const Operator* slice = made_by(act->inputs[0], kSliceOp);
     return slice != nullptr && slice->inputs[0] == found_.product->output && slice->begin == gate * units() &&
            slice->end == (gate + 1) * units();
   }
@@ -85,39 +87,38 @@ class Matcher {
     return (first(a) && second(b)) || (first(b) && second(a));
   }
   bool is_gathered(ValueId value) {
-    if (made_by(value, OpKind::kGather) == nullptr || cell_.values[value].dtype != DType::kF32) return false;
+    if (made_by(value, kGatherOp) == nullptr || cell_.values[value].dtype != DType::kF32) return false;
     found_.c_in = value;
     return true;
   }
 
   // c' = fma(σ(f), c, σ(i)·tanh(g))
   bool is_cell_state(const Operator& op) {
-    if (op.kind != OpKind::kMulAdd) return false;
+    if (!op.is(kMulAddOp)) return false;
     use(op);
-    const Operator* in = made_by(op.inputs[2], OpKind::kMul);
+    const Operator* in = made_by(op.inputs[2], kMulOp);
     return in != nullptr &&
            either_way(
-               in->inputs[0], in->inputs[1], [&](ValueId v) { return is_gate(v, OpKind::kSigmoid, 0); },
-               [&](ValueId v) { return is_gate(v, OpKind::kTanh, 2); }) &&
+               in->inputs[0], in->inputs[1], [&](ValueId v) { return is_gate(v, kSigmoidOp, 0); },
+               [&](ValueId v) { return is_gate(v, kTanhOp, 2); }) &&
            either_way(
-               op.inputs[0], op.inputs[1], [&](ValueId v) { return is_gate(v, OpKind::kSigmoid, 1); },
+               op.inputs[0], op.inputs[1], [&](ValueId v) { return is_gate(v, kSigmoidOp, 1); },
                [&](ValueId v) { return is_gathered(v); });
   }
   // h' = σ(o)·tanh(c')
   bool is_output(const Operator& op, ValueId c) {
-    if (op.kind != OpKind::kMul) return false;
+    if (!op.is(kMulOp)) return false;
     const auto squashed = [&](ValueId v) {
-      const Operator* tanh = made_by(v, OpKind::kTanh);
+      const Operator* tanh = made_by(v, kTanhOp);
       return tanh != nullptr && tanh->inputs[0] == c;
     };
     return either_way(
-        op.inputs[0], op.inputs[1], [&](ValueId v) { return is_gate(v, OpKind::kSigmoid, 3); }, squashed);
+        op.inputs[0], op.inputs[1], [&](ValueId v) { return is_gate(v, kSigmoidOp, 3); }, squashed);
   }
 
   bool match_lstm() {
     const auto& ops = cell_.operators;
-    const auto c =
-        std::find_if(ops.begin(), ops.end(), [](const Operator& op) { return op.kind == OpKind::kMulAdd; });
+    const auto c = std::find_if(ops.begin(), ops.end(), [](const Operator& op) { return op.is(kMulAddOp); });
     if (c == ops.end()) return false;
     found_.lstm = true;
     if (!is_cell_state(*c)) return false;
@@ -129,10 +130,10 @@ class Matcher {
   }
   bool match_published(ValueId c, ValueId h) {
     for (const Operator& op : cell_.operators) {
-      if (op.kind != OpKind::kScatter && op.kind != OpKind::kPush) continue;
+      if (!op.is(kScatterOp) && !op.is(kPushOp)) continue;
       const bool is_c = op.inputs[0] == c;
       if (!is_c && op.inputs[0] != h) return false;
-      if (op.kind == OpKind::kPush) {
+      if (op.is(kPushOp)) {
         found_.pushes.push_back({op.index, is_c});
       } else {
         const Operator*& scatter = is_c ? found_.c_scatter : found_.out_scatter;
@@ -158,10 +159,10 @@ std::optional<FusedPattern> match_fused(const Cell& cell) {
 bool lies_in_memory(const Cell& cell, ValueId value) {
   const Operator* op = cell.producer(value);
   if (op == nullptr || cell.values[value].dtype != DType::kF32) return false;
-  if (op->kind == OpKind::kGather || op->kind == OpKind::kPull) return true;
-  if (op->kind != OpKind::kEmbed) return false;
+  if (op->is(kGatherOp) || op->is(kPullOp)) return true;
+  if (!op->is(kEmbedOp)) return false;
   const Operator* id = cell.producer(op->inputs.at(0));
-  return id != nullptr && id->kind == OpKind::kPull;
+  return id != nullptr && id->is(kPullOp);
 }
 
 ValueId product_start(const Operator& product) {

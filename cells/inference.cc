@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cells/infer.h"
+#include "cells/ops/op.h"
 #include "cells/text.h"
 
 namespace volvox {
@@ -16,7 +17,7 @@ Status Inference::error(const std::string& what) const {
   where += "cell " + in_quotes(cell_.name);
   if (op_ != nullptr) {
     where += ", operator " + std::to_string(op_ - cell_.operators.data()) + " (" +
-             std::string(to_string(op_->kind));
+             std::string(op_->def == nullptr ? "unknown" : op_->def->name);
     for (const std::string& name : op_->weights) where += " " + name;
     if (!op_->name.empty()) where += " " + op_->name;
     where += ")";
@@ -41,8 +42,14 @@ Status Inference::run() {
 }
 
 Status Inference::apply() {
+  if (op_->def == nullptr) return error("is of no known kind");
   if (Status status = check_inputs(); !status) return status;
-  return by_kind();
+  const OpDef& def = *op_->def;
+  if (def.inputs != OpDef::kAny) {
+    Status fits = arity(static_cast<std::size_t>(def.inputs), static_cast<std::size_t>(def.weights));
+    if (!fits) return fits;
+  }
+  return def.infer(*this);
 }
 
 Status Inference::check_inputs() {
@@ -51,55 +58,12 @@ Status Inference::check_inputs() {
       return error("reads value " + std::to_string(input) + ", which no operator before it produces");
     }
   }
-  const bool sink = op_->kind == OpKind::kScatter || op_->kind == OpKind::kPush;
-  if (sink) return op_->output == kNoValue ? Status{} : error("has no value, but names one");
+  if (op_->def->sink) return op_->output == kNoValue ? Status{} : error("has no value, but names one");
   if (op_->output >= cell_.values.size()) return error("has no value of this cell to produce");
   if (produced_[op_->output]) {
     return error("value " + std::to_string(op_->output) + " is already produced by an operator before it");
   }
   return {};
-}
-
-Status Inference::by_kind() {
-  switch (op_->kind) {
-    case OpKind::kGather:
-      return gather();
-    case OpKind::kGatherAll:
-      return gather_all();
-    case OpKind::kPull:
-      return pull();
-    case OpKind::kScatter:
-      return scatter();
-    case OpKind::kPush:
-      return push();
-    case OpKind::kEmbed:
-      return embed();
-    case OpKind::kProduct:
-      return product();
-    case OpKind::kConvolution:
-      return convolution();
-    case OpKind::kSlice:
-      return slice();
-    case OpKind::kConcat:
-      return concat();
-    case OpKind::kAdd:
-    case OpKind::kMul:
-      return elementwise(2);
-    case OpKind::kMulAdd:
-      return elementwise(3);
-    case OpKind::kSigmoid:
-    case OpKind::kTanh:
-      return elementwise(1);
-    case OpKind::kSegmentSum:
-      return segment_sum();
-    case OpKind::kArgmax:
-      return argmax();
-    case OpKind::kHash:
-      return hash(false);
-    case OpKind::kHashAll:
-      return hash(true);
-  }
-  return error("is of no known kind");
 }
 
 Status Inference::arity(std::size_t inputs, std::size_t weights) const {
@@ -112,7 +76,7 @@ Status Inference::arity(std::size_t inputs, std::size_t weights) const {
   return {};
 }
 
-Status Inference::want(std::size_t i, DType dtype, bool may_be_ragged) {
+Status Inference::want(std::size_t i, DType dtype, bool may_be_ragged) const {
   if (in(i).dtype != dtype) {
     return error("input " + std::to_string(i) + " is " + described(in(i).dtype, in(i).shape) + ", needs " +
                  std::string(to_string(dtype)));
@@ -123,11 +87,19 @@ Status Inference::want(std::size_t i, DType dtype, bool may_be_ragged) {
   return {};
 }
 
-Status Inference::want_vector(std::size_t i) {
+Status Inference::want_vector(std::size_t i) const {
   if (Status status = want(i, DType::kF32, true); !status) return status;
   if (in(i).shape.size() == 1) return {};
   return error("input " + std::to_string(i) + " has the shape " + to_string(in(i).shape) +
                ", needs a vector");
+}
+
+Status Inference::want_ragged(std::size_t i) const {
+  return in(i).ragged ? Status{} : error("its input has no row for each predecessor");
+}
+
+const Tensor* Inference::tensor(std::size_t weight) const {
+  return weights_ == nullptr ? nullptr : weights_->find(op_->weights[weight]);
 }
 
 Status Inference::weight(std::size_t i, const Shape& wanted) const {
@@ -142,9 +114,6 @@ Status Inference::weight(std::size_t i, const Shape& wanted) const {
   return {};
 }
 
-// An input has one shape and one type wherever the cell uses it, and so has a state of one predecessor.
-// (Those with other numbers may be of other cells, with states of other shapes: validate() sees whose they
-// are.)
 Status Inference::source(const std::string& key, DType dtype, const Shape& shape) {
   if (op_->name.empty()) return error("needs a name");
   const auto [it, first] = sources_.try_emplace(key, dtype, shape);
@@ -174,6 +143,70 @@ Status Inference::produce(Value value) {
   cell_.values[op_->output] = std::move(value);
   produced_[op_->output] = true;
   return {};
+}
+
+Status Inference::declared_width(std::size_t weight, std::size_t extent, std::int64_t& width) const {
+  const Tensor* given = tensor(weight);
+  const Shape& declared = out().shape;
+  if (given != nullptr && given->shape.size() == 2) {
+    width = given->shape[extent];
+  } else if (declared.size() == 1) {
+    width = declared[0];
+  } else {
+    return error(weights_ == nullptr
+                     ? "its width is neither declared nor known from weights"
+                     : "weight " + in_quotes(op_->weights[weight]) + " is missing or no matrix");
+  }
+  if (declared.size() == 1 && declared[0] != width) {
+    return error("weight " + in_quotes(op_->weights[weight]) + " gives " + std::to_string(width) +
+                 " elements, declared are " + std::to_string(declared[0]));
+  }
+  return {};
+}
+
+Status Inference::read_state(const std::string& whose, bool ragged) {
+  Value value = out();
+  value.ragged = ragged;
+  if (Status status = source("state " + in_quotes(op_->name) + whose, value.dtype, value.shape); !status)
+    return status;
+  return produce(std::move(value));
+}
+
+Status Inference::publish(DType dtype, const Shape& shape) {
+  if (Status status = source("state " + in_quotes(op_->name), dtype, shape); !status) return status;
+  const auto same = [&](const StateKind& kind) { return kind.name == op_->name; };
+  if (std::any_of(states_.begin(), states_.end(), same)) return error("the state is published twice");
+  const auto known = std::find_if(cell_.states.begin(), cell_.states.end(), same);
+  const double initial = known == cell_.states.end() ? 0.0 : known->initial;
+  states_.push_back({op_->name, shape, dtype, initial});
+  return {};
+}
+
+Status Inference::emit() {
+  if (op_->name.empty()) return error("needs a name");
+  if ((results_ & (1U << op_->index)) != 0) {
+    return error("result " + std::to_string(op_->index) + " is emitted twice");
+  }
+  results_ |= 1U << op_->index;
+  return {};
+}
+
+Status Inference::elementwise() {
+  Value value{DType::kF32, in(0).shape, false};
+  for (std::size_t i = 0; i < op_->inputs.size(); ++i) {
+    if (Status status = want(i, DType::kF32, true); !status) return status;
+    if (in(i).shape != value.shape) {
+      return error("its inputs have the shapes " + to_string(value.shape) + " and " + to_string(in(i).shape));
+    }
+    value.ragged = value.ragged || in(i).ragged;
+  }
+  return produce(std::move(value));
+}
+
+Status Inference::produce_hash() {
+  if (Status status = want(1, DType::kI32, false); !status) return status;
+  if (!in(0).shape.empty() || !in(1).shape.empty()) return error("hashes single numbers only");
+  return produce({DType::kU64, {}, false});
 }
 
 }  // namespace volvox

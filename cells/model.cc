@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "cells/ops/ops.h"
 #include "cells/text.h"
 #include "cells/unfold/unfolding.h"
 
@@ -32,8 +33,8 @@ Status check_type(const Model& model, const CellTypeSpec& type) {
       return wrong("its pool has no such state " + in_quotes(state.name));
   }
   for (const Operator& op : type.cell.operators) {
-    if (op.kind != OpKind::kGather && op.kind != OpKind::kGatherAll) continue;
-    const PoolId pool = op.kind == OpKind::kGather ? type.gather_pools[op.index] : type.ragged_pool;
+    if (!op.is(kGatherOp) && !op.is(kGatherAllOp)) continue;
+    const PoolId pool = op.is(kGatherOp) ? type.gather_pools[op.index] : type.ragged_pool;
     if (pool >= model.pools.size() ||
         !fits(find_kind(model.pools[pool].kinds, op.name), type.cell.values[op.output])) {
       return wrong("gathers a state " + in_quotes(op.name) + " that no cell publishes there");

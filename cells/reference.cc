@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "cells/ops/ops.h"
+
 namespace volvox {
 namespace {
 
@@ -150,7 +152,7 @@ void Reference::begin(Run& run) const {
       offsets.push_back(offsets.back() + kept_bytes(state.dtype, state.shape));
     run.first_initial.push_back(run.initial.size());
     for (const Operator& op : cell.operators) {
-      if (op.kind != OpKind::kGather) continue;
+      if (!op.is(kGatherOp)) continue;
       const Value& value = cell.values[op.output];
       const PoolSpec& pool = model_->pools[model_->types[type].gather_pools[op.index]];
       run.initial.push_back(initial_row(value.dtype, value.shape, initial_of(pool, op.name)));
@@ -171,12 +173,12 @@ void Reference::bind_states(const Run& run, std::uint32_t number, CellRow& row,
   const ReferenceOrder::Node& node = run.order.nodes[number];
   const auto list = std::span(run.order.list).subspan(node.first_listed, node.listed);
   for (const Operator& op : programs_[node.type]->cell().operators) {
-    if (op.kind == OpKind::kGather) {
+    if (op.is(kGatherOp)) {
       const std::uint32_t from = node.gathers[op.index];
       const auto& initial = run.initial[run.first_initial[node.type] + gathers.size()];
       gathers.push_back(from == ReferenceOrder::kInitial ? initial.data() : state_of(run, from, op));
     }
-    if (op.kind != OpKind::kGatherAll) continue;
+    if (!op.is(kGatherAllOp)) continue;
     for (const std::uint32_t from : list) ragged.push_back(state_of(run, from, op));
     row.edges = node.listed;
   }
@@ -186,11 +188,11 @@ void Reference::bind_states(const Run& run, std::uint32_t number, CellRow& row,
 void Reference::bind_request(Run& run, std::uint32_t number, CellRow& row) const {
   const ReferenceOrder::Node& node = run.order.nodes[number];
   for (const Operator& op : programs_[node.type]->cell().operators) {
-    if (op.kind == OpKind::kPull) {
+    if (op.is(kPullOp)) {
       const std::uint8_t input = node.pulls[op.index];
       row.pulls[op.index] = run.inputs[input].data() + node.row * input_row_bytes(model_->inputs[input]);
     }
-    if (op.kind != OpKind::kPush) continue;
+    if (!op.is(kPushOp)) continue;
     const LanePush& push = node.pushes[op.index];
     if (push.output == LanePush::kNowhere || (!push.every && !node.last)) continue;
     row.pushes[op.index] =

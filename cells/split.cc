@@ -5,12 +5,13 @@
 #include <utility>
 
 #include "cells/infer.h"
+#include "cells/ops/ops.h"
 
 namespace volvox {
 namespace {
 
 bool is_sink(const Operator& op) {
-  return op.kind == OpKind::kScatter || op.kind == OpKind::kPush;
+  return op.is(kScatterOp) || op.is(kPushOp);
 }
 
 std::size_t terms_of(const Operator& product) {
@@ -28,7 +29,7 @@ class Part {
   ValueId use(ValueId value) {
     if (renamed_[value] == kNoValue) {
       const Operator* producer = whole_.producer(value);
-      if (producer != nullptr && producer->kind == OpKind::kPull) define(*producer);
+      if (producer != nullptr && producer->is(kPullOp)) define(*producer);
     }
     return renamed_[value];
   }
@@ -89,7 +90,7 @@ class Splitter {
 
 void Splitter::find_pulled() {
   for (const Operator& op : cell_.operators) {
-    if (is_sink(op) || op.kind == OpKind::kGather || op.kind == OpKind::kGatherAll) continue;
+    if (is_sink(op) || op.is(kGatherOp) || op.is(kGatherAllOp)) continue;
     pulled_[op.output] =
         std::all_of(op.inputs.begin(), op.inputs.end(), [&](ValueId v) { return pulled_[v]; });
   }
@@ -99,7 +100,7 @@ void Splitter::find_pulled() {
 void Splitter::find_leading() {
   for (std::size_t i = 0; i < cell_.operators.size(); ++i) {
     const Operator& op = cell_.operators[i];
-    if (op.kind != OpKind::kProduct || (op.has_start && !pulled_[op.inputs.back()])) continue;
+    if (!op.is(kProductOp) || (op.has_start && !pulled_[op.inputs.back()])) continue;
     while (leading_[i] < terms_of(op) && pulled_[op.inputs[leading_[i]]]) ++leading_[i];
     for (std::size_t term = 0; term < leading_[i]; ++term) mark_eager(op.inputs[term]);
     if (leading_[i] == 0) continue;
@@ -111,7 +112,7 @@ void Splitter::find_leading() {
     if (is_sink(op) || op.inputs.empty() || !pulled_[op.output]) continue;
     const bool ready = std::all_of(op.inputs.begin(), op.inputs.end(), [&](ValueId v) { return eager_[v]; });
     const bool computed = std::any_of(op.inputs.begin(), op.inputs.end(),
-                                      [&](ValueId v) { return cell_.producer(v)->kind != OpKind::kPull; });
+                                      [&](ValueId v) { return !cell_.producer(v)->is(kPullOp); });
     if (ready && computed) eager_[op.output] = true;
   }
 }
@@ -132,7 +133,7 @@ std::vector<ValueId> Splitter::carried() const {
     for (std::size_t input = leading_[i]; input < op.inputs.size(); ++input) {
       const ValueId value = op.inputs[input];
       const bool start = leading_[i] > 0 && op.has_start && input + 1 == op.inputs.size();
-      if (eager_[value] && !start && cell_.producer(value)->kind != OpKind::kPull) read[value] = true;
+      if (eager_[value] && !start && !cell_.producer(value)->is(kPullOp)) read[value] = true;
     }
   }
   std::vector<ValueId> values;
@@ -171,12 +172,11 @@ Result<SplitCell> Splitter::run() {
   core.keep_states(cell_.states);
   const auto state_name = [&](ValueId value) { return cell_.name + "." + std::to_string(value); };
   for (ValueId value : carry) {
-    core.append(
-        {.kind = OpKind::kGather, .name = state_name(value), .index = cell_.gathers, .output = value});
+    core.append({.def = &kGatherOp, .name = state_name(value), .index = cell_.gathers, .output = value});
   }
   for (std::size_t i = 0; i < cell_.operators.size(); ++i) {
     const Operator& op = cell_.operators[i];
-    if (op.kind == OpKind::kPull) continue;  // copied where it is used
+    if (op.is(kPullOp)) continue;  // copied where it is used
     if (!is_sink(op) && eager_[op.output]) {
       eager.define(op);
     } else if (leading_[i] > 0) {
@@ -186,7 +186,7 @@ Result<SplitCell> Splitter::run() {
     }
   }
   for (ValueId value : carry) {
-    eager.append({.kind = OpKind::kScatter, .inputs = {eager.use(value)}, .name = state_name(value)});
+    eager.append({.def = &kScatterOp, .inputs = {eager.use(value)}, .name = state_name(value)});
   }
   Result<Cell> first = eager.finish();
   if (!first) return tl::unexpected(first.error());

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cells/evaluate.h"
+#include "cells/ops/ops.h"
 #include "device/host_memory.h"
 
 namespace volvox {
@@ -47,8 +48,8 @@ Result<std::unique_ptr<const InterpretedCell>> InterpretedCell::make(const Cell&
 }
 
 Status InterpretedCell::bind(const Operator& op, const FindPool& pools) {
-  const bool gather = op.kind == OpKind::kGather, ragged = op.kind == OpKind::kGatherAll;
-  if (!gather && !ragged && op.kind != OpKind::kScatter) return {};
+  const bool gather = op.is(kGatherOp), ragged = op.is(kGatherAllOp);
+  if (!gather && !ragged && !op.is(kScatterOp)) return {};
   const PoolId pool = gather   ? options_.gather_pools[op.index]
                       : ragged ? options_.ragged_pool
                                : options_.out_pool;
@@ -60,16 +61,16 @@ Status InterpretedCell::bind(const Operator& op, const FindPool& pools) {
   const Plane* plane = &(*planes)[*number];
   if (gather) gathers_.push_back({plane, op.index});
   if (ragged) ragged_.push_back({plane, 0});
-  if (op.kind == OpKind::kScatter) scatters_.push_back(plane);
+  if (op.is(kScatterOp)) scatters_.push_back(plane);
   return {};
 }
 
 void InterpretedCell::measure(const Operator& op) {
   const Cell& cell = program_.cell();
-  if (op.kind == OpKind::kProduct || op.kind == OpKind::kEmbed) cheap_ = false;
-  if (op.kind == OpKind::kProduct) flops_per_row_ += product_flops(cell, op);
-  if (op.kind == OpKind::kPull) pull_bytes_[op.index] = value_bytes(cell, op.output);
-  if (op.kind == OpKind::kPush) push_bytes_[op.index] = value_bytes(cell, op.inputs.front());
+  if (op.is(kProductOp) || op.is(kEmbedOp)) cheap_ = false;
+  if (op.is(kProductOp)) flops_per_row_ += product_flops(cell, op);
+  if (op.is(kPullOp)) pull_bytes_[op.index] = value_bytes(cell, op.output);
+  if (op.is(kPushOp)) push_bytes_[op.index] = value_bytes(cell, op.inputs.front());
 }
 
 // Turns the slots and addresses of one row into pointers. Results go to a buffer first: a row may have none,

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cells/model.h"
+#include "cells/ops/ops.h"
 #include "cells/split.h"
 #include "cells/text.h"
 
@@ -14,7 +15,7 @@ namespace {
 std::uint64_t product_bytes(const Cell& cell) {
   std::int64_t weights = 0;
   for (const Operator& op : cell.operators) {
-    if (op.kind != OpKind::kProduct) continue;
+    if (!op.is(kProductOp)) continue;
     const std::size_t terms = op.inputs.size() - (op.has_start ? 1 : 0);
     for (std::size_t i = 0; i < terms; ++i) {
       weights += elements(cell.values[op.output].shape) * elements(cell.values[op.inputs[i]].shape);
@@ -71,7 +72,7 @@ Result<std::size_t> LaneAssembly::add_cell(const CellDefinition& definition, Cel
 Status LaneAssembly::check_states(const Parts& parts, const LaneDefinition& definition,
                                   std::span<const std::uint8_t> from) const {
   for (const Operator& op : parts.whole.operators) {
-    if (op.kind != OpKind::kGather || op.index == 0) continue;
+    if (!op.is(kGatherOp) || op.index == 0) continue;
     const Value& wanted = parts.whole.values[op.output];
     const std::vector<StateKind>& kept = model_.pools[model_.plan.lanes[from[op.index - 1]].pool].kinds;
     const bool there = std::any_of(kept.begin(), kept.end(), [&](const StateKind& kind) {

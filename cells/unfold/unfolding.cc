@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cells/model.h"
+#include "cells/ops/ops.h"
 #include "cells/text.h"
 
 namespace volvox {
@@ -16,9 +17,8 @@ Status check_bindings(const Model& model, CellTypeId type, std::span<const std::
   const auto wrong = [&](const std::string& what) { return model_error(model, whose + ": " + what); };
   const Cell& cell = model.types[type].cell;
   for (const Operator& op : cell.operators) {
-    if (op.kind == OpKind::kPull && pulls[op.index] >= model.inputs.size())
-      return wrong("its input does not exist");
-    if (op.kind != OpKind::kPush || pushes[op.index].output == LanePush::kNowhere) continue;
+    if (op.is(kPullOp) && pulls[op.index] >= model.inputs.size()) return wrong("its input does not exist");
+    if (!op.is(kPushOp) || pushes[op.index].output == LanePush::kNowhere) continue;
     const LanePush& push = pushes[op.index];
     if (push.output >= model.outputs.size()) return wrong("its output does not exist");
     const OutputSpec& output = model.outputs[push.output];

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cells/fused_pattern.h"
+#include "cells/ops/ops.h"
 #include "cpu/cells/generic_chunk.h"
 #include "cpu/cells/packing.h"
 
@@ -23,9 +24,8 @@ constexpr double kFlopUs = 1 / 120e3;
 constexpr double kAloneUs = 10.0;
 constexpr double kWallClockUs = 20.0;
 
-bool views(OpKind kind) {
-  return kind == OpKind::kGather || kind == OpKind::kGatherAll || kind == OpKind::kPull ||
-         kind == OpKind::kEmbed || kind == OpKind::kSlice;
+bool views(const Operator& op) {
+  return op.is(kGatherOp) || op.is(kGatherAllOp) || op.is(kPullOp) || op.is(kEmbedOp) || op.is(kSliceOp);
 }
 
 Status check_operands(const Cell& cell, const Operator& op) {
@@ -33,12 +33,11 @@ Status check_operands(const Cell& cell, const Operator& op) {
   for (ValueId value : op.inputs) {
     if (op.output == kNoValue) {
       if (cell.values[value].ragged) return bad("a ragged value cannot be published");
-    } else if (cell.values[value].ragged && !cell.values[op.output].ragged &&
-               op.kind != OpKind::kSegmentSum && op.kind != OpKind::kHashAll) {
+    } else if (cell.values[value].ragged && !cell.values[op.output].ragged && !op.def->folds) {
       return bad("an operator turns a ragged value into one row");
     }
   }
-  if (op.kind == OpKind::kProduct && product_terms(op).size() > kMaxTerms) {
+  if (op.is(kProductOp) && product_terms(op).size() > kMaxTerms) {
     return bad("a product has too many operands");
   }
   return {};
@@ -73,7 +72,7 @@ void GenericCell::describe_values(const Cell& cell) {
   }
   for (const Operator& op : cell.operators) {
     row_us_ += kOpUs;
-    if (op.output == kNoValue || views(op.kind)) continue;
+    if (op.output == kNoValue || views(op)) continue;
     GenericValue& v = values_[op.output];
     const std::size_t floats = v.row_bytes / sizeof(float);
     // Scalars lie side by side, vectors on cache lines of their own.
@@ -86,16 +85,18 @@ void GenericCell::describe_values(const Cell& cell) {
 Status GenericCell::add_operator(const Cell& cell, const Operator& op, const Weights& weights,
                                  const CompileOptions& options, PoolFinder& pools) {
   if (Status ok = check_operands(cell, op); !ok) return ok;
-  GenericOp made{op, {}, {}, {}, {}, false};
-  if (op.kind == OpKind::kGather || op.kind == OpKind::kGatherAll || op.kind == OpKind::kScatter) {
+  GenericOp made;
+  made.op = op;
+  made.run = GenericChunk::run_of(op);
+  if (op.is(kGatherOp) || op.is(kGatherAllOp) || op.is(kScatterOp)) {
     auto plane = find_plane(cell, op, options, pools);
     if (!plane) return tl::unexpected(plane.error());
     made.plane = *plane;
-  } else if (op.kind == OpKind::kEmbed) {
+  } else if (op.is(kEmbedOp)) {
     auto table = copy_table(cell, op, weights);
     if (!table) return tl::unexpected(table.error());
     made.table = std::make_shared<EmbeddingTable>(std::move(*table));
-  } else if (op.kind == OpKind::kProduct) {
+  } else if (op.is(kProductOp)) {
     auto product = pack_product(cell, op, weights, ColumnOrder::kPlain);
     if (!product) return tl::unexpected(product.error());
     flops_ += product->flops_per_row();
@@ -104,7 +105,15 @@ Status GenericCell::add_operator(const Cell& cell, const Operator& op, const Wei
     made.terms = product_terms(op);
     made.starts = product_start(op) != kNoValue;
   }
-  if (op.kind == OpKind::kConvolution) {
+  if (op.def->evaluate_f32 != nullptr && made.run == GenericChunk::run_of({})) {
+    made.cell = std::make_shared<const Cell>(cell);
+    for (const std::string& name : op.weights) {
+      const Tensor* tensor = weights.find(name);  // inference has seen that it is there, and f32
+      if (made.weight_rows == 0 && !tensor->shape.empty()) made.weight_rows = tensor->shape[0];
+      made.weights.push_back(tensor->f32());
+    }
+  }
+  if (op.is(kConvolutionOp)) {
     auto product = pack_convolution(cell, op, weights);
     if (!product) return tl::unexpected(product.error());
     flops_ += op.convolution.flops();
@@ -172,11 +181,9 @@ Status GenericCell::check_slots(const ResolvedRows& rows) const {
   };
   for (const GenericOp& op : ops_) {
     bool ok = true;
-    if (op.op.kind == OpKind::kGather)
-      ok = inside(rows.gathers[op.op.index].data(), rows.real_rows, op.plane);
-    if (op.op.kind == OpKind::kGatherAll)
-      ok = inside(rows.ragged_slots.data(), rows.ragged_slots.size(), op.plane);
-    if (op.op.kind == OpKind::kScatter) ok = inside(rows.out.data(), rows.real_rows, op.plane);
+    if (op.op.is(kGatherOp)) ok = inside(rows.gathers[op.op.index].data(), rows.real_rows, op.plane);
+    if (op.op.is(kGatherAllOp)) ok = inside(rows.ragged_slots.data(), rows.ragged_slots.size(), op.plane);
+    if (op.op.is(kScatterOp)) ok = inside(rows.out.data(), rows.real_rows, op.plane);
     if (!ok) return fail(ErrorCode::kInternal, "a row names a slot that is not in its pool");
   }
   return {};

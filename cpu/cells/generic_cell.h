@@ -12,14 +12,22 @@
 
 namespace volvox::cpu {
 
+class GenericChunk;
+
 // An operator with everything it needs at run time.
 struct GenericOp {
+  using Run = void (GenericChunk::*)(const GenericOp& op);
+
   Operator op;
+  Run run = nullptr;                             // see GenericChunk::run_of()
   PlaneView plane;                               // gather, gather_all, scatter
   std::shared_ptr<const EmbeddingTable> table;   // embed
   std::shared_ptr<const PackedProduct> product;  // product, convolution
   std::vector<ValueId> terms;                    // product: its operands without the start
   bool starts = false;                           // product: the last input is the start
+  std::shared_ptr<const Cell> cell;              // where no kernel runs it, which needs shapes and weights:
+  std::vector<const float*> weights;             // they belong to the model
+  std::int64_t weight_rows = 0;
 };
 
 // Any other cell: its operators one after another, each over a chunk of rows, with the same kernels and the

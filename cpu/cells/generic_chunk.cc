@@ -4,6 +4,9 @@
 #include <array>
 #include <cstring>
 
+#include "cells/evaluate.h"
+#include "cells/ops/ops.h"
+#include "cells/ops/row_values.h"
 #include "cpu/cells/workspace.h"
 #include "device/host_memory.h"
 
@@ -31,39 +34,26 @@ GenericChunk::GenericChunk(const Kernels& kernels, std::span<const GenericValue>
   edges_ = rows.ragged_begin[end] - first_edge_;
 }
 
-void GenericChunk::run(const GenericOp& op) {
-  switch (op.op.kind) {
-    case OpKind::kGather:
-      return gather(op);
-    case OpKind::kGatherAll:
-      return gather_all(op);
-    case OpKind::kPull:
-      return pull(op.op);
-    case OpKind::kScatter:
-      return scatter(op);
-    case OpKind::kPush:
-      return push(op.op);
-    case OpKind::kEmbed:
-      return embed(op);
-    case OpKind::kProduct:
-      return product(op);
-    case OpKind::kConvolution:
-      return convolution(op);
-    case OpKind::kSlice:
-      return slice(op.op);
-    case OpKind::kConcat:
-      return concat(op.op);
-    case OpKind::kSegmentSum:
-      return segment_sum(op.op);
-    case OpKind::kArgmax:
-      return argmax(op.op);
-    case OpKind::kHash:
-      return hash(op.op);
-    case OpKind::kHashAll:
-      return hash_all(op.op);
-    default:
-      return elementwise(op.op);
+GenericOp::Run GenericChunk::run_of(const Operator& op) {
+  struct Lowering {
+    const OpDef* op;
+    GenericOp::Run run;
+  };
+  static constexpr Lowering kLowerings[] = {
+      {&kGatherOp, &GenericChunk::gather},      {&kGatherAllOp, &GenericChunk::gather_all},
+      {&kPullOp, &GenericChunk::pull},          {&kScatterOp, &GenericChunk::scatter},
+      {&kPushOp, &GenericChunk::push},          {&kEmbedOp, &GenericChunk::embed},
+      {&kProductOp, &GenericChunk::product},    {&kConvolutionOp, &GenericChunk::convolution},
+      {&kSliceOp, &GenericChunk::slice},        {&kConcatOp, &GenericChunk::concat},
+      {&kAddOp, &GenericChunk::elementwise},    {&kMulOp, &GenericChunk::elementwise},
+      {&kMulAddOp, &GenericChunk::elementwise}, {&kSigmoidOp, &GenericChunk::elementwise},
+      {&kTanhOp, &GenericChunk::elementwise},   {&kSegmentSumOp, &GenericChunk::segment_sum},
+      {&kArgmaxOp, &GenericChunk::argmax},      {&kHashOp, &GenericChunk::hash},
+      {&kHashAllOp, &GenericChunk::hash_all}};
+  for (const Lowering& lowering : kLowerings) {
+    if (op.is(*lowering.op)) return lowering.run;
   }
+  return &GenericChunk::interpret;
 }
 
 const float* const* GenericChunk::operand(const Operator& op, std::size_t i, std::size_t place) {
@@ -93,7 +83,8 @@ void GenericChunk::gather_all(const GenericOp& op) {
   for (std::size_t e = 0; e < edges_; ++e) scratch_.rows[op.op.output][e] = f32(op.plane.row(slots[e]));
 }
 
-void GenericChunk::pull(const Operator& op) {
+void GenericChunk::pull(const GenericOp& made) {
+  const Operator& op = made.op;
   const DeviceAddress* addresses = task_.pulls[op.index].data() + begin_;
   for (std::size_t r = 0; r < rows_; ++r) {
     scratch_.rows[op.output][r] = addresses[r] == 0 ? zeros_ : f32(at_address(addresses[r]));
@@ -107,7 +98,8 @@ void GenericChunk::scatter(const GenericOp& op) {
   for (std::size_t r = 0; r < rows_; ++r) std::memcpy(op.plane.row(task_.out[begin_ + r]), rows[r], bytes);
 }
 
-void GenericChunk::push(const Operator& op) {
+void GenericChunk::push(const GenericOp& made) {
+  const Operator& op = made.op;
   const ValueId value = op.inputs[0];
   for (const ResolvedRows::Push& result : task_.pushes[op.index]) {
     const std::size_t row = result.row - begin_;  // huge when before the chunk
@@ -182,13 +174,15 @@ void GenericChunk::convolution(const GenericOp& op) {
   }
 }
 
-void GenericChunk::slice(const Operator& op) {
+void GenericChunk::slice(const GenericOp& made) {
+  const Operator& op = made.op;
   const std::size_t skip = static_cast<std::size_t>(op.begin);
   const float* const* from = operand(op, 0);
   for (std::size_t r = 0; r < count(op.output); ++r) scratch_.rows[op.output][r] = from[r] + skip;
 }
 
-void GenericChunk::concat(const Operator& op) {
+void GenericChunk::concat(const GenericOp& made) {
+  const Operator& op = made.op;
   point_at_results(op);
   std::size_t at = 0;
   for (std::size_t i = 0; i < op.inputs.size(); ++i) {
@@ -200,7 +194,8 @@ void GenericChunk::concat(const Operator& op) {
   }
 }
 
-void GenericChunk::elementwise(const Operator& op) {
+void GenericChunk::elementwise(const GenericOp& made) {
+  const Operator& op = made.op;
   point_at_results(op);
   std::array<const float* const*, 3> in{};
   for (std::size_t i = 0; i < op.inputs.size(); ++i) in[i] = operand(op, i);
@@ -208,15 +203,16 @@ void GenericChunk::elementwise(const Operator& op) {
   for (std::size_t r = 0; r < count(op.output); ++r) {
     float* out = result(op, r);
     const float* a = in[0][r];
-    if (op.kind == OpKind::kSigmoid) kernels_.sigmoid(a, out, n);
-    if (op.kind == OpKind::kTanh) kernels_.tanh(a, out, n);
-    if (op.kind == OpKind::kAdd) kernels_.add(a, in[1][r], out, n);
-    if (op.kind == OpKind::kMul) kernels_.mul(a, in[1][r], out, n);
-    if (op.kind == OpKind::kMulAdd) kernels_.mul_add(a, in[1][r], in[2][r], out, n);
+    if (op.is(kSigmoidOp)) kernels_.sigmoid(a, out, n);
+    if (op.is(kTanhOp)) kernels_.tanh(a, out, n);
+    if (op.is(kAddOp)) kernels_.add(a, in[1][r], out, n);
+    if (op.is(kMulOp)) kernels_.mul(a, in[1][r], out, n);
+    if (op.is(kMulAddOp)) kernels_.mul_add(a, in[1][r], in[2][r], out, n);
   }
 }
 
-void GenericChunk::segment_sum(const Operator& op) {
+void GenericChunk::segment_sum(const GenericOp& made) {
+  const Operator& op = made.op;
   point_at_results(op);
   const auto& edges = scratch_.rows[op.inputs[0]];
   for (std::size_t r = 0; r < rows_; ++r) {
@@ -230,7 +226,8 @@ void GenericChunk::segment_sum(const Operator& op) {
   }
 }
 
-void GenericChunk::argmax(const Operator& op) {
+void GenericChunk::argmax(const GenericOp& made) {
+  const Operator& op = made.op;
   point_at_results(op);
   const float* const* from = operand(op, 0);
   for (std::size_t r = 0; r < count(op.output); ++r) {
@@ -239,7 +236,8 @@ void GenericChunk::argmax(const Operator& op) {
   }
 }
 
-void GenericChunk::hash(const Operator& op) {
+void GenericChunk::hash(const GenericOp& made) {
+  const Operator& op = made.op;
   const float* const* states = operand(op, 0);
   const float* const* tokens = operand(op, 1);
   for (std::size_t r = 0; r < count(op.output); ++r) {
@@ -254,7 +252,8 @@ void GenericChunk::hash(const Operator& op) {
   }
 }
 
-void GenericChunk::hash_all(const Operator& op) {
+void GenericChunk::hash_all(const GenericOp& made) {
+  const Operator& op = made.op;
   point_at_results(op);
   const auto& edges = scratch_.rows[op.inputs[0]];
   const float* const* tokens = operand(op, 1);
@@ -270,6 +269,40 @@ void GenericChunk::hash_all(const Operator& op) {
       state = check_hash(state, predecessor);
     }
     std::memcpy(result(op, r), &state, sizeof state);
+  }
+}
+
+void GenericChunk::interpret(const GenericOp& made) {
+  const Operator& op = made.op;
+  static constexpr RealMath<float> kMath{&StdMath<float>::fma, &StdMath<float>::sigmoid,
+                                         &StdMath<float>::tanh, &StdMath<float>::chain};
+  RowValues<float> values(*made.cell, kMath);
+  values.set_weights(made.weights, made.weight_rows);
+  point_at_results(op);
+  for (std::size_t r = 0; r < rows_; ++r) {
+    std::size_t first = r, edges = 1;  // of ragged values: where the row's edges lie
+    if (!task_.ragged_begin.empty()) {
+      first = task_.ragged_begin[begin_ + r] - first_edge_;
+      edges = task_.ragged_begin[begin_ + r + 1] - task_.ragged_begin[begin_ + r];
+      values.set_edges(static_cast<std::uint32_t>(edges));
+    }
+    const auto each = [&](ValueId v, auto copy) {
+      const bool ragged = values_[v].ragged, real = values.value(v).dtype == DType::kF32;
+      for (std::size_t e = 0; e < (ragged ? edges : 1); ++e) {
+        void* mine = real ? static_cast<void*>(values.real(v, e)) : static_cast<void*>(values.integers(v, e));
+        copy(mine, ragged ? first + e : r, values_[v].row_bytes);
+      }
+    };
+    for (const ValueId input : op.inputs) {
+      values.prepare(input);
+      each(input, [&](void* mine, std::size_t row, std::size_t bytes) {
+        std::memcpy(mine, scratch_.rows[input][row], bytes);
+      });
+    }
+    values.prepare(op.output);
+    op.def->evaluate_f32(values, op);
+    each(op.output,
+         [&](void* mine, std::size_t row, std::size_t bytes) { std::memcpy(result(op, row), mine, bytes); });
   }
 }
 

@@ -15,7 +15,10 @@ class GenericChunk {
   GenericChunk(const Kernels& kernels, std::span<const GenericValue> values, const float* zeros,
                const ResolvedRows& rows, std::size_t begin, std::size_t end, GenericScratch& scratch);
 
-  void run(const GenericOp& op);
+  void run(const GenericOp& op) { (this->*op.run)(op); }
+
+  // How this backend runs the operator: with kernels of its own, or as its definition says, row by row.
+  static GenericOp::Run run_of(const Operator& op);
 
  private:
   using Rows = GenericScratch::Rows;
@@ -32,21 +35,22 @@ class GenericChunk {
 
   void gather(const GenericOp& op);
   void gather_all(const GenericOp& op);
-  void pull(const Operator& op);
+  void pull(const GenericOp& made);
   void scatter(const GenericOp& op);
-  void push(const Operator& op);
+  void push(const GenericOp& made);
   void embed(const GenericOp& op);
   void product(const GenericOp& op);
   void convolution(const GenericOp& op);
   void multiply(const PackedProduct& product, std::span<const ProductTerm> terms, const float* const* start,
                 std::size_t rows);
-  void slice(const Operator& op);
-  void concat(const Operator& op);
-  void elementwise(const Operator& op);
-  void segment_sum(const Operator& op);
-  void argmax(const Operator& op);
-  void hash(const Operator& op);
-  void hash_all(const Operator& op);
+  void slice(const GenericOp& made);
+  void concat(const GenericOp& made);
+  void elementwise(const GenericOp& made);
+  void segment_sum(const GenericOp& made);
+  void argmax(const GenericOp& made);
+  void hash(const GenericOp& made);
+  void hash_all(const GenericOp& made);
+  void interpret(const GenericOp& made);
 
   const Kernels& kernels_;
   std::span<const GenericValue> values_;

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "cells/ops/ops.h"
 #include "device/host_memory.h"
 
 namespace volvox::cpu {
@@ -34,14 +35,8 @@ Status point_at(const PlaneView& plane, const std::uint32_t* slots, std::size_t 
 }
 
 PoolId pool_of(const Operator& op, const CompileOptions& options) {
-  switch (op.kind) {
-    case OpKind::kGather:
-      return options.gather_pools[op.index];
-    case OpKind::kGatherAll:
-      return options.ragged_pool;
-    default:
-      return options.out_pool;
-  }
+  if (op.is(kGatherOp)) return options.gather_pools[op.index];
+  return op.is(kGatherAllOp) ? options.ragged_pool : options.out_pool;
 }
 
 }  // namespace
@@ -54,7 +49,7 @@ Result<PlaneView> find_plane(const Cell& cell, const Operator& op, const Compile
   const auto found = planes->find(op.name);
   if (!found) return invalid(in_cell(cell) + "its pool has no state '" + op.name + "'");
   const Plane& plane = (*planes)[*found];
-  const ValueId value = op.kind == OpKind::kScatter ? op.inputs.at(0) : op.output;
+  const ValueId value = op.is(kScatterOp) ? op.inputs.at(0) : op.output;
   const Value& v = cell.values.at(value);
   if (plane.kind.dtype != v.dtype || elements(plane.kind.shape) != elements(v.shape)) {
     return invalid(in_cell(cell) + "state '" + op.name + "' is " + to_string(plane.kind.dtype).data() +
@@ -100,11 +95,11 @@ Result<RowSource> RowSource::make(const Cell& cell, ValueId value, const Weights
   const Operator& op = *cell.producer(value);
   RowSource source;
   source.index_ = op.index;
-  if (op.kind == OpKind::kGather) {
+  if (op.is(kGatherOp)) {
     auto plane = find_plane(cell, op, options, pools);
     if (!plane) return tl::unexpected(plane.error());
     source.plane_ = *plane;
-  } else if (op.kind == OpKind::kPull) {
+  } else if (op.is(kPullOp)) {
     source.kind_ = Kind::kPull;
     auto zeros =
         AlignedBuffer::make(static_cast<std::size_t>(elements(cell.values[value].shape)) * sizeof(float));

@@ -17,33 +17,32 @@ std::uint32_t padded(std::int64_t elements_wide) {
   return (wide + kStrideElements - 1) / kStrideElements * kStrideElements;
 }
 
-std::optional<Instruction::Code> code_of(OpKind kind) {
-  switch (kind) {
-    case OpKind::kAdd:
-      return Instruction::Code::kAdd;
-    case OpKind::kMul:
-      return Instruction::Code::kMul;
-    case OpKind::kMulAdd:
-      return Instruction::Code::kMulAdd;
-    case OpKind::kSigmoid:
-      return Instruction::Code::kSigmoid;
-    case OpKind::kTanh:
-      return Instruction::Code::kTanh;
-    case OpKind::kHash:
-      return Instruction::Code::kHash;
-    default:
-      return std::nullopt;
+// The instruction that computes an element of the operator's value; operators without one are not for GPUs,
+// but for those that the planner itself takes apart.
+struct Lowering {
+  const OpDef* op;
+  Instruction::Code code;
+};
+constexpr Lowering kLowerings[] = {
+    {&kAddOp, Instruction::Code::kAdd},       {&kMulOp, Instruction::Code::kMul},
+    {&kMulAddOp, Instruction::Code::kMulAdd}, {&kSigmoidOp, Instruction::Code::kSigmoid},
+    {&kTanhOp, Instruction::Code::kTanh},     {&kHashOp, Instruction::Code::kHash}};
+
+std::optional<Instruction::Code> code_of(const Operator& op) {
+  for (const Lowering& lowering : kLowerings) {
+    if (op.is(*lowering.op)) return lowering.code;
   }
+  return std::nullopt;
 }
 
-// One row of all predecessors' rows.
-bool folds(OpKind kind) {
-  return kind == OpKind::kSegmentSum || kind == OpKind::kHashAll;
+// Which of those that make one row of all predecessors' rows can be done.
+bool folds(const Operator& op) {
+  return op.is(kSegmentSumOp) || op.is(kHashAllOp);
 }
 
 // Whether a library leaves sums in a buffer, to which the bias or the start is added later.
-bool has_sums(OpKind kind) {
-  return kind == OpKind::kProduct || kind == OpKind::kConvolution;
+bool has_sums(const Operator& op) {
+  return op.is(kProductOp) || op.is(kConvolutionOp);
 }
 
 bool is_product_input(const Operator& op, std::size_t i) {
@@ -57,9 +56,8 @@ ElementType element_type(DType dtype) {
   return dtype == DType::kI32 ? ElementType::kI32 : ElementType::kU64;
 }
 
-bool is_leaf(OpKind kind) {
-  return kind == OpKind::kGather || kind == OpKind::kGatherAll || kind == OpKind::kPull ||
-         kind == OpKind::kEmbed;
+bool is_leaf(const Operator& op) {
+  return op.is(kGatherOp) || op.is(kGatherAllOp) || op.is(kPullOp) || op.is(kEmbedOp);
 }
 
 Result<CellPlan> CellPlanner::run() {
@@ -72,16 +70,16 @@ Result<CellPlan> CellPlanner::run() {
 }
 
 Status CellPlanner::apply(const Operator& op) {
-  if (op.kind == OpKind::kProduct) return product(op);
-  if (op.kind == OpKind::kConvolution) return convolution(op);
-  if (op.kind == OpKind::kArgmax) return argmax(op);
-  if (op.kind == OpKind::kScatter) {
+  if (op.is(kProductOp)) return product(op);
+  if (op.is(kConvolutionOp)) return convolution(op);
+  if (op.is(kArgmaxOp)) return argmax(op);
+  if (op.is(kScatterOp)) {
     if (value(op.inputs[0]).ragged) return bad("a ragged value cannot be published");
     auto place = state(op, options_.compile.out_pool, Place::Kind::kOut);
     if (!place) return tl::unexpected(place.error());
     return add_root(op.inputs[0], *place);
   }
-  if (op.kind == OpKind::kPush) {
+  if (op.is(kPushOp)) {
     if (value(op.inputs[0]).ragged) return bad("a ragged value cannot be published");
     Place place;
     place.kind = Place::Kind::kResult;
@@ -89,12 +87,12 @@ Status CellPlanner::apply(const Operator& op) {
     place.index = static_cast<std::uint8_t>(op.index);
     return add_root(op.inputs[0], place);
   }
-  if (is_leaf(op.kind)) {  // read where it is wanted, but what is missing is said now
+  if (is_leaf(op)) {  // read where it is wanted, but what is missing is said now
     auto place = leaf(op, 0);
     return place ? Status{} : Status(tl::unexpected(place.error()));
   }
-  if (op.kind != OpKind::kSlice && op.kind != OpKind::kConcat && !folds(op.kind) && !code_of(op.kind)) {
-    return bad("the operator '" + std::string(to_string(op.kind)) + "' is not supported on a GPU");
+  if (!op.is(kSliceOp) && !op.is(kConcatOp) && !folds(op) && !code_of(op)) {
+    return bad("the operator '" + std::string(op.def->name) + "' is not supported on a GPU");
   }
   const bool real = value(op.output).dtype == DType::kF32;
   return options_.plain && real ? materialise(op.output) : Status{};
@@ -189,20 +187,20 @@ Status CellPlanner::prepare(ValueId id, std::int64_t offset, std::int64_t wide) 
     return unfinished ? close_stage() : Status{};
   }
   const Operator& op = *cell_.producer(id);
-  if (is_leaf(op.kind)) return {};
-  if (op.kind == OpKind::kSlice) return prepare(op.inputs[0], offset + op.begin, wide);
-  if (has_sums(op.kind)) {
+  if (is_leaf(op)) return {};
+  if (op.is(kSliceOp)) return prepare(op.inputs[0], offset + op.begin, wide);
+  if (has_sums(op)) {
     return op.has_start && !op.has_bias ? prepare(op.inputs.back(), offset, wide) : Status{};
   }
-  if (folds(op.kind)) {
+  if (folds(op)) {
     for (std::size_t i = 1; i < op.inputs.size(); ++i) {
       if (Status ok = prepare(op.inputs[i], 0, width(op.inputs[i])); !ok) return ok;
     }
-    if (is_leaf(cell_.producer(op.inputs[0])->kind)) return {};
+    if (is_leaf(*cell_.producer(op.inputs[0]))) return {};
     if (Status ok = materialise(op.inputs[0]); !ok) return ok;
     return prepare(op.inputs[0], 0, width(op.inputs[0]));
   }
-  if (op.kind == OpKind::kConcat) return prepare_concat(op, offset, wide);
+  if (op.is(kConcatOp)) return prepare_concat(op, offset, wide);
   for (ValueId input : op.inputs) {
     if (Status ok = prepare(input, offset, wide); !ok) return ok;
   }
@@ -223,7 +221,7 @@ Status CellPlanner::prepare_concat(const Operator& op, std::int64_t offset, std:
 
 Status CellPlanner::add_root(ValueId id, const Place& to) {
   const Operator& op = *cell_.producer(id);
-  if (op.kind == OpKind::kConcat && buffers_.count(id) == 0) {  // piece by piece: there is no seam
+  if (op.is(kConcatOp) && buffers_.count(id) == 0) {  // piece by piece: there is no seam
     Place piece = to;
     for (ValueId part : op.inputs) {
       if (Status ok = add_root(part, piece); !ok) return ok;
@@ -312,11 +310,11 @@ Result<ProgramWriter::Number> CellPlanner::evaluate_new(ProgramWriter& writer, V
     place.offset += static_cast<std::uint32_t>(offset);
     return writer.load(number_of(place));
   }
-  if (has_sums(op.kind)) return evaluate_sums(writer, op, offset, wide);
-  if (op.kind == OpKind::kSlice) return evaluate(writer, op.inputs[0], offset + op.begin, wide);
-  if (op.kind == OpKind::kConcat) return evaluate_concat(writer, op, offset, wide);
-  if (folds(op.kind)) return evaluate_fold(writer, op, offset);
-  if (is_leaf(op.kind)) {
+  if (has_sums(op)) return evaluate_sums(writer, op, offset, wide);
+  if (op.is(kSliceOp)) return evaluate(writer, op.inputs[0], offset + op.begin, wide);
+  if (op.is(kConcatOp)) return evaluate_concat(writer, op, offset, wide);
+  if (folds(op)) return evaluate_fold(writer, op, offset);
+  if (is_leaf(op)) {
     auto place = leaf(op, offset);
     if (!place) return tl::unexpected(place.error());
     return writer.load(number_of(*place));
@@ -331,7 +329,7 @@ Result<ProgramWriter::Number> CellPlanner::evaluate_fold(ProgramWriter& writer, 
       folded != buffers_.end() ? Result<Place>(folded->second.place) : leaf(*cell_.producer(op.inputs[0]), 0);
   if (!place) return tl::unexpected(place.error());
   place->offset += static_cast<std::uint32_t>(offset);
-  if (op.kind == OpKind::kSegmentSum) return writer.segment_sum(number_of(*place));
+  if (op.is(kSegmentSumOp)) return writer.segment_sum(number_of(*place));
   auto token = evaluate(writer, op.inputs[1], 0, 1);
   if (!token) return token;
   return writer.hash_all(number_of(*place), *token);
@@ -345,7 +343,7 @@ Result<ProgramWriter::Number> CellPlanner::evaluate_elements(ProgramWriter& writ
     if (!input) return input;
     in[i] = *input;
   }
-  return writer.compute(*code_of(op.kind), in[0], in[1], in[2]);
+  return writer.compute(*code_of(op), in[0], in[1], in[2]);
 }
 
 Result<ProgramWriter::Number> CellPlanner::evaluate_concat(ProgramWriter& writer, const Operator& op,

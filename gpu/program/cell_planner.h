@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cells/fused_pattern.h"
+#include "cells/ops/ops.h"
 #include "gpu/kernels/fused.h"
 #include "gpu/program/cell_plan.h"
 #include "gpu/program/program_writer.h"
@@ -92,6 +93,6 @@ class CellPlanner {
 ElementType element_type(DType dtype);
 
 // Whether the operator only reads memory: gather, gather_all, pull, embed.
-bool is_leaf(OpKind kind);
+bool is_leaf(const Operator& op);
 
 }  // namespace volvox::gpu

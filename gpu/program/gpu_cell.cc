@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "cells/ops/ops.h"
 #include "gpu/program/fused_plan.h"
 #include "gpu/queue/batch_sizes.h"
 #include "gpu/queue/payload_ring.h"
@@ -57,9 +58,9 @@ Status GpuCell::find_slots(const Cell& cell, const CompileOptions& compile,
                            const std::function<const GpuPlanes*(PoolId)>& pools) {
   gather_slots.fill(~std::uint32_t{0});
   for (const Operator& op : cell.operators) {
-    if (op.kind == OpKind::kGather) gather_slots[op.index] = pools(compile.gather_pools[op.index])->slots();
-    if (op.kind == OpKind::kGatherAll) ragged_slots = pools(compile.ragged_pool)->slots();
-    if (op.kind == OpKind::kScatter) out_slots = pools(compile.out_pool)->slots();
+    if (op.is(kGatherOp)) gather_slots[op.index] = pools(compile.gather_pools[op.index])->slots();
+    if (op.is(kGatherAllOp)) ragged_slots = pools(compile.ragged_pool)->slots();
+    if (op.is(kScatterOp)) out_slots = pools(compile.out_pool)->slots();
   }
   return {};
 }

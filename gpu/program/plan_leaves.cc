@@ -11,11 +11,11 @@ namespace volvox::gpu {
 
 Result<Place> CellPlanner::leaf(const Operator& op, std::int64_t offset) {
   Result<Place> place = Place{};
-  if (op.kind == OpKind::kGather) {
+  if (op.is(kGatherOp)) {
     place = state(op, options_.compile.gather_pools[op.index], Place::Kind::kPlane);
-  } else if (op.kind == OpKind::kGatherAll) {
+  } else if (op.is(kGatherAllOp)) {
     place = state(op, options_.compile.ragged_pool, Place::Kind::kRaggedPlane);
-  } else if (op.kind == OpKind::kEmbed) {
+  } else if (op.is(kEmbedOp)) {
     place = table(op);
   } else {
     place->kind = Place::Kind::kInput;
@@ -81,7 +81,7 @@ Result<Place> CellPlanner::constant(const std::string& name, const Shape& shape)
 // As wide as the sums that it is added to: that of a convolution is repeated for all that one kernel makes.
 Result<Place> CellPlanner::bias_of(const Operator& op) {
   const std::string& bias = op.weights.back();
-  if (op.kind != OpKind::kConvolution) return constant(bias, {width(op.output)});
+  if (!op.is(kConvolutionOp)) return constant(bias, {width(op.output)});
   const Convolution& c = op.convolution;
   const std::string name = bias + " for " + std::to_string(c.positions());
   const auto known = constants_.find(name);

@@ -1,8 +1,8 @@
 """A server at whose door strangers do their worst, in short: whether it lives, answers others, and keeps within its bounds.
 
-Usage: edge_test.py PATH_OF_VOLVOX LIBRARY_TO_PRELOAD [unittest's options]
+Usage: edge_test.py PATH_OF_VOLVOX [--preload LIBRARY] [unittest's options]
 
-tests/measure/edge.py does the same with 10,000 connections. The library makes rand() a known number; empty with sanitizers, which
+tests/measure/edge.py does the same with 10,000 connections. The library makes rand() a known number; left out with sanitizers, which
 take memory and time of their own.
 """
 
@@ -14,7 +14,10 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "measure"))
 
 import edge  # noqa: E402
 
-VOLVOX, PRELOAD = sys.argv.pop(1), sys.argv.pop(1)
+VOLVOX, PRELOAD = sys.argv.pop(1), ""
+if sys.argv[1:2] == ["--preload"]:
+    PRELOAD = sys.argv.pop(2)
+    sys.argv.pop(1)
 
 
 class Strangers(unittest.TestCase):

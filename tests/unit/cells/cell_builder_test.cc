@@ -7,6 +7,7 @@
 #include "cells/library/child_sum.h"
 #include "cells/library/lstm.h"
 #include "cells/library/noop.h"
+#include "cells/ops/ops.h"
 #include "tests/unit/cells/cells_testing.h"
 
 namespace volvox {
@@ -18,9 +19,9 @@ using testing::HasSubstr;
 using testing_cells::lstm_weights;
 using testing_cells::WeightsMaker;
 
-std::vector<OpKind> kinds_of(const Cell& cell) {
-  std::vector<OpKind> kinds;
-  for (const Operator& op : cell.operators) kinds.push_back(op.kind);
+std::vector<std::string_view> kinds_of(const Cell& cell) {
+  std::vector<std::string_view> kinds;
+  for (const Operator& op : cell.operators) kinds.push_back(op.def->name);
   return kinds;
 }
 
@@ -33,10 +34,9 @@ TEST(CellBuilder, BuildsTheLstmWithAllShapes) {
   EXPECT_EQ(cell->pushes, 1U);
   EXPECT_FALSE(cell->gathers_all);
   EXPECT_THAT(cell->states, ElementsAre(StateKind{"h", {3}}, StateKind{"c", {3}}));
-  const std::map<OpKind, Shape> wanted{
-      {OpKind::kEmbed, {5}}, {OpKind::kProduct, {12}}, {OpKind::kSlice, {3}}};
+  const std::map<std::string_view, Shape> wanted{{"embed", {5}}, {"product", {12}}, {"slice", {3}}};
   for (const Operator& op : cell->operators) {
-    const auto it = wanted.find(op.kind);
+    const auto it = wanted.find(op.def->name);
     if (it != wanted.end()) {
       EXPECT_EQ(cell->values[op.output].shape, it->second);
     }
@@ -251,17 +251,17 @@ TEST(Infer, RefusesWhatABuilderCannotMake) {
   Cell cell;
   cell.name = "c";
   cell.values.resize(2);
-  cell.operators.push_back({.kind = OpKind::kPull, .name = "x", .output = 0});
+  cell.operators.push_back({.def = &kPullOp, .name = "x", .output = 0});
   EXPECT_THAT(infer(cell).error().message, HasSubstr("nothing produces value 1"));
-  cell.operators.push_back({.kind = OpKind::kPull, .name = "x", .output = 0});
+  cell.operators.push_back({.def = &kPullOp, .name = "x", .output = 0});
   EXPECT_THAT(infer(cell).error().message, HasSubstr("already produced"));
-  cell.operators[1] = {.kind = OpKind::kScatter, .inputs = {0}, .name = "s", .output = 1};
+  cell.operators[1] = {.def = &kScatterOp, .inputs = {0}, .name = "s", .output = 1};
   EXPECT_THAT(infer(cell).error().message, HasSubstr("has no value"));
-  cell.operators[1] = {.kind = OpKind::kAdd, .inputs = {0}, .output = 1};
+  cell.operators[1] = {.def = &kAddOp, .inputs = {0}, .output = 1};
   EXPECT_THAT(infer(cell).error().message, HasSubstr("has 1 inputs, needs 2"));
-  cell.operators[1] = {.kind = OpKind::kTanh, .inputs = {0}, .output = 9};
+  cell.operators[1] = {.def = &kTanhOp, .inputs = {0}, .output = 9};
   EXPECT_THAT(infer(cell).error().message, HasSubstr("no value of this cell"));
-  cell.operators[1] = {.kind = static_cast<OpKind>(99), .output = 1};
+  cell.operators[1] = {.def = nullptr, .output = 1};
   EXPECT_THAT(infer(cell).error().message, HasSubstr("no known kind"));
 }
 

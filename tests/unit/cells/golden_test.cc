@@ -74,8 +74,8 @@ std::shared_ptr<const Model> golden_model(const Json& sizes, bool lanes, bool ea
   return std::make_shared<const Model>(std::move(*model));
 }
 
-void expect_golden(const Json& sizes, bool lanes, bool eager) {
-  Result<Reference> reference = Reference::make(golden_model(sizes, lanes, eager));
+void expect_golden(const Json& sizes, std::shared_ptr<const Model> model) {
+  Result<Reference> reference = Reference::make(std::move(model));
   ASSERT_TRUE(reference) << reference.error().message;
   ASSERT_GE(sizes["sequences"].size(), 5U);
   for (const Json& sequence : sizes["sequences"]) {
@@ -97,9 +97,39 @@ TEST(Golden, ReferenceAgreesWithPyTorch) {
   ASSERT_EQ(golden["models"].size(), 3U);
   for (const Json& sizes : golden["models"]) {
     for (const bool eager : {false, true}) {
-      if (sizes["layers"] == 1) expect_golden(sizes, false, eager);
-      expect_golden(sizes, true, eager);
+      if (sizes["layers"] == 1) expect_golden(sizes, golden_model(sizes, false, eager));
+      expect_golden(sizes, golden_model(sizes, true, eager));
     }
+  }
+}
+
+std::shared_ptr<const Model> golden_gru(const Json& sizes, bool eager) {
+  const std::int64_t input = sizes["input"], hidden = sizes["hidden"];
+  testing_cells::WeightsMaker maker;
+  const auto add = [&](const std::string& name, Shape shape, std::uint32_t tensor) {
+    maker.add(name, std::move(shape), [=](std::size_t i) { return weight(tensor, i); });
+  };
+  add("gru.embedding", {sizes["vocabulary"], input}, 0);
+  add("gru.weight_ih", {3 * hidden, input}, 1);
+  add("gru.weight_hh", {3 * hidden, hidden}, 2);
+  add("gru.bias_ih", {3 * hidden}, 3);
+  add("gru.bias_hh", {3 * hidden}, 4);
+  ModelDefinition definition{.name = "golden"};
+  definition.inputs.push_back({.name = "tokens"});
+  definition.outputs.push_back({.name = "h"});
+  definition.cells.push_back({.name = "gru", .kind = "gru", .input = input, .hidden = hidden});
+  Result<Model> model = assemble(definition, maker.weights(), {.eager = eager}, "golden");
+  EXPECT_TRUE(model) << model.error().message;
+  return std::make_shared<const Model>(std::move(*model));
+}
+
+TEST(Golden, GruAgreesWithPyTorch) {
+  std::ifstream file(VOLVOX_GOLDEN_DIR "/gru.json");
+  const Json golden = Json::parse(file, nullptr, false);
+  ASSERT_TRUE(golden.is_object()) << "gru.json cannot be read";
+  ASSERT_EQ(golden["models"].size(), 2U);
+  for (const Json& sizes : golden["models"]) {
+    for (const bool eager : {false, true}) expect_golden(sizes, golden_gru(sizes, eager));
   }
 }
 

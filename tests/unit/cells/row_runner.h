@@ -49,18 +49,18 @@ class RowRunner {
     zeros.reserve(program_.cell().operators.size());
     CellRow row;
     for (const Operator& op : program_.cell().operators) {
-      if (op.kind == OpKind::kGather) {
+      if (op.is(kGatherOp)) {
         const NodeState* from = op.index < predecessors.size() ? predecessors[op.index] : nullptr;
         gathers.push_back(from != nullptr ? from->at(op.name).data()
                                           : zeros.emplace_back(bytes(op.output)).data());
       }
-      if (op.kind == OpKind::kGatherAll) {
+      if (op.is(kGatherAllOp)) {
         for (const NodeState* node : list) ragged.push_back(node->at(op.name).data());
       }
-      if (op.kind == OpKind::kScatter) {
+      if (op.is(kScatterOp)) {
         scatters.push_back((result.states[op.name] = std::vector<std::byte>(bytes(op.inputs[0]))).data());
       }
-      if (op.kind == OpKind::kPush) {
+      if (op.is(kPushOp)) {
         row.pushes[op.index] = (result.pushes[op.name] = std::vector<std::byte>(bytes(op.inputs[0]))).data();
       }
     }

@@ -9,6 +9,7 @@
 #include "cells/library/lstm.h"
 #include "cells/library/noop.h"
 #include "cells/library/tree_lstm.h"
+#include "cells/ops/ops.h"
 #include "tests/unit/cells/cells_testing.h"
 #include "tests/unit/cells/row_runner.h"
 
@@ -22,9 +23,9 @@ using testing_cells::NodeState;
 using testing_cells::RowRunner;
 using testing_cells::WeightsMaker;
 
-const Operator* find_op(const Cell& cell, OpKind kind) {
+const Operator* find_op(const Cell& cell, const OpDef& kind) {
   for (const Operator& op : cell.operators) {
-    if (op.kind == kind) return &op;
+    if (op.is(kind)) return &op;
   }
   return nullptr;
 }
@@ -39,8 +40,8 @@ TEST(SplitCell, LstmIsCutInTheMiddleOfItsProduct) {
   ASSERT_EQ(eager.operators.size(), 4U);  // pull, embed, product, scatter
   EXPECT_EQ(eager.pulls, 1U);
   EXPECT_EQ(eager.gathers + eager.pushes, 0U);
-  EXPECT_THAT(find_op(eager, OpKind::kProduct)->weights, ElementsAre("lstm.weight_ih", "lstm.bias"));
-  EXPECT_TRUE(find_op(eager, OpKind::kProduct)->has_bias);
+  EXPECT_THAT(find_op(eager, kProductOp)->weights, ElementsAre("lstm.weight_ih", "lstm.bias"));
+  EXPECT_TRUE(find_op(eager, kProductOp)->has_bias);
   ASSERT_EQ(eager.states.size(), 1U);
   EXPECT_EQ(eager.states[0].shape, Shape{12});
 
@@ -48,12 +49,12 @@ TEST(SplitCell, LstmIsCutInTheMiddleOfItsProduct) {
   EXPECT_EQ(core.gathers, 2U);
   EXPECT_EQ(core.pulls, 0U);
   EXPECT_EQ(core.pushes, 1U);
-  const Operator* product = find_op(core, OpKind::kProduct);
+  const Operator* product = find_op(core, kProductOp);
   EXPECT_THAT(product->weights, ElementsAre("lstm.weight_hh"));
   EXPECT_TRUE(product->has_start);
   EXPECT_FALSE(product->has_bias);
   const Operator* start = core.producer(product->inputs.back());
-  EXPECT_EQ(start->kind, OpKind::kGather);
+  EXPECT_TRUE(start->is(kGatherOp));
   EXPECT_EQ(start->index, 1U);
   EXPECT_EQ(start->name, eager.states[0].name);
   EXPECT_THAT(start->name, testing::StartsWith("lstm."));
@@ -187,7 +188,7 @@ TEST(SplitCell, CarriesAnArgmaxOfInputs) {
   ASSERT_TRUE(cell) << cell.error().message;
   const Result<SplitCell> split = split_cell(*cell);
   ASSERT_TRUE(split && split->eager);
-  EXPECT_EQ(find_op(split->core, OpKind::kArgmax), nullptr);
+  EXPECT_EQ(find_op(split->core, kArgmaxOp), nullptr);
   const auto& carried = split->eager->states;
   EXPECT_EQ(std::count_if(carried.begin(), carried.end(),
                           [](const StateKind& state) { return state.dtype == DType::kI32; }),

@@ -12,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cells/library/lstm.h"
+#include "cells/ops/ops.h"
 #include "cells/split.h"
 #include "cpu/cpu_device.h"
 #include "device/host_memory.h"
@@ -71,7 +71,7 @@ class ChainRunner {
     compile(kCell, split.core, weights, options);
     result_bytes_ = 8;
     for (const Operator& op : split.core.operators) {
-      if (op.kind != OpKind::kPush) continue;
+      if (!op.is(kPushOp)) continue;
       const Value& value = split.core.values[op.inputs[0]];
       result_bytes_ = static_cast<std::size_t>(elements(value.shape)) * size_bytes(value.dtype);
     }

@@ -1,5 +1,7 @@
 #include "cpu/cost_probe.h"
 
+#include "cells/library/child_sum.h"
+#include "cells/library/lstm.h"
 #include "chain_fixture.h"
 
 namespace volvox::cpu {

@@ -1,5 +1,8 @@
 #include "cpu/cpu_device.h"
 
+#include "cells/library/check.h"
+#include "cells/library/lstm.h"
+#include "cells/library/noop.h"
 #include "chain_fixture.h"
 
 namespace volvox::cpu {

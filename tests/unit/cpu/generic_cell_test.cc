@@ -2,6 +2,10 @@
 
 #include "cells/cell_builder.h"
 #include "cells/evaluate.h"
+#include "cells/library/child_sum.h"
+#include "cells/library/gru.h"
+#include "cells/library/lstm.h"
+#include "cells/library/tree_lstm.h"
 #include "chain_fixture.h"
 #include "tests/unit/device/cell_batch.h"
 #include "tests/unit/device/convolution_cell.h"
@@ -96,6 +100,35 @@ TEST(GenericCell, RunsTheOtherOperatorsAsTheEvaluatorDoes) {
   b.scatter("c", c);
   b.push("out", out);
   expect_same_bits(b.build(&weights).value(), weights);
+}
+
+// An operator without a kernel runs as its definition says; over all predecessors, and over one row.
+TEST(GenericCell, RunsOperatorsThatItHasNoKernelForAsTheEvaluatorDoes) {
+  constexpr std::int64_t kHidden = 18;
+  const Weights weights = RandomWeights().add("table", {kVocabulary, kHidden}).weights();
+  CellBuilder b("unknown");
+  b.state({"h", {kHidden}}).state({"c", {kHidden}});
+  const ValueId x = b.embed(b.pull("token", DType::kI32), "table", kHidden);
+  const auto [h, c] = b.gather(0, {"h", "c"});
+  const ValueId all = b.gather_all("h");
+  const ValueId sum = b.segment_sum(b.apply("relu", {b.apply("sub", {all, x})}));
+  const ValueId out = b.apply("relu", {b.apply("sub", {b.add(sum, c), h})});
+  b.scatter("h", out);
+  b.scatter("c", c);
+  b.push("out", out);
+  expect_same_bits(b.build(&weights).value(), weights);
+}
+
+TEST(GenericCell, RunsAGruAsTheEvaluatorDoes) {
+  constexpr std::int64_t kHidden = 20;
+  const Weights weights = RandomWeights()
+                              .add("gru.embedding", {kVocabulary, 9})
+                              .add("gru.weight_ih", {3 * kHidden, 9})
+                              .add("gru.weight_hh", {3 * kHidden, kHidden})
+                              .add("gru.bias_ih", {3 * kHidden})
+                              .add("gru.bias_hh", {3 * kHidden})
+                              .weights();
+  expect_same_bits(gru_cell("gru", {9, kHidden}, &weights).value(), weights);
 }
 
 // Windows over a state, with fewer positions than a block of rows has, and with more.

@@ -66,13 +66,13 @@ std::vector<Real> CellBatch::in_evaluator() const {
     CellRow row;
     std::vector<const void*> gathers, ragged;
     for (const Operator& op : cell_.operators) {
-      if (op.kind == OpKind::kGather) gathers.push_back(state(op, bindings_[r].gathers[op.index].base));
-      if (op.kind != OpKind::kGatherAll) continue;
+      if (op.is(kGatherOp)) gathers.push_back(state(op, bindings_[r].gathers[op.index].base));
+      if (!op.is(kGatherAllOp)) continue;
       for (std::uint32_t e = 0; e < bindings_[r].ragged.count; ++e) {
         ragged.push_back(state(op, edges_[bindings_[r].ragged.begin + e]));
       }
     }
-    const std::vector<void*> scatters(program.count(OpKind::kScatter), unused.data());
+    const std::vector<void*> scatters(program.count(kScatterOp), unused.data());
     row.gathers = gathers;
     row.ragged = ragged;
     row.edges = bindings_[r].ragged.count;

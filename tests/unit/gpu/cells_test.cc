@@ -5,6 +5,7 @@
 #include "cells/library/child_sum.h"
 #include "cells/library/lstm.h"
 #include "cells/library/tree_lstm.h"
+#include "cells/ops/ops.h"
 #include "cells/reference.h"
 #include "tests/unit/device/cell_batch.h"
 #include "tests/unit/device/convolution_cell.h"
@@ -139,7 +140,7 @@ TEST_P(GpuCells, RunCellsOfAnyOperators) {
     if (IsSkipped() || HasFailure()) return;
     ++compared;
     if (std::isfinite(least_margin(cell, weights, 1))) ++choosing;
-    const auto slides = [](const Operator& op) { return op.kind == OpKind::kConvolution; };
+    const auto slides = [](const Operator& op) { return op.is(kConvolutionOp); };
     if (std::any_of(cell.operators.begin(), cell.operators.end(), slides)) ++sliding;
   }
   EXPECT_GE(choosing, 15) << "cells with an argmax";

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "cells/cell_builder.h"
+#include "cells/ops/ops.h"
 #include "cells/reference.h"
 #include "tests/unit/device/cell_batch.h"
 
@@ -110,10 +111,10 @@ Cell random_cell(std::uint32_t seed, std::int64_t hidden, const Weights& weights
 double least_margin(const Cell& cell, const Weights& weights, std::uint32_t rows) {
   double least = INFINITY;
   for (const Operator& op : cell.operators) {
-    if (op.kind != OpKind::kArgmax) continue;
+    if (!op.is(kArgmaxOp)) continue;
     Cell probe = cell;  // its result is the operand
     for (Operator& last : probe.operators) {
-      if (last.kind == OpKind::kPush) last.inputs = op.inputs;
+      if (last.is(kPushOp)) last.inputs = op.inputs;
     }
     auto x = CellBatch(probe, weights, rows).in_evaluator<double, ReferenceMath>();
     const auto width = static_cast<std::ptrdiff_t>(x.size() / rows);

@@ -1,0 +1,17 @@
+#include <string>
+
+#include "cells/ops/define.h"
+
+namespace volvox {
+namespace {
+
+Status infer(Inference& at) {
+  if (Status status = at.number(at.cell().gathers, kMaxGathers, "predecessor"); !status) return status;
+  return at.read_state(at.op().index == 0 ? "" : " of predecessor " + std::to_string(at.op().index), false);
+}
+
+}  // namespace
+
+constinit const OpDef kGatherOp = {.name = "gather", .infer = infer};
+
+}  // namespace volvox

@@ -1,0 +1,19 @@
+#include "cells/ops/define.h"
+
+namespace volvox {
+namespace {
+
+struct Sub {
+  static constexpr int kInputs = 2;
+  template <class Real>
+  static Real of(const RealMath<Real>&, Real a, Real b) {
+    return a - b;
+  }
+};
+
+}  // namespace
+
+extern const OpDef kSubOp;
+constinit const OpDef kSubOp = pointwise_op<Sub>("sub");
+
+}  // namespace volvox
