@@ -9,7 +9,7 @@
 
 namespace volvox {
 
-// GRU (Cho et al., 2014) in PyTorch's form and layout, where the reset gate stands before the product:
+// GRU (Cho et al., 2014) in PyTorch's form and layout, where the reset gate stands after the product:
 //   x = embedding[token];  gates r, z, n in the rows of i = bias_ih + weight_ih·x and g = bias_hh +
 //   weight_hh·h; r = σ(i_r + g_r);  z = σ(i_z + g_z);  n = tanh(fma(r, g_n, i_n));  h' = fma(z, h − n, n).
 // Pulls "token" (i32). Gathers and scatters h, pushes h'.
