@@ -104,6 +104,12 @@ def check_purity(tree):
                 tree.offend(path, number, lines[number - 1], "public headers know nothing of CUDA")
 
 
+def globbed(cmake, path):
+    """Whether a file(GLOB …) of a CMakeLists.txt takes the path, which is relative to it."""
+    patterns = (word for call in re.findall(r"file\(GLOB ([^)]*)\)", cmake) for word in call.split() if "*" in word)
+    return any(path.match(pattern) and len(path.parts) == len(pathlib.PurePath(pattern).parts) for pattern in patterns)
+
+
 def check_sources(tree):
     """Every source is built, and x.cc includes x.h first (which proves that x.h compiles alone)."""
     known = set(tree.files)
@@ -113,7 +119,10 @@ def check_sources(tree):
         lists = [parent / "CMakeLists.txt" for parent in path.parents]
         # By its name, or as what a function of that list makes a source of: `volvox_command(serve …)`.
         named = re.compile(rf"\b{re.escape(path.name)}\b|\({re.escape(path.stem)}\b")
-        if not any(built in known and named.search(tree.text(built)) for built in lists):
+        # Or as one of a folder's sources, which the list takes all of: `file(GLOB … ops/*.cc)`.
+        taken = [built for built in lists if built in known and named.search(tree.text(built))]
+        taken += [built for built in lists if built in known and globbed(tree.text(built), path.relative_to(built.parent))]
+        if not taken:
             tree.offend(path, 1, path.name, "no CMakeLists.txt builds this file")
         header = path.with_suffix(".h")
         first = next(tree.includes(path), None)

@@ -158,7 +158,7 @@ TEST(Lanes, ErrorsNameTheLine) {
   EXPECT_THAT(error_after("cell = \"low\"\n[[", "cell = \"low\"\npush = [\"h\"]\n[["),
               HasSubstr("output 'h' is written twice"));
   EXPECT_THAT(error_after("kind = \"lstm\"", "kind = \"tree_lstm\""),
-              HasSubstr("is not in the library for lanes: check, lstm, noop, lstm_layer"));
+              HasSubstr("is not in the library for lanes: check, gru, lstm, noop, lstm_layer"));
   EXPECT_THAT(error_after("[[input]]\nname = \"tokens\"", ""), HasSubstr("input: lanes need at least one"));
 }
 

@@ -173,7 +173,7 @@ TEST_F(Repository, ErrorsSayFileLineAndKey) {
   EXPECT_THAT(error_after("name = 'small'", "name = 'a/b'"), HasSubstr("1: name: 'a/b' is no name"));
   EXPECT_THAT(error_after("'chain'", "'graph'"), HasSubstr("'graph' is not served"));
   EXPECT_THAT(error_after("'chain'", "'tree'"), HasSubstr("kind: 'lstm' is not in the library for a tree"));
-  EXPECT_THAT(error_after("kind = 'lstm'", "kind = 'gru'"), HasSubstr("kind: 'gru' is not in the library"));
+  EXPECT_THAT(error_after("kind = 'lstm'", "kind = 'rnn'"), HasSubstr("kind: 'rnn' is not in the library"));
   EXPECT_THAT(error_after("hidden = 6", ""), HasSubstr("hidden: is missing"));
   EXPECT_THAT(error_after("hidden = 6", "hidden = 7"),
               AllOf(HasSubstr("model 'small', cell 'lstm'"), HasSubstr("lstm.weight_ih"), HasSubstr("24")));

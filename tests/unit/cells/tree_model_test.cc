@@ -129,7 +129,7 @@ TEST(TreeModel, ErrorsSayWhereAndWhy) {
           "model.toml:7: kind: 'lstm' is not in the library for a tree: check_tree, child_sum, tree_lstm"));
   ModelDefinition chain = definition_of("tree_lstm", "h", false);
   chain.unfolding = "chain";
-  EXPECT_THAT(error_of(chain), HasSubstr("not in the library for a chain: check, lstm, noop"));
+  EXPECT_THAT(error_of(chain), HasSubstr("not in the library for a chain: check, gru, lstm, noop"));
   EXPECT_THAT(error_of(definition_of("tree_lstm", "h", false)),
               HasSubstr("model.toml:7: hidden: is missing"));
   ModelDefinition sized = definition_of("check_tree", "state", false);

@@ -40,9 +40,10 @@ void CellBatch::add_row(std::uint32_t r) {
 Cell CellBatch::maker() const {
   const auto width = static_cast<std::int64_t>(width_);
   CellBuilder b("maker");
-  b.state(cell_.states[0]).state(cell_.states[1]);
-  b.scatter("h", b.pull("h", DType::kF32, {width}));
-  b.scatter("c", b.pull("c", DType::kF32, {width}));
+  for (const StateKind& state : cell_.states) {
+    b.state(state);
+    b.scatter(state.name, b.pull(state.name, DType::kF32, {width}));
+  }
   return b.build().value();
 }
 
@@ -60,7 +61,7 @@ void CellBatch::make_states(Device& device, Queue& queue) {
   RowBinding row;
   const auto stride = static_cast<std::uint32_t>(width_ * sizeof(float));
   row.pulls[0] = {stage(device, h_.data(), h_.size() * sizeof(float)), stride};
-  row.pulls[1] = {stage(device, c_.data(), c_.size() * sizeof(float)), stride};
+  if (cell_.states.size() > 1) row.pulls[1] = {stage(device, c_.data(), c_.size() * sizeof(float)), stride};
   row.length = row.span = row.out_ring = kSources;
   row.out_base = kReservedSlots;
   task.bindings.push_back(row);

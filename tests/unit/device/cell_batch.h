@@ -21,8 +21,8 @@ struct CellRun {
   std::uint32_t threads = 1;
 };
 
-// One batch of nodes of a cell with states h and c, a token as input and one result, with random states,
-// predecessors and tokens: on a device, and row by row in the evaluator of cells/.
+// One batch of nodes of a cell with states h and perhaps c, a token as input and one result, with random
+// states, predecessors and tokens: on a device, and row by row in the evaluator of cells/.
 class CellBatch {
  public:
   CellBatch(const Cell& cell, const Weights& weights, std::uint32_t rows);
