@@ -43,8 +43,12 @@ Status write_pair(const fs::path& secret, const fs::path& open) {
 
 Status write_client(const fs::path& folder, const std::string& name) {
   if (Status ok = check_name(name); !ok) return ok;
-  const fs::path secret = folder / (name + ".key_secret");
-  if (Status ok = write_pair(secret, folder / "clients" / (name + ".key")); !ok) return ok;
+  const fs::path secret = folder / (name + ".key_secret"), open = folder / "clients" / (name + ".key");
+  if (fs::exists(secret) && fs::exists(open)) {
+    std::printf("client '%s': %s (was there already)\n", name.c_str(), secret.c_str());
+    return {};
+  }
+  if (Status ok = write_pair(secret, open); !ok) return ok;
   std::printf("client '%s': %s\n", name.c_str(), secret.c_str());
   return {};
 }

@@ -1,5 +1,6 @@
 #include <cstdio>
 #include <exception>
+#include <string>
 
 #include <CLI/CLI.hpp>
 
@@ -9,8 +10,27 @@
 
 namespace {
 
+constexpr int kWrongUsage = 2;
+
+bool has_no(const CLI::App& app, const std::string& command) {
+  return app.get_subcommands([&](const CLI::App* one) { return one->check_name(command); }).empty();
+}
+
+// CLI11 says of an unknown word only that a subcommand is missing.
+bool names_no_subcommand(const CLI::App& app, const std::string& word) {
+  return !word.empty() && word.front() != '-' && has_no(app, word);
+}
+
+int say_which_there_are(const CLI::App& app, const std::string& word) {
+  std::string names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.append(names.empty() ? "" : ", ").append(command->get_name());
+  std::fprintf(stderr, "volvox: there is no subcommand '%s'; there are: %s\n", word.c_str(), names.c_str());
+  return kWrongUsage;
+}
+
 int run(int argc, char** argv) {
-  CLI::App app{"Volvox serves neural networks cell by cell."};
+  CLI::App app{"Volvox serves neural networks cell by cell.", "volvox"};
   app.set_version_flag("--version", VOLVOX_VERSION);
   app.require_subcommand(1);
   volvox::CommandBody body;
@@ -25,7 +45,17 @@ int run(int argc, char** argv) {
   volvox::add_keys_command(app, body);
   volvox::add_log_level_command(app, body);
   volvox::add_simulate_command(app, body);
-  CLI11_PARSE(app, argc, argv);
+  const std::string first = argc > 1 ? argv[1] : "";
+  if (first == "help") {
+    std::fputs(app.help().c_str(), stdout);
+    return 0;
+  }
+  if (names_no_subcommand(app, first)) return say_which_there_are(app, first);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kWrongUsage;
+  }
   return body ? body() : 1;
 }
 

@@ -102,7 +102,7 @@ int run_router(const RouterArguments& arguments) {
 void add_router_command(CLI::App& app, CommandBody& run) {
   auto arguments = std::make_shared<RouterArguments>();
   CLI::App* command = app.add_subcommand(
-      "router", "Spreads clients' requests over the nodes that dial in, until SIGTERM or SIGINT");
+      "router", "Spreads clients' requests over the nodes that dial in, until it is told to stop");
   command->add_option("--config", arguments->config_file, "TOML file with everything that can be set");
   command->add_option(
       "--port-file", arguments->port_file,

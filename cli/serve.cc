@@ -120,18 +120,17 @@ class Overrides {
 
   template <class Section, class Enum>
   void choice(const char* option, const char* help, Section ServeConfig::*section, Enum Section::*field) {
-    std::map<std::string, Enum> names;
-    for (const std::string_view name : ChoiceNames<Enum>::kNames) {
-      names.emplace(name, static_cast<Enum>(names.size()));
-    }
+    const std::vector<std::string> names(ChoiceNames<Enum>::kNames.begin(), ChoiceNames<Enum>::kNames.end());
     command_
-        .add_option_function<Enum>(
+        .add_option_function<std::string>(
             option,
-            [given = arguments_, section, field](const Enum& value) {
+            [given = arguments_, section, field, names](const std::string& name) {
+              const auto value =
+                  static_cast<Enum>(std::find(names.begin(), names.end(), name) - names.begin());
               given->overrides.push_back([=](ClusterConfig& config) { config.*section.*field = value; });
             },
             help)
-        ->transform(CLI::CheckedTransformer(names));
+        ->check(CLI::IsMember(names));
   }
 
  private:
@@ -203,7 +202,7 @@ CLI::App* add_server(CLI::App& app, CommandBody& run, const char* name, const ch
 }  // namespace
 
 void add_serve_command(CLI::App& app, CommandBody& run) {
-  add_server(app, run, "serve", "Serves the models of a repository until SIGTERM or SIGINT",
+  add_server(app, run, "serve", "Serves the models of a repository until it is told to stop",
              std::make_shared<ServeArguments>());
 }
 

@@ -24,11 +24,16 @@ TimePoint now() {
   return std::chrono::steady_clock::now();
 }
 
+// A hang-up is a stop, too: of a terminal that closes, or of a supervisor. Not for who was started to survive
+// it (nohup), which a blocked signal would not show.
 sigset_t stop_signals() {
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGTERM);
+  struct sigaction hang_up {};
+  if (::sigaction(SIGHUP, nullptr, &hang_up) == 0 && hang_up.sa_handler != SIG_IGN)
+    sigaddset(&signals, SIGHUP);
   return signals;
 }
 

@@ -9,7 +9,7 @@ namespace volvox {
 
 // Who wants the process to end.
 enum class StopAsker : std::uint8_t {
-  kSignal,  // SIGTERM or SIGINT, from outside
+  kSignal,  // SIGTERM, SIGINT or SIGHUP, from outside
   kOrder,   // a router, on behalf of its operator
 };
 

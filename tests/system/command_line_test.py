@@ -1,0 +1,88 @@
+"""The command line itself: what it prints, how it refuses, and what ends it.
+
+Usage: command_line_test.py VOLVOX [unittest's options]      VOLVOX: the executable
+"""
+
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+
+from served import PATIENCE, Server  # noqa: E402
+
+VOLVOX = "volvox"
+COMMANDS = ("serve", "router", "node", "drain", "load", "infer", "status", "models", "keys", "log-level", "simulate")
+MODELS = ("list", "check", "load", "unload", "reload", "new-lstm", "new-tree", "new-noop", "new-check")
+
+
+def run(*arguments, **options):
+    return subprocess.run([VOLVOX, *arguments], capture_output=True, timeout=PATIENCE, check=False, **options)
+
+
+class Words(unittest.TestCase):
+    def test_help_is_plain_text(self):
+        for command in ([], *([name] for name in COMMANDS), *(["models", name] for name in MODELS)):
+            done = run(*command, "--help")
+            self.assertEqual(done.returncode, 0, command)
+            control = {byte for byte in done.stdout if byte < 32 and byte != 10}
+            self.assertFalse(control, command)
+            for name in COMMANDS if not command else ():
+                self.assertIn(f"\n  {name} ", done.stdout.decode())
+
+    def test_choices_are_words(self):
+        self.assertIn("{auto,avx512,avx2,portable}", run("serve", "--help").stdout.decode().replace(" ", ""))
+        self.assertIn("Usage: volvox serve", run("serve", "--help").stdout.decode())
+        for value in ("2", "loud", ""):
+            done = run("serve", "--log-level", value)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("{debug,info,warning,error,off}", done.stderr.decode())
+
+    def test_what_does_not_exist_is_told_with_what_does(self):
+        done = run("frob")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("there is no subcommand 'frob'; there are: serve, router, node", done.stderr.decode())
+        self.assertEqual(run("help").stdout, run("--help").stdout)
+        for wrong in ((), ("serve", "--frob"), ("keys",)):
+            self.assertEqual(run(*wrong).returncode, 2, wrong)
+
+
+class Acts(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = pathlib.Path(scratch.name)
+
+    def test_keys_that_are_there_stay(self):
+        self.assertEqual(run("keys", self.folder, "--client", "alice").returncode, 0)
+        before = (self.folder / "alice.key_secret").read_bytes()
+        done = run("keys", self.folder, "--client", "alice", "--client", "bob")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("was there already", done.stdout.decode())
+        self.assertEqual((self.folder / "alice.key_secret").read_bytes(), before)
+        self.assertTrue((self.folder / "clients" / "bob.key").exists())
+
+    def test_a_hang_up_drains(self):
+        server = Server(VOLVOX, self.folder, [("new-check", "m")])
+        server.process.send_signal(signal.SIGHUP)
+        self.assertEqual(server.process.wait(PATIENCE), 0, server.log())
+        self.assertIn("signal 1", server.log())
+
+    def test_a_hang_up_is_nothing_to_who_was_started_to_survive_it(self):
+        before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        self.addCleanup(signal.signal, signal.SIGHUP, before)
+        server = Server(VOLVOX, self.folder, [("new-check", "m")])
+        self.addCleanup(server.kill)
+        server.process.send_signal(signal.SIGHUP)
+        self.assertIn("volvox_requests_in_flight", server.page())
+        self.assertEqual(server.stop(), 0)
+        self.assertNotIn("signal 1\n", server.log() + "\n")
+
+
+if __name__ == "__main__":
+    VOLVOX = sys.argv.pop(1)
+    unittest.main()
