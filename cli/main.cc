@@ -1,11 +1,13 @@
 #include <cstdio>
 #include <exception>
+#include <memory>
 #include <string>
 
 #include <CLI/CLI.hpp>
 
 #include "cli/cluster_commands.h"
 #include "cli/commands.h"
+#include "cli/help_format.h"
 #include "cli/simulate.h"
 
 namespace {
@@ -31,6 +33,7 @@ int say_which_there_are(const CLI::App& app, const std::string& word) {
 
 int run(int argc, char** argv) {
   CLI::App app{"Volvox serves neural networks cell by cell.", "volvox"};
+  app.formatter(std::make_shared<volvox::HelpFormat>());  // of all subcommands added from here on
   app.set_version_flag("--version", VOLVOX_VERSION);
   app.require_subcommand(1);
   volvox::CommandBody body;

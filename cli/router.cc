@@ -2,13 +2,13 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include <spdlog/spdlog.h>
 
 #include "actors/router_server.h"
 #include "cli/cluster_commands.h"
+#include "cli/config_options.h"
 #include "cli/descriptors.h"
 #include "cli/port_file.h"
 #include "cli/stop_watch.h"
@@ -21,9 +21,8 @@ namespace {
 
 struct RouterArguments {
   std::string config_file, port_file;
-  std::optional<std::string> name, cluster, listen, cluster_listen, metrics, http, admin;
-  std::optional<std::string> server_key, clients, certificate, key, authority;
-  bool insecure = false, open = false;
+  bool print_config = false;
+  std::shared_ptr<ConfigChanges> changes = std::make_shared<ConfigChanges>();
 };
 
 Result<ClusterConfig> read_config(const RouterArguments& arguments) {
@@ -33,20 +32,7 @@ Result<ClusterConfig> read_config(const RouterArguments& arguments) {
     if (!loaded) return loaded;
     config = std::move(*loaded);
   }
-  if (arguments.name) config.server.name = *arguments.name;
-  if (arguments.cluster) config.cluster.name = *arguments.cluster;
-  if (arguments.listen) config.server.listen = *arguments.listen;
-  if (arguments.cluster_listen) config.cluster.listen = *arguments.cluster_listen;
-  if (arguments.insecure) config.cluster.insecure = true;
-  if (arguments.open) leave_doors_open(config);
-  if (arguments.metrics) config.server.metrics = *arguments.metrics;
-  if (arguments.http) config.http.listen = *arguments.http;
-  if (arguments.admin) config.admin.socket = *arguments.admin;
-  if (arguments.server_key) config.security.server_key = *arguments.server_key;
-  if (arguments.clients) config.security.clients = *arguments.clients;
-  if (arguments.certificate) config.cluster.tls_certificate = *arguments.certificate;
-  if (arguments.key) config.cluster.tls_key = *arguments.key;
-  if (arguments.authority) config.cluster.tls_ca = *arguments.authority;
+  for (const auto& change : *arguments.changes) change(config);
   if (const Status valid = validate(config); !valid) return tl::unexpected(valid.error());
   return config;
 }
@@ -85,16 +71,49 @@ Status route(ClusterConfig config, const std::string& port_file) {
 int run_router(const RouterArguments& arguments) {
   const auto config = read_config(arguments);
   Status status;
-  if (config) {
+  if (!config) {
+    status = tl::unexpected(config.error());
+  } else if (arguments.print_config) {
+    std::fputs(to_toml(*config).c_str(), stdout);
+  } else {
     start_logging(config->server.log_format, config->server.log_level, config->server.log_lines);
     raise_descriptor_limit();
     status = route(*config, arguments.port_file);
-  } else {
-    status = tl::unexpected(config.error());
   }
   if (status) return 0;
   complain("router", status.error());
   return 1;
+}
+
+void add_options(ConfigOptions add) {
+  const auto server = &ServeConfig::server;
+  const auto cluster = &ClusterConfig::cluster;
+  add.value("--name", "The router's name, in replies and logs", server, &ServerSection::name);
+  add.value("--cluster", "The cluster's name", cluster, &ClusterSection::name);
+  add.value("--listen", "Where clients connect: tcp://HOST:PORT", server, &ServerSection::listen);
+  add.value("--cluster-listen", "Where nodes dial: HOST:PORT", cluster, &ClusterSection::listen);
+  add.value("--metrics", "Where monitoring answers: HOST:PORT", server, &ServerSection::metrics);
+  add.value("--http", "Where the Open Inference Protocol v2 answers: HOST:PORT; empty: nowhere",
+            &ServeConfig::http, &HttpSection::listen);
+  add.value("--server-key", "File with the router's secret key: encrypts the clients' connections",
+            &ServeConfig::security, &SecuritySection::server_key);
+  add.value("--clients",
+            "Folder with the public keys of clients that may speak; *: all that know the router's",
+            &ServeConfig::security, &SecuritySection::clients);
+  add.value("--tls-certificate", "PEM file: by which nodes know the router", cluster,
+            &ClusterSection::tls_certificate);
+  add.value("--tls-key", "PEM file: the certificate's key", cluster, &ClusterSection::tls_key);
+  add.value("--tls-ca", "PEM file: who signs the cluster's certificates", cluster, &ClusterSection::tls_ca);
+  add.flag("--insecure-cluster", "Take nodes beyond loopback, over links that are not encrypted",
+           [](ClusterConfig& config) { config.cluster.insecure = true; });
+  add.flag("--insecure-doors", "Let whoever reaches its doors in, by addresses beyond loopback, too",
+           leave_doors_open);
+  add.value("--drain-timeout-ms", "Time for requests in flight when it is told to stop", server,
+            &ServerSection::drain_timeout_ms);
+  add.choice("--log-level", "How much to say on standard error", server, &ServerSection::log_level);
+  add.choice("--log-format", "Text for people, or JSON for programs", server, &ServerSection::log_format);
+  add.value("--admin", "Admin socket; auto: by the port; empty: nowhere", &ServeConfig::admin,
+            &AdminSection::socket);
 }
 
 }  // namespace
@@ -108,26 +127,8 @@ void add_router_command(CLI::App& app, CommandBody& run) {
       "--port-file", arguments->port_file,
       "Write the bound endpoint, the monitoring address, where nodes dial and the HTTP address there, one a "
       "line");
-  command->add_option("--name", arguments->name, "The router's name, in replies and logs");
-  command->add_option("--cluster", arguments->cluster, "The cluster's name");
-  command->add_option("--listen", arguments->listen, "Where clients connect: tcp://HOST:PORT");
-  command->add_option("--cluster-listen", arguments->cluster_listen, "Where nodes dial: HOST:PORT");
-  command->add_option("--server-key", arguments->server_key,
-                      "File with the router's secret key: encrypts the clients' connections");
-  command->add_option("--clients", arguments->clients,
-                      "Folder with the public keys of clients that may speak; *: all that know the router's");
-  command->add_option("--tls-certificate", arguments->certificate,
-                      "PEM file: by which nodes know the router");
-  command->add_option("--tls-key", arguments->key, "PEM file: the certificate's key");
-  command->add_option("--tls-ca", arguments->authority, "PEM file: who signs the cluster's certificates");
-  command->add_flag("--insecure-cluster", arguments->insecure,
-                    "Take nodes beyond loopback, over links that are not encrypted");
-  command->add_flag("--insecure-doors", arguments->open,
-                    "Let whoever reaches its doors in, by addresses beyond loopback, too");
-  command->add_option("--metrics", arguments->metrics, "Where monitoring answers: HOST:PORT");
-  command->add_option("--http", arguments->http,
-                      "Where the Open Inference Protocol v2 answers: HOST:PORT; empty: nowhere");
-  command->add_option("--admin", arguments->admin, "Admin socket; auto: by the port; empty: nowhere");
+  command->add_flag("--print-config", arguments->print_config, "Print the configuration and leave");
+  add_options(ConfigOptions(*command, arguments->changes));
   command->callback([arguments, &run] { run = [arguments] { return run_router(*arguments); }; });
 }
 

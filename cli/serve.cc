@@ -1,8 +1,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,6 +9,7 @@
 #include "actors/server.h"
 #include "cli/cluster_commands.h"
 #include "cli/commands.h"
+#include "cli/config_options.h"
 #include "cli/descriptors.h"
 #include "cli/make_devices.h"
 #include "cli/port_file.h"
@@ -28,8 +27,8 @@ namespace fs = std::filesystem;
 struct ServeArguments {
   std::string config_file, port_file;
   bool print_config = false;
-  bool node = false;                                           // of a cluster
-  std::vector<std::function<void(ClusterConfig&)>> overrides;  // what the command line changes, in its order
+  bool node = false;  // of a cluster
+  std::shared_ptr<ConfigChanges> changes = std::make_shared<ConfigChanges>();
 };
 
 Result<ClusterConfig> read_config(const ServeArguments& arguments) {
@@ -39,7 +38,7 @@ Result<ClusterConfig> read_config(const ServeArguments& arguments) {
     if (!loaded) return loaded;
     config = std::move(*loaded);
   }
-  for (const auto& change : arguments.overrides) change(config);
+  for (const auto& change : *arguments.changes) change(config);
   if (!arguments.node) config.cluster = {};
   if (arguments.node && config.cluster.routers.empty())
     return invalid("cluster.routers is empty; name the routers with --routers HOST:PORT,…");
@@ -102,43 +101,9 @@ int run_serve(const ServeArguments& arguments) {
   return 1;
 }
 
-// An option that changes one field of the configuration.
-class Overrides {
- public:
-  Overrides(CLI::App& command, std::shared_ptr<ServeArguments> arguments)
-      : command_(command), arguments_(std::move(arguments)) {}
-
-  template <class Config, class Section, class Value>
-  void value(const char* option, const char* help, Section Config::*section, Value Section::*field) {
-    command_.add_option_function<Value>(
-        option,
-        [given = arguments_, section, field](const Value& value) {
-          given->overrides.push_back([=](ClusterConfig& config) { config.*section.*field = value; });
-        },
-        help);
-  }
-
-  template <class Section, class Enum>
-  void choice(const char* option, const char* help, Section ServeConfig::*section, Enum Section::*field) {
-    const std::vector<std::string> names(ChoiceNames<Enum>::kNames.begin(), ChoiceNames<Enum>::kNames.end());
-    command_
-        .add_option_function<std::string>(
-            option,
-            [given = arguments_, section, field, names](const std::string& name) {
-              const auto value =
-                  static_cast<Enum>(std::find(names.begin(), names.end(), name) - names.begin());
-              given->overrides.push_back([=](ClusterConfig& config) { config.*section.*field = value; });
-            },
-            help)
-        ->check(CLI::IsMember(names));
-  }
-
- private:
-  CLI::App& command_;
-  std::shared_ptr<ServeArguments> arguments_;
-};
-
-void add_overrides(Overrides add) {
+void add_overrides(ConfigOptions add) {
+  add.flag("--insecure-doors", "Let whoever reaches them in, by addresses beyond loopback, too",
+           leave_doors_open);
   const auto server = &ServeConfig::server;
   const auto device = &ServeConfig::device;
   const auto batching = &ServeConfig::batching;
@@ -152,7 +117,7 @@ void add_overrides(Overrides add) {
   add.value("--clients",
             "Folder with the public keys of clients that may speak; *: all that know the server's",
             &ServeConfig::security, &SecuritySection::clients);
-  add.value("--drain-timeout-ms", "Time for requests in flight after SIGTERM", server,
+  add.value("--drain-timeout-ms", "Time for requests in flight when it is told to stop", server,
             &ServerSection::drain_timeout_ms);
   add.value("--actor-threads", "Threads of request, router and manager actors", server,
             &ServerSection::actor_threads);
@@ -166,7 +131,7 @@ void add_overrides(Overrides add) {
             &DeviceSection::compute_threads);
   add.value("--devices", "Devices to compute on; 0: all GPUs", device, &DeviceSection::count);
   add.value("--queues", "Queues of each device", device, &DeviceSection::queues);
-  add.value("--state-mib", "Memory for states", device, &DeviceSection::state_mib);
+  add.value("--state-mib", "MiB of memory for states", device, &DeviceSection::state_mib);
   add.choice("--precision", "How a GPU computes products", device, &DeviceSection::precision);
   add.choice("--reproducible", "On a GPU: the same bits whatever the batch size", device,
              &DeviceSection::reproducible);
@@ -191,10 +156,7 @@ CLI::App* add_server(CLI::App& app, CommandBody& run, const char* name, const ch
       "--port-file", arguments->port_file,
       "Write the bound endpoint, the monitoring and the HTTP address there, one a line, once ready");
   command->add_flag("--print-config", arguments->print_config, "Print the configuration and leave");
-  command->add_flag_callback(
-      "--insecure-doors", [arguments] { arguments->overrides.emplace_back(leave_doors_open); },
-      "Let whoever reaches them in, by addresses beyond loopback, too");
-  add_overrides(Overrides(*command, arguments));
+  add_overrides(ConfigOptions(*command, arguments->changes));
   command->callback([arguments, &run] { run = [arguments] { return run_serve(*arguments); }; });
   return command;
 }
@@ -211,7 +173,7 @@ void add_node_command(CLI::App& app, CommandBody& run) {
   arguments->node = true;
   CLI::App* command = add_server(
       app, run, "node", "As serve, and runs the requests that the routers of a cluster send", arguments);
-  Overrides add(*command, arguments);
+  ConfigOptions add(*command, arguments->changes);
   add.value("--name", "The node's name, which no other node has", &ServeConfig::server, &ServerSection::name);
   add.value("--cluster", "The cluster's name", &ClusterConfig::cluster, &ClusterSection::name);
   add.value("--routers", "The routers to dial: HOST:PORT,…", &ClusterConfig::cluster,

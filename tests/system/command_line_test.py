@@ -31,12 +31,23 @@ class Words(unittest.TestCase):
             self.assertEqual(done.returncode, 0, command)
             control = {byte for byte in done.stdout if byte < 32 and byte != 10}
             self.assertFalse(control, command)
+            wide = [line for line in done.stdout.decode().splitlines() if len(line) > 80]
+            self.assertFalse(wide, command)
             for name in COMMANDS if not command else ():
                 self.assertIn(f"\n  {name} ", done.stdout.decode())
+
+    def test_a_router_is_configured_as_a_server_is(self):
+        options = ("--log-level", "error", "--log-format", "json", "--drain-timeout-ms", "1234", "--print-config")
+        for command in ("serve", "router"):
+            printed = run(command, *options).stdout.decode()
+            for line in ('log_level = "error"', 'log_format = "json"', "drain_timeout_ms = 1234"):
+                self.assertIn(line, printed, command)
 
     def test_choices_are_words(self):
         self.assertIn("{auto,avx512,avx2,portable}", run("serve", "--help").stdout.decode().replace(" ", ""))
         self.assertIn("Usage: volvox serve", run("serve", "--help").stdout.decode())
+        for default in ("tcp://127.0.0.1:7100", "=auto", "=cellular"):
+            self.assertIn(default, run("serve", "--help").stdout.decode())
         for value in ("2", "loud", ""):
             done = run("serve", "--log-level", value)
             self.assertEqual(done.returncode, 2)
