@@ -177,8 +177,10 @@ void Gateway::look_around() {
     refusals_.add(refused);
   }
   const TimePoint now = steady_now();
-  if (const std::uint64_t due = refusals_.due(now); due != 0)
-    spdlog::warn("{} connections were not let in; the last one: {}", due, last_refused_);
+  if (const std::uint64_t due = refusals_.due(now); due != 0) {
+    const std::string last = last_refused_.empty() ? std::string() : "; the last one: " + last_refused_;
+    spdlog::warn("connections that were not let in: {}{}", due, last);
+  }
   if (now - looked_ >= kLookForSilence) look_for_silence(now);
   if (aborting_.exchange(false)) {
     for (const caf::actor& request : in_flight_.all()) caf::anon_send(request, AbortAtom::value);

@@ -74,7 +74,7 @@ struct ChannelStats {
 //
 //   auto channel = Channel::connect({.endpoint = "tcp://127.0.0.1:7100"}).value();
 //   const std::vector<std::int32_t> tokens{12, 7, 301};
-//   channel->send(chain_request("lstm", "token", std::span(tokens)));
+//   channel->send(chain_request("lstm", "tokens", std::span(tokens)));
 //   while (channel->in_flight() > 0)
 //     channel->poll(std::chrono::seconds(1), [](Reply&& reply) { print(reply.body.find("h")); });
 //

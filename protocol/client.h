@@ -30,7 +30,7 @@ struct ClientOptions {
 //
 //   auto client = Client::connect({.channel = {.endpoint = "tcp://127.0.0.1:7100"}}).value();
 //   const std::vector<std::int32_t> tokens{12, 7, 301};
-//   std::future<Reply> answer = client->submit(chain_request("lstm", "token", std::span(tokens)));
+//   std::future<Reply> answer = client->submit(chain_request("lstm", "tokens", std::span(tokens)));
 //   const Reply reply = answer.get();
 //   if (auto ok = reply.status(); !ok) std::cerr << to_string(ok.error()) << '\n'; else
 //   use(reply.body.find("h"));
