@@ -8,8 +8,8 @@ namespace volvox {
 
 // The subcommands of `volvox`, one file each. A function adds its subcommand to `app` and stores in `run`
 // what is to happen when the user chose it; main() calls it after parsing and exits with what it returns (0:
-// success, 1: it failed and said why on standard error). `run` outlives nothing but main(), so options live
-// in a shared_ptr that the callback captures.
+// success, 1: it failed and said why on standard error; wrong usage is 2, said by main() itself). `run`
+// outlives nothing but main(), so options live in a shared_ptr that the callback captures.
 using CommandBody = std::function<int()>;
 
 void add_serve_command(CLI::App& app, CommandBody& run);

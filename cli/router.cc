@@ -11,6 +11,7 @@
 #include "cli/config_options.h"
 #include "cli/descriptors.h"
 #include "cli/port_file.h"
+#include "cli/ready_line.h"
 #include "cli/stop_watch.h"
 #include "config/load.h"
 #include "config/validate.h"
@@ -61,10 +62,9 @@ Status route(ClusterConfig config, const std::string& port_file) {
     if (!written) return written;
   }
   const std::string admin = (*router)->admin_path();
-  const auto or_none = [](const std::string& address) { return address.empty() ? "-" : address.c_str(); };
-  std::printf("volvox router ready at %s metrics %s nodes %s http %s admin %s\n",
-              (*router)->endpoint().c_str(), or_none(metrics), nodes.c_str(), or_none(http), or_none(admin));
-  std::fflush(stdout);
+  const auto or_none = [](const std::string& address) { return address.empty() ? "-" : address; };
+  say_ready("volvox router ready at " + (*router)->endpoint() + " metrics " + or_none(metrics) + " nodes " +
+            nodes + " http " + or_none(http) + " admin " + or_none(admin));
   return run_until_stopped(stop, std::move(*router), config.server);
 }
 

@@ -13,6 +13,7 @@
 #include "cli/descriptors.h"
 #include "cli/make_devices.h"
 #include "cli/port_file.h"
+#include "cli/ready_line.h"
 #include "cli/stop_watch.h"
 #include "config/fields.h"
 #include "config/load.h"
@@ -76,10 +77,10 @@ Status serve(ClusterConfig config, const std::string& port_file) {
         !written)
       return written;
   }
-  const auto or_none = [](const std::string& address) { return address.empty() ? "-" : address.c_str(); };
-  std::printf("volvox ready at %s metrics %s http %s models %zu admin %s\n", addresses.endpoint.c_str(),
-              or_none(addresses.metrics), or_none(addresses.http), models->size(), or_none(addresses.admin));
-  std::fflush(stdout);
+  const auto or_none = [](const std::string& address) { return address.empty() ? "-" : address; };
+  say_ready("volvox ready at " + addresses.endpoint + " metrics " + or_none(addresses.metrics) + " http " +
+            or_none(addresses.http) + " models " + std::to_string(models->size()) + " admin " +
+            or_none(addresses.admin));
   return run_until_stopped(stop, std::move(*server), config.server);
 }
 

@@ -3,11 +3,14 @@
 Usage: command_line_test.py VOLVOX [unittest's options]      VOLVOX: the executable
 """
 
+import contextlib
+import os
 import pathlib
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -82,6 +85,28 @@ class Acts(unittest.TestCase):
         server.process.send_signal(signal.SIGHUP)
         self.assertEqual(server.process.wait(PATIENCE), 0, server.log())
         self.assertIn("signal 1", server.log())
+
+    def test_nobody_need_read_what_a_server_prints(self):
+        folder = self.folder
+        self.assertEqual(run("models", "new-check", folder / "models" / "m").returncode, 0)
+        ends = os.pipe()
+        os.set_blocking(ends[1], False)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                os.write(ends[1], b"x")
+        os.set_blocking(ends[1], True)
+        for command in (["serve", "--models", folder / "models", "--http", ""], ["router", "--cluster-listen", "127.0.0.1:0", "--http", ""]):
+            ports = folder / f"{command[0]}.ports"
+            where = ["--listen", "tcp://127.0.0.1:0", "--metrics", "127.0.0.1:0", "--admin", "", "--port-file", ports]
+            log = folder / f"{command[0]}.log"
+            with open(log, "wb") as file, subprocess.Popen([VOLVOX, *command, *where], stdout=ends[1], stderr=file) as server:
+                self.addCleanup(server.kill)
+                until = time.monotonic() + PATIENCE
+                while not ports.exists() and time.monotonic() < until:
+                    time.sleep(0.01)
+                server.terminate()
+                self.assertEqual(server.wait(PATIENCE), 0, command)
+            self.assertNotIn("took too long", log.read_text(encoding="utf-8"))
 
     def test_a_hang_up_is_nothing_to_who_was_started_to_survive_it(self):
         before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
