@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "cells/inference.h"
 #include "cells/library/cell_kind.h"
 #include "cells/ops/ops.h"
 #include "cells/text.h"
@@ -153,9 +154,8 @@ Status Assembly::match_input(const Cell& cell, const Operator& pull, std::uint8_
   const std::uint32_t line = definition_.inputs[number].line;
   const Value& wanted = cell.values[pull.output];
   if (wanted.dtype != input.dtype || wanted.shape != input.shape) {
-    return error(line, "input " + in_quotes(input.name) + ": is " + std::string(to_string(input.dtype)) +
-                           to_string(input.shape) + ", the cell reads " +
-                           std::string(to_string(wanted.dtype)) + to_string(wanted.shape));
+    return error(line, "input " + in_quotes(input.name) + ": is " + described(input.dtype, input.shape) +
+                           ", the cell reads " + described(wanted.dtype, wanted.shape));
   }
   for (const Operator& op : cell.operators) {
     if (!op.is(kEmbedOp) || op.inputs[0] != pull.output) continue;
@@ -206,7 +206,7 @@ Status Assembly::match_output(const Value& emitted, std::uint8_t number) {
   if (wanted.dtype.value_or(emitted.dtype) != emitted.dtype ||
       wanted.shape.value_or(emitted.shape) != emitted.shape) {
     return error(wanted.line, "output " + in_quotes(wanted.name) + ": the cell emits " +
-                                  std::string(to_string(emitted.dtype)) + to_string(emitted.shape));
+                                  described(emitted.dtype, emitted.shape));
   }
   model_.outputs[number].dtype = emitted.dtype;
   model_.outputs[number].shape = emitted.shape;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cells/infer.h"
+#include "cells/inference.h"
 #include "cells/ops/ops.h"
 
 namespace volvox {
@@ -136,11 +137,12 @@ ValueId CellBuilder::argmax(ValueId x) {
 
 ValueId CellBuilder::apply(std::string_view op, std::vector<ValueId> inputs) {
   const OpDef* def = find_op(op);
-  if ((def == nullptr || def->evaluate_f32 == nullptr) && !error_) {
+  if (def != nullptr && def->evaluate_f32 != nullptr) return emit({.def = def, .inputs = std::move(inputs)});
+  if (!error_) {
     error_ = "operator " + std::to_string(cell_.operators.size()) + ": there is no operator '" +
              std::string(op) + "' that computes";
   }
-  return emit({.def = def == nullptr ? &kConcatOp : def, .inputs = std::move(inputs)});
+  return kNoValue;
 }
 
 ValueId CellBuilder::hash(ValueId state, ValueId token) {
@@ -163,7 +165,7 @@ Result<Cell> CellBuilder::build(const Weights* weights, std::string_view model) 
     const bool fits = std::find(kinds_.begin(), kinds_.end(), scattered) != kinds_.end();
     if (!fits) {
       return invalid("cell '" + cell.name + "', operator scatter " + scattered.name + ": publishes " +
-                     std::string(to_string(scattered.dtype)) + to_string(scattered.shape) +
+                     described(scattered.dtype, scattered.shape) +
                      ", which is not how the state is declared");
     }
   }

@@ -26,6 +26,9 @@ struct StdMath {
   }
 };
 
+template <class Real, class Math>
+inline constexpr RealMath<Real> kMathOf{&Math::fma, &Math::sigmoid, &Math::tanh, &Math::chain};
+
 // A cell nobody has written a kernel for must run too, and every kernel needs something to be compared with.
 // Runs any cell for one row, operator by operator. Owns the intermediate values, so one thread at a time may
 // use it; allocates only where a row has more predecessors than any before it. The program must outlive it.
@@ -34,7 +37,8 @@ struct StdMath {
 template <class Real, class Math = StdMath<Real>>
 class CellEvaluator {
  public:
-  explicit CellEvaluator(const CellProgram& program) : program_(program), values_(program.cell(), kMath) {}
+  explicit CellEvaluator(const CellProgram& program)
+      : program_(program), values_(program.cell(), kMathOf<Real, Math>) {}
 
   void run(const CellRow& row) {
     values_.set_edges(row.edges);
@@ -47,8 +51,6 @@ class CellEvaluator {
   }
 
  private:
-  static constexpr RealMath<Real> kMath{&Math::fma, &Math::sigmoid, &Math::tanh, &Math::chain};
-
   void step(const Operator& op, const CellProgram::Step& step, const CellRow& row) {
     if (op.def->evaluate_f64 != nullptr) {
       values_.set_weights(step.weights, step.rows);

@@ -14,13 +14,10 @@ namespace {
 
 constexpr int kWrongUsage = 2;
 
-bool has_no(const CLI::App& app, const std::string& command) {
-  return app.get_subcommands([&](const CLI::App* one) { return one->check_name(command); }).empty();
-}
-
 // CLI11 says of an unknown word only that a subcommand is missing.
 bool names_no_subcommand(const CLI::App& app, const std::string& word) {
-  return !word.empty() && word.front() != '-' && has_no(app, word);
+  if (word.empty() || word.front() == '-') return false;
+  return app.get_subcommands([&](const CLI::App* one) { return one->check_name(word); }).empty();
 }
 
 int say_which_there_are(const CLI::App& app, const std::string& word) {

@@ -8,10 +8,10 @@
 
 #include "actors/router_server.h"
 #include "cli/cluster_commands.h"
-#include "cli/config_options.h"
 #include "cli/descriptors.h"
 #include "cli/port_file.h"
 #include "cli/ready_line.h"
+#include "cli/server_command.h"
 #include "cli/stop_watch.h"
 #include "config/load.h"
 #include "config/validate.h"
@@ -19,24 +19,6 @@
 
 namespace volvox {
 namespace {
-
-struct RouterArguments {
-  std::string config_file, port_file;
-  bool print_config = false;
-  std::shared_ptr<ConfigChanges> changes = std::make_shared<ConfigChanges>();
-};
-
-Result<ClusterConfig> read_config(const RouterArguments& arguments) {
-  ClusterConfig config;
-  if (!arguments.config_file.empty()) {
-    auto loaded = load_cluster_config(arguments.config_file);
-    if (!loaded) return loaded;
-    config = std::move(*loaded);
-  }
-  for (const auto& change : *arguments.changes) change(config);
-  if (const Status valid = validate(config); !valid) return tl::unexpected(valid.error());
-  return config;
-}
 
 Status route(ClusterConfig config, const std::string& port_file) {
   StopWatch stop(config.server);  // before the first other thread
@@ -68,21 +50,11 @@ Status route(ClusterConfig config, const std::string& port_file) {
   return run_until_stopped(stop, std::move(*router), config.server);
 }
 
-int run_router(const RouterArguments& arguments) {
-  const auto config = read_config(arguments);
-  Status status;
-  if (!config) {
-    status = tl::unexpected(config.error());
-  } else if (arguments.print_config) {
-    std::fputs(to_toml(*config).c_str(), stdout);
-  } else {
-    start_logging(config->server.log_format, config->server.log_level, config->server.log_lines);
-    raise_descriptor_limit();
-    status = route(*config, arguments.port_file);
-  }
-  if (status) return 0;
-  complain("router", status.error());
-  return 1;
+int run_router(const ServerArguments& arguments) {
+  ConfigUse use;
+  use.print = [](const ClusterConfig& config) { return to_toml(config); };
+  use.run = [&arguments](const ClusterConfig& config) { return route(config, arguments.port_file); };
+  return run_with_config("router", arguments, use);
 }
 
 void add_options(ConfigOptions add) {
@@ -119,15 +91,13 @@ void add_options(ConfigOptions add) {
 }  // namespace
 
 void add_router_command(CLI::App& app, CommandBody& run) {
-  auto arguments = std::make_shared<RouterArguments>();
+  auto arguments = std::make_shared<ServerArguments>();
   CLI::App* command = app.add_subcommand(
       "router", "Spreads clients' requests over the nodes that dial in, until it is told to stop");
-  command->add_option("--config", arguments->config_file, "TOML file with everything that can be set");
-  command->add_option(
-      "--port-file", arguments->port_file,
-      "Write the bound endpoint, the monitoring address, where nodes dial and the HTTP address there, one a "
-      "line");
-  command->add_flag("--print-config", arguments->print_config, "Print the configuration and leave");
+  add_server_options(
+      *command, *arguments,
+      "Write the bound endpoint, the monitoring address, where nodes dial and the HTTP address "
+      "there, one a line");
   add_options(ConfigOptions(*command, arguments->changes));
   command->callback([arguments, &run] { run = [arguments] { return run_router(*arguments); }; });
 }

@@ -9,11 +9,11 @@
 #include "actors/server.h"
 #include "cli/cluster_commands.h"
 #include "cli/commands.h"
-#include "cli/config_options.h"
 #include "cli/descriptors.h"
 #include "cli/make_devices.h"
 #include "cli/port_file.h"
 #include "cli/ready_line.h"
+#include "cli/server_command.h"
 #include "cli/stop_watch.h"
 #include "config/fields.h"
 #include "config/load.h"
@@ -25,26 +25,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct ServeArguments {
-  std::string config_file, port_file;
-  bool print_config = false;
-  bool node = false;  // of a cluster
-  std::shared_ptr<ConfigChanges> changes = std::make_shared<ConfigChanges>();
-};
-
-Result<ClusterConfig> read_config(const ServeArguments& arguments) {
-  ClusterConfig config;
-  if (!arguments.config_file.empty()) {
-    auto loaded = load_cluster_config(arguments.config_file);
-    if (!loaded) return loaded;
-    config = std::move(*loaded);
-  }
-  for (const auto& change : *arguments.changes) change(config);
-  if (!arguments.node) config.cluster = {};
-  if (arguments.node && config.cluster.routers.empty())
-    return invalid("cluster.routers is empty; name the routers with --routers HOST:PORT,…");
-  if (const Status valid = validate(config); !valid) return tl::unexpected(valid.error());
-  return config;
+Status fit_node(const ClusterConfig& config) {
+  if (!config.cluster.routers.empty()) return {};
+  return invalid("cluster.routers is empty; name the routers with --routers HOST:PORT,…");
 }
 
 // Where one of the server's HTTP listeners answers; empty if it does not.
@@ -84,22 +67,22 @@ Status serve(ClusterConfig config, const std::string& port_file) {
   return run_until_stopped(stop, std::move(*server), config.server);
 }
 
-int run_serve(const ServeArguments& arguments) {
-  const auto config = read_config(arguments);
-  Status status;
-  if (!config) {
-    status = tl::unexpected(config.error());
-  } else if (arguments.print_config) {
-    const ServeConfig& alone = *config;
-    std::fputs((arguments.node ? to_toml(*config) : to_toml(alone)).c_str(), stdout);
-  } else {
-    start_logging(config->server.log_format, config->server.log_level, config->server.log_lines);
-    raise_descriptor_limit();
-    status = serve(*config, arguments.port_file);
-  }
-  if (status) return 0;
-  complain(arguments.node ? "node" : "serve", status.error());
-  return 1;
+ConfigUse use_alone(const ServerArguments& arguments) {
+  ConfigUse use;
+  use.fit = [](ClusterConfig& config) {
+    config.cluster = {};
+    return Status{};
+  };
+  use.print = [](const ClusterConfig& config) { return to_toml(static_cast<const ServeConfig&>(config)); };
+  use.run = [&arguments](const ClusterConfig& config) { return serve(config, arguments.port_file); };
+  return use;
+}
+
+ConfigUse use_in_cluster(const ServerArguments& arguments) {
+  ConfigUse use = use_alone(arguments);
+  use.fit = fit_node;
+  use.print = [](const ClusterConfig& config) { return to_toml(config); };
+  return use;
 }
 
 void add_overrides(ConfigOptions add) {
@@ -150,15 +133,14 @@ void add_overrides(ConfigOptions add) {
 namespace {
 
 CLI::App* add_server(CLI::App& app, CommandBody& run, const char* name, const char* help,
-                     const std::shared_ptr<ServeArguments>& arguments) {
+                     const std::shared_ptr<ServerArguments>& arguments,
+                     ConfigUse (*use)(const ServerArguments&)) {
   CLI::App* command = app.add_subcommand(name, help);
-  command->add_option("--config", arguments->config_file, "TOML file with everything that can be set");
-  command->add_option(
-      "--port-file", arguments->port_file,
+  add_server_options(
+      *command, *arguments,
       "Write the bound endpoint, the monitoring and the HTTP address there, one a line, once ready");
-  command->add_flag("--print-config", arguments->print_config, "Print the configuration and leave");
   add_overrides(ConfigOptions(*command, arguments->changes));
-  command->callback([arguments, &run] { run = [arguments] { return run_serve(*arguments); }; });
+  command->callback([=, &run] { run = [=] { return run_with_config(name, *arguments, use(*arguments)); }; });
   return command;
 }
 
@@ -166,14 +148,14 @@ CLI::App* add_server(CLI::App& app, CommandBody& run, const char* name, const ch
 
 void add_serve_command(CLI::App& app, CommandBody& run) {
   add_server(app, run, "serve", "Serves the models of a repository until it is told to stop",
-             std::make_shared<ServeArguments>());
+             std::make_shared<ServerArguments>(), use_alone);
 }
 
 void add_node_command(CLI::App& app, CommandBody& run) {
-  auto arguments = std::make_shared<ServeArguments>();
-  arguments->node = true;
-  CLI::App* command = add_server(
-      app, run, "node", "As serve, and runs the requests that the routers of a cluster send", arguments);
+  auto arguments = std::make_shared<ServerArguments>();
+  CLI::App* command =
+      add_server(app, run, "node", "As serve, and runs the requests that the routers of a cluster send",
+                 arguments, use_in_cluster);
   ConfigOptions add(*command, arguments->changes);
   add.value("--name", "The node's name, which no other node has", &ServeConfig::server, &ServerSection::name);
   add.value("--cluster", "The cluster's name", &ClusterConfig::cluster, &ClusterSection::name);

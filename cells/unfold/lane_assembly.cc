@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "cells/inference.h"
 #include "cells/model.h"
 #include "cells/ops/ops.h"
 #include "cells/split.h"
@@ -43,10 +44,6 @@ std::uint8_t add_type(Model& model, CellTypeSpec type) {
   return number;
 }
 
-std::string in_words(const Value& value) {
-  return std::string(to_string(value.dtype)) + to_string(value.shape);
-}
-
 }  // namespace
 
 LaneAssembly::LaneAssembly(Assembly& assembly)
@@ -55,7 +52,7 @@ LaneAssembly::LaneAssembly(Assembly& assembly)
 Result<std::size_t> LaneAssembly::add_cell(const CellDefinition& definition, Cell whole) {
   auto split_parts = split(assembly_, definition, whole);
   if (!split_parts) return tl::unexpected(split_parts.error());
-  Parts parts{.gather = split_parts->gather, .gathers = whole.gathers, .whole = std::move(whole)};
+  Parts parts{.gather = split_parts->gather, .whole = std::move(whole)};
   if (split_parts->eager) {
     // It yields to its core, which is closer to an answer.
     CellTypeSpec eager = assembly_.type_of(definition, std::move(*split_parts->eager));
@@ -81,7 +78,8 @@ Status LaneAssembly::check_states(const Parts& parts, const LaneDefinition& defi
     if (there) continue;
     return assembly_.error(definition.line, "from: the cell " + in_quotes(definition.cell) +
                                                 " reads a state " + in_quotes(op.name) + " of " +
-                                                in_words(wanted) + ", and the lane below keeps none");
+                                                described(wanted.dtype, wanted.shape) +
+                                                ", and the lane below keeps none");
   }
   return {};
 }
@@ -89,7 +87,7 @@ Status LaneAssembly::check_states(const Parts& parts, const LaneDefinition& defi
 // All lanes of a cell read the same planes, and lie equally deep.
 Status LaneAssembly::connect(Parts& parts, const LaneDefinition& definition,
                              std::span<const std::uint8_t> from) {
-  const std::uint32_t read = std::max(parts.gathers, 1U) - 1;
+  const std::uint32_t read = std::max(parts.whole.gathers, 1U) - 1;
   if (from.size() != read) {
     return assembly_.error(definition.line, "from: names " + std::to_string(from.size()) +
                                                 " lanes, the cell " + in_quotes(definition.cell) + " reads " +
@@ -134,7 +132,7 @@ Result<std::uint8_t> LaneAssembly::add_lane(std::size_t cell, const LaneDefiniti
   const auto self = static_cast<std::uint8_t>(lanes.size() + (parts.eager ? 1 : 0));
   core.type = core.pool = parts.core;
   core.has_state = !model_.types[parts.core].cell.states.empty();
-  if (parts.gathers > 0) core.edges.push_back({.gather = 0, .from = self, .offset = -1});
+  if (parts.whole.gathers > 0) core.edges.push_back({.gather = 0, .from = self, .offset = -1});
   for (std::size_t i = 0; i < from.size(); ++i)
     core.edges.push_back({.gather = static_cast<std::uint8_t>(i + 1), .from = from[i]});
   if (parts.eager) {

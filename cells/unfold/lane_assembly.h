@@ -37,8 +37,7 @@ class LaneAssembly {
   struct Parts {
     std::optional<std::uint8_t> eager{};
     std::uint8_t core = 0;
-    std::uint32_t gather = 0;              // of the core: reads the eager part
-    std::uint32_t gathers = 0, pulls = 0;  // of the whole
+    std::uint32_t gather = 0;  // of the core: reads the eager part
     Cell whole{};
     bool used = false;
   };

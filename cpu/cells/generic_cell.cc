@@ -105,7 +105,7 @@ Status GenericCell::add_operator(const Cell& cell, const Operator& op, const Wei
     made.terms = product_terms(op);
     made.starts = product_start(op) != kNoValue;
   }
-  if (op.def->evaluate_f32 != nullptr && made.run == GenericChunk::run_of({})) {
+  if (GenericChunk::is_interpreted(made)) {
     made.cell = std::make_shared<const Cell>(cell);
     for (const std::string& name : op.weights) {
       const Tensor* tensor = weights.find(name);  // inference has seen that it is there, and f32

@@ -34,6 +34,10 @@ GenericChunk::GenericChunk(const Kernels& kernels, std::span<const GenericValue>
   edges_ = rows.ragged_begin[end] - first_edge_;
 }
 
+bool GenericChunk::is_interpreted(const GenericOp& op) {
+  return op.run == &GenericChunk::interpret;
+}
+
 GenericOp::Run GenericChunk::run_of(const Operator& op) {
   struct Lowering {
     const OpDef* op;
@@ -274,9 +278,7 @@ void GenericChunk::hash_all(const GenericOp& made) {
 
 void GenericChunk::interpret(const GenericOp& made) {
   const Operator& op = made.op;
-  static constexpr RealMath<float> kMath{&StdMath<float>::fma, &StdMath<float>::sigmoid,
-                                         &StdMath<float>::tanh, &StdMath<float>::chain};
-  RowValues<float> values(*made.cell, kMath);
+  RowValues<float> values(*made.cell, kMathOf<float, StdMath<float>>);
   values.set_weights(made.weights, made.weight_rows);
   point_at_results(op);
   for (std::size_t r = 0; r < rows_; ++r) {

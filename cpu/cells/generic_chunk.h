@@ -19,6 +19,7 @@ class GenericChunk {
 
   // How this backend runs the operator: with kernels of its own, or as its definition says, row by row.
   static GenericOp::Run run_of(const Operator& op);
+  static bool is_interpreted(const GenericOp& op);  // the latter
 
  private:
   using Rows = GenericScratch::Rows;

@@ -265,6 +265,18 @@ TEST(Infer, RefusesWhatABuilderCannotMake) {
   EXPECT_THAT(infer(cell).error().message, HasSubstr("no known kind"));
 }
 
+TEST(CellBuilder, OperatorsByNameMustExistAndCompute) {
+  for (const char* name : {"frob", "gather", "push", ""}) {
+    CellBuilder b("c");
+    const ValueId x = b.pull("x", DType::kF32, {4});
+    b.push("y", b.tanh(b.apply(name, {x})));
+    const auto cell = b.build();
+    ASSERT_FALSE(cell) << name;
+    EXPECT_THAT(cell.error().message,
+                HasSubstr("operator 1: there is no operator '" + std::string(name) + "'"));
+  }
+}
+
 TEST(Infer, RepeatingItChangesNothing) {
   Result<Cell> cell = lstm_cell("lstm", {.input = 5, .hidden = 3});
   ASSERT_TRUE(cell);
