@@ -4,7 +4,7 @@
 #include <string>
 #include <thread>
 
-#include "actors/admin_path.h"
+#include "actors/admin/admin_path.h"
 #include "cli/admin.h"
 #include "cli/cluster_commands.h"
 

@@ -9,13 +9,13 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cells/repository.h"
 #include "cli/commands.h"
 #include "cli/json_request.h"
 #include "cli/key_options.h"
 #include "cli/model_verifier.h"
 #include "cli/session_file.h"
 #include "protocol/channel_group.h"
+#include "repository/repository.h"
 
 namespace volvox {
 namespace {

@@ -10,7 +10,6 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
-#include "cells/repository.h"
 #include "cli/commands.h"
 #include "cli/key_options.h"
 #include "cli/load_sessions.h"
@@ -20,6 +19,7 @@
 #include "loadgen/misbehaviour.h"
 #include "loadgen/report.h"
 #include "loadgen/server_status.h"
+#include "repository/repository.h"
 
 namespace volvox {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "actors/admin_path.h"
+#include "actors/admin/admin_path.h"
 #include "cli/admin.h"
 #include "cli/commands.h"
 #include "config/fields.h"

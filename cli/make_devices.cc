@@ -8,7 +8,7 @@
 
 #include <spdlog/spdlog.h>
 
-#include "actors/node.h"
+#include "actors/node/node.h"
 #include "config/fields.h"
 #include "cpu/cpu_device.h"
 #include "device/timed_device.h"

@@ -6,16 +6,16 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "cells/model.h"
-#include "cells/reference.h"
+#include "cells/model/model.h"
+#include "cells/model/reference.h"
 #include "cells/unfold/unfolding.h"
 #include "loadgen/verify.h"
 
 namespace volvox {
 
-// Compares answers with the double-precision reference of a model (cells/reference.h): f32 outputs within
-// 1e-4 · max(1, |reference|), others bit for bit, and none missing. For models that take one row of token
-// ids, along a chain or over a tree, or nothing but a length. One thread at a time.
+// Compares answers with the double-precision reference of a model (cells/model/reference.h): f32 outputs
+// within 1e-4 · max(1, |reference|), others bit for bit, and none missing. For models that take one row of
+// token ids, along a chain or over a tree, or nothing but a length. One thread at a time.
 class ModelVerifier : public AnswerVerifier {
  public:
   // INVALID_ARGUMENT for a model with other inputs. Load it without the eager split, so that the split is

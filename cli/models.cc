@@ -7,12 +7,12 @@
 
 #include <nlohmann/json.hpp>
 
-#include "actors/admin_path.h"
-#include "cells/model_writer.h"
-#include "cells/repository.h"
+#include "actors/admin/admin_path.h"
 #include "cells/unfold/unfolding.h"
 #include "cli/admin.h"
 #include "cli/commands.h"
+#include "repository/model_writer.h"
+#include "repository/repository.h"
 
 namespace volvox {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <spdlog/spdlog.h>
 
-#include "actors/router_server.h"
+#include "actors/process/router_server.h"
 #include "cli/cluster_commands.h"
 #include "cli/descriptors.h"
 #include "cli/port_file.h"

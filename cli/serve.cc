@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "actors/model_source.h"
-#include "actors/server.h"
+#include "actors/node/model_source.h"
+#include "actors/process/server.h"
 #include "cli/cluster_commands.h"
 #include "cli/commands.h"
 #include "cli/descriptors.h"

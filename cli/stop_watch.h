@@ -10,7 +10,7 @@
 
 #include <spdlog/spdlog.h>
 
-#include "actors/process_hooks.h"
+#include "actors/process/process_hooks.h"
 #include "base/error.h"
 #include "config/schema.h"
 #include "protocol/wakeup.h"

@@ -11,8 +11,8 @@
 
 #include "base/error.h"
 #include "base/time.h"
-#include "cells/cell.h"
-#include "cells/weights.h"
+#include "cells/ir/cell.h"
+#include "cells/ir/weights.h"
 #include "device/task.h"
 
 namespace volvox {

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "cells/evaluate.h"
+#include "cells/ir/evaluate.h"
 #include "cells/ops/ops.h"
 #include "device/host_memory.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "cells/cell_program.h"
+#include "cells/ir/cell_program.h"
 #include "device/device.h"
 #include "device/planes.h"
 #include "device/row_table.h"

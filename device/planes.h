@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "cells/cell.h"
+#include "cells/ir/cell.h"
 
 namespace volvox {
 

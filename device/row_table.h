@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "cells/cell.h"
+#include "cells/ir/cell.h"
 #include "device/task.h"
 
 namespace volvox {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "cells/types.h"
+#include "cells/ir/types.h"
 
 namespace volvox {
 

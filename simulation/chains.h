@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "batching/installation.h"
 #include "device/device.h"
+#include "install/installation.h"
 #include "simulation/chance.h"
 #include "simulation/engine.h"
 
@@ -28,7 +28,7 @@ ChainContent random_content(const Model& model, std::uint32_t length, Chance& ch
 Result<std::unique_ptr<InputPages>> stage(Device& device, const ChainContent& content);
 
 // Runs the requests through an idle engine, in this order, at most `in_flight` at once, and returns the bytes
-// of each one's results (batching/installation.h says where each output lies). Fails when one of them fails,
+// of each one's results (install/installation.h says where each output lies). Fails when one of them fails,
 // and when nothing moves for `patience`.
 Result<std::vector<std::vector<std::byte>>> run_chains(Engine& engine, Device& device,
                                                        const InstalledModel& model,

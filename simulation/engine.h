@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/time.h"
-#include "batching/policy.h"
+#include "batching/policy/policy.h"
 #include "batching/request.h"
 #include "batching/scheduler.h"
 #include "batching/scheduler_config.h"

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-#include "batching/policies.h"
+#include "batching/policy/policies.h"
 
 namespace volvox {
 namespace {

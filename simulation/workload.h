@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "cells/node_graph.h"
+#include "cells/ir/node_graph.h"
 #include "simulation/chance.h"
 
 namespace volvox {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "cells/cell.h"
-#include "cells/weights.h"
+#include "cells/ir/cell.h"
+#include "cells/ir/weights.h"
 
 namespace volvox {
 

@@ -1,6 +1,6 @@
 #include "cells/library/check_tree.h"
 
-#include "cells/cell_builder.h"
+#include "cells/ir/cell_builder.h"
 #include "cells/library/cell_kind.h"
 
 namespace volvox {

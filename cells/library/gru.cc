@@ -1,6 +1,6 @@
 #include "cells/library/gru.h"
 
-#include "cells/cell_builder.h"
+#include "cells/ir/cell_builder.h"
 
 namespace volvox {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "cells/cell_builder.h"
+#include "cells/ir/cell_builder.h"
 
 namespace volvox {
 

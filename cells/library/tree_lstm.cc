@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "cells/cell_builder.h"
+#include "cells/ir/cell_builder.h"
 #include "cells/library/cell_kind.h"
 #include "cells/library/lstm_gates.h"
 

@@ -3,9 +3,9 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "cells/cell.h"
+#include "cells/ir/cell.h"
+#include "cells/ir/weights.h"
 #include "cells/library/cell_kind.h"
-#include "cells/weights.h"
 
 namespace volvox {
 

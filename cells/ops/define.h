@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "cells/inference.h"
+#include "cells/ir/inference.h"
 #include "cells/ops/op.h"
 #include "cells/ops/ops.h"
 #include "cells/ops/row_values.h"

@@ -20,7 +20,7 @@ struct OpDef {
 
   std::string_view name{};
   int inputs = 0, weights = 0;  // how many it takes; kAny: infer() sees to it
-  // Sees whether it can work on its inputs, and tells what it makes of them (cells/inference.h).
+  // Sees whether it can work on its inputs, and tells what it makes of them (cells/ir/inference.h).
   Status (*infer)(Inference& at) = nullptr;
   // Computes its value for one row, in the reals of the reference and of devices (cells/ops/row_values.h).
   // Null for those that read or write something beyond the cell: who evaluates cells knows where that is.

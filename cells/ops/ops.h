@@ -6,7 +6,7 @@ namespace volvox {
 
 // Operators that others than their own source name: what builds cells, takes them apart, or runs them.
 
-// What binds a cell to the world around it. `index` and `name` are the operator's own (cells/cell.h).
+// What binds a cell to the world around it. `index` and `name` are the operator's own (cells/ir/cell.h).
 extern const OpDef
     kGatherOp;  // () -> state `name` of predecessor `index`; the initial value where there is none
 extern const OpDef kGatherAllOp;  // () -> ragged: state `name` of every predecessor in the list

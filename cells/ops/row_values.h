@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "cells/cell.h"
+#include "cells/ir/cell.h"
 
 namespace volvox {
 

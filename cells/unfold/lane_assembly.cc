@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "cells/inference.h"
-#include "cells/model.h"
+#include "cells/ir/inference.h"
+#include "cells/ir/split.h"
+#include "cells/ir/text.h"
+#include "cells/model/model.h"
 #include "cells/ops/ops.h"
-#include "cells/split.h"
-#include "cells/text.h"
 
 namespace volvox {
 namespace {

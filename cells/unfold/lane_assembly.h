@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "base/error.h"
-#include "cells/assembly.h"
-#include "cells/lane_plan.h"
+#include "cells/ir/lane_plan.h"
+#include "cells/model/assembly.h"
 
 namespace volvox {
 
 // Builds the lanes of a model's plan, for unfoldings whose requests run in lanes: cells first, then lanes of
-// them. A cell becomes a type with a pool of its own; where it is worth it, two (cells/split.h), whose eager
-// one has a lane beside each lane of the cell. Errors name the file and the line.
+// them. A cell becomes a type with a pool of its own; where it is worth it, two (cells/ir/split.h), whose
+// eager one has a lane beside each lane of the cell. Errors name the file and the line.
 class LaneAssembly {
  public:
   explicit LaneAssembly(Assembly& assembly);

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "base/error.h"
-#include "cells/model.h"
+#include "cells/model/model.h"
 #include "cells/unfold/reference_order.h"
 
 namespace volvox {
@@ -16,7 +16,7 @@ Status check_lanes(const Model& model);
 // Slots of one pool that a request's lanes hold: a ring each, or their whole length.
 std::uint64_t lane_slots(const Model& model, PoolId pool, std::uint32_t length);
 
-// Lane by lane as far as it can go, again and again. From the meaning of edges (cells/lane_plan.h) alone.
+// Lane by lane as far as it can go, again and again. From the meaning of edges (cells/ir/lane_plan.h) alone.
 ReferenceOrder lane_reference_order(const Model& model, std::uint32_t length);
 
 }  // namespace volvox

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "cells/lane_plan.h"
-#include "cells/types.h"
+#include "cells/ir/lane_plan.h"
+#include "cells/ir/types.h"
 
 namespace volvox {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <variant>
 
-#include "cells/model.h"
+#include "cells/model/model.h"
 #include "cells/unfold/plan_lanes.h"
 
 namespace volvox {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "cells/model.h"
+#include "cells/ir/text.h"
+#include "cells/model/model.h"
 #include "cells/ops/ops.h"
-#include "cells/text.h"
 
 namespace volvox {
 

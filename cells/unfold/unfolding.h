@@ -11,9 +11,9 @@
 
 #include "base/error.h"
 #include "base/structure.h"
-#include "cells/lane_plan.h"
-#include "cells/node_graph.h"
-#include "cells/types.h"
+#include "cells/ir/lane_plan.h"
+#include "cells/ir/node_graph.h"
+#include "cells/ir/types.h"
 #include "cells/unfold/reference_order.h"
 
 namespace volvox {

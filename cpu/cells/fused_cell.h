@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "cells/fused_pattern.h"
+#include "cells/ir/fused_pattern.h"
 #include "cpu/cells/cpu_cell.h"
 #include "cpu/cells/row_source.h"
 #include "cpu/packed_product.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "cells/fused_pattern.h"
+#include "cells/ir/fused_pattern.h"
 #include "cells/ops/ops.h"
 #include "cpu/cells/generic_chunk.h"
 #include "cpu/cells/packing.h"

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstring>
 
-#include "cells/evaluate.h"
+#include "cells/ir/evaluate.h"
 #include "cells/ops/ops.h"
 #include "cells/ops/row_values.h"
 #include "cpu/cells/workspace.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "cells/convolution.h"
+#include "cells/ir/convolution.h"
 #include "cpu/aligned_buffer.h"
 
 namespace volvox::cpu {

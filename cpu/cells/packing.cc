@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "cells/fused_pattern.h"
+#include "cells/ir/fused_pattern.h"
 #include "cpu/cells/row_source.h"
 
 namespace volvox::cpu {

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "base/error.h"
-#include "cells/cell.h"
-#include "cells/weights.h"
+#include "cells/ir/cell.h"
+#include "cells/ir/weights.h"
 #include "cpu/packed_product.h"
 
 namespace volvox::cpu {

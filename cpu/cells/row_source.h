@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "cells/cell.h"
-#include "cells/weights.h"
+#include "cells/ir/cell.h"
+#include "cells/ir/weights.h"
 #include "cpu/aligned_buffer.h"
 #include "device/device.h"
 #include "device/planes.h"

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "cells/fused_pattern.h"
+#include "cells/ir/fused_pattern.h"
 #include "cpu/cells/generic_scratch.h"
 #include "cpu/product_runner.h"
 

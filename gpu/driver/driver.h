@@ -8,7 +8,7 @@
 #include <variant>
 
 #include "base/error.h"
-#include "cells/convolution.h"
+#include "cells/ir/convolution.h"
 #include "device/task.h"
 #include "gpu/kernels/argmax.h"
 #include "gpu/kernels/fused.h"

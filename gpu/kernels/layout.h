@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "cells/types.h"
+#include "cells/ir/types.h"
 
 namespace volvox::gpu {
 

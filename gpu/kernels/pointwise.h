@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cells/cell.h"
+#include "cells/ir/cell.h"
 #include "gpu/kernels/half.h"
 #include "gpu/kernels/layout.h"
 #include "gpu/kernels/resolve.h"

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cells/cell.h"
+#include "cells/ir/cell.h"
 #include "gpu/driver/driver.h"
 
 namespace volvox::gpu {

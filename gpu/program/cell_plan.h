@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "cells/cell.h"
-#include "cells/weights.h"
+#include "cells/ir/cell.h"
+#include "cells/ir/weights.h"
 #include "device/device.h"
 #include "gpu/driver/driver.h"
 #include "gpu/memory/gpu_planes.h"

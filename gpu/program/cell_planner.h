@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cells/fused_pattern.h"
+#include "cells/ir/fused_pattern.h"
 #include "cells/ops/ops.h"
 #include "gpu/kernels/fused.h"
 #include "gpu/program/cell_plan.h"

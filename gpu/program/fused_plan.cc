@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cells/fused_pattern.h"
+#include "cells/ir/fused_pattern.h"
 #include "gpu/program/cell_planner.h"
 
 namespace volvox::gpu {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "cells/cell.h"
+#include "cells/ir/cell.h"
 #include "gpu/kernels/pointwise.h"
 
 namespace volvox::gpu {

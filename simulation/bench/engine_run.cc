@@ -5,7 +5,7 @@
 #include <ctime>
 #include <utility>
 
-#include "batching/policies.h"
+#include "batching/policy/policies.h"
 #include "simulation/bench/statistics.h"
 
 namespace volvox::bench {

@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <utility>
 
-#include "cells/model_writer.h"
-#include "cells/repository.h"
+#include "repository/model_writer.h"
+#include "repository/repository.h"
 #include "simulation/bench/bench_device.h"
 #include "simulation/chains.h"
 #include "simulation/chance.h"

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "base/error.h"
-#include "batching/installation.h"
-#include "cells/model.h"
+#include "cells/model/model.h"
 #include "device/device.h"
+#include "install/installation.h"
 #include "simulation/bench/engine_options.h"
 
 namespace volvox::bench {

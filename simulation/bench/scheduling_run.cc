@@ -4,7 +4,7 @@
 #include <numeric>
 #include <utility>
 
-#include "batching/policies.h"
+#include "batching/policy/policies.h"
 #include "simulation/bench/allocations.h"
 
 namespace volvox::bench {

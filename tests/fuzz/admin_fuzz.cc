@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "actors/admin_line.h"
+#include "actors/admin/admin_line.h"
 #include "tests/fuzz/parts.h"
 
 namespace volvox::fuzz {

@@ -8,10 +8,11 @@
 #include <string_view>
 #include <vector>
 
-#include "cells/model_definition.h"
-#include "cells/model_writer.h"
+#include "cells/model/model_definition.h"
 #include "config/load.h"
 #include "protocol/codec.h"
+#include "repository/model_toml.h"
+#include "repository/model_writer.h"
 #include "tests/fuzz/cluster_seeds.h"
 #include "tests/fuzz/parts.h"
 #include "tests/fuzz/small_seeds.h"

@@ -8,11 +8,12 @@
 #include <memory>
 #include <vector>
 
-#include "cells/assemble.h"
-#include "cells/model_definition.h"
-#include "cells/reference.h"
-#include "cells/safetensors.h"
+#include "cells/model/assemble.h"
+#include "cells/model/model_definition.h"
+#include "cells/model/reference.h"
 #include "cells/unfold/unfolding.h"
+#include "repository/model_toml.h"
+#include "repository/safetensors.h"
 #include "tests/fuzz/parts.h"
 
 namespace volvox::fuzz {

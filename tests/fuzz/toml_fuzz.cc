@@ -5,9 +5,10 @@
 #include <cstdint>
 #include <string_view>
 
-#include "cells/model_definition.h"
+#include "cells/model/model_definition.h"
 #include "config/load.h"
 #include "config/validate.h"
+#include "repository/model_toml.h"
 #include "tests/fuzz/parts.h"
 
 namespace volvox::fuzz {

@@ -17,7 +17,7 @@
 #include <unistd.h>
 #include <zmq.h>
 
-#include "actors/actor_system.h"
+#include "actors/system/actor_system.h"
 #include "protocol/zmq_socket.h"
 
 namespace volvox {

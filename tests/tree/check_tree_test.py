@@ -37,15 +37,15 @@ class CheckTest(unittest.TestCase):
 
 
 class IncludesTest(CheckTest):
-    CELL = {"cells/cell.h": "#pragma once\n"}
+    CELL = {"cells/ir/cell.h": "#pragma once\n"}
     QUEUE = {"device/queue.h": "#pragma once\n"}
 
     def test_allowed_include_passes(self):
-        self.assert_passes("includes", self.CELL | {"device/queue.h": '#include "cells/cell.h"\n#include <vector>\n'})
+        self.assert_passes("includes", self.CELL | {"device/queue.h": '#include "cells/ir/cell.h"\n#include <vector>\n'})
 
     def test_include_that_goes_up_is_caught_with_its_line(self):
-        files = self.QUEUE | {"cells/cell.h": '#pragma once\n\n#include "device/queue.h"\n'}
-        self.assert_caught("includes", files, "cells/cell.h:3", 'may not include device')
+        files = self.QUEUE | {"cells/ir/cell.h": '#pragma once\n\n#include "device/queue.h"\n'}
+        self.assert_caught("includes", files, "cells/ir/cell.h:3", 'may not include device')
 
     def test_include_with_spaces_or_angle_brackets_is_caught(self):
         self.assert_caught("includes", self.QUEUE | {"cells/a.cc": "# include <device/queue.h>\n"}, "cells/a.cc:1", "device")

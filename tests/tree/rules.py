@@ -3,24 +3,26 @@
 import re
 
 # The house, layer by layer: which folders each folder may include besides itself (docs/architecture.md).
-ENGINE = ("base", "config", "cells", "device", "batching", "routing", "serving", "cpu", "gpu", "simulation")
+ENGINE = ("base", "config", "cells", "repository", "device", "batching", "install", "routing", "serving", "cpu", "gpu", "simulation")
 SERVING = ("monitoring", "protocol", "loadgen", "actors", "cli")
 LAYERS = ENGINE + SERVING
 MAY_INCLUDE = {
     "base": (),
     "config": ("base",),
     "cells": ("base",),
+    "repository": ("cells", "base"),
     "device": ("cells", "base"),
     "batching": ("device", "cells", "config", "base"),
+    "install": ("batching", "device", "cells", "config", "base"),
     "routing": ("config", "base"),
-    "serving": ("routing", "batching", "device", "cells", "config", "base"),
+    "serving": ("routing", "install", "batching", "device", "cells", "config", "base"),
     "cpu": ("device", "cells", "base"),
     "gpu": ("device", "cells", "base"),
     "simulation": ENGINE,
     "monitoring": ("serving", "config", "base"),
     "protocol": ("config", "base"),
     "loadgen": ("protocol", "monitoring", "config", "base"),
-    "actors": ("protocol", "monitoring", "serving", "routing", "batching", "device", "cells", "config", "base"),
+    "actors": ("protocol", "monitoring", *ENGINE[: ENGINE.index("cpu")]),
     "cli": LAYERS,
 }
 

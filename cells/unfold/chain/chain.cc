@@ -1,7 +1,7 @@
 #include <utility>
 
-#include "cells/assembly.h"
-#include "cells/model.h"
+#include "cells/model/assembly.h"
+#include "cells/model/model.h"
 #include "cells/unfold/lane_assembly.h"
 #include "cells/unfold/sequence.h"
 

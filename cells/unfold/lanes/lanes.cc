@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "cells/assembly.h"
-#include "cells/model.h"
-#include "cells/text.h"
+#include "cells/ir/text.h"
+#include "cells/model/assembly.h"
+#include "cells/model/model.h"
 #include "cells/unfold/lane_assembly.h"
 #include "cells/unfold/sequence.h"
 

@@ -4,8 +4,8 @@
 #include <utility>
 #include <variant>
 
-#include "cells/assembly.h"
-#include "cells/model.h"
+#include "cells/model/assembly.h"
+#include "cells/model/model.h"
 
 namespace volvox {
 namespace {

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "base/error.h"
-#include "cells/lane_plan.h"
-#include "cells/node_graph.h"
-#include "cells/types.h"
+#include "cells/ir/lane_plan.h"
+#include "cells/ir/node_graph.h"
+#include "cells/ir/types.h"
 
 namespace volvox {
 

@@ -10,9 +10,9 @@
 
 #include <caf/all.hpp>
 
-#include "actors/actor_slot.h"
-#include "actors/handoff.h"
-#include "actors/messages.h"
+#include "actors/system/actor_slot.h"
+#include "actors/system/handoff.h"
+#include "actors/work/messages.h"
 
 namespace volvox {
 

@@ -10,12 +10,12 @@
 
 #include <gtest/gtest.h>
 
-#include "actors/server.h"
-#include "cells/model_writer.h"
-#include "cells/repository.h"
+#include "actors/process/server.h"
 #include "device/fake_device.h"
 #include "device/timed_device.h"
 #include "protocol/client.h"
+#include "repository/model_writer.h"
+#include "repository/repository.h"
 
 namespace volvox {
 

@@ -7,8 +7,8 @@
 #include <caf/all.hpp>
 #include <caf/scheduler/test_coordinator.hpp>
 
-#include "actors/messages.h"
-#include "actors/reply_sink.h"
+#include "actors/edge/reply_sink.h"
+#include "actors/work/messages.h"
 
 namespace volvox {
 

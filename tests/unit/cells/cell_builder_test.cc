@@ -1,9 +1,9 @@
-#include "cells/cell_builder.h"
+#include "cells/ir/cell_builder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cells/infer.h"
+#include "cells/ir/infer.h"
 #include "cells/library/child_sum.h"
 #include "cells/library/lstm.h"
 #include "cells/library/noop.h"

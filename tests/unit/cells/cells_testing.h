@@ -11,9 +11,9 @@
 
 #include <gtest/gtest.h>
 
-#include "cells/cell.h"
-#include "cells/random.h"
-#include "cells/weights.h"
+#include "cells/ir/cell.h"
+#include "cells/ir/weights.h"
+#include "repository/random.h"
 
 namespace volvox::testing_cells {
 

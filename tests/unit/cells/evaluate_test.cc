@@ -1,11 +1,11 @@
-#include "cells/evaluate.h"
+#include "cells/ir/evaluate.h"
 
 #include <cmath>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cells/cell_builder.h"
+#include "cells/ir/cell_builder.h"
 #include "cells/library/check.h"
 #include "cells/library/check_tree.h"
 #include "cells/library/child_sum.h"

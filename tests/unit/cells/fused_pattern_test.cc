@@ -1,14 +1,14 @@
-#include "cells/fused_pattern.h"
+#include "cells/ir/fused_pattern.h"
 
 #include <gtest/gtest.h>
 
-#include "cells/cell_builder.h"
+#include "cells/ir/cell_builder.h"
+#include "cells/ir/split.h"
 #include "cells/library/check.h"
 #include "cells/library/child_sum.h"
 #include "cells/library/lstm.h"
 #include "cells/library/noop.h"
 #include "cells/library/tree_lstm.h"
-#include "cells/split.h"
 
 namespace volvox {
 namespace {

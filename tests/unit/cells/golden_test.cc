@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "cells/assemble.h"
-#include "cells/cell_builder.h"
-#include "cells/reference.h"
+#include "cells/ir/cell_builder.h"
+#include "cells/model/assemble.h"
+#include "cells/model/reference.h"
 #include "tests/unit/cells/cells_testing.h"
 #include "tests/unit/cells/row_runner.h"
 

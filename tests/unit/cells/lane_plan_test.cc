@@ -1,4 +1,4 @@
-#include "cells/lane_plan.h"
+#include "cells/ir/lane_plan.h"
 
 #include <functional>
 #include <random>
@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cells/model.h"
+#include "cells/model/model.h"
 
 namespace volvox {
 namespace {

@@ -2,9 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cells/assemble.h"
-#include "cells/model_definition.h"
+#include "cells/model/assemble.h"
+#include "cells/model/model_definition.h"
 #include "cells/unfold/unfolding.h"
+#include "repository/model_toml.h"
 #include "tests/unit/cells/cells_testing.h"
 
 namespace volvox {

@@ -1,4 +1,4 @@
-#include "cells/node_graph.h"
+#include "cells/ir/node_graph.h"
 
 #include <map>
 #include <random>

@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "cells/cell.h"
+#include "cells/ir/cell.h"
 
 namespace volvox {
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "cells/weights.h"
+#include "cells/ir/weights.h"
 
 namespace volvox {
 

@@ -1,12 +1,12 @@
-#include "cells/reference.h"
+#include "cells/model/reference.h"
 
 #include <cstring>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cells/assemble.h"
-#include "cells/cell_builder.h"
+#include "cells/ir/cell_builder.h"
+#include "cells/model/assemble.h"
 #include "cells/unfold/sequence.h"
 #include "tests/unit/cells/cells_testing.h"
 

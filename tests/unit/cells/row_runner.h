@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cells/evaluate.h"
+#include "cells/ir/evaluate.h"
 
 namespace volvox::testing_cells {
 

@@ -1,9 +1,9 @@
-#include "cells/split.h"
+#include "cells/ir/split.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cells/cell_builder.h"
+#include "cells/ir/cell_builder.h"
 #include "cells/library/check.h"
 #include "cells/library/child_sum.h"
 #include "cells/library/lstm.h"

@@ -6,11 +6,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cells/assemble.h"
-#include "cells/model_writer.h"
-#include "cells/reference.h"
-#include "cells/repository.h"
+#include "cells/model/assemble.h"
+#include "cells/model/reference.h"
 #include "cells/unfold/tree/tree.h"
+#include "repository/model_toml.h"
+#include "repository/model_writer.h"
+#include "repository/repository.h"
 #include "tests/unit/cells/cells_testing.h"
 #include "tests/unit/cells/random_tree.h"
 

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "cells/assemble.h"
 #include "cells/library/check.h"
+#include "cells/model/assemble.h"
 #include "cells/unfold/sequence.h"
 
 namespace volvox {

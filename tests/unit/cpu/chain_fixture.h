@@ -12,8 +12,8 @@
 
 #include <gtest/gtest.h>
 
+#include "cells/ir/split.h"
 #include "cells/ops/ops.h"
-#include "cells/split.h"
 #include "cpu/cpu_device.h"
 #include "device/host_memory.h"
 #include "tests/unit/cells/random_weights.h"

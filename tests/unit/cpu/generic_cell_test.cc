@@ -1,7 +1,7 @@
 #include "cpu/cells/generic_cell.h"
 
-#include "cells/cell_builder.h"
-#include "cells/evaluate.h"
+#include "cells/ir/cell_builder.h"
+#include "cells/ir/evaluate.h"
 #include "cells/library/child_sum.h"
 #include "cells/library/gru.h"
 #include "cells/library/lstm.h"

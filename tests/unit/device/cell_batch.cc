@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cells/cell_builder.h"
+#include "cells/ir/cell_builder.h"
 #include "tests/unit/cells/random_weights.h"
 
 namespace volvox {

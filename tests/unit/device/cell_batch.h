@@ -5,10 +5,10 @@
 #include <random>
 #include <vector>
 
-#include "cells/cell.h"
-#include "cells/cell_program.h"
-#include "cells/evaluate.h"
-#include "cells/weights.h"
+#include "cells/ir/cell.h"
+#include "cells/ir/cell_program.h"
+#include "cells/ir/evaluate.h"
+#include "cells/ir/weights.h"
 #include "device/device.h"
 
 namespace volvox {

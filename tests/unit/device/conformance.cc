@@ -7,7 +7,7 @@
 
 #include <gmock/gmock.h>
 
-#include "cells/cell_builder.h"
+#include "cells/ir/cell_builder.h"
 #include "cells/library/check.h"
 #include "cells/library/lstm.h"
 

@@ -12,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cells/cell.h"
+#include "cells/ir/cell.h"
 #include "device/device.h"
 
 namespace volvox {

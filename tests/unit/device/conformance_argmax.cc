@@ -11,7 +11,7 @@
 
 #include <gmock/gmock.h>
 
-#include "cells/cell_builder.h"
+#include "cells/ir/cell_builder.h"
 #include "tests/unit/cells/random_weights.h"
 #include "tests/unit/cells/row_runner.h"
 #include "tests/unit/device/conformance.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cells/cell_builder.h"
+#include "cells/ir/cell_builder.h"
 #include "tests/unit/cells/random_weights.h"
 
 namespace volvox {

@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "batching/installation.h"
-#include "batching/policies.h"
-#include "cells/reference.h"
+#include "batching/policy/policies.h"
+#include "cells/model/reference.h"
+#include "install/installation.h"
 #include "simulation/engine.h"
 #include "tests/unit/gpu/backends.h"
 #include "tests/unit/simulation/models.h"

@@ -5,9 +5,9 @@
 #include <functional>
 #include <random>
 
-#include "cells/cell_builder.h"
+#include "cells/ir/cell_builder.h"
+#include "cells/model/reference.h"
 #include "cells/ops/ops.h"
-#include "cells/reference.h"
 #include "tests/unit/device/cell_batch.h"
 
 namespace volvox::gpu {

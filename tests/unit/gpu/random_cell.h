@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "cells/cell.h"
-#include "cells/weights.h"
+#include "cells/ir/cell.h"
+#include "cells/ir/weights.h"
 #include "tests/unit/cells/random_weights.h"
 
 namespace volvox::gpu {

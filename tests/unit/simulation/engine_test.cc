@@ -8,11 +8,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "batching/installation.h"
-#include "batching/policies.h"
-#include "cells/reference.h"
+#include "batching/policy/policies.h"
+#include "cells/model/reference.h"
 #include "device/fake_device.h"
 #include "device/timed_device.h"
+#include "install/installation.h"
 #include "simulation/chains.h"
 #include "tests/unit/simulation/models.h"
 

@@ -7,10 +7,10 @@
 
 #include <gtest/gtest.h>
 
-#include "batching/installation.h"
-#include "batching/policies.h"
-#include "cells/reference.h"
+#include "batching/policy/policies.h"
+#include "cells/model/reference.h"
 #include "cpu/cpu_device.h"
+#include "install/installation.h"
 #include "simulation/chains.h"
 #include "simulation/engine.h"
 #include "tests/unit/simulation/models.h"

@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "cells/model_writer.h"
-#include "cells/repository.h"
+#include "repository/model_writer.h"
+#include "repository/repository.h"
 
 namespace volvox {
 

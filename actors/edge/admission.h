@@ -1,0 +1,86 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "actors/edge/client_shares.h"
+#include "actors/edge/in_flight.h"
+#include "actors/node/node.h"
+#include "actors/work/work.h"
+#include "base/error.h"
+#include "base/keyed_hash.h"
+#include "config/schema.h"
+#include "protocol/limits.h"
+#include "serving/priority_rights.h"
+#include "serving/retry_spread.h"
+
+namespace volvox {
+
+// Why a request is not taken in.
+struct Refusal {
+  Error error;
+  std::uint64_t retry_after_us = 0;  // with OVERLOADED: by estimate; 0: no advice
+};
+
+tl::unexpected<Refusal> refused(Error error, std::uint64_t retry_after_us = 0);
+
+// A request may come in by more than one door, and all doors share the same bounds. Each shows its requests
+// here first, before any work is done for them: refused, or numbered, counted, its body copied, and its
+// deadline and priority set as its model's table says. Any thread.
+class Admission {
+ public:
+  Admission(const ServeConfig& config, const NodePtr& node);
+  // Of a process that runs no models itself: of requests it sees the header only, and names no model.
+  Admission(const ServeConfig& config, RequestMetrics& metrics);
+
+  // UNAVAILABLE during a drain or while the device hangs, INVALID_ARGUMENT for a body that is too large,
+  // MODEL_NOT_FOUND, OVERLOADED past a bound or where what is accepted leaves too little time,
+  // DEADLINE_EXCEEDED where there would be too little anyway. The share of the bounds is given back with the
+  // last reference to the request. No model: the header says which.
+  tl::expected<std::shared_ptr<IncomingRequest>, Refusal> admit(Caller caller, RequestHeader header,
+                                                                std::span<const std::byte> body,
+                                                                ModelPtr model = nullptr);
+  // The priority as the client may have it.
+  void apply_rights(const Caller& caller, RequestHeader& header) const;
+  // The deadline and the priority as the model's table says.
+  void apply_rules(RequestHeader& header) const;
+  void refuse_new_requests() { draining_ = true; }
+  bool draining() const { return draining_; }
+
+  const InFlightGauge& gauge() const { return *gauge_; }
+  std::size_t clients() const { return clients_->clients(); }  // with requests in flight
+  Duration backlog() const { return node_ ? node_->workload->backlog() : Duration::zero(); }
+  // What a client that is refused OVERLOADED is told to wait: until what is accepted has been worked off.
+  std::uint64_t retry_after_us() const;
+  // The same for one of many who are refused now: so that they do not come back together.
+  std::uint64_t spread(std::uint64_t retry_after_us) const {
+    return spread_retry_us(retry_after_us, refusals_.fetch_add(1, std::memory_order_relaxed));
+  }
+
+ private:
+  Admission(const ServeConfig& config, RequestMetrics& metrics, NodePtr node);
+  Status check_door(std::span<const std::byte> body) const;
+  // The request's place in the estimate, unless it would end too late.
+  tl::expected<std::shared_ptr<WorkPlace>, Refusal> expect(const InstalledModel& model,
+                                                           const RequestHeader& header);
+  std::uint64_t number_of(const Caller& caller) const;
+  tl::expected<std::shared_ptr<const void>, Refusal> enter(const Caller& caller, std::size_t bytes);
+
+  const std::vector<ModelSection> models_;
+  const PriorityRights rights_;
+  const std::size_t max_body_bytes_;
+  const std::uint64_t least_retry_us_;
+  RequestMetrics& metrics_;
+  const NodePtr node_;  // null: this process runs no models
+  std::shared_ptr<InFlightGauge> gauge_;
+  std::shared_ptr<ClientShares> clients_;
+  const HashKey connection_key_;
+  std::atomic<std::uint64_t> next_key_{1};
+  mutable std::atomic<std::uint64_t> refusals_{0};
+  std::atomic<bool> draining_{false};
+};
+
+}  // namespace volvox

@@ -1,0 +1,351 @@
+#include "actors/edge/gateway.h"
+
+#include <algorithm>
+#include <chrono>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include <spdlog/spdlog.h>
+
+#include "actors/edge/request_actor.h"
+#include "actors/system/handoff.h"
+#include "actors/system/insist.h"
+#include "actors/work/messages.h"
+#include "protocol/codec.h"
+
+namespace volvox {
+namespace {
+
+constexpr Duration kLookAround = std::chrono::milliseconds(500);  // an idle gateway wakes this often
+
+constexpr Duration kLookWhileStopping = std::chrono::milliseconds(20);
+
+constexpr Duration kLookForSilence = std::chrono::milliseconds(100);
+
+constexpr std::uint32_t kRefusals = 65'536;  // that may wait for the socket
+
+EdgeOptions edge_options(const ServeConfig& config) {
+  EdgeOptions options;
+  options.limits = wire_limits(config.wire);
+  // Every request that is let in may be answered at once; and refusals come in bursts.
+  const std::uint32_t requests = config.limits.max_requests_in_flight;
+  options.replies_per_client = static_cast<int>(config.limits.max_replies_per_client);
+  options.slow_client_bytes = std::size_t{config.limits.max_reply_mib_per_client} << 20;
+  options.waiting_bytes = std::size_t{config.limits.max_reply_mib_waiting} << 20;
+  options.receiving_bytes = std::size_t{config.limits.max_receiving_mib} << 20;
+  options.connections = config.limits.max_connections;
+  options.connections_per_address = config.limits.max_connections_per_address;
+  options.connections_per_key = config.limits.max_connections_per_key;
+  options.idle_after = std::chrono::milliseconds(config.limits.idle_client_ms);
+  options.slow_client_patience = std::chrono::milliseconds(config.limits.slow_client_ms);
+  options.queued_replies = std::size_t{requests} + kRefusals;
+  options.queued_bytes = std::size_t{config.limits.max_result_mib_in_flight} << 20;
+  return options;
+}
+
+Result<std::optional<EdgeKeys>> edge_keys(const SecuritySection& security) {
+  if (security.server_key.empty()) return std::nullopt;
+  auto server = read_secret_key(security.server_key);
+  if (!server) return tl::unexpected(server.error());
+  if (security.clients == "*") return EdgeKeys{std::move(*server), CurveClients::anybody()};
+  auto clients = CurveClients::in_folder(security.clients, std::chrono::milliseconds(security.stale_keys_ms));
+  if (!clients) return tl::unexpected(clients.error());
+  return EdgeKeys{std::move(*server), std::move(*clients)};
+}
+
+TokenBuckets::Limits signal_limits(const LimitsSection& limits) {
+  TokenBuckets::Limits signals;
+  signals.per_second = limits.max_signals_per_client;
+  signals.burst = static_cast<double>(limits.max_signals_per_client) + limits.max_requests_per_client;
+  return signals;
+}
+
+DoorCounts counts_of(const EdgeDoor& door) {
+  DoorCounts counts;
+  counts.connections = door.connections;
+  counts.receiving_bytes = door.unfinished_bytes + door.unread_bytes;
+  counts.refused_full = door.refused_full;
+  counts.refused_address = door.refused_address;
+  counts.refused_key = door.refused_key;
+  counts.accept_failures = door.accept_failures;
+  counts.closed_unfinished = door.closed_unfinished;
+  counts.closed_oversized = door.closed_oversized;
+  counts.closed_idle = door.closed_idle;
+  return counts;
+}
+
+ReplyHeader reply_header(const IncomingRequest& request, const Outcome& outcome) {
+  ReplyHeader header;
+  header.request_id = request.header.request_id;
+  header.cells = outcome.cells;
+  header.session = outcome.session;
+  header.timings = {outcome.queue_us, outcome.compute_us, microseconds(steady_now() - request.arrival)};
+  if (outcome.error) {
+    header.kind = ReplyKind::kError;
+    header.error = *outcome.error;
+    header.retry_after_us = spread_retry_us(outcome.retry_after_us, request.key);
+    header.undecided = outcome.undecided;
+  }
+  return header;
+}
+
+}  // namespace
+
+WireLimits wire_limits(const WireSection& wire) {
+  WireLimits limits;
+  limits.max_header_bytes = wire.max_header_bytes;
+  limits.max_body_bytes = wire.max_body_bytes;
+  limits.max_tensors = wire.max_tensors;
+  limits.max_name_bytes = wire.max_name_bytes;
+  limits.max_rank = wire.max_rank;
+  limits.max_nodes = wire.max_nodes;
+  limits.max_edges = wire.max_edges;
+  limits.traversal_words = wire.traversal_words;
+  limits.nesting = wire.nesting;
+  return limits;
+}
+
+Gateway::Gateway(const ServeConfig& config, caf::actor_system& system, std::shared_ptr<ActorSlot> router,
+                 std::shared_ptr<Admission> admission, RequestMetrics& metrics)
+    : config_(config),
+      limits_(wire_limits(config.wire)),
+      system_(system),
+      router_(std::move(router)),
+      admission_(std::move(admission)),
+      metrics_(metrics),
+      signals_(signal_limits(config.limits)) {}
+
+Result<std::shared_ptr<Gateway>> Gateway::open(const ServeConfig& config, caf::actor_system& system,
+                                               std::shared_ptr<ActorSlot> router,
+                                               std::shared_ptr<Admission> admission,
+                                               RequestMetrics& metrics) {
+  std::shared_ptr<Gateway> gateway(
+      new Gateway(config, system, std::move(router), std::move(admission), metrics));
+  EdgeOptions options = edge_options(config);
+  auto keys = edge_keys(config.security);
+  if (!keys) return tl::unexpected(keys.error());
+  options.keys = std::move(*keys);
+  auto edge = EdgeSocket::open(options, *gateway);
+  if (!edge) return tl::unexpected(edge.error());
+  gateway->edge_ = std::move(*edge);
+  if (const Status bound = gateway->edge_->bind(config.server.listen); !bound)
+    return tl::unexpected(bound.error());
+  return gateway;
+}
+
+Gateway::~Gateway() {
+  stop(Duration::zero());
+}
+
+void Gateway::start() {
+  thread_ = std::thread([this] { run(); });
+}
+
+void Gateway::abort_requests() {
+  aborting_ = true;
+  edge_->wake();
+}
+
+void Gateway::stop(Duration patience) {
+  if (!thread_.joinable()) return;
+  stop_until_ = later(steady_now(), patience);
+  stopping_ = true;
+  edge_->wake();
+  thread_.join();
+}
+
+// A client that reads a little now and then would keep its replies here for ever.
+void Gateway::run() {
+  while (!stopping_ || (edge_->unsent() > 0 && steady_now() < stop_until_)) {
+    edge_->run_once(stopping_ ? kLookWhileStopping : kLookAround);
+    look_around();
+  }
+  if (edge_->unsent() == 0) return;
+  metrics_.replies_dropped(edge_->unsent());
+  spdlog::warn("{} replies were not read before the server stopped", edge_->unsent());
+}
+
+void Gateway::look_around() {
+  metrics_.set_in_flight(admission_->gauge().requests(), admission_->gauge().bytes());
+  const EdgeStats stats = edge_->stats();
+  const std::uint64_t dropped = stats.dropped_slow + stats.dropped_unreachable + stats.refused_full;
+  if (dropped != dropped_) metrics_.replies_dropped(dropped - std::exchange(dropped_, dropped));
+  if (const std::uint64_t refused = stats.refused_clients - clients_refused_; refused != 0) {
+    clients_refused_ = stats.refused_clients;
+    metrics_.clients_refused(refused);
+    refusals_.add(refused);
+  }
+  const TimePoint now = steady_now();
+  if (const std::uint64_t due = refusals_.due(now); due != 0) {
+    const std::string last = last_refused_.empty() ? std::string() : "; the last one: " + last_refused_;
+    spdlog::warn("connections that were not let in: {}{}", due, last);
+  }
+  if (now - looked_ >= kLookForSilence) look_for_silence(now);
+  if (aborting_.exchange(false)) {
+    for (const caf::actor& request : in_flight_.all()) caf::anon_send(request, AbortAtom::value);
+  }
+}
+
+// Also tells how much waits, which need not be exact to the millisecond.
+void Gateway::look_for_silence(TimePoint now) {
+  const TimePoint before = std::exchange(looked_, now);
+  metrics_.set_edge({admission_->clients(), edge_->waiting_replies(), edge_->waiting_bytes(),
+                     std::chrono::duration<double>(admission_->backlog()).count()});
+  metrics_.set_door(counts_of(edge_->door()));
+  const Duration patience = std::chrono::milliseconds(config_.limits.silent_client_ms);
+  if (patience == Duration::zero()) return;
+  // Whoever could not listen itself cannot say who was silent.
+  if (now - before > std::max(patience / 2, 2 * kLookAround)) return in_flight_.hear_all(now);
+  for (const ClientId& client : in_flight_.silent(now - patience)) lose(client, LostClient::kSilent);
+}
+
+void Gateway::on_request(const ClientId& client, std::span<const std::byte> header_bytes,
+                         std::span<const std::byte> body) {
+  std::uint64_t id = 0;
+  // Ids are drawn at random, and given once: this is for the day on which that no longer holds.
+  if (!in_flight_.hear(client, steady_now(), edge_->sender_name())) lose(client, LostClient::kUnreachable);
+  auto header = decode_request_header(header_bytes, limits_, &id);
+  if (!header) return refuse(client, id, {std::move(header).error()});
+  if (header->kind != RequestKind::kInfer && !signals_.take(client, steady_now()))
+    return metrics_.signal_ignored();
+  switch (header->kind) {
+    case RequestKind::kPing:
+      return pong(client, *header);
+    case RequestKind::kCancel:
+      if (const caf::actor request = in_flight_.find(client, id)) caf::anon_send(request, CancelAtom::value);
+      return;
+    case RequestKind::kInfer:
+      break;
+  }
+  try {
+    accept(client, std::move(*header), body);
+  } catch (const std::exception& error) {  // out of memory, out of threads: this request's problem only
+    spdlog::error("the gateway could not take request {}: {}", id, error.what());
+    refuse(client, id, {{ErrorCode::kInternal, "the server could not take the request; see its log"}});
+  }
+}
+
+void Gateway::accept(const ClientId& client, RequestHeader header, std::span<const std::byte> body) {
+  const std::uint64_t id = header.request_id;
+  auto admitted = admission_->admit({client, std::string(edge_->sender_name())}, std::move(header), body);
+  if (!admitted) return refuse(client, id, std::move(admitted).error());
+  const caf::actor actor = spawn_request_actor(system_, shared_from_this(), router_->get(), *admitted);
+  if (!in_flight_.add(client, id, actor, (*admitted)->arrival, (*admitted)->account)) {
+    return refuse(
+        client, id,
+        {{ErrorCode::kInvalidArgument, "a request with this id is in flight on the connection; number on"}});
+  }
+  insist([&] { caf::anon_send(actor, StartAtom::value); });
+}
+
+void Gateway::refuse(const ClientId& client, std::uint64_t id, Refusal why) {
+  metrics_.answered({why.error.code});
+  ReplyHeader header = error_reply(id, std::move(why.error));
+  header.retry_after_us = admission_->spread(why.retry_after_us);
+  edge_->post_anyway(outgoing(client, header, {}));
+}
+
+void Gateway::pong(const ClientId& client, const RequestHeader& request) {
+  ReplyHeader header;
+  header.kind = ReplyKind::kPong;
+  header.request_id = request.request_id;
+  edge_->post_anyway(outgoing(client, header, {}));
+}
+
+void Gateway::answer(const IncomingRequest& request, const Outcome& outcome) {
+  if (!in_flight_.remove(request.client, request.header.request_id, request.account)) return;
+  ReplyHeader header = insist([&] { return reply_header(request, outcome); });
+  WireBuffer body;
+  if (!outcome.error) {
+    auto encoded = encode_result(outcome);
+    if (encoded) {
+      body = std::move(*encoded);
+    } else {
+      header.kind = ReplyKind::kError;
+      header.error = std::move(encoded).error();
+      header.undecided = header.session.has_value();
+    }
+  }
+  if (!body.empty() && !edge_->has_room(body.size())) {
+    header.kind = ReplyKind::kError;
+    header.error = {ErrorCode::kOverloaded,
+                    "the results on their way exceed limits.max_result_mib_in_flight; ask again later"};
+    body = {};
+  }
+  RequestSample sample{std::nullopt, header.timings.queue_us, header.timings.compute_us,
+                       header.timings.total_us};
+  if (header.kind == ReplyKind::kError) {
+    sample.error = header.error.code;
+    spdlog::debug("request {} ended: {}", header.request_id, to_string(header.error));
+  }
+  metrics_.answered(sample);
+  // There was room a moment ago; and a short word finds some always.
+  OutgoingReply reply = insist([&] { return outgoing(request.client, header, std::move(body)); });
+  insist([&] { edge_->post_anyway(std::move(reply)); });
+  in_flight_.answered();
+}
+
+bool Gateway::partial(const IncomingRequest& request, std::uint32_t index, const Outcome& part) {
+  auto body = encode_result(part);
+  if (!body) return false;
+  ReplyHeader header = reply_header(request, part);
+  header.kind = ReplyKind::kPartial;
+  header.final = false;
+  header.index = index;
+  if (!edge_->post(outgoing(request.client, header, std::move(*body)))) return false;
+  metrics_.partial_sent();
+  return true;
+}
+
+// A large result may find no memory; the short message that says so does.
+Result<WireBuffer> Gateway::encode_result(const Outcome& outcome) const {
+  try {
+    return encode_reply_body(outcome.outputs, limits_);
+  } catch (const std::bad_alloc&) {
+    return fail(ErrorCode::kInternal, "the server has no memory for the result; try again later");
+  }
+}
+
+// Whoever asked is told something, even if what was to be said does not fit a header. The body is taken last,
+// so that it is still there when memory is short.
+OutgoingReply Gateway::outgoing(const ClientId& client, const ReplyHeader& reply, WireBuffer&& body) const {
+  ReplyHeader named = reply;
+  named.server = config_.server.name;
+  auto header = encode_reply_header(named, limits_);
+  if (header) return {client, std::move(*header), std::move(body)};
+  spdlog::error("the reply to request {} could not be encoded: {}", reply.request_id,
+                to_string(header.error()));
+  header = encode_reply_header(
+      error_reply(reply.request_id, {ErrorCode::kInternal, "the answer could not be encoded; see the log"}),
+      limits_);
+  return {client, header ? std::move(*header) : WireBuffer{}, {}};
+}
+
+void Gateway::on_client_refused(const RefusedClient& client) {
+  last_refused_ = (client.address.empty() ? std::string("a client") : client.address) + ": " + client.reason;
+}
+
+void Gateway::on_keys_trouble(const std::string& why) {
+  metrics_.set_keys_unreadable(!why.empty());
+  if (why.empty()) return spdlog::info("the clients' keys can be read again");
+  spdlog::error(
+      "the folder of client keys cannot be read: {}; clients known before are let in for {} ms more", why,
+      config_.security.stale_keys_ms);
+}
+
+void Gateway::on_client_gone(const ClientId& client, ClientGone why) {
+  lose(client, why == ClientGone::kTooSlow ? LostClient::kSlow : LostClient::kUnreachable);
+}
+
+void Gateway::lose(const ClientId& client, LostClient why) {
+  spdlog::debug("a client is gone: {}", to_string(why));
+  const std::vector<caf::actor> requests = in_flight_.take_client(client);
+  if (!requests.empty()) metrics_.lost(why);
+  for (const caf::actor& request : requests) {
+    metrics_.answered({ErrorCode::kCancelled});
+    caf::anon_send(request, CancelAtom::value);
+  }
+}
+
+}  // namespace volvox

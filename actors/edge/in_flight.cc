@@ -1,0 +1,118 @@
+#include "actors/edge/in_flight.h"
+
+#include <utility>
+
+namespace volvox {
+
+std::shared_ptr<const void> InFlightGauge::enter(const std::shared_ptr<InFlightGauge>& gauge,
+                                                 std::size_t bytes) {
+  if (!gauge->take(bytes)) return nullptr;
+  return {gauge.get(), [gauge, bytes](const void*) { gauge->give_back(bytes); }};
+}
+
+bool InFlightGauge::take(std::size_t bytes) {
+  const std::size_t requests = requests_.fetch_add(1) + 1;
+  const std::size_t total = bytes_.fetch_add(bytes) + bytes;
+  if (requests <= limits_.requests && total <= limits_.bytes) return true;
+  give_back(bytes);
+  return false;
+}
+
+void InFlightGauge::give_back(std::size_t bytes) {
+  requests_.fetch_sub(1);
+  bytes_.fetch_sub(bytes);
+}
+
+bool InFlightTable::add(const ClientId& client, std::uint64_t id, const caf::actor& request, TimePoint now,
+                        const std::string& account) {
+  const std::lock_guard lock(mutex_);
+  Client& entry = clients_[client];
+  if (!entry.requests.try_emplace(id, request).second) return false;
+  entry.heard = now;
+  entry.account = account;
+  ++unanswered_;
+  return true;
+}
+
+bool InFlightTable::hear(const ClientId& client, TimePoint now, std::string_view account) {
+  const std::lock_guard lock(mutex_);
+  const auto entry = clients_.find(client);
+  if (entry == clients_.end()) return true;
+  if (entry->second.account != account) return false;
+  entry->second.heard = now;
+  return true;
+}
+
+void InFlightTable::hear_all(TimePoint now) {
+  const std::lock_guard lock(mutex_);
+  for (auto& [name, client] : clients_) client.heard = now;
+}
+
+std::vector<ClientId> InFlightTable::silent(TimePoint since) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<ClientId> names;
+  for (const auto& [name, client] : clients_) {
+    if (client.heard < since) names.push_back(name);
+  }
+  return names;
+}
+
+bool InFlightTable::remove(const ClientId& client, std::uint64_t id, std::string_view account) {
+  caf::actor forgotten;  // released after the lock: the last handle frees the actor
+  const std::lock_guard lock(mutex_);
+  const auto entry = clients_.find(client);
+  if (entry == clients_.end() || entry->second.account != account) return false;
+  auto& requests = entry->second.requests;
+  const auto request = requests.find(id);
+  if (request == requests.end()) return false;
+  forgotten = std::move(request->second);
+  requests.erase(request);
+  if (requests.empty()) clients_.erase(entry);
+  return true;
+}
+
+void InFlightTable::answered() {
+  const std::lock_guard lock(mutex_);
+  if (--unanswered_ == 0) empty_.notify_all();
+}
+
+caf::actor InFlightTable::find(const ClientId& client, std::uint64_t id) const {
+  const std::lock_guard lock(mutex_);
+  const auto entry = clients_.find(client);
+  if (entry == clients_.end()) return {};
+  const auto request = entry->second.requests.find(id);
+  return request == entry->second.requests.end() ? caf::actor{} : request->second;
+}
+
+std::vector<caf::actor> InFlightTable::take_client(const ClientId& client) {
+  const std::lock_guard lock(mutex_);
+  std::vector<caf::actor> requests;
+  const auto entry = clients_.find(client);
+  if (entry == clients_.end()) return requests;
+  for (auto& [id, request] : entry->second.requests) requests.push_back(std::move(request));
+  clients_.erase(entry);
+  unanswered_ -= requests.size();
+  if (unanswered_ == 0) empty_.notify_all();
+  return requests;
+}
+
+std::vector<caf::actor> InFlightTable::all() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<caf::actor> requests;
+  for (const auto& [name, client] : clients_) {
+    for (const auto& [id, request] : client.requests) requests.push_back(request);
+  }
+  return requests;
+}
+
+std::size_t InFlightTable::unanswered() const {
+  const std::lock_guard lock(mutex_);
+  return unanswered_;
+}
+
+bool InFlightTable::wait_until_empty(Duration timeout) const {
+  std::unique_lock lock(mutex_);
+  return empty_.wait_for(lock, timeout, [this] { return unanswered_ == 0; });
+}
+
+}  // namespace volvox

@@ -1,0 +1,36 @@
+#include "actors/edge/reply_sink.h"
+
+#include <utility>
+
+#include "actors/sessions/session_token.h"
+
+namespace volvox {
+
+bool ReplySink::partial(const IncomingRequest&, std::uint32_t, const Outcome&) {
+  return false;
+}
+
+ReplyTicket::~ReplyTicket() {
+  if (used()) return;
+  Outcome lost;
+  lost.error =
+      Error{ErrorCode::kInternal, "the server lost this request; send it again, and see the server's log"};
+  lost.undecided = is_session_part(request_->header);
+  answer(lost);
+}
+
+bool ReplyTicket::partial(std::uint32_t index, const Outcome& part) {
+  return sink_ == nullptr || sink_->partial(*request_, index, part);
+}
+
+void ReplyTicket::answer(const Outcome& outcome) {
+  if (const auto sink = std::exchange(sink_, nullptr)) sink->answer(*request_, outcome);
+}
+
+void ReplyTicket::answer(ErrorCode code, const char* message) {
+  Outcome outcome;
+  outcome.error = Error{code, message};
+  answer(outcome);
+}
+
+}  // namespace volvox

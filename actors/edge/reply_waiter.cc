@@ -1,0 +1,21 @@
+#include "actors/edge/reply_waiter.h"
+
+#include <utility>
+
+namespace volvox {
+
+void ReplyWaiter::answer(const IncomingRequest&, const Outcome& outcome) {
+  {
+    const std::lock_guard lock(mutex_);
+    outcome_ = outcome;
+  }
+  answered_.notify_one();
+}
+
+std::optional<Outcome> ReplyWaiter::wait_for(Duration at_most) {
+  std::unique_lock lock(mutex_);
+  answered_.wait_for(lock, at_most, [this] { return outcome_.has_value(); });
+  return std::exchange(outcome_, std::nullopt);
+}
+
+}  // namespace volvox

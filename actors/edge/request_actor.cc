@@ -1,0 +1,126 @@
+#include "actors/edge/request_actor.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "actors/sessions/session_token.h"
+#include "actors/system/handoff.h"
+#include "actors/system/shell.h"
+#include "actors/work/messages.h"
+
+namespace volvox {
+namespace {
+
+struct RequestSetup {
+  std::shared_ptr<ReplySink> sink;
+  caf::actor router;
+  RequestPtr request;
+};
+
+class RequestShell {
+ public:
+  static constexpr const char* kName = "request actor";
+
+  RequestShell(caf::event_based_actor* self, RequestSetup setup)
+      : self_(self), router_(std::move(setup.router)), ticket_(std::move(setup.sink), take(setup)) {}
+
+  caf::behavior behavior() { return handlers(); }
+
+ private:
+  caf::message_handler handlers() {
+    return {[this](StartAtom) { begin(); },
+            [this](const FinishRequest& finish) {
+              take_over();
+              ticket_.answer(*finish.outcome);
+              self_->quit();
+            },
+            [this](const PartialResult& partial) {
+              take_over();
+              forward(partial);
+            },
+            [this](DeadlineAtom) { give_up(ErrorCode::kDeadlineExceeded, kTooLate); },
+            [this](CancelAtom) { give_up(ErrorCode::kCancelled, "the client cancelled the request"); },
+            [this](AbortAtom) {
+              give_up(ErrorCode::kUnavailable,
+                      "the server shut down before the request ended; send it elsewhere");
+            }};
+  }
+
+  // What passes from the door's thread to this one.
+  static RequestPtr take(RequestSetup& setup) {
+    take_over();
+    return std::move(setup.request);
+  }
+
+  // Unless the end of the request came first.
+  void begin() {
+    if (ticket_.used()) return self_->quit();
+    if (!router_) {
+      ticket_.answer(
+          ErrorCode::kUnavailable,
+          "what runs requests here has failed and is being started again; try again soon, or elsewhere");
+      return self_->quit();
+    }
+    const RequestPtr& request = ticket_.request_ptr();
+    wait_for_end();
+    auto work = std::make_shared<Work>(request, caf::actor_cast<caf::actor>(self_));
+    begun_ = true;
+    hand_over();
+    self_->send(router_, RunWork{std::move(work)});
+  }
+
+  void forward(const PartialResult& partial) {
+    if (ticket_.partial(partial.index, *partial.part)) return wait_for_end();
+    give_up(ErrorCode::kOverloaded,
+            "replies pile up, and a part of the answer found no room; read faster, and go on from where it "
+            "ended");
+  }
+
+  // A receive timeout dies with its actor; a delayed message would keep it alive until then. But each message
+  // sets it anew, as long as it was: it has to be made shorter after each.
+  void wait_for_end() {
+    const IncomingRequest& request = ticket_.request();
+    if (request.header.deadline_us == 0 || given_up_) return;
+    // Never zero: CAF renews a zero timeout for ever, before it lets the actor act on it.
+    const Duration left = std::max<Duration>(std::chrono::microseconds(1), request.deadline() - steady_now());
+    self_->become(
+        handlers().or_else(caf::after(left) >> [this] { give_up(ErrorCode::kDeadlineExceeded, kTooLate); }));
+  }
+
+  // Answers at once, and stays until the request has really ended: only then is its share of the bounds free.
+  void give_up(ErrorCode code, const char* message) {
+    if (ticket_.used()) return;
+    given_up_ = true;
+    if (begun_) self_->send(router_, CancelWork{ticket_.request().key, code});
+    self_->become(handlers());
+    if (begun_ && is_decided_elsewhere(code)) return;
+    Outcome outcome;
+    outcome.error = Error{code, message};
+    outcome.undecided = begun_ && is_session_part(ticket_.request().header);
+    ticket_.answer(outcome);
+  }
+
+  // A part of a session changes it, and this actor cannot know whether it has: whoever keeps the session says
+  // so, with the result or with this error. A server that leaves has no time for that.
+  bool is_decided_elsewhere(ErrorCode code) const {
+    const bool waits = code == ErrorCode::kCancelled || code == ErrorCode::kDeadlineExceeded;
+    return waits && is_session_part(ticket_.request().header);
+  }
+
+  caf::event_based_actor* self_;
+  caf::actor router_;
+  ReplyTicket ticket_;
+  bool begun_ = false;  // the router has it
+  bool given_up_ = false;
+};
+
+}  // namespace
+
+caf::actor spawn_request_actor(caf::actor_system& system, std::shared_ptr<ReplySink> sink, caf::actor router,
+                               RequestPtr request) {
+  hand_over();
+  return system.spawn<caf::lazy_init>(run_shell<RequestShell, RequestSetup>,
+                                      RequestSetup{std::move(sink), std::move(router), std::move(request)});
+}
+
+}  // namespace volvox

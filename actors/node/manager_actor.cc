@@ -1,0 +1,257 @@
+#include "actors/node/manager_actor.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "actors/node/job_maker.h"
+#include "actors/process/liveness.h"
+#include "actors/sessions/session_driver.h"
+#include "actors/sessions/session_token.h"
+#include "actors/system/handoff.h"
+#include "actors/system/shell.h"
+#include "actors/work/answer.h"
+#include "actors/work/messages.h"
+
+namespace volvox {
+namespace {
+
+constexpr Duration kLeastPause = std::chrono::milliseconds(1);
+constexpr Duration kLongestPause = std::chrono::seconds(1);
+constexpr std::uint32_t kNowhere = ~std::uint32_t{0};  // no device
+
+class ManagerShell final : private PartRunner {
+ public:
+  static constexpr const char* kName = "manager";
+
+  ManagerShell(caf::event_based_actor* self, NodePtr node)
+      : self_(self),
+        node_(std::move(node)),
+        jobs_(node_),
+        schedulers_(node_->devices.size()),
+        sessions_(SessionDriver::make(node_, jobs_, *this)) {}
+
+  caf::behavior behavior() {
+    return {[this](const RunWork& run) { begin(run.work); },
+            [this](const RerunWork& rerun) {
+              take_over();
+              run_again(rerun.work, rerun.lost_on);
+            },
+            [this](const FinishedWorks& finished) {
+              take_over();
+              for (const WorkPtr& work : *finished.works) finish(work);
+            },
+            [](const Stepped& stepped) {
+              take_over();
+              for (const Stepped::Lane& lane : *stepped.lanes) {
+                advance_stream(lane.work, lane.lane, lane.steps);
+              }
+            },
+            [this](const CancelWork& cancelled) { cancel(cancelled); },
+            [this](const PartLost& lost) {
+              take_over();
+              if (sessions_) sessions_->lost(lost.session, steady_now());
+            },
+            [](const AliveQuery& query) {
+              take_over();
+              query.answer->set_value({});
+            },
+            [this](TickAtom) { tick(); },
+            [this](DrainAtom) {
+              if (sessions_) sessions_->drain(steady_now());
+            },
+            [this](const UseScheduler& use_scheduler) { use(use_scheduler); }};
+  }
+
+ private:
+  void begin(const WorkPtr& work) {
+    take_over();
+    if (node_->faults.manager) node_->faults.manager(work->request());
+    is_session_part(work->request().header) ? begin_part(work) : run(work, kNowhere);
+  }
+
+  // On any device but this one.
+  void run(const WorkPtr& work, std::uint32_t avoided) {
+    if (const Status ready = prepare(*work, avoided); !ready) {
+      const bool later =
+          ready.error().code == ErrorCode::kOverloaded || ready.error().code == ErrorCode::kUnavailable;
+      return work->settle(ready.error(), later ? retry_after_us(*node_) : 0);
+    }
+    if (schedulers_.size() > 1) work->again = caf::actor_cast<caf::actor>(self_);
+    hand_over();
+    self_->send(schedulers_[work->device_place->device()], AdmitWork{work});
+  }
+
+  void run_again(const WorkPtr& work, std::uint32_t lost_on) {
+    if (!device_but(lost_on)) {
+      return work->settle({ErrorCode::kInternal,
+                           "the device failed under this request, and no other one takes work; send it again "
+                           "later"});
+    }
+    node_->metrics->rerun();
+    run(work, lost_on);
+  }
+
+  void begin_part(const WorkPtr& work) {
+    if (!sessions_) {
+      return work->settle({ErrorCode::kInvalidArgument,
+                           "this server keeps no sessions; send the request without a session token"});
+    }
+    const TimePoint now = steady_now();
+    look_at_devices(now);
+    sessions_->submit(work, now);
+    tick_later();
+  }
+
+  Status prepare(Work& work, std::uint32_t avoided) {
+    const auto device = device_but(avoided);
+    if (!device) return fail(ErrorCode::kUnavailable, "the device is being restarted; try again");
+    const auto model = find_model(work.request());
+    if (!model) return tl::unexpected(model.error());
+    const auto body = jobs_.read(work);
+    if (!body) return tl::unexpected(body.error());
+    if (Status fits = jobs_.check(*model, *body, work); !fits) return fits;
+    if (Status on_time = check_time(work); !on_time) return on_time;
+    if (Status streams = begin_stream(work); !streams) return streams;
+    jobs_.place(work, *device);
+    return jobs_.make(work);
+  }
+
+  // The one with the least left to do.
+  std::optional<std::uint32_t> device_but(std::uint32_t avoided) const {
+    return node_->loads->choose([&](std::uint32_t device) { return device != avoided && usable(device); });
+  }
+
+  // A device whose queues all hang is better than none: they may go on.
+  bool usable(std::uint32_t device) const {
+    return schedulers_[device] && (node_->devices[device]->health->answers() || !node_->answers());
+  }
+
+  Result<ModelPtr> find_model(const IncomingRequest& request) const {
+    if (request.model) return request.model;
+    return node_->catalog->find(request.header.model, request.header.model_version);
+  }
+
+  // Again, and with the steps that the request really has.
+  Status check_time(const Work& work) const {
+    const IncomingRequest& request = work.request();
+    const TimePoint now = steady_now();
+    if (request.deadline() <= now) return fail(ErrorCode::kDeadlineExceeded, kTooLate);
+    if (!request.place) return {};
+    const Duration left = request.header.deadline_us == 0 ? Duration::max() : request.deadline() - now;
+    Status on_time = in_time(request.place->correct(work.length, left));
+    if (!on_time) node_->metrics->refused(Bound::kDeadline);
+    return on_time;
+  }
+
+  // PartRunner
+  void start(const WorkPtr& part) override {
+    part->part->lost = [self = caf::actor_cast<caf::actor>(self_)](SessionRef session) {
+      hand_over();
+      caf::anon_send(self, PartLost{session});
+    };
+    hand_over();
+    self_->send(schedulers_[part->device_place->device()], AdmitWork{part});
+  }
+  void stop(std::uint64_t key) override { tell_schedulers({key}); }
+  bool ready(std::uint32_t device) const override { return usable(device); }
+
+  // Nobody keeps where a request runs: a scheduler that does not know it ignores the message.
+  void tell_schedulers(const CancelWork& cancelled) {
+    for (const caf::actor& scheduler : schedulers_) {
+      if (scheduler) self_->send(scheduler, cancelled);
+    }
+  }
+
+  void use(const UseScheduler& use) {
+    schedulers_[use.device] = use.scheduler;
+    if (!sessions_) return;
+    const TimePoint now = steady_now();
+    look_at_devices(now);
+    // Nobody knows what the device still holds.
+    if (!use.scheduler) sessions_->device_lost(use.device, now);
+    tick_later();
+  }
+
+  // Sessions go where parts can run; where they can nowhere, anywhere: a device will be back.
+  void look_at_devices(TimePoint now) {
+    std::vector<std::uint32_t> usable_ones, all;
+    for (std::uint32_t device = 0; device < schedulers_.size(); ++device) {
+      all.push_back(device);
+      if (usable(device)) usable_ones.push_back(device);
+    }
+    std::vector<std::uint32_t>& devices = usable_ones.empty() ? all : usable_ones;
+    if (devices == session_devices_) return;
+    session_devices_ = std::move(devices);
+    sessions_->use_devices(session_devices_, now);
+  }
+
+  void tick() {
+    ticking_ = false;
+    const TimePoint now = steady_now();
+    look_at_devices(now);
+    sessions_->tick(now);
+    tick_later();
+  }
+
+  // At least every second: a clock that is set further ahead would hold on to this actor.
+  void tick_later() {
+    if (!sessions_ || ticking_) return;
+    const auto at = sessions_->next_wakeup();
+    if (!at) return;
+    ticking_ = true;
+    const Duration left = *at - steady_now();
+    self_->delayed_send(self_, std::clamp<Duration>(left, kLeastPause, kLongestPause), TickAtom::value);
+  }
+
+  void cancel(const CancelWork& cancelled) {
+    if (sessions_ && sessions_->cancel(cancelled.key, cancelled.why, steady_now())) return tick_later();
+    tell_schedulers(cancelled);
+  }
+
+  void finish(const WorkPtr& work) {
+    if (work->again && work->device_failed && work->can_run_again()) {
+      const std::uint32_t lost_on = work->device_place->device();
+      if (device_but(lost_on)) return run_again(work->successor(), lost_on);
+    }
+    work->device_place = nullptr;
+    ModelStatistics& statistics = node_->statistics[work->model->id];
+    const std::uint64_t total_us = microseconds(steady_now() - work->request().arrival);
+    Outcome outcome;
+    if (work->error) {
+      statistics.failed(total_us);
+      outcome.error = *work->error;
+      outcome.retry_after_us = work->retry_after_us;
+    } else {
+      end_stream(work);
+      outcome = whole_answer(work);
+      outcome.cells = static_cast<std::uint32_t>(cells_of(*work->model, work->length));
+      outcome.queue_us = microseconds(work->first_submit - work->request().arrival);
+      outcome.compute_us = microseconds(work->done - work->first_submit);
+      if (work->request().place) work->request().place->done();
+      statistics.succeeded(outcome.queue_us, outcome.compute_us, total_us);
+    }
+    if (work->part == nullptr) return work->settle(std::move(outcome));
+    if (sessions_) sessions_->finished(work, outcome, steady_now());
+    tick_later();
+  }
+
+  caf::event_based_actor* self_;
+  NodePtr node_;
+  JobMaker jobs_;
+  std::vector<caf::actor> schedulers_;          // by device; invalid: there is none for now
+  std::unique_ptr<SessionDriver> sessions_;     // null: there are none
+  std::vector<std::uint32_t> session_devices_;  // that it was told of last
+  bool ticking_ = false;
+};
+
+}  // namespace
+
+caf::actor spawn_manager(caf::actor_system& system, NodePtr node) {
+  return system.spawn(run_shell<ManagerShell, NodePtr>, std::move(node));
+}
+
+}  // namespace volvox

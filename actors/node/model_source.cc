@@ -1,0 +1,72 @@
+#include "actors/node/model_source.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include <spdlog/spdlog.h>
+
+#include "repository/repository.h"
+
+namespace volvox {
+namespace {
+
+namespace fs = std::filesystem;
+using Models = std::vector<std::shared_ptr<const Model>>;
+
+LoadOptions load_options(const BatchingSection& batching, std::uint32_t version) {
+  LoadOptions options;
+  options.version = version;
+  options.eager = batching.eager != EagerChoice::kOff;
+  options.eager_from_bytes = batching.eager == EagerChoice::kAuto ? kEagerFromBytes : 0;
+  options.eager_window = batching.eager_window;
+  return options;
+}
+
+std::string names_of(const std::vector<RepositoryEntry>& entries) {
+  std::string names;
+  for (const RepositoryEntry& entry : entries) names.append(" '").append(entry.name).append("'");
+  return names.empty() ? " nothing" : names;
+}
+
+Status load_versions(const RepositoryEntry& entry, const BatchingSection& batching, Models& models) {
+  for (const std::uint32_t version : entry.versions) {
+    auto model = load_model(entry.path, load_options(batching, version));
+    if (!model) return tl::unexpected(model.error());
+    models.push_back(std::move(*model));
+  }
+  return {};
+}
+
+}  // namespace
+
+ModelSource repository_source(const ServeConfig& config) {
+  return [folder = config.server.models, batching = config.batching](
+             const std::string& name, std::uint32_t version) -> Result<std::shared_ptr<const Model>> {
+    const auto entries = list_models(folder);
+    if (!entries) return tl::unexpected(entries.error());
+    const auto entry = std::find_if(entries->begin(), entries->end(),
+                                    [&](const RepositoryEntry& found) { return found.name == name; });
+    if (entry != entries->end()) return load_model(entry->path, load_options(batching, version));
+    return fail(ErrorCode::kModelNotFound,
+                "the repository '" + folder + "' has no such model; it has" + names_of(*entries));
+  };
+}
+
+Result<Models> load_repository(const ServeConfig& config) {
+  const std::string& folder = config.server.models;
+  const auto entries = list_models(folder);
+  if (!entries) return tl::unexpected(entries.error());
+  Models models;
+  for (const RepositoryEntry& entry : *entries) {
+    if (const Status loaded = load_versions(entry, config.batching, models); !loaded) {
+      return tl::unexpected(loaded.error());
+    }
+  }
+  if (!models.empty()) return models;
+  return fail(ErrorCode::kModelNotFound,
+              "there is no model in '" + folder + "'; write one with `volvox models new-lstm " +
+                  (fs::path(folder) / "lstm").string() + "`, or name another folder with --models");
+}
+
+}  // namespace volvox

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "cells/model/model.h"
+#include "config/schema.h"
+
+namespace volvox {
+
+// Reads one version of a model from wherever models lie; version 0: the newest. Called by one thread.
+using ModelSource = std::function<Result<std::shared_ptr<const Model>>(const std::string&, std::uint32_t)>;
+
+// The repository that the configuration names. Models are called as their folders are.
+ModelSource repository_source(const ServeConfig& config);
+
+// Every version of every model there. An empty repository is an error that says how to fill it.
+Result<std::vector<std::shared_ptr<const Model>>> load_repository(const ServeConfig& config);
+
+}  // namespace volvox

@@ -1,0 +1,154 @@
+#include "actors/node/request_check.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "cells/unfold/unfolding.h"
+
+namespace volvox {
+namespace {
+
+// "input 'tokens' …". The name is the client's or the model's, and clean text by then.
+tl::unexpected<Error> wrong_input(std::string_view name, const std::string& what) {
+  std::string message = "input '";
+  message.append(name).append("' ").append(what);
+  return invalid(std::move(message));
+}
+
+template <class Specs>
+std::string names_of(const Specs& specs) {
+  std::string names;
+  for (const auto& spec : specs) names.append(names.empty() ? "'" : ", '").append(spec.name).append("'");
+  return names.empty() ? "none" : names;
+}
+
+// What rows the inputs must have.
+struct Rows {
+  std::uint32_t count = 0;
+  std::string_view each;
+  std::vector<bool> read{};  // whose ids are looked at; empty: all
+
+  bool is_read(std::ptrdiff_t row) const { return read.empty() || read[static_cast<std::size_t>(row)]; }
+};
+
+bool has_shape(const WireTensor& tensor, std::uint32_t length, const Shape& row) {
+  const auto dims = tensor.shape.dims();
+  return dims.size() == row.size() + 1 && dims[0] == static_cast<std::int64_t>(length) &&
+         std::equal(row.begin(), row.end(), dims.begin() + 1);
+}
+
+Status check_ids(const InputSpec& spec, const WireTensor& tensor, const Rows& rows) {
+  const auto ids = tensor.values<std::int32_t>();
+  if (!ids) return tl::unexpected(ids.error());
+  const auto is_bad = [&](std::int32_t id) { return id < 0 || id >= spec.vocabulary; };
+  const auto width = static_cast<std::ptrdiff_t>(elements(spec.shape));
+  auto bad = std::find_if(ids->begin(), ids->end(), is_bad);
+  while (bad != ids->end() && !rows.is_read((bad - ids->begin()) / width)) {
+    bad = std::find_if(bad + 1, ids->end(), is_bad);
+  }
+  if (bad == ids->end()) return {};
+  return wrong_input(spec.name, "has the id " + std::to_string(*bad) + " at " +
+                                    std::to_string(bad - ids->begin()) +
+                                    "; ids must be at least 0 and below " + std::to_string(spec.vocabulary));
+}
+
+// In one pass without a branch, for inputs may be long; only a bad one is looked through again.
+Status check_finite(const InputSpec& spec, const WireTensor& tensor) {
+  constexpr std::uint32_t kNotSign = 0x7fffffff, kInfinity = 0x7f800000;
+  const auto values = tensor.values<float>();
+  if (!values) return tl::unexpected(values.error());
+  std::uint32_t largest = 0;
+  for (const float value : *values)
+    largest = std::max(largest, std::bit_cast<std::uint32_t>(value) & kNotSign);
+  if (largest < kInfinity) return {};
+  const auto bad =
+      std::find_if(values->begin(), values->end(), [](float value) { return !std::isfinite(value); });
+  return wrong_input(spec.name, "has a NaN or an infinity at " + std::to_string(bad - values->begin()) +
+                                    "; send numbers only");
+}
+
+Status check_input(const InputSpec& spec, const WireTensor& tensor, const Rows& rows) {
+  if (tensor.type != wire_type(spec.dtype)) {
+    return wrong_input(spec.name, "must be of type " + std::string(to_string(wire_type(spec.dtype))) +
+                                      ", not " + std::string(to_string(tensor.type)));
+  }
+  if (!has_shape(tensor, rows.count, spec.shape)) {
+    Shape wanted{rows.count};
+    wanted.insert(wanted.end(), spec.shape.begin(), spec.shape.end());
+    return wrong_input(spec.name, "must have the shape " + to_string(wanted) + ", a row for each " +
+                                      std::string(rows.each) + ", not " + to_string(tensor.shape));
+  }
+  if (spec.dtype == DType::kI32 && spec.vocabulary > 0) return check_ids(spec, tensor, rows);
+  if (spec.dtype == DType::kF32) return check_finite(spec, tensor);
+  return {};
+}
+
+Status check_inputs(const Model& model, const RequestBody& body, const Rows& rows, CheckedRequest& checked) {
+  for (const WireTensor& tensor : body.inputs) {
+    const auto spec = std::find_if(model.inputs.begin(), model.inputs.end(),
+                                   [&](const InputSpec& input) { return input.name == tensor.name; });
+    if (spec == model.inputs.end()) {
+      return wrong_input(tensor.name, "is none of the model's; it has " + names_of(model.inputs));
+    }
+    const WireTensor*& place = checked.inputs[static_cast<std::size_t>(spec - model.inputs.begin())];
+    if (place != nullptr) return wrong_input(tensor.name, "is given twice; give it once");
+    if (Status ok = check_input(*spec, tensor, rows); !ok) return ok;
+    place = &tensor;
+  }
+  for (std::size_t i = 0; i < model.inputs.size(); ++i) {
+    if (checked.inputs[i] == nullptr) return wrong_input(model.inputs[i].name, "is missing; give it");
+  }
+  return {};
+}
+
+Status check_outputs(const Model& model, const RequestBody& body, CheckedRequest& checked) {
+  if (body.outputs.empty()) {
+    for (std::size_t i = 0; i < model.outputs.size(); ++i) checked.outputs.push_back(i);
+    return {};
+  }
+  for (const std::string_view name : body.outputs) {
+    const auto spec = std::find_if(model.outputs.begin(), model.outputs.end(),
+                                   [&](const OutputSpec& output) { return output.name == name; });
+    if (spec == model.outputs.end()) {
+      std::string message = "output '";
+      message.append(name).append("' is none of the model's; it has ").append(names_of(model.outputs));
+      return invalid(std::move(message));
+    }
+    const auto number = static_cast<std::size_t>(spec - model.outputs.begin());
+    if (std::find(checked.outputs.begin(), checked.outputs.end(), number) == checked.outputs.end()) {
+      checked.outputs.push_back(number);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+WireType wire_type(DType dtype) {
+  switch (dtype) {
+    case DType::kF32:
+      return WireType::kF32;
+    case DType::kI32:
+      return WireType::kI32;
+    case DType::kU64:
+      break;
+  }
+  return WireType::kU64;
+}
+
+Result<CheckedRequest> check_request(const Model& model, const RequestBody& body) {
+  auto extent = model.unfolding->check(body.structure, model);
+  if (!extent) return tl::unexpected(extent.error());
+  CheckedRequest checked;
+  checked.length = extent->length;
+  checked.host_bytes = extent->host_bytes;
+  const Rows rows{extent->length, model.unfolding->row_name(), std::move(extent->read)};
+  if (const Status ok = check_inputs(model, body, rows, checked); !ok) return tl::unexpected(ok.error());
+  if (const Status ok = check_outputs(model, body, checked); !ok) return tl::unexpected(ok.error());
+  return checked;
+}
+
+}  // namespace volvox

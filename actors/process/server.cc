@@ -1,0 +1,315 @@
+#include "actors/process/server.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <caf/all.hpp>
+#include <spdlog/spdlog.h>
+
+#include "actors/admin/admin_commands.h"
+#include "actors/admin/admin_door.h"
+#include "actors/cluster/cluster_node.h"
+#include "actors/node/supervisor.h"
+#include "actors/process/doors.h"
+#include "actors/process/keeper.h"
+#include "actors/process/liveness.h"
+#include "actors/system/actor_system.h"
+#include "actors/system/handoff.h"
+#include "actors/system/random_number.h"
+#include "actors/system/shared_answer.h"
+#include "actors/work/messages.h"
+
+namespace volvox {
+namespace {
+
+// How long /metrics waits for a scheduler, and a node at least for routers to hear its last words.
+constexpr Duration kPatience = std::chrono::seconds(1);
+
+// How much longer than it was given a node may take to leave its cluster.
+constexpr Duration kFarewell = std::chrono::milliseconds(500);
+
+// All at once; those that are not there, or say nothing for a second, are left out.
+std::vector<EngineSnapshot> ask_schedulers(const SchedulerSlots& slots) {
+  std::vector<std::future<EngineSnapshot>> answers;
+  for (const std::shared_ptr<ActorSlot>& slot : slots) {
+    const caf::actor scheduler = slot->get();
+    if (!scheduler) continue;
+    SnapshotQuery query{std::make_shared<std::promise<EngineSnapshot>>()};
+    answers.push_back(query.answer->get_future());
+    hand_over();
+    caf::anon_send(scheduler, std::move(query));
+  }
+  const TimePoint until = steady_now() + kPatience;
+  std::vector<EngineSnapshot> snapshots;
+  for (auto& answer : answers) {
+    try {
+      if (answer.wait_until(until) == std::future_status::ready) snapshots.push_back(answer.get());
+    } catch (const std::future_error&) {  // the scheduler failed with the question in its mailbox
+    }
+  }
+  return snapshots;
+}
+
+// However many ask: each question waits in the schedulers' mailboxes.
+EngineSource shared_snapshots(const SchedulerSlots& slots) {
+  auto shared = std::make_shared<SharedAnswer<std::vector<EngineSnapshot>>>(
+      [slots] { return ask_schedulers(slots); }, kAnswerIsFresh, steady_now);
+  return [shared = std::move(shared)] { return shared->get(); };
+}
+
+// Holds no device: the monitor lives longer.
+DeviceSource device_source(const Node& node) {
+  std::vector<std::pair<std::string, std::shared_ptr<const DeviceHealth>>> devices;
+  for (const NodeDevicePtr& device : node.devices) devices.emplace_back(device->name, device->health);
+  return [devices = std::move(devices)] {
+    std::vector<DeviceState> states;
+    for (const auto& [name, health] : devices) states.push_back({name, health->trouble()});
+    return states;
+  };
+}
+
+SchedulerSlots make_slots(std::size_t devices) {
+  SchedulerSlots slots(devices);
+  for (auto& slot : slots) slot = std::make_shared<ActorSlot>();
+  return slots;
+}
+
+Result<std::vector<OpenQueues>> open_all_queues(const Node& node) {
+  std::vector<OpenQueues> all;
+  for (const NodeDevicePtr& device : node.devices) {
+    auto queues = open_queues(node, *device);
+    if (!queues) return tl::unexpected(queues.error());
+    all.push_back(std::move(*queues));
+  }
+  return all;
+}
+
+}  // namespace
+
+class Server::Impl {
+ public:
+  Impl(const ServeConfig& config, const ClusterSection& cluster,
+       std::shared_ptr<const ClusterTransport> transport, Monitor& monitor, ProcessHooks hooks)
+      : monitor_(monitor),
+        cluster_section_(cluster),
+        hooks_(std::move(hooks)),
+        last_replies_(std::chrono::milliseconds(config.server.stop_timeout_ms) / 2),
+        transport_(std::move(transport)),
+        system_config_(config.server.actor_threads, transport_.get()),
+        system_(system_config_) {}
+  ~Impl() { stop(Duration::zero()); }
+
+  Status start(const NodePtr& node, const ServeConfig& config,
+               std::span<const std::shared_ptr<const Model>> models) {
+    if (transport_) {
+      if (Status secure = transport_->check(system_); !secure) return secure;
+    }
+    schedulers_ = make_slots(node->devices.size());
+    host_ = std::make_unique<ModelHost>(node, schedulers_, repository_source(config), monitor_.models());
+    if (Status installed = host_->install(models); !installed) return installed;
+    const auto admission = std::make_shared<Admission>(config, node);
+    auto gateway = Gateway::open(config, system_, router_, admission, monitor_.requests());
+    if (!gateway) return tl::unexpected(gateway.error());
+    auto queues = open_all_queues(*node);
+    if (!queues) return tl::unexpected(queues.error());
+    doors_.add(std::move(*gateway));
+    admission_ = admission;
+    endpoint_ = doors_.gateway().endpoint();
+    if (Status begun = start_supervisor(node, std::move(*queues)); !begun) return begun;
+    monitor_.watch_devices(device_source(*node));
+    snapshots_ = shared_snapshots(schedulers_);
+    monitor_.watch_engines(snapshots_, schedulers_.size());
+    monitor_.watch_health(watch_alive("router or the manager", shared_alive(router_)));
+    if (transport_) {
+      monitor_.watch_health(watch_alive("link to the routers", shared_alive(link_)));
+      monitor_.watch_health(watch_connections(system_));
+    }
+    if (Status listens = monitor_.listen(config.server); !listens) return listens;
+    metrics_port_ = monitor_.metrics_port();
+    if (Status open = open_front(config, node); !open) return open;
+    if (Status open = open_admin(config); !open) return open;
+    if (hooks_.opens) hooks_.opens();
+    doors_.gateway().start();
+    if (Status joined = join_cluster(node); !joined) return joined;
+    monitor_.set_readiness(Readiness::kReady);
+    return {};
+  }
+
+  bool stop(Duration timeout) {
+    const bool all_ended = !doors_.are_open() || close_doors(timeout);
+    admin_ = nullptr;
+    host_ = nullptr;
+    if (supervisor_)
+      caf::anon_send_exit(std::exchange(supervisor_, nullptr), caf::exit_reason::user_shutdown);
+    monitor_.stop_listening();
+    return all_ended;
+  }
+
+  const std::string& endpoint() const { return endpoint_; }
+  std::uint16_t metrics_port() const { return metrics_port_; }
+  std::uint16_t http_port() const { return http_port_; }
+  std::string admin_path() const { return admin_ ? admin_->path() : std::string(); }
+  ModelHost& models() { return *host_; }
+
+  // Requests that routers sent are in none of the doors' tables.
+  std::size_t unanswered() const {
+    const std::size_t clients = doors_.unanswered();
+    return linked_ ? std::max(clients, admission_->gauge().requests()) : clients;
+  }
+
+ private:
+  Status start_supervisor(const NodePtr& node, std::vector<OpenQueues> queues) {
+    auto started = std::make_shared<std::promise<void>>();
+    auto running = started->get_future();
+    supervisor_ =
+        spawn_supervisor(system_, {node, router_, schedulers_, std::move(queues), std::move(started)});
+    try {
+      running.get();
+    } catch (const std::future_error&) {  // it failed, and broke its promise
+      return fail(ErrorCode::kInternal, "the server's supervisor could not start; the log says why");
+    }
+    return {};
+  }
+
+  Status join_cluster(const NodePtr& node) {
+    if (!transport_) return {};
+    const auto incarnation = random_identity();
+    if (!incarnation) return tl::unexpected(incarnation.error());
+    const ClusterNodeSetup setup{node,         router_,    admission_,          cluster_section_,
+                                 *incarnation, transport_, &monitor_.cluster(), hooks_};
+    // Its requests are the routers' again, which hear that it is gone; the next one joins afresh.
+    const caf::actor first = spawn_cluster_node(system_, setup);
+    link_->set(first);
+    cluster_ = spawn_keeper(system_, {"link to the routers", first,
+                                      [system = &system_, setup]() -> Result<caf::actor> {
+                                        return spawn_cluster_node(*system, setup);
+                                      },
+                                      link_, [monitor = &monitor_] { monitor->requests().restarted(); }});
+    linked_ = true;
+    return {};
+  }
+
+  void wait_for_routers(TimePoint until) {
+    while (cluster_ && admission_->gauge().requests() > 0 && steady_now() < until)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+
+  // Until the routers have the answers that are on their way.
+  void leave_cluster(TimePoint until) {
+    if (!cluster_) return;
+    if (const caf::actor link = link_->get()) {
+      auto left = std::make_shared<std::promise<void>>();
+      const auto gone = left->get_future();
+      caf::anon_send(link, LeaveCluster{until, std::move(left)});
+      gone.wait_until(later(until, kFarewell));
+    }
+    linked_ = false;
+    caf::anon_send_exit(std::exchange(cluster_, nullptr), caf::exit_reason::user_shutdown);
+  }
+
+  Status open_front(const ServeConfig& config, const NodePtr& node) {
+    if (config.http.listen.empty()) return {};
+    auto models = std::make_shared<const InstalledHttpModels>(node, snapshots_);
+    auto front = HttpFront::start(config, {system_, router_, admission_, std::move(models), monitor_});
+    if (!front) return tl::unexpected(front.error());
+    http_port_ = (*front)->port();
+    doors_.add(std::move(*front));
+    return {};
+  }
+
+  Status open_admin(const ServeConfig& config) {
+    auto commands = std::make_shared<const AdminCommands>(config.server.name, *host_, monitor_);
+    auto socket = open_admin_door(config.admin.socket, endpoint_, std::move(commands));
+    if (!socket) return tl::unexpected(socket.error());
+    admin_ = std::move(*socket);
+    return {};
+  }
+
+  bool close_doors(Duration timeout) {
+    admission_->refuse_new_requests();
+    monitor_.set_readiness(Readiness::kDraining);
+    if (supervisor_) caf::anon_send(supervisor_, DrainAtom::value);
+    if (const caf::actor link = link_->get()) caf::anon_send(link, DrainAtom::value);
+    const TimePoint until = later(steady_now(), timeout);
+    const bool all_ended = doors_.wait_until_answered(timeout);
+    wait_for_routers(until);
+    leave_cluster(std::max(until, steady_now() + kPatience));
+    doors_.abort_requests();
+    doors_.close(last_replies_);
+    return all_ended;
+  }
+
+  Monitor& monitor_;
+  const ClusterSection cluster_section_;
+  const ProcessHooks hooks_;
+  const Duration last_replies_;                              // for them to be read, once all is answered
+  const std::shared_ptr<const ClusterTransport> transport_;  // null: in no cluster
+  SystemConfig system_config_;
+  ActorSystem system_;  // its destructor waits until every actor has ended
+  std::shared_ptr<ActorSlot> router_ = std::make_shared<ActorSlot>();
+  SchedulerSlots schedulers_;  // one for each device
+  EngineSource snapshots_;     // of them
+  std::shared_ptr<ActorSlot> link_ = std::make_shared<ActorSlot>();
+  caf::actor supervisor_, cluster_;  // cluster_: the keeper of the actor in link_
+  std::atomic<bool> linked_{false};  // there may be requests of routers
+  std::shared_ptr<Admission> admission_;
+  Doors doors_;
+  std::unique_ptr<ModelHost> host_;
+  std::unique_ptr<AdminSocket> admin_;  // its thread talks to the host
+  std::string endpoint_;
+  std::uint16_t metrics_port_ = 0, http_port_ = 0;
+};
+
+Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Server::~Server() = default;
+
+Result<std::unique_ptr<Server>> Server::start(const ServeConfig& config,
+                                              std::span<const std::shared_ptr<Device>> devices,
+                                              std::span<const std::shared_ptr<const Model>> models,
+                                              Monitor& monitor, FaultHooks faults,
+                                              const ClusterSection& cluster, ProcessHooks hooks) {
+  if (const Status valid = validate(config); !valid) return tl::unexpected(valid.error());
+  if (models.empty()) return invalid("there is no model to serve");
+  if (devices.empty()) return invalid("there is no device to compute on");
+  const NodePtr node = make_node(config, devices, monitor, std::move(faults));
+  std::shared_ptr<const ClusterTransport> transport;
+  if (!cluster.routers.empty()) {
+    auto opened = ClusterTransport::open(cluster, monitor.cluster(), config.server.name);
+    if (!opened) return tl::unexpected(opened.error());
+    transport = std::move(*opened);
+  }
+  auto impl = std::make_unique<Impl>(config, cluster, std::move(transport), monitor, std::move(hooks));
+  if (const Status started = impl->start(node, config, models); !started)
+    return tl::unexpected(started.error());
+  return std::unique_ptr<Server>(new Server(std::move(impl)));
+}
+
+const std::string& Server::endpoint() const {
+  return impl_->endpoint();
+}
+std::uint16_t Server::metrics_port() const {
+  return impl_->metrics_port();
+}
+std::uint16_t Server::http_port() const {
+  return impl_->http_port();
+}
+std::string Server::admin_path() const {
+  return impl_->admin_path();
+}
+ModelHost& Server::models() {
+  return impl_->models();
+}
+bool Server::drain(Duration timeout) {
+  return impl_->stop(timeout);
+}
+std::size_t Server::unanswered() const {
+  return impl_->unanswered();
+}
+
+}  // namespace volvox

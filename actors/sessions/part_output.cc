@@ -1,0 +1,36 @@
+#include "actors/sessions/part_output.h"
+
+#include <cstring>
+
+namespace volvox {
+namespace {
+
+constexpr std::size_t kWord = sizeof(std::uint64_t);
+
+std::size_t words(const WireTensor& tensor) {
+  return (tensor.bytes.size() + kWord - 1) / kWord;
+}
+
+}  // namespace
+
+std::shared_ptr<const PartOutput> keep_output(const Work& work, const Outcome& outcome) {
+  auto kept = std::make_shared<PartOutput>();
+  kept->model = work.model->model;
+  kept->tensors = outcome.outputs;
+  std::size_t total = 0;
+  for (const WireTensor& tensor : outcome.outputs) total += words(tensor);
+  kept->storage.resize(total);
+  std::size_t at = 0;
+  for (WireTensor& tensor : kept->tensors) {
+    std::uint64_t* to = kept->storage.data() + at;
+    at += words(tensor);
+    if (!tensor.bytes.empty()) std::memcpy(to, tensor.bytes.data(), tensor.bytes.size());
+    tensor.bytes = {reinterpret_cast<const std::byte*>(to), tensor.bytes.size()};
+  }
+  kept->cells = outcome.cells;
+  kept->queue_us = outcome.queue_us;
+  kept->compute_us = outcome.compute_us;
+  return kept;
+}
+
+}  // namespace volvox

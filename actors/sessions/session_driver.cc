@@ -1,0 +1,406 @@
+#include "actors/sessions/session_driver.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <utility>
+
+#include <spdlog/spdlog.h>
+
+#include "actors/sessions/part_output.h"
+#include "actors/sessions/session_token.h"
+#include "actors/system/random_number.h"
+#include "serving/session_limits.h"
+
+namespace volvox {
+namespace {
+
+std::atomic<std::uint64_t> incarnations{0};
+// Parts have keys of their own, from the far end of those of requests: what becomes of one asker is nothing
+// to a part that others wait for.
+std::atomic<std::uint64_t> part_keys{std::uint64_t{1} << 63};
+
+// Of one device to another, through the host: generous, so that sessions do not move to and fro.
+constexpr Duration kCopyOfState = std::chrono::milliseconds(1);
+
+constexpr std::uint32_t kUnknownModel = ~std::uint32_t{0};
+
+std::uint32_t session_places(const Node& node) {
+  std::uint32_t places = 0;
+  for (const NodeDevicePtr& device : node.devices) places += device->session_places->count();
+  return places;
+}
+
+// Answers are the same bits on devices of one kind.
+std::uint64_t numerics_of(std::string_view device) {
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+  for (const char c : device) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return hash;
+}
+
+}  // namespace
+
+std::unique_ptr<SessionDriver> SessionDriver::make(const NodePtr& node, const JobMaker& jobs,
+                                                   PartRunner& runner) {
+  if (node->config.sessions.max_sessions == 0) return nullptr;
+  SessionLimits limits = session_limits(node->config, session_places(*node));
+  const auto seed = random_bits(), low = random_bits(), high = random_bits();
+  const bool drawn = seed && low && high;
+  const Status sound =
+      drawn ? check(limits) : Status(fail(ErrorCode::kInternal, "there are no random numbers"));
+  if (!sound) {
+    spdlog::error("there are no sessions: {}", to_string(sound.error()));
+    return nullptr;
+  }
+  limits.hash_seed = *seed;
+  auto driver = std::make_unique<SessionDriver>(node, jobs, runner, limits, HashKey{*low, *high});
+  if (node->session_metrics != nullptr) driver->publish();  // zeros are figures, too
+  return driver;
+}
+
+SessionDriver::SessionDriver(const NodePtr& node, const JobMaker& jobs, PartRunner& runner,
+                             const SessionLimits& limits, HashKey content_key)
+    : node_(node),
+      jobs_(jobs),
+      runner_(runner),
+      incarnation_(++incarnations),
+      numerics_(numerics_of(node->devices.front()->device->name())),
+      content_key_(content_key),
+      table_(limits),
+      states_(node->devices, limits.max_resident, std::uint64_t{node->config.sessions.spill_mib} << 20) {}
+
+void SessionDriver::submit(const WorkPtr& work, TimePoint now) {
+  const auto request = describe(*work, now);
+  if (!request) {
+    work->settle(request.error());
+    return perform(now);
+  }
+  const bool begins = request->verb == SessionVerb::kBegin;
+  Waiting& waiting = waiting_[request->request];
+  waiting.work = work;
+  waiting.model = begins ? request->served : request->model;
+  waiting.ticket = table_.submit(*request, now, actions_);
+  perform(now);
+}
+
+Result<SessionRequest> SessionDriver::describe(Work& work, TimePoint now) {
+  const RequestHeader& header = work.request().header;
+  const WireSessionToken& token = *header.session;
+  SessionRequest request;
+  request.request = work.request().key;
+  request.verb = session_verb(token.operation);
+  // Where there are keys the account is the client, over whatever connection.
+  const bool known = !work.request().account.empty();
+  request.client = {work.request().account, known ? 0 : work.request().connection};
+  request.sequence = token.sequence;
+  request.bytes = work.request().body->size();
+  const bool begins = request.verb == SessionVerb::kBegin;
+  const auto model = node_->catalog->find(header.model, begins ? header.model_version : token.model_version);
+  if (!model && begins) return tl::unexpected(model.error());
+  if (model) {
+    note(**model, now);
+    request.served = identity_of(**model);
+  }
+  request.loaded = model.has_value();
+  if (const Status ok = check_body(model ? *model : ModelPtr{}, work, request); !ok) {
+    return tl::unexpected(ok.error());
+  }
+  if (!begins) {
+    request.id = session_id(token);
+    request.epoch = token.epoch;
+    request.model = {number_of(header.model), token.model_version, token.model_digest, token.numerics_id};
+    return request;
+  }
+  const auto id = random_session_id();
+  if (!id) return tl::unexpected(id.error());
+  request.id = *id;
+  request.nonce = {token.nonce, token.nonce_hi};
+  request.state_bytes = model ? carried_bytes(**model) : 0;
+  return request;
+}
+
+// States of an earlier installation lie in rows that this one does not know.
+void SessionDriver::note(const InstalledModel& model, TimePoint now) {
+  Seen& seen = seen_[{model.model->name, model.model->version}];
+  if (seen.serial != 0 && seen.serial != model.serial) {
+    table_.release_model(seen.identity, SessionEnd::kLost, now, actions_);
+  }
+  seen = {identity_of(model), model.serial};
+}
+
+// A model that nobody can ask for any more goes when its last session has.
+void SessionDriver::end_unloaded(TimePoint now) {
+  std::erase_if(seen_, [&](const auto& entry) {
+    const auto& [name, seen] = entry;
+    const auto model = node_->catalog->find(name.first, name.second);
+    if (model && (*model)->serial == seen.serial) return false;
+    table_.release_model(seen.identity, SessionEnd::kLost, now, actions_);
+    return true;
+  });
+}
+
+// A session whose model is gone ends, whatever the body is.
+Status SessionDriver::check_body(const ModelPtr& model, Work& work, SessionRequest& request) const {
+  const auto body = jobs_.read(work);
+  if (!body) return tl::unexpected(body.error());
+  request.empty = request.verb == SessionVerb::kEnd && is_empty_part(*body);
+  if (request.empty || model == nullptr) return {};
+  if (work.request().header.stream) {
+    return invalid("a part of a session is not streamed; send shorter parts, and ask without `stream`");
+  }
+  if (!model->sessions.possible) {
+    return invalid(
+        "this model's steps do not only depend on earlier ones, so it cannot run in parts; send "
+        "the whole input at once, without a session token");
+  }
+  if (Status fits = jobs_.check(model, *body, work); !fits) return fits;
+  request.content = jobs_.content(work, content_key_);
+  return {};
+}
+
+ModelIdentity SessionDriver::identity_of(const InstalledModel& model) {
+  return {number_of(model.model->name), model.model->version, model.model->digest, numerics_};
+}
+
+// A name keeps its number. Names that no model ever had get none: clients choose them.
+std::uint32_t SessionDriver::number_of(const std::string& name) {
+  const auto known = numbers_.find(name);
+  if (known != numbers_.end()) return known->second;
+  if (node_->catalog->versions(name).empty()) return kUnknownModel;
+  return numbers_.emplace(name, static_cast<std::uint32_t>(numbers_.size())).first->second;
+}
+
+bool SessionDriver::cancel(std::uint64_t key, ErrorCode why, TimePoint now) {
+  const auto found = waiting_.find(key);
+  if (found == waiting_.end()) return false;
+  const char* message = why == ErrorCode::kDeadlineExceeded ? kTooLate : "the request was cancelled";
+  table_.cancel(found->second.ticket, {why, message}, now, actions_);
+  perform(now);
+  return true;
+}
+
+void SessionDriver::finished(const WorkPtr& part, const Outcome& outcome, TimePoint now) {
+  SessionPart& ended = *part->part;
+  ended.lost = nullptr;
+  ended.place = nullptr;
+  if (ended.driver != incarnation_) return;
+  running_.erase(ended.session.index);
+  PartResult result;
+  if (outcome.error) {
+    result.status = tl::unexpected(*outcome.error);
+  } else {
+    const auto output = keep_output(*part, outcome);
+    result.bytes = output->bytes();
+    result.output = output;
+  }
+  table_.finished(ended.session, std::move(result), now, actions_);
+  perform(now);
+}
+
+void SessionDriver::lost(SessionRef session, TimePoint now) {
+  running_.erase(session.index);
+  PartResult result;
+  result.status =
+      fail(ErrorCode::kInternal, "the device failed under this part of the session; see the server's log");
+  table_.finished(session, std::move(result), now, actions_);
+  perform(now);
+}
+
+void SessionDriver::tick(TimePoint now) {
+  end_unloaded(now);
+  table_.tick(now, actions_);
+  perform(now);
+}
+
+void SessionDriver::device_lost(std::uint32_t device, TimePoint now) {
+  table_.release_resident([&](StateSlot slot) { return states_.device_of(slot) == device; },
+                          SessionEnd::kLost, now, actions_);
+  perform(now);
+}
+
+void SessionDriver::use_devices(std::span<const std::uint32_t> devices, TimePoint now) {
+  std::uint32_t places = 0;
+  for (const std::uint32_t device : devices) places += node_->devices[device]->session_places->count();
+  table_.allow_resident(std::max(1U, places), now, actions_);
+  perform(now);
+}
+
+void SessionDriver::drain(TimePoint now) {
+  table_.drain(now, actions_);
+  perform(now);
+}
+
+void SessionDriver::perform(TimePoint now) {
+  for (std::size_t next = 0; next < actions_.size(); ++next) {
+    const SessionAction action = std::move(actions_[next]);
+    perform(action, now);
+  }
+  actions_.clear();
+  if (node_->session_metrics != nullptr) publish();
+}
+
+void SessionDriver::publish() {
+  const SessionStats stats = table_.stats();
+  const std::uint64_t host_bytes = states_.host_bytes();
+  if (published_ == std::pair(stats, host_bytes)) return;
+  published_ = {stats, host_bytes};
+  SessionFigures figures;
+  figures.live = stats.live;
+  figures.ending = stats.ending;
+  figures.remembered = stats.remembered;
+  figures.resident = stats.resident;
+  figures.spilled = stats.spilled;
+  figures.copying = stats.copying;
+  figures.in_line = stats.in_line;
+  figures.running = stats.running;
+  figures.waiting = stats.waiting;
+  figures.parked = stats.parked;
+  figures.parked_bytes = stats.parked_bytes;
+  figures.parked_too_long = stats.parked_too_long;
+  figures.kept_outputs = stats.kept_outputs;
+  figures.kept_bytes = stats.kept_bytes;
+  figures.host_bytes = host_bytes;
+  figures.begun = stats.begun;
+  figures.committed = stats.committed;
+  figures.failed = stats.failed;
+  figures.repeated = stats.repeated;
+  figures.refused = stats.refused;
+  figures.conflicts = stats.conflicts;
+  figures.over_share = stats.over_share;
+  figures.gave_way = stats.gave_way;
+  figures.clients = stats.clients;
+  figures.most_sessions = stats.most_sessions;
+  figures.most_kept_bytes = stats.most_kept_bytes;
+  figures.most_host_bytes = stats.most_spilled_bytes;
+  figures.spills = stats.spills;
+  figures.failed_spills = stats.failed_spills;
+  figures.restores = stats.restores;
+  figures.moves = states_.moves();
+  for (std::size_t reason = 0; reason < kSessionEnds; ++reason) {
+    figures.releases[reason] = {to_string(SessionEnd(reason)), stats.releases[reason]};
+  }
+  node_->session_metrics->publish(figures);
+}
+
+void SessionDriver::perform(const SessionAction& action, TimePoint now) {
+  using Kind = SessionAction::Kind;
+  switch (action.kind) {
+    case Kind::kRun:
+      return run(action, now);
+    case Kind::kStop:
+      return stop(action);
+    case Kind::kAnswer:
+      return answer(action);
+    case Kind::kRefuse:
+      return refuse(action);
+    case Kind::kSpill:
+      return table_.spilled(action.session, states_.spill(action.session, action.read), now, actions_);
+    case Kind::kRestore:
+      return table_.restored(action.session, states_.restore(action.session, action.write, devices()), now,
+                             actions_);
+    case Kind::kFree:
+      return states_.free(action.session, action.write);
+    case Kind::kForget:
+      return states_.forget(action.session);
+  }
+}
+
+void SessionDriver::run(const SessionAction& action, TimePoint now) {
+  PartResult result;
+  result.status = start(action, *waiting_.at(action.request).work);
+  if (!result.status) table_.finished(action.session, std::move(result), now, actions_);
+}
+
+// The part is a work of its own: the request may be answered before, while another that repeats it waits. So
+// it has no deadline either: it is stopped when the last one has given it up.
+Status SessionDriver::start(const SessionAction& action, const Work& asked) {
+  const std::vector<std::uint32_t> wanted = devices();
+  if (action.read != kInitialState) move_home(action.session, action.read, wanted.front());
+  auto rows = states_.rows(action.session, asked.model, action.read, action.write, wanted);
+  if (!rows) return tl::unexpected(rows.error());
+  const std::uint32_t device = *states_.device_of(action.write);
+  if (!runner_.ready(device))
+    return fail(ErrorCode::kUnavailable, "the session's device takes no work for now; repeat the part");
+  auto part = std::make_shared<Work>(asked.shared_request(), caf::actor{});
+  part->model = asked.model;
+  part->length = asked.length;
+  part->wanted = asked.wanted;
+  part->input_offsets = asked.input_offsets;
+  jobs_.place(*part, device);
+  if (Status made = jobs_.make(*part); !made) return made;
+  part->job.tag = part_keys++;
+  part->job.deadline = TimePoint::max();
+  carry(asked.model->sessions, rows->from, rows->into, part->job);
+  states_.set_steps(action.write, part->length);
+  part->part = std::make_unique<SessionPart>(action.session, std::move(rows->place));
+  part->part->driver = incarnation_;
+  if (const auto& place = asked.request().place)
+    static_cast<void>(place->correct(part->length, Duration::max()));
+  running_[action.session.index] = part->job.tag;
+  runner_.start(part);
+  return {};
+}
+
+// Those that parts can run on first, and of these the one with the least to do.
+std::vector<std::uint32_t> SessionDriver::devices() const {
+  auto all = node_->loads->in_order([](std::uint32_t) { return true; });
+  std::stable_partition(all.begin(), all.end(), [this](auto device) { return runner_.ready(device); });
+  return all;
+}
+
+// A session stays where its state is, unless that device hangs, or has so much more to do that the copy is
+// worth it.
+void SessionDriver::move_home(SessionRef session, StateSlot state, std::uint32_t other) {
+  const std::uint32_t home = *states_.device_of(state);
+  if (other == home || !runner_.ready(other)) return;
+  if (!runner_.ready(home) || node_->loads->worth_moving(home, other, kCopyOfState))
+    states_.move(session, state, other);
+}
+
+void SessionDriver::stop(const SessionAction& action) {
+  const auto part = running_.find(action.session.index);
+  if (part != running_.end()) runner_.stop(part->second);
+}
+
+WireSessionToken SessionDriver::token(const SessionAction& action, const Waiting& waiting) const {
+  WireSessionToken token;
+  token.id_hi = action.id.hi;
+  token.id_lo = action.id.lo;
+  token.model_version = waiting.model.version;
+  token.model_digest = waiting.model.digest;
+  token.numerics_id = waiting.model.numerics;
+  token.epoch = action.epoch;
+  token.sequence = action.sequence;
+  token.operation = waiting.work->request().header.session->operation;
+  token.home = node_->config.server.name;
+  return token;
+}
+
+void SessionDriver::answer(const SessionAction& action) {
+  const auto found = waiting_.find(action.request);
+  Outcome outcome;
+  outcome.session = token(action, found->second);
+  if (action.output) {
+    const auto output = std::static_pointer_cast<const PartOutput>(action.output);
+    outcome.outputs = output->tensors;
+    outcome.cells = output->cells;
+    outcome.queue_us = output->queue_us;
+    outcome.compute_us = output->compute_us;
+    outcome.owner = output;
+  }
+  take(action.request)->settle(std::move(outcome));
+}
+
+void SessionDriver::refuse(const SessionAction& action) {
+  const std::uint64_t again = action.error.code == ErrorCode::kOverloaded ? retry_after_us(*node_) : 0;
+  take(action.request)->settle(action.error, again);
+}
+
+WorkPtr SessionDriver::take(std::uint64_t request) {
+  const auto found = waiting_.find(request);
+  WorkPtr work = std::move(found->second.work);
+  waiting_.erase(found);
+  return work;
+}
+
+}  // namespace volvox

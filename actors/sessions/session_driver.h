@@ -1,0 +1,116 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "actors/node/job_maker.h"
+#include "actors/node/node.h"
+#include "actors/sessions/session_states.h"
+#include "routing/session_table.h"
+
+namespace volvox {
+
+// Who runs parts on the device.
+class PartRunner {
+ public:
+  virtual ~PartRunner() = default;
+  // Whether parts can run on this device.
+  virtual bool ready(std::uint32_t device) const = 0;
+  // The work comes back in SessionDriver::finished(), or, when it went astray, in lost(): the runner sets
+  // SessionPart::lost.
+  virtual void start(const WorkPtr& part) = 0;
+  // The part with this key is not wanted any more; it comes back all the same.
+  virtual void stop(std::uint64_t key) = 0;
+};
+
+// Sessions outlive requests, and must be driven by somebody who has a clock, a device and random numbers.
+// SessionTable decides (docs/sessions.md, Part II); this does what it says, at once and in its order: runs
+// parts, copies states between the device and the host, answers. Every work that was submitted is settled
+// exactly once, by its promise also when the driver ends. Owned and called by one actor.
+class SessionDriver {
+ public:
+  // Null when the configuration allows no session. Both references must outlive it.
+  static std::unique_ptr<SessionDriver> make(const NodePtr& node, const JobMaker& jobs, PartRunner& runner);
+
+  SessionDriver(const NodePtr& node, const JobMaker& jobs, PartRunner& runner, const SessionLimits& limits,
+                HashKey content_key);
+
+  // A request with a session token.
+  void submit(const WorkPtr& work, TimePoint now);
+  // Nobody waits for the request any more. False: it is none of the sessions' that wait for an answer.
+  bool cancel(std::uint64_t key, ErrorCode why, TimePoint now);
+  // A part that came back, and what it would answer.
+  void finished(const WorkPtr& part, const Outcome& outcome, TimePoint now);
+  void lost(SessionRef session, TimePoint now);
+
+  void tick(TimePoint now);
+  std::optional<TimePoint> next_wakeup() const { return table_.next_wakeup(); }
+  // What the device held is gone. Reports of what runs are still due.
+  void device_lost(std::uint32_t device, TimePoint now);
+  // Only these devices take parts now: states are brought to no other.
+  void use_devices(std::span<const std::uint32_t> devices, TimePoint now);
+  void drain(TimePoint now);
+
+  SessionStats stats() const { return table_.stats(); }
+
+ private:
+  // A request without an answer.
+  struct Waiting {
+    WorkPtr work;
+    SessionTicket ticket;
+    ModelIdentity model;
+  };
+
+  // A version of a model, as it was last seen.
+  struct Seen {
+    ModelIdentity identity;
+    std::uint64_t serial = 0;  // of the installation
+  };
+
+  Result<SessionRequest> describe(Work& work, TimePoint now);
+  void note(const InstalledModel& model, TimePoint now);
+  void end_unloaded(TimePoint now);
+  Status check_body(const ModelPtr& model, Work& work, SessionRequest& request) const;
+  ModelIdentity identity_of(const InstalledModel& model);
+  std::uint32_t number_of(const std::string& model);
+
+  // Does what the table has said since, and what it says to the reports of that.
+  void perform(TimePoint now);
+  void perform(const SessionAction& action, TimePoint now);
+  void publish();
+  void run(const SessionAction& action, TimePoint now);
+  Status start(const SessionAction& action, const Work& asked);
+  std::vector<std::uint32_t> devices() const;
+  void move_home(SessionRef session, StateSlot state, std::uint32_t other);
+  void stop(const SessionAction& action);
+  void answer(const SessionAction& action);
+  void refuse(const SessionAction& action);
+  WorkPtr take(std::uint64_t request);
+  WireSessionToken token(const SessionAction& action, const Waiting& waiting) const;
+
+  const NodePtr node_;
+  const JobMaker& jobs_;
+  PartRunner& runner_;
+  const std::uint64_t incarnation_;  // of this driver: parts of an earlier one may come back
+  const std::uint64_t numerics_;
+  const HashKey content_key_;
+  std::map<std::string, std::uint32_t> numbers_;  // of models' names
+  std::map<std::pair<std::string, std::uint32_t>, Seen> seen_;
+  SessionTable table_;
+  SessionStates states_;
+  std::optional<std::pair<SessionStats, std::uint64_t>> published_;  // with the bytes of states on the host
+  SessionActions actions_;
+  std::unordered_map<std::uint64_t, Waiting> waiting_;        // by the request's key
+  std::unordered_map<std::uint32_t, std::uint64_t> running_;  // keys of the parts, by session
+};
+
+}  // namespace volvox

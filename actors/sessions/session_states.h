@@ -1,0 +1,96 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "actors/node/catalog.h"
+#include "actors/node/node.h"
+#include "actors/sessions/session_places.h"
+#include "base/error.h"
+#include "device/device.h"
+#include "install/installation.h"
+#include "install/session_rows.h"
+#include "routing/session.h"
+
+namespace volvox {
+
+// Where the sessions' states are: the table's places are numbers, which stand for places in the pools of the
+// session's model on one of the devices; and states that gave way to others are in the host's memory, which
+// is bounded. Knows no rules: does what SessionTable says. One thread.
+class SessionStates {
+ public:
+  // Numbers of devices, the one that is liked best first.
+  using Wanted = std::span<const std::uint32_t>;
+
+  // `spill_bytes`: of all states on the host together.
+  SessionStates(std::vector<NodeDevicePtr> devices, std::uint32_t max_resident, std::uint64_t spill_bytes);
+
+  // What a part that runs in slot `write` needs: its rows are the session's until free(), on the device where
+  // its state is, or else on one of those wanted. OVERLOADED when there are none; SESSION_LOST when the state
+  // was left by another installation of the model.
+  struct Rows {
+    PlacePtr place;
+    std::optional<CarriedState> from;  // empty: the initial state
+    std::uint32_t into = 0;            // slot in the model's pools
+  };
+  Result<Rows> rows(SessionRef session, const ModelPtr& model, StateSlot read, StateSlot write,
+                    Wanted wanted);
+  // Where the slot's rows are; nothing while it has none.
+  std::optional<std::uint32_t> device_of(StateSlot slot) const;
+  // A part of `steps` steps has left, or will leave, its state in the slot.
+  void set_steps(StateSlot slot, std::uint32_t steps) { slots_[slot] = steps; }
+
+  // Copies. No task may be in flight that touches the slot.
+  bool spill(SessionRef session, StateSlot state);
+  bool restore(SessionRef session, StateSlot into, Wanted wanted);
+  // To another device. False: it stayed where it was, for there is no room, or the device broke.
+  bool move(SessionRef session, StateSlot state, std::uint32_t device);
+  void forget(SessionRef session);  // the state, whose only copy is on the host
+  // Nothing lies in the place of this slot any more. Debug builds poison its rows.
+  void free(SessionRef session, StateSlot slot);
+
+  std::uint64_t host_bytes() const { return host_bytes_; }
+  std::uint64_t moves() const { return moves_; }
+
+ private:
+  struct Home {
+    ModelPtr model;  // as long as there is a state of it
+    bool on_host = false;
+    std::vector<std::byte> host;
+  };
+
+  // What one of the table's places stands for.
+  struct Place {
+    std::uint32_t device = 0;
+    PlacePtr rows;  // null: nothing
+  };
+
+  Home& home(SessionRef session);
+  void drop_copy(Home& home);
+  Place lend(const InstalledModel& model, Wanted wanted) const;
+  bool take_place(const InstalledModel& model, StateSlot slot, Wanted wanted);
+  // Copies a state, lane after lane without gaps. No task may be in flight that touches it.
+  bool read(const InstalledModel& model, StateSlot slot, std::span<std::byte> to) const;
+  bool write(const InstalledModel& model, StateSlot slot, std::span<const std::byte> from) const;
+  // Calls copy(device, pool, row, bytes) for each lane's row of the state, until one fails.
+  template <class Bytes, class Copy>
+  bool each_row(const InstalledModel& model, StateSlot slot, Bytes bytes, Copy copy) const;
+  CarriedState carried(StateSlot slot) const;
+  void poison(const InstalledModel& model, StateSlot slot);
+
+  const std::vector<NodeDevicePtr> devices_;
+  const std::uint64_t spill_bytes_;
+  std::uint64_t host_bytes_ = 0, moves_ = 0;
+  std::vector<Place> places_;         // by the table's place
+  std::vector<std::uint32_t> slots_;  // by the table's slot: steps of the part that left the state in it
+  std::vector<Home> homes_;           // by the session's number
+};
+
+// Bytes of one session's state outside of the planes.
+std::size_t carried_bytes(const InstalledModel& model);
+
+}  // namespace volvox

@@ -1,0 +1,19 @@
+#include "actors/system/random_number.h"
+
+#include <algorithm>
+
+#include <sys/random.h>
+
+namespace volvox {
+
+Result<std::uint64_t> random_bits() {
+  std::uint64_t bits = 0;
+  if (getentropy(&bits, sizeof bits) == 0) return bits;
+  return fail(ErrorCode::kInternal, "the server has no random numbers; see its log");
+}
+
+Result<std::uint64_t> random_identity() {
+  return random_bits().map([](std::uint64_t bits) { return std::max<std::uint64_t>(bits, 1); });
+}
+
+}  // namespace volvox

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+#include <caf/all.hpp>
+#include <caf/io/all.hpp>
+
+#include "actors/cluster/cluster_transport.h"
+
+namespace volvox {
+
+// The one type that travels between processes: a cluster message's bytes (protocol/cluster_codec.h).
+struct ClusterPacket {
+  std::vector<char> bytes;
+};
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, ClusterPacket& packet) {
+  return f(caf::meta::type_name("volvox::ClusterPacket"), packet.bytes);
+}
+
+// How CAF runs here. With a transport, which outlives the system, processes can be connected.
+class SystemConfig : public caf::actor_system_config {
+ public:
+  explicit SystemConfig(std::uint32_t threads, const ClusterTransport* transport = nullptr) {
+    // "stealing", the default, leaves a ready actor in the queue of a busy thread for up to 30 ms.
+    set("scheduler.policy", caf::atom("sharing"));
+    set("scheduler.max-threads", std::size_t{threads});
+    if (transport == nullptr) return;
+    transport->configure(*this);
+    add_message_type<ClusterPacket>("volvox::ClusterPacket");
+    // Without both, CAF never notices a silent peer; with shorter ones it loses good connections.
+    set("middleman.heartbeat-interval", caf::timespan(std::chrono::milliseconds(250)));
+    set("middleman.connection-timeout", caf::timespan(std::chrono::seconds(1)));
+    // CAF forgets a closed connection only after the messages that its workers still read, by the number of
+    // its descriptor, which another node's connection may have by then: that node would be cut off. Without
+    // workers, which messages of bytes do not need, it forgets at once.
+    set("middleman.workers", std::size_t{0});
+  }
+};
+
+}  // namespace volvox

@@ -1,0 +1,95 @@
+#include "actors/work/answer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "actors/node/request_check.h"
+
+namespace volvox {
+namespace {
+
+bool has_rows(const Work& work, std::size_t output) {
+  return work.model->model->outputs[output].every;
+}
+
+bool streams(const Work& work) {
+  return work.request().header.stream;
+}
+
+// `rows` of the output from `first` on.
+WireTensor output_rows(const Work& work, std::size_t output, std::uint32_t first, std::size_t rows) {
+  const InstalledModel& model = *work.model;
+  const OutputSpec& spec = model.model->outputs[output];
+  WireTensor tensor;
+  tensor.name = spec.name;
+  tensor.type = wire_type(spec.dtype);
+  if (spec.every) tensor.shape.append(static_cast<std::int64_t>(rows));
+  for (const std::int64_t dim : spec.shape) tensor.shape.append(dim);
+  const std::size_t at = result_offset(model, work.length, output) + first * row_bytes(spec);
+  tensor.bytes = {work.results.host.get() + at, row_bytes(spec) * rows};
+  return tensor;
+}
+
+// Rows that every streamed output has by now.
+std::uint32_t complete_rows(const Work& work) {
+  std::uint32_t rows = work.length;
+  const auto& lanes = work.model->plan.lanes;
+  for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
+    for (const LanePush& push : lanes[lane].pushes) {
+      if (push.output == LanePush::kNowhere || !push.every) continue;
+      const bool wanted = std::find(work.wanted.begin(), work.wanted.end(), push.output) != work.wanted.end();
+      if (wanted) rows = std::min(rows, work.stream.steps[lane]);
+    }
+  }
+  return rows;
+}
+
+void send_row(const WorkPtr& work, std::uint32_t row) {
+  Outcome part;
+  for (const std::size_t output : work->wanted) {
+    if (has_rows(*work, output)) part.outputs.push_back(output_rows(*work, output, row, 1));
+  }
+  part.owner = work;
+  work->send_partial(row, std::move(part));
+}
+
+void send_rows(const WorkPtr& work, std::uint32_t rows) {
+  for (; work->stream.sent < rows; ++work->stream.sent) send_row(work, work->stream.sent);
+}
+
+}  // namespace
+
+Outcome whole_answer(const WorkPtr& work) {
+  Outcome outcome;
+  outcome.outputs.reserve(work->wanted.size());
+  for (const std::size_t output : work->wanted) {
+    if (streams(*work) && has_rows(*work, output)) continue;
+    outcome.outputs.push_back(output_rows(*work, output, 0, result_rows(*work->model, work->length, output)));
+  }
+  outcome.owner = work;
+  return outcome;
+}
+
+Status begin_stream(Work& work) {
+  if (!streams(work)) return {};
+  const bool any = std::any_of(work.wanted.begin(), work.wanted.end(),
+                               [&](std::size_t output) { return has_rows(work, output); });
+  if (!any) return invalid("no wanted output has a row for every step; ask without `stream`");
+  work.stream.sent = work.request().header.stream_from;
+  if (work.stream.sent > work.length) {
+    return invalid("`streamFrom` lies behind the last row; the request has " + std::to_string(work.length));
+  }
+  return {};
+}
+
+void advance_stream(const WorkPtr& work, std::uint8_t lane, std::uint32_t steps) {
+  if (work->settled()) return;
+  work->stream.steps[lane] = std::max(work->stream.steps[lane], steps);
+  send_rows(work, complete_rows(*work));
+}
+
+void end_stream(const WorkPtr& work) {
+  if (streams(*work)) send_rows(work, work->length);
+}
+
+}  // namespace volvox

@@ -1,0 +1,118 @@
+#include "actors/work/work.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include <caf/send.hpp>
+
+#include "actors/sessions/session_token.h"
+#include "actors/system/handoff.h"
+#include "actors/system/insist.h"
+#include "actors/work/messages.h"
+
+namespace volvox {
+
+TimePoint steady_now() {
+  return std::chrono::steady_clock::now();
+}
+
+std::uint64_t microseconds(Duration span) {
+  const auto us = std::chrono::duration_cast<std::chrono::microseconds>(span).count();
+  return us > 0 ? static_cast<std::uint64_t>(us) : 0;
+}
+
+PriorityClass priority_class(WirePriority priority) {
+  switch (priority) {
+    case WirePriority::kHigh:
+      return PriorityClass::kHigh;
+    case WirePriority::kLow:
+      return PriorityClass::kLow;
+    case WirePriority::kNormal:
+      break;
+  }
+  return PriorityClass::kNormal;
+}
+
+Duration time_given(const RequestHeader& header) {
+  constexpr std::uint64_t kLongest = 365ULL * 24 * 3600 * 1'000'000;
+  return std::chrono::microseconds(header.deadline_us == 0 ? kLongest
+                                                           : std::min(header.deadline_us, kLongest));
+}
+
+TimePoint IncomingRequest::deadline() const {
+  return header.deadline_us == 0 ? TimePoint::max() : arrival + time_given(header);
+}
+
+bool ByteBudget::take(std::uint64_t bytes) {
+  const auto wanted = static_cast<std::int64_t>(bytes);
+  if (left_.fetch_sub(wanted) >= wanted) return true;
+  give_back(bytes);
+  return false;
+}
+
+Work::~Work() {
+  give_back_memory();
+  if (settled_) return;
+  if (again && device_place && can_run_again()) {
+    hand_over();
+    caf::anon_send(again, RerunWork{successor(), device_place->device()});
+  } else {
+    Outcome lost;
+    lost.error =
+        Error{ErrorCode::kInternal,
+              "the server lost this request when one of its parts failed; send it again, and see the "
+              "server's log"};
+    lost.undecided = is_session_part(request_->header);
+    settle(std::move(lost));
+  }
+}
+
+void Work::give_back_memory() {
+  results = {};
+  pages = nullptr;
+  if (budget_) budget_->give_back(reserved_bytes_);
+  budget_ = nullptr;
+}
+
+WorkPtr Work::successor() {
+  settled_ = true;
+  give_back_memory();
+  auto next = std::make_shared<Work>(request_, std::exchange(reply_to_, nullptr));
+  next->second_ = true;
+  return next;
+}
+
+bool Work::can_run_again() const {
+  return !second_ && stream.sent == request_->header.stream_from;
+}
+
+void Work::settle(Outcome outcome) {
+  if (std::exchange(settled_, true) || !reply_to_) return;
+  hand_over();
+  const OutcomePtr said = insist([&] { return std::make_shared<const Outcome>(std::move(outcome)); });
+  insist([&] { caf::anon_send(reply_to_, FinishRequest{said}); });
+  reply_to_ = nullptr;
+}
+
+void Work::settle(Error why, std::uint64_t retry_after) {
+  Outcome outcome;
+  outcome.error = std::move(why);
+  outcome.retry_after_us = retry_after;
+  settle(std::move(outcome));
+}
+
+void Work::send_partial(std::uint32_t index, Outcome part) {
+  if (settled_) return;
+  hand_over();
+  caf::anon_send(reply_to_, PartialResult{index, std::make_shared<const Outcome>(std::move(part))});
+}
+
+bool Work::reserve(std::shared_ptr<ByteBudget> budget, std::uint64_t bytes) {
+  if (!budget->take(bytes)) return false;
+  budget_ = std::move(budget);
+  reserved_bytes_ = bytes;
+  return true;
+}
+
+}  // namespace volvox

@@ -1,0 +1,151 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <caf/actor.hpp>
+
+#include "actors/node/catalog.h"
+#include "actors/sessions/session_part.h"
+#include "actors/work/device_loads.h"
+#include "actors/work/workload.h"
+#include "base/error.h"
+#include "base/structure.h"
+#include "base/time.h"
+#include "batching/request.h"
+#include "device/device.h"
+#include "install/installation.h"
+#include "protocol/edge_socket.h"
+#include "protocol/messages.h"
+
+namespace volvox {
+
+TimePoint steady_now();
+std::uint64_t microseconds(Duration span);  // 0 for a negative one
+
+PriorityClass priority_class(WirePriority priority);
+// From its arrival to its deadline; a year is for ever.
+Duration time_given(const RequestHeader& header);
+
+// One request as it came in at the edge. Immutable; shared by the actors that work on it.
+struct IncomingRequest {
+  std::uint64_t key = 0;  // unique within the process: a client's own number is not
+  ClientId client;
+  std::string account;  // the name of the client's key; empty: nobody had to have one
+  // Stands for the client's connection in every process, where a session is asked for; 0: it has none.
+  std::uint64_t connection = 0;
+  RequestHeader header;
+  std::shared_ptr<const WireBuffer> body;  // the one copy
+  TimePoint arrival{};
+  std::shared_ptr<const void> share;  // of the bounds on what is in flight
+  ModelPtr model;                     // that the door has chosen already; null: the header says which
+  std::shared_ptr<WorkPlace> place;   // in the estimate of what is accepted
+
+  TimePoint deadline() const;  // TimePoint::max(): none
+};
+using RequestPtr = std::shared_ptr<const IncomingRequest>;
+
+inline constexpr const char* kTooLate = "the deadline passed; allow more time or send less at once";
+
+// How a request ended, on its way back to the request actor.
+struct Outcome {
+  std::optional<Error> error;
+  std::uint64_t retry_after_us = 0;
+  bool undecided = false;           // an error of a session's part, which may have been done all the same
+  std::vector<WireTensor> outputs;  // views of what `owner` keeps
+  std::shared_ptr<const void> owner;
+  std::optional<WireSessionToken> session;
+  std::uint32_t cells = 0;
+  std::uint64_t queue_us = 0, compute_us = 0;
+};
+using OutcomePtr = std::shared_ptr<const Outcome>;
+
+// Bounds the bytes that many requests hold together. Any thread.
+class ByteBudget {
+ public:
+  explicit ByteBudget(std::uint64_t bytes) : left_(static_cast<std::int64_t>(bytes)) {}
+
+  // Takes `bytes` if they are left.
+  bool take(std::uint64_t bytes);
+  void give_back(std::uint64_t bytes) { left_.fetch_add(static_cast<std::int64_t>(bytes)); }
+
+ private:
+  std::atomic<std::int64_t> left_;
+};
+
+// How far the rows of a streamed answer are made and sent.
+struct StreamProgress {
+  std::array<std::uint32_t, LanePlan::kMaxLanes> steps{};  // by lane: done
+  std::uint32_t sent = 0;                                  // rows sent, or not wanted
+};
+
+// A request that the actors pass on: router → manager → scheduler → manager. Whoever holds it may fail, or
+// may lose it with its mailbox; so it is a promise: destroyed without having been settled, it tells the
+// request actor INTERNAL, or, where it runs on one of several devices, comes back to run once more on
+// another. No table of pending requests is needed for that, and no failure can leave one unanswered. Passed
+// by shared_ptr; one actor at a time works on it. What a device may still read or write (pages, results)
+// lives as long as it does, so the scheduler keeps it until no task refers to it.
+class Work {
+ public:
+  // `reply_to` may be invalid: then nobody is told.
+  Work(RequestPtr request, caf::actor reply_to)
+      : request_(std::move(request)), reply_to_(std::move(reply_to)) {}
+  ~Work();
+  Work(const Work&) = delete;
+  Work& operator=(const Work&) = delete;
+
+  const IncomingRequest& request() const { return *request_; }
+  const RequestPtr& shared_request() const { return request_; }
+  // Sends the outcome to the request actor. The first call counts.
+  void settle(Outcome outcome);
+  void settle(Error error, std::uint64_t retry_after_us = 0);
+  // Sends the request actor a part of the answer. Parts are numbered by the caller, ascending.
+  void send_partial(std::uint32_t index, Outcome part);
+  bool settled() const { return settled_; }
+  // A work for the same request, which answers in this one's place; for its second and last try. No task may
+  // refer to this one any more: its memory is given back.
+  std::shared_ptr<Work> successor();
+  // Whether nothing of the answer has been sent, and this is the first try.
+  bool can_run_again() const;
+  // Counts these bytes against the budget until the end. False: they are not left.
+  bool reserve(std::shared_ptr<ByteBudget> budget, std::uint64_t bytes);
+
+  // Filled by the manager.
+  ModelPtr model;
+  std::uint32_t length = 0;                               // steps, or nodes
+  Structure structure;                                    // its arrays are in the body
+  std::size_t unfolded_bytes = 0;                         // that it takes, unfolded
+  std::array<std::uint64_t, kMaxInputs> input_offsets{};  // in the body, by the model's own input number
+  std::vector<std::size_t> wanted;            // numbers of the model's outputs, in the order of the reply
+  std::unique_ptr<DevicePlace> device_place;  // where it runs, until it has ended there
+  caf::actor again;  // the manager, to whom a work that is lost with its device comes back; invalid: nobody
+  std::unique_ptr<InputPages> pages;
+  ResultBlock results;
+  Request job;  // what the scheduler admits
+  StreamProgress stream;
+  std::unique_ptr<SessionPart> part;  // of a session; the work then answers nobody: its driver does
+
+  // Filled by the scheduler.
+  std::optional<Error> error;
+  std::uint64_t retry_after_us = 0;
+  bool device_failed = false;  // under it: another device may do better
+  TimePoint first_submit{}, done{};
+
+ private:
+  void give_back_memory();
+
+  RequestPtr request_;
+  caf::actor reply_to_;
+  std::shared_ptr<ByteBudget> budget_;
+  std::uint64_t reserved_bytes_ = 0;
+  bool settled_ = false, second_ = false;
+};
+using WorkPtr = std::shared_ptr<Work>;
+
+}  // namespace volvox

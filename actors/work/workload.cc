@@ -1,0 +1,76 @@
+#include "actors/work/workload.h"
+
+#include <utility>
+
+namespace volvox {
+
+WorkPlace::WorkPlace(std::shared_ptr<Workload> workload, ModelId model, PriorityClass priority, bool waits)
+    : workload_(std::move(workload)), work_{model, priority}, entered_(!waits) {
+  const std::lock_guard lock(workload_->mutex_);
+  ahead_ = workload_->estimate_.ahead(model, priority);
+  if (waits) return;
+  work_.steps = workload_->estimate_.usual_steps(model);
+  workload_->estimate_.enter(work_);
+}
+
+WorkPlace::~WorkPlace() {
+  const std::lock_guard lock(workload_->mutex_);
+  if (entered_) workload_->estimate_.leave(work_);
+}
+
+Forecast WorkPlace::correct(std::uint32_t steps, Duration time_left) {
+  const std::lock_guard lock(workload_->mutex_);
+  ServiceEstimate& estimate = workload_->estimate_;
+  if (entered_) estimate.leave(work_);
+  work_.steps = steps;
+  work_.counted = true;
+  const Forecast forecast = estimate.forecast(work_, time_left, ahead_);
+  estimate.enter(work_);
+  entered_ = true;
+  return forecast;
+}
+
+void WorkPlace::done() {
+  const std::lock_guard lock(workload_->mutex_);
+  if (work_.counted) workload_->estimate_.done(work_.model, work_.steps);
+}
+
+void Workload::set_model(ModelId model, const ModelCost& cost) {
+  const std::lock_guard lock(mutex_);
+  estimate_.set_model(model, cost);
+}
+
+Forecast Workload::forecast(const ExpectedWork& work, Duration time_left) const {
+  const std::lock_guard lock(mutex_);
+  return estimate_.forecast(work, time_left);
+}
+
+void Workload::measured(double estimated_us, Duration actual) {
+  const std::lock_guard lock(mutex_);
+  estimate_.measured(estimated_us, actual);
+}
+
+Duration Workload::backlog() const {
+  const std::lock_guard lock(mutex_);
+  return estimate_.backlog();
+}
+
+Duration Workload::wait(ModelId model) const {
+  const std::lock_guard lock(mutex_);
+  return estimate_.wait(model);
+}
+
+Status in_time(const Forecast& forecast) {
+  if (forecast.kind == Forecast::Kind::kNever) {
+    return fail(
+        ErrorCode::kDeadlineExceeded,
+        "the request runs for longer than its deadline allows, even alone; allow more time or send less");
+  }
+  if (forecast.kind == Forecast::Kind::kTooMuchAhead) {
+    return fail(ErrorCode::kOverloaded,
+                "what was accepted before would make this request miss its deadline; wait and try again");
+  }
+  return {};
+}
+
+}  // namespace volvox

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+#include "base/error.h"
+#include "serving/service_estimate.h"
+
+namespace volvox {
+
+class Workload;
+
+// A request's place in the estimate of what is accepted; left by its destructor. Any thread.
+class WorkPlace {
+ public:
+  // Until its steps are counted it stands there with as many as others had; a part of a session, which may
+  // have to wait for another first, with none (`waits`).
+  WorkPlace(std::shared_ptr<Workload> workload, ModelId model, PriorityClass priority, bool waits);
+  ~WorkPlace();
+  WorkPlace(const WorkPlace&) = delete;
+  WorkPlace& operator=(const WorkPlace&) = delete;
+
+  // Its steps were counted. Whether it can still end in time.
+  Forecast correct(std::uint32_t steps, Duration time_left);
+  // It ran to its end: the estimate learns from it.
+  void done();
+
+ private:
+  std::shared_ptr<Workload> workload_;
+  ExpectedWork work_;             // guarded by the workload's mutex, as
+  bool entered_ = false;          // whether it counts
+  ServiceEstimate::Ahead ahead_;  // when it came: those that come later do not delay it
+};
+
+// The edge asks whether a request can make its deadline, the manager counts its steps and tells which were
+// done, and the scheduler tells how long tasks really took: a ServiceEstimate for all of them. Any thread.
+class Workload {
+ public:
+  void set_model(ModelId model, const ModelCost& cost);
+  Forecast forecast(const ExpectedWork& work, Duration time_left) const;
+  void measured(double estimated_us, Duration actual);
+  // How long all that is accepted will take.
+  Duration backlog() const;
+  // As ServiceEstimate::wait().
+  Duration wait(ModelId model) const;
+
+ private:
+  friend class WorkPlace;
+
+  mutable std::mutex mutex_;
+  ServiceEstimate estimate_;
+};
+
+// What a request is told that would come too late.
+Status in_time(const Forecast& forecast);
+
+}  // namespace volvox

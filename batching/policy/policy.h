@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "batching/request.h"
+#include "batching/scheduler_config.h"
+
+namespace volvox {
+
+// What is ready for one worker: counts, kept incrementally by the scheduler. Asking costs O(1).
+class Frontier {
+ public:
+  virtual ~Frontier() = default;
+  // Nodes of the type that could be in the next task of this worker; of the class only, or of all classes.
+  virtual std::uint32_t ready(CellTypeId type, WorkerId worker) const = 0;
+  virtual std::uint32_t ready(CellTypeId type, WorkerId worker, PriorityClass priority) const = 0;
+  // Tasks of the type in flight on any worker.
+  virtual std::uint32_t running(CellTypeId type) const = 0;
+  // Since when the oldest ready node of the type has waited for this worker; nothing when none is ready.
+  virtual std::optional<TimePoint> waiting_since(CellTypeId type, WorkerId worker) const = 0;
+  // Tasks in flight on the worker.
+  virtual std::uint32_t in_flight(WorkerId worker) const = 0;
+  virtual bool anything_ready(WorkerId worker) const = 0;
+};
+
+// A request that waits for admission, in arrival order.
+struct WaitingRequest {
+  RequestId id;
+  ModelId model = 0;
+  PriorityClass priority = PriorityClass::kNormal;
+  std::uint32_t length = 0;  // steps of its longest lane, or nodes of its graph
+  TimePoint arrival{};
+};
+
+// Requests that wait for admission. The policy walks them and lets some in.
+class WaitingList {
+ public:
+  virtual ~WaitingList() = default;
+  virtual std::size_t size() const = 0;
+  // Tries to admit the oldest waiting requests of each model that fit, with bounded overtaking. Returns how
+  // many entered.
+  virtual std::size_t admit_in_order() = 0;
+  // Admits these requests together, to run on `worker` only, each lane padded to `pad_to` steps (0: none;
+  // plans in which something reads a lane's end are never padded).
+  // Stops at the first that does not fit and returns how many entered.
+  virtual std::size_t admit_group(const std::vector<RequestId>& ids, WorkerId worker,
+                                  std::uint32_t pad_to) = 0;
+};
+
+struct Choice {
+  CellTypeId type = 0;
+  std::uint32_t rows = 0;  // at most so many
+};
+
+// Decides what runs next. The scheduler owns slots, pins and readiness, so no policy can break an invariant.
+// Called by the scheduler only, on its thread.
+class Policy {
+ public:
+  virtual ~Policy() = default;
+  // The model has come; `config` holds all that there are now. Its number, and those of its types, may have
+  // been another's before. Types of kNoModel are nobody's, and never ready.
+  virtual void on_model_added(const SchedulerConfig& config, ModelId added) = 0;
+  // Whether it is told who waits. Always the same: a request costs less where nobody asks.
+  virtual bool watches_waiting() const { return false; }
+  // A request began to wait / waits no longer (it entered, or was cancelled).
+  virtual void on_waiting(const WaitingRequest&) {}
+  virtual void on_left(const WaitingRequest&) {}
+  // Lets waiting requests in: before tasks are chosen for a worker, and, with kNoWorker, when a request
+  // arrived or slots came back.
+  virtual void admit(WaitingList& waiting, const Frontier& frontier, WorkerId worker) = 0;
+  // The next task for the worker, or nothing. A choice of a type that has nothing ready is ignored.
+  virtual std::optional<Choice> choose(const Frontier& frontier, WorkerId worker, TimePoint now) = 0;
+  // A task of the choice was formed, with so many rows and this estimated cost.
+  virtual void on_submitted(WorkerId worker, CellTypeId type, std::uint32_t rows, double cost_us) = 0;
+  // When choose() may answer differently although nothing else happens.
+  virtual std::optional<TimePoint> next_wakeup() const { return std::nullopt; }
+};
+
+}  // namespace volvox

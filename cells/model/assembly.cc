@@ -1,0 +1,240 @@
+#include "cells/model/assembly.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cells/ir/inference.h"
+#include "cells/ir/text.h"
+#include "cells/library/cell_kind.h"
+#include "cells/ops/ops.h"
+#include "cells/unfold/unfolding.h"
+
+namespace volvox {
+namespace {
+
+template <class T>
+std::optional<std::uint8_t> find_named(const std::vector<T>& all, std::string_view name) {
+  const auto it = std::find_if(all.begin(), all.end(), [&](const T& item) { return item.name == name; });
+  if (it == all.end()) return std::nullopt;
+  return static_cast<std::uint8_t>(it - all.begin());
+}
+
+}  // namespace
+
+Assembly::Assembly(const ModelDefinition& definition, Weights weights, const LoadOptions& options,
+                   std::string_view file)
+    : definition_(definition), options_(options), file_(file) {
+  model_.name = definition.name;
+  model_.max_length = definition.max_length;
+  model_.weights = std::move(weights);
+}
+
+tl::unexpected<Error> Assembly::error(std::uint32_t line, const std::string& why) const {
+  std::string text(file_);
+  text += ':';
+  text += std::to_string(line);
+  text += ": ";
+  return invalid(text + why);
+}
+
+Result<Assembly::OnlyCell> Assembly::only_cell(std::string_view unfolding, std::string_view rows) const {
+  const std::string what = "a " + std::string(unfolding);
+  if (definition_.cells.size() != 1) {
+    return error(1, "cell: " + what + " has one cell, here are " + std::to_string(definition_.cells.size()));
+  }
+  if (definition_.lanes.size() > 1) {
+    return error(definition_.lanes[1].line,
+                 "lane: " + what + " has one lane, here are " + std::to_string(definition_.lanes.size()));
+  }
+  if (definition_.inputs.empty()) {
+    return error(1, "input: " + what + " needs at least one, whose rows are its " + std::string(rows));
+  }
+  const CellDefinition& cell = definition_.cells[0];
+  OnlyCell only{.cell = &cell, .lane = {.line = cell.line, .cell = cell.name}};
+  if (!definition_.lanes.empty()) only.lane = definition_.lanes[0];
+  if (only.lane.cell != cell.name)
+    return error(only.lane.line, "cell: there is no cell " + in_quotes(only.lane.cell));
+  auto built = library_cells(cell, what, {unfolding});
+  if (!built) return tl::unexpected(built.error());
+  only.built = std::move(*built);
+  return only;
+}
+
+Status Assembly::read_inputs() {
+  if (definition_.inputs.size() > kMaxInputs) {
+    return error(definition_.inputs.back().line,
+                 "input: at most " + std::to_string(kMaxInputs) + " are possible");
+  }
+  for (const InputDefinition& input : definition_.inputs) {
+    if (find_named(model_.inputs, input.name))
+      return error(input.line, "input: " + in_quotes(input.name) + " comes twice");
+    if (input.vocabulary > 0 && input.dtype != DType::kI32) {
+      return error(input.line, "vocabulary: only i32 inputs have one");
+    }
+    model_.inputs.push_back({input.name, input.dtype, input.shape, input.vocabulary});
+  }
+  return {};
+}
+
+Status Assembly::read_outputs() {
+  if (definition_.outputs.size() > kMaxOutputs) {
+    return error(definition_.outputs.back().line,
+                 "output: at most " + std::to_string(kMaxOutputs) + " are possible");
+  }
+  for (const OutputDefinition& output : definition_.outputs) {
+    if (find_named(model_.outputs, output.name)) {
+      return error(output.line, "output: " + in_quotes(output.name) + " comes twice");
+    }
+    model_.outputs.push_back({output.name, DType::kF32, {}, output.every});
+  }
+  return {};
+}
+
+Result<std::vector<Cell>> Assembly::library_cells(const CellDefinition& cell, std::string_view whose,
+                                                  std::initializer_list<std::string_view> unfoldings) const {
+  if (cell.min_batch > cell.max_batch) return error(cell.line, "min_batch: is larger than max_batch");
+  const CellKind* kind = find_cell_kind(cell.kind);
+  if (kind == nullptr ||
+      std::find(unfoldings.begin(), unfoldings.end(), kind->unfolding) == unfoldings.end()) {
+    std::string names;
+    for (const std::string_view unfolding : unfoldings)
+      names.append(names.empty() ? "" : ", ").append(cell_kind_names(unfolding));
+    return error(cell.line, "kind: " + in_quotes(cell.kind) + " is not in the library for " +
+                                std::string(whose) + ": " + names);
+  }
+  if (kind->sized && cell.hidden == 0)
+    return error(cell.line, "hidden: is missing, kind " + in_quotes(cell.kind) + " needs it");
+  if (!kind->sized && (cell.input != 0 || cell.hidden != 0))
+    return error(cell.line, "a " + cell.kind + " cell has no sizes");
+  const CellSizes sizes{.input = cell.input == 0 ? cell.hidden : cell.input, .hidden = cell.hidden};
+  auto built = kind->build(cell.name, sizes, &model_.weights, model_.name);
+  if (!built) return error(cell.line, built.error().message);
+  return built;
+}
+
+CellTypeSpec Assembly::type_of(const CellDefinition& definition, Cell cell) const {
+  CellTypeSpec type;
+  type.name = cell.name;
+  type.cell = std::move(cell);
+  type.priority = static_cast<std::int32_t>(definition.priority);
+  type.max_batch = options_.max_batch == 0 ? definition.max_batch : options_.max_batch;
+  type.min_batch = std::min(definition.min_batch, type.max_batch);
+  type.max_edges = definition.max_edges;
+  return type;
+}
+
+Status Assembly::map_pulls(const Cell& cell, const LaneDefinition& lane,
+                           std::array<std::uint8_t, kMaxPulls>& pulls) {
+  const std::optional<std::uint8_t> over = lane.over.empty() ? 0 : find_named(model_.inputs, lane.over);
+  if (!over) return error(lane.line, "over: there is no input " + in_quotes(lane.over));
+  if (!lane.pull.empty() && lane.pull.size() != cell.pulls) {
+    return error(lane.line, "pull: names " + std::to_string(lane.pull.size()) + " inputs, the cell reads " +
+                                std::to_string(cell.pulls));
+  }
+  pulls.fill(*over);
+  for (std::size_t i = 0; i < lane.pull.size(); ++i) {
+    const auto input = find_named(model_.inputs, lane.pull[i]);
+    if (!input) return error(lane.line, "pull: there is no input " + in_quotes(lane.pull[i]));
+    pulls[i] = *input;
+  }
+  for (const Operator& op : cell.operators) {
+    if (!op.is(kPullOp)) continue;
+    if (Status status = match_input(cell, op, pulls[op.index]); !status) return status;
+  }
+  return {};
+}
+
+// Ids must be in the table that they look up; an input without a vocabulary gets the table's.
+Status Assembly::match_input(const Cell& cell, const Operator& pull, std::uint8_t number) {
+  InputSpec& input = model_.inputs[number];
+  const std::uint32_t line = definition_.inputs[number].line;
+  const Value& wanted = cell.values[pull.output];
+  if (wanted.dtype != input.dtype || wanted.shape != input.shape) {
+    return error(line, "input " + in_quotes(input.name) + ": is " + described(input.dtype, input.shape) +
+                           ", the cell reads " + described(wanted.dtype, wanted.shape));
+  }
+  for (const Operator& op : cell.operators) {
+    if (!op.is(kEmbedOp) || op.inputs[0] != pull.output) continue;
+    const std::int64_t rows = model_.weights.find(op.weights[0])->shape[0];
+    if (input.vocabulary > rows) {
+      return error(line, "vocabulary: is larger than the " + std::to_string(rows) + " rows of " +
+                             in_quotes(op.weights[0]));
+    }
+    if (input.vocabulary == 0) input.vocabulary = std::min<std::int64_t>(rows, std::int64_t{1} << 31);
+  }
+  return {};
+}
+
+Status Assembly::map_pushes(const Cell& cell, const LaneDefinition& lane,
+                            std::array<LanePush, kMaxPushes>& pushes, std::vector<bool>& written) {
+  const std::size_t outputs = model_.outputs.size();
+  if (lane.push.empty() && definition_.lanes.size() > 1) return {};
+  if (!lane.push.empty() && lane.push.size() != cell.pushes) {
+    return error(lane.line, "push: names " + std::to_string(lane.push.size()) + " outputs, the cell emits " +
+                                std::to_string(cell.pushes));
+  }
+  for (const Operator& op : cell.operators) {
+    if (!op.is(kPushOp)) continue;
+    const auto output = lane.push.empty() ? std::optional(static_cast<std::uint8_t>(op.index))
+                                          : find_named(model_.outputs, lane.push[op.index]);
+    if (lane.push.empty() && *output >= outputs) continue;  // emitted, but not wanted
+    if (!output) return error(lane.line, "push: there is no output " + in_quotes(lane.push[op.index]));
+    if (written[*output])
+      return error(lane.line, "push: output " + in_quotes(lane.push[op.index]) + " is written twice");
+    written[*output] = true;
+    if (Status status = match_output(cell.values[op.inputs[0]], *output); !status) return status;
+    pushes[op.index] = {.output = *output, .every = model_.outputs[*output].every};
+  }
+  return {};
+}
+
+Status Assembly::check_written(const std::vector<bool>& written) const {
+  for (std::size_t i = 0; i < written.size(); ++i) {
+    if (!written[i])
+      return error(definition_.outputs[i].line,
+                   "output " + in_quotes(model_.outputs[i].name) + ": nothing writes it");
+  }
+  return {};
+}
+
+Status Assembly::match_output(const Value& emitted, std::uint8_t number) {
+  const OutputDefinition& wanted = definition_.outputs[number];
+  if (wanted.dtype.value_or(emitted.dtype) != emitted.dtype ||
+      wanted.shape.value_or(emitted.shape) != emitted.shape) {
+    return error(wanted.line, "output " + in_quotes(wanted.name) + ": the cell emits " +
+                                  described(emitted.dtype, emitted.shape));
+  }
+  model_.outputs[number].dtype = emitted.dtype;
+  model_.outputs[number].shape = emitted.shape;
+  return {};
+}
+
+Result<Model> Assembly::run() {
+  const UnfoldingKind* kind = find_unfolding_kind(definition_.unfolding);
+  if (kind == nullptr) {
+    std::string names;
+    for (const UnfoldingKind* one : unfolding_kinds())
+      names.append(names.empty() ? "" : ", ").append(in_quotes(std::string(one->name)));
+    return error(1, "unfolding: " + in_quotes(definition_.unfolding) + " is not served; there are: " + names);
+  }
+  Status status = read_inputs();
+  if (status) status = read_outputs();
+  if (status) status = kind->build(*this);
+  if (!status) return tl::unexpected(status.error());
+  std::uint32_t line = 1;
+  if (!definition_.cells.empty()) line = definition_.cells[0].line;
+  if (!definition_.lanes.empty()) line = definition_.lanes[0].line;
+  if (status = validate(model_); !status) return error(line, status.error().message);
+  return std::move(model_);
+}
+
+Result<Model> assemble(const ModelDefinition& definition, Weights weights, const LoadOptions& options,
+                       std::string_view file) {
+  return Assembly(definition, std::move(weights), options, file).run();
+}
+
+}  // namespace volvox

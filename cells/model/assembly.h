@@ -1,0 +1,69 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "cells/ir/cell.h"
+#include "cells/model/assemble.h"
+#include "cells/model/model.h"
+#include "cells/model/model_definition.h"
+
+namespace volvox {
+
+// A model under construction, for the unfolding that builds its types, pools and plan (UnfoldingKind::build).
+// Inputs and outputs are in the model already; what cells read and write is matched with them here. Errors
+// name the file and the line.
+class Assembly {
+ public:
+  Assembly(const ModelDefinition& definition, Weights weights, const LoadOptions& options,
+           std::string_view file);
+
+  const ModelDefinition& definition() const { return definition_; }
+  const LoadOptions& options() const { return options_; }
+  Model& model() { return model_; }
+  tl::unexpected<Error> error(std::uint32_t line, const std::string& why) const;
+
+  // For unfoldings over one cell of the library: it, built (of some kinds it is two cells), and its lane.
+  struct OnlyCell {
+    const CellDefinition* cell = nullptr;
+    LaneDefinition lane{};
+    std::vector<Cell> built{};
+  };
+  // `unfolding` is its name, `rows` what the inputs' rows are, for errors: "steps".
+  Result<OnlyCell> only_cell(std::string_view unfolding, std::string_view rows) const;
+
+  // The type of a cell that the definition asks for: its limits and its priority.
+  CellTypeSpec type_of(const CellDefinition& definition, Cell cell) const;
+  // What the library builds for the cell, if that is for one of these unfoldings: `whose`, in errors, is
+  // "a chain".
+  Result<std::vector<Cell>> library_cells(const CellDefinition& cell, std::string_view whose,
+                                          std::initializer_list<std::string_view> unfoldings) const;
+  // Which input each pull of the cell reads; the definition says it by names, or leaves it to the order.
+  Status map_pulls(const Cell& cell, const LaneDefinition& lane, std::array<std::uint8_t, kMaxPulls>& pulls);
+  // Which output each push writes: those that the lane names. One that names none writes the outputs in their
+  // order where it is the only one, and nothing beside others. `written`, by output, tells what has been
+  // written before; then none may be missing.
+  Status map_pushes(const Cell& cell, const LaneDefinition& lane, std::array<LanePush, kMaxPushes>& pushes,
+                    std::vector<bool>& written);
+  Status check_written(const std::vector<bool>& written) const;
+
+  Result<Model> run();
+
+ private:
+  Status read_inputs();
+  Status read_outputs();
+  Status match_input(const Cell& cell, const Operator& pull, std::uint8_t input);
+  Status match_output(const Value& emitted, std::uint8_t output);
+
+  const ModelDefinition& definition_;
+  const LoadOptions& options_;
+  std::string_view file_;
+  Model model_;
+};
+
+}  // namespace volvox

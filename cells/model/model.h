@@ -1,0 +1,75 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "cells/ir/cell.h"
+#include "cells/ir/lane_plan.h"
+#include "cells/ir/weights.h"
+
+namespace volvox {
+
+// One cell type of a model, after compilation (the eager and core parts of a split cell are types of their
+// own).
+struct CellTypeSpec {
+  std::string name{};  // "lstm", "lstm.eager"
+  Cell cell{};
+  PoolId out_pool = 0;  // numbers of pools within the model
+  std::array<PoolId, kMaxGathers> gather_pools{};
+  PoolId ragged_pool = 0;
+  std::int32_t priority = 0;  // higher runs first: later cells (BatchMaker §4.3)
+  std::uint32_t min_batch = 1, max_batch = 64;
+  std::uint32_t max_edges = 1U << 16;  // ragged edges in one task
+  bool independent = false;            // no node reads another of this type: steps of a lane may share a task
+};
+
+// States that are scattered together and so share slot numbers. Every model has at least one pool; that of a
+// model without states holds no kinds.
+struct PoolSpec {
+  std::vector<StateKind> kinds{};
+};
+
+struct InputSpec {
+  std::string name{};
+  DType dtype = DType::kI32;
+  Shape shape{};                // of one step
+  std::int64_t vocabulary = 0;  // i32 inputs: ids are in [0, vocabulary); 0: any
+};
+
+struct OutputSpec {
+  std::string name{};
+  DType dtype = DType::kF32;
+  Shape shape{};       // of one row
+  bool every = false;  // a row for each step or node; otherwise one row, of the last step or the root
+};
+
+class Unfolding;
+
+// One loaded model version: cells, unfolding, weights. Type, pool and model numbers are local (from 0);
+// rebased_plan() makes them unique within a process. Immutable after load; shared by shared_ptr.
+struct Model {
+  std::string name{};
+  std::uint32_t version = 1;
+  std::uint64_t digest = 0;                      // of the definition and all weights
+  std::shared_ptr<const Unfolding> unfolding{};  // cells/unfold/unfolding.h; never null in a loaded model
+  std::uint32_t max_length = 4096;               // steps, or nodes, of one request
+  std::vector<PoolSpec> pools{};
+  std::vector<CellTypeSpec> types{};
+  LanePlan plan{};  // no lanes where requests unfold into nodes
+  std::vector<InputSpec> inputs{};
+  std::vector<OutputSpec> outputs{};
+  Weights weights{};
+};
+
+// Checks what everybody relies on: a valid plan, and that lanes, cells, pools, inputs and outputs agree. The
+// error names the model. Loaded models have passed it.
+Status validate(const Model& model);
+
+// The model's plan with process-wide numbers.
+LanePlan rebased_plan(const Model& model, ModelId id, CellTypeId first_type, PoolId first_pool);
+
+}  // namespace volvox

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "batching/request.h"
+#include "cells/ir/lane_plan.h"
+
+namespace volvox {
+
+// The state of a session must stay on the device between its parts, where no request may take its rows, and
+// no part may write the state that it started from: it may fail, and then that state still counts. So a
+// model's pools have rows for sessions behind those that requests share. A place is one session's; it has two
+// slots, 2·place and 2·place + 1. A slot is, for each lane that carries a state, a range of as many rows as
+// the lane rotates through: a part reads its first state in one slot and runs in the other, whose last row is
+// then the new state. Nothing is ever copied.
+struct SessionRows {
+  struct Lane {
+    LaneId lane = 0;
+    PoolId pool = 0;
+    std::uint32_t first = 0;  // row of slot 0
+    std::uint32_t ring = 1;   // rows of a slot
+  };
+
+  bool possible = false;     // the model can be run in parts
+  std::uint32_t places = 0;  // sessions that can have a state on the device at once
+  std::vector<Lane> lanes;
+};
+
+// Where the state after a part of `steps` steps is.
+struct CarriedState {
+  std::uint32_t slot = 0;
+  std::uint32_t steps = 1;  // at least 1
+};
+
+// The lanes whose last state is all that later steps need of the earlier ones. Nothing when the plan's steps
+// cannot be run in parts: some lane reads ahead, from the end or further back, or ends when it likes; or the
+// plan has no lanes, for requests unfold into nodes.
+std::optional<std::vector<LaneId>> carried_lanes(const LanePlan& plan);
+
+// The row of each lane's state, in the order of `rows.lanes`.
+std::uint32_t row_of(const SessionRows::Lane& lane, const CarriedState& state);
+
+// Makes the request a part that goes on from `from` (nothing: from the initial state) and runs in the slot
+// `into`, which must be another. Its state is then {into, steps of the request}.
+void carry(const SessionRows& rows, const std::optional<CarriedState>& from, std::uint32_t into,
+           Request& request);
+
+}  // namespace volvox

@@ -1,0 +1,83 @@
+#include "actors/cluster/cluster_frames.h"
+
+#include <chrono>
+#include <cstring>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "protocol/codec.h"
+
+namespace volvox {
+namespace {
+
+const WireLimits kLimits;
+
+TEST(ClusterFrames, AnAnswerArrivesAsItWasSent) {
+  const std::vector<float> values{1, 2, 3};
+  Outcome outcome;
+  WireTensor tensor;
+  tensor.name = "h";
+  tensor.type = WireType::kF32;
+  tensor.shape = WireShape{3};
+  tensor.bytes = std::as_bytes(std::span(values));
+  outcome.outputs.push_back(tensor);
+  outcome.cells = 24;
+  outcome.compute_us = 77;
+  outcome.session =
+      WireSessionToken{11, 12, 13, SessionOperation::kContinue, 14, 15, 16, 17, 18, "node-a", "node-b"};
+  const ClusterResult result = result_frames({1, 2, 3}, outcome, false, 5, kLimits);
+  EXPECT_FALSE(result.final);
+  const auto read = read_result(result, kLimits);
+  ASSERT_TRUE(read) << to_string(read.error());
+  EXPECT_EQ(read->index, 5U);
+  EXPECT_EQ(read->outcome.cells, 24U);
+  EXPECT_EQ(read->outcome.compute_us, 77U);
+  EXPECT_EQ(read->outcome.session, outcome.session);
+  ASSERT_EQ(read->outcome.outputs.size(), 1U);
+  EXPECT_EQ(read->outcome.outputs[0].name, "h");
+  EXPECT_EQ(std::memcmp(read->outcome.outputs[0].bytes.data(), values.data(), sizeof(float) * 3), 0);
+}
+
+TEST(ClusterFrames, AnErrorIsAlwaysTheEnd) {
+  Outcome outcome;
+  outcome.error = Error{ErrorCode::kOverloaded, "later"};
+  outcome.retry_after_us = 9;
+  const ClusterResult result = result_frames({1, 2, 3}, outcome, false, 0, kLimits);
+  EXPECT_TRUE(result.final);
+  const auto read = read_result(result, kLimits);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->outcome.error, outcome.error);
+  EXPECT_EQ(read->outcome.retry_after_us, 9U);
+  EXPECT_FALSE(read_result({{1, 2, 3}, true, nullptr, nullptr}, kLimits)) << "no header";
+}
+
+TEST(ClusterFrames, ARequestTravelsWithTheTimeThatIsLeft) {
+  IncomingRequest request;
+  request.header.request_id = 4;
+  request.account = "alice";
+  request.header.model = std::string("mt");
+  request.header.deadline_us = 1000;
+  request.header.stream = true;
+  request.arrival = TimePoint(std::chrono::seconds(1));
+  request.body = std::make_shared<const WireBuffer>(WireBuffer::zeroed(8));
+  const auto sent = [&](int us, std::uint32_t stream_from) {
+    return submit_frames({1, 2, 3}, request, stream_from, request.arrival + std::chrono::microseconds(us),
+                         kLimits);
+  };
+  const auto submit = sent(400, 7);
+  ASSERT_TRUE(submit) << to_string(submit.error());
+  EXPECT_EQ(submit->deadline_us, 600U);
+  EXPECT_EQ(submit->body, request.body);
+  EXPECT_EQ(submit->account, "alice");
+  const auto header = decode_request_header(submit->header->bytes(), kLimits);
+  ASSERT_TRUE(header);
+  EXPECT_EQ(header->model, "mt");
+  EXPECT_EQ(header->stream_from, 7U);
+  EXPECT_EQ(sent(5000, 0)->deadline_us, 1U) << "too late, but not without a deadline";
+  request.header.deadline_us = 0;
+  EXPECT_EQ(sent(400, 0)->deadline_us, 0U);
+}
+
+}  // namespace
+}  // namespace volvox

@@ -1,0 +1,270 @@
+#include "actors/cluster/cluster_router.h"
+
+#include <chrono>
+#include <span>
+#include <thread>
+#include <variant>
+
+#include <gtest/gtest.h>
+#include <prometheus/registry.h>
+
+#include "actors/cluster/cluster_frames.h"
+#include "actors/cluster/cluster_peer.h"
+#include "actors/cluster/cluster_transport.h"
+#include "actors/edge/gateway.h"
+#include "tests/unit/actors/stage.h"
+
+namespace volvox {
+namespace {
+
+using std::chrono::milliseconds;
+
+ClusterConfig impatient() {
+  ClusterConfig config;
+  config.cluster.verdict_ms = 50;
+  return config;
+}
+
+// A node as a router sees it: it says what the test says, and remembers what it is told.
+class FakeNode {
+ public:
+  FakeNode(Stage& stage, caf::actor router, const ClusterConfig& config, std::uint64_t incarnation,
+           std::string name = "n1")
+      : stage_(stage),
+        router_(std::move(router)),
+        incarnation_(incarnation),
+        name_(std::move(name)),
+        link_(LinkEnd::kDials, cluster_flow_limits(config, config.cluster)) {
+    self_ = stage_.system.spawn([this](caf::event_based_actor*) -> caf::behavior {
+      return {[this](const ClusterPacket& packet) {
+        auto message = link_.take(std::as_bytes(std::span(packet.bytes)));
+        ASSERT_TRUE(message);
+        if (*message) told.push_back(std::move(**message));
+        flush();
+      }};
+    });
+  }
+  ~FakeNode() { die(); }
+
+  void say(const ClusterMessage& message) {
+    ASSERT_TRUE(link_.push(message));
+    flush();
+    stage_.run();
+  }
+  // Another life of the link, in which it has said nothing yet.
+  void begin() { link_.begin(link_.generation() + 1); }
+  void join() {
+    begin();
+    ClusterJoin join;
+    join.cluster = "volvox";
+    join.name = name_;
+    join.incarnation = incarnation_;
+    join.offers.push_back({"check", 1, 77, 1000, 10});
+    say(join);
+    ClusterReport report;
+    report.request_limit = report.request_window = 100;
+    report.byte_limit = report.byte_window = 1 << 20;
+    say(report);
+  }
+  void answer(const ClusterAttempt& attempt, std::optional<Error> error = std::nullopt) {
+    Outcome outcome;
+    outcome.error = std::move(error);
+    outcome.session.emplace();
+    say(result_frames(attempt, outcome, true, 0, WireLimits{}));
+  }
+  void die() {
+    caf::anon_send_exit(self_, caf::exit_reason::kill);
+    stage_.run();
+  }
+  template <class Kind>
+  std::vector<Kind> all() const {
+    std::vector<Kind> found;
+    for (const ClusterMessage& message : told)
+      if (const auto* one = std::get_if<Kind>(&message)) found.push_back(*one);
+    return found;
+  }
+
+  std::vector<ClusterMessage> told;
+
+ private:
+  void flush() {
+    while (const auto bytes = link_.next()) {
+      const auto* data = reinterpret_cast<const char*>(bytes->data());
+      caf::send_as(self_, router_, ClusterPacket{std::vector<char>(data, data + bytes->size())});
+    }
+  }
+
+  Stage& stage_;
+  caf::actor router_, self_;
+  const std::uint64_t incarnation_;
+  const std::string name_;
+  ClusterLink link_;
+};
+
+// The router between one node and one client, of both of which the test decides what they say.
+class ClusterRouterActor : public testing::Test {
+ protected:
+  ~ClusterRouterActor() override {
+    caf::anon_send_exit(router_, caf::exit_reason::kill);
+    caf::anon_send_exit(client_, caf::exit_reason::kill);
+    stage_.run();
+  }
+
+  void start() {
+    router_ = spawn_cluster_router(stage_.system, {config_, 1, 1, &metrics_, {}, *transport_});
+    client_ = stage_.system.spawn([this](caf::event_based_actor*) -> caf::behavior {
+      return {[this](const FinishRequest& finish) { outcome_ = *finish.outcome; }};
+    });
+    stage_.run();
+  }
+  static RequestPtr request(bool part, const std::string& home = "n1") {
+    auto request = std::make_shared<IncomingRequest>(*request_with(7));
+    request->body = WireBuffer::share_copy_of({});
+    if (!part) return request;
+    WireSessionToken& token = request->header.session.emplace();
+    token.operation = SessionOperation::kContinue;
+    token.sequence = 1;
+    token.home = home;
+    return request;
+  }
+  void run(RequestPtr asked) {
+    caf::anon_send(router_, RunWork{std::make_shared<Work>(std::move(asked), client_)});
+    stage_.run();
+  }
+  void cancel(ErrorCode why) {
+    caf::anon_send(router_, CancelWork{7, why});
+    stage_.run();
+  }
+  void let_pass(milliseconds time) {
+    std::this_thread::sleep_for(time);  // the router looks at the clock
+    stage_.coordinator().advance_time(time);
+    stage_.run();
+  }
+  void expect_error(ErrorCode code, bool undecided) {
+    ASSERT_TRUE(outcome_ && outcome_->error);
+    EXPECT_EQ(outcome_->error->code, code) << outcome_->error->message;
+    EXPECT_EQ(outcome_->undecided, undecided);
+  }
+
+  const ClusterConfig config_ = impatient();
+  Stage stage_;
+  prometheus::Registry registry_;
+  ClusterMetrics metrics_{registry_};
+  Result<std::shared_ptr<const ClusterTransport>> transport_ = ClusterTransport::open({}, metrics_);
+  caf::actor router_, client_;
+  std::optional<Outcome> outcome_;
+};
+
+TEST_F(ClusterRouterActor, APartThatIsTooLateIsDecidedAtItsHome) {
+  start();
+  FakeNode node(stage_, router_, config_, 5);
+  node.join();
+  run(request(true));
+  ASSERT_EQ(node.all<ClusterSubmit>().size(), 1U);
+  cancel(ErrorCode::kDeadlineExceeded);
+  EXPECT_FALSE(outcome_) << "its home may have done it";
+  ASSERT_EQ(node.all<ClusterCancel>().size(), 1U);
+  EXPECT_EQ(node.all<ClusterCancel>()[0].why, ErrorCode::kDeadlineExceeded);
+  node.answer(node.all<ClusterSubmit>()[0].attempt);
+  ASSERT_TRUE(outcome_) << "its home has done it";
+  EXPECT_FALSE(outcome_->error);
+}
+
+TEST_F(ClusterRouterActor, ItsHomesErrorIsTheClients) {
+  start();
+  FakeNode node(stage_, router_, config_, 5);
+  node.join();
+  run(request(true));
+  cancel(ErrorCode::kDeadlineExceeded);
+  node.answer(node.all<ClusterSubmit>()[0].attempt, Error{ErrorCode::kCancelled, "of an older version"});
+  expect_error(ErrorCode::kDeadlineExceeded, false);
+}
+
+TEST_F(ClusterRouterActor, ASilentHomeLeavesAPartUndecided) {
+  start();
+  FakeNode node(stage_, router_, config_, 5);
+  node.join();
+  run(request(true));
+  cancel(ErrorCode::kCancelled);
+  EXPECT_FALSE(outcome_);
+  let_pass(milliseconds(60));
+  expect_error(ErrorCode::kUnavailable, true);
+  node.answer(node.all<ClusterSubmit>()[0].attempt);
+  expect_error(ErrorCode::kUnavailable, true);  // one answer
+}
+
+TEST_F(ClusterRouterActor, AHomeThatJoinsAnewLeavesAPartUndecided) {
+  start();
+  FakeNode node(stage_, router_, config_, 5);
+  node.join();
+  run(request(true));
+  ClusterJoin again;
+  again.cluster = "volvox";
+  again.name = "n1";
+  again.incarnation = 5;
+  node.say(again);
+  expect_error(ErrorCode::kUnavailable, true);
+}
+
+TEST_F(ClusterRouterActor, ARouterThatFailsLeavesAPartUndecided) {
+  start();
+  FakeNode node(stage_, router_, config_, 5);
+  node.join();
+  run(request(true));
+  caf::anon_send_exit(router_, caf::exit_reason::kill);
+  stage_.run();
+  expect_error(ErrorCode::kInternal, true);
+}
+
+TEST_F(ClusterRouterActor, WhatWasNeverSentIsDecided) {
+  start();
+  FakeNode node(stage_, router_, config_, 5);
+  run(request(true));
+  expect_error(ErrorCode::kUnavailable, false);
+}
+
+// Attempts have small numbers, which anybody can name.
+TEST_F(ClusterRouterActor, OnlyTheNodeThatWasAskedAnswers) {
+  start();
+  FakeNode node(stage_, router_, config_, 5);
+  FakeNode other(stage_, router_, config_, 6, "n2"), stranger(stage_, router_, config_, 7, "n3");
+  node.join();
+  other.join();
+  stranger.begin();
+  run(request(true));
+  ASSERT_EQ(node.all<ClusterSubmit>().size(), 1U);
+  const ClusterAttempt attempt = node.all<ClusterSubmit>()[0].attempt;
+  other.answer(attempt);
+  EXPECT_FALSE(outcome_) << "another member's word for it";
+  stranger.answer(attempt);
+  EXPECT_FALSE(outcome_) << "one that has not even joined";
+  node.answer(attempt);
+  ASSERT_TRUE(outcome_);
+  EXPECT_FALSE(outcome_->error);
+}
+
+// A link that begins anew is nobody's until a join says whose it is.
+TEST_F(ClusterRouterActor, ANodeAnswersNothingBeforeItHasJoinedAnew) {
+  start();
+  FakeNode node(stage_, router_, config_, 5);
+  node.join();
+  run(request(true));
+  ASSERT_EQ(node.all<ClusterSubmit>().size(), 1U);
+  node.begin();
+  node.answer(node.all<ClusterSubmit>()[0].attempt);
+  EXPECT_FALSE(outcome_);
+}
+
+TEST_F(ClusterRouterActor, OtherRequestsEndAtOnce) {
+  start();
+  FakeNode node(stage_, router_, config_, 5);
+  node.join();
+  run(request(false));
+  ASSERT_EQ(node.all<ClusterSubmit>().size(), 1U);
+  cancel(ErrorCode::kDeadlineExceeded);
+  expect_error(ErrorCode::kDeadlineExceeded, false);
+  EXPECT_EQ(node.all<ClusterCancel>().size(), 1U);
+}
+
+}  // namespace
+}  // namespace volvox

@@ -1,0 +1,147 @@
+#include "actors/edge/in_flight.h"
+
+#include <chrono>
+#include <thread>
+
+#include <gmock/gmock.h>
+
+#include "actors/edge/client_shares.h"
+
+namespace volvox {
+namespace {
+
+constexpr Duration kNow{0};
+constexpr Duration kLong = std::chrono::seconds(60);
+
+TEST(InFlightGauge, BoundsRequestsAndBytes) {
+  const auto gauge = std::make_shared<InFlightGauge>(InFlightLimits{2, 100});
+  auto a = InFlightGauge::enter(gauge, 60);
+  EXPECT_NE(a, nullptr);
+  EXPECT_EQ(InFlightGauge::enter(gauge, 41), nullptr);  // too many bytes
+  auto b = InFlightGauge::enter(gauge, 40);
+  EXPECT_NE(b, nullptr);
+  EXPECT_EQ(InFlightGauge::enter(gauge, 0), nullptr);  // too many requests
+  EXPECT_EQ(gauge->requests(), 2U);
+  EXPECT_EQ(gauge->bytes(), 100U);
+  a.reset();
+  EXPECT_EQ(gauge->bytes(), 40U);
+  EXPECT_NE(InFlightGauge::enter(gauge, 60), nullptr);
+  b.reset();
+  EXPECT_EQ(gauge->requests(), 0U);
+}
+
+TEST(ClientShares, BoundsEachClientByItself) {
+  ServeConfig config;
+  config.limits.max_requests_per_client = 2;
+  config.limits.max_request_mib_per_client = 1;
+  const auto shares = std::make_shared<ClientShares>(config);
+  const std::size_t most = std::size_t{1} << 20;
+  auto a = ClientShares::enter(shares, {"x", ""}, most - 1);
+  ASSERT_TRUE(a);
+  EXPECT_EQ(ClientShares::enter(shares, {"x", ""}, 2).error().code, ErrorCode::kOverloaded);
+  EXPECT_TRUE(ClientShares::enter(shares, {"y", ""}, most));  // and given back at once
+  EXPECT_FALSE(ClientShares::enter(shares, {"y", ""}, most + 1));
+  auto b = ClientShares::enter(shares, {"x", ""}, 1);
+  ASSERT_TRUE(b);
+  EXPECT_FALSE(ClientShares::enter(shares, {"x", ""}, 0));  // too many requests
+  EXPECT_EQ(shares->clients(), 1U);
+  b->reset();
+  EXPECT_TRUE(ClientShares::enter(shares, {"x", ""}, 1));
+  a->reset();
+  EXPECT_EQ(shares->clients(), 0U);
+}
+
+TEST(ClientShares, AreSharedByTheConnectionsOfOneKey) {
+  ServeConfig config;
+  config.limits.max_requests_per_client = 1;
+  config.client = {{.name = "alice", .max_requests = 3, .max_request_mib = 1}};
+  const auto shares = std::make_shared<ClientShares>(config);
+  const std::size_t most = std::size_t{1} << 20;
+  auto one = ClientShares::enter(shares, {"x", "alice"}, most - 2),
+       two = ClientShares::enter(shares, {"y", "alice"}, 1);
+  ASSERT_TRUE(one && two);
+  EXPECT_EQ(shares->clients(), 1U);
+  const auto large = ClientShares::enter(shares, {"z", "alice"}, 2);
+  ASSERT_FALSE(large);
+  EXPECT_EQ(large.error().code, ErrorCode::kOverloaded);
+  EXPECT_THAT(large.error().message, testing::HasSubstr("'alice' would have more MiB"));
+  const auto three = ClientShares::enter(shares, {"z", "alice"}, 1);
+  ASSERT_TRUE(three);
+  EXPECT_THAT(ClientShares::enter(shares, {"u", "alice"}, 0).error().message,
+              testing::HasSubstr("'alice' has as many requests"));
+  const auto other = ClientShares::enter(shares, {"x", "bob"}, most);
+  EXPECT_TRUE(other) << "has no table";
+  EXPECT_FALSE(ClientShares::enter(shares, {"v", "bob"}, 0)) << "the usual bound is one";
+  two->reset();
+  EXPECT_TRUE(ClientShares::enter(shares, {"u", "alice"}, 1));
+}
+
+TEST(InFlightTable, KnowsWhoHasBeenSilent) {
+  const auto at = [](int ms) { return TimePoint{} + std::chrono::milliseconds(ms); };
+  InFlightTable table;
+  table.hear("nobody", at(1));  // has nothing in flight
+  ASSERT_TRUE(table.add("x", 1, {}, at(10)));
+  ASSERT_TRUE(table.add("y", 1, {}, at(20)));
+  EXPECT_TRUE(table.silent(at(10)).empty());
+  EXPECT_EQ(table.silent(at(15)), (std::vector<ClientId>{"x"}));
+  table.hear("x", at(30));
+  EXPECT_EQ(table.silent(at(25)), (std::vector<ClientId>{"y"}));
+  table.hear_all(at(40));
+  EXPECT_TRUE(table.silent(at(40)).empty());
+}
+
+TEST(InFlightTable, AnAnswerIsForTheKeyThatAsked) {
+  const auto at = [](int ms) { return TimePoint{} + std::chrono::milliseconds(ms); };
+  InFlightTable table;
+  ASSERT_TRUE(table.add("x", 1, {}, at(10), "alice"));
+  EXPECT_TRUE(table.hear("x", at(20), "alice"));
+  EXPECT_FALSE(table.hear("x", at(30), "bob"));
+  EXPECT_FALSE(table.hear("x", at(30)));
+  EXPECT_EQ(table.silent(at(25)).size(), 1U) << "a stranger's words are no sign of life of hers";
+  // What the gateway does then.
+  EXPECT_EQ(table.take_client("x").size(), 1U);
+  ASSERT_TRUE(table.add("x", 1, {}, at(30), "bob"));
+  EXPECT_FALSE(table.remove("x", 1, "alice")) << "her late answer is not for him";
+  EXPECT_TRUE(table.remove("x", 1, "bob"));
+}
+
+TEST(InFlightTable, KnowsEachRequestOfEachClientOnce) {
+  InFlightTable table;
+  EXPECT_TRUE(table.add("x", 1, {}));
+  EXPECT_FALSE(table.add("x", 1, {}));
+  EXPECT_TRUE(table.add("x", 2, {}));
+  EXPECT_TRUE(table.add("y", 1, {}));
+  EXPECT_EQ(table.all().size(), 3U);
+  EXPECT_TRUE(table.remove("x", 1));
+  EXPECT_FALSE(table.remove("x", 1));
+  EXPECT_FALSE(table.remove("z", 1));
+  EXPECT_TRUE(table.add("x", 1, {}));
+}
+
+TEST(InFlightTable, IsEmptyWhenTheLastAnswerIsOnItsWay) {
+  InFlightTable table;
+  EXPECT_TRUE(table.wait_until_empty(kNow));
+  ASSERT_TRUE(table.add("x", 1, {}));
+  EXPECT_FALSE(table.wait_until_empty(kNow));
+  ASSERT_TRUE(table.remove("x", 1));
+  EXPECT_FALSE(table.wait_until_empty(kNow));
+  std::thread answering([&] { table.answered(); });
+  EXPECT_TRUE(table.wait_until_empty(kLong));
+  answering.join();
+}
+
+TEST(InFlightTable, ForgetsAClientThatIsGone) {
+  InFlightTable table;
+  ASSERT_TRUE(table.add("x", 1, {}));
+  ASSERT_TRUE(table.add("x", 2, {}));
+  ASSERT_TRUE(table.add("y", 1, {}));
+  EXPECT_EQ(table.take_client("x").size(), 2U);
+  EXPECT_TRUE(table.take_client("x").empty());
+  EXPECT_FALSE(table.remove("x", 1));  // so nobody answers it
+  EXPECT_TRUE(table.remove("y", 1));
+  table.answered();
+  EXPECT_TRUE(table.wait_until_empty(kNow));
+}
+
+}  // namespace
+}  // namespace volvox

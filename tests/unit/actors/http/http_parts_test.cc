@@ -1,0 +1,150 @@
+#include <array>
+#include <thread>
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <netinet/in.h>
+#include <prometheus/registry.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "actors/edge/reply_waiter.h"
+#include "actors/http/http_watch.h"
+#include "actors/http/peer_socket.h"
+#include "actors/node/model_statistics.h"
+
+namespace volvox {
+namespace {
+
+constexpr std::chrono::seconds kLongEnough{60};
+
+// Two ends of a connection on loopback.
+class Connection {
+ public:
+  Connection() {
+    const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    auto* const name = reinterpret_cast<sockaddr*>(&address);
+    EXPECT_EQ(bind(listener, name, size), 0);
+    EXPECT_EQ(listen(listener, 1), 0);
+    EXPECT_EQ(getsockname(listener, name, &size), 0);
+    client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    EXPECT_EQ(connect(client, name, size), 0);
+    server = accept(listener, nullptr, nullptr);
+    EXPECT_GE(server, 0);
+    peer.host = "127.0.0.1";
+    peer.local_port = ntohs(address.sin_port);
+    EXPECT_EQ(getsockname(client, name, &size), 0);
+    peer.port = ntohs(address.sin_port);
+    close(listener);
+  }
+  ~Connection() {
+    hang_up();
+    close(server);
+  }
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  void hang_up() {
+    if (client >= 0) close(client);
+    client = -1;
+  }
+
+  int client = -1, server = -1;
+  PeerAddress peer;  // as the server sees it
+};
+
+TEST(PeerSocket, FindsTheServersEndOfAConnection) {
+  const Connection first, second;
+  SocketFinder finder;
+  EXPECT_EQ(finder.find(first.peer), first.server);
+  EXPECT_EQ(finder.find(second.peer), second.server);
+  EXPECT_EQ(finder.find(first.peer), first.server) << "found before";
+  PeerAddress nobody = first.peer;
+  nobody.host = "127.0.0.2";
+  EXPECT_EQ(finder.find(nobody), -1);
+  nobody = first.peer;
+  nobody.local_port = 1;
+  EXPECT_EQ(finder.find(nobody), -1);
+}
+
+TEST(PeerSocket, SeesAClientHangUp) {
+  Connection connection;
+  EXPECT_FALSE(has_hung_up(connection.server));
+  ASSERT_EQ(send(connection.client, "x", 1, 0), 1);
+  EXPECT_FALSE(has_hung_up(connection.server));
+  connection.hang_up();
+  const auto until = std::chrono::steady_clock::now() + kLongEnough;
+  while (!has_hung_up(connection.server)) ASSERT_LT(std::chrono::steady_clock::now(), until);
+}
+
+TEST(HttpWatch, CutsWhatTakesTooLong) {
+  prometheus::Registry registry;
+  HttpMetrics metrics(registry);
+  HttpWatch watch(metrics);
+  const Connection slow, quick;
+  {
+    HttpWatch::Guard slow_guard(watch, slow.peer);
+    const HttpWatch::Guard quick_guard(watch, quick.peer);
+    slow_guard.limit_reading(steady_now());
+    std::array<char, 1> byte{};
+    EXPECT_EQ(recv(slow.client, byte.data(), 1, 0), 0);  // once it is cut
+    ASSERT_EQ(send(quick.server, "x", 1, 0), 1);
+    EXPECT_EQ(recv(quick.client, byte.data(), 1, 0), 1);
+    EXPECT_FALSE(watch.wait_until_idle(Duration::zero()));
+    watch.cut_all();
+    EXPECT_EQ(recv(quick.client, byte.data(), 1, 0), 0);
+  }
+  EXPECT_TRUE(watch.wait_until_idle(Duration::zero()));
+}
+
+TEST(HttpWatch, OneThatSendsTooLongCanStillBeAnswered) {
+  prometheus::Registry registry;
+  HttpMetrics metrics(registry);
+  HttpWatch watch(metrics);
+  const Connection slow;
+  HttpWatch::Guard guard(watch, slow.peer);
+  guard.limit_sending(steady_now());
+  std::array<char, 1> byte{};
+  EXPECT_EQ(recv(slow.server, byte.data(), 1, 0), 0);  // once nothing more is read
+  guard.lift();
+  ASSERT_EQ(send(slow.server, "x", 1, MSG_NOSIGNAL), 1);
+  EXPECT_EQ(recv(slow.client, byte.data(), 1, 0), 1);
+}
+
+TEST(ReplyWaiter, GivesTheAnswerOnce) {
+  ReplyWaiter waiter;
+  EXPECT_FALSE(waiter.wait_for(Duration::zero()));
+  std::thread answers([&] {
+    Outcome outcome;
+    outcome.cells = 7;
+    waiter.answer(IncomingRequest{}, outcome);
+  });
+  const auto outcome = waiter.wait_for(kLongEnough);
+  ASSERT_TRUE(outcome);
+  EXPECT_EQ(outcome->cells, 7U);
+  EXPECT_FALSE(waiter.wait_for(Duration::zero()));
+  answers.join();
+}
+
+TEST(ModelStatistics, Adds) {
+  ModelStatistics statistics;
+  EXPECT_EQ(statistics.sums().last_ms, 0U);
+  statistics.succeeded(1, 2, 4);
+  statistics.succeeded(10, 20, 40);
+  statistics.failed(100);
+  const ModelStatistics::Sums sums = statistics.sums();
+  EXPECT_EQ(sums.successes, 2U);
+  EXPECT_EQ(sums.failures, 1U);
+  EXPECT_EQ(sums.queue_us, 11U);
+  EXPECT_EQ(sums.compute_us, 22U);
+  EXPECT_EQ(sums.success_us, 44U);
+  EXPECT_EQ(sums.failure_us, 100U);
+  EXPECT_GT(sums.last_ms, 1'600'000'000'000U);
+}
+
+}  // namespace
+}  // namespace volvox

@@ -1,0 +1,66 @@
+#include "actors/work/work.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/actors/stage.h"
+
+namespace volvox {
+namespace {
+
+// Collects the outcomes that it is sent.
+caf::actor collector(Stage& stage, std::vector<OutcomePtr>& outcomes) {
+  return stage.system.spawn([&outcomes](caf::event_based_actor*) -> caf::behavior {
+    return {[&outcomes](const FinishRequest& finish) { outcomes.push_back(finish.outcome); }};
+  });
+}
+
+TEST(Work, WhoeverLosesItAnswersInternal) {
+  Stage stage;
+  std::vector<OutcomePtr> outcomes;
+  {
+    const caf::actor actor = collector(stage, outcomes);
+    { const Work work(request_with(1), actor); }
+    stage.run();
+    ASSERT_EQ(outcomes.size(), 1U);
+    ASSERT_TRUE(outcomes[0]->error);
+    EXPECT_EQ(outcomes[0]->error->code, ErrorCode::kInternal);
+  }
+}
+
+TEST(Work, IsSettledOnce) {
+  Stage stage;
+  std::vector<OutcomePtr> outcomes;
+  {
+    const caf::actor actor = collector(stage, outcomes);
+    {
+      Work work(request_with(1), actor);
+      work.settle(Error{ErrorCode::kOverloaded, "first"}, 5);
+      work.settle(Error{ErrorCode::kInternal, "second"});
+    }
+    stage.run();
+    ASSERT_EQ(outcomes.size(), 1U);
+    EXPECT_EQ(outcomes[0]->error->message, "first");
+    EXPECT_EQ(outcomes[0]->retry_after_us, 5U);
+  }
+}
+
+TEST(Work, GivesItsBytesBack) {
+  Stage stage;
+  std::vector<OutcomePtr> outcomes;
+  {
+    const auto budget = std::make_shared<ByteBudget>(100);
+    const caf::actor actor = collector(stage, outcomes);
+    {
+      Work first(request_with(1), actor), second(request_with(2), actor);
+      EXPECT_TRUE(first.reserve(budget, 70));
+      EXPECT_FALSE(second.reserve(budget, 31));
+      EXPECT_TRUE(second.reserve(budget, 30));
+    }
+    EXPECT_TRUE(budget->take(100));
+    EXPECT_FALSE(budget->take(1));
+    stage.run();
+  }
+}
+
+}  // namespace
+}  // namespace volvox
