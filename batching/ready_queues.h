@@ -60,6 +60,13 @@ class ReadyQueues {
   std::uint32_t count(CellTypeId type, WorkerId place, PriorityClass priority) const {
     return queue(type, place).ready[static_cast<std::size_t>(priority)];
   }
+  // What the worker may take: its own and anyone's.
+  std::uint32_t count_for(CellTypeId type, WorkerId worker) const {
+    return queue(type, worker).ready_total + queue(type, workers_).ready_total;
+  }
+  std::uint32_t count_for(CellTypeId type, WorkerId worker, PriorityClass priority) const {
+    return count(type, worker, priority) + count(type, workers_, priority);
+  }
   // Ready nodes of all types at the place.
   std::uint32_t count_at(WorkerId place) const { return at_place_[place]; }
 

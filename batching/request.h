@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/time.h"
-#include "cells/lane_plan.h"
-#include "cells/node_graph.h"
+#include "cells/ir/lane_plan.h"
+#include "cells/ir/node_graph.h"
 #include "device/task.h"
 
 namespace volvox {
@@ -60,6 +60,14 @@ struct Request {
   std::array<PushTarget, kMaxOutputs> outputs{};
   bool inputs_landed = true;  // false: nothing runs before Scheduler::inputs_landed()
   bool report_steps = false;  // kStepDone also for lanes that push a row of an output at every step
+
+  // nullptr when the lane begins anew.
+  const CarriedLane* carried_of(std::size_t number) const {
+    for (const CarriedLane& one : carried) {
+      if (one.lane == number) return &one;
+    }
+    return nullptr;
+  }
 };
 
 struct AdmitResult {

@@ -6,53 +6,38 @@
 #include <vector>
 
 #include "base/error.h"
-#include "batching/policy.h"
+#include "batching/balance.h"
+#include "batching/due_list.h"
+#include "batching/graphs/graph_batcher.h"
+#include "batching/lanes/lane_batcher.h"
+#include "batching/model_loads.h"
+#include "batching/pins.h"
+#include "batching/policy/policy.h"
+#include "batching/ready_frontier.h"
+#include "batching/ready_queues.h"
 #include "batching/request.h"
+#include "batching/request_check.h"
+#include "batching/request_table.h"
 #include "batching/scheduler_config.h"
+#include "batching/scheduler_stats.h"
+#include "batching/state_slots.h"
+#include "batching/waiting_rooms.h"
+#include "batching/worker.h"
 #include "device/task.h"
 
 namespace volvox {
 
-// Nodes added to a request that runs: appended to its graph, which must have been finished() again.
-struct GraphDelta {
-  std::shared_ptr<const NodeGraph> graph;  // the old nodes, unchanged, then the new ones
-};
-
-// Counters since the start; gauges as of now.
-struct SchedulerStats {
-  std::uint64_t tasks = 0, cells = 0, rows_executed = 0, rows_padding = 0, rows_moved = 0;
-  std::uint64_t requests_done = 0, requests_failed = 0, requests_cancelled = 0, requests_expired = 0;
-  std::uint32_t live_requests = 0, waiting_requests = 0;
-  struct PerType {
-    CellTypeId id = 0;
-    std::uint64_t tasks = 0, rows = 0, padding = 0;
-    std::uint32_t ready = 0, running = 0;
-  };
-  std::vector<PerType> types;
-  struct PerPool {
-    PoolId id = 0;
-    std::uint32_t slots = 0, reserved = 0, used = 0;
-  };
-  std::vector<PerPool> pools;
-  struct PerModel {
-    ModelId id = 0;
-    std::uint32_t live = 0, waiting = 0;  // requests; of those, the ones of which nothing was submitted yet
-    double device_us = 0;                 // estimated cost of its tasks so far
-  };
-  std::vector<PerModel> models;
-};
-
 // Many requests, each a graph of small cells, share one device; the device is only fast when many cells of
 // one type run at once. The scheduler decides, one device for all its workers, which cells form the next
 // batched task (BatchMaker §4.3, Algorithm 1, with readiness per node, queueing per type and pinning per
-// request kept apart: DESIGN §3.1-3.5). It owns readiness, slots, pins and queues; the policy only chooses.
+// request kept apart: DESIGN §3.1-3.5). It owns the parts that keep slots, queues and pins and that form
+// tasks, and says in which order they act; the policy only chooses.
 //
 // Pure: no clock, no thread, no message. One thread at a time may call. Time never runs backwards.
-class Scheduler {
+class Scheduler final : private WaitingList {
  public:
   // The configuration must be consistent (ids dense from 0); the policy is owned.
   Scheduler(SchedulerConfig config, std::unique_ptr<Policy> policy);
-  ~Scheduler();
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
 
@@ -62,7 +47,7 @@ class Scheduler {
   // Forgets the model. False, without effect, while a request of it is live. A model that is not known is
   // forgotten already.
   bool remove_model(ModelId id);
-  bool has_model(ModelId id) const;
+  bool has_model(ModelId id) const { return models_.has(id); }
 
   // Reserves the request's slots and makes its first nodes ready, or lets it wait. On kNeverFits and kFull
   // nothing is kept.
@@ -99,13 +84,69 @@ class Scheduler {
   // When expire() or schedule() may do something although nothing was completed or admitted meanwhile.
   std::optional<TimePoint> next_wakeup() const;
 
-  const Frontier& frontier() const;
+  const Frontier& frontier() const { return frontier_; }
   SchedulerStats stats() const;
-  bool idle() const;  // nothing live, nothing in flight
+  bool idle() const { return requests_.live() == 0 && in_flight() == 0; }  // nothing live, nothing in flight
 
  private:
-  class Core;
-  std::unique_ptr<Core> core_;
+  // WaitingList
+  std::size_t size() const override { return rooms_.size(); }
+  std::size_t admit_in_order() override;
+  std::size_t admit_group(const std::vector<RequestId>& ids, WorkerId worker, std::uint32_t pad_to) override;
+
+  // Models
+  bool make_way(const ModelParts& parts);
+  void make_room(const ModelParts& parts);
+
+  // Requests that come
+  void set_clocks(std::uint32_t index);
+  void start_waiting(std::uint32_t index);
+  void stop_waiting(std::uint32_t index);
+  void admit_waiting();
+  void enter(std::uint32_t index);
+  WaitingRequest describe(std::uint32_t index) const;
+
+  // Tasks
+  bool has_room(const Worker& worker) const;
+  bool form(WorkerId worker, Choice choice, std::vector<BatchedTask>& out);
+  BatchedTask take_task();
+  void finish_task(const TaskRecord& record, std::vector<Event>& out);
+  std::vector<std::uint32_t> requests_in(WorkerId worker, TaskSeq from) const;
+  std::uint32_t in_flight() const;
+
+  // Requests that end
+  void settle(std::uint32_t index, std::vector<Event>& out);
+  void withdraw(std::uint32_t index);
+  void end_early(RequestId id, LiveRequest::Outcome outcome, std::vector<Event>& out);
+  void finalise(std::uint32_t index, Event::Kind kind, std::vector<Event>& out);
+  Event event_for(std::uint32_t index, Event::Kind kind) const;
+
+  // Time
+  void grow_older();
+  void raise(std::uint32_t index);
+
+  SchedulerConfig config_;
+  std::unique_ptr<Policy> policy_;
+  const bool policy_watches_;
+  TimePoint now_{};  // of the call that runs
+
+  RequestTable requests_;
+  ModelLoads models_;
+  StateSlots slots_;
+  WaitingRooms rooms_;
+  ReadyQueues queues_;
+  std::vector<Worker> workers_;
+  std::vector<std::uint32_t> running_;  // tasks in flight, by type
+  std::vector<TaskRows> rows_;          // by type
+  DueList deadlines_, ageing_;
+  SchedulerStats totals_;
+  std::vector<BatchedTask> spare_tasks_;
+
+  Pins pins_;
+  LaneBatcher lanes_;
+  GraphBatcher graphs_;
+  ReadyFrontier frontier_;
+  Balance balance_;
 };
 
 }  // namespace volvox

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/time.h"
-#include "cells/types.h"
+#include "cells/ir/types.h"
 #include "device/device.h"
 
 namespace volvox {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "batching/live_request.h"
+#include "batching/lanes/lane_run.h"
 #include "device/task.h"
 
 namespace volvox {
@@ -53,6 +53,7 @@ class TaskLog {
   }
   void abandon() { --submitted_; }  // the task that was begun turned out to be empty
   TaskRecord& at(TaskSeq seq) { return records_[seq % records_.size()]; }
+  const TaskRecord& at(TaskSeq seq) const { return records_[seq % records_.size()]; }
   void finish_oldest() {
     ahead_us_ -= records_[++completed_ % records_.size()].cost_us;
     if (completed_ == submitted_) ahead_us_ = 0;

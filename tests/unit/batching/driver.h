@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "batching/policies.h"
+#include "batching/policy/policies.h"
 #include "batching/scheduler.h"
 #include "tests/unit/batching/toy_device.h"
 #include "tests/unit/batching/toy_models.h"

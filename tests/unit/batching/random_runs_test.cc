@@ -6,7 +6,7 @@
 #include <optional>
 #include <random>
 
-#include "batching/session_rows.h"
+#include "install/session_rows.h"
 #include "tests/unit/batching/driver.h"
 
 namespace volvox::toy {

@@ -1,6 +1,6 @@
 #include "tests/unit/batching/toy_device.h"
 
-#include "cells/cell.h"
+#include "cells/ir/cell.h"
 
 namespace volvox::toy {
 

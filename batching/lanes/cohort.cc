@@ -1,4 +1,4 @@
-#include "batching/cohort.h"
+#include "batching/lanes/cohort.h"
 
 #include <algorithm>
 

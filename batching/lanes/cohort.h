@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "batching/live_request.h"
+#include "batching/lanes/lane_run.h"
 #include "device/task.h"
 
 namespace volvox {

@@ -1,29 +1,139 @@
-#include <algorithm>
+#include "batching/graphs/graph_batcher.h"
 
-#include "batching/core.h"
+#include <algorithm>
+#include <utility>
+
 #include "batching/cost.h"
 
 namespace volvox {
 
-// Tasks of graph nodes. A task visits a request once: what its rows make ready and free is noted at once,
+// ---- Requests ----
+
+// Only counts: thousands of requests may wait for their turn, and what is written per node now would be out
+// of every cache by then. open() does the rest when the first node is taken.
+void GraphBatcher::enter(std::uint32_t index) {
+  LiveRequest& live = requests_[index];
+  const NodeGraph& graph = *live.request.graph;
+  GraphRun& run = live.graph;
+  live.open = graph.size();
+  largest_ = std::max(largest_, graph.size());
+  run.opened = false;
+  run.live_slots = 0;
+  run.taken.clear();
+  run.groups.clear();
+  add_groups(run, graph);
+  for (std::size_t i = 0; i < run.groups.size(); ++i) run.groups[i].count = graph.sources()[i];
+  wake(index);
+}
+
+void GraphBatcher::open(LiveRequest& live) {
+  const NodeGraph& graph = *live.request.graph;
+  GraphRun& run = live.graph;
+  if (run.opened) return;
+  run.opened = true;
+  run.next = run.ahead_count = 0;
+  run.first_free = kNoNode;
+  const std::size_t room = std::max(graph.size(), std::min(largest_, kKeptNodes));
+  run.taken.reserve(room);
+  run.nodes.reserve(room);
+  run.nodes.clear();
+  run.nodes.resize(graph.size());
+  for (NodeGroup& group : run.groups) group.count = 0;
+  for (std::uint32_t v = 0; v < graph.size(); ++v) {
+    NodeRun& node = run.nodes[v];
+    node.group = graph.type_index(v);
+    node.open_predecessors = static_cast<std::uint32_t>(graph.predecessors(v).size());
+    node.open_readers = static_cast<std::uint32_t>(graph.successors(v).size());
+    if (node.open_predecessors == 0) make_ready(run, v);
+  }
+}
+
+void GraphBatcher::add_groups(GraphRun& run, const NodeGraph& graph) {
+  for (std::size_t i = run.groups.size(); i < graph.types().size(); ++i) {
+    run.groups.emplace_back().type = graph.types()[i];
+    rows_[graph.types()[i]] = TaskRows::kNodes;
+  }
+}
+
+void GraphBatcher::make_ready(GraphRun& run, std::uint32_t v) {
+  NodeRun& node = run.nodes[v];
+  NodeGroup& group = run.groups[node.group];
+  node.state = NodeRun::State::kReady;
+  node.next_ready = kNoNode;
+  (group.tail == kNoNode ? group.head : run.nodes[group.tail].next_ready) = v;
+  group.tail = v;
+  ++group.count;
+}
+
+void GraphBatcher::wake(std::uint32_t index) {
+  if (!requests_[index].landed) return;
+  for (NodeGroup& group : requests_[index].graph.groups) queue(index, group);
+}
+
+void GraphBatcher::queue(std::uint32_t index, NodeGroup& group) {
+  if (group.count == 0) return;
+  if (group.entry != kNoEntry) return queues_.set_ready(group.entry, group.count);
+  push(index, group);
+}
+
+void GraphBatcher::push(std::uint32_t index, NodeGroup& group) {
+  const LiveRequest& live = requests_[index];
+  ReadyQueues::Entry entry;
+  entry.request = index;
+  entry.item = static_cast<std::uint32_t>(&group - live.graph.groups.data());
+  entry.type = group.type;
+  entry.place = pins_.place(live);
+  entry.priority = live.request.priority;
+  entry.ready = group.count;
+  entry.since = now_;
+  group.entry = queues_.push_back(entry);
+}
+
+Status GraphBatcher::extend(std::uint32_t index, GraphDelta delta) {
+  LiveRequest& live = requests_[index];
+  const std::uint32_t before = live.request.graph->size(), after = delta.graph->size();
+  if (after < before) return invalid("the new graph has fewer nodes than the old one");
+  if (after > live.request.max_nodes) return invalid("the graph grows past the request's max_nodes");
+  if (live.state == LiveRequest::State::kRunning) open(live);
+  live.request.graph = std::move(delta.graph);
+  if (live.state == LiveRequest::State::kWaiting) return {};
+  const NodeGraph& graph = *live.request.graph;
+  GraphRun& run = live.graph;
+  live.open += after - before;
+  run.nodes.resize(after);
+  add_groups(run, graph);
+  for (std::uint32_t v = before; v < after; ++v) {
+    run.nodes[v].group = graph.type_index(v);
+    for (const NodeGraph::Edge& edge : graph.predecessors(v)) {
+      if (run.nodes[edge.from].state != NodeRun::State::kSubmitted) ++run.nodes[v].open_predecessors;
+    }
+    if (run.nodes[v].open_predecessors == 0) make_ready(run, v);
+  }
+  wake(index);
+  return {};
+}
+
+// ---- Tasks ----
+
+// A task visits a request once: what its rows make ready and free is noted at once,
 // while the request's records are in the cache, and queued for a later turn, because no node may run in the
 // task that makes it ready.
 //
 // This is most of what scheduling a graph costs: `inline` says that the functions are called here alone.
 
-inline void Scheduler::Core::pop_ready(GraphRun& run, NodeGroup& group) {
+inline void GraphBatcher::pop_ready(GraphRun& run, NodeGroup& group) {
   group.head = run.nodes[group.head].next_ready;
   if (group.head == kNoNode) group.tail = kNoNode;
 }
 
-inline bool Scheduler::Core::slot_allows(const LiveRequest& live, std::uint32_t node) {
+inline bool GraphBatcher::slot_allows(const LiveRequest& live, std::uint32_t node) {
   const GraphRun& run = live.graph;
   if (run.growable || node == run.next || run.reserved >= run.nodes.size()) return true;
   return live.request.graph->suffix_peak(run.next) + run.ahead_count + 1 <= run.reserved;
 }
 
 // The next node in order when it is of this group, else the oldest ready one that may run ahead of its turn.
-inline std::uint32_t Scheduler::Core::pick_node(LiveRequest& live, NodeGroup& group) {
+inline std::uint32_t GraphBatcher::pick_node(LiveRequest& live, NodeGroup& group) {
   GraphRun& run = live.graph;
   if (run.live_slots == run.reserved) return kNoNode;
   while (group.head != kNoNode && run.nodes[group.head].state == NodeRun::State::kSubmitted)
@@ -35,19 +145,7 @@ inline std::uint32_t Scheduler::Core::pick_node(LiveRequest& live, NodeGroup& gr
   return group.head != kNoNode && slot_allows(live, group.head) ? group.head : kNoNode;
 }
 
-inline std::uint32_t Scheduler::Core::take_slot(GraphRun& run, PoolId pool) {
-  ++run.live_slots;
-  ++used_slots_[pool];
-  if (run.first_free != kNoNode) {
-    const std::uint32_t slot = run.nodes[run.first_free].slot;
-    run.first_free = run.nodes[run.first_free].next_free;
-    return slot;
-  }
-  run.taken.push_back(pools_[pool].take());
-  return run.taken.back();
-}
-
-inline void Scheduler::Core::bind_node(const LiveRequest& live, std::uint32_t v, Task& task) {
+inline void GraphBatcher::bind_node(const LiveRequest& live, std::uint32_t v, Task& task) {
   static const RowBinding kUnbound;
   const NodeGraph& graph = *live.request.graph;
   const NodeGraph::Node& node = graph.node(v);
@@ -76,11 +174,11 @@ inline void Scheduler::Core::bind_node(const LiveRequest& live, std::uint32_t v,
   row.length = 1;
 }
 
-inline void Scheduler::Core::submit_node(LiveRequest& live, std::uint32_t v, Task& task) {
+inline void GraphBatcher::submit_node(LiveRequest& live, std::uint32_t v, Task& task) {
   const NodeGraph& graph = *live.request.graph;
   GraphRun& run = live.graph;
   NodeRun& node = run.nodes[v];
-  node.slot = take_slot(run, graph.pool);
+  node.slot = slots_.take(run, graph.pool);
   node.state = NodeRun::State::kSubmitted;
   if (v != run.next) {
     node.ahead = true;
@@ -104,7 +202,7 @@ inline void Scheduler::Core::submit_node(LiveRequest& live, std::uint32_t v, Tas
 }
 
 // Whether the node's predecessors fit into the task beside those of the rows before it.
-inline bool Scheduler::Core::edges_fit(const LiveRequest& live, std::uint32_t node, const Task& task) const {
+inline bool GraphBatcher::edges_fit(const LiveRequest& live, std::uint32_t node, const Task& task) const {
   const NodeGraph& graph = *live.request.graph;
   const auto edges = graph.predecessors(node);
   const std::size_t most = config_.types[graph.node(node).type].max_edges;
@@ -115,13 +213,12 @@ inline bool Scheduler::Core::edges_fit(const LiveRequest& live, std::uint32_t no
   return task.edges.size() + static_cast<std::size_t>(listed) <= most;
 }
 
-inline Scheduler::Core::Taken Scheduler::Core::take_nodes(std::uint32_t index, NodeGroup& group,
-                                                          std::uint32_t rows, Task& task,
-                                                          TaskRecord& record) {
+inline GraphBatcher::Taken GraphBatcher::take_nodes(std::uint32_t index, NodeGroup& group, std::uint32_t rows,
+                                                    Task& task, TaskRecord& record) {
   LiveRequest& live = requests_[index];
   const std::uint32_t before = task.rows;
   bool room = true;
-  open_graph(live);
+  open(live);
   newly_ready_.clear();
   newly_free_.clear();
   while (task.rows < rows && group.count > 0) {
@@ -129,36 +226,30 @@ inline Scheduler::Core::Taken Scheduler::Core::take_nodes(std::uint32_t index, N
     if (node == kNoNode) break;
     room = task.edges.empty() || edges_fit(live, node, task);
     if (!room) break;
-    if (task.rows == before) claim(index, record.worker);
+    if (task.rows == before) pins_.claim(index, record.worker, now_);
     submit_node(live, node, task);
     if (node == group.head) pop_ready(live.graph, group);
     if (live.request.graph->node(node).watch) record.nodes.push_back({index, 0, node});
     --group.count;
   }
   if (task.rows == before) return room ? Taken::kNoSlot : Taken::kNoRoom;
-  touch(index, record, task.rows - before);
+  pins_.touch(index, record, task.rows - before);
   return Taken::kSome;
 }
 
-inline void Scheduler::Core::free_node_slot(GraphRun& run, std::uint32_t v, PoolId pool) {
-  NodeRun& node = run.nodes[v];
-  node.next_free = run.first_free;
-  run.first_free = v;
-  if (node.ahead) --run.ahead_count;
-  node.ahead = false;
-  --run.live_slots;
-  --used_slots_[pool];
-}
-
 // What the request's rows in the task made free or ready counts from the next task on.
-inline void Scheduler::Core::settle_nodes(GraphRun& run, PoolId pool) {
-  for (std::uint32_t v : newly_free_) free_node_slot(run, v, pool);
+inline void GraphBatcher::settle_nodes(GraphRun& run, PoolId pool) {
+  for (std::uint32_t v : newly_free_) {
+    slots_.free(run, v, pool);
+    if (run.nodes[v].ahead) --run.ahead_count;
+    run.nodes[v].ahead = false;
+  }
   for (std::uint32_t v : newly_ready_) make_ready(run, v);
 }
 
 // `visited`: the group that was taken from. It goes to the end of its queue, unless the task had no room for
 // the rest of it.
-inline void Scheduler::Core::requeue(std::uint32_t index, NodeGroup& visited, bool keeps_its_place) {
+inline void GraphBatcher::requeue(std::uint32_t index, NodeGroup& visited, bool keeps_its_place) {
   if (visited.count == 0) {
     queues_.erase(visited.entry);
     visited.entry = kNoEntry;
@@ -168,13 +259,13 @@ inline void Scheduler::Core::requeue(std::uint32_t index, NodeGroup& visited, bo
     queues_.requeue(visited.entry, visited.count, now_);
   }
   for (NodeGroup& group : requests_[index].graph.groups) {
-    if (&group != &visited) queue_group(index, group);
+    if (&group != &visited) queue(index, group);
   }
 }
 
 // Requests lie scattered in memory, and a task takes a node or two of each: the records of the next ones are
 // fetched while this one's are worked on.
-inline void Scheduler::Core::fetch_ahead(EntryId next) const {
+inline void GraphBatcher::fetch_ahead(EntryId next) const {
   if (next == kNoEntry) return;
   const LiveRequest& live = requests_[queues_[next].request];
   __builtin_prefetch(live.graph.nodes.data());
@@ -186,9 +277,10 @@ inline void Scheduler::Core::fetch_ahead(EntryId next) const {
   __builtin_prefetch(&later.graph);
 }
 
-bool Scheduler::Core::form_nodes(WorkerId worker, const Choice& choice, Task& task, TaskRecord& record) {
+bool GraphBatcher::form(WorkerId worker, const Choice& choice, Task& task, TaskRecord& record) {
   const TypeConfig& type = config_.types[choice.type];
-  const BatchSize size = choose_batch_size(type, std::min(choice.rows, ready(choice.type, worker)));
+  const BatchSize size =
+      choose_batch_size(type, std::min(choice.rows, queues_.count_for(choice.type, worker)));
   queues_.begin_turn();
   while (task.rows < size.rows) {
     const EntryId id = queues_.first_of_earlier(choice.type, worker);
@@ -212,6 +304,22 @@ bool Scheduler::Core::form_nodes(WorkerId worker, const Choice& choice, Task& ta
   task.padded_rows = type.sizes.empty() ? task.rows : size.padded;
   totals_.cells += task.rows;
   return task.rows > 0;
+}
+
+// ---- What happens to requests ----
+
+void GraphBatcher::withdraw(std::uint32_t index) {
+  for (NodeGroup& group : requests_[index].graph.groups) {
+    if (group.entry != kNoEntry) queues_.erase(group.entry);
+    group.entry = kNoEntry;
+    group.count = 0;
+  }
+}
+
+void GraphBatcher::change_class(std::uint32_t index, PriorityClass to) {
+  for (const NodeGroup& group : requests_[index].graph.groups) {
+    if (group.entry != kNoEntry) queues_.change_class(group.entry, to);
+  }
 }
 
 }  // namespace volvox

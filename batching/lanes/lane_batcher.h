@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "batching/lanes/bounds.h"
+#include "batching/pins.h"
+#include "batching/policy/policy.h"
+#include "batching/scheduler_stats.h"
+
+namespace volvox {
+
+// Forms tasks of lanes: of a cohort, whose lanes take a step each, or, where the steps of a lane do not read
+// each other, of spans of steps. A lane is queued when its next step is ready, that is, when everything that
+// it reads was submitted; else the lane that it waits for wakes it (bounds.h). Lanes of a request that has
+// begun to end are not touched. Not thread-safe; `now` is the time of the call that the scheduler is in.
+class LaneBatcher {
+ public:
+  LaneBatcher(const SchedulerConfig& config, RequestTable& requests, ReadyQueues& queues,
+              std::vector<Worker>& workers, Pins& pins, SchedulerStats& totals, const TimePoint& now)
+      : config_(config),
+        requests_(requests),
+        queues_(queues),
+        workers_(workers),
+        pins_(pins),
+        totals_(totals),
+        now_(now) {}
+
+  // The request has entered, or something that its lanes wait for may have happened.
+  void wake(std::uint32_t request);
+  // Takes rows of the type that are ready for the worker. False: there was nothing to take.
+  bool form(WorkerId worker, const Choice& choice, Task& task, TaskRecord& record);
+
+  // The request ends early: its lanes leave queues and cohorts for good.
+  void withdraw(std::uint32_t request);
+  // Its lanes leave them until leave_home(), which is due as soon as nothing of it is in flight.
+  void drain(std::uint32_t request);
+  void leave_home(std::uint32_t request);  // does nothing unless it drains
+  // The row tables of the worker's device are gone, or will be: all lanes go back to the queue.
+  void empty_cohorts(Worker& worker);
+  void change_class(std::uint32_t request, PriorityClass from, PriorityClass to);
+  // Scheduler::stop(): true when the request may be over now.
+  bool stop(std::uint32_t request, LaneId lane, Step last);
+
+ private:
+  const LaneSpec& spec(LaneRef ref) const {
+    return requests_[request_of(ref)].request.plan->lanes[lane_of(ref)];
+  }
+  LaneRun& run_of(LaneRef ref) { return requests_[request_of(ref)].lanes[lane_of(ref)]; }
+  Cohort& cohort_of(LaneRef ref) { return workers_[requests_[request_of(ref)].home].cohorts[spec(ref).type]; }
+
+  std::uint32_t done(LaneRef ref);
+  LaneBound bound(LaneRef ref, std::uint32_t want);
+  std::uint32_t wanted_steps(LaneRef ref);
+  void activate(LaneRef ref);
+  void wake_at(LaneRef blocker, std::uint32_t steps);
+  void enqueue(LaneRef ref, std::uint32_t ready, bool front);
+  void dequeue(LaneRun& run);
+  RowBinding bind(LaneRef ref) const;
+
+  bool form_cohort(WorkerId worker, const Choice& choice, Task& task, TaskRecord& record);
+  void seat_joiners(WorkerId worker, CellTypeId type, std::uint32_t capacity, Task& task);
+  void seat(LaneRef ref, WorkerId worker, Cohort& cohort, PriorityClass priority, Task& task);
+  bool evict_for(WorkerId worker, CellTypeId type, PriorityClass priority);
+  void park(LaneRef ref, bool front);
+  void leave_cohort(LaneRef ref);
+  void note_next_event(LaneRef ref, Cohort& cohort);
+  void look_at_due(WorkerId worker, Task& task, TaskRecord& record);
+  bool look_at(LaneRef ref, Task& task, TaskRecord& record);
+  void report_steps(const Cohort& cohort, TaskRecord& record);
+
+  bool form_spans(WorkerId worker, const Choice& choice, Task& task, TaskRecord& record);
+  std::uint32_t span_of(LaneRef ref, std::uint32_t at_most, std::uint32_t row, Task& task);
+  void take_span(LaneRef ref, std::uint32_t room, Task& task, TaskRecord& record);
+  void end_lane(LaneRef ref, TaskRecord& record);
+
+  const SchedulerConfig& config_;
+  RequestTable& requests_;
+  ReadyQueues& queues_;
+  std::vector<Worker>& workers_;
+  Pins& pins_;
+  SchedulerStats& totals_;
+  const TimePoint& now_;
+  std::vector<LaneRef> due_, moved_on_;  // scratch
+};
+
+}  // namespace volvox

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "batching/scheduler_config.h"
+
+namespace volvox {
+
+// The models that there are, and what their requests do and cost. Not thread-safe.
+class ModelLoads {
+ public:
+  struct Load {
+    bool present = false;
+    std::uint32_t max_waiting = 0;        // 0: no bound
+    std::uint32_t live = 0, waiting = 0;  // requests; of those, the ones of which nothing was submitted
+    double device_us = 0;                 // estimated cost of its tasks so far
+  };
+
+  bool has(ModelId id) const { return id < loads_.size() && loads_[id].present; }
+  bool is_live(ModelId id) const { return has(id) && loads_[id].live > 0; }
+  // Whoever had the number before is forgotten.
+  void add(const ModelConfig& model) {
+    if (model.id >= loads_.size()) loads_.resize(model.id + 1);
+    loads_[model.id] = {};
+    loads_[model.id].present = true;
+    loads_[model.id].max_waiting = model.max_waiting;
+  }
+  void remove(ModelId id) { loads_[id] = {}; }
+
+  Load& operator[](ModelId id) { return loads_[id]; }
+  const std::vector<Load>& all() const { return loads_; }
+
+ private:
+  std::vector<Load> loads_;
+};
+
+}  // namespace volvox

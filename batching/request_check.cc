@@ -1,0 +1,87 @@
+#include "batching/request_check.h"
+
+#include <algorithm>
+#include <array>
+
+namespace volvox {
+namespace {
+
+using Refusal = std::optional<std::string>;
+
+Refusal refuse_size(std::uint64_t needed, std::uint32_t capacity) {
+  if (needed <= capacity) return std::nullopt;
+  return "it needs " + std::to_string(needed) + " state slots of one pool, which has " +
+         std::to_string(capacity);
+}
+
+Refusal check_carried(const Request& request, const StateSlots& slots) {
+  for (const CarriedLane& carried : request.carried) {
+    const std::string name = "carried lane " + std::to_string(carried.lane);
+    if (carried.lane >= request.plan->lanes.size()) return name + " does not exist";
+    const LaneSpec& spec = request.plan->lanes[carried.lane];
+    if (!spec.has_state || spec.ring == 0) return name + " keeps no last state";
+    const std::uint32_t own = slots.end(spec.pool);
+    const bool initial = carried.initial == kInitialSlot;
+    if (carried.base < own || (!initial && carried.initial < own)) return name + " is in rows of requests";
+    if (!initial && carried.initial - carried.base < spec.ring) return name + " writes what it reads";
+  }
+  return std::nullopt;
+}
+
+Refusal check_edges(const Request& request, std::size_t i) {
+  const auto& lanes = request.plan->lanes;
+  const std::uint32_t length = request.lengths[lanes[i].length_of];
+  for (const LaneEdge& edge : lanes[i].edges) {
+    const std::int64_t n = request.lengths[lanes[edge.from].length_of];
+    const std::int64_t first = edge.offset + (edge.from_end ? n - 1 : 0);
+    const std::int64_t last = first + std::int64_t{edge.stride} * (length - 1);
+    if (!edge.all && std::max(first, last) >= n) {
+      return "lane " + std::to_string(i) + " reads past the end of lane " + std::to_string(edge.from);
+    }
+  }
+  return std::nullopt;
+}
+
+Refusal check_lanes(const Request& request, const StateSlots& slots, const std::vector<TaskRows>& rows) {
+  const auto& lanes = request.plan->lanes;
+  std::array<std::uint64_t, 8> few{};
+  std::vector<std::uint64_t> many(slots.pools() > few.size() ? slots.pools() : 0, 0);
+  std::uint64_t* needed = many.empty() ? few.data() : many.data();  // by pool
+  for (std::size_t i = 0; i < lanes.size(); ++i) {
+    const LaneSpec& spec = lanes[i];
+    const std::uint32_t length = request.lengths[spec.length_of];
+    if (length == 0) return "lane " + std::to_string(i) + " has no steps";
+    if (rows[spec.type] == TaskRows::kNodes) return "its cell type also serves node graphs";
+    if (spec.has_state && request.carried_of(i) == nullptr) {
+      needed[spec.pool] += spec.ring == 0 ? length : spec.ring;
+    }
+    if (auto refused = check_edges(request, i)) return refused;
+  }
+  for (PoolId p = 0; p < slots.pools(); ++p) {
+    if (auto refused = refuse_size(needed[p], slots.capacity(p))) return refused;
+  }
+  return check_carried(request, slots);
+}
+
+Refusal check_graph(const Request& request, const StateSlots& slots, const std::vector<TaskRows>& rows) {
+  const NodeGraph& graph = *request.graph;
+  if (graph.size() == 0) return "the graph has no nodes";
+  for (CellTypeId type : graph.types()) {
+    if (type >= rows.size()) return "it has an unknown cell type";
+    if (rows[type] == TaskRows::kLanes) return "its cell type also serves lanes";
+  }
+  if (request.max_nodes > 0 && request.max_nodes < graph.size()) return "the graph exceeds max_nodes";
+  const std::uint32_t least = request.max_nodes > 0 ? request.max_nodes : graph.suffix_peak(0);
+  return refuse_size(least, slots.capacity(graph.pool));
+}
+
+}  // namespace
+
+std::optional<std::string> why_never(const Request& request, const StateSlots& slots,
+                                     const std::vector<TaskRows>& rows) {
+  if (request.graph != nullptr) return check_graph(request, slots, rows);
+  if (request.plan == nullptr) return "the request has neither lanes nor a graph";
+  return check_lanes(request, slots, rows);
+}
+
+}  // namespace volvox

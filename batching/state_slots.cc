@@ -1,0 +1,128 @@
+#include "batching/state_slots.h"
+
+#include <algorithm>
+
+namespace volvox {
+namespace {
+
+// Steps can be appended to the lanes without changing what the real ones read: nothing reads a lane's end.
+bool can_pad(const LanePlan& plan) {
+  for (const LaneSpec& spec : plan.lanes) {
+    if (spec.length_of != plan.lanes[0].length_of || spec.until_stopped) return false;
+    for (const LaneEdge& edge : spec.edges) {
+      if (edge.all || edge.from_end || edge.stride <= 0 || edge.offset > 0) return false;
+      if (edge.before_first != LaneEdge::kNone) return false;
+    }
+  }
+  return true;
+}
+
+bool pushes_every_step(const LaneSpec& spec) {
+  return std::any_of(spec.pushes.begin(), spec.pushes.end(),
+                     [](const LanePush& push) { return push.output != LanePush::kNowhere && push.every; });
+}
+
+}  // namespace
+
+StateSlots::StateSlots(const std::vector<PoolConfig>& pools) {
+  for (const PoolConfig& pool : pools) set(pool);
+}
+
+void StateSlots::set(const PoolConfig& pool) {
+  while (pools_.size() <= pool.id) {
+    pools_.push_back({RangeAllocator(kReservedSlots, kReservedSlots), kReservedSlots});
+  }
+  pools_[pool.id] = {RangeAllocator(kReservedSlots, pool.slots), pool.slots};
+}
+
+// Each model has pools of its own, where they are made by the Installer; elsewhere they may be shared.
+void StateSlots::note_model(PoolId pool, ModelId model) {
+  Pool& of = pools_[pool];
+  if (of.model == model) return;
+  if (of.model != kNoModel) shared_ = true;
+  of.model = model;
+}
+
+bool StateSlots::reserve(LiveRequest& live) {
+  return live.is_graph ? reserve_graph(live) : reserve_lanes(live);
+}
+
+bool StateSlots::reserve_lanes(LiveRequest& live) {
+  const Request& request = live.request;
+  const auto& specs = request.plan->lanes;
+  // Padding would run over the state that a part leaves.
+  const bool pad = live.pad_to > 0 && request.carried.empty() && can_pad(*request.plan);
+  live.lanes.resize(specs.size());
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    LaneRun& run = live.lanes[i];
+    run = LaneRun{};
+    run.length = request.lengths[specs[i].length_of];
+    run.reported = specs[i].until_stopped || (request.report_steps && pushes_every_step(specs[i]));
+    run.run_length = pad ? std::max(run.length, live.pad_to) : run.length;
+    if (specs[i].has_state) note_model(specs[i].pool, request.model);
+    if (reserve_lane(run, specs[i], request.carried_of(i))) continue;
+    while (i-- > 0) release_lane(live.lanes[i], specs[i]);
+    return false;
+  }
+  return true;
+}
+
+bool StateSlots::reserve_lane(LaneRun& run, const LaneSpec& spec, const CarriedLane* carried) {
+  run.base = kSinkSlot;
+  if (!spec.has_state) return true;
+  run.ring = spec.ring == 0 ? run.run_length : spec.ring;
+  if (carried != nullptr) {
+    run.carried = true;
+    run.base = carried->base;
+    run.initial = carried->initial;
+    return true;
+  }
+  const auto base = pools_[spec.pool].slots.allocate(run.ring);
+  if (base) run.base = *base;
+  return base.has_value();
+}
+
+void StateSlots::release_lane(const LaneRun& run, const LaneSpec& spec) {
+  if (spec.has_state && !run.carried) pools_[spec.pool].slots.release(run.base, run.ring);
+}
+
+bool StateSlots::reserve_graph(LiveRequest& live) {
+  const NodeGraph& graph = *live.request.graph;
+  RangeAllocator& pool = pools_[graph.pool].slots;
+  note_model(graph.pool, live.request.model);
+  GraphRun& run = live.graph;
+  run.growable = live.request.max_nodes > 0;
+  const std::uint32_t least = run.growable ? live.request.max_nodes : graph.suffix_peak(0);
+  run.reserved = run.growable ? least : std::max(least, std::min(graph.wanted_slots(), pool.capacity()));
+  return pool.promise(run.reserved);
+}
+
+void StateSlots::hold(const LiveRequest& live) {
+  if (live.is_graph) return;  // its nodes take what was promised one by one
+  for (std::size_t i = 0; i < live.lanes.size(); ++i) {
+    const LaneSpec& spec = live.request.plan->lanes[i];
+    if (spec.has_state && !live.lanes[i].carried) pools_[spec.pool].used += live.lanes[i].ring;
+  }
+}
+
+void StateSlots::release(LiveRequest& live) {
+  if (live.is_graph) return release_graph(live);
+  for (std::size_t i = 0; i < live.lanes.size(); ++i) {
+    const LaneSpec& spec = live.request.plan->lanes[i];
+    if (!spec.has_state || live.lanes[i].carried) continue;
+    release_lane(live.lanes[i], spec);
+    pools_[spec.pool].used -= live.lanes[i].ring;
+  }
+}
+
+void StateSlots::release_graph(LiveRequest& live) {
+  Pool& pool = pools_[live.request.graph->pool];
+  pool.used -= live.graph.live_slots;
+  for (std::uint32_t slot : live.graph.taken) pool.slots.give_back(slot);
+  pool.slots.release_promise(live.graph.reserved);
+  if (live.graph.nodes.capacity() <= kKeptNodes) return;
+  std::vector<NodeRun>().swap(live.graph.nodes);
+  std::vector<std::uint32_t>().swap(live.graph.taken);
+}
+
+}  // namespace volvox

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "batching/live_request.h"
+#include "batching/range_allocator.h"
+#include "batching/scheduler_config.h"
+
+namespace volvox {
+
+// The slots of all pools: a request gets all that it needs when it enters, or does not enter, so what runs
+// can always finish. Not thread-safe.
+class StateSlots {
+ public:
+  explicit StateSlots(const std::vector<PoolConfig>& pools);
+
+  // The pool is a model's that came; whoever had the number before is gone.
+  void set(const PoolConfig& pool);
+  std::size_t pools() const { return pools_.size(); }
+  std::uint32_t capacity(PoolId pool) const { return pools_[pool].slots.capacity(); }
+  // Rows of the pool from here on are the callers' own (CarriedLane).
+  std::uint32_t end(PoolId pool) const { return pools_[pool].end; }
+
+  // Reserves what the request needs, and writes into its record where that lies; false, without effect, when
+  // it does not fit.
+  bool reserve(LiveRequest& live);
+  // The request, which reserved, entered / is over.
+  void hold(const LiveRequest& live);
+  void release(LiveRequest& live);
+  // Whether what one model gives back may be what another waits for.
+  bool are_shared() const { return shared_; }
+
+  // One of the slots that the graph reserved, for a node / the node's slot: everybody has read it.
+  std::uint32_t take(GraphRun& run, PoolId pool) {
+    ++run.live_slots;
+    ++pools_[pool].used;
+    if (run.first_free != kNoNode) {
+      const std::uint32_t slot = run.nodes[run.first_free].slot;
+      run.first_free = run.nodes[run.first_free].next_free;
+      return slot;
+    }
+    run.taken.push_back(pools_[pool].slots.take());
+    return run.taken.back();
+  }
+  void free(GraphRun& run, std::uint32_t v, PoolId pool) {
+    NodeRun& node = run.nodes[v];
+    node.next_free = run.first_free;
+    run.first_free = v;
+    --run.live_slots;
+    --pools_[pool].used;
+  }
+
+  struct Use {
+    std::uint32_t slots = 0, reserved = 0;
+    std::uint32_t used = 0;  // of what is reserved, what holds a state
+  };
+  Use use(PoolId pool) const {
+    const Pool& of = pools_[pool];
+    return {of.slots.capacity(), of.slots.reserved(), of.used};
+  }
+
+ private:
+  struct Pool {
+    RangeAllocator slots;
+    std::uint32_t end = 0;
+    std::uint32_t used = 0;
+    ModelId model = kNoModel;  // whose requests it holds
+  };
+
+  bool reserve_lanes(LiveRequest& live);
+  bool reserve_lane(LaneRun& run, const LaneSpec& spec, const CarriedLane* carried);
+  void release_lane(const LaneRun& run, const LaneSpec& spec);
+  bool reserve_graph(LiveRequest& live);
+  void release_graph(LiveRequest& live);
+  void note_model(PoolId pool, ModelId model);
+
+  std::vector<Pool> pools_;
+  bool shared_ = false;  // some pool by requests of several models
+};
+
+}  // namespace volvox
