@@ -23,6 +23,7 @@ class ReadyFrontier final : public Frontier {
   std::uint32_t ready(CellTypeId type, WorkerId worker, PriorityClass priority) const override {
     return workers_[worker].cohorts[type].active(priority) + queues_.count_for(type, worker, priority);
   }
+  void ready_types(WorkerId worker, std::vector<ReadyType>& types) const override;
   std::uint32_t running(CellTypeId type) const override { return running_[type]; }
   std::optional<TimePoint> waiting_since(CellTypeId type, WorkerId worker) const override;
   std::uint32_t in_flight(WorkerId worker) const override { return workers_[worker].log.in_flight(); }

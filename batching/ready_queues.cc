@@ -5,7 +5,10 @@
 namespace volvox {
 
 ReadyQueues::ReadyQueues(std::uint32_t types, std::uint32_t workers)
-    : workers_(workers), queues_(std::size_t{types} * (workers + 1)), at_place_(workers + 1, 0) {}
+    : workers_(workers),
+      queues_(std::size_t{types} * (workers + 1)),
+      at_place_(workers + 1, 0),
+      types_at_place_(workers + 1) {}
 
 void ReadyQueues::grow(std::uint32_t types) {
   queues_.resize(std::max(queues_.size(), std::size_t{types} * (workers_ + 1)));

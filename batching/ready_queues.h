@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "batching/request.h"
+#include "batching/type_set.h"
 
 namespace volvox {
 
@@ -67,6 +68,8 @@ class ReadyQueues {
   std::uint32_t count_for(CellTypeId type, WorkerId worker, PriorityClass priority) const {
     return count(type, worker, priority) + count(type, workers_, priority);
   }
+  // The types of which anything is ready at the place.
+  const TypeSet& types_at(WorkerId place) const { return types_at_place_[place]; }
   // Ready nodes of all types at the place.
   std::uint32_t count_at(WorkerId place) const { return at_place_[place]; }
 
@@ -91,6 +94,7 @@ class ReadyQueues {
   std::uint32_t turn_ = 0;
   std::vector<Queue> queues_;
   std::vector<std::uint32_t> at_place_;
+  std::vector<TypeSet> types_at_place_;
   std::vector<Entry> entries_;
   std::vector<EntryId> unused_;
 };
@@ -99,8 +103,11 @@ inline void ReadyQueues::add(const Entry& entry, std::int64_t nodes) {
   Queue& q = queue(entry.type, entry.place);
   const auto delta = static_cast<std::uint32_t>(nodes);  // wraps for a negative number, as unsigned sums do
   q.ready[static_cast<std::size_t>(entry.priority)] += delta;
+  const bool was_empty = q.ready_total == 0;
   q.ready_total += delta;
   at_place_[entry.place] += delta;
+  if (was_empty && nodes > 0) types_at_place_[entry.place].insert(entry.type);
+  if (!was_empty && q.ready_total == 0) types_at_place_[entry.place].erase(entry.type);
 }
 
 inline void ReadyQueues::link_back(EntryId id) {

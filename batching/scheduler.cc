@@ -35,8 +35,7 @@ Scheduler::Scheduler(SchedulerConfig config, std::unique_ptr<Policy> policy)
       frontier_(queues_, workers_, running_),
       balance_(config_, requests_, queues_, workers_, pins_, lanes_, frontier_) {
   for (WorkerId w = 0; w < config_.workers; ++w) {
-    workers_.push_back(
-        {TaskLog(w, config_.max_tasks_to_submit + 2), std::vector<Cohort>(config_.types.size()), 0});
+    workers_.emplace_back(w, config_.max_tasks_to_submit + 2, config_.types.size());
   }
   totals_.types.resize(config_.types.size());
   for (const ModelConfig& model : config_.models) models_.add(model);

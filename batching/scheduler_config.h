@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -35,10 +36,15 @@ struct PoolConfig {
 
 inline constexpr ModelId kNoModel = ~ModelId{0};
 
+class TypeChooserMaker;
+
 struct ModelConfig {
   ModelId id = 0;
   double weight = 1.0;            // share of device time when several models are busy
   std::uint32_t max_waiting = 0;  // requests of which nothing has been submitted yet; 0: no bound
+  // How the model's next type is chosen, and what that has learned (batching/policy/type_chooser.h); none: by
+  // Algorithm 1.
+  std::shared_ptr<const TypeChooserMaker> chooser{};
 };
 
 // A model that comes while others run. The numbers of its types and pools are dense within it; they may have

@@ -103,7 +103,7 @@ void add_overrides(ConfigOptions add) {
             &ServeConfig::security, &SecuritySection::clients);
   add.value("--drain-timeout-ms", "Time for requests in flight when it is told to stop", server,
             &ServerSection::drain_timeout_ms);
-  add.value("--actor-threads", "Threads of request, router and manager actors", server,
+  add.value("--actor-threads", "Threads of request and manager actors", server,
             &ServerSection::actor_threads);
   add.choice("--log-level", "How much to say on standard error", server, &ServerSection::log_level);
   add.choice("--log-format", "Text for people, or JSON for programs", server, &ServerSection::log_format);

@@ -36,7 +36,7 @@ struct ServerSection {
   std::string models = "models";                // folder of the model repository
   std::uint32_t drain_timeout_ms = 10'000;      // how long requests in flight may take to end after SIGTERM
   std::uint32_t stop_timeout_ms = 5'000;        // how long the rest of stopping may take after that
-  std::uint32_t actor_threads = 1;              // threads that run request, router and manager actors
+  std::uint32_t actor_threads = 1;              // threads that run request and manager actors
   LogLevel log_level = LogLevel::kInfo;
   LogFormat log_format = LogFormat::kText;
   std::uint32_t log_lines = 8192;  // that wait for whoever reads standard error; past it the oldest are lost

@@ -18,7 +18,7 @@ namespace volvox {
 
 struct ClusterNodeSetup {
   NodePtr node;
-  std::shared_ptr<ActorSlot> router;  // of this process: the way to its manager
+  std::shared_ptr<ActorSlot> runner;  // of this process: its manager
   std::shared_ptr<Admission> admission;
   ClusterSection cluster;
   std::uint64_t incarnation = 0;  // of this process, never 0

@@ -106,22 +106,22 @@ WireLimits wire_limits(const WireSection& wire) {
   return limits;
 }
 
-Gateway::Gateway(const ServeConfig& config, caf::actor_system& system, std::shared_ptr<ActorSlot> router,
+Gateway::Gateway(const ServeConfig& config, caf::actor_system& system, std::shared_ptr<ActorSlot> runner,
                  std::shared_ptr<Admission> admission, RequestMetrics& metrics)
     : config_(config),
       limits_(wire_limits(config.wire)),
       system_(system),
-      router_(std::move(router)),
+      runner_(std::move(runner)),
       admission_(std::move(admission)),
       metrics_(metrics),
       signals_(signal_limits(config.limits)) {}
 
 Result<std::shared_ptr<Gateway>> Gateway::open(const ServeConfig& config, caf::actor_system& system,
-                                               std::shared_ptr<ActorSlot> router,
+                                               std::shared_ptr<ActorSlot> runner,
                                                std::shared_ptr<Admission> admission,
                                                RequestMetrics& metrics) {
   std::shared_ptr<Gateway> gateway(
-      new Gateway(config, system, std::move(router), std::move(admission), metrics));
+      new Gateway(config, system, std::move(runner), std::move(admission), metrics));
   EdgeOptions options = edge_options(config);
   auto keys = edge_keys(config.security);
   if (!keys) return tl::unexpected(keys.error());
@@ -230,13 +230,18 @@ void Gateway::accept(const ClientId& client, RequestHeader header, std::span<con
   const std::uint64_t id = header.request_id;
   auto admitted = admission_->admit({client, std::string(edge_->sender_name())}, std::move(header), body);
   if (!admitted) return refuse(client, id, std::move(admitted).error());
-  const caf::actor actor = spawn_request_actor(system_, shared_from_this(), router_->get(), *admitted);
-  if (!in_flight_.add(client, id, actor, (*admitted)->arrival, (*admitted)->account)) {
+  const std::string account = (*admitted)->account;
+  if (!in_flight_.add(client, id, (*admitted)->arrival, account)) {
     return refuse(
         client, id,
         {{ErrorCode::kInvalidArgument, "a request with this id is in flight on the connection; number on"}});
   }
-  insist([&] { caf::anon_send(actor, StartAtom::value); });
+  try {
+    in_flight_.set(client, id, spawn_request_actor(system_, shared_from_this(), runner_->get(), *admitted));
+  } catch (...) {
+    if (in_flight_.remove(client, id, account)) in_flight_.answered();
+    throw;
+  }
 }
 
 void Gateway::refuse(const ClientId& client, std::uint64_t id, Refusal why) {

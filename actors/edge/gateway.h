@@ -30,9 +30,9 @@ WireLimits wire_limits(const WireSection& wire);
 // client. start(), drain(), stop(): one thread. answer(): any.
 class Gateway : public ReplySink, private EdgeHandler, public std::enable_shared_from_this<Gateway> {
  public:
-  // Binds. Requests go to the router of the moment.
+  // Binds. Requests go to the runner of the moment.
   static Result<std::shared_ptr<Gateway>> open(const ServeConfig& config, caf::actor_system& system,
-                                               std::shared_ptr<ActorSlot> router,
+                                               std::shared_ptr<ActorSlot> runner,
                                                std::shared_ptr<Admission> admission, RequestMetrics& metrics);
   ~Gateway() override;
 
@@ -53,7 +53,7 @@ class Gateway : public ReplySink, private EdgeHandler, public std::enable_shared
   bool partial(const IncomingRequest& request, std::uint32_t index, const Outcome& part) override;
 
  private:
-  Gateway(const ServeConfig& config, caf::actor_system& system, std::shared_ptr<ActorSlot> router,
+  Gateway(const ServeConfig& config, caf::actor_system& system, std::shared_ptr<ActorSlot> runner,
           std::shared_ptr<Admission> admission, RequestMetrics& metrics);
 
   void run();
@@ -74,7 +74,7 @@ class Gateway : public ReplySink, private EdgeHandler, public std::enable_shared
   const ServeConfig config_;
   const WireLimits limits_;
   caf::actor_system& system_;
-  std::shared_ptr<ActorSlot> router_;
+  std::shared_ptr<ActorSlot> runner_;
   std::shared_ptr<Admission> admission_;
   RequestMetrics& metrics_;
   std::unique_ptr<EdgeSocket> edge_;

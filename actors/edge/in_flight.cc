@@ -23,15 +23,22 @@ void InFlightGauge::give_back(std::size_t bytes) {
   bytes_.fetch_sub(bytes);
 }
 
-bool InFlightTable::add(const ClientId& client, std::uint64_t id, const caf::actor& request, TimePoint now,
-                        const std::string& account) {
+bool InFlightTable::add(const ClientId& client, std::uint64_t id, TimePoint now, const std::string& account) {
   const std::lock_guard lock(mutex_);
   Client& entry = clients_[client];
-  if (!entry.requests.try_emplace(id, request).second) return false;
+  if (!entry.requests.try_emplace(id).second) return false;
   entry.heard = now;
   entry.account = account;
   ++unanswered_;
   return true;
+}
+
+void InFlightTable::set(const ClientId& client, std::uint64_t id, caf::actor request) {
+  const std::lock_guard lock(mutex_);
+  const auto entry = clients_.find(client);
+  if (entry == clients_.end()) return;
+  const auto found = entry->second.requests.find(id);
+  if (found != entry->second.requests.end()) found->second.swap(request);
 }
 
 bool InFlightTable::hear(const ClientId& client, TimePoint now, std::string_view account) {

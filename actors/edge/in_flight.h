@@ -49,9 +49,10 @@ class InFlightGauge {
 class InFlightTable {
  public:
   // False when the client has a request with this number in flight. `account` is the name of its key, empty
-  // without one.
-  bool add(const ClientId& client, std::uint64_t id, const caf::actor& request, TimePoint now = {},
-           const std::string& account = {});
+  // without one. Its actor comes next, with set(): it may answer as soon as it is there.
+  bool add(const ClientId& client, std::uint64_t id, TimePoint now = {}, const std::string& account = {});
+  // Ignored once the request is answered.
+  void set(const ClientId& client, std::uint64_t id, caf::actor request);
   // A message came from the client. False, and nothing is noted: whoever had requests in flight under this id
   // had another key, so that they are not this one's to cancel, to keep alive or to have answered.
   bool hear(const ClientId& client, TimePoint now, std::string_view account = {});

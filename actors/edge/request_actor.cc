@@ -13,7 +13,7 @@ namespace {
 
 struct RequestSetup {
   std::shared_ptr<ReplySink> sink;
-  caf::actor router;
+  caf::actor runner;
   RequestPtr request;
 };
 
@@ -22,14 +22,16 @@ class RequestShell {
   static constexpr const char* kName = "request actor";
 
   RequestShell(caf::event_based_actor* self, RequestSetup setup)
-      : self_(self), router_(std::move(setup.router)), ticket_(std::move(setup.sink), take(setup)) {}
+      : self_(self), runner_(std::move(setup.runner)), ticket_(std::move(setup.sink), take(setup)) {}
 
-  caf::behavior behavior() { return handlers(); }
+  caf::behavior behavior() {
+    begin();
+    return waiting();
+  }
 
  private:
   caf::message_handler handlers() {
-    return {[this](StartAtom) { begin(); },
-            [this](const FinishRequest& finish) {
+    return {[this](const FinishRequest& finish) {
               take_over();
               ticket_.answer(*finish.outcome);
               self_->quit();
@@ -52,25 +54,21 @@ class RequestShell {
     return std::move(setup.request);
   }
 
-  // Unless the end of the request came first.
   void begin() {
-    if (ticket_.used()) return self_->quit();
-    if (!router_) {
+    if (!runner_) {
       ticket_.answer(
           ErrorCode::kUnavailable,
           "what runs requests here has failed and is being started again; try again soon, or elsewhere");
       return self_->quit();
     }
-    const RequestPtr& request = ticket_.request_ptr();
-    wait_for_end();
-    auto work = std::make_shared<Work>(request, caf::actor_cast<caf::actor>(self_));
+    auto work = std::make_shared<Work>(ticket_.request_ptr(), caf::actor_cast<caf::actor>(self_));
     begun_ = true;
     hand_over();
-    self_->send(router_, RunWork{std::move(work)});
+    self_->send(runner_, RunWork{std::move(work)});
   }
 
   void forward(const PartialResult& partial) {
-    if (ticket_.partial(partial.index, *partial.part)) return wait_for_end();
+    if (ticket_.partial(partial.index, *partial.part)) return self_->become(waiting());
     give_up(ErrorCode::kOverloaded,
             "replies pile up, and a part of the answer found no room; read faster, and go on from where it "
             "ended");
@@ -78,20 +76,20 @@ class RequestShell {
 
   // A receive timeout dies with its actor; a delayed message would keep it alive until then. But each message
   // sets it anew, as long as it was: it has to be made shorter after each.
-  void wait_for_end() {
+  caf::behavior waiting() {
     const IncomingRequest& request = ticket_.request();
-    if (request.header.deadline_us == 0 || given_up_) return;
+    if (request.header.deadline_us == 0 || given_up_ || ticket_.used()) return handlers();
     // Never zero: CAF renews a zero timeout for ever, before it lets the actor act on it.
     const Duration left = std::max<Duration>(std::chrono::microseconds(1), request.deadline() - steady_now());
-    self_->become(
-        handlers().or_else(caf::after(left) >> [this] { give_up(ErrorCode::kDeadlineExceeded, kTooLate); }));
+    return handlers().or_else(caf::after(left) >>
+                              [this] { give_up(ErrorCode::kDeadlineExceeded, kTooLate); });
   }
 
   // Answers at once, and stays until the request has really ended: only then is its share of the bounds free.
   void give_up(ErrorCode code, const char* message) {
     if (ticket_.used()) return;
     given_up_ = true;
-    if (begun_) self_->send(router_, CancelWork{ticket_.request().key, code});
+    if (begun_) self_->send(runner_, CancelWork{ticket_.request().key, code});
     self_->become(handlers());
     if (begun_ && is_decided_elsewhere(code)) return;
     Outcome outcome;
@@ -108,19 +106,19 @@ class RequestShell {
   }
 
   caf::event_based_actor* self_;
-  caf::actor router_;
+  caf::actor runner_;
   ReplyTicket ticket_;
-  bool begun_ = false;  // the router has it
+  bool begun_ = false;  // the runner has it
   bool given_up_ = false;
 };
 
 }  // namespace
 
-caf::actor spawn_request_actor(caf::actor_system& system, std::shared_ptr<ReplySink> sink, caf::actor router,
+caf::actor spawn_request_actor(caf::actor_system& system, std::shared_ptr<ReplySink> sink, caf::actor runner,
                                RequestPtr request) {
   hand_over();
-  return system.spawn<caf::lazy_init>(run_shell<RequestShell, RequestSetup>,
-                                      RequestSetup{std::move(sink), std::move(router), std::move(request)});
+  return system.spawn(run_shell<RequestShell, RequestSetup>,
+                      RequestSetup{std::move(sink), std::move(runner), std::move(request)});
 }
 
 }  // namespace volvox

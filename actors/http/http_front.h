@@ -18,14 +18,14 @@ namespace volvox {
 // What the door needs of the house. The actor system and the monitor outlive it.
 struct HttpFrontSetup {
   caf::actor_system& system;
-  std::shared_ptr<ActorSlot> router;
+  std::shared_ptr<ActorSlot> runner;  // the manager of this process, or the router of a cluster
   std::shared_ptr<Admission> admission;
   std::shared_ptr<const HttpModels> models;
   Monitor& monitor;
 };
 
 // The other door: the Open Inference Protocol v2 over HTTP, for clients that speak no ZeroMQ. A request takes
-// the same way as one that came in at the gateway: admission, request actor, router. A thread of the HTTP
+// the same way as one that came in at the gateway: admission, request actor, runner. A thread of the HTTP
 // server waits for its answer, so requests beyond http.max_requests are refused at once, by threads that are
 // kept for that and for questions of health. No thread waits for ever: for the client's bytes at most
 // http.io_timeout_ms, for an answer at most http.max_wait_ms, and a client that hangs up cancels its request.

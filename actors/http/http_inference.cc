@@ -210,9 +210,9 @@ void HttpInference::run(HttpExchange& exchange, const Asked& asked) {
     asked.request->header.session = std::move(*turn);
   }
   const auto waiter = std::make_shared<ReplyWaiter>();
-  const caf::actor actor = spawn_request_actor(setup_.system, waiter, setup_.router->get(), asked.request);
-  in_flight_.add(kHttpClients, asked.request->key, actor);
-  caf::anon_send(actor, StartAtom::value);
+  const caf::actor actor = spawn_request_actor(setup_.system, waiter, setup_.runner->get(), asked.request);
+  in_flight_.add(kHttpClients, asked.request->key);
+  in_flight_.set(kHttpClients, asked.request->key, actor);
   const Outcome outcome = wait(exchange, *waiter, actor);
   in_flight_.remove(kHttpClients, asked.request->key);
   const Answer answer = answer_to(asked, outcome);

@@ -10,7 +10,6 @@
 
 #include "actors/node/engine_core.h"
 #include "actors/node/manager_actor.h"
-#include "actors/node/router_actor.h"
 #include "actors/node/scheduler_actor.h"
 #include "actors/node/worker_actor.h"
 #include "actors/system/handoff.h"
@@ -42,7 +41,6 @@ class SupervisorShell {
     }
     setup_.queues.clear();
     start_manager();
-    start_router();
     setup_.started->set_value();
     return {[this](RetryAtom, std::uint32_t device) { restart(engines_[device]); },
             [this](DrainAtom) {
@@ -67,12 +65,6 @@ class SupervisorShell {
     }
   };
 
-  void start_router() {
-    router_ = watched(spawn_router(self_->system()));
-    self_->send(router_, UseManager{manager_});
-    setup_.router->set(router_);
-  }
-
   void start_manager() {
     manager_ = watched(spawn_manager(self_->system(), setup_.node));
     if (draining_) self_->send(manager_, DrainAtom::value);
@@ -80,7 +72,7 @@ class SupervisorShell {
       introduce(engine);
       if (engine.scheduler) self_->send(engine.scheduler, UseManager{manager_});
     }
-    if (router_) self_->send(router_, UseManager{manager_});
+    setup_.manager->set(manager_);
   }
 
   // An engine without a scheduler takes nothing.
@@ -112,10 +104,7 @@ class SupervisorShell {
   // When an actor ended.
   void replace(const caf::actor_addr& ended) {
     if (ending_) return forget(ended);
-    if (ended == router_) {
-      count_restart("router");
-      start_router();
-    } else if (ended == manager_) {
+    if (ended == manager_) {
       count_restart("manager");
       start_manager();
     } else {
@@ -148,10 +137,8 @@ class SupervisorShell {
 
   void end() {
     if (std::exchange(ending_, true)) return;
-    setup_.router->set({});
-    for (const caf::actor& actor : {router_, manager_}) {
-      if (actor) last_.push_back(actor);
-    }
+    setup_.manager->set({});
+    if (manager_) last_.push_back(manager_);
     for (Engine& engine : engines_) {
       engine.slot->set({});
       last_.insert(last_.end(), engine.actors.begin(), engine.actors.end());
@@ -177,7 +164,7 @@ class SupervisorShell {
 
   caf::event_based_actor* self_;
   SupervisorSetup setup_;
-  caf::actor router_, manager_;
+  caf::actor manager_;
   std::vector<Engine> engines_;   // by the device's number
   std::vector<caf::actor> last_;  // that an ending supervisor waits for
   bool draining_ = false, ending_ = false;

@@ -114,7 +114,7 @@ class Server::Impl {
     host_ = std::make_unique<ModelHost>(node, schedulers_, repository_source(config), monitor_.models());
     if (Status installed = host_->install(models); !installed) return installed;
     const auto admission = std::make_shared<Admission>(config, node);
-    auto gateway = Gateway::open(config, system_, router_, admission, monitor_.requests());
+    auto gateway = Gateway::open(config, system_, manager_, admission, monitor_.requests());
     if (!gateway) return tl::unexpected(gateway.error());
     auto queues = open_all_queues(*node);
     if (!queues) return tl::unexpected(queues.error());
@@ -125,7 +125,7 @@ class Server::Impl {
     monitor_.watch_devices(device_source(*node));
     snapshots_ = shared_snapshots(schedulers_);
     monitor_.watch_engines(snapshots_, schedulers_.size());
-    monitor_.watch_health(watch_alive("router or the manager", shared_alive(router_)));
+    monitor_.watch_health(watch_alive("manager", shared_alive(manager_)));
     if (transport_) {
       monitor_.watch_health(watch_alive("link to the routers", shared_alive(link_)));
       monitor_.watch_health(watch_connections(system_));
@@ -168,7 +168,7 @@ class Server::Impl {
     auto started = std::make_shared<std::promise<void>>();
     auto running = started->get_future();
     supervisor_ =
-        spawn_supervisor(system_, {node, router_, schedulers_, std::move(queues), std::move(started)});
+        spawn_supervisor(system_, {node, manager_, schedulers_, std::move(queues), std::move(started)});
     try {
       running.get();
     } catch (const std::future_error&) {  // it failed, and broke its promise
@@ -181,7 +181,7 @@ class Server::Impl {
     if (!transport_) return {};
     const auto incarnation = random_identity();
     if (!incarnation) return tl::unexpected(incarnation.error());
-    const ClusterNodeSetup setup{node,         router_,    admission_,          cluster_section_,
+    const ClusterNodeSetup setup{node,         manager_,   admission_,          cluster_section_,
                                  *incarnation, transport_, &monitor_.cluster(), hooks_};
     // Its requests are the routers' again, which hear that it is gone; the next one joins afresh.
     const caf::actor first = spawn_cluster_node(system_, setup);
@@ -216,7 +216,7 @@ class Server::Impl {
   Status open_front(const ServeConfig& config, const NodePtr& node) {
     if (config.http.listen.empty()) return {};
     auto models = std::make_shared<const InstalledHttpModels>(node, snapshots_);
-    auto front = HttpFront::start(config, {system_, router_, admission_, std::move(models), monitor_});
+    auto front = HttpFront::start(config, {system_, manager_, admission_, std::move(models), monitor_});
     if (!front) return tl::unexpected(front.error());
     http_port_ = (*front)->port();
     doors_.add(std::move(*front));
@@ -252,7 +252,7 @@ class Server::Impl {
   const std::shared_ptr<const ClusterTransport> transport_;  // null: in no cluster
   SystemConfig system_config_;
   ActorSystem system_;  // its destructor waits until every actor has ended
-  std::shared_ptr<ActorSlot> router_ = std::make_shared<ActorSlot>();
+  std::shared_ptr<ActorSlot> manager_ = std::make_shared<ActorSlot>();
   SchedulerSlots schedulers_;  // one for each device
   EngineSource snapshots_;     // of them
   std::shared_ptr<ActorSlot> link_ = std::make_shared<ActorSlot>();

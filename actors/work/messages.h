@@ -18,7 +18,7 @@ namespace volvox {
 // What the actors of one process say to each other. The payloads are shared_ptrs and never leave the process;
 // each message is for one request or for a group of tasks, never for a cell.
 
-// request actor → router → manager: run it.
+// request actor → runner (the manager, or the router of a cluster): run it.
 struct RunWork {
   WorkPtr work;
 };
@@ -31,7 +31,7 @@ struct RerunWork {
 struct AdmitWork {
   WorkPtr work;
 };
-// request actor → router → manager → scheduler: nobody waits for it any more. Follows its RunWork on the same
+// request actor → runner → scheduler: nobody waits for it any more. Follows its RunWork on the same
 // way.
 struct CancelWork {
   std::uint64_t key = 0;
@@ -96,7 +96,7 @@ struct SnapshotQuery {
   std::shared_ptr<std::promise<EngineSnapshot>> answer;
 };
 
-// supervisor → router, manager, scheduler: this one takes part from now on.
+// supervisor → scheduler: this one takes part from now on.
 struct UseManager {
   caf::actor manager;
 };
@@ -120,7 +120,6 @@ struct UseScheduler {
   caf::actor scheduler;  // invalid: there is none for now
 };
 
-using StartAtom = caf::atom_constant<caf::atom("start")>;  // a door → request actor: begin
 using CancelAtom =
     caf::atom_constant<caf::atom("cancel")>;  // gateway → request actor: the client asks, or is gone
 using DeadlineAtom =

@@ -165,12 +165,27 @@ bool LaneBatcher::form_cohort(WorkerId worker, const Choice& choice, Task& task,
   return true;
 }
 
+// Who joins has waited: its record is in no cache. So those behind it are fetched, a stage each, while it is
+// worked on: first the entry, then the record, then the lanes.
+inline void LaneBatcher::fetch_behind(const ReadyQueues::Entry& joiner) const {
+  if (joiner.next == kNoEntry) return;
+  const ReadyQueues::Entry& second = queues_[joiner.next];
+  const char* lanes = reinterpret_cast<const char*>(requests_[second.request].lanes.data());
+  __builtin_prefetch(lanes, 1);
+  __builtin_prefetch(lanes + 64, 1);
+  if (second.next == kNoEntry) return;
+  const ReadyQueues::Entry& third = queues_[second.next];
+  fetch(requests_[third.request]);
+  if (third.next != kNoEntry) __builtin_prefetch(&queues_[third.next]);
+}
+
 void LaneBatcher::seat_joiners(WorkerId worker, CellTypeId type, std::uint32_t capacity, Task& task) {
   Cohort& cohort = workers_[worker].cohorts[type];
   for (EntryId id; (id = queues_.first(type, worker)) != kNoEntry;) {
     const ReadyQueues::Entry& entry = queues_[id];
     const LaneRef ref = lane_ref(entry.request, static_cast<LaneId>(entry.item));
     const PriorityClass priority = entry.priority;
+    fetch_behind(entry);
     if (cohort.active() >= capacity && !evict_for(worker, type, priority)) return;
     dequeue(run_of(ref));
     seat(ref, worker, cohort, priority, task);
@@ -181,11 +196,10 @@ void LaneBatcher::seat(LaneRef ref, WorkerId worker, Cohort& cohort, PriorityCla
   pins_.claim(request_of(ref), worker, now_);
   LaneRun& run = run_of(ref);
   run.start = cohort.step() - run.cursor;
-  run.row = cohort.join(ref, priority);
+  run.row = workers_[worker].join(spec(ref).type, ref, priority);
   run.state = LaneRun::State::kCohort;
   run.event_step = 0;
   ++requests_[request_of(ref)].cohort_rows;
-  ++workers_[worker].cohort_rows;
   if (run.reported) ++cohort.reported;
   run.padded = run.cursor >= run.length;
   if (run.padded) ++cohort.padding_lanes;
@@ -225,12 +239,11 @@ void LaneBatcher::leave_cohort(LaneRef ref) {
   Cohort& cohort = cohort_of(ref);
   run.cursor = done(ref);
   run.state = LaneRun::State::kBlocked;
-  cohort.leave(run.row, live.request.priority);
+  worker.leave(spec(ref).type, run.row, live.request.priority);
   if (run.reported) --cohort.reported;
   if (run.padded) --cohort.padding_lanes;
   run.padded = false;
   --live.cohort_rows;
-  --worker.cohort_rows;
   if (cohort.last_seq > worker.log.completed()) {
     pins_.touch(request_of(ref), worker.log.at(cohort.last_seq), 0);
   }

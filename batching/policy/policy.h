@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -9,13 +10,23 @@
 
 namespace volvox {
 
-// What is ready for one worker: counts, kept incrementally by the scheduler. Asking costs O(1).
+// Rows of one type that could be in the next task of a worker.
+struct ReadyType {
+  CellTypeId type = 0;
+  std::uint32_t rows = 0;  // of all classes
+  std::array<std::uint32_t, kPriorityClasses> by_class{};
+};
+
+// What is ready for one worker: counts, kept incrementally by the scheduler. Asking costs O(1), and O(types
+// that are ready) where all of them are asked for.
 class Frontier {
  public:
   virtual ~Frontier() = default;
   // Nodes of the type that could be in the next task of this worker; of the class only, or of all classes.
   virtual std::uint32_t ready(CellTypeId type, WorkerId worker) const = 0;
   virtual std::uint32_t ready(CellTypeId type, WorkerId worker, PriorityClass priority) const = 0;
+  // The types of which anything is ready, in the order of their numbers; `types` is cleared before.
+  virtual void ready_types(WorkerId worker, std::vector<ReadyType>& types) const = 0;
   // Tasks of the type in flight on any worker.
   virtual std::uint32_t running(CellTypeId type) const = 0;
   // Since when the oldest ready node of the type has waited for this worker; nothing when none is ready.

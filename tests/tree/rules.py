@@ -60,7 +60,7 @@ FORBIDDEN_CODE = (
 # Headers that everybody may see must not need a GPU toolkit, wherever they lie.
 CUDA_IN_HEADER = re.compile(r"\bcuda(Stream|Event|Graph|Error|Malloc|Memcpy)\w*|\bcublas\w+_t\b|\bcudnn\w+_t\b")
 
-MAX_LINES = 500
+MAX_LINES = 600
 UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|X" r"XX)\b")
 # A path that exists on one machine only. A variable in front ("$dir/tmp/…") makes it a different path.
 MACHINE_PATH = re.compile(r"(?<![\w.})$*])/(?:work|root|home|tmp|Users)/\w")

@@ -16,8 +16,8 @@
 
 namespace volvox {
 
-// Stands where doors look for the router, and does with each request what the test says, on a thread of its
-// own. What the test does not settle waits until it is cancelled.
+// Stands where doors look for whoever runs requests, and does with each request what the test says, on a
+// thread of its own. What the test does not settle waits until it is cancelled.
 class AnsweringRouter {
  public:
   using Run = std::function<void(const WorkPtr&)>;

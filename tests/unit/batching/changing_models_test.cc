@@ -131,7 +131,9 @@ TEST(ChangingModels, AModelWithoutRequestsTakesPartAgainUnderItsOldNumbers) {
   Driver driver(config, make_cellular_policy(config), kMaxBatch);
   driver.admit(lanes_request(1, chain_plan(), 3));
   EXPECT_FALSE(driver.scheduler().remove_model(0)) << "a request lives";
-  ModelParts other{{.id = 5}, {config.types[kChain]}, {}};
+  ModelParts other;
+  other.config.id = 5;
+  other.types = {config.types[kChain]};
   other.types[0].model = 5;
   EXPECT_FALSE(driver.scheduler().add_model(other)) << "its type is another's, which lives";
   driver.run_to_the_end();
