@@ -44,14 +44,20 @@ Result<std::string> read_all(const std::string& file) {
 Result<OwnedRequest> read_request(const std::string& file) {
   const auto text = read_all(file);
   if (!text) return tl::unexpected(text.error());
-  const auto json = nlohmann::json::parse(*text, nullptr, false);
-  if (json.is_discarded()) return invalid("the request is not JSON");
-  return request_from_json(json);
+  try {
+    return request_from_json(nlohmann::json::parse(*text));
+  } catch (
+      const nlohmann::json::parse_error& error) {  // "[json.exception…] parse error at line 1, column 2: …"
+    const std::string_view what = error.what();
+    return invalid("the request is not JSON: " +
+                   std::string(what.substr(std::min(what.find(']'), what.size() - 2) + 2)));
+  }
 }
 
 // What a server says is text of unknown origin: what is no UTF-8 is replaced.
 void print(const InferArguments& arguments, const nlohmann::json& json) {
-  std::cout << json.dump(arguments.compact ? -1 : 2, ' ', false, nlohmann::json::error_handler_t::replace)
+  std::cout << (arguments.compact ? json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
+                                  : in_lines(json))
             << std::endl;
 }
 

@@ -1,9 +1,12 @@
 #include "cli/json_request.h"
 
+#include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstring>
 #include <limits>
 #include <set>
+#include <type_traits>
 
 #include <nlohmann/json.hpp>
 
@@ -66,13 +69,14 @@ bool fits(const json& number) {
 }
 
 template <class T>
-Status append_numbers(const json& data, const std::string& name, std::vector<std::byte>& bytes) {
+Status append_numbers(const json& data, const std::string& name, const std::string& type,
+                      std::vector<std::byte>& bytes) {
   bytes.resize(data.size() * sizeof(T));
   std::size_t at = 0;
   for (const json& number : data) {
     if (!fits<T>(number)) {
-      return invalid("input '" + name + "': " + number.dump() + " at " + std::to_string(at) +
-                     " is not a number of its type");
+      return invalid("input '" + name + "': " + number.dump() + " at " + std::to_string(at) + " is no " +
+                     type);
     }
     const T value = number.get<T>();
     std::memcpy(bytes.data() + at++ * sizeof(T), &value, sizeof(T));
@@ -118,8 +122,9 @@ Status add_input(const std::string& name, const json& tensor, OwnedRequest& owne
   if (!type) return invalid(where + type_name.dump() + " is no type; use f32, i32, u64 and so on");
   std::vector<std::byte>& bytes = owned.tensors.emplace_back();
   Status filled;
-  const bool supported = with_type(
-      *type, [&](auto zero) { filled = append_numbers<decltype(zero)>(tensor["data"], name, bytes); });
+  const bool supported = with_type(*type, [&](auto zero) {
+    filled = append_numbers<decltype(zero)>(tensor["data"], name, std::string(to_string(*type)), bytes);
+  });
   if (!supported) return invalid(where + "numbers of this type cannot be written here");
   if (!filled) return filled;
   const auto shape = shape_from(tensor, name, tensor["data"].size());
@@ -214,6 +219,15 @@ Status add_header(const json& request, OwnedRequest& owned) {
   return invalid("\"priority\" must be \"high\", \"normal\" or \"low\"");
 }
 
+// The double with the fewest digits that is this float again; json would print those of a double.
+double in_few_digits(float value) {
+  std::array<char, 32> text;
+  const auto written = std::to_chars(text.data(), text.data() + text.size(), value);
+  double read = value;
+  std::from_chars(text.data(), written.ptr, read);
+  return read;
+}
+
 json tensor_to_json(const WireTensor& tensor) {
   json data = json::array();
   with_type(tensor.type, [&](auto zero) {
@@ -221,7 +235,11 @@ json tensor_to_json(const WireTensor& tensor) {
     for (std::size_t at = 0; at + sizeof(T) <= tensor.bytes.size(); at += sizeof(T)) {
       T value;
       std::memcpy(&value, tensor.bytes.data() + at, sizeof(T));
-      data.push_back(value);
+      if constexpr (std::is_same_v<T, float>) {
+        data.push_back(in_few_digits(value));
+      } else {
+        data.push_back(value);
+      }
     }
   });
   json shape = json::array();
@@ -244,6 +262,31 @@ Result<OwnedRequest> request_from_json(const json& request) {
   }
   if (!ok) return tl::unexpected(ok.error());
   return owned;
+}
+
+std::string in_lines(const json& value) {
+  const auto write = [](const auto& self, const json& part, std::size_t indent, std::string& out) -> void {
+    const auto is_short = [](const json& one) { return !one.is_structured(); };
+    if (!part.is_structured() || part.empty() ||
+        (part.is_array() && std::all_of(part.begin(), part.end(), is_short))) {
+      out += part.dump(-1, ' ', false, json::error_handler_t::replace);
+      return;
+    }
+    out += part.is_array() ? "[" : "{";
+    const char* between = "";
+    for (const auto& [key, item] : part.items()) {
+      out.append(between).append("\n").append(indent + 2, ' ');
+      if (part.is_object()) {
+        out += json(key).dump(-1, ' ', false, json::error_handler_t::replace) + ": ";
+      }
+      self(self, item, indent + 2, out);
+      between = ",";
+    }
+    out.append("\n").append(indent, ' ').append(part.is_array() ? "]" : "}");
+  };
+  std::string out;
+  write(write, value, 0, out);
+  return out;
 }
 
 json error_to_json(const Error& error) {

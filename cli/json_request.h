@@ -47,4 +47,7 @@ Result<OwnedRequest> request_from_json(const nlohmann::json& json);
 nlohmann::json reply_to_json(const Reply& reply);
 nlohmann::json error_to_json(const Error& error);
 
+// As people read JSON: an item in a line, and a list of numbers in one. What is no UTF-8 is replaced.
+std::string in_lines(const nlohmann::json& json);
+
 }  // namespace volvox

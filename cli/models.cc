@@ -1,7 +1,11 @@
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -66,7 +70,10 @@ int list_served(const ModelsArguments& arguments) {
 int change(const ModelsArguments& arguments, const char* command) {
   const auto answer = ask_server(
       arguments, {{"command", command}, {"model", arguments.name}, {"version", arguments.version}});
-  return answer ? 0 : report(tl::unexpected(answer.error()));
+  if (!answer) return report(tl::unexpected(answer.error()));
+  const std::string version = arguments.version == 0 ? "" : " version " + std::to_string(arguments.version);
+  std::printf("%sed %s%s\n", std::strrchr(command, '.') + 1, arguments.name.c_str(), version.c_str());
+  return 0;
 }
 
 int list(const ModelsArguments& arguments) {
@@ -101,10 +108,38 @@ void print_model(const Model& model, const fs::path& folder) {
   }
 }
 
+// What is allowed, and hardly meant.
+void print_warnings(const Model& model) {
+  for (const auto& [name, tensor] : model.weights.all()) {
+    if (tensor.dtype != DType::kF32) continue;
+    const std::span<const float> values(tensor.f32(), tensor.bytes.size() / sizeof(float));
+    const auto odd =
+        std::count_if(values.begin(), values.end(), [](float value) { return !std::isfinite(value); });
+    if (odd == 0) continue;
+    std::printf("  warning: %lld of %zu values of the weight %s are infinite or no numbers\n",
+                static_cast<long long>(odd), values.size(), name.c_str());
+  }
+}
+
+// Of a repository all its models.
+std::vector<std::string> models_in(const std::vector<std::string>& folders) {
+  std::vector<std::string> models;
+  for (const std::string& folder : folders) {
+    const auto entries = fs::exists(fs::path(folder) / "model.toml") ? Result<std::vector<RepositoryEntry>>()
+                                                                     : list_models(folder);
+    if (!entries || entries->empty()) {
+      models.push_back(folder);  // a model, or the error says what is missing
+    } else {
+      for (const RepositoryEntry& entry : *entries) models.push_back(entry.path.string());
+    }
+  }
+  return models;
+}
+
 // Loads every version as a server would.
 int check(const ModelsArguments& arguments) {
   int failures = 0;
-  for (const std::string& folder : arguments.folders) {
+  for (const std::string& folder : models_in(arguments.folders)) {
     auto versions = list_versions(folder);
     if (versions.empty()) versions.push_back(0);  // the error then says what is missing
     for (const std::uint32_t version : versions) {
@@ -113,6 +148,7 @@ int check(const ModelsArguments& arguments) {
       const auto model = load_model(folder, options);
       if (model) {
         print_model(**model, folder);
+        print_warnings(**model);
       } else {
         failures += report(tl::unexpected(model.error()));
       }
@@ -234,7 +270,10 @@ void add_models_command(CLI::App& app, CommandBody& run) {
   add_changes(*models, run, arguments);
   CLI::App* checker =
       models->add_subcommand("check", "Loads models as a server would, and says what is wrong");
-  checker->add_option("folders", arguments->folders, "Model folders: REPOSITORY/NAME")->required();
+  checker
+      ->add_option("folders", arguments->folders,
+                   "Models: REPOSITORY/NAME; or repositories: all of their models")
+      ->required();
   when_chosen(checker, run, arguments, check);
 }
 

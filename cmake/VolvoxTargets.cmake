@@ -1,7 +1,11 @@
-# volvox_library(NAME SOURCES a.cc … DEPENDS volvox::base … PRIVATE_DEPENDS …)
+# What nearly every source reads, and what costs most of the time in which a source is compiled.
+set(VOLVOX_STANDARD_HEADERS <algorithm> <array> <atomic> <chrono> <cstdint> <functional> <map> <memory> <mutex> <optional>
+    <span> <string> <string_view> <thread> <unordered_map> <utility> <vector>)
+
+# volvox_library(NAME SOURCES a.cc … DEPENDS volvox::base … PRIVATE_DEPENDS … PRECOMPILE <header> …)
 # One static library per folder, exported as volvox::NAME. A folder without sources becomes an interface library.
 function(volvox_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS;PRECOMPILE" ${ARGN})
   if(ARG_SOURCES)
     add_library(volvox_${name} STATIC ${ARG_SOURCES})
     target_link_libraries(volvox_${name} PUBLIC volvox_options ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE_DEPENDS})
@@ -10,6 +14,26 @@ function(volvox_library name)
     target_link_libraries(volvox_${name} INTERFACE volvox_options ${ARG_DEPENDS})
   endif()
   add_library(volvox::${name} ALIAS volvox_${name})
+  if(VOLVOX_PRECOMPILE AND ARG_PRECOMPILE)
+    target_precompile_headers(volvox_${name} PRIVATE ${VOLVOX_STANDARD_HEADERS} ${ARG_PRECOMPILE})
+  endif()
+endfunction()
+
+# Tests are not fast, they are many: optimising them takes longer than running them.
+function(volvox_test_options name)
+  target_link_libraries(${name} PRIVATE volvox_options GTest::gmock GTest::gtest_main)
+  if(CMAKE_BUILD_TYPE STREQUAL "Release")
+    target_compile_options(${name} PRIVATE -O1)
+  endif()
+endfunction()
+
+# volvox_precompiled_for_tests(NAME headers …): a target whose precompiled headers tests share. It is a program because those of
+# programs and of libraries differ.
+function(volvox_precompiled_for_tests name)
+  file(CONFIGURE OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/${name}.cc" CONTENT "")
+  add_executable(${name} EXCLUDE_FROM_ALL "${CMAKE_CURRENT_BINARY_DIR}/${name}.cc")
+  volvox_test_options(${name})
+  target_precompile_headers(${name} PRIVATE ${VOLVOX_STANDARD_HEADERS} <gmock/gmock.h> <gtest/gtest.h> ${ARGN})
 endfunction()
 
 # What a test's process, and the processes that it starts, hear of the sanitizers. Sets OUT to a list of
@@ -22,11 +46,11 @@ function(volvox_sanitizer_environment out)
       PARENT_SCOPE)
 endfunction()
 
-# volvox_test(NAME KIND unit|system|long SOURCES … DEPENDS … [TIMEOUT seconds])
+# volvox_test(NAME KIND unit|system|long SOURCES … DEPENDS … [TIMEOUT seconds] [PRECOMPILED target])
 # Registers a GoogleTest program with ctest under the label KIND. Each run leaves test-results/NAME.xml in the build
 # folder, from which tests/run.sh counts the cases. Programs that start processes (system, long) run one at a time.
 function(volvox_test name)
-  cmake_parse_arguments(ARG "" "KIND;TIMEOUT" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "" "KIND;TIMEOUT;PRECOMPILED" "SOURCES;DEPENDS" ${ARGN})
   if(NOT ARG_KIND MATCHES "^(unit|system|long)$")
     message(FATAL_ERROR "volvox_test(${name}): KIND is unit, system or long, not '${ARG_KIND}'")
   endif()
@@ -40,7 +64,14 @@ function(volvox_test name)
     math(EXPR ARG_TIMEOUT "${ARG_TIMEOUT} * 5")
   endif()
   add_executable(${name} ${ARG_SOURCES})
-  target_link_libraries(${name} PRIVATE volvox_options ${ARG_DEPENDS} GTest::gmock GTest::gtest_main)
+  volvox_test_options(${name})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPENDS})
+  if(NOT ARG_PRECOMPILED)
+    set(ARG_PRECOMPILED volvox_test_headers)
+  endif()
+  if(VOLVOX_PRECOMPILE)
+    target_precompile_headers(${name} REUSE_FROM ${ARG_PRECOMPILED})
+  endif()
   add_test(NAME ${name} COMMAND ${name} "--gtest_output=xml:${PROJECT_BINARY_DIR}/test-results/${name}.xml")
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_KIND}" TIMEOUT ${ARG_TIMEOUT})
   if(NOT ARG_KIND STREQUAL "unit")

@@ -71,6 +71,9 @@ Status Channel::prepare() {
   if (auto ok = socket_.set64(ZMQ_MAXMSGSIZE, static_cast<long long>(largest)); !ok) return ok;
   if (auto ok = encrypt(); !ok) return ok;
   if (auto ok = monitor_.watch(socket_, options_.keys.has_value()); !ok) return ok;
+  if (options_.endpoint.find("://") == std::string::npos) {
+    return invalid("'" + options_.endpoint + "' is no endpoint; write tcp://HOST:PORT or ipc://PATH");
+  }
   if (auto ok = socket_.connect(options_.endpoint); !ok) return invalid(ok.error().message);
   return {};
 }

@@ -83,7 +83,7 @@ Result<std::vector<RepositoryEntry>> list_models(const fs::path& repository) {
     if (name.starts_with('.') || !is_file(path / kDefinitionFile)) continue;
     models.push_back({path, name, list_versions(path)});
   }
-  if (error) return invalid(repository.string() + ": " + error.message());
+  if (error) return invalid("cannot read the models in '" + repository.string() + "': " + error.message());
   std::sort(models.begin(), models.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   return models;
 }

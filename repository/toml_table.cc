@@ -140,7 +140,10 @@ std::vector<const toml::table*> TomlTable::tables(std::string_view key) {
 Status TomlTable::finish() {
   for (const auto& [key, node] : table_) {
     const bool known = std::find(known_.begin(), known_.end(), key.str()) != known_.end();
-    if (!known) refuse(key.source().begin.line, key.str(), "is no key that is known here");
+    if (known) continue;
+    std::string names;
+    for (const std::string_view one : known_) names.append(names.empty() ? "" : ", ").append(one);
+    refuse(key.source().begin.line, key.str(), "is unknown; there are " + names);
   }
   if (error_) return invalid(*error_);
   return {};

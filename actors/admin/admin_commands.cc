@@ -72,6 +72,11 @@ void AdminCommands::handle(const std::string& line, Replier reply) const {
   if (*name == "models.list") return reply(list(host_));
   if (*name == "log.level") return reply(change_log_level(*command));
   if (*name == "status") return reply(status(server_, host_, monitor_));
+  if (*name == "drain") {
+    return reply(
+        admin_failure({ErrorCode::kInvalidArgument,
+                       "this is no router: it has no nodes to drain; send the process itself SIGTERM"}));
+  }
   reply(admin_failure({ErrorCode::kInvalidArgument,
                        "there is no such command; there are status, log.level, models.list, models.load, "
                        "models.unload, models.reload"}));

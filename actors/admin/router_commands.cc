@@ -65,6 +65,10 @@ void RouterCommands::handle(const std::string& line, std::function<void(std::str
     hand_over();
     return caf::anon_send(router, DrainMember{*node, std::move(tell)});
   }
+  if (name->starts_with("models.")) {
+    return reply(admin_failure({ErrorCode::kInvalidArgument,
+                                "this is a router, which has no models: ask the nodes' admin sockets"}));
+  }
   reply(admin_failure(
       {ErrorCode::kInvalidArgument, "there is no such command; there are status, log.level, drain"}));
 }

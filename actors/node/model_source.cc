@@ -56,7 +56,10 @@ ModelSource repository_source(const ServeConfig& config) {
 Result<Models> load_repository(const ServeConfig& config) {
   const std::string& folder = config.server.models;
   const auto entries = list_models(folder);
-  if (!entries) return tl::unexpected(entries.error());
+  const std::string what_to_do = "; write one with `volvox models new-lstm " +
+                                 (fs::path(folder) / "lstm").string() +
+                                 "`, or name another folder with --models";
+  if (!entries) return fail(entries.error().code, entries.error().message + what_to_do);
   Models models;
   for (const RepositoryEntry& entry : *entries) {
     if (const Status loaded = load_versions(entry, config.batching, models); !loaded) {
@@ -64,9 +67,7 @@ Result<Models> load_repository(const ServeConfig& config) {
     }
   }
   if (!models.empty()) return models;
-  return fail(ErrorCode::kModelNotFound,
-              "there is no model in '" + folder + "'; write one with `volvox models new-lstm " +
-                  (fs::path(folder) / "lstm").string() + "`, or name another folder with --models");
+  return fail(ErrorCode::kModelNotFound, "there is no model in '" + folder + "'" + what_to_do);
 }
 
 }  // namespace volvox

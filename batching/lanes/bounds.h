@@ -62,7 +62,8 @@ void limit_by_reader(LaneBound& bound, const LaneProgress& lane, std::uint8_t re
   if (by.done >= by.run_length) return;  // it reads no more
   const std::int64_t ahead =
       std::int64_t{lane.ring} + edge.offset + (edge.from_end ? std::int64_t{lane.length} - 1 : 0);
-  bound.limit(by.done + ahead, reader, std::int64_t{target} - ahead);
+  // The first steps overwrite nothing.
+  bound.limit(std::max(by.done + ahead, std::int64_t{lane.ring}), reader, std::int64_t{target} - ahead);
 }
 
 // How many steps of the lane may have been submitted as the other lanes of its request stand: what it reads

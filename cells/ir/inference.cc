@@ -102,11 +102,29 @@ const Tensor* Inference::tensor(std::size_t weight) const {
   return weights_ == nullptr ? nullptr : weights_->find(op_->weights[weight]);
 }
 
+// What the file has in place of a weight that it has not.
+static std::string instead_of(const std::string& name, const Weights& weights) {
+  if (name.ends_with("bias") && weights.find(name + "_ih") != nullptr &&
+      weights.find(name + "_hh") != nullptr) {
+    return "; add " + in_quotes(name + "_ih") + " and " + in_quotes(name + "_hh") + ", and save the sum";
+  }
+  constexpr std::size_t kNamed = 12;
+  std::string names;
+  std::size_t number = 0;
+  for (const auto& [one, tensor] : weights.all()) {
+    if (++number > kNamed) break;
+    names += (names.empty() ? "" : ", ") + in_quotes(one);
+  }
+  if (number > kNamed) names += " and " + std::to_string(weights.all().size() - kNamed) + " more";
+  return names.empty() ? "; the file has none" : "; there are " + names;
+}
+
 Status Inference::weight(std::size_t i, const Shape& wanted) const {
   if (op_->weights[i].empty()) return error("weight " + std::to_string(i) + " has no name");
   if (weights_ == nullptr) return {};
   const Tensor* tensor = weights_->find(op_->weights[i]);
-  if (tensor == nullptr) return error("there is no weight " + in_quotes(op_->weights[i]));
+  if (tensor == nullptr)
+    return error("there is no weight " + in_quotes(op_->weights[i]) + instead_of(op_->weights[i], *weights_));
   if (tensor->dtype != DType::kF32 || tensor->shape != wanted) {
     return error("weight " + in_quotes(op_->weights[i]) + " is " + described(tensor->dtype, tensor->shape) +
                  ", needs " + described(DType::kF32, wanted));
@@ -158,8 +176,11 @@ Status Inference::declared_width(std::size_t weight, std::size_t extent, std::in
                      : "weight " + in_quotes(op_->weights[weight]) + " is missing or no matrix");
   }
   if (declared.size() == 1 && declared[0] != width) {
-    return error("weight " + in_quotes(op_->weights[weight]) + " gives " + std::to_string(width) +
-                 " elements, declared are " + std::to_string(declared[0]));
+    const bool transposed = given->shape[0] != given->shape[1] && given->shape[1 - extent] == declared[0];
+    return error("weight " + in_quotes(op_->weights[weight]) + " is " +
+                 described(given->dtype, given->shape) + ": that gives " + std::to_string(width) +
+                 " elements, declared are " + std::to_string(declared[0]) +
+                 (transposed ? "; is it transposed?" : ""));
   }
   return {};
 }

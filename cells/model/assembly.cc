@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -213,6 +214,21 @@ Status Assembly::match_output(const Value& emitted, std::uint8_t number) {
   return {};
 }
 
+// A tensor that no cell reads is a part of the network that is not served: its answers would be wrong.
+Status Assembly::check_all_read() const {
+  std::set<std::string_view> read;
+  for (const CellTypeSpec& type : model_.types) {
+    for (const Operator& op : type.cell.operators) read.insert(op.weights.begin(), op.weights.end());
+  }
+  for (const auto& [name, tensor] : model_.weights.all()) {
+    if (!read.contains(name)) {
+      return invalid(std::string(file_) + ": no cell reads the weight " + in_quotes(name) +
+                     " of the weights' file; describe what does, or leave it out of the file");
+    }
+  }
+  return {};
+}
+
 Result<Model> Assembly::run() {
   const UnfoldingKind* kind = find_unfolding_kind(definition_.unfolding);
   if (kind == nullptr) {
@@ -224,6 +240,7 @@ Result<Model> Assembly::run() {
   Status status = read_inputs();
   if (status) status = read_outputs();
   if (status) status = kind->build(*this);
+  if (status) status = check_all_read();
   if (!status) return tl::unexpected(status.error());
   std::uint32_t line = 1;
   if (!definition_.cells.empty()) line = definition_.cells[0].line;

@@ -50,6 +50,7 @@ class Assembly {
   // written before; then none may be missing.
   Status map_pushes(const Cell& cell, const LaneDefinition& lane, std::array<LanePush, kMaxPushes>& pushes,
                     std::vector<bool>& written);
+  Status check_all_read() const;
   Status check_written(const std::vector<bool>& written) const;
 
   Result<Model> run();
