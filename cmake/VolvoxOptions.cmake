@@ -30,7 +30,7 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT VOLVOX_SANITIZE)
   target_compile_options(volvox_options INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:${guards}>")
   # Checks of each access cost where every nanosecond is counted, and there no byte of a stranger is an index.
   # And CAF's headers look into an empty pointer when an actor is made of a function without arguments, as tests do.
-  set(unchecked "$<IN_LIST:$<TARGET_PROPERTY:NAME>,volvox_batching;volvox_cpu;actors_test;volvox_echo>")
+  set(unchecked "$<IN_LIST:$<TARGET_PROPERTY:NAME>,volvox_batching;volvox_cpu;actors_test;volvox_unchecked_test_headers;volvox_echo>")
   target_compile_definitions(volvox_options INTERFACE
                              "$<$<AND:$<COMPILE_LANGUAGE:CXX>,$<NOT:${unchecked}>>:_GLIBCXX_ASSERTIONS>")
   include(CheckPIESupported)
