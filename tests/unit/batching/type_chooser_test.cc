@@ -64,13 +64,13 @@ SchedulerConfig two_models(std::shared_ptr<const TypeChooserMaker> chooser) {
   config.models.resize(2);
   config.models[1].id = 1;
   config.models[1].chooser = std::move(chooser);
-  config.types[kLayer0].model = config.types[kLayer1].model = 1;
+  config.types[kLayer0].model = config.types[kEncoder].model = 1;
   return config;
 }
 
 // Which type runs first where one has a full batch, and the other a single row.
 CellTypeId first_of_two(std::shared_ptr<const TypeChooserMaker> chooser) {
-  const LanePlan full = chain_of(kLayer0, 1), lonely = chain_of(kLayer1, 1);
+  const LanePlan full = chain_of(kLayer0, 1), lonely = chain_of(kEncoder, 1);
   const SchedulerConfig config = two_models(std::move(chooser));
   Driver driver(config, make_cellular_policy(config), kMaxBatch);
   for (std::uint64_t tag = 1; tag <= kMaxBatch; ++tag) driver.admit(chain_request(tag, full, 4));
@@ -84,7 +84,7 @@ CellTypeId first_of_two(std::shared_ptr<const TypeChooserMaker> chooser) {
 
 TEST(TypeChooser, OfTheModelDecidesInPlaceOfAlgorithm1) {
   EXPECT_EQ(first_of_two(nullptr), kLayer0) << "Algorithm 1: a full batch goes first";
-  EXPECT_EQ(first_of_two(std::make_shared<RanksOfTypes>(std::vector{1, 2})), kLayer1);
+  EXPECT_EQ(first_of_two(std::make_shared<RanksOfTypes>(std::vector{1, 2})), kEncoder);
   EXPECT_EQ(first_of_two(std::make_shared<RanksOfTypes>(std::vector{2, 1})), kLayer0);
 }
 
