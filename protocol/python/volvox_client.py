@@ -24,14 +24,15 @@ import socket
 import struct
 import threading
 import time
+from collections.abc import Mapping
 
 import zmq
 
 from volvox_capnp import Malformed
 from volvox_link import Link
 from volvox_wire import (DEADLINE_AT, STREAM_FROM_AT, Chain, Code, Graph, Lattice, Reply, SessionToken, Tensor, Tree,
-                         VolvoxError, cells_of, decode_body, decode_reply_header, encode_body, encode_header, is_pong,
-                         read_reply_header, tensor)  # fmt: skip
+                         VolvoxError, cells_of, decode_body, decode_reply_header, encode_body, encode_header,
+                         input_tensor, is_pong, read_reply_header, tensor)  # fmt: skip
 
 __all__ = ["Chain", "Client", "Code", "Graph", "Lattice", "Pending", "Reply", "SessionToken", "Tensor", "Tree",
            "VolvoxError", "tensor"]  # fmt: skip
@@ -74,16 +75,19 @@ class Client:
 
     endpoint            "tcp://host:port" or "ipc:///path"; several with commas. One must answer for a start
     timeout             for a request that says none: without an answer by then it fails, DEADLINE_EXCEEDED
-    connect_timeout     how long the constructor waits for the server before it raises UNAVAILABLE
+    connect_timeout     how long the constructor waits for the server before it raises UNAVAILABLE; by default `timeout`, but
+                        at most 5 s
     max_in_flight       requests, and max_bytes_in_flight bytes of their bodies: beyond it submit raises OVERLOADED
     max_message_bytes   the largest request and reply; the server's wire.max_body_bytes
     server_key          file with the public key of a server that encrypts, and client_key: file with this client's secret
                         key. Without the right ones the constructor raises UNAUTHENTICATED
     """
 
-    def __init__(self, endpoint, *, timeout=30.0, connect_timeout=5.0, max_in_flight=65536,
+    def __init__(self, endpoint, *, timeout=30.0, connect_timeout=None, max_in_flight=65536,
                  max_bytes_in_flight=256 << 20, max_message_bytes=16 << 20, server_key=None,
                  client_key=None):  # fmt: skip
+        if connect_timeout is None:
+            connect_timeout = min(5.0, timeout)
         self._endpoint, self._timeout = endpoint, timeout
         self._max_in_flight, self._max_bytes, self._max_message = max_in_flight, max_bytes_in_flight, max_message_bytes
         self._ids = itertools.count(1)
@@ -156,7 +160,9 @@ class Client:
         stream_from the first partial that is wanted
         """
         try:
-            tensors = {name: tensor(values) for name, values in inputs.items()}
+            if not isinstance(inputs, Mapping):
+                raise VolvoxError(Code.INVALID_ARGUMENT, "inputs are given by name: {'tokens': [12, 7, 301]}")
+            tensors = {name: input_tensor(values) for name, values in inputs.items()}
             if structure is None:
                 shape = next(iter(tensors.values())).shape if tensors else ()
                 structure = Chain(shape[0] if shape else 1) if tensors else None

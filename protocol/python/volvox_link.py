@@ -32,6 +32,9 @@ class Link:
         for option, value in options.items():
             self.socket.setsockopt(option, value)
         self.monitor = self.socket.get_monitor_socket(CONNECTED | zmq.EVENT_DISCONNECTED | REFUSED)
+        if "://" not in endpoint:
+            self.close()
+            raise VolvoxError(Code.INVALID_ARGUMENT, f"{endpoint!r} is no endpoint; write tcp://HOST:PORT or ipc://PATH")
         try:
             self._encrypt(server_key, client_key)
             self.socket.connect(endpoint)

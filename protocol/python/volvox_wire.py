@@ -1,6 +1,7 @@
 """What travels between a client and Volvox, as Python values and as bytes (protocol/volvox.capnp, docs/protocol.md). Part
 of volvox_client.py."""
 
+import array
 import dataclasses
 import enum
 import math
@@ -100,6 +101,19 @@ def tensor(values):
         if view.format.lstrip("@=<") in tuple(kinds):
             return Tensor(f"{prefix}{8 * view.itemsize}", tuple(view.shape), view.tobytes())
     raise _invalid(f"an array of format {view.format!r} cannot be sent; convert it to f4, i4 or another plain type")
+
+
+def input_tensor(values):
+    """As tensor(), but an array of 64-bit integers, which is what numpy and torch make of whole numbers, becomes i32 where
+    its values fit: that is what models take. Make a Tensor to send i64."""
+    made = tensor(values)
+    if made.type != "i64" or isinstance(values, Tensor):
+        return made
+    try:
+        narrow = array.array("i", memoryview(made.data).cast("q"))
+    except OverflowError:
+        return made
+    return Tensor("i32", made.shape, narrow.tobytes())
 
 
 def _tensor_of_lists(values):

@@ -123,6 +123,14 @@ class Encoder(unittest.TestCase):
             made = wire.tensor(values)
             self.assertEqual((made.type, made.shape), (type_, shape), values)
 
+    def test_whole_numbers_of_64_bits_become_what_models_take(self):
+        for values, type_ in (
+            (array.array("q", [1, -(2**31)]), "i32"), (array.array("q", [2**31]), "i64"), ([1], "i32"),
+            (array.array("Q", [1]), "u64"), (wire.tensor(array.array("q", [1])), "i64"),
+        ):  # fmt: skip
+            self.assertEqual(wire.input_tensor(values).type, type_)
+        self.assertEqual(wire.input_tensor(array.array("q", [7, -9])).data, struct.pack("<2i", 7, -9))
+
     def test_what_cannot_be_sent_is_refused_before_it_is(self):
         for values in ([1, [2]], [[1], [2, 3]], ["a"], {"a": 1}, None, [2**31], [1e39], object()):
             with self.assertRaises(wire.VolvoxError, msg=repr(values)) as caught:
