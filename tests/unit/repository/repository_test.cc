@@ -1,11 +1,14 @@
 #include "repository/repository.h"
 
 #include <cmath>
+#include <cstring>
 #include <fstream>
+#include <functional>
 #include <sstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "cells/model/model_definition.h"
 #include "cells/unfold/unfolding.h"
@@ -216,6 +219,55 @@ TEST_F(Repository, BadWeightsNameTheirFile) {
               AllOf(HasSubstr("1/weights.safetensors: "), HasSubstr("lie outside")));
   fs::resize_file(weights, 0);
   EXPECT_THAT(load_model(model_).error().message, HasSubstr("1/weights.safetensors: is no safetensors file"));
+}
+
+// The file with other contents of the same tensors: `change` may rename them, and add bytes to the end.
+std::string rewritten(const std::string& file,
+                      const std::function<void(nlohmann::json&, std::string&)>& change) {
+  std::uint64_t header_bytes = 0;
+  std::memcpy(&header_bytes, file.data(), sizeof(header_bytes));
+  auto header = nlohmann::json::parse(file.substr(8, header_bytes));
+  std::string data = file.substr(8 + header_bytes);
+  change(header, data);
+  const std::string text = header.dump();
+  header_bytes = text.size();
+  return std::string(reinterpret_cast<const char*>(&header_bytes), sizeof(header_bytes)) + text + data;
+}
+
+TEST_F(Repository, ATensorThatNoCellReadsIsRefused) {
+  const fs::path weights = model_ / "1" / "weights.safetensors";
+  write(weights, rewritten(read(weights), [](nlohmann::json& header, std::string& data) {
+          header["lstm.weight_ih_l1"] = {
+              {"dtype", "F32"}, {"shape", {1}}, {"data_offsets", {data.size(), data.size() + 4}}};
+          data.append(4, '\0');
+        }));
+  EXPECT_THAT(load_model(model_).error().message,
+              AllOf(HasSubstr("no cell reads the weight 'lstm.weight_ih_l1'"), HasSubstr("leave it out")));
+}
+
+TEST_F(Repository, WhatIsThereInPlaceOfAWeightIsSaid) {
+  const fs::path weights = model_ / "1" / "weights.safetensors";
+  const std::string good = read(weights);
+  write(weights, rewritten(good, [](nlohmann::json& header, std::string&) {
+          header["lstm.weight_hidden"] = header["lstm.weight_hh"];
+          header.erase("lstm.weight_hh");
+        }));
+  EXPECT_THAT(load_model(model_).error().message,
+              AllOf(HasSubstr("there is no weight 'lstm.weight_hh'; there are 'lstm.bias', "),
+                    HasSubstr("'lstm.weight_hidden'")));
+  write(weights, rewritten(good, [](nlohmann::json& header, std::string& data) {
+          header["lstm.bias_ih"] = header["lstm.bias"];
+          header["lstm.bias_hh"] = header["lstm.bias"];
+          header["lstm.bias_hh"]["data_offsets"] = {data.size(), data.size() + 4 * 6 * 4};
+          data.append(4 * 6 * 4, '\0');
+          header.erase("lstm.bias");
+        }));
+  EXPECT_THAT(load_model(model_).error().message, HasSubstr("add 'lstm.bias_ih' and 'lstm.bias_hh'"));
+  write(weights, rewritten(good, [](nlohmann::json& header, std::string&) {
+          header["lstm.weight_ih"]["shape"] = {5, 4 * 6};
+        }));
+  EXPECT_THAT(load_model(model_).error().message,
+              AllOf(HasSubstr("'lstm.weight_ih'"), HasSubstr("transposed?")));
 }
 
 TEST_F(Repository, AnInputWithoutVocabularyGetsTheTables) {
