@@ -14,6 +14,11 @@ void ReadyQueues::grow(std::uint32_t types) {
   queues_.resize(std::max(queues_.size(), std::size_t{types} * (workers_ + 1)));
 }
 
+void ReadyQueues::note_type(CellTypeId type, WorkerId place) {
+  TypeSet& types = types_at_place_[place];
+  queue(type, place).ready_total > 0 ? types.insert(type) : types.erase(type);
+}
+
 EntryId ReadyQueues::make(const Entry& entry) {
   EntryId id;
   if (unused_.empty()) {

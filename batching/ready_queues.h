@@ -89,6 +89,7 @@ class ReadyQueues {
   void link_back(EntryId id);
   void unlink(EntryId id);
   void add(const Entry& entry, std::int64_t nodes);
+  void note_type(CellTypeId type, WorkerId place);
 
   std::uint32_t workers_;
   std::uint32_t turn_ = 0;
@@ -103,11 +104,10 @@ inline void ReadyQueues::add(const Entry& entry, std::int64_t nodes) {
   Queue& q = queue(entry.type, entry.place);
   const auto delta = static_cast<std::uint32_t>(nodes);  // wraps for a negative number, as unsigned sums do
   q.ready[static_cast<std::size_t>(entry.priority)] += delta;
-  const bool was_empty = q.ready_total == 0;
-  q.ready_total += delta;
+  const std::uint32_t before = q.ready_total;
+  q.ready_total = before + delta;
   at_place_[entry.place] += delta;
-  if (was_empty && nodes > 0) types_at_place_[entry.place].insert(entry.type);
-  if (!was_empty && q.ready_total == 0) types_at_place_[entry.place].erase(entry.type);
+  if (before == 0 || q.ready_total == 0) note_type(entry.type, entry.place);
 }
 
 inline void ReadyQueues::link_back(EntryId id) {

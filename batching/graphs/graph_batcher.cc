@@ -70,13 +70,7 @@ void GraphBatcher::wake(std::uint32_t index) {
   for (NodeGroup& group : requests_[index].graph.groups) queue(index, group);
 }
 
-void GraphBatcher::queue(std::uint32_t index, NodeGroup& group) {
-  if (group.count == 0) return;
-  if (group.entry != kNoEntry) return queues_.set_ready(group.entry, group.count);
-  push(index, group);
-}
-
-void GraphBatcher::push(std::uint32_t index, NodeGroup& group) {
+inline void GraphBatcher::push(std::uint32_t index, NodeGroup& group) {
   const LiveRequest& live = requests_[index];
   ReadyQueues::Entry entry;
   entry.request = index;
@@ -87,6 +81,12 @@ void GraphBatcher::push(std::uint32_t index, NodeGroup& group) {
   entry.ready = group.count;
   entry.since = now_;
   group.entry = queues_.push_back(entry);
+}
+
+void GraphBatcher::queue(std::uint32_t index, NodeGroup& group) {
+  if (group.count == 0) return;
+  if (group.entry != kNoEntry) return queues_.set_ready(group.entry, group.count);
+  push(index, group);
 }
 
 Status GraphBatcher::extend(std::uint32_t index, GraphDelta delta) {
@@ -119,7 +119,7 @@ Status GraphBatcher::extend(std::uint32_t index, GraphDelta delta) {
 // while the request's records are in the cache, and queued for a later turn, because no node may run in the
 // task that makes it ready.
 //
-// This is most of what scheduling a graph costs: `inline` says that the functions are called here alone.
+// This is most of what scheduling a graph costs, so it becomes one function: each is called here alone.
 
 inline void GraphBatcher::pop_ready(GraphRun& run, NodeGroup& group) {
   group.head = run.nodes[group.head].next_ready;
@@ -133,7 +133,7 @@ inline bool GraphBatcher::slot_allows(const LiveRequest& live, std::uint32_t nod
 }
 
 // The next node in order when it is of this group, else the oldest ready one that may run ahead of its turn.
-inline std::uint32_t GraphBatcher::pick_node(LiveRequest& live, NodeGroup& group) {
+[[gnu::always_inline]] inline std::uint32_t GraphBatcher::pick_node(LiveRequest& live, NodeGroup& group) {
   GraphRun& run = live.graph;
   if (run.live_slots == run.reserved) return kNoNode;
   while (group.head != kNoNode && run.nodes[group.head].state == NodeRun::State::kSubmitted)
@@ -145,7 +145,8 @@ inline std::uint32_t GraphBatcher::pick_node(LiveRequest& live, NodeGroup& group
   return group.head != kNoNode && slot_allows(live, group.head) ? group.head : kNoNode;
 }
 
-inline void GraphBatcher::bind_node(const LiveRequest& live, std::uint32_t v, Task& task) {
+[[gnu::always_inline]] inline void GraphBatcher::bind_node(const LiveRequest& live, std::uint32_t v,
+                                                           Task& task) {
   static const RowBinding kUnbound;
   const NodeGraph& graph = *live.request.graph;
   const NodeGraph::Node& node = graph.node(v);
@@ -174,7 +175,7 @@ inline void GraphBatcher::bind_node(const LiveRequest& live, std::uint32_t v, Ta
   row.length = 1;
 }
 
-inline void GraphBatcher::submit_node(LiveRequest& live, std::uint32_t v, Task& task) {
+[[gnu::always_inline]] inline void GraphBatcher::submit_node(LiveRequest& live, std::uint32_t v, Task& task) {
   const NodeGraph& graph = *live.request.graph;
   GraphRun& run = live.graph;
   NodeRun& node = run.nodes[v];
@@ -213,12 +214,14 @@ inline bool GraphBatcher::edges_fit(const LiveRequest& live, std::uint32_t node,
   return task.edges.size() + static_cast<std::size_t>(listed) <= most;
 }
 
-inline GraphBatcher::Taken GraphBatcher::take_nodes(std::uint32_t index, NodeGroup& group, std::uint32_t rows,
-                                                    Task& task, TaskRecord& record) {
-  LiveRequest& live = requests_[index];
+[[gnu::always_inline]] inline GraphBatcher::Taken GraphBatcher::take_nodes(std::uint32_t index,
+                                                                           LiveRequest& live,
+                                                                           NodeGroup& group,
+                                                                           std::uint32_t rows, Task& task,
+                                                                           TaskRecord& record) {
   const std::uint32_t before = task.rows;
   bool room = true;
-  open(live);
+  if (!live.graph.opened) open(live);
   newly_ready_.clear();
   newly_free_.clear();
   while (task.rows < rows && group.count > 0) {
@@ -238,7 +241,7 @@ inline GraphBatcher::Taken GraphBatcher::take_nodes(std::uint32_t index, NodeGro
 }
 
 // What the request's rows in the task made free or ready counts from the next task on.
-inline void GraphBatcher::settle_nodes(GraphRun& run, PoolId pool) {
+[[gnu::always_inline]] inline void GraphBatcher::settle_nodes(GraphRun& run, PoolId pool) {
   for (std::uint32_t v : newly_free_) {
     slots_.free(run, v, pool);
     if (run.nodes[v].ahead) --run.ahead_count;
@@ -249,7 +252,8 @@ inline void GraphBatcher::settle_nodes(GraphRun& run, PoolId pool) {
 
 // `visited`: the group that was taken from. It goes to the end of its queue, unless the task had no room for
 // the rest of it.
-inline void GraphBatcher::requeue(std::uint32_t index, NodeGroup& visited, bool keeps_its_place) {
+[[gnu::always_inline]] inline void GraphBatcher::requeue(std::uint32_t index, GraphRun& run,
+                                                         NodeGroup& visited, bool keeps_its_place) {
   if (visited.count == 0) {
     queues_.erase(visited.entry);
     visited.entry = kNoEntry;
@@ -258,8 +262,8 @@ inline void GraphBatcher::requeue(std::uint32_t index, NodeGroup& visited, bool 
   } else {
     queues_.requeue(visited.entry, visited.count, now_);
   }
-  for (NodeGroup& group : requests_[index].graph.groups) {
-    if (&group != &visited) queue(index, group);
+  for (NodeGroup& group : run.groups) {
+    if (group.count > 0 && &group != &visited) queue(index, group);
   }
 }
 
@@ -287,12 +291,13 @@ bool GraphBatcher::form(WorkerId worker, const Choice& choice, Task& task, TaskR
     if (id == kNoEntry) break;
     fetch_ahead(queues_[id].next);
     const std::uint32_t index = queues_[id].request;
-    NodeGroup& group = requests_[index].graph.groups[queues_[id].item];
-    const Taken taken = take_nodes(index, group, size.rows, task, record);
+    LiveRequest& live = requests_[index];
+    NodeGroup& group = live.graph.groups[queues_[id].item];
+    const Taken taken = take_nodes(index, live, group, size.rows, task, record);
     if (taken == Taken::kSome) {
       const bool keeps_its_place = group.count > 0 && task.rows == size.rows;
-      settle_nodes(requests_[index].graph, requests_[index].request.graph->pool);
-      requeue(index, group, keeps_its_place);
+      settle_nodes(live.graph, live.request.graph->pool);
+      requeue(index, live.graph, group, keeps_its_place);
     } else if (taken == Taken::kNoRoom) {
       break;
     } else {  // waits for a slot: queued again with what the request's next task makes ready

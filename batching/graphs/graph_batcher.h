@@ -57,10 +57,10 @@ class GraphBatcher {
   static void make_ready(GraphRun& run, std::uint32_t v);
   void queue(std::uint32_t request, NodeGroup& group);
   void push(std::uint32_t request, NodeGroup& group);
-  void requeue(std::uint32_t request, NodeGroup& visited, bool keeps_its_place);
+  void requeue(std::uint32_t request, GraphRun& run, NodeGroup& visited, bool keeps_its_place);
 
   enum class Taken : std::uint8_t { kSome, kNoSlot, kNoRoom };  // rows; none as no slot is free, or for edges
-  Taken take_nodes(std::uint32_t request, NodeGroup& group, std::uint32_t rows, Task& task,
+  Taken take_nodes(std::uint32_t request, LiveRequest& live, NodeGroup& group, std::uint32_t rows, Task& task,
                    TaskRecord& record);
   static std::uint32_t pick_node(LiveRequest& live, NodeGroup& group);
   static bool slot_allows(const LiveRequest& live, std::uint32_t node);
