@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -12,12 +11,12 @@
 namespace volvox {
 
 // A request from admission (or waiting) to its last event. Records are reused; `generation` tells lives
-// apart. Thousands wait their turn, so a record is seldom in a cache when it comes: see fetch().
-struct alignas(64) LiveRequest {
+// apart.
+struct LiveRequest {
   enum class State : std::uint8_t { kFree, kWaiting, kRunning };
   enum class Outcome : std::uint8_t { kNone, kCancelled, kExpired, kFailed };
 
-  // A cache line that every move of the request reads.
+  Request request;
   std::uint32_t generation = 0;
   State state = State::kFree;
   Outcome outcome = Outcome::kNone;
@@ -28,14 +27,12 @@ struct alignas(64) LiveRequest {
   bool draining = false;  // leaves its home worker as soon as nothing of it runs
   WorkerId home = kNoWorker;
   std::uint32_t cohort_rows = 0;  // lanes in cohorts
-  std::uint32_t open = 0;         // lanes, or nodes, whose last task is not done
   TaskSeq last_seq = 0;           // the last task of `home` that held a row which has left since
+  std::uint32_t open = 0;         // lanes, or nodes, whose last task is not done
+  std::uint32_t pad_to = 0;
   TimePoint first_submit{};
   std::vector<LaneRun> lanes;
-
-  Request request;
   GraphRun graph;
-  std::uint32_t pad_to = 0;
 
   // The record's next life.
   void begin(Request&& next) {
@@ -51,14 +48,6 @@ struct alignas(64) LiveRequest {
     first_submit = TimePoint{};
   }
 };
-
-// Has the processor fetch the record of a request of lanes, which is soon worked on.
-inline void fetch(const LiveRequest& live) {
-  const auto* lines = reinterpret_cast<const char*>(&live);
-  for (std::size_t offset = 0; offset < offsetof(LiveRequest, graph); offset += 64) {
-    __builtin_prefetch(lines + offset, 1);
-  }
-}
 
 inline LaneId lane_count(const LiveRequest& live) {
   return static_cast<LaneId>(live.lanes.size());  // at most LanePlan::kMaxLanes

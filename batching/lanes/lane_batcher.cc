@@ -165,27 +165,12 @@ bool LaneBatcher::form_cohort(WorkerId worker, const Choice& choice, Task& task,
   return true;
 }
 
-// Who joins has waited: its record is in no cache. So those behind it are fetched, a stage each, while it is
-// worked on: first the entry, then the record, then the lanes.
-inline void LaneBatcher::fetch_behind(const ReadyQueues::Entry& joiner) const {
-  if (joiner.next == kNoEntry) return;
-  const ReadyQueues::Entry& second = queues_[joiner.next];
-  const char* lanes = reinterpret_cast<const char*>(requests_[second.request].lanes.data());
-  __builtin_prefetch(lanes, 1);
-  __builtin_prefetch(lanes + 64, 1);
-  if (second.next == kNoEntry) return;
-  const ReadyQueues::Entry& third = queues_[second.next];
-  fetch(requests_[third.request]);
-  if (third.next != kNoEntry) __builtin_prefetch(&queues_[third.next]);
-}
-
 void LaneBatcher::seat_joiners(WorkerId worker, CellTypeId type, std::uint32_t capacity, Task& task) {
   Cohort& cohort = workers_[worker].cohorts[type];
   for (EntryId id; (id = queues_.first(type, worker)) != kNoEntry;) {
     const ReadyQueues::Entry& entry = queues_[id];
     const LaneRef ref = lane_ref(entry.request, static_cast<LaneId>(entry.item));
     const PriorityClass priority = entry.priority;
-    fetch_behind(entry);
     if (cohort.active() >= capacity && !evict_for(worker, type, priority)) return;
     dequeue(run_of(ref));
     seat(ref, worker, cohort, priority, task);

@@ -59,7 +59,6 @@ class LaneBatcher {
   RowBinding bind(LaneRef ref) const;
 
   bool form_cohort(WorkerId worker, const Choice& choice, Task& task, TaskRecord& record);
-  void fetch_behind(const ReadyQueues::Entry& joiner) const;
   void seat_joiners(WorkerId worker, CellTypeId type, std::uint32_t capacity, Task& task);
   void seat(LaneRef ref, WorkerId worker, Cohort& cohort, PriorityClass priority, Task& task);
   bool evict_for(WorkerId worker, CellTypeId type, PriorityClass priority);
