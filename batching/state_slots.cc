@@ -118,11 +118,13 @@ void StateSlots::release(LiveRequest& live) {
 void StateSlots::release_graph(LiveRequest& live) {
   Pool& pool = pools_[live.request.graph->pool];
   pool.used -= live.graph.live_slots;
-  for (std::uint32_t slot : live.graph.taken) pool.slots.give_back(slot);
+  if (live.graph.opened) {
+    for (const NodeRun& node : live.graph.nodes) {
+      if (node.took) pool.slots.give_back(node.slot);
+    }
+  }
   pool.slots.release_promise(live.graph.reserved);
-  if (live.graph.nodes.capacity() <= kKeptNodes) return;
-  std::vector<NodeRun>().swap(live.graph.nodes);
-  std::vector<std::uint32_t>().swap(live.graph.taken);
+  if (live.graph.nodes.capacity() > kKeptNodes) std::vector<NodeRun>().swap(live.graph.nodes);
 }
 
 }  // namespace volvox

@@ -31,17 +31,18 @@ class StateSlots {
   // Whether what one model gives back may be what another waits for.
   bool are_shared() const { return shared_; }
 
-  // One of the slots that the graph reserved, for a node / the node's slot: everybody has read it.
-  std::uint32_t take(GraphRun& run, PoolId pool) {
+  // Gives the node one of the slots that its graph reserved / takes it back: everybody has read it.
+  void take(GraphRun& run, NodeRun& node, PoolId pool) {
     ++run.live_slots;
     ++pools_[pool].used;
     if (run.first_free != kNoNode) {
-      const std::uint32_t slot = run.nodes[run.first_free].slot;
-      run.first_free = run.nodes[run.first_free].next_free;
-      return slot;
+      const NodeRun& before = run.nodes[run.first_free];
+      node.slot = before.slot;
+      run.first_free = before.next_free;
+      return;
     }
-    run.taken.push_back(pools_[pool].slots.take());
-    return run.taken.back();
+    node.slot = pools_[pool].slots.take();
+    node.took = true;
   }
   void free(GraphRun& run, std::uint32_t v, PoolId pool) {
     NodeRun& node = run.nodes[v];

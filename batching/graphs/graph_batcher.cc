@@ -19,7 +19,6 @@ void GraphBatcher::enter(std::uint32_t index) {
   largest_ = std::max(largest_, graph.size());
   run.opened = false;
   run.live_slots = 0;
-  run.taken.clear();
   run.groups.clear();
   add_groups(run, graph);
   for (std::size_t i = 0; i < run.groups.size(); ++i) run.groups[i].count = graph.sources()[i];
@@ -34,7 +33,6 @@ void GraphBatcher::open(LiveRequest& live) {
   run.next = run.ahead_count = 0;
   run.first_free = kNoNode;
   const std::size_t room = std::max(graph.size(), std::min(largest_, kKeptNodes));
-  run.taken.reserve(room);
   run.nodes.reserve(room);
   run.nodes.clear();
   run.nodes.resize(graph.size());
@@ -179,7 +177,7 @@ inline bool GraphBatcher::slot_allows(const LiveRequest& live, std::uint32_t nod
   const NodeGraph& graph = *live.request.graph;
   GraphRun& run = live.graph;
   NodeRun& node = run.nodes[v];
-  node.slot = slots_.take(run, graph.pool);
+  slots_.take(run, node, graph.pool);
   node.state = NodeRun::State::kSubmitted;
   if (v != run.next) {
     node.ahead = true;
@@ -193,13 +191,25 @@ inline bool GraphBatcher::slot_allows(const LiveRequest& live, std::uint32_t nod
   bind_node(live, v, task);
   ++task.rows;
   for (std::uint32_t next : graph.successors(v)) {
-    if (--run.nodes[next].open_predecessors == 0) newly_ready_.push_back(next);
+    if (--run.nodes[next].open_predecessors == 0) note_ready(run, next);
   }
   if (run.growable) return;
   for (const NodeGraph::Edge& edge : graph.predecessors(v)) {
-    if (--run.nodes[edge.from].open_readers == 0) newly_free_.push_back(edge.from);
+    if (--run.nodes[edge.from].open_readers == 0) note_free(run, edge.from);
   }
-  if (node.open_readers == 0) newly_free_.push_back(v);
+  if (node.open_readers == 0) note_free(run, v);
+}
+
+// Chained through the nodes themselves: their counts are at their ends, and those fields free.
+inline void GraphBatcher::note_ready(GraphRun& run, std::uint32_t v) {
+  run.nodes[v].next_ready = kNoNode;
+  (newly_ready_ == kNoNode ? newly_ready_ : run.nodes[last_ready_].next_ready) = v;
+  last_ready_ = v;
+}
+
+inline void GraphBatcher::note_free(GraphRun& run, std::uint32_t v) {
+  run.nodes[v].next_free = newly_free_;
+  newly_free_ = v;
 }
 
 // Whether the node's predecessors fit into the task beside those of the rows before it.
@@ -222,8 +232,7 @@ inline bool GraphBatcher::edges_fit(const LiveRequest& live, std::uint32_t node,
   const std::uint32_t before = task.rows;
   bool room = true;
   if (!live.graph.opened) open(live);
-  newly_ready_.clear();
-  newly_free_.clear();
+  newly_ready_ = newly_free_ = kNoNode;
   while (task.rows < rows && group.count > 0) {
     const std::uint32_t node = pick_node(live, group);
     if (node == kNoNode) break;
@@ -242,12 +251,19 @@ inline bool GraphBatcher::edges_fit(const LiveRequest& live, std::uint32_t node,
 
 // What the request's rows in the task made free or ready counts from the next task on.
 [[gnu::always_inline]] inline void GraphBatcher::settle_nodes(GraphRun& run, PoolId pool) {
-  for (std::uint32_t v : newly_free_) {
+  for (std::uint32_t v = newly_free_; v != kNoNode;) {
+    NodeRun& node = run.nodes[v];
+    const std::uint32_t next = node.next_free;
     slots_.free(run, v, pool);
-    if (run.nodes[v].ahead) --run.ahead_count;
-    run.nodes[v].ahead = false;
+    if (node.ahead) --run.ahead_count;
+    node.ahead = false;
+    v = next;
   }
-  for (std::uint32_t v : newly_ready_) make_ready(run, v);
+  for (std::uint32_t v = newly_ready_; v != kNoNode;) {
+    const std::uint32_t next = run.nodes[v].next_ready;
+    make_ready(run, v);
+    v = next;
+  }
 }
 
 // `visited`: the group that was taken from. It goes to the end of its queue, unless the task had no room for

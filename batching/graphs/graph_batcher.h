@@ -67,6 +67,8 @@ class GraphBatcher {
   static void pop_ready(GraphRun& run, NodeGroup& group);
   bool edges_fit(const LiveRequest& live, std::uint32_t node, const Task& task) const;
   void submit_node(LiveRequest& live, std::uint32_t v, Task& task);
+  void note_ready(GraphRun& run, std::uint32_t v);
+  void note_free(GraphRun& run, std::uint32_t v);
   void bind_node(const LiveRequest& live, std::uint32_t v, Task& task);
   void settle_nodes(GraphRun& run, PoolId pool);
   void fetch_ahead(EntryId next) const;
@@ -80,7 +82,8 @@ class GraphBatcher {
   SchedulerStats& totals_;
   const TimePoint& now_;
   std::uint32_t largest_ = 0;  // graph seen so far: records reserve as much, within reason
-  std::vector<std::uint32_t> newly_ready_, newly_free_;  // scratch: nodes of the request that is visited
+  // What the visit of a request has made ready, oldest first, and free: chains of its nodes.
+  std::uint32_t newly_ready_ = kNoNode, last_ready_ = kNoNode, newly_free_ = kNoNode;
 };
 
 }  // namespace volvox

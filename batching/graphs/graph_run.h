@@ -24,7 +24,8 @@ struct NodeRun {
   std::uint32_t slot = kSinkSlot;
   std::uint16_t group = 0;  // of its type, in GraphRun::groups
   State state = State::kOpen;
-  bool ahead = false;  // submitted before an earlier node, and its slot is live
+  bool ahead : 1 = false;  // submitted before an earlier node, and its slot is live
+  bool took : 1 = false;   // its slot is one that the pool gave, not one that came free
 };
 static_assert(sizeof(NodeRun) == 16);
 
@@ -43,11 +44,10 @@ inline constexpr std::uint32_t kKeptNodes = 1024;
 
 // A node graph while its request lives.
 struct GraphRun {
-  // Slots: what the pool promised, what was taken of it (and is kept to the end: a slot that comes free when
-  // its last reader is submitted may only be written by later tasks of the same queue, which are this
-  // request's), and what holds a state.
+  // Slots: what the pool promised, and what holds a state. What was taken is kept to the end (NodeRun::took):
+  // a slot that comes free when its last reader is submitted may only be written by later tasks of the same
+  // queue, which are this request's.
   std::uint32_t reserved = 0, live_slots = 0;
-  std::vector<std::uint32_t> taken;
   std::uint32_t first_free = kNoNode;  // the node whose slot came free last
   bool growable = false;
   bool opened = false;  // `nodes` is filled
