@@ -43,16 +43,6 @@ void RangeAllocator::release_promise(std::uint32_t count) {
   close_gaps_when_empty();
 }
 
-std::uint32_t RangeAllocator::take() {
-  ++taken_;
-  return *find(1);  // there is one: ranges and promises together never exceed the capacity
-}
-
-void RangeAllocator::give_back(std::uint32_t slot) {
-  --taken_;
-  put(slot, 1);
-}
-
 std::optional<std::uint32_t> RangeAllocator::find(std::uint32_t count) {
   if (const std::uint32_t stack = stack_of(count); stack != kNoStack && !cached_[stack].empty()) {
     const std::uint32_t base = cached_[stack].back();

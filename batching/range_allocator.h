@@ -26,8 +26,17 @@ class RangeAllocator {
   // Sets slots aside for take(); false, without effect, when so many are not free.
   bool promise(std::uint32_t count);
   void release_promise(std::uint32_t count);  // none of them may still be taken
-  std::uint32_t take();                       // one that was promised
-  void give_back(std::uint32_t slot);         // it is promised again
+  std::uint32_t take() {                      // one that was promised
+    ++taken_;
+    if (cached_[1].empty()) return *find(1);  // there is one: reserved() never exceeds the capacity
+    const std::uint32_t slot = cached_[1].back();
+    cached_[1].pop_back();
+    return slot;
+  }
+  void give_back(std::uint32_t slot) {  // it is promised again
+    --taken_;
+    cached_[1].push_back(slot);
+  }
 
   std::uint32_t capacity() const { return slots_ - first_; }
   std::uint32_t reserved() const { return used_ + promised_; }  // ranges and promises

@@ -32,24 +32,25 @@ class StateSlots {
   bool are_shared() const { return shared_; }
 
   // Gives the node one of the slots that its graph reserved / takes it back: everybody has read it.
-  void take(GraphRun& run, NodeRun& node, PoolId pool) {
+  void take(GraphRun& run, NodeRun& node) {
+    Pool& pool = pools_[run.pool];
     ++run.live_slots;
-    ++pools_[pool].used;
+    ++pool.used;
     if (run.first_free != kNoNode) {
       const NodeRun& before = run.nodes[run.first_free];
       node.slot = before.slot;
       run.first_free = before.next_free;
       return;
     }
-    node.slot = pools_[pool].slots.take();
+    node.slot = pool.slots.take();
     node.took = true;
   }
-  void free(GraphRun& run, std::uint32_t v, PoolId pool) {
+  void free(GraphRun& run, std::uint32_t v) {
     NodeRun& node = run.nodes[v];
     node.next_free = run.first_free;
     run.first_free = v;
     --run.live_slots;
-    --pools_[pool].used;
+    --pools_[run.pool].used;
   }
 
   struct Use {

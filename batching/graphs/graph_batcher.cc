@@ -17,6 +17,8 @@ void GraphBatcher::enter(std::uint32_t index) {
   GraphRun& run = live.graph;
   live.open = graph.size();
   largest_ = std::max(largest_, graph.size());
+  run.graph = graph.view();
+  run.pool = graph.pool;
   run.opened = false;
   run.live_slots = 0;
   run.groups.clear();
@@ -97,6 +99,7 @@ Status GraphBatcher::extend(std::uint32_t index, GraphDelta delta) {
   if (live.state == LiveRequest::State::kWaiting) return {};
   const NodeGraph& graph = *live.request.graph;
   GraphRun& run = live.graph;
+  run.graph = graph.view();
   live.open += after - before;
   run.nodes.resize(after);
   add_groups(run, graph);
@@ -127,7 +130,7 @@ inline void GraphBatcher::pop_ready(GraphRun& run, NodeGroup& group) {
 inline bool GraphBatcher::slot_allows(const LiveRequest& live, std::uint32_t node) {
   const GraphRun& run = live.graph;
   if (run.growable || node == run.next || run.reserved >= run.nodes.size()) return true;
-  return live.request.graph->suffix_peak(run.next) + run.ahead_count + 1 <= run.reserved;
+  return run.graph.suffix_peak(run.next) + run.ahead_count + 1 <= run.reserved;
 }
 
 // The next node in order when it is of this group, else the oldest ready one that may run ahead of its turn.
@@ -146,7 +149,7 @@ inline bool GraphBatcher::slot_allows(const LiveRequest& live, std::uint32_t nod
 [[gnu::always_inline]] inline void GraphBatcher::bind_node(const LiveRequest& live, std::uint32_t v,
                                                            Task& task) {
   static const RowBinding kUnbound;
-  const NodeGraph& graph = *live.request.graph;
+  const NodeGraph::View graph = live.graph.graph;
   const NodeGraph::Node& node = graph.node(v);
   const TypeConfig& type = config_.types[node.type];
   task.bindings.push_back(kUnbound);
@@ -174,10 +177,10 @@ inline bool GraphBatcher::slot_allows(const LiveRequest& live, std::uint32_t nod
 }
 
 [[gnu::always_inline]] inline void GraphBatcher::submit_node(LiveRequest& live, std::uint32_t v, Task& task) {
-  const NodeGraph& graph = *live.request.graph;
   GraphRun& run = live.graph;
+  const NodeGraph::View graph = run.graph;
   NodeRun& node = run.nodes[v];
-  slots_.take(run, node, graph.pool);
+  slots_.take(run, node);
   node.state = NodeRun::State::kSubmitted;
   if (v != run.next) {
     node.ahead = true;
@@ -214,7 +217,7 @@ inline void GraphBatcher::note_free(GraphRun& run, std::uint32_t v) {
 
 // Whether the node's predecessors fit into the task beside those of the rows before it.
 inline bool GraphBatcher::edges_fit(const LiveRequest& live, std::uint32_t node, const Task& task) const {
-  const NodeGraph& graph = *live.request.graph;
+  const NodeGraph::View graph = live.graph.graph;
   const auto edges = graph.predecessors(node);
   const std::size_t most = config_.types[graph.node(node).type].max_edges;
   if (task.edges.size() + edges.size() <= most) return true;
@@ -241,7 +244,7 @@ inline bool GraphBatcher::edges_fit(const LiveRequest& live, std::uint32_t node,
     if (task.rows == before) pins_.claim(index, record.worker, now_);
     submit_node(live, node, task);
     if (node == group.head) pop_ready(live.graph, group);
-    if (live.request.graph->node(node).watch) record.nodes.push_back({index, 0, node});
+    if (live.graph.graph.node(node).watch) record.nodes.push_back({index, 0, node});
     --group.count;
   }
   if (task.rows == before) return room ? Taken::kNoSlot : Taken::kNoRoom;
@@ -250,11 +253,11 @@ inline bool GraphBatcher::edges_fit(const LiveRequest& live, std::uint32_t node,
 }
 
 // What the request's rows in the task made free or ready counts from the next task on.
-[[gnu::always_inline]] inline void GraphBatcher::settle_nodes(GraphRun& run, PoolId pool) {
+[[gnu::always_inline]] inline void GraphBatcher::settle_nodes(GraphRun& run) {
   for (std::uint32_t v = newly_free_; v != kNoNode;) {
     NodeRun& node = run.nodes[v];
     const std::uint32_t next = node.next_free;
-    slots_.free(run, v, pool);
+    slots_.free(run, v);
     if (node.ahead) --run.ahead_count;
     node.ahead = false;
     v = next;
@@ -284,34 +287,31 @@ inline bool GraphBatcher::edges_fit(const LiveRequest& live, std::uint32_t node,
 }
 
 // Requests lie scattered in memory, a task takes a node or two of each, and what a visit reads is reached by
-// pointers, one after the other. Each visit fetches a link of that chain for each of the next five: of the
-// fifth its entry, …, of the next one the edges of the node that it will take first.
+// pointers, one after the other. Each visit fetches a link of that chain for each of the next four: of the
+// fourth its entry, …, of the next one the edges of the node that it will take first.
 //
 // Always inline: a function that only fetches has no effect that g++ knows, and would be left out.
 [[gnu::always_inline]] inline void GraphBatcher::fetch_ahead(EntryId next) const {
-  const auto node_of = [this](const ReadyQueues::Entry& entry) {
-    const GraphRun& run = requests_[entry.request].graph;
+  const auto first_node = [](const GraphRun& run, const ReadyQueues::Entry& entry) {
     const std::uint32_t v = run.opened ? run.groups[entry.item].head : 0;
     return v == kNoNode ? run.next : v;
   };
   if (next == kNoEntry) return;
   const ReadyQueues::Entry* entry = &queues_[next];
-  requests_[entry->request].request.graph->prefetch_edges(node_of(*entry));
+  const GraphRun* run = &requests_[entry->request].graph;
+  run->graph.prefetch_edges(first_node(*run, *entry));
   if (entry->next == kNoEntry) return;
   entry = &queues_[entry->next];
-  const std::uint32_t v = node_of(*entry);
-  requests_[entry->request].request.graph->prefetch(v);
-  __builtin_prefetch(requests_[entry->request].graph.nodes.data() + v);
+  run = &requests_[entry->request].graph;
+  const std::uint32_t v = first_node(*run, *entry);
+  run->graph.prefetch(v);
+  __builtin_prefetch(run->nodes.data() + v);
   if (entry->next == kNoEntry) return;
   entry = &queues_[entry->next];
-  __builtin_prefetch(requests_[entry->request].request.graph.get());
-  __builtin_prefetch(requests_[entry->request].graph.groups.data());
-  if (entry->next == kNoEntry) return;
-  entry = &queues_[entry->next];
-  const LiveRequest& last = requests_[entry->request];
-  __builtin_prefetch(&last.request.graph);
-  __builtin_prefetch(&last.home);
-  __builtin_prefetch(&last.graph.nodes);
+  const LiveRequest& live = requests_[entry->request];
+  __builtin_prefetch(&live.home);
+  __builtin_prefetch(&live.graph);
+  __builtin_prefetch(&live.graph.groups);
   if (entry->next != kNoEntry) __builtin_prefetch(&queues_[entry->next]);
 }
 
@@ -330,7 +330,7 @@ bool GraphBatcher::form(WorkerId worker, const Choice& choice, Task& task, TaskR
     const Taken taken = take_nodes(index, live, group, size.rows, task, record);
     if (taken == Taken::kSome) {
       const bool keeps_its_place = group.count > 0 && task.rows == size.rows;
-      settle_nodes(live.graph, live.request.graph->pool);
+      settle_nodes(live.graph);
       requeue(index, live.graph, group, keeps_its_place);
     } else if (taken == Taken::kNoRoom) {
       break;

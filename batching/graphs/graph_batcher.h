@@ -70,7 +70,7 @@ class GraphBatcher {
   void note_ready(GraphRun& run, std::uint32_t v);
   void note_free(GraphRun& run, std::uint32_t v);
   void bind_node(const LiveRequest& live, std::uint32_t v, Task& task);
-  void settle_nodes(GraphRun& run, PoolId pool);
+  void settle_nodes(GraphRun& run);
   void fetch_ahead(EntryId next) const;
 
   const SchedulerConfig& config_;

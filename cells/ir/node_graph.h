@@ -45,23 +45,16 @@ class NodeGraph {
   // Which of types() node v has.
   std::uint16_t type_index(std::uint32_t v) const { return records_[v].type_index; }
 
+  // Its nodes as three pointers, for whoever asks about very many. Valid while the graph is neither changed nor
+  // gone.
+  class View;
+  View view() const;
+
   std::uint32_t size() const { return static_cast<std::uint32_t>(records_.size() - 1); }
   const Node& node(std::uint32_t v) const { return records_[v].node; }
-  std::span<const Edge> predecessors(std::uint32_t v) const {
-    return {edges_.data() + records_[v].edges, edges_.data() + records_[v + 1].edges};
-  }
-  // Fetch what is kept of node v / what its edges read and are read by, which must be there already. `v` may be
-  // any number.
-  [[gnu::always_inline]] void prefetch(std::uint32_t v) const { __builtin_prefetch(records_.data() + v); }
-  [[gnu::always_inline]] void prefetch_edges(std::uint32_t v) const {
-    if (v >= size()) return;
-    __builtin_prefetch(edges_.data() + records_[v].edges);
-    __builtin_prefetch(successors_.data() + records_[v].successors);
-  }
+  std::span<const Edge> predecessors(std::uint32_t v) const;
   // The readers of node v in ascending order, one entry for each edge.
-  std::span<const std::uint32_t> successors(std::uint32_t v) const {
-    return {successors_.data() + records_[v].successors, successors_.data() + records_[v + 1].successors};
-  }
+  std::span<const std::uint32_t> successors(std::uint32_t v) const;
 
   // The most slots that are live at once when the nodes run one at a time in their order, from node v on; a
   // slot is freed after its last reader (at once, if nobody reads it). suffix_peak(0) is the least
@@ -97,5 +90,46 @@ class NodeGraph {
   std::vector<std::uint32_t> sources_;
   std::uint32_t wanted_slots_ = 0;
 };
+
+// The accessors are those of NodeGraph.
+class NodeGraph::View {
+ public:
+  View() = default;
+  const Node& node(std::uint32_t v) const { return records_[v].node; }
+  std::span<const Edge> predecessors(std::uint32_t v) const {
+    return {edges_ + records_[v].edges, edges_ + records_[v + 1].edges};
+  }
+  std::span<const std::uint32_t> successors(std::uint32_t v) const {
+    return {successors_ + records_[v].successors, successors_ + records_[v + 1].successors};
+  }
+  std::uint32_t suffix_peak(std::uint32_t v) const { return records_[v].suffix_peak; }
+  std::uint16_t type_index(std::uint32_t v) const { return records_[v].type_index; }
+
+  // Fetch what is kept of node v / where its edges are listed, for which that must be there.
+  [[gnu::always_inline]] void prefetch(std::uint32_t v) const { __builtin_prefetch(records_ + v); }
+  [[gnu::always_inline]] void prefetch_edges(std::uint32_t v) const {
+    __builtin_prefetch(edges_ + records_[v].edges);
+    __builtin_prefetch(successors_ + records_[v].successors);
+  }
+
+ private:
+  friend class NodeGraph;
+  View(const Record* records, const Edge* edges, const std::uint32_t* successors)
+      : records_(records), edges_(edges), successors_(successors) {}
+
+  const Record* records_ = nullptr;
+  const Edge* edges_ = nullptr;
+  const std::uint32_t* successors_ = nullptr;
+};
+
+inline NodeGraph::View NodeGraph::view() const {
+  return {records_.data(), edges_.data(), successors_.data()};
+}
+inline std::span<const NodeGraph::Edge> NodeGraph::predecessors(std::uint32_t v) const {
+  return view().predecessors(v);
+}
+inline std::span<const std::uint32_t> NodeGraph::successors(std::uint32_t v) const {
+  return view().successors(v);
+}
 
 }  // namespace volvox
