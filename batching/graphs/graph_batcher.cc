@@ -287,32 +287,31 @@ inline bool GraphBatcher::edges_fit(const LiveRequest& live, std::uint32_t node,
 }
 
 // Requests lie scattered in memory, a task takes a node or two of each, and what a visit reads is reached by
-// pointers, one after the other. Each visit fetches a link of that chain for each of the next four: of the
-// fourth its entry, …, of the next one the edges of the node that it will take first.
+// pointers, one after the other. Each visit fetches a link of that chain for each of the next five: of the
+// fifth its entry, …, of the next one what the node that it will take first reads.
 //
 // Always inline: a function that only fetches has no effect that g++ knows, and would be left out.
-[[gnu::always_inline]] inline void GraphBatcher::fetch_ahead(EntryId next) const {
+[[gnu::always_inline]] inline void GraphBatcher::fetch_ahead(EntryId id) const {
   const auto first_node = [](const GraphRun& run, const ReadyQueues::Entry& entry) {
     const std::uint32_t v = run.opened ? run.groups[entry.item].head : 0;
     return v == kNoNode ? run.next : v;
   };
-  if (next == kNoEntry) return;
-  const ReadyQueues::Entry* entry = &queues_[next];
-  const GraphRun* run = &requests_[entry->request].graph;
-  run->graph.prefetch_edges(first_node(*run, *entry));
-  if (entry->next == kNoEntry) return;
-  entry = &queues_[entry->next];
-  run = &requests_[entry->request].graph;
-  const std::uint32_t v = first_node(*run, *entry);
-  run->graph.prefetch(v);
-  __builtin_prefetch(run->nodes.data() + v);
-  if (entry->next == kNoEntry) return;
-  entry = &queues_[entry->next];
-  const LiveRequest& live = requests_[entry->request];
+  const auto next = [&id, this] { return (id = queues_[id].next) != kNoEntry; };
+  const auto run = [&id, this]() -> const GraphRun& { return requests_[queues_[id].request].graph; };
+  if (!next()) return;
+  if (run().opened) run().graph.prefetch_predecessors(first_node(run(), queues_[id]), run().nodes.data());
+  if (!next()) return;
+  run().graph.prefetch_edges(first_node(run(), queues_[id]));
+  if (!next()) return;
+  const std::uint32_t v = first_node(run(), queues_[id]);
+  run().graph.prefetch(v);
+  __builtin_prefetch(run().nodes.data() + v);
+  if (!next()) return;
+  const LiveRequest& live = requests_[queues_[id].request];
   __builtin_prefetch(&live.home);
   __builtin_prefetch(&live.graph);
   __builtin_prefetch(&live.graph.groups);
-  if (entry->next != kNoEntry) __builtin_prefetch(&queues_[entry->next]);
+  if (queues_[id].next != kNoEntry) __builtin_prefetch(&queues_[queues_[id].next]);
 }
 
 bool GraphBatcher::form(WorkerId worker, const Choice& choice, Task& task, TaskRecord& record) {
@@ -323,7 +322,7 @@ bool GraphBatcher::form(WorkerId worker, const Choice& choice, Task& task, TaskR
   while (task.rows < size.rows) {
     const EntryId id = queues_.first_of_earlier(choice.type, worker);
     if (id == kNoEntry) break;
-    fetch_ahead(queues_[id].next);
+    fetch_ahead(id);
     const std::uint32_t index = queues_[id].request;
     LiveRequest& live = requests_[index];
     NodeGroup& group = live.graph.groups[queues_[id].item];

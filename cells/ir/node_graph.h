@@ -111,6 +111,10 @@ class NodeGraph::View {
     __builtin_prefetch(edges_ + records_[v].edges);
     __builtin_prefetch(successors_ + records_[v].successors);
   }
+  template <class PerNode>
+  [[gnu::always_inline]] void prefetch_predecessors(std::uint32_t v, const PerNode* kept) const {
+    for (const Edge& edge : predecessors(v)) __builtin_prefetch(kept + edge.from);
+  }
 
  private:
   friend class NodeGraph;
