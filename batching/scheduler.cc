@@ -301,7 +301,11 @@ void Scheduler::complete(WorkerId worker, TaskSeq up_to, TimePoint now, std::vec
 void Scheduler::finish_task(const TaskRecord& record, std::vector<Event>& out) {
   --running_[record.type];
   for (LaneRef ref : record.ended) --requests_[request_of(ref)].open;
-  for (const TaskRecord::Touched& touched : record.touched) requests_[touched.request].open -= touched.nodes;
+  const auto& all = record.touched;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (i + 4 < all.size()) prefetch(requests_[all[i + 4].request]);
+    requests_[all[i].request].open -= all[i].nodes;
+  }
   for (const TaskRecord::Mark& mark : record.steps) {
     if (requests_[mark.request].outcome != LiveRequest::Outcome::kNone) continue;
     Event event = event_for(mark.request, Event::Kind::kStepDone);
@@ -315,7 +319,7 @@ void Scheduler::finish_task(const TaskRecord& record, std::vector<Event>& out) {
     event.step = mark.step;
     out.push_back(event);
   }
-  for (const TaskRecord::Touched& touched : record.touched) settle(touched.request, out);
+  for (const TaskRecord::Touched& touched : all) settle(touched.request, out);
 }
 
 std::uint32_t Scheduler::in_flight() const {

@@ -165,6 +165,15 @@ bool LaneBatcher::form_cohort(WorkerId worker, const Choice& choice, Task& task,
   return true;
 }
 
+// A joiner's record was last touched when it came, thousands of requests ago.
+[[gnu::always_inline]] inline void LaneBatcher::fetch_joiners(EntryId id) const {
+  if ((id = queues_[id].next) == kNoEntry) return;
+  prefetch_lanes(requests_[queues_[id].request]);
+  if ((id = queues_[id].next) == kNoEntry) return;
+  prefetch(requests_[queues_[id].request]);
+  if ((id = queues_[id].next) != kNoEntry) __builtin_prefetch(&queues_[id]);
+}
+
 void LaneBatcher::seat_joiners(WorkerId worker, CellTypeId type, std::uint32_t capacity, Task& task) {
   Cohort& cohort = workers_[worker].cohorts[type];
   for (EntryId id; (id = queues_.first(type, worker)) != kNoEntry;) {
@@ -172,6 +181,7 @@ void LaneBatcher::seat_joiners(WorkerId worker, CellTypeId type, std::uint32_t c
     const LaneRef ref = lane_ref(entry.request, static_cast<LaneId>(entry.item));
     const PriorityClass priority = entry.priority;
     if (cohort.active() >= capacity && !evict_for(worker, type, priority)) return;
+    fetch_joiners(id);
     dequeue(run_of(ref));
     seat(ref, worker, cohort, priority, task);
   }
@@ -248,7 +258,10 @@ void LaneBatcher::look_at_due(WorkerId worker, Task& task, TaskRecord& record) {
   const std::uint64_t formed = cohort.step() - 1;
   cohort.take_due(formed, due_);
   moved_on_.clear();
-  for (LaneRef ref : due_) {
+  for (std::size_t i = 0; i < due_.size(); ++i) {
+    if (i + 4 < due_.size()) prefetch(requests_[request_of(due_[i + 4])]);
+    if (i + 2 < due_.size()) prefetch_lanes(requests_[request_of(due_[i + 2])]);
+    const LaneRef ref = due_[i];
     const LiveRequest& live = requests_[request_of(ref)];
     if (live.is_graph || lane_of(ref) >= live.lanes.size() || live.home != worker) continue;
     const LaneRun& run = run_of(ref);

@@ -59,6 +59,7 @@ class LaneBatcher {
   RowBinding bind(LaneRef ref) const;
 
   bool form_cohort(WorkerId worker, const Choice& choice, Task& task, TaskRecord& record);
+  void fetch_joiners(EntryId id) const;
   void seat_joiners(WorkerId worker, CellTypeId type, std::uint32_t capacity, Task& task);
   void seat(LaneRef ref, WorkerId worker, Cohort& cohort, PriorityClass priority, Task& task);
   bool evict_for(WorkerId worker, CellTypeId type, PriorityClass priority);
