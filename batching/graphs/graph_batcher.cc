@@ -287,8 +287,8 @@ inline bool GraphBatcher::edges_fit(const LiveRequest& live, std::uint32_t node,
 }
 
 // Requests lie scattered in memory, a task takes a node or two of each, and what a visit reads is reached by
-// pointers, one after the other. Each visit fetches a link of that chain for each of the next five: of the
-// fifth its entry, …, of the next one what the node that it will take first reads.
+// pointers, one after the other. Each visit fetches a link of that chain for each of the next six: of the
+// sixth its entry, …, of the next one what the node that it will take first reads.
 //
 // Always inline: a function that only fetches has no effect that g++ knows, and would be left out.
 [[gnu::always_inline]] inline void GraphBatcher::fetch_ahead(EntryId id) const {
@@ -306,6 +306,8 @@ inline bool GraphBatcher::edges_fit(const LiveRequest& live, std::uint32_t node,
   const std::uint32_t v = first_node(run(), queues_[id]);
   run().graph.prefetch(v);
   __builtin_prefetch(run().nodes.data() + v);
+  if (!next()) return;
+  __builtin_prefetch(run().groups.data());
   if (!next()) return;
   const LiveRequest& live = requests_[queues_[id].request];
   __builtin_prefetch(&live.home);

@@ -106,7 +106,10 @@ class NodeGraph::View {
   std::uint16_t type_index(std::uint32_t v) const { return records_[v].type_index; }
 
   // Fetch what is kept of node v / where its edges are listed, for which that must be there.
-  [[gnu::always_inline]] void prefetch(std::uint32_t v) const { __builtin_prefetch(records_ + v); }
+  [[gnu::always_inline]] void prefetch(std::uint32_t v) const {
+    __builtin_prefetch(records_ + v);
+    __builtin_prefetch(records_ + v + 1);  // where its edges end
+  }
   [[gnu::always_inline]] void prefetch_edges(std::uint32_t v) const {
     __builtin_prefetch(edges_ + records_[v].edges);
     __builtin_prefetch(successors_ + records_[v].successors);
