@@ -1,7 +1,6 @@
 #include "batching/request_check.h"
 
 #include <algorithm>
-#include <array>
 
 namespace volvox {
 namespace {
@@ -42,24 +41,35 @@ Refusal check_edges(const Request& request, std::size_t i) {
   return std::nullopt;
 }
 
+std::uint64_t slots_of(const Request& request, std::size_t i) {
+  const LaneSpec& spec = request.plan->lanes[i];
+  if (!spec.has_state || request.carried_of(i) != nullptr) return 0;
+  return spec.ring == 0 ? request.lengths[spec.length_of] : spec.ring;
+}
+
+// Looks at the plan's pools only: there may be thousands of other models'.
+Refusal check_size(const Request& request, const StateSlots& slots) {
+  const auto& lanes = request.plan->lanes;
+  for (std::size_t i = 0; i < lanes.size(); ++i) {
+    std::uint64_t needed = slots_of(request, i);
+    for (std::size_t j = 0; j < lanes.size(); ++j) {
+      if (j != i && lanes[j].pool == lanes[i].pool) needed += slots_of(request, j);
+    }
+    if (needed == 0) continue;
+    if (auto refused = refuse_size(needed, slots.capacity(lanes[i].pool))) return refused;
+  }
+  return std::nullopt;
+}
+
 Refusal check_lanes(const Request& request, const StateSlots& slots, const std::vector<TaskRows>& rows) {
   const auto& lanes = request.plan->lanes;
-  std::array<std::uint64_t, 8> few{};
-  std::vector<std::uint64_t> many(slots.pools() > few.size() ? slots.pools() : 0, 0);
-  std::uint64_t* needed = many.empty() ? few.data() : many.data();  // by pool
   for (std::size_t i = 0; i < lanes.size(); ++i) {
     const LaneSpec& spec = lanes[i];
-    const std::uint32_t length = request.lengths[spec.length_of];
-    if (length == 0) return "lane " + std::to_string(i) + " has no steps";
+    if (request.lengths[spec.length_of] == 0) return "lane " + std::to_string(i) + " has no steps";
     if (rows[spec.type] == TaskRows::kNodes) return "its cell type also serves node graphs";
-    if (spec.has_state && request.carried_of(i) == nullptr) {
-      needed[spec.pool] += spec.ring == 0 ? length : spec.ring;
-    }
     if (auto refused = check_edges(request, i)) return refused;
   }
-  for (PoolId p = 0; p < slots.pools(); ++p) {
-    if (auto refused = refuse_size(needed[p], slots.capacity(p))) return refused;
-  }
+  if (auto refused = check_size(request, slots)) return refused;
   return check_carried(request, slots);
 }
 

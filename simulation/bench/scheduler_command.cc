@@ -124,6 +124,7 @@ nlohmann::json report(const std::vector<Measured>& cases, const Options& options
   json["allocations_per_task"] = allocations;
   json["live"] = options.load.live;
   json["workers"] = options.sizes.workers;
+  json["models"] = options.sizes.models;
   return json;
 }
 
@@ -173,6 +174,8 @@ void add_scheduler_command(CLI::App& app, int& status) {
       });
   command->add_option("--live", options->load.live, "requests live at once")->check(CLI::Range(1, 60000));
   command->add_option("--workers", options->sizes.workers, "workers of the device")->check(CLI::Range(1, 64));
+  command->add_option("--models", options->sizes.models, "models loaded, of which one is asked for")
+      ->check(CLI::Range(1, 1024));
   command->add_option("--cancelled", options->load.cancelled, "share of requests that are cancelled")
       ->check(CLI::Range(0.0, 1.0));
   command->add_option("--withheld", options->load.withheld, "newest tasks of a worker not reported done yet")

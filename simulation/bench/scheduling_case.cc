@@ -20,6 +20,18 @@ TypeConfig type(CellTypeId id, std::int32_t priority, std::uint32_t max_batch) {
   return config;
 }
 
+// Another model like the first, `types` types and a pool of its own.
+void add_idle_model(SchedulerConfig& config, ModelId model, std::uint32_t types) {
+  for (CellTypeId t = 0; t < types; ++t) {
+    TypeConfig type = config.types[t];
+    type.id = static_cast<CellTypeId>(config.types.size());
+    type.model = model;
+    config.types.push_back(type);
+  }
+  config.pools.push_back({model, config.pools.front().slots});
+  config.models.push_back({.id = model});
+}
+
 void configure(SchedulingCase& out, std::string name, std::uint32_t types, std::uint32_t max_batch,
                std::uint64_t slots, const SchedulingSizes& sizes) {
   out.name = std::move(name) + "_" + std::to_string(max_batch);
@@ -29,6 +41,7 @@ void configure(SchedulingCase& out, std::string name, std::uint32_t types, std::
   out.config.pools = {{0, static_cast<std::uint32_t>(slots) + kReservedSlots}};
   out.config.models = {ModelConfig{}};
   out.config.workers = sizes.workers;
+  for (ModelId model = 1; model < sizes.models; ++model) add_idle_model(out.config, model, types);
 }
 
 Status add_graphs(SchedulingCase& out, const std::vector<Result<std::shared_ptr<const NodeGraph>>>& graphs) {

@@ -24,6 +24,7 @@ struct SchedulingCase {
 
 struct SchedulingSizes {
   std::uint32_t live = 16384, workers = 2;
+  std::uint32_t models = 1;  // loaded; requests come for the first
 };
 
 // Chains of one type whose state alternates between two slots; maximum batch `max_batch`.
