@@ -19,6 +19,47 @@ function(volvox_library name)
   endif()
 endfunction()
 
+# tree_lstm → TreeLstm
+function(volvox_camel_case out name)
+  set(camel "")
+  string(REPLACE "_" ";" words "${name}")
+  foreach(word IN LISTS words)
+    string(SUBSTRING "${word}" 0 1 initial)
+    string(TOUPPER "${initial}" initial)
+    string(SUBSTRING "${word}" 1 -1 rest)
+    string(APPEND camel "${initial}${rest}")
+  endforeach()
+  set(${out} "${camel}" PARENT_SCOPE)
+endfunction()
+
+# Writes FILE with the table that FUNCTION returns: pointers to k<Name>SUFFIX of type TYPE, one for each NAME ("tree_lstm": kTreeLstm…).
+# NAMESPACE: volvox, if none is given.
+function(volvox_table file)
+  cmake_parse_arguments(ARG "" "HEADER;NAMESPACE;FUNCTION;TYPE;SUFFIX" "NAMES" ${ARGN})
+  if(NOT ARG_NAMESPACE)
+    set(ARG_NAMESPACE volvox)
+  endif()
+  set(declarations "")
+  set(entries "")
+  foreach(name IN LISTS ARG_NAMES)
+    volvox_camel_case(camel "${name}")
+    string(APPEND declarations "extern const ${ARG_TYPE} k${camel}${ARG_SUFFIX};\n")
+    string(APPEND entries "&k${camel}${ARG_SUFFIX}, ")
+  endforeach()
+  file(CONFIGURE OUTPUT "${file}" CONTENT [[#include "@ARG_HEADER@"
+
+namespace @ARG_NAMESPACE@ {
+
+@declarations@
+std::span<const @ARG_TYPE@* const> @ARG_FUNCTION@() {
+  static constexpr const @ARG_TYPE@* kAll[] = {@entries@};
+  return kAll;
+}
+
+}  // namespace @ARG_NAMESPACE@
+]] @ONLY)
+endfunction()
+
 # Tests are not fast, they are many: optimising them takes longer than running them.
 function(volvox_test_options name)
   target_link_libraries(${name} PRIVATE volvox_options GTest::gmock GTest::gtest_main)

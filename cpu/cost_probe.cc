@@ -50,7 +50,7 @@ double CostProbe::estimate_us(const CpuCell& cell, std::uint32_t rows) const {
 Result<std::vector<Cost>> CostProbe::costs(const CpuCell& cell, const CompileOptions& options,
                                            PoolFinder& pools) const {
   std::vector<Cost> costs;
-  auto runner = ProductRunner::make(kernels_, threads_);
+  auto runner = ProductRunner::make(threads_);
   if (!runner) return tl::unexpected(runner.error());
   ThreadTeam team(measure_ ? threads_ : 1);
   Workspace work(std::move(*runner));

@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "cpu/cells/cpu_cell.h"
 #include "cpu/cells/row_source.h"
-#include "cpu/kernel/kernels.h"
 #include "device/device.h"
 
 namespace volvox::cpu {
@@ -16,8 +15,7 @@ namespace volvox::cpu {
 // Takes some milliseconds a size; a size that would take too long is extrapolated.
 class CostProbe {
  public:
-  CostProbe(const Kernels& kernels, std::uint32_t threads, bool measure)
-      : kernels_(kernels), threads_(threads), measure_(measure) {}
+  CostProbe(std::uint32_t threads, bool measure) : threads_(threads), measure_(measure) {}
 
   // Ascending in rows, from 1 to max_batch.
   Result<std::vector<CompiledCell::Cost>> costs(const CpuCell& cell, const CompileOptions& options,
@@ -26,7 +24,6 @@ class CostProbe {
  private:
   double estimate_us(const CpuCell& cell, std::uint32_t rows) const;
 
-  const Kernels& kernels_;
   std::uint32_t threads_;
   bool measure_;
 };

@@ -6,9 +6,9 @@
 
 #include <unistd.h>
 
-#include "cpu/cells/fused_cell.h"
 #include "cpu/cells/generic_cell.h"
 #include "cpu/cost_probe.h"
+#include "cpu/fused/fused_cell.h"
 #include "device/host_memory.h"
 #include "device/slot_copies.h"
 
@@ -74,8 +74,10 @@ void CpuDevice::remove_pool(PoolId pool) {
 
 Result<std::unique_ptr<CpuCell>> CpuDevice::build(const Cell& cell, const Weights& weights,
                                                   const CompileOptions& options) {
-  const auto pattern = options_.fuse ? match_fused(cell) : std::nullopt;
-  if (pattern) return FusedCell::make(cell, *pattern, weights, options, *this);
+  if (options_.fuse) {
+    auto fused = FusedCell::make(cell, weights, options, *this, *kernels_);
+    if (!fused || *fused != nullptr) return fused;
+  }
   return GenericCell::make(cell, weights, options, *this, *kernels_);
 }
 
@@ -87,7 +89,7 @@ Result<CompiledCell> CpuDevice::compile(CellTypeId type, const Cell& cell, const
   CompiledCell compiled;
   compiled.flops_per_row = (*built)->flops_per_row();
   compiled.kernel = (*built)->kernel() + " " + kernels_->name;
-  const CostProbe probe{*kernels_, options_.threads, options_.measure};
+  const CostProbe probe{options_.threads, options_.measure};
   auto costs = probe.costs(**built, options, *this);
   if (!costs) return tl::unexpected(costs.error());
   compiled.costs = std::move(*costs);
@@ -97,7 +99,7 @@ Result<CompiledCell> CpuDevice::compile(CellTypeId type, const Cell& cell, const
 }
 
 Result<std::unique_ptr<Queue>> CpuDevice::open(const QueueConfig& config) {
-  return CpuQueue::open(config, *kernels_, *this, *this);
+  return CpuQueue::open(config, *this, *this);
 }
 
 Result<std::unique_ptr<InputPages>> CpuDevice::stage(std::span<const InputBlock> blocks) {

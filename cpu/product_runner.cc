@@ -59,9 +59,8 @@ struct ProductRunner::Job {
   std::size_t owners;
 };
 
-Result<ProductRunner> ProductRunner::make(const Kernels& kernels, std::uint32_t threads) {
+Result<ProductRunner> ProductRunner::make(std::uint32_t threads) {
   ProductRunner runner;
-  runner.kernels_ = &kernels;
   runner.counts_.resize(std::max(threads, 1U));
   for (std::size_t t = 0; t < runner.counts_.size(); ++t) {
     auto scratch = AlignedBuffer::make((kMaxBlockRows)*kBlockColumns * sizeof(float));
@@ -106,11 +105,9 @@ void ProductRunner::run_unit(const void* context, std::uint32_t owner, std::uint
   if (unit + 1 < columns * job.plan.row_blocks) {
     p.upcoming = call.product->block(first + (unit + 1) % columns).weights;
   }
-  p.out = call.out;
-  p.c_in = call.c_in;
-  p.c_out = call.c_out;
-  p.h_out = call.h_out;
-  (call.lstm ? job.runner->kernels_->lstm : job.runner->kernels_->product)(p);
+  std::copy(std::begin(call.in), std::end(call.in), std::begin(p.in));
+  std::copy(std::begin(call.out), std::end(call.out), std::begin(p.out));
+  call.kernel(p);
 }
 
 }  // namespace volvox::cpu

@@ -12,18 +12,16 @@
 
 namespace volvox::cpu {
 
-// A product (or an LSTM step) over all rows of a task. Arrays have one pointer for each row.
+// A product, and what a kernel makes of it, over all rows of a task. Arrays have one pointer for each row.
 struct ProductCall {
   const PackedProduct* product = nullptr;
-  bool lstm = false;
+  BlockKernel kernel = nullptr;
   std::size_t rows = 0;
   const ProductTerm* terms = nullptr;  // widths as packed
   std::size_t term_count = 0;
-  const float* const* start = nullptr;  // instead of a bias
-  float* const* out = nullptr;          // unless lstm
-  const float* const* c_in = nullptr;   // lstm only, like the next two; h of the task must not overlap h_out
-  float* const* c_out = nullptr;
-  float* const* h_out = nullptr;
+  const float* const* start = nullptr;          // instead of a bias
+  const float* const* in[kMaxStepInputs] = {};  // see ProductBlock, like the next
+  float* const* out[kMaxStepOutputs] = {};
 };
 
 // How a call is cut into units.
@@ -39,7 +37,7 @@ ProductPlan plan_product(const PackedProduct& product, std::size_t rows, std::ui
 // calls from its thread.
 class ProductRunner {
  public:
-  static Result<ProductRunner> make(const Kernels& kernels, std::uint32_t threads);
+  static Result<ProductRunner> make(std::uint32_t threads);
 
   void run(ThreadTeam& team, const ProductCall& call);
 
@@ -47,7 +45,6 @@ class ProductRunner {
   struct Job;
   static void run_unit(const void* context, std::uint32_t owner, std::uint32_t unit, std::uint32_t thread);
 
-  const Kernels* kernels_ = nullptr;
   std::vector<AlignedBuffer> scratch_;  // one for each thread
   std::vector<std::uint32_t> counts_;
 };

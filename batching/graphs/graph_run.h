@@ -49,8 +49,8 @@ struct GraphRun {
   // queue, which are this request's.
   std::uint32_t reserved = 0, live_slots = 0;
   std::uint32_t first_free = kNoNode;  // the node whose slot came free last
-  NodeGraph::View graph;  // the request's
-  PoolId pool = 0;        // of its states
+  NodeGraph::View graph;               // the request's
+  PoolId pool = 0;                     // of its states
   bool growable = false;
   bool opened = false;  // `nodes` is filled
   std::vector<NodeRun> nodes;

@@ -45,8 +45,8 @@ class NodeGraph {
   // Which of types() node v has.
   std::uint16_t type_index(std::uint32_t v) const { return records_[v].type_index; }
 
-  // Its nodes as three pointers, for whoever asks about very many. Valid while the graph is neither changed nor
-  // gone.
+  // Its nodes as three pointers, for whoever asks about very many. Valid while the graph is neither changed
+  // nor gone.
   class View;
   View view() const;
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "cells/ir/fused_pattern.h"
+#include "cells/patterns/matcher.h"
 #include "cells/ops/ops.h"
 #include "cpu/cells/generic_chunk.h"
 #include "cpu/cells/packing.h"

@@ -145,7 +145,7 @@ void GenericChunk::multiply(const PackedProduct& product, std::span<const Produc
       block.row_begin = first;
       block.row_end = std::min(first + kMaxBlockRows, rows);
       block.scratch = scratch_.parked.f32();
-      block.out = scratch_.out.data();
+      block.out[0] = scratch_.out.data();
       kernels_.product(block);
     }
   }

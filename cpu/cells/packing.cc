@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "cells/ir/fused_pattern.h"
+#include "cells/patterns/matcher.h"
 #include "cpu/cells/row_source.h"
 
 namespace volvox::cpu {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "cells/ir/fused_pattern.h"
+#include "cells/patterns/matcher.h"
 #include "cpu/cells/generic_scratch.h"
 #include "cpu/product_runner.h"
 
@@ -21,8 +21,9 @@ struct Workspace {
   ProductRunner runner;
   // Row pointers of the running task.
   std::array<std::vector<const float*>, kMaxTerms> terms;
-  std::vector<const float*> start, c_in;
-  std::vector<float*> out, c_out;
+  std::vector<const float*> start;
+  std::array<std::vector<const float*>, kMaxStepInputs> in;
+  std::array<std::vector<float*>, kMaxStepOutputs> out;
   std::vector<std::uint32_t> counts;  // units of each owner
   // One for each thread of the team.
   std::vector<std::unique_ptr<GenericScratch>> generic;

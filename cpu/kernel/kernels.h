@@ -8,15 +8,18 @@
 
 namespace volvox::cpu {
 
+// What works off a block of a product.
+using BlockKernel = void (*)(const ProductBlock&);
+
 // The kernels of one instruction set. All are pure functions; any thread may call them.
 struct Kernels {
   Isa isa;
   const char* name;
 
-  // out = the product. See ProductBlock.
-  void (*product)(const ProductBlock&);
-  // z = the product (gates i, f, g, o); c' = fma(σ(f), c, σ(i)·tanh(g)); h' = σ(o)·tanh(c').
-  void (*lstm)(const ProductBlock&);
+  // out[0] = the product. See ProductBlock.
+  BlockKernel product;
+  // Of each fused kernel, in the order of fused_kernels().
+  const BlockKernel* fused;
 
   // Element by element over n floats; `out` may be an input.
   void (*exp)(const float* x, float* out, std::size_t n);

@@ -17,6 +17,9 @@ inline constexpr std::size_t kBlockColumns = kGates * kUnits;
 inline constexpr std::size_t kShortStretch = 128;
 inline constexpr std::size_t kLongStretch = 1024;
 
+// What a fused kernel's step may read besides its product, and write.
+inline constexpr std::size_t kMaxStepInputs = 4, kMaxStepOutputs = 4;
+
 // The most rows of a block: what the parked accumulators of one thread have room for.
 inline constexpr std::size_t kMaxBlockRows = 192;
 
@@ -37,20 +40,18 @@ struct ProductBlock {
   // Where the chains start: bias[4][16]; else row r's start[r][column + g·gate_stride + unit]; else zero.
   const float* bias = nullptr;
   const float* const* start = nullptr;
-  std::size_t column = 0;                         // the block's first element in a row of `start` and `out`
-  std::size_t gate_stride = 0;                    // from one group to the next in there
+  std::size_t column = 0;       // the block's first element in a row of `start` and of a result
+  std::size_t gate_stride = 0;  // from one group to the next in there
   std::uint8_t valid[kGates] = {16, 16, 16, 16};  // columns of each group that exist
   std::size_t row_begin = 0, row_end = 0;
   float* scratch = nullptr;         // [row_end - row_begin][64], 64-byte aligned, this thread's own
   const float* upcoming = nullptr;  // weights that this thread will most likely read next, or null
 
-  float* const* out = nullptr;  // store: a pointer for each row
-
-  // LSTM: a pointer for each row to the cell states before and after and to the new h; c_in may equal c_out.
-  const float* const* c_in = nullptr;
-  float* const* c_out = nullptr;
-  float* const* h_out = nullptr;
-  std::size_t unit = 0;  // the block's first unit in c and h
+  // A pointer for each row to what the step reads besides the product, and to what it writes; each step says
+  // what is what (cpu/fused/NAME_step.h).
+  const float* const* in[kMaxStepInputs] = {};
+  float* const* out[kMaxStepOutputs] = {};
+  std::size_t unit = 0;  // the block's first unit in there, where groups are gates
 };
 
 }  // namespace volvox::cpu

@@ -2,7 +2,6 @@
 
 #include "cpu/kernel/inline.h"
 #include "cpu/kernel/product_block.h"
-#include "cpu/math/activations.h"
 
 namespace volvox::cpu {
 
@@ -17,6 +16,13 @@ struct Stretch {
   const char* fetch = nullptr;
   std::size_t lines = 0;
 };
+
+// How many lanes of a register that begins at unit `half` exist, of `valid` in the group.
+template <class V>
+VOLVOX_INLINE int lanes_of(std::size_t valid, std::size_t half) {
+  const int left = static_cast<int>(valid) - static_cast<int>(half);
+  return left < 0 ? 0 : (left > V::kLanes ? V::kLanes : left);
+}
 
 // R rows × 4 registers of accumulators: the part of a block that lives in registers. `half` is the first
 // unit that this tile computes, for lanes narrower than 16.
@@ -37,11 +43,6 @@ struct Tile {
         }
       }
     }
-  }
-  template <class U>
-  static VOLVOX_INLINE int lanes_of(std::size_t valid, std::size_t half) {
-    const int left = static_cast<int>(valid) - static_cast<int>(half);
-    return left < 0 ? 0 : (left > U::kLanes ? U::kLanes : left);
   }
   VOLVOX_INLINE void load(const float* from) {
     VOLVOX_UNROLL
@@ -92,33 +93,12 @@ struct Tile {
       w += kBlockColumns;
     }
   }
-
-  VOLVOX_INLINE void store(const ProductBlock& p, std::size_t row, std::size_t half) const {
-    VOLVOX_UNROLL
-    for (int r = 0; r < R; ++r) {
-      VOLVOX_UNROLL
-      for (std::size_t g = 0; g < kGates; ++g) {
-        float* to = p.out[row + r] + p.column + g * p.gate_stride + half;
-        V::store_first(to, acc[r][g], lanes_of<V>(p.valid[g], half));
-      }
-    }
-  }
-  VOLVOX_INLINE void update(const ProductBlock& p, std::size_t row, std::size_t half) const {
-    const int n = lanes_of<V>(p.valid[0], half);
-    const std::size_t at = p.unit + half;
-    VOLVOX_UNROLL
-    for (int r = 0; r < R; ++r) {
-      const auto c = V::load_first(p.c_in[row + r] + at, n);
-      const auto in = V::mul(sigmoid<V>(acc[r][0]), tanh<V>(acc[r][2]));
-      const auto c_new = V::fma(sigmoid<V>(acc[r][1]), c, in);
-      V::store_first(p.c_out[row + r] + at, c_new, n);
-      V::store_first(p.h_out[row + r] + at, V::mul(sigmoid<V>(acc[r][3]), tanh<V>(c_new)), n);
-    }
-  }
 };
 
-// Carries rows row … row+R-1 through one stretch.
-template <class V, int R, bool kLstm>
+// Carries rows row … row+R-1 through one stretch. After the last one the step makes of the sums what it is
+// for:
+//   template <class V, int R> static void finish(const Tile<V, R>&, const ProductBlock&, row, half)
+template <class V, int R, class Step>
 inline void run_tile(const ProductBlock& p, const Stretch& s, std::size_t row, std::size_t half,
                      const char* fetch) {
   Tile<V, R> tile;
@@ -141,10 +121,8 @@ inline void run_tile(const ProductBlock& p, const Stretch& s, std::size_t row, s
   }
   if (!s.last) {
     tile.save(parked);
-  } else if constexpr (kLstm) {
-    tile.update(p, row, half);
   } else {
-    tile.store(p, row, half);
+    Step::template finish<V, R>(tile, p, row, half);
   }
 }
 

@@ -15,14 +15,14 @@ constexpr std::size_t kMaxCopies = 64;
 
 }  // namespace
 
-Result<std::unique_ptr<Queue>> CpuQueue::open(const QueueConfig& config, const Kernels& kernels,
-                                              CellFinder& cells, CopyChecker& copies) {
+Result<std::unique_ptr<Queue>> CpuQueue::open(const QueueConfig& config, CellFinder& cells,
+                                              CopyChecker& copies) {
   const std::string queue = "queue '" + config.name + "': ";
   if (config.threads < 1 || config.threads > ThreadTeam::kMaxThreads) {
     return invalid(queue + "threads must be between 1 and " + std::to_string(ThreadTeam::kMaxThreads));
   }
   if (config.max_tasks < 1) return invalid(queue + "max_tasks must be at least 1");
-  auto runner = ProductRunner::make(kernels, config.threads);
+  auto runner = ProductRunner::make(config.threads);
   if (!runner) return tl::unexpected(runner.error());
   try {
     return std::unique_ptr<Queue>(new CpuQueue(config, std::move(*runner), cells, copies));

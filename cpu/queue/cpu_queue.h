@@ -43,8 +43,8 @@ class CopyChecker {
 // Row tables belong to whoever runs a task. The device must outlive the queue.
 class CpuQueue final : public Queue {
  public:
-  static Result<std::unique_ptr<Queue>> open(const QueueConfig& config, const Kernels& kernels,
-                                             CellFinder& cells, CopyChecker& copies);
+  static Result<std::unique_ptr<Queue>> open(const QueueConfig& config, CellFinder& cells,
+                                             CopyChecker& copies);
   ~CpuQueue() override;
 
   Status submit(const Task& task) override;

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "cells/ir/fused_pattern.h"
 #include "cells/ops/ops.h"
+#include "cells/patterns/lstm.h"
 #include "gpu/kernels/fused.h"
 #include "gpu/program/cell_plan.h"
 #include "gpu/program/program_writer.h"
@@ -27,7 +27,7 @@ class CellPlanner {
 
   Result<CellPlan> run();
   // The same cell as a call of the fused kernel; `plan` is what run() made of it.
-  Result<std::optional<FusedCall>> fused(const FusedPattern& pattern, CellPlan& plan);
+  Result<std::optional<FusedCall>> fused(const LstmPattern& pattern, CellPlan& plan);
 
  private:
   // Something that a stage must compute and store.
@@ -41,7 +41,7 @@ class CellPlanner {
   };
   using Number = ProgramWriter::Number;
 
-  Result<FusedCall> fused_call(const FusedPattern& pattern);
+  Result<FusedCall> fused_call(const LstmPattern& pattern);
   Status apply(const Operator& op);
   Status product(const Operator& op);
   Status convolution(const Operator& op);

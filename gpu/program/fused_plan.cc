@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "cells/ir/fused_pattern.h"
+#include "cells/patterns/lstm.h"
+#include "cells/patterns/matcher.h"
 #include "gpu/program/cell_planner.h"
 
 namespace volvox::gpu {
@@ -12,8 +13,8 @@ std::uint32_t width_of(const Cell& cell, ValueId value) {
   return static_cast<std::uint32_t>(elements(cell.values[value].shape));
 }
 
-bool fits(const Cell& cell, const FusedPattern& pattern, Precision precision) {
-  if (!pattern.lstm || precision == Precision::kFloat32) return false;
+bool fits(const Cell& cell, const LstmPattern& pattern, Precision precision) {
+  if (precision == Precision::kFloat32) return false;
   const auto terms = product_terms(*pattern.product);
   const std::uint32_t units = width_of(cell, pattern.product->output) / 4;
   return units % kFusedDepth == 0 && terms.size() <= kFusedTerms &&
@@ -55,14 +56,14 @@ std::vector<std::byte> pack_fused(std::span<const Tensor* const> terms, std::uin
 Result<std::optional<FusedCall>> plan_fused(const Cell& cell, const Weights& weights,
                                             const PlanOptions& options, const PlanResources& resources,
                                             CellPlan& plan) {
-  const auto pattern = match_fused(cell);
+  const auto pattern = match_lstm(cell);
   if (!pattern || !fits(cell, *pattern, options.precision)) return std::optional<FusedCall>{};
   CellPlanner planner(cell, weights, options, resources);
   return planner.fused(*pattern, plan);
 }
 
 // Private to program/: the planner knows where everything lies.
-Result<std::optional<FusedCall>> CellPlanner::fused(const FusedPattern& pattern, CellPlan& plan) {
+Result<std::optional<FusedCall>> CellPlanner::fused(const LstmPattern& pattern, CellPlan& plan) {
   std::swap(plan_, plan);  // places are added to those of the generic path
   auto made = fused_call(pattern);
   std::swap(plan_, plan);
@@ -70,7 +71,7 @@ Result<std::optional<FusedCall>> CellPlanner::fused(const FusedPattern& pattern,
   return std::optional<FusedCall>(*made);
 }
 
-Result<FusedCall> CellPlanner::fused_call(const FusedPattern& pattern) {
+Result<FusedCall> CellPlanner::fused_call(const LstmPattern& pattern) {
   FusedCall call;
   const Operator& product = *pattern.product;
   call.units = width_of(cell_, product.output) / 4;
@@ -96,9 +97,9 @@ Result<FusedCall> CellPlanner::fused_call(const FusedPattern& pattern) {
   const ValueId start = product_start(product);
   if (start != kNoValue) call.start = place(leaf(*cell_.producer(start), 0));
   call.c_in = place(leaf(*cell_.producer(pattern.c_in), 0));
-  call.h_out = place(state(*pattern.out_scatter, options_.compile.out_pool, Place::Kind::kOut));
+  call.h_out = place(state(*pattern.h_scatter, options_.compile.out_pool, Place::Kind::kOut));
   call.c_out = place(state(*pattern.c_scatter, options_.compile.out_pool, Place::Kind::kOut));
-  for (const FusedPattern::Push& push : pattern.pushes) {
+  for (const LstmPattern::Push& push : pattern.pushes) {
     (push.cell_state ? call.c_push[call.c_pushes++] : call.h_push[call.h_pushes++]) =
         result_place(push.index);
   }

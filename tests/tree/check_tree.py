@@ -71,7 +71,7 @@ def check_includes(tree):
             folder = name.split("/")[0]
             if folder in rules.LAYERS and "/" in name and folder not in allowed:
                 tree.offend(path, number, line, f"{layer} may not include {folder}")
-            if quoted and not (tree.root / name).is_file() and not name.endswith(".capnp.h"):
+            if quoted and not (tree.root / name).is_file() and not rules.GENERATED.search(name):
                 tree.offend(path, number, line, "includes name a file from the root of the tree")
             for folders, headers, why in rules.FORBIDDEN_HEADERS:
                 if layer in folders and re.match(headers, name):

@@ -57,6 +57,9 @@ FORBIDDEN_CODE = (
     ),
 )
 
+# Headers that the build writes.
+GENERATED = re.compile(r"\.capnp\.h$|^cpu/fused_blocks\.h$")
+
 # Headers that everybody may see must not need a GPU toolkit, wherever they lie.
 CUDA_IN_HEADER = re.compile(r"\bcuda(Stream|Event|Graph|Error|Malloc|Memcpy)\w*|\bcublas\w+_t\b|\bcudnn\w+_t\b")
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "cpu/isa.h"
-#include "lstm_fixture.h"
+#include "fused/lstm_fixture.h"
 
 // No bit of a row's result depends on what it ran with: batch size, neighbours, threads, instruction set, or
 // whether W·x was computed beforehand.

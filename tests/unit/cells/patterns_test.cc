@@ -1,5 +1,3 @@
-#include "cells/ir/fused_pattern.h"
-
 #include <gtest/gtest.h>
 
 #include "cells/ir/cell_builder.h"
@@ -9,6 +7,8 @@
 #include "cells/library/lstm.h"
 #include "cells/library/noop.h"
 #include "cells/library/tree_lstm.h"
+#include "cells/patterns/lstm.h"
+#include "cells/patterns/matcher.h"
 
 namespace volvox {
 namespace {
@@ -44,50 +44,47 @@ Cell make(const Variant& v) {
   return b.build().value();
 }
 
-TEST(FusedPattern, RecognisesTheLstmOfTheLibrary) {
+TEST(LstmPattern, RecognisesTheLstmOfTheLibrary) {
   const Cell cell = lstm_cell("lstm", {4, kHidden}).value();
-  const auto found = match_fused(cell);
+  const auto found = match_lstm(cell);
   ASSERT_TRUE(found);
-  EXPECT_TRUE(found->lstm);
-  EXPECT_EQ(found->out_scatter->name, "h");
+  EXPECT_EQ(found->h_scatter->name, "h");
   EXPECT_EQ(found->c_scatter->name, "c");
   EXPECT_EQ(cell.producer(found->c_in)->name, "c");
   ASSERT_EQ(found->pushes.size(), 1U);
   EXPECT_FALSE(found->pushes[0].cell_state);
 }
 
-TEST(FusedPattern, RecognisesBothPartsOfASplitLstm) {
+TEST(LstmPattern, RecognisesTheCoreOfASplitLstm) {
   const SplitCell split = split_cell(lstm_cell("lstm", {4, kHidden}).value()).value();
   ASSERT_TRUE(split.eager);
-  const auto eager = match_fused(*split.eager), core = match_fused(split.core);
-  ASSERT_TRUE(eager);
-  EXPECT_FALSE(eager->lstm);
+  EXPECT_FALSE(match_lstm(*split.eager));
+  EXPECT_NE(Matcher(*split.eager).only_product(), nullptr);
+  const auto core = match_lstm(split.core);
   ASSERT_TRUE(core);
-  EXPECT_TRUE(core->lstm);
   EXPECT_NE(product_start(*core->product), kNoValue);
   EXPECT_EQ(product_terms(*core->product).size(), 1U);
 }
 
-TEST(FusedPattern, DoesNotMindHowItIsWritten) {
+TEST(LstmPattern, DoesNotMindHowItIsWritten) {
   for (const Variant& v :
        {Variant{}, Variant{.swap_factors = true}, Variant{.push_c = true}, Variant{.pull_x = true}}) {
-    const auto found = match_fused(make(v));
+    const auto found = match_lstm(make(v));
     ASSERT_TRUE(found);
-    EXPECT_TRUE(found->lstm);
     EXPECT_EQ(found->pushes.size(), v.push_c ? 1U : 0U);
   }
 }
 
-TEST(FusedPattern, LeavesOtherCellsAlone) {
+TEST(LstmPattern, LeavesOtherCellsAlone) {
   for (const Variant& v : {Variant{.swap_gates = true}, Variant{.plain_sum = true},
                            Variant{.push_gate = true}, Variant{.keep_c = false}, Variant{.extra = true}}) {
-    EXPECT_FALSE(match_fused(make(v)));
+    EXPECT_FALSE(match_lstm(make(v)));
   }
-  EXPECT_FALSE(match_fused(noop_cell("noop").value()));
-  EXPECT_FALSE(match_fused(check_cell("check").value()));
-  EXPECT_FALSE(match_fused(tree_lstm_leaf_cell("leaf", "tree", {4, kHidden}).value()));
-  EXPECT_FALSE(match_fused(tree_lstm_internal_cell("internal", "tree", {4, kHidden}).value()));
-  EXPECT_FALSE(match_fused(child_sum_cell("sum", {4, kHidden}).value()));
+  EXPECT_FALSE(match_lstm(noop_cell("noop").value()));
+  EXPECT_FALSE(match_lstm(check_cell("check").value()));
+  EXPECT_FALSE(match_lstm(tree_lstm_leaf_cell("leaf", "tree", {4, kHidden}).value()));
+  EXPECT_FALSE(match_lstm(tree_lstm_internal_cell("internal", "tree", {4, kHidden}).value()));
+  EXPECT_FALSE(match_lstm(child_sum_cell("sum", {4, kHidden}).value()));
 }
 
 }  // namespace

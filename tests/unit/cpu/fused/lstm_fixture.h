@@ -1,10 +1,12 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <random>
 #include <vector>
 
+#include "cpu/fused/fused_kernel.h"
 #include "cpu/packed_product.h"
 #include "cpu/product_runner.h"
 
@@ -50,8 +52,9 @@ class LstmFixture {
     call.rows = rows_;
     call.terms = &term;
     call.term_count = 1;
-    call.out = out.data();
-    ProductRunner::make(kernels, team.size()).value().run(team, call);
+    call.kernel = kernels.product;
+    call.out[0] = out.data();
+    ProductRunner::make(team.size()).value().run(team, call);
     const auto starts = pointers(start, 4 * hidden_, first, count);
     return step(kernels, team, rest, first, count, starts.data());
   }
@@ -72,6 +75,12 @@ class LstmFixture {
   }
 
  private:
+  static BlockKernel block_of(const Kernels& kernels) {
+    const auto all = fused_kernels();
+    const auto lstm =
+        std::find_if(all.begin(), all.end(), [](const auto* one) { return one->name == "lstm"; });
+    return kernels.fused[lstm - all.begin()];
+  }
   static double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
   double gate(std::size_t row, std::size_t output) const {
     double z = bias_[output];
@@ -107,15 +116,15 @@ class LstmFixture {
     const ProductTerm terms[] = {{x.data(), input_}, {h.data(), hidden_}};
     ProductCall call;
     call.product = &product;
-    call.lstm = true;
+    call.kernel = block_of(kernels);
     call.rows = count;
     call.terms = start == nullptr ? terms : terms + 1;
     call.term_count = start == nullptr ? 2 : 1;
     call.start = start;
-    call.c_in = c.data();
-    call.c_out = c_out.data();
-    call.h_out = h_out.data();
-    ProductRunner::make(kernels, team.size()).value().run(team, call);
+    call.in[0] = c.data();
+    call.out[0] = h_out.data();
+    call.out[1] = c_out.data();
+    ProductRunner::make(team.size()).value().run(team, call);
     return out;
   }
 

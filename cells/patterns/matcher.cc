@@ -1,0 +1,68 @@
+#include "cells/patterns/matcher.h"
+
+#include <algorithm>
+
+#include "cells/ops/ops.h"
+
+namespace volvox {
+
+bool lies_in_memory(const Cell& cell, ValueId value) {
+  const Operator* op = cell.producer(value);
+  if (op == nullptr || cell.values[value].dtype != DType::kF32) return false;
+  if (op->is(kGatherOp) || op->is(kPullOp)) return true;
+  if (!op->is(kEmbedOp)) return false;
+  const Operator* id = cell.producer(op->inputs.at(0));
+  return id != nullptr && id->is(kPullOp);
+}
+
+ValueId product_start(const Operator& product) {
+  return product.has_start && !product.has_bias ? product.inputs.back() : kNoValue;
+}
+
+std::vector<ValueId> product_terms(const Operator& product) {
+  std::vector<ValueId> terms = product.inputs;
+  if (product_start(product) != kNoValue) terms.pop_back();
+  return terms;
+}
+
+bool Matcher::used_all() const {
+  return std::find(used_.begin(), used_.end(), false) == used_.end();
+}
+
+const Operator* Matcher::made_by(ValueId value, const OpDef& kind) {
+  const Operator* op = cell_.producer(value);
+  if (op == nullptr || !op->is(kind)) return nullptr;
+  use(*op);
+  return op;
+}
+
+const Operator* Matcher::only_product() {
+  const Operator* product = nullptr;
+  for (const Operator& op : cell_.operators) {
+    if (!op.is(kProductOp)) continue;
+    if (product != nullptr) return nullptr;
+    product = &op;
+  }
+  if (product == nullptr || cell_.values[product->output].ragged) return nullptr;
+  use(*product);
+  const auto terms = product_terms(*product);
+  const ValueId start = product_start(*product);
+  if (terms.empty() || terms.size() > kMaxTerms) return nullptr;
+  if (start != kNoValue && !match_operand(start)) return nullptr;
+  const bool all = std::all_of(terms.begin(), terms.end(), [this](ValueId v) { return match_operand(v); });
+  return all ? product : nullptr;
+}
+
+bool Matcher::match_operand(ValueId value) {
+  if (!lies_in_memory(cell_, value)) return false;
+  const Operator& op = *cell_.producer(value);
+  use(op);
+  if (op.is(kEmbedOp)) use(*cell_.producer(op.inputs[0]));
+  return true;
+}
+
+bool Matcher::is_gathered(ValueId value) {
+  return made_by(value, kGatherOp) != nullptr && cell_.values[value].dtype == DType::kF32;
+}
+
+}  // namespace volvox
