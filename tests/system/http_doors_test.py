@@ -122,6 +122,9 @@ class Doors(unittest.TestCase):
             time.sleep(0.01)
         self.assertEqual(self.infer(part("sequence_start"), JSON), 200)
 
+    # UBSan asks the kernel through a pipe whether an object can be read, and takes it for a bad one when there is no
+    # descriptor for that.
+    @unittest.skipIf(b"__ubsan_handle" in pathlib.Path(VOLVOX).read_bytes(), "UBSan needs descriptors")
     def test_probes_are_answered_where_no_descriptors_are_left(self):
         before = resource.getrlimit(resource.RLIMIT_NOFILE)
         server = self.start()
