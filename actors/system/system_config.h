@@ -20,12 +20,14 @@ typename Inspector::result_type inspect(Inspector& f, ClusterPacket& packet) {
   return f(caf::meta::type_name("volvox::ClusterPacket"), packet.bytes);
 }
 
+// CAF's scheduler shall be Coordinator (actors/system/coordinator.h).
+void load_coordinator(caf::actor_system_config& config);
+
 // How CAF runs here. With a transport, which outlives the system, processes can be connected.
 class SystemConfig : public caf::actor_system_config {
  public:
   explicit SystemConfig(std::uint32_t threads, const ClusterTransport* transport = nullptr) {
-    // "stealing", the default, leaves a ready actor in the queue of a busy thread for up to 30 ms.
-    set("scheduler.policy", caf::atom("sharing"));
+    load_coordinator(*this);
     set("scheduler.max-threads", std::size_t{threads});
     if (transport == nullptr) return;
     transport->configure(*this);
