@@ -26,7 +26,6 @@ class ReplyTicket {
   ReplyTicket& operator=(const ReplyTicket&) = delete;
 
   const IncomingRequest& request() const { return *request_; }
-  const RequestPtr& request_ptr() const { return request_; }
   bool used() const { return sink_ == nullptr; }
   // As ReplySink::partial; true, and nothing, when the ticket was used before.
   bool partial(std::uint32_t index, const Outcome& part);

@@ -25,8 +25,12 @@ class RequestShell {
       : self_(self), runner_(std::move(setup.runner)), ticket_(std::move(setup.sink), take(setup)) {}
 
   caf::behavior behavior() {
-    begin();
-    return waiting();
+    if (runner_) return waiting();
+    ticket_.answer(
+        ErrorCode::kUnavailable,
+        "what runs requests here has failed and is being started again; try again soon, or elsewhere");
+    self_->quit();
+    return handlers();
   }
 
  private:
@@ -54,19 +58,6 @@ class RequestShell {
     return std::move(setup.request);
   }
 
-  void begin() {
-    if (!runner_) {
-      ticket_.answer(
-          ErrorCode::kUnavailable,
-          "what runs requests here has failed and is being started again; try again soon, or elsewhere");
-      return self_->quit();
-    }
-    auto work = std::make_shared<Work>(ticket_.request_ptr(), caf::actor_cast<caf::actor>(self_));
-    begun_ = true;
-    hand_over();
-    self_->send(runner_, RunWork{std::move(work)});
-  }
-
   void forward(const PartialResult& partial) {
     if (ticket_.partial(partial.index, *partial.part)) return self_->become(waiting());
     give_up(ErrorCode::kOverloaded,
@@ -89,12 +80,12 @@ class RequestShell {
   void give_up(ErrorCode code, const char* message) {
     if (ticket_.used()) return;
     given_up_ = true;
-    if (begun_) self_->send(runner_, CancelWork{ticket_.request().key, code});
+    self_->send(runner_, CancelWork{ticket_.request().key, code});
     self_->become(handlers());
-    if (begun_ && is_decided_elsewhere(code)) return;
+    if (is_decided_elsewhere(code)) return;
     Outcome outcome;
     outcome.error = Error{code, message};
-    outcome.undecided = begun_ && is_session_part(ticket_.request().header);
+    outcome.undecided = is_session_part(ticket_.request().header);
     ticket_.answer(outcome);
   }
 
@@ -108,7 +99,6 @@ class RequestShell {
   caf::event_based_actor* self_;
   caf::actor runner_;
   ReplyTicket ticket_;
-  bool begun_ = false;  // the runner has it
   bool given_up_ = false;
 };
 
@@ -117,8 +107,14 @@ class RequestShell {
 caf::actor spawn_request_actor(caf::actor_system& system, std::shared_ptr<ReplySink> sink, caf::actor runner,
                                RequestPtr request) {
   hand_over();
-  return system.spawn(run_shell<RequestShell, RequestSetup>,
-                      RequestSetup{std::move(sink), std::move(runner), std::move(request)});
+  caf::actor actor =
+      system.spawn(run_shell<RequestShell, RequestSetup>, RequestSetup{std::move(sink), runner, request});
+  if (!runner) return actor;
+  // Not left to the actor: the runner can begin while that one's thread is still being woken.
+  auto work = std::make_shared<Work>(std::move(request), actor);
+  hand_over();
+  caf::anon_send(runner, RunWork{std::move(work)});
+  return actor;
 }
 
 }  // namespace volvox
