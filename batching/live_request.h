@@ -49,14 +49,17 @@ struct LiveRequest {
   }
 };
 
-// Fetch what is asked of a request whose task is formed or done / its lanes, for which that must be there.
-// Always inline: a function that only fetches has no effect that g++ knows, and would be left out.
+// Fetch what is asked of a request whose task is formed / is done / its lanes, for which the first must be
+// there. Always inline: a function that only fetches has no effect that g++ knows, and would be left out.
 [[gnu::always_inline]] inline void prefetch(const LiveRequest& live) {
   __builtin_prefetch(&live.request.plan);
   __builtin_prefetch(&live.request.inputs);
   __builtin_prefetch(&live.request.outputs);
   __builtin_prefetch(&live.home);
   __builtin_prefetch(&live.lanes);
+}
+[[gnu::always_inline]] inline void prefetch_state(const LiveRequest& live) {
+  __builtin_prefetch(&live.home);
 }
 [[gnu::always_inline]] inline void prefetch_lanes(const LiveRequest& live) {
   __builtin_prefetch(live.lanes.data());

@@ -19,26 +19,6 @@ void ReadyQueues::note_type(CellTypeId type, WorkerId place) {
   queue(type, place).ready_total > 0 ? types.insert(type) : types.erase(type);
 }
 
-EntryId ReadyQueues::make(const Entry& entry) {
-  EntryId id;
-  if (unused_.empty()) {
-    id = static_cast<EntryId>(entries_.size());
-    entries_.push_back(entry);
-  } else {
-    id = unused_.back();
-    unused_.pop_back();
-    entries_[id] = entry;
-  }
-  add(entry, entry.ready);
-  return id;
-}
-
-EntryId ReadyQueues::push_back(const Entry& entry) {
-  const EntryId id = make(entry);
-  link_back(id);
-  return id;
-}
-
 EntryId ReadyQueues::push_front(const Entry& value) {
   const EntryId id = make(value);
   Entry& entry = entries_[id];

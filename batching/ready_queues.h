@@ -169,4 +169,24 @@ inline void ReadyQueues::erase(EntryId id) {
   unused_.push_back(id);
 }
 
+inline EntryId ReadyQueues::make(const Entry& entry) {
+  EntryId id;
+  if (unused_.empty()) {
+    id = static_cast<EntryId>(entries_.size());
+    entries_.push_back(entry);
+  } else {
+    id = unused_.back();
+    unused_.pop_back();
+    entries_[id] = entry;
+  }
+  add(entry, entry.ready);
+  return id;
+}
+
+inline EntryId ReadyQueues::push_back(const Entry& entry) {
+  const EntryId id = make(entry);
+  link_back(id);
+  return id;
+}
+
 }  // namespace volvox

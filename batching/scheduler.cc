@@ -303,7 +303,7 @@ void Scheduler::finish_task(const TaskRecord& record, std::vector<Event>& out) {
   for (LaneRef ref : record.ended) --requests_[request_of(ref)].open;
   const auto& all = record.touched;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    if (i + 4 < all.size()) prefetch(requests_[all[i + 4].request]);
+    if (i + 4 < all.size()) prefetch_state(requests_[all[i + 4].request]);
     requests_[all[i].request].open -= all[i].nodes;
   }
   for (const TaskRecord::Mark& mark : record.steps) {

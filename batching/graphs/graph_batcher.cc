@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "batching/cost.h"
+#include "batching/graphs/lookahead.h"
 
 namespace volvox {
 
@@ -25,6 +26,16 @@ void GraphBatcher::enter(std::uint32_t index) {
   add_groups(run, graph);
   for (std::size_t i = 0; i < run.groups.size(); ++i) run.groups[i].count = graph.sources()[i];
   wake(index);
+}
+
+[[gnu::always_inline]] inline void GraphBatcher::make_ready(GraphRun& run, std::uint32_t v) {
+  NodeRun& node = run.nodes[v];
+  NodeGroup& group = run.groups[node.group];
+  node.state = NodeRun::State::kReady;
+  node.next_ready = kNoNode;
+  (group.tail == kNoNode ? group.head : run.nodes[group.tail].next_ready) = v;
+  group.tail = v;
+  ++group.count;
 }
 
 void GraphBatcher::open(LiveRequest& live) {
@@ -55,21 +66,6 @@ void GraphBatcher::add_groups(GraphRun& run, const NodeGraph& graph) {
   }
 }
 
-void GraphBatcher::make_ready(GraphRun& run, std::uint32_t v) {
-  NodeRun& node = run.nodes[v];
-  NodeGroup& group = run.groups[node.group];
-  node.state = NodeRun::State::kReady;
-  node.next_ready = kNoNode;
-  (group.tail == kNoNode ? group.head : run.nodes[group.tail].next_ready) = v;
-  group.tail = v;
-  ++group.count;
-}
-
-void GraphBatcher::wake(std::uint32_t index) {
-  if (!requests_[index].landed) return;
-  for (NodeGroup& group : requests_[index].graph.groups) queue(index, group);
-}
-
 inline void GraphBatcher::push(std::uint32_t index, NodeGroup& group) {
   const LiveRequest& live = requests_[index];
   ReadyQueues::Entry entry;
@@ -78,15 +74,20 @@ inline void GraphBatcher::push(std::uint32_t index, NodeGroup& group) {
   entry.type = group.type;
   entry.place = pins_.place(live);
   entry.priority = live.request.priority;
-  entry.ready = group.count;
+  entry.ready = group.told = group.count;
   entry.since = now_;
   group.entry = queues_.push_back(entry);
 }
 
-void GraphBatcher::queue(std::uint32_t index, NodeGroup& group) {
+[[gnu::always_inline]] inline void GraphBatcher::queue(std::uint32_t index, NodeGroup& group) {
   if (group.count == 0) return;
-  if (group.entry != kNoEntry) return queues_.set_ready(group.entry, group.count);
-  push(index, group);
+  if (group.entry == kNoEntry) return push(index, group);
+  if (group.told != group.count) queues_.set_ready(group.entry, group.told = group.count);
+}
+
+void GraphBatcher::wake(std::uint32_t index) {
+  if (!requests_[index].landed) return;
+  for (NodeGroup& group : requests_[index].graph.groups) queue(index, group);
 }
 
 Status GraphBatcher::extend(std::uint32_t index, GraphDelta delta) {
@@ -276,55 +277,27 @@ inline bool GraphBatcher::edges_fit(const LiveRequest& live, std::uint32_t node,
   if (visited.count == 0) {
     queues_.erase(visited.entry);
     visited.entry = kNoEntry;
+    visited.told = 0;
   } else if (keeps_its_place) {
-    queues_.set_ready(visited.entry, visited.count);
+    queues_.set_ready(visited.entry, visited.told = visited.count);
   } else {
-    queues_.requeue(visited.entry, visited.count, now_);
+    queues_.requeue(visited.entry, visited.told = visited.count, now_);
   }
   for (NodeGroup& group : run.groups) {
-    if (group.count > 0 && &group != &visited) queue(index, group);
+    if (group.count != group.told && &group != &visited) queue(index, group);
   }
-}
-
-// Requests lie scattered in memory, a task takes a node or two of each, and what a visit reads is reached by
-// pointers, one after the other. Each visit fetches a link of that chain for each of the next six: of the
-// sixth its entry, …, of the next one what the node that it will take first reads.
-//
-// Always inline: a function that only fetches has no effect that g++ knows, and would be left out.
-[[gnu::always_inline]] inline void GraphBatcher::fetch_ahead(EntryId id) const {
-  const auto first_node = [](const GraphRun& run, const ReadyQueues::Entry& entry) {
-    const std::uint32_t v = run.opened ? run.groups[entry.item].head : 0;
-    return v == kNoNode ? run.next : v;
-  };
-  const auto next = [&id, this] { return (id = queues_[id].next) != kNoEntry; };
-  const auto run = [&id, this]() -> const GraphRun& { return requests_[queues_[id].request].graph; };
-  if (!next()) return;
-  if (run().opened) run().graph.prefetch_predecessors(first_node(run(), queues_[id]), run().nodes.data());
-  if (!next()) return;
-  run().graph.prefetch_edges(first_node(run(), queues_[id]));
-  if (!next()) return;
-  const std::uint32_t v = first_node(run(), queues_[id]);
-  run().graph.prefetch(v);
-  __builtin_prefetch(run().nodes.data() + v);
-  if (!next()) return;
-  __builtin_prefetch(run().groups.data());
-  if (!next()) return;
-  const LiveRequest& live = requests_[queues_[id].request];
-  __builtin_prefetch(&live.home);
-  __builtin_prefetch(&live.graph);
-  __builtin_prefetch(&live.graph.groups);
-  if (queues_[id].next != kNoEntry) __builtin_prefetch(&queues_[queues_[id].next]);
 }
 
 bool GraphBatcher::form(WorkerId worker, const Choice& choice, Task& task, TaskRecord& record) {
   const TypeConfig& type = config_.types[choice.type];
   const BatchSize size =
       choose_batch_size(type, std::min(choice.rows, queues_.count_for(choice.type, worker)));
+  Lookahead lookahead(queues_, requests_);
   queues_.begin_turn();
   while (task.rows < size.rows) {
     const EntryId id = queues_.first_of_earlier(choice.type, worker);
     if (id == kNoEntry) break;
-    fetch_ahead(id);
+    lookahead.visit(id);
     const std::uint32_t index = queues_[id].request;
     LiveRequest& live = requests_[index];
     NodeGroup& group = live.graph.groups[queues_[id].item];
@@ -338,6 +311,7 @@ bool GraphBatcher::form(WorkerId worker, const Choice& choice, Task& task, TaskR
     } else {  // waits for a slot: queued again with what the request's next task makes ready
       queues_.erase(id);
       group.entry = kNoEntry;
+      group.told = 0;
     }
   }
   task.form = Task::Form::kListed;
@@ -352,7 +326,7 @@ void GraphBatcher::withdraw(std::uint32_t index) {
   for (NodeGroup& group : requests_[index].graph.groups) {
     if (group.entry != kNoEntry) queues_.erase(group.entry);
     group.entry = kNoEntry;
-    group.count = 0;
+    group.count = group.told = 0;
   }
 }
 

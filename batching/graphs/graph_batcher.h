@@ -71,7 +71,6 @@ class GraphBatcher {
   void note_free(GraphRun& run, std::uint32_t v);
   void bind_node(const LiveRequest& live, std::uint32_t v, Task& task);
   void settle_nodes(GraphRun& run);
-  void fetch_ahead(EntryId id) const;
 
   const SchedulerConfig& config_;
   RequestTable& requests_;

@@ -36,6 +36,7 @@ struct NodeGroup {
   EntryId entry = kNoEntry;
   std::uint32_t head = kNoNode, tail = kNoNode;
   std::uint32_t count = 0;  // ready and not taken
+  std::uint32_t told = 0;   // of these, those of which the queue knows
 };
 
 // Records of requests keep room for so many nodes when they are used again; that of larger graphs goes with
