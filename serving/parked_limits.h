@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "config/schema.h"
-#include "routing/parked_parts.h"
+#include "routing/sessions/parked_parts.h"
 
 namespace volvox {
 

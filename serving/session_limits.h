@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "config/schema.h"
-#include "routing/session.h"
+#include "routing/sessions/session.h"
 
 namespace volvox {
 

@@ -15,7 +15,7 @@
 #include "actors/node/job_maker.h"
 #include "actors/node/node.h"
 #include "actors/sessions/session_states.h"
-#include "routing/session_table.h"
+#include "routing/sessions/session_table.h"
 
 namespace volvox {
 

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "actors/sessions/session_places.h"
-#include "routing/session.h"
+#include "routing/sessions/session.h"
 
 namespace volvox {
 

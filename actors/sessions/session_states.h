@@ -14,7 +14,7 @@
 #include "device/device.h"
 #include "install/installation.h"
 #include "install/session_rows.h"
-#include "routing/session.h"
+#include "routing/sessions/session.h"
 
 namespace volvox {
 

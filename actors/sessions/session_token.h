@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "protocol/messages.h"
-#include "routing/session.h"
+#include "routing/sessions/session.h"
 
 namespace volvox {
 

@@ -11,7 +11,7 @@
 #include "actors/work/work.h"
 #include "device/task.h"
 #include "monitoring/engine_snapshot.h"
-#include "routing/session.h"
+#include "routing/sessions/session.h"
 
 namespace volvox {
 

@@ -13,7 +13,7 @@
 #include <set>
 #include <vector>
 
-#include "routing/session_table.h"
+#include "routing/sessions/session_table.h"
 #include "tests/fuzz/parts.h"
 
 namespace volvox::fuzz {

@@ -1,4 +1,4 @@
-#include "tests/unit/routing/session_world.h"
+#include "tests/unit/routing/sessions/session_world.h"
 
 #include <algorithm>
 #include <array>

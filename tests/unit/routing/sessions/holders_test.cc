@@ -1,4 +1,4 @@
-#include "routing/holders.h"
+#include "routing/sessions/holders.h"
 
 #include <map>
 #include <random>

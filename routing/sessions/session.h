@@ -14,8 +14,8 @@
 #include "base/error.h"
 #include "base/keyed_hash.h"
 #include "base/time.h"
-#include "routing/holders.h"
-#include "routing/parked_parts.h"
+#include "routing/sessions/holders.h"
+#include "routing/sessions/parked_parts.h"
 
 namespace volvox {
 

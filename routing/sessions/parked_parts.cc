@@ -1,4 +1,4 @@
-#include "routing/parked_parts.h"
+#include "routing/sessions/parked_parts.h"
 
 namespace volvox {
 

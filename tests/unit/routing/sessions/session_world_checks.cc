@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/unit/routing/session_world.h"
+#include "tests/unit/routing/sessions/session_world.h"
 
 namespace volvox::desk {
 

@@ -1,4 +1,4 @@
-#include "routing/session_errors.h"
+#include "routing/sessions/session_errors.h"
 
 #include <string>
 

@@ -9,12 +9,12 @@
 
 #include "base/error.h"
 #include "base/time.h"
-#include "routing/holders.h"
 #include "routing/index_pool.h"
-#include "routing/kept_outputs.h"
-#include "routing/parked_parts.h"
-#include "routing/session.h"
-#include "routing/session_record.h"
+#include "routing/sessions/holders.h"
+#include "routing/sessions/kept_outputs.h"
+#include "routing/sessions/parked_parts.h"
+#include "routing/sessions/session.h"
+#include "routing/sessions/session_record.h"
 
 namespace volvox {
 

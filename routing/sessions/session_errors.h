@@ -1,6 +1,6 @@
 #pragma once
 
-#include "routing/session_record.h"
+#include "routing/sessions/session_record.h"
 
 namespace volvox {
 

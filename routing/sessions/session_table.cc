@@ -1,8 +1,8 @@
-#include "routing/session_table.h"
+#include "routing/sessions/session_table.h"
 
 #include <algorithm>
 
-#include "routing/session_errors.h"
+#include "routing/sessions/session_errors.h"
 
 namespace volvox {
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/keyed_hash.h"
-#include "routing/holders.h"
 #include "routing/index_pool.h"
+#include "routing/sessions/holders.h"
 
 namespace volvox {
 

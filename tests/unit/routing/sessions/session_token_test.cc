@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/unit/routing/session_desk.h"
+#include "tests/unit/routing/sessions/session_desk.h"
 
 namespace volvox::desk {
 namespace {

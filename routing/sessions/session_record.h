@@ -1,7 +1,7 @@
 #pragma once
 
-#include "routing/kept_outputs.h"
-#include "routing/session.h"
+#include "routing/sessions/kept_outputs.h"
+#include "routing/sessions/session.h"
 
 namespace volvox {
 

@@ -1,4 +1,4 @@
-#include "routing/kept_outputs.h"
+#include "routing/sessions/kept_outputs.h"
 
 #include <algorithm>
 #include <utility>

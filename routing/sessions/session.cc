@@ -1,4 +1,4 @@
-#include "routing/session.h"
+#include "routing/sessions/session.h"
 
 #include <string>
 

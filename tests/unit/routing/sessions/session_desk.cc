@@ -1,4 +1,4 @@
-#include "tests/unit/routing/session_desk.h"
+#include "tests/unit/routing/sessions/session_desk.h"
 
 namespace volvox::desk {
 namespace {

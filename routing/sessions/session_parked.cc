@@ -1,5 +1,5 @@
-#include "routing/session_errors.h"
-#include "routing/session_table.h"
+#include "routing/sessions/session_errors.h"
+#include "routing/sessions/session_table.h"
 
 namespace volvox {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "routing/session_errors.h"
-#include "routing/session_table.h"
+#include "routing/sessions/session_errors.h"
+#include "routing/sessions/session_table.h"
 
 namespace volvox {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "routing/session_table.h"
+#include "routing/sessions/session_table.h"
 
 namespace volvox::desk {
 

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "routing/parked_parts.h"
-#include "tests/unit/routing/session_desk.h"
+#include "routing/sessions/parked_parts.h"
+#include "tests/unit/routing/sessions/session_desk.h"
 
 namespace volvox::desk {
 namespace {
