@@ -63,8 +63,9 @@ struct ListLinks {
   std::uint32_t prev = kNoIndex, next = kNoIndex;
 };
 
-// A list through records of a pool; kLinks is the member that it runs through, so that a record can be in as
-// many lists as it has such members. Everything is O(1). Whoever calls knows which records are in the list.
+// A list through records of a pool, or of anything else that has them by index; kLinks is the member that it
+// runs through, so that a record can be in as many lists as it has such members. Everything is O(1). Whoever
+// calls knows which records are in the list, and where they are.
 template <class T, ListLinks T::*kLinks>
 class IndexList {
  public:
@@ -73,21 +74,31 @@ class IndexList {
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
 
-  void push_back(IndexPool<T>& pool, std::uint32_t index) { insert_after(pool, tail_, index); }
+  template <class Records>
+  void push_back(Records& records, std::uint32_t index) {
+    insert_after(records, tail_, index);
+  }
   // kNoIndex: at the front.
-  void insert_after(IndexPool<T>& pool, std::uint32_t before, std::uint32_t index) {
-    const std::uint32_t after = before == kNoIndex ? head_ : (pool[before].*kLinks).next;
-    pool[index].*kLinks = {before, after};
-    (before == kNoIndex ? head_ : (pool[before].*kLinks).next) = index;
-    (after == kNoIndex ? tail_ : (pool[after].*kLinks).prev) = index;
+  template <class Records>
+  void insert_after(Records& records, std::uint32_t before, std::uint32_t index) {
+    const std::uint32_t after = before == kNoIndex ? head_ : (records[before].*kLinks).next;
+    records[index].*kLinks = {before, after};
+    (before == kNoIndex ? head_ : (records[before].*kLinks).next) = index;
+    (after == kNoIndex ? tail_ : (records[after].*kLinks).prev) = index;
     ++size_;
   }
-  void erase(IndexPool<T>& pool, std::uint32_t index) {
-    const ListLinks links = pool[index].*kLinks;
-    (links.prev == kNoIndex ? head_ : (pool[links.prev].*kLinks).next) = links.next;
-    (links.next == kNoIndex ? tail_ : (pool[links.next].*kLinks).prev) = links.prev;
-    pool[index].*kLinks = {};
+  template <class Records>
+  void erase(Records& records, std::uint32_t index) {
+    const ListLinks links = records[index].*kLinks;
+    (links.prev == kNoIndex ? head_ : (records[links.prev].*kLinks).next) = links.next;
+    (links.next == kNoIndex ? tail_ : (records[links.next].*kLinks).prev) = links.prev;
+    records[index].*kLinks = {};
     --size_;
+  }
+  template <class Records>
+  void move_to_back(Records& records, std::uint32_t index) {
+    erase(records, index);
+    push_back(records, index);
   }
 
  private:

@@ -33,6 +33,21 @@ std::string_view to_string(SessionEnd reason) {
   return "lost";
 }
 
+SessionAction SessionName::action(SessionAction::Kind kind) const {
+  SessionAction action;
+  action.kind = kind;
+  action.session = ref;
+  action.id = id;
+  action.epoch = epoch;
+  return action;
+}
+
+SessionShare SessionLimits::share_of(const HolderName& client) const {
+  if (client.unknown()) return {};  // many, perhaps
+  const auto own = shares.find(client.account);
+  return own == shares.end() ? share : own->second;
+}
+
 Status check(const SessionLimits& limits) {
   if (limits.max_resident == 0 || limits.max_resident > kMostRecords) {
     return invalid("max_resident must be from 1 to " + std::to_string(kMostRecords));

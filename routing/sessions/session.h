@@ -131,6 +131,15 @@ struct SessionAction {
 };
 using SessionActions = std::vector<SessionAction>;
 
+// How actions name a session.
+struct SessionName {
+  SessionRef ref;
+  SessionId id;
+  std::uint64_t epoch = 0;
+
+  SessionAction action(SessionAction::Kind kind) const;
+};
+
 // What one client may hold of what all share.
 struct SessionShare {
   std::uint32_t sessions = ~std::uint32_t{0};       // live and ending ones
@@ -157,6 +166,8 @@ struct SessionLimits {
   Duration evict_idle{0};       // a full table gives up a session that was idle for so long; 0: never
   std::uint64_t epoch = 1;      // of the sessions that begin here
   std::uint64_t hash_seed = 0;  // random: nobody shall choose nonces that collide
+
+  SessionShare share_of(const HolderName& client) const;
 };
 Status check(const SessionLimits& limits);
 

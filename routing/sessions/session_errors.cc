@@ -11,11 +11,11 @@ std::string part(std::uint64_t sequence) {
 
 }  // namespace
 
-Error ended_error(const SessionRecord& session) {
-  switch (session.reason) {
+Error ended_error(SessionEnd reason, std::uint64_t next) {
+  switch (reason) {
     case SessionEnd::kEnded:
       return {ErrorCode::kSessionExpired,
-              "the session was ended before " + part(session.next) + "; begin a new one, with a new nonce"};
+              "the session was ended before " + part(next) + "; begin a new one, with a new nonce"};
     case SessionEnd::kExpired:
       return {ErrorCode::kSessionExpired,
               "the session was idle for too long; begin a new one, with a new nonce"};

@@ -1,12 +1,13 @@
 #pragma once
 
-#include "routing/sessions/session_record.h"
+#include "routing/sessions/session.h"
 
 namespace volvox {
 
-// What clients are told: a code, and a sentence that says what to do. Internal to SessionTable.
+// What clients are told: a code, and a sentence that says what to do. Internal to SessionTable
+// and what it is made of. `next`: the part that comes next in its session.
 
-Error ended_error(const SessionRecord& session);  // it was released: by its reason
+Error ended_error(SessionEnd reason, std::uint64_t next);
 Error unknown_session_error();
 Error no_session_error();  // the token is empty
 Error draining_error();
@@ -25,7 +26,6 @@ Error model_gone_error();
 Error nothing_kept_error(std::uint64_t sequence, std::uint64_t next);
 Error not_the_last_error(std::uint64_t sequence, std::uint64_t next);
 Error conflicting_part_error(std::uint64_t sequence);
-// `next`: the part that comes next in its session.
 Error other_content_error(const SessionRequest& request, std::uint64_t next);
 
 }  // namespace volvox

@@ -2,19 +2,15 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
-#include <unordered_map>
-#include <vector>
 
 #include "base/error.h"
 #include "base/time.h"
-#include "routing/index_pool.h"
-#include "routing/sessions/holders.h"
-#include "routing/sessions/kept_outputs.h"
-#include "routing/sessions/parked_parts.h"
+#include "routing/sessions/idle_sessions.h"
 #include "routing/sessions/session.h"
-#include "routing/sessions/session_record.h"
+#include "routing/sessions/session_directory.h"
+#include "routing/sessions/session_parts.h"
+#include "routing/sessions/state_places.h"
 
 namespace volvox {
 
@@ -30,6 +26,10 @@ namespace volvox {
 // The driver does the actions in their order, and reports each kRun, kSpill and kRestore exactly once, also
 // when the session has ended meanwhile: only then are its slots free. A report for what is not under way is
 // ignored. docs/sessions.md is the whole contract.
+//
+// It owns the parts, and says in which order they act: SessionDirectory (which session a request means, and
+// whose it is), SessionParts (what runs, waits and is answered), StatePlaces (where states are) and
+// IdleSessions (who was not heard of for longest).
 class SessionTable {
  public:
   // `limits` must have passed check().
@@ -73,117 +73,47 @@ class SessionTable {
 
   SessionStats stats() const;
   // Live sessions of a model, for whoever wants to unload it. O(all).
-  std::size_t live_of(const ModelIdentity& model) const;
+  std::size_t live_of(const ModelIdentity& model) const { return directory_.live_of(model); }
   // The live session of this id.
-  std::optional<SessionRef> find(const SessionId& id) const;
-  SessionRef ref(std::uint32_t index) const { return {index, sessions_.generation(index)}; }
+  std::optional<SessionRef> find(const SessionId& id) const { return directory_.find_live(id); }
+  SessionRef ref(std::uint32_t index) const { return directory_.ref(index); }
 
  private:
-  using Where = SessionRecord::Where;
-  static constexpr std::uint32_t kAnybody = kNoIndex - 1;  // who knows the nonce
-  struct ScopedNonce {
-    std::uint32_t scope = 0;  // a holder, or kAnybody
-    SessionNonce nonce;
-    bool operator==(const ScopedNonce&) const = default;
-  };
-  struct IdHash {
-    std::size_t operator()(const SessionId& id) const { return id.lo ^ (id.hi * 0x9e3779b97f4a7c15ULL); }
-  };
-  struct NonceHash {
-    std::uint64_t seed;
-    std::size_t operator()(const ScopedNonce& key) const;
-  };
-
   void advance(TimePoint now) { now_ = now > now_ ? now : now_; }
-  bool valid(SessionRef session) const { return sessions_.valid(session.index, session.generation); }
 
-  // session_submit.cc: which session a request means, and whether it may come in.
-  Result<std::uint32_t> locate(const SessionRequest& request, SessionActions& out);
-  Result<std::uint32_t> locate_begin(const SessionRequest& request, SessionActions& out);
-  ScopedNonce scoped(const HolderName& client, const SessionNonce& nonce) const;
-  SessionShare share_of(const HolderName& client) const;
+  // Requests that come in.
+  Result<SessionTicket> take(const SessionRequest& request, SessionActions& out);
+  Result<std::uint32_t> begin(const SessionRequest& request, SessionActions& out);
   Status make_room_for_one(const HolderName& client, SessionActions& out);
-  std::uint32_t make_session(const SessionRequest& request);
-  Status check_token(std::uint32_t index, const SessionRequest& request, SessionActions& out);
-  Status check_room(const SessionRecord& session, const SessionRequest& request) const;
-  Status answer_from_kept(std::uint32_t index, const SessionRequest& request, SessionActions& out);
-  Result<std::uint32_t> insert(std::uint32_t index, const SessionRequest& request);
 
-  // session_parts.cc: what a session does next, and how its parts end.
-  bool ready(const SessionRecord& session) const;  // the part that comes next has come
-  void settle(std::uint32_t index, SessionActions& out);
-  void run(std::uint32_t index, SessionActions& out);
-  void commit(std::uint32_t index, PartResult result, SessionActions& out);
-  void refuse_next(std::uint32_t index, const Error& error, SessionActions& out);
-  void refuse(std::uint64_t request, std::uint32_t index, const Error& error, SessionActions& out);
-  void close(std::uint32_t open);
-  SessionAction action(SessionAction::Kind kind, std::uint32_t index) const;
+  // What a session does next.
+  void settle(std::uint32_t session, SessionActions& out);
+  void run(std::uint32_t session, SessionActions& out);
+  void become_idle(std::uint32_t session, SessionActions& out);
+  void leave_idle(std::uint32_t session);
 
-  // session_parked.cc: parts that wait for one that is missing.
-  void park(std::uint32_t index, SessionActions& out);
-  std::uint64_t client_of(const SessionRecord& session) const;  // as a number for the parked parts
-  void unpark(std::uint32_t index);
-  void leave_park(std::uint32_t open);
-  void refuse_stuck(SessionActions& out);
-
-  // session_places.cc: who is on the device.
-  StateSlot slot(const SessionRecord& session, std::uint32_t side) const { return 2 * session.place + side; }
-  std::uint32_t take_place();
-  bool has_free_place() const { return places_made_ - free_places_.size() < places_allowed_; }
-  void give_up_place(std::uint32_t index, Where then, SessionActions& out);
-  void stand_in_line(std::uint32_t index);
-  void leave_line(std::uint32_t index);
+  // Who is on the device.
   void serve_line(SessionActions& out);
-  void make_spare_room(SessionActions& out);
-  enum class HostRoom : std::uint8_t {
-    kFits,
-    kFull,      // for the one in line that this spill would be for
-    kGivesWay,  // this session itself does: its client holds most, and has no other to end
-  };
-  HostRoom start_spill(std::uint32_t index, SessionActions& out);
-  HostRoom make_host_room(std::uint32_t index, SessionActions& out);
-  void give_way(std::uint32_t index, SessionActions& out);
+  void yield_place(std::uint32_t session, SessionActions& out);
+  void spill_failed(std::uint32_t session, SessionActions& out);
   void refuse_first_in_line(SessionActions& out);
-  void spill_failed(std::uint32_t index, SessionActions& out);
-  void yield_place(std::uint32_t index, SessionActions& out);
+  void give_way(std::uint32_t session, SessionActions& out);
 
-  std::uint32_t first_idle(const SessionClient& client) const;
-
-  // session_release.cc: how sessions become idle, end, and are forgotten.
-  void become_idle(std::uint32_t index, SessionActions& out);
-  void leave_idle(std::uint32_t index);
-  void put_with_spare(std::uint32_t index);
-  void put_with_put_away(std::uint32_t index);
-  void touch(std::uint32_t index);
-  void release(std::uint32_t index, SessionEnd reason, SessionActions& out);
-  void let_go(std::uint32_t index, SessionActions& out);
-  void forget(std::uint32_t index);
-  void release_if(const std::function<bool(const SessionRecord&)>& which, SessionEnd reason,
-                  SessionActions& out);
+  // How sessions end, and are forgotten.
+  void release(std::uint32_t session, SessionEnd reason, SessionActions& out);
+  void release_if(const std::function<bool(std::uint32_t)>& which, SessionEnd reason, SessionActions& out);
+  void let_go(std::uint32_t session, SessionActions& out);
+  void forget(std::uint32_t session);
 
   const SessionLimits limits_;
   TimePoint now_{};
   bool draining_ = false;
-  IndexPool<SessionRecord> sessions_;
-  IndexPool<OpenRequest> open_;
-  KeptOutputs kept_;
-  std::unordered_map<SessionId, std::uint32_t, IdHash> ids_;
-  std::unordered_map<ScopedNonce, std::uint32_t, NonceHash> nonces_;
-  Holders names_;
-  std::vector<SessionClient> clients_;     // by holder
-  Holdings held_sessions_, held_spilled_;  // live and ending ones; bytes in host memory, being copied or not
-  IndexList<SessionRecord, &SessionRecord::by_age> idle_;     // least recently active first
-  IndexList<SessionRecord, &SessionRecord::by_age> gone_;     // remembered; first ended first
-  IndexList<SessionRecord, &SessionRecord::by_use> spare_;    // idle with slots; least recently active first
-  IndexList<SessionRecord, &SessionRecord::line> line_;       // ready, and without slots
-  IndexList<SessionRecord, &SessionRecord::by_stuck> stuck_;  // the longest first
-  ParkedParts parked_;
-  std::vector<std::uint32_t> free_places_;
-  std::uint32_t places_made_ = 0, places_allowed_ = 0;
-  std::size_t spilling_ = 0, restoring_ = 0;
-  bool making_room_ = false;  // make_spare_room() is at work
-  std::size_t awaited_ = 0;   // parts that run and have a request without an answer
-  SessionStats stats_;        // what is counted as it happens; stats() adds the rest
+  SessionDirectory directory_;
+  SessionParts parts_;
+  StatePlaces places_;
+  IdleSessions idle_;
+  bool serving_ = false;  // serve_line() is at work
+  std::uint64_t gave_way_ = 0;
 };
 
 }  // namespace volvox
