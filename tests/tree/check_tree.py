@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks the sources against the rules of the house: who may include whom, what stays pure, how files look.
 
-Usage: check_tree.py [--root DIR] includes|purity|sources|style …
+Usage: check_tree.py [--root DIR] includes|purity|sources|classes|style …
 
 Prints one line for each offence, `file:line: the line: why`, and fails when there is any.
 """
@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 
+import class_lines
 import rules
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^">]+)[">]')
@@ -87,16 +88,16 @@ def check_backends_named(tree):
                 tree.offend(path, number, line, "in simulation only the bench may name a backend")
 
 
-def code_lines(text):
-    """The lines with comments and strings blanked out, so that line numbers stay true."""
-    return STRING_OR_COMMENT.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text).splitlines()
+def code_of(text):
+    """The text with comments and strings blanked out, so that line numbers stay true."""
+    return STRING_OR_COMMENT.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text)
 
 
 def check_purity(tree):
     """No clock, thread or hidden state where decisions are made; no CUDA in a header that others see."""
     for path in tree.sources_of(rules.LAYERS):
         lines = tree.lines(path)
-        for number, code in enumerate(code_lines(tree.text(path)), 1):
+        for number, code in enumerate(code_of(tree.text(path)).splitlines(), 1):
             for folders, pattern, why in rules.FORBIDDEN_CODE:
                 if path.parts[0] in folders and pattern.search(code):
                     tree.offend(path, number, lines[number - 1], why)
@@ -130,6 +131,22 @@ def check_sources(tree):
             tree.offend(path, first[0] if first else 1, first[1] if first else "", f'the first include is "{header}"')
 
 
+def check_classes(tree):
+    """No class is larger than a file may be, over however many files it is spread."""
+    definitions = []
+    for path in tree.sources_of(rules.LAYERS):
+        reader = class_lines.Reader(path, code_of(tree.text(path)))
+        definitions += reader.definitions
+        if not reader.balanced:
+            tree.offend(path, 1, path.name, "its braces do not match, so that nobody can count the lines of its classes")
+    for found in class_lines.count(definitions):
+        if found.lines > rules.MAX_CLASS_LINES:
+            files = ", ".join(map(str, sorted(found.paths)))
+            tree.offend(
+                found.path, found.first, found.name, f"{found.lines} lines of one class ({files}); at most {rules.MAX_CLASS_LINES}"
+            )
+
+
 def check_style(tree):
     """Small files, nothing left for later, nothing that exists on one machine only."""
     for path in tree.files:
@@ -147,7 +164,13 @@ def check_style(tree):
                 tree.offend(path, number, line, "names a path of one machine")
 
 
-CHECKS = {"includes": check_includes, "purity": check_purity, "sources": check_sources, "style": check_style}
+CHECKS = {
+    "includes": check_includes,
+    "purity": check_purity,
+    "sources": check_sources,
+    "classes": check_classes,
+    "style": check_style,
+}
 
 
 def main(arguments):

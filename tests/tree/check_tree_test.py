@@ -6,8 +6,10 @@ import io
 import pathlib
 import tempfile
 import unittest
+import unittest.mock
 
 import check_tree
+import rules
 
 
 def run_check(check, files):
@@ -121,6 +123,107 @@ class SourcesTest(CheckTest):
 
     def test_own_header_first_passes(self):
         self.assert_passes("sources", self.BUILD | {"cells/a.h": "", "cells/a.cc": '// Why.\n#include "cells/a.h"\n'})
+
+
+class ClassesTest(CheckTest):
+    HEADER = "#pragma once\nnamespace volvox {\nclass Table {\n public:\n  int one();\n  int two();\n};\n}  // namespace volvox\n"
+
+    @staticmethod
+    def member(head, lines):
+        return f"{head} {{\n" + "  work();\n" * (lines - 2) + "}\n"
+
+    def source(self, *definitions):
+        return 'namespace volvox {\n' + "\n".join(definitions) + "}  // namespace volvox\n"
+
+    def lines_of(self, files):
+        """The classes' names and lines, by a bound that none keeps."""
+        with unittest.mock.patch.object(rules, "MAX_CLASS_LINES", 0):
+            _, lines = run_check("classes", files)
+        return {line.split(": ")[1]: int(line.split(": ")[2].split()[0]) for line in lines}
+
+    def test_a_class_spread_over_files_is_caught(self):
+        files = {
+            "cells/table.h": self.HEADER,
+            "cells/one.cc": self.source(self.member("int Table::one()", 300)),
+            "cells/two.cc": self.source(self.member("int Table::two()", 296)),
+        }
+        self.assert_caught("classes", files, "cells/table.h:3", "601 lines of one class (cells/one.cc, cells/table.h, cells/two.cc)")
+
+    def test_a_class_of_as_many_lines_as_may_be_passes(self):
+        files = {
+            "cells/table.h": self.HEADER,
+            "cells/one.cc": self.source(self.member("int Table::one()", 300)),
+            "cells/two.cc": self.source(self.member("int Table::two()", 295)),
+        }
+        self.assert_passes("classes", files)
+
+    def test_several_classes_and_functions_in_large_files_pass(self):
+        other = self.HEADER.replace("Table", "Other")
+        files = {
+            "cells/table.h": self.HEADER,
+            "cells/other.h": other,
+            "cells/one.cc": self.source(self.member("int Table::one()", 400), self.member("int Other::one()", 400)),
+            "cells/two.cc": self.source(self.member("int one(Table::Step (*step)(int), Table& table)", 400)),
+            "tests/unit/table_test.cc": self.source(self.member("int Table::two()", 400)),
+        }
+        self.assert_passes("classes", files)
+
+    def test_classes_of_one_name_in_different_places_are_different(self):
+        writer = "class Writer {\n" + "  int x;\n" * 398 + "};\n"
+        files = {
+            "cells/a.cc": f"namespace volvox {{\nnamespace {{\n{writer}}}\n}}\n",
+            "cells/b.cc": f"namespace volvox {{\nnamespace {{\n{writer}}}\n}}\n",
+            "cells/c.h": f"#pragma once\nnamespace volvox::other {{\n{writer}}}\n",
+        }
+        self.assert_passes("classes", files)
+
+    def test_every_kind_of_member_is_found(self):
+        heads = (
+            "Table::Table(int x)\n    : a_{x}, b_(make([] { return 1; })), c_{{1, 2}}",
+            "Table::~Table()",
+            "template <class T>\nstd::vector<Table::Step> Table::step(const std::function<int(T)>& f) const",
+            "bool Table::operator==(const Table& other) const",
+            "int Table::operator()(int x)",
+            "Table::operator bool() const",
+            "auto Table::get() const -> std::optional<int>",
+            "int Table::Inner::get()",
+            "int volvox::Table::two()",
+        )
+        for head in heads:
+            with self.subTest(head):
+                files = {"cells/table.h": self.HEADER, "cells/a.cc": self.source(self.member(head, 10))}
+                self.assertEqual(self.lines_of(files), {"volvox::Table": 5 + 10 + head.count("\n")})
+
+    def test_a_class_of_a_class_belongs_to_it(self):
+        inner = "struct Table::Impl {\n  int x;\n};\n" + self.member("int Table::Impl::get()", 10)
+        files = {"cells/table.h": self.HEADER, "cells/table.cc": self.source(inner)}
+        self.assertEqual(self.lines_of(files), {"volvox::Table": 5 + 3 + 10})
+
+    def test_templates_attributes_and_bases_are_no_names(self):
+        code = (
+            "template <class T, class U = Other<T>>\nclass Table final : public Base<T>, private volvox::Other {\n};\n"
+            "struct alignas(64) Row {\n};\n"
+            "template <>\nstruct Hash<Row> {\n};\n"
+            "template <>\nstruct Hash<Table<Row>> : Base<Row> {\n};\n"
+            "enum class Kind {\n  kOne,\n};\n"
+            "struct Row row() {\n  return {};\n}\n"
+            "constexpr Row kRows[] = {{1}, {2}};\n"
+        )
+        lines = self.lines_of({"cells/a.cc": self.source(code)})
+        wanted = {"Table": 3, "Row": 2, "Hash<Row>": 3, "Hash<Table<Row>>": 3}
+        self.assertEqual(lines, {f"volvox::{name}": count for name, count in wanted.items()})
+
+    def test_braces_in_comments_strings_and_alternatives_are_none(self):
+        code = (
+            "// }\nclass Table {\n  char c = '{';\n  const char* s = \"}\";\n#define OPEN \\\n  {\n"
+            "#if A\n  int f() {\n#else\n  int g() {\n#endif\n  }\n};\nclass Row {\n};\n"
+        )
+        self.assertEqual(self.lines_of({"cells/a.cc": self.source(code)}), {"volvox::Table": 12, "volvox::Row": 2})
+
+    def test_what_cannot_be_counted_is_caught(self):
+        for code in ("class Table {\n", "}\n", "namespace volvox {\n"):
+            with self.subTest(code):
+                self.assert_caught("classes", {"cells/a.cc": code}, "cells/a.cc:1", "braces")
 
 
 class StyleTest(CheckTest):

@@ -63,7 +63,10 @@ GENERATED = re.compile(r"\.capnp\.h$|^cpu/fused_blocks\.h$")
 # Headers that everybody may see must not need a GPU toolkit, wherever they lie.
 CUDA_IN_HEADER = re.compile(r"\bcuda(Stream|Event|Graph|Error|Malloc|Memcpy)\w*|\bcublas\w+_t\b|\bcudnn\w+_t\b")
 
+# What one has to read at once. A file alone could be kept small by spreading a class over several, which makes it no
+# easier to understand: its lines are those of its definition and of its member functions, in all files together.
 MAX_LINES = 600
+MAX_CLASS_LINES = 600
 UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|X" r"XX)\b")
 # A path that exists on one machine only. A variable in front ("$dir/tmp/…") makes it a different path.
 MACHINE_PATH = re.compile(r"(?<![\w.})$*])/(?:work|root|home|tmp|Users)/\w")
