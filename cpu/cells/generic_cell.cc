@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "cells/patterns/matcher.h"
 #include "cells/ops/ops.h"
+#include "cells/patterns/matcher.h"
 #include "cpu/cells/generic_chunk.h"
 #include "cpu/cells/packing.h"
 
