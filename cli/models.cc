@@ -137,7 +137,7 @@ std::vector<std::string> models_in(const std::vector<std::string>& folders) {
 }
 
 // Loads every version as a server would.
-int check(const ModelsArguments& arguments) {
+int check_models(const ModelsArguments& arguments) {
   int failures = 0;
   for (const std::string& folder : models_in(arguments.folders)) {
     auto versions = list_versions(folder);
@@ -274,7 +274,7 @@ void add_models_command(CLI::App& app, CommandBody& run) {
       ->add_option("folders", arguments->folders,
                    "Models: REPOSITORY/NAME; or repositories: all of their models")
       ->required();
-  when_chosen(checker, run, arguments, check);
+  when_chosen(checker, run, arguments, check_models);
 }
 
 }  // namespace volvox

@@ -13,16 +13,13 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "monitoring/logging.h"
 
 namespace volvox {
 namespace {
 
 constexpr Duration kLastWords = std::chrono::milliseconds(200);
-
-TimePoint now() {
-  return std::chrono::steady_clock::now();
-}
 
 // A hang-up is a stop, too: of a terminal that closes, or of a supervisor. Not for who was started to survive
 // it (nohup), which a blocked signal would not show.
@@ -96,13 +93,13 @@ void StopWatch::run() {
       hear(StopAsker::kSignal, "signal " + std::to_string(signal.ssi_signo));
     const std::lock_guard lock(mutex_);
     if (over_) return;
-    if (rule_.deadline() && now() >= *rule_.deadline()) leave("stopping took too long");
+    if (rule_.deadline() && steady_now() >= *rule_.deadline()) leave("stopping took too long");
   }
 }
 
 void StopWatch::hear(StopAsker who, const std::string& why) {
   const std::lock_guard lock(mutex_);
-  switch (rule_.hear(who, now())) {
+  switch (rule_.hear(who, steady_now())) {
     case StopStep::kNone:
       return;
     case StopStep::kLeave:
@@ -117,7 +114,7 @@ void StopWatch::hear(StopAsker who, const std::string& why) {
 int StopWatch::milliseconds_left() const {
   const std::lock_guard lock(mutex_);
   if (!rule_.deadline()) return -1;
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(*rule_.deadline() - now()).count();
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(*rule_.deadline() - steady_now()).count();
   return static_cast<int>(std::clamp<std::int64_t>(left, 0, std::numeric_limits<int>::max()));
 }
 

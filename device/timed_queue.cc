@@ -4,14 +4,10 @@
 #include <chrono>
 #include <utility>
 
+#include "base/clock.h"
+
 namespace volvox {
-namespace {
-
-TimePoint now() {
-  return std::chrono::steady_clock::now();
-}
-
-}  // namespace
+namespace {}  // namespace
 
 TimedQueue::TimedQueue(TimedDevice& device, TimedCost cost, const QueueConfig& config)
     : device_(device),
@@ -39,7 +35,7 @@ Status TimedQueue::submit(const Task& task) {
     if (task.seq - progress_.done > config_.max_tasks)
       return fail(ErrorCode::kOverloaded, "too many tasks in flight");
     last_ = task.seq;
-    entries_.emplace_back(Submitted{&task, now()});
+    entries_.emplace_back(Submitted{&task, steady_now()});
   }
   work_.notify_one();
   return {};

@@ -17,6 +17,7 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
+#include "base/clock.h"
 #include "monitoring/door_connection.h"
 #include "monitoring/listener.h"
 #include "monitoring/page_maker.h"
@@ -33,10 +34,6 @@ constexpr int kAtOnce = 64;  // connections that are let in before the others ar
 
 // How long a client that was answered may go on sending.
 constexpr Duration kFarewell = std::chrono::seconds(2);
-
-TimePoint now() {
-  return std::chrono::steady_clock::now();
-}
 
 }  // namespace
 
@@ -102,7 +99,7 @@ class HttpDoor::Impl {
       take_pages();
       if (polled_[1].revents != 0) let_in();
       serve_all();
-      const TimePoint moment = now();
+      const TimePoint moment = steady_now();
       if (moment - looked_ >= std::chrono::milliseconds(kRoundMs)) look_after(moment);
       pass_on();
     }
@@ -161,7 +158,7 @@ class HttpDoor::Impl {
     for (int i = 0; i < kAtOnce && listener_; ++i) {
       auto accepted = listener_->accept();
       if (!accepted) return;
-      const auto entry = bounds_.enter(++last_, accepted->client, now());
+      const auto entry = bounds_.enter(++last_, accepted->client, steady_now());
       if (entry.gives_way) send_away(*entry.gives_way);
       if (entry.verdict != ConnectionBounds::Verdict::kEnters) {
         if (setup_.refused) setup_.refused();
@@ -226,7 +223,8 @@ class HttpDoor::Impl {
       case State::kLeaving:
         return leave(id, connection);
       case State::kPassed:
-        if (!connection.relay->move(connection.socket.get(), client, server, now())) answered(id, connection);
+        if (!connection.relay->move(connection.socket.get(), client, server, steady_now()))
+          answered(id, connection);
         return;
       case State::kPage:
         break;
@@ -294,7 +292,7 @@ class HttpDoor::Impl {
   // Closed with bytes unread it would be reset, and the client might never see its answer.
   void part(Id id, Connection& connection) {
     connection.state = State::kLeaving;
-    connection.leaves = now();
+    connection.leaves = steady_now();
     leave(id, connection);
   }
 
@@ -310,15 +308,15 @@ class HttpDoor::Impl {
   void answered(Id id, Connection& connection) {
     end_relay(connection);
     line_.left(id);
-    bounds_.may_go(id, now());
+    bounds_.may_go(id, steady_now());
     part(id, connection);
   }
 
   void pass_on() {
     while (const auto id = line_.next()) {
       Connection& connection = connections_.at(*id);
-      auto relay = HttpRelay::to(connection.pass_to, connection.in, now());
-      while (!relay && make_room(*id)) relay = HttpRelay::to(connection.pass_to, connection.in, now());
+      auto relay = HttpRelay::to(connection.pass_to, connection.in, steady_now());
+      while (!relay && make_room(*id)) relay = HttpRelay::to(connection.pass_to, connection.in, steady_now());
       connection.in.clear();
       if (!relay) {
         line_.left(*id);
@@ -332,7 +330,8 @@ class HttpDoor::Impl {
       bounds_.stays(*id);
       connection.relay = std::move(relay);
       connection.state = State::kPassed;
-      if (!connection.relay->move(connection.socket.get(), POLLIN, 0, now())) answered(*id, connection);
+      if (!connection.relay->move(connection.socket.get(), POLLIN, 0, steady_now()))
+        answered(*id, connection);
     }
   }
 

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/clock.h"
 #include "protocol/codec.h"
 #include "protocol/wakeup.h"
 
@@ -21,10 +22,6 @@ constexpr Duration kDialTime = std::chrono::seconds(2);
 // Places of the descriptors that poll() sleeps on.
 constexpr unsigned kMonitorReadable = 1U << 1;
 constexpr unsigned kWakeReadable = 1U << 2;
-
-TimePoint clock_now() {
-  return std::chrono::steady_clock::now();
-}
 
 int milliseconds(Duration span) {
   return static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(span).count());
@@ -92,8 +89,8 @@ Status Channel::encrypt() {
 }
 
 Status Channel::await_connection() {
-  const TimePoint until = later(clock_now(), options_.connect_timeout);
-  for (TimePoint now = clock_now();; now = clock_now()) {
+  const TimePoint until = later(steady_now(), options_.connect_timeout);
+  for (TimePoint now = steady_now();; now = steady_now()) {
     monitor_.poll();
     if (monitor_.connected()) return {};
     if (!monitor_.refusal()) return monitor_.refusal();
@@ -127,7 +124,7 @@ Result<std::uint64_t> Channel::ping(Duration timeout) {
 }
 
 Result<std::uint64_t> Channel::send_frames(RequestHeader& header, ZmqFrame& body, Duration timeout) {
-  const TimePoint now = clock_now();
+  const TimePoint now = steady_now();
   check_connection(now);
   if (header.request_id == 0) header.request_id = next_id_;
   const std::uint64_t id = header.request_id;
@@ -170,9 +167,9 @@ Status Channel::cancel(std::uint64_t id) {
 }
 
 std::size_t Channel::poll(Duration timeout, const Handler& handler, int wake_fd) {
-  TimePoint now = clock_now();
+  TimePoint now = steady_now();
   const TimePoint until = later(now, timeout);
-  for (;; now = clock_now()) {
+  for (;; now = steady_now()) {
     check_connection(now);
     ping_in_time(now);
     std::size_t delivered = 0;
@@ -185,7 +182,7 @@ std::size_t Channel::poll(Duration timeout, const Handler& handler, int wake_fd)
     if (now >= until) return 0;
     // Nothing was sent since the socket said EAGAIN, so that its descriptor announces whatever comes now.
     const TimePoint wake = std::min(until, next_event());
-    const Duration left = wake == TimePoint::max() ? Duration::max() : wake - clock_now();
+    const Duration left = wake == TimePoint::max() ? Duration::max() : wake - steady_now();
     const unsigned readable = wait_readable({socket_.fd(), monitor_.fd(), wake_fd}, left);
     if ((readable & kMonitorReadable) != 0) monitored_ = TimePoint{};
     if ((readable & kWakeReadable) != 0) {
@@ -290,7 +287,7 @@ bool Channel::is_repeated_partial(const ReplyHeader& header) {
 
 bool Channel::deliver(Reply&& reply, const Handler& handler) {
   const std::uint64_t id = reply.header.request_id;
-  reply.elapsed = clock_now() - pending_.find(id)->sent;
+  reply.elapsed = steady_now() - pending_.find(id)->sent;
   // Whatever the flag says, only a partial can have a successor.
   reply.header.final = reply.header.final || reply.header.kind != ReplyKind::kPartial;
   if (reply.header.kind == ReplyKind::kPartial) ++stats_.partials;
@@ -305,7 +302,7 @@ bool Channel::deliver(Reply&& reply, const Handler& handler) {
 bool Channel::give_up(std::uint64_t id, Error error, const Handler& handler) {
   const PendingRequests::Entry* entry = pending_.find(id);
   if (entry == nullptr) return false;
-  const Duration elapsed = clock_now() - entry->sent;
+  const Duration elapsed = steady_now() - entry->sent;
   pending_.remove(id, false);
   handler(local_reply(id, std::move(error), elapsed));
   return true;

@@ -8,6 +8,7 @@
 
 #include <poll.h>
 
+#include "base/clock.h"
 #include "protocol/codec.h"
 
 namespace volvox {
@@ -15,10 +16,6 @@ namespace {
 
 // How often all requests are looked at while some server is silent.
 constexpr Duration kLookPeriod = std::chrono::milliseconds(50);
-
-TimePoint clock_now() {
-  return std::chrono::steady_clock::now();
-}
 
 std::vector<std::string> split(const std::string& endpoints) {
   std::vector<std::string> parts;
@@ -73,8 +70,8 @@ Status ChannelGroup::open(const std::vector<std::string>& endpoints) {
 }
 
 Status ChannelGroup::await_connection() {
-  const TimePoint until = later(clock_now(), options_.connect_timeout);
-  for (TimePoint now = clock_now();; now = clock_now()) {
+  const TimePoint until = later(steady_now(), options_.connect_timeout);
+  for (TimePoint now = steady_now();; now = steady_now()) {
     std::size_t refused = 0;
     for (const auto& channel : channels_) {
       channel->notice();
@@ -98,7 +95,7 @@ Result<std::uint64_t> ChannelGroup::send(const ClientRequest& request) {
 }
 
 Result<std::uint64_t> ChannelGroup::send(RequestHeader header, WireBuffer&& body, Duration timeout) {
-  const TimePoint now = clock_now();
+  const TimePoint now = steady_now();
   const std::size_t bytes = body.size();
   if (!alone() && kept_bytes_ + bytes > options_.max_kept_bytes) {
     return fail(
@@ -193,7 +190,7 @@ Status ChannelGroup::cancel(std::uint64_t id) {
 }
 
 std::size_t ChannelGroup::poll(Duration timeout, const Handler& handler, int wake_fd) {
-  const TimePoint until = later(clock_now(), timeout);
+  const TimePoint until = later(steady_now(), timeout);
   woken_ = false;
   for (;;) {
     sent_ = false;
@@ -202,7 +199,7 @@ std::size_t ChannelGroup::poll(Duration timeout, const Handler& handler, int wak
       channel->poll(Duration{0},
                     [&](Reply&& reply) { delivered += take(std::move(reply), handler) ? 1 : 0; });
     }
-    const TimePoint now = clock_now();
+    const TimePoint now = steady_now();
     delivered += leave_silent(now, handler);
     if (delivered > 0 || now >= until || woken_) return delivered;
     // What was sent meanwhile may have used up the sign that something came.
@@ -212,7 +209,7 @@ std::size_t ChannelGroup::poll(Duration timeout, const Handler& handler, int wak
 
 void ChannelGroup::sleep(Duration timeout, int wake_fd) {
   std::array<pollfd, 2 * kMostEndpoints + 1> polled{};
-  TimePoint wake = later(clock_now(), timeout);
+  TimePoint wake = later(steady_now(), timeout);
   std::size_t count = 0;
   for (const auto& channel : channels_) {
     polled[count++] = {channel->connection_fd(), POLLIN, 0};
@@ -220,7 +217,7 @@ void ChannelGroup::sleep(Duration timeout, int wake_fd) {
     wake = std::min(wake, channel->next_event());
   }
   polled[count++] = {wake_fd, POLLIN, 0};  // ignored where there is none
-  const auto left = std::max(wake - clock_now(), Duration{0}).count();
+  const auto left = std::max(wake - steady_now(), Duration{0}).count();
   const timespec span{static_cast<time_t>(left / 1'000'000'000), static_cast<long>(left % 1'000'000'000)};
   if (::ppoll(polled.data(), count, wake == TimePoint::max() ? nullptr : &span, nullptr) <= 0) return;
   for (std::size_t i = 0; i < channels_.size(); ++i) {
@@ -233,7 +230,7 @@ bool ChannelGroup::take(Reply&& reply, const Handler& handler) {
   const auto found = flights_.find(reply.header.request_id);
   if (found == flights_.end()) return false;
   Flight& flight = found->second;
-  const TimePoint now = clock_now();
+  const TimePoint now = steady_now();
   reply.elapsed = now - flight.sent;
   if (!reply.header.final) {
     if (reply.header.index < flight.next_row) return false;

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/clock.h"
 #include "protocol/wakeup.h"
 
 namespace volvox {
@@ -17,10 +18,6 @@ constexpr Duration kLookAtKeys = std::chrono::seconds(1);
 constexpr std::size_t kLatest = 64;  // refused clients that are told of by name
 constexpr const char* kFailures = "inproc://volvox-handshakes";
 constexpr std::string_view kZapVersion = "1.0";
-
-TimePoint clock_now() {
-  return std::chrono::steady_clock::now();
-}
 
 std::string_view text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -95,7 +92,7 @@ void CurveGuard::run() {
 }
 
 void CurveGuard::look_at_keys() {
-  const TimePoint now = clock_now();
+  const TimePoint now = steady_now();
   if (now - looked_ < kLookAtKeys) return;
   looked_ = now;
   clients_.look(now);
@@ -116,7 +113,7 @@ std::string CurveGuard::trouble() const {
 void CurveGuard::answer_question() {
   for (Question question; receive(questions_, question); question = {}) {
     std::optional<std::string> name;
-    if (question.mechanism == "CURVE") name = clients_.find(question.key, clock_now());
+    if (question.mechanism == "CURVE") name = clients_.find(question.key, steady_now());
     if (!name) refuse({question.address, "its key is not among the allowed ones"});
     send(questions_, kZapVersion, true);
     send(questions_, question.id, true);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kKeyCharacters = 40;
 using Key = std::array<char, kKeyCharacters + 1>;
-constexpr std::size_t kLargestFile = 65'536;
+constexpr std::size_t kLargestKeyFile = 65'536;
 
 bool is_key(const std::string& text) {
   std::array<std::uint8_t, 32> raw{};
@@ -65,13 +65,13 @@ Result<CurveKeys> new_curve_keys() {
 }
 
 Result<CurveKeys> read_public_key(const std::filesystem::path& file) {
-  auto keys = find_keys(file, read_open_file(file, kLargestFile));
+  auto keys = find_keys(file, read_open_file(file, kLargestKeyFile));
   if (keys) keys->secret_key.clear();
   return keys;
 }
 
 Result<CurveKeys> read_secret_key(const std::filesystem::path& file) {
-  auto keys = find_keys(file, read_secret_file(file, kLargestFile));
+  auto keys = find_keys(file, read_secret_file(file, kLargestKeyFile));
   if (!keys) return keys;
   Key derived{};
   if (!is_key(keys->secret_key)) return in_file(file, "has no valid secret-key; give the secret file");

@@ -7,6 +7,7 @@
 
 #include <malloc.h>
 
+#include "base/clock.h"
 #include "protocol/codec.h"
 
 namespace volvox {
@@ -23,10 +24,6 @@ constexpr std::uint32_t kFrames = 32;
 
 // What a reply takes up besides its bytes, with what ZeroMQ and the allocator add.
 constexpr std::size_t kReplyOverhead = 512;
-
-TimePoint clock_now() {
-  return std::chrono::steady_clock::now();
-}
 
 int milliseconds(Duration span) {
   return static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(span).count());
@@ -192,7 +189,7 @@ void EdgeSocket::send(OutgoingReply&& reply) {
   const bool behind_others = !backlog_.empty() && backlog_.holds(reply.client);
   const int error = behind_others ? EAGAIN : try_send(reply);
   if (error == 0) return;
-  if (error == EAGAIN) return backlog_.add(std::move(reply), clock_now());
+  if (error == EAGAIN) return backlog_.add(std::move(reply), steady_now());
   drop(reply.client, 1 + backlog_.remove(reply.client), error);
 }
 
@@ -267,7 +264,7 @@ std::size_t EdgeSocket::retry_backlog() {
   if (backlog_.empty()) return 0;
   const std::size_t waited = backlog_.replies();
   backlog_.retry(
-      clock_now(), [this](OutgoingReply& reply) { return try_send(reply); },
+      steady_now(), [this](OutgoingReply& reply) { return try_send(reply); },
       [this](const ClientId& client, std::size_t replies, int error) { drop(client, replies, error); });
   return waited - backlog_.replies();
 }

@@ -5,10 +5,6 @@ namespace {
 
 constexpr std::uint64_t kNoBound = std::uint64_t{1} << 40;  // bytes
 
-Duration from_ms(double ms) {
-  return Duration(static_cast<Duration::rep>(ms * 1e6));
-}
-
 }  // namespace
 
 std::vector<ModelOffer> ClusterWorld::offers(const Node& node) const {

@@ -12,10 +12,6 @@ namespace {
 Duration from_seconds(double seconds) {
   return Duration(static_cast<Duration::rep>(seconds * 1e9));
 }
-Duration from_ms(double ms) {
-  return from_seconds(ms / 1e3);
-}
-
 constexpr double kSampleSeconds = 0.1, kTickSeconds = 0.05;
 
 float ms_of(Duration span) {

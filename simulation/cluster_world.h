@@ -17,6 +17,10 @@
 
 namespace volvox {
 
+inline Duration from_ms(double ms) {
+  return Duration(static_cast<Duration::rep>(ms * 1e6));
+}
+
 // A whole cluster in virtual time: the production Router, many of them, in front of simulated nodes, with
 // messages that take their time, stale reports, dying processes, slow machines and cut links. One thread; the
 // same scenario gives the same report, to the last bit.

@@ -5,6 +5,8 @@
 #include <thread>
 #include <utility>
 
+#include "base/clock.h"
+
 namespace volvox {
 namespace {
 
@@ -12,10 +14,6 @@ namespace {
 constexpr Duration kGlance = std::chrono::microseconds(100);
 // How long what is done may wait for more of it.
 constexpr Duration kGather = std::chrono::microseconds(100);
-
-TimePoint steady_now() {
-  return std::chrono::steady_clock::now();
-}
 
 }  // namespace
 

@@ -12,16 +12,14 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
 namespace volvox {
 namespace {
 
 constexpr int kLookAroundMs =
     500;  // an idle thread wakes this often, for those that have been silent too long
 constexpr int kBacklog = 16;
-
-TimePoint now() {
-  return std::chrono::steady_clock::now();
-}
 
 tl::unexpected<Error> cannot(const std::string& path, const std::string& why) {
   return fail(ErrorCode::kUnavailable, "the admin socket '" + path + "' cannot be opened: " + why);
@@ -128,7 +126,7 @@ void AdminSocket::accept_one() {
   }
   Connection& connection = connections_[++last_number_];
   connection.fd = fd;
-  connection.moved = now();
+  connection.moved = steady_now();
 }
 
 void AdminSocket::take_replies() {
@@ -143,7 +141,7 @@ void AdminSocket::take_replies() {
     if (found == connections_.end()) continue;
     Connection& connection = found->second;
     connection.busy = false;
-    connection.moved = now();
+    connection.moved = steady_now();
     connection.out.append(reply).push_back('\n');
     write(connection);
     handle_next(number, connection);
@@ -167,7 +165,7 @@ void AdminSocket::read(Connection& connection) const {
       connection.ending = true;
       return;
     }
-    connection.moved = now();
+    connection.moved = steady_now();
     connection.in.append(buffer, static_cast<std::size_t>(got));
   }
 }
@@ -200,7 +198,7 @@ void AdminSocket::write(Connection& connection) const {
       connection.ending = true;
       return;
     }
-    connection.moved = now();
+    connection.moved = steady_now();
     connection.out.erase(0, static_cast<std::size_t>(sent));
   }
 }
@@ -208,7 +206,7 @@ void AdminSocket::write(Connection& connection) const {
 bool AdminSocket::is_over(const Connection& connection) const {
   if (connection.busy) return false;  // its answer comes, and finds the end of the connection then
   if (connection.out.size() > limits_.output_bytes) return true;
-  if (now() - connection.moved > limits_.patience) return true;
+  if (steady_now() - connection.moved > limits_.patience) return true;
   return connection.ending && connection.out.empty();
 }
 

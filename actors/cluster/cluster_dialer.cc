@@ -23,7 +23,7 @@ namespace {
 // Between two tries; a router that was there once will be there again.
 constexpr std::chrono::milliseconds kLeast{100}, kMost{1800};
 constexpr unsigned kJitterMs = 200;
-constexpr std::chrono::seconds kConnect{3};  // for CAF, after the probe
+constexpr std::chrono::seconds kLinkConnect{3};  // for CAF, after the probe
 
 class DialerShell {
  public:
@@ -42,7 +42,7 @@ class DialerShell {
     if (!router) return spdlog::error("cluster.routers: {}", to_string(router.error()));
     if (const Status taken = probe(*router); !taken) return try_later(taken.error().message);
     self_
-        ->request(setup_.transport->dialer(self_->system()), kConnect, caf::connect_atom::value,
+        ->request(setup_.transport->dialer(self_->system()), kLinkConnect, caf::connect_atom::value,
                   without_brackets(router->host), router->port)
         .then(
             [this](const caf::node_id&, const caf::strong_actor_ptr& actor, const std::set<std::string>&) {

@@ -16,6 +16,7 @@
 #include "actors/process/liveness.h"
 #include "actors/system/shell.h"
 #include "actors/work/messages.h"
+#include "base/clock.h"
 #include "config/addresses.h"
 #include "protocol/codec.h"
 #include "routing/credits.h"

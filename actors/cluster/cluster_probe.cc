@@ -19,7 +19,7 @@
 namespace volvox {
 namespace {
 
-constexpr Duration kConnect = std::chrono::milliseconds(500);
+constexpr Duration kProbeConnect = std::chrono::milliseconds(500);
 constexpr Duration kAnswer = std::chrono::milliseconds(1000);
 // A router without TLS speaks first, and must not get what it cannot read.
 constexpr Duration kEarly = std::chrono::milliseconds(50);
@@ -57,7 +57,7 @@ Status connect_to(const ProbeConnection& connection, const addrinfo& where) {
   if (connection.fd() < 0) return no(std::strerror(errno));
   if (connect(connection.fd(), where.ai_addr, where.ai_addrlen) != 0 && errno != EINPROGRESS)
     return no(std::strerror(errno));
-  if (!wait(connection, POLLOUT, kConnect)) return no("nobody answers there");
+  if (!wait(connection, POLLOUT, kProbeConnect)) return no("nobody answers there");
   int error = 0;
   socklen_t size = sizeof error;
   if (getsockopt(connection.fd(), SOL_SOCKET, SO_ERROR, &error, &size) != 0) error = errno;

@@ -21,6 +21,7 @@
 #include "actors/system/handoff.h"
 #include "actors/system/shell.h"
 #include "actors/work/messages.h"
+#include "base/clock.h"
 #include "routing/index_pool.h"
 #include "routing/part_verdicts.h"
 #include "routing/refusals.h"

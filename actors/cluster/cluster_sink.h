@@ -10,6 +10,7 @@
 #include "actors/edge/reply_sink.h"
 #include "actors/system/handoff.h"
 #include "actors/system/insist.h"
+#include "base/clock.h"
 #include "monitoring/request_metrics.h"
 
 namespace volvox {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "actors/work/work.h"
+#include "base/clock.h"
 
 namespace volvox {
 

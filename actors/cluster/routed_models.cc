@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/clock.h"
+
 namespace volvox {
 namespace {
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "actors/system/random_number.h"
+#include "base/clock.h"
 
 namespace volvox {
 namespace {

@@ -12,6 +12,7 @@
 #include "actors/system/handoff.h"
 #include "actors/system/insist.h"
 #include "actors/work/messages.h"
+#include "base/clock.h"
 #include "protocol/codec.h"
 
 namespace volvox {

@@ -7,6 +7,7 @@
 #include "actors/system/handoff.h"
 #include "actors/system/shell.h"
 #include "actors/work/messages.h"
+#include "base/clock.h"
 
 namespace volvox {
 namespace {

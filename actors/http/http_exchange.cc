@@ -9,6 +9,7 @@
 #include <civetweb.h>
 
 #include "actors/work/work.h"
+#include "base/clock.h"
 #include "protocol/v2/response_codec.h"
 #include "serving/http_head.h"
 

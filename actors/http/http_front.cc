@@ -24,7 +24,7 @@ namespace {
 // Threads beyond http.max_requests: they refuse what is too much, and say how the server is.
 constexpr std::uint32_t kSpareThreads = 4;
 // Until a content's rate counts: what comes first comes out of buffers, or with a connection's first window.
-constexpr Duration kGrace = std::chrono::seconds(2);
+constexpr Duration kUploadGrace = std::chrono::seconds(2);
 // How long a stopping server lets its last answers be read.
 constexpr Duration kLastAnswers = std::chrono::seconds(1);
 
@@ -42,7 +42,7 @@ Result<HttpRules> read_rules(const HttpSection& section, const std::string& host
 }
 
 UploadRules upload_rules(const HttpSection& section) {
-  return {std::chrono::milliseconds(section.io_timeout_ms), kGrace, section.min_bytes_per_second};
+  return {std::chrono::milliseconds(section.io_timeout_ms), kUploadGrace, section.min_bytes_per_second};
 }
 
 HttpReply ok(std::string content) {

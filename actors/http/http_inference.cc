@@ -15,6 +15,7 @@
 #include "actors/edge/gateway.h"
 #include "actors/edge/request_actor.h"
 #include "actors/work/messages.h"
+#include "base/clock.h"
 #include "protocol/codec.h"
 #include "protocol/v2/response_codec.h"
 
@@ -22,7 +23,8 @@ namespace volvox {
 namespace {
 
 constexpr Duration kLookForClient = std::chrono::milliseconds(100);  // while its answer is awaited
-constexpr Duration kGrace = std::chrono::seconds(5);  // beyond the deadline, for the answer that says so
+constexpr Duration kDeadlineGrace =
+    std::chrono::seconds(5);  // beyond the deadline, for the answer that says so
 constexpr const char* kBinaryHeader = "Inference-Header-Content-Length";
 constexpr std::size_t kNoBound = std::numeric_limits<std::size_t>::max() / 2;
 
@@ -225,7 +227,7 @@ void HttpInference::run(HttpExchange& exchange, const Asked& asked) {
 }
 
 Outcome HttpInference::wait(HttpExchange& exchange, ReplyWaiter& waiter, const caf::actor& actor) {
-  const TimePoint until = steady_now() + std::chrono::milliseconds(config_.http.max_wait_ms) + kGrace;
+  const TimePoint until = steady_now() + std::chrono::milliseconds(config_.http.max_wait_ms) + kDeadlineGrace;
   bool gone = false;
   while (steady_now() < until) {
     if (auto outcome = waiter.wait_for(kLookForClient)) return std::move(*outcome);

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "actors/system/random_number.h"
+#include "base/clock.h"
 
 namespace volvox {
 namespace {

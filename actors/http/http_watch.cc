@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include "actors/work/work.h"
+#include "base/clock.h"
 
 namespace volvox {
 namespace {

@@ -15,6 +15,7 @@
 #include "actors/system/shell.h"
 #include "actors/work/answer.h"
 #include "actors/work/messages.h"
+#include "base/clock.h"
 
 namespace volvox {
 namespace {

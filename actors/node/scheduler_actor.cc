@@ -12,6 +12,7 @@
 #include "actors/system/handoff.h"
 #include "actors/system/shell.h"
 #include "actors/work/messages.h"
+#include "base/clock.h"
 #include "batching/task_clock.h"
 
 namespace volvox {

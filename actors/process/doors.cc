@@ -3,11 +3,13 @@
 #include <chrono>
 #include <utility>
 
+#include "base/clock.h"
+
 namespace volvox {
 namespace {
 
 // For requests that were told to end.
-constexpr Duration kPatience = std::chrono::seconds(1);
+constexpr Duration kClosePatience = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -30,7 +32,7 @@ bool Doors::wait_until_answered(Duration timeout) {
 void Doors::abort_requests() {
   gateway_->abort_requests();
   if (front_) front_->abort_requests();
-  wait_until_answered(kPatience);
+  wait_until_answered(kClosePatience);
 }
 
 void Doors::close(Duration patience) {

@@ -8,6 +8,7 @@
 
 #include "actors/system/shell.h"
 #include "actors/work/messages.h"
+#include "base/clock.h"
 
 namespace volvox {
 namespace {

@@ -6,11 +6,12 @@
 #include "actors/system/handoff.h"
 #include "actors/system/shared_answer.h"
 #include "actors/work/work.h"
+#include "base/clock.h"
 
 namespace volvox {
 namespace {
 
-constexpr Duration kPatience = std::chrono::seconds(1);
+constexpr Duration kAnswerPatience = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -21,7 +22,7 @@ std::optional<Liveness> ask_alive(const ActorSlot& slot) {
   auto answer = query.answer->get_future();
   hand_over();
   caf::anon_send(actor, std::move(query));
-  if (answer.wait_for(kPatience) != std::future_status::ready) return std::nullopt;
+  if (answer.wait_for(kAnswerPatience) != std::future_status::ready) return std::nullopt;
   try {
     return answer.get();
   } catch (const std::future_error&) {  // the actor failed with the question in its mailbox

@@ -24,12 +24,13 @@
 #include "actors/system/random_number.h"
 #include "actors/system/shared_answer.h"
 #include "actors/work/messages.h"
+#include "base/clock.h"
 
 namespace volvox {
 namespace {
 
 // How long /metrics waits for a scheduler, and a node at least for routers to hear its last words.
-constexpr Duration kPatience = std::chrono::seconds(1);
+constexpr Duration kLeavePatience = std::chrono::seconds(1);
 
 // How much longer than it was given a node may take to leave its cluster.
 constexpr Duration kFarewell = std::chrono::milliseconds(500);
@@ -45,7 +46,7 @@ std::vector<EngineSnapshot> ask_schedulers(const SchedulerSlots& slots) {
     hand_over();
     caf::anon_send(scheduler, std::move(query));
   }
-  const TimePoint until = steady_now() + kPatience;
+  const TimePoint until = steady_now() + kLeavePatience;
   std::vector<EngineSnapshot> snapshots;
   for (auto& answer : answers) {
     try {
@@ -239,7 +240,7 @@ class Server::Impl {
     const TimePoint until = later(steady_now(), timeout);
     const bool all_ended = doors_.wait_until_answered(timeout);
     wait_for_routers(until);
-    leave_cluster(std::max(until, steady_now() + kPatience));
+    leave_cluster(std::max(until, steady_now() + kLeavePatience));
     doors_.abort_requests();
     doors_.close(last_replies_);
     return all_ended;

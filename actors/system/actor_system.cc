@@ -11,16 +11,17 @@
 
 #include "actors/system/shared_answer.h"
 #include "actors/work/work.h"
+#include "base/clock.h"
 
 namespace volvox {
 namespace {
 
 // Who dials does so in its own thread, and answers when it is through.
-constexpr std::chrono::seconds kPatience{10};
+constexpr std::chrono::seconds kDialerPatience{10};
 
 void await_turn(caf::actor_system& system, const caf::io::middleman_actor& dialer) {
   const caf::scoped_actor self(system);
-  self->request(dialer, kPatience, caf::get_atom::value, system.node())
+  self->request(dialer, kDialerPatience, caf::get_atom::value, system.node())
       .receive([](const caf::node_id&, const std::string&, std::uint16_t) {}, [](const caf::error&) {});
 }
 

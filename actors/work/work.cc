@@ -13,10 +13,6 @@
 
 namespace volvox {
 
-TimePoint steady_now() {
-  return std::chrono::steady_clock::now();
-}
-
 std::uint64_t microseconds(Duration span) {
   const auto us = std::chrono::duration_cast<std::chrono::microseconds>(span).count();
   return us > 0 ? static_cast<std::uint64_t>(us) : 0;

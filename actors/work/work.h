@@ -26,7 +26,6 @@
 
 namespace volvox {
 
-TimePoint steady_now();
 std::uint64_t microseconds(Duration span);  // 0 for a negative one
 
 PriorityClass priority_class(WirePriority priority);

@@ -17,7 +17,7 @@
 namespace volvox {
 namespace {
 
-constexpr std::size_t kLargestFile = 1 << 20;
+constexpr std::size_t kLargestCertificate = 1 << 20;
 
 // One of the three, as messages call it.
 struct Place {
@@ -125,9 +125,9 @@ std::string name_in(const X509& certificate) {
 Result<TlsCredentials> read_tls_credentials(const TlsFiles& files, std::time_t now) {
   const Place certificate{"tls_certificate", files.certificate}, key{"tls_key", files.key},
       authority{"tls_ca", files.authority};
-  auto texts = std::pair(named(certificate, read_open_file(certificate.path, kLargestFile)),
-                         named(authority, read_open_file(authority.path, kLargestFile)));
-  auto secret = named(key, read_secret_file(key.path, kLargestFile));
+  auto texts = std::pair(named(certificate, read_open_file(certificate.path, kLargestCertificate)),
+                         named(authority, read_open_file(authority.path, kLargestCertificate)));
+  auto secret = named(key, read_secret_file(key.path, kLargestCertificate));
   for (const auto* text : {&texts.first, &secret, &texts.second})
     if (!*text) return tl::unexpected(text->error());
   const auto chain = read_certificates(certificate, *texts.first, now);

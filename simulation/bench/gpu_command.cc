@@ -15,7 +15,7 @@
 namespace volvox::bench {
 namespace {
 
-struct Options {
+struct GpuStepOptions {
   std::vector<std::uint32_t> hidden{1024}, batches{64, 256, 512};
   std::vector<std::string> precisions{"bfloat16"}, paths{"generic", "fused"};
   double seconds = 0.5, completion_us = 20;
@@ -23,7 +23,7 @@ struct Options {
 };
 
 // One step of an LSTM on the GPU, and its product alone.
-struct Row {
+struct GpuRow {
   LstmShape shape;
   std::string precision, path;
   double step_us = 0, task_us = 0, gemm_us = 0;
@@ -38,7 +38,7 @@ Result<double> product_us(std::uint32_t rows, std::uint32_t outputs, std::uint32
   return gpu::product_us(**driver, {rows, outputs, width, width, outputs, *precision});
 }
 
-Status measure(Row& row, double seconds) {
+Status measure(GpuRow& row, double seconds) {
   EngineOptions options;
   options.device = "gpu";
   options.precision = row.precision;
@@ -58,8 +58,8 @@ Status measure(Row& row, double seconds) {
   return {};
 }
 
-std::vector<Row> rows_of(const Options& options) {
-  std::vector<Row> rows;
+std::vector<GpuRow> rows_of(const GpuStepOptions& options) {
+  std::vector<GpuRow> rows;
   for (std::uint32_t hidden : options.hidden) {
     for (const std::string& precision : options.precisions) {
       for (const std::string& path : options.paths) {
@@ -73,9 +73,9 @@ std::vector<Row> rows_of(const Options& options) {
   return rows;
 }
 
-nlohmann::json report(const std::vector<Row>& rows, const std::vector<gpu::CompletionTime>& completion) {
+nlohmann::json report(const std::vector<GpuRow>& rows, const std::vector<gpu::CompletionTime>& completion) {
   nlohmann::json list = nlohmann::json::array();
-  for (const Row& row : rows) {
+  for (const GpuRow& row : rows) {
     list.push_back({{"hidden", row.shape.hidden},
                     {"batch", row.shape.batch},
                     {"precision", row.precision},
@@ -92,7 +92,7 @@ nlohmann::json report(const std::vector<Row>& rows, const std::vector<gpu::Compl
   return {{"lstm", std::move(list)}, {"completion", std::move(ways)}};
 }
 
-std::string line(const Row& row) {
+std::string line(const GpuRow& row) {
   return "hidden " + std::to_string(row.shape.hidden) + ", batch " + std::to_string(row.shape.batch) + ", " +
          row.precision + ", " + row.path + ": step " + fixed(row.step_us, 1) + " us, task " +
          fixed(row.task_us, 1) + " us, product " + fixed(row.gemm_us, 1) + " us, step / product " +
@@ -107,14 +107,14 @@ std::string table(const std::vector<gpu::CompletionTime>& completion) {
 }
 
 // A row at a time, each written as soon as it is there: whatever fails later takes none of it along.
-int run(const Options& options) {
-  std::vector<Row> measured;
+int run(const GpuStepOptions& options) {
+  std::vector<GpuRow> measured;
   std::vector<gpu::CompletionTime> completion;
   bool good = true;
   const auto keep = [&] {
     if (!options.json.empty()) good = write_json(options.json, report(measured, completion)) && good;
   };
-  for (Row& row : rows_of(options)) {
+  for (GpuRow& row : rows_of(options)) {
     if (Status ok = measure(row, options.seconds); !ok) {
       std::fprintf(stderr, "%s, batch %u, %s: %s\n", row.precision.c_str(), row.shape.batch, row.path.c_str(),
                    to_string(ok.error()).c_str());
@@ -192,7 +192,7 @@ void add_gpu_product_command(CLI::App& app, int& status) {
 }
 
 void add_gpu_command(CLI::App& app, int& status) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<GpuStepOptions>();
   CLI::App* command = app.add_subcommand(
       "gpu",
       "Steps of an LSTM on the GPU beside their products alone, and ways to learn that a task is done.");

@@ -16,7 +16,7 @@
 namespace volvox::bench {
 namespace {
 
-struct Options {
+struct KernelOptions {
   std::vector<std::uint32_t> hidden{64, 256, 1024}, batches{1, 8, 64, 256}, threads{1};
   std::vector<std::string> isas{"auto"};
   double seconds = 0.1;
@@ -24,21 +24,21 @@ struct Options {
   std::string json;
 };
 
-struct Row {
+struct KernelRow {
   LstmShape shape;
   std::uint32_t threads = 1;
   cpu::Isa isa{};
   Repeated step_us, task_us, onednn_us;
 };
 
-std::vector<Row> rows_of(const Options& options) {
-  std::vector<Row> rows;
+std::vector<KernelRow> rows_of(const KernelOptions& options) {
+  std::vector<KernelRow> rows;
   for (std::uint32_t hidden : options.hidden) {
     for (std::uint32_t batch : options.batches) {
       for (std::uint32_t threads : options.threads) {
         for (const std::string& name : options.isas) {
           const cpu::Isa isa = cpu::isa_from(name).value_or(cpu::Isa::kAuto);
-          Row row;
+          KernelRow row;
           row.shape = {hidden, hidden, batch};
           row.threads = threads;
           row.isa = isa == cpu::Isa::kAuto ? cpu::best_isa() : isa;
@@ -64,7 +64,7 @@ double onednn_us(OneDnnStep& step, double seconds) {
   return passed.count() * 1e6 / steps;
 }
 
-Status measure(Row& row, double seconds) {
+Status measure(KernelRow& row, double seconds) {
   // Made anew each time: where memory lies is part of what varies.
   auto device = cpu::CpuDevice::make({.isa = row.isa, .threads = row.threads, .measure = false});
   if (!device) return tl::unexpected(device.error());
@@ -81,9 +81,9 @@ Status measure(Row& row, double seconds) {
   return {};
 }
 
-nlohmann::json report(const std::vector<Row>& rows) {
+nlohmann::json report(const std::vector<KernelRow>& rows) {
   nlohmann::json list = nlohmann::json::array();
-  for (const Row& row : rows) {
+  for (const KernelRow& row : rows) {
     nlohmann::json one = {{"hidden", row.shape.hidden},
                           {"batch", row.shape.batch},
                           {"threads", row.threads},
@@ -99,10 +99,10 @@ nlohmann::json report(const std::vector<Row>& rows) {
   return {{"lstm", std::move(list)}};
 }
 
-std::string table(const std::vector<Row>& rows) {
+std::string table(const std::vector<KernelRow>& rows) {
   Table table(
       {"hidden", "batch", "threads", "isa", "step us", "GFLOP/s", "task us", "oneDNN us", "oneDNN/ours"});
-  for (const Row& row : rows) {
+  for (const KernelRow& row : rows) {
     const double us = row.step_us.median();
     const std::string ratio = row.onednn_us.empty() ? "-" : fixed(row.onednn_us.median() / us, 2);
     table.add({std::to_string(row.shape.hidden), std::to_string(row.shape.batch), std::to_string(row.threads),
@@ -112,10 +112,10 @@ std::string table(const std::vector<Row>& rows) {
   return table.text();
 }
 
-int run(const Options& options) {
-  std::vector<Row> rows = rows_of(options);
+int run(const KernelOptions& options) {
+  std::vector<KernelRow> rows = rows_of(options);
   for (std::uint32_t k = 0; k < options.repeat; ++k) {
-    for (Row& row : rows) {
+    for (KernelRow& row : rows) {
       std::fprintf(stderr, "repetition %u of %u: hidden %u, batch %u, threads %u\n", k + 1, options.repeat,
                    row.shape.hidden, row.shape.batch, row.threads);
       if (Status ok = measure(row, options.seconds); !ok) {
@@ -131,7 +131,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_kernel_command(CLI::App& app, int& status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<KernelOptions>();
   CLI::App* command = app.add_subcommand("kernel", "Steps of an LSTM cell on the CPU, beside oneDNN's.");
   command->add_option("--hidden", options->hidden, "hidden sizes; the input has the same")
       ->check(CLI::Range(1, 16384));

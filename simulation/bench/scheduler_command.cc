@@ -14,7 +14,7 @@
 namespace volvox::bench {
 namespace {
 
-struct Options {
+struct SchedulerOptions {
   std::string lengths, trees, lattices, json;
   std::vector<std::string> cases;
   SchedulingSizes sizes;
@@ -30,13 +30,13 @@ struct Measured {
 
 constexpr std::size_t kMade = 2000;  // requests made up where no file was given
 
-Result<std::vector<std::uint32_t>> lengths_of(const Options& options) {
+Result<std::vector<std::uint32_t>> lengths_of(const SchedulerOptions& options) {
   Chance chance(options.load.seed);
   if (options.lengths.empty()) return typical_lengths(kMade, chance);
   return read_lengths(options.lengths);
 }
 
-Result<std::vector<Tree>> trees_of(const Options& options) {
+Result<std::vector<Tree>> trees_of(const SchedulerOptions& options) {
   if (!options.trees.empty()) return read_trees(options.trees);
   Chance chance(options.load.seed);
   std::vector<Tree> trees;
@@ -44,7 +44,7 @@ Result<std::vector<Tree>> trees_of(const Options& options) {
   return trees;
 }
 
-Result<std::vector<Lattice>> lattices_of(const Options& options) {
+Result<std::vector<Lattice>> lattices_of(const SchedulerOptions& options) {
   if (!options.lattices.empty()) return read_lattices(options.lattices);
   Chance chance(options.load.seed);
   std::vector<Lattice> lattices;
@@ -58,7 +58,7 @@ Status checked(const Result<T>& result) {
   return {};
 }
 
-Status make_case(const std::string& name, const Options& options, SchedulingCase& out) {
+Status make_case(const std::string& name, const SchedulerOptions& options, SchedulingCase& out) {
   const std::size_t at = name.find('_');
   const auto batch = static_cast<std::uint32_t>(std::stoul(name.substr(at + 1)));
   const std::string kind = name.substr(0, at);
@@ -75,7 +75,7 @@ Status make_case(const std::string& name, const Options& options, SchedulingCase
   return lattices ? make_lattices(out, batch, *lattices, options.sizes) : checked(lattices);
 }
 
-Result<std::vector<Measured>> make_cases(const Options& options) {
+Result<std::vector<Measured>> make_cases(const SchedulerOptions& options) {
   std::vector<Measured> all;
   for (const std::string& name : options.cases) {
     Measured measured;
@@ -86,7 +86,7 @@ Result<std::vector<Measured>> make_cases(const Options& options) {
   return all;
 }
 
-void measure(std::vector<Measured>& cases, const Options& options) {
+void measure(std::vector<Measured>& cases, const SchedulerOptions& options) {
   for (std::uint32_t k = 0; k < options.repeat; ++k) {
     for (Measured& one : cases) {
       std::fprintf(stderr, "repetition %u of %u: %s\n", k + 1, options.repeat, one.what->name.c_str());
@@ -101,7 +101,7 @@ void measure(std::vector<Measured>& cases, const Options& options) {
   }
 }
 
-nlohmann::json report(const std::vector<Measured>& cases, const Options& options) {
+nlohmann::json report(const std::vector<Measured>& cases, const SchedulerOptions& options) {
   nlohmann::json json = {{"ns_per_cell", nlohmann::json::object()}};
   double request = 0, allocations = 0;
   for (const Measured& one : cases) {
@@ -138,7 +138,7 @@ std::string table(const std::vector<Measured>& cases) {
   return table.text();
 }
 
-int run(const Options& options) {
+int run(const SchedulerOptions& options) {
   auto cases = make_cases(options);
   if (!cases) {
     std::fprintf(stderr, "%s\n", to_string(cases.error()).c_str());
@@ -153,7 +153,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_scheduler_command(CLI::App& app, int& status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SchedulerOptions>();
   options->cases = {"chain_64", "chain_512", "tree_64", "lattice_64"};
   CLI::App* command = app.add_subcommand(
       "scheduler",

@@ -72,6 +72,13 @@ def run_here(name, volvox, seconds, seed, kept):
     return report
 
 
+def commit():
+    """That of the tree, or nothing: a tree that was unpacked has none, and neither has a machine without git."""
+    if not shutil.which("git"):
+        return ""
+    return subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
+
+
 class Campaign:
     """What is run, and where the results are."""
 
@@ -79,8 +86,7 @@ class Campaign:
         self.arguments, self.results = arguments, pathlib.Path(arguments.results)
         self.results.mkdir(parents=True, exist_ok=True)
         binary = pathlib.Path(arguments.volvox).stat()
-        head = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
-        self.facts = {"seconds": arguments.seconds, "binary": [binary.st_size, binary.st_mtime_ns], "commit": head.stdout.strip()}
+        self.facts = {"seconds": arguments.seconds, "binary": [binary.st_size, binary.st_mtime_ns], "commit": commit()}
         self.running = {}  # name → (process, when it must have ended)
 
     def file(self, name):

@@ -50,7 +50,7 @@ FORBIDDEN_CODE = (
     (
         ("batching", "routing", "serving"),
         re.compile(
-            r"\bnow\s*\(\s*\)|\bclock_gettime\b|\bgettimeofday\b|\bsleep_(for|until)\b"
+            r"\b(steady_)?now\s*\(\s*\)|\bclock_gettime\b|\bgettimeofday\b|\bsleep_(for|until)\b"
             r"|\bstd::(jthread|thread|mutex|atomic)\b|\b(rand|srand|random_device)\b"
         ),
         "decisions are pure: time and chance are arguments",

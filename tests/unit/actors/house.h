@@ -16,10 +16,9 @@
 #include "protocol/client.h"
 #include "repository/model_writer.h"
 #include "repository/repository.h"
+#include "tests/unit/actors/patience.h"
 
 namespace volvox {
-
-inline constexpr std::chrono::seconds kLongEnough{60};  // for what must happen; never reached
 
 // A folder of its own for each test, gone afterwards.
 class Scratch {

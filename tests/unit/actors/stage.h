@@ -9,6 +9,7 @@
 
 #include "actors/edge/reply_sink.h"
 #include "actors/work/messages.h"
+#include "base/clock.h"
 
 namespace volvox {
 

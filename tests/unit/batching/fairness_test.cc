@@ -9,7 +9,7 @@ namespace volvox::toy {
 namespace {
 
 constexpr CellTypeId kBusyType = kChain, kLightType = kLayer0;
-constexpr std::uint32_t kMaxBatch = 8;
+constexpr std::uint32_t kFairBatch = 8;
 
 const LanePlan& light_plan() {
   static const LanePlan plan = [] {
@@ -21,7 +21,7 @@ const LanePlan& light_plan() {
 }
 
 SchedulerConfig two_models(double light_weight) {
-  SchedulerConfig config = scheduler_config(kMaxBatch, 1, 1, {4096, 64, 64});
+  SchedulerConfig config = scheduler_config(kFairBatch, 1, 1, {4096, 64, 64});
   config.models = {{.id = 0}, {.id = 1, .weight = light_weight}};
   config.types[kLightType].model = 1;
   return config;
@@ -32,7 +32,7 @@ class TwoModels {
  public:
   explicit TwoModels(double light_weight = 1.0) : TwoModels(two_models(light_weight)) {}
   explicit TwoModels(const SchedulerConfig& config)
-      : driver_(config, make_cellular_policy(config), kMaxBatch) {}
+      : driver_(config, make_cellular_policy(config), kFairBatch) {}
 
   void keep_busy() {
     for (; busy_ < driver_.over().size() + 64; ++busy_) {
@@ -89,7 +89,7 @@ TEST(Fairness, ALightModelKeepsItsLatencyBesideAnOverloadedOne) {
     both.keep_busy();
     both.step();
   }
-  const Duration one_task = std::chrono::microseconds(kMaxBatch);
+  const Duration one_task = std::chrono::microseconds(kFairBatch);
   for (int i = 0; i < 50; ++i) {
     const Duration beside = both.time_of_light(kLength, true);
     EXPECT_LE(beside, 2 * alone + one_task) << "request " << i;
@@ -104,7 +104,7 @@ TEST(Fairness, WhatWasPutAheadOfALightModelIsMadeGoodToIt) {
   SchedulerConfig config = two_models(1.0);
   config.max_tasks_to_submit = 5;
   TwoModels both(config);
-  const Duration alone = std::chrono::microseconds(kLength), one_task = std::chrono::microseconds(kMaxBatch);
+  const Duration alone = std::chrono::microseconds(kLength), one_task = std::chrono::microseconds(kFairBatch);
   for (int i = 0; i < 30; ++i) {
     for (int pause = 0; pause < 5 + i % 7; ++pause) {
       both.keep_busy();

@@ -10,7 +10,7 @@ using ::testing::ElementsAre;
 
 namespace {
 
-constexpr PoolId kPool = 0;
+constexpr PoolId kStatePool = 0;
 
 }  // namespace
 
@@ -23,9 +23,9 @@ TEST_P(DeviceConformance, AStateGoesToTheHostAndComesBack) {
   run(*queue, first);
   run(*queue, cohort(2, 1, 1));  // a's state is in slot 3
   std::vector<std::byte> copy(sizeof(std::uint64_t));
-  const Status read_back = device_->read_slot(kPool, 3, copy);
+  const Status read_back = device_->read_slot(kStatePool, 3, copy);
   ASSERT_TRUE(read_back) << read_back.error().message;
-  ASSERT_TRUE(device_->write_slot(kPool, 9, copy));
+  ASSERT_TRUE(device_->write_slot(kStatePool, 9, copy));
   const DeviceAddress out = results<std::uint64_t>(1);
   Task third = cohort(3, 2, 1);
   third.bindings = {lane(10, stage(b), 2, 2)};
@@ -42,11 +42,11 @@ TEST_P(DeviceConformance, AStateGoesFromOneDeviceToAnother) {
   const std::vector<StateKind> kinds = {{"state", {}, DType::kU64, 0}};
   auto source = GetParam().make();
   ASSERT_TRUE(source) << source.error().message;
-  ASSERT_TRUE((*source)->add_pool(kPool, kinds, 20));
+  ASSERT_TRUE((*source)->add_pool(kStatePool, kinds, 20));
   const std::uint64_t state = hash_of({5, 6});
-  ASSERT_TRUE((*source)->write_slot(kPool, 7, std::as_bytes(std::span(&state, 1))));
+  ASSERT_TRUE((*source)->write_slot(kStatePool, 7, std::as_bytes(std::span(&state, 1))));
   auto queue = open();
-  ASSERT_TRUE(queue->copy_state(**source, std::vector<SlotCopy>{{kPool, 7, 9}}, 0));
+  ASSERT_TRUE(queue->copy_state(**source, std::vector<SlotCopy>{{kStatePool, 7, 9}}, 0));
   const DeviceAddress out = results<std::uint64_t>(1);
   Task task = cohort(1, 0, 1);
   task.bindings = {lane(2, stage(std::vector<std::int32_t>{7}), 0, 1)};
@@ -82,11 +82,11 @@ TEST_P(DeviceConformance, StatesOfSeveralKindsLieSideBySide) {
 TEST_P(DeviceConformance, RefusesToCopyStatesThatAreNotThere) {
   std::vector<std::byte> copy(sizeof(std::uint64_t));
   EXPECT_FALSE(device_->read_slot(99, 2, copy));
-  EXPECT_FALSE(device_->read_slot(kPool, 20, copy));
-  EXPECT_FALSE(device_->write_slot(kPool, 20, copy));
+  EXPECT_FALSE(device_->read_slot(kStatePool, 20, copy));
+  EXPECT_FALSE(device_->write_slot(kStatePool, 20, copy));
   copy.pop_back();
-  EXPECT_FALSE(device_->read_slot(kPool, 2, copy));
-  EXPECT_FALSE(device_->write_slot(kPool, 2, copy));
+  EXPECT_FALSE(device_->read_slot(kStatePool, 2, copy));
+  EXPECT_FALSE(device_->write_slot(kStatePool, 2, copy));
 }
 
 }  // namespace volvox

@@ -11,7 +11,7 @@ using ::testing::ElementsAre;
 
 namespace {
 
-constexpr PoolId kPool = 0;
+constexpr PoolId kTreePool = 0;
 constexpr CellTypeId kTree = 2;
 
 std::uint64_t hash_of_node(std::int32_t token, const std::vector<std::uint64_t>& children) {
@@ -27,7 +27,7 @@ std::uint64_t hash_of_node(std::int32_t token, const std::vector<std::uint64_t>&
 TEST_P(DeviceConformance, HashesListsOfPredecessorsInTheirOrder) {
   const auto compiled = device_->compile(
       kTree, check_tree_cell("tree").value(), Weights{},
-      {.out_pool = kPool, .gather_pools = {}, .ragged_pool = kPool, .max_batch = 8, .max_edges = 64});
+      {.out_pool = kTreePool, .gather_pools = {}, .ragged_pool = kTreePool, .max_batch = 8, .max_edges = 64});
   ASSERT_TRUE(compiled) << compiled.error().message;
   const std::vector<std::int32_t> tokens{5, -6, 7, 8, 9, 10};
   const DeviceAddress input = stage(tokens), out = results<std::uint64_t>(3);

@@ -15,7 +15,7 @@ namespace volvox {
 namespace {
 
 using test::contains;
-const WireLimits kLimits;
+using test::kLimits;
 
 RequestBody round_trip(const RequestBody& body) {
   const auto bytes = encode_request_body(body, kLimits);

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/unit/protocol/patience.h"
 #include "tests/unit/protocol/samples.h"
 #include "tests/unit/protocol/test_server.h"
 
@@ -16,8 +17,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using test::TestServer;
-constexpr Duration kPatience = 20s;
-
 class ChannelGroupTest : public testing::Test {
  protected:
   ChannelGroupTest() {

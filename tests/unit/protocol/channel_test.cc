@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "protocol/codec.h"
+#include "tests/unit/protocol/patience.h"
 #include "tests/unit/protocol/samples.h"
 #include "tests/unit/protocol/test_server.h"
 
@@ -18,8 +19,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using test::TestServer;
-constexpr Duration kPatience = 20s;
-
 class ChannelTest : public testing::Test {
  protected:
   std::unique_ptr<Channel> connect(ChannelOptions options = {}) {

@@ -10,11 +10,12 @@
 #include <gtest/gtest.h>
 
 #include "protocol/cluster.capnp.h"
+#include "tests/unit/protocol/samples.h"
 
 namespace volvox {
 namespace {
 
-const WireLimits kLimits;
+using test::kLimits;
 
 ClusterBytes bytes_of(std::string_view text) {
   return WireBuffer::share_copy_of(std::as_bytes(std::span(text)));

@@ -16,7 +16,7 @@ namespace {
 
 using test::result;
 
-ClusterFlowLimits small_limits() {
+ClusterFlowLimits link_limits() {
   ClusterFlowLimits limits = test::small_limits();
   limits.max_join_bytes = 4000;
   return limits;
@@ -35,7 +35,7 @@ ClusterJoin join_of(std::uint32_t number) {
 // A router and a node with one connection between them, which keeps the order and loses nothing as long as it
 // stands.
 struct Connection {
-  ClusterLink node{LinkEnd::kDials, small_limits()}, router{LinkEnd::kAnswers, small_limits()};
+  ClusterLink node{LinkEnd::kDials, link_limits()}, router{LinkEnd::kAnswers, link_limits()};
   std::deque<WireBuffer> to_router, to_node;
   std::vector<ClusterMessage> at_router, at_node;
   LinkGeneration generation = 0;
@@ -74,7 +74,7 @@ struct Connection {
     if (!trouble.empty() && !router.is_in()) forget();
   }
   void forget() {
-    router = ClusterLink(LinkEnd::kAnswers, small_limits());
+    router = ClusterLink(LinkEnd::kAnswers, link_limits());
     trouble.clear();
   }
   void node_hears() {
@@ -167,7 +167,7 @@ TEST(ClusterLink, ANewLifeIsNotInBeforeItHasJoined) {
 }
 
 TEST(ClusterLink, AMessageLargerThanOneMayBeIsRefused) {
-  ClusterLink link(LinkEnd::kDials, small_limits());
+  ClusterLink link(LinkEnd::kDials, link_limits());
   const auto bytes = encode_cluster_message(result(1, 2000), {});
   EXPECT_FALSE(link.take(bytes->bytes()));
 }

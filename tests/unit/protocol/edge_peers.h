@@ -19,12 +19,12 @@
 
 #include "protocol/codec.h"
 #include "protocol/edge_socket.h"
+#include "tests/unit/protocol/patience.h"
 #include "tests/unit/protocol/samples.h"
 
 namespace volvox {
 
 using namespace std::chrono_literals;
-inline constexpr Duration kPatience = 20s;
 
 inline std::string text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};

@@ -13,7 +13,7 @@ namespace volvox {
 namespace {
 
 using test::contains;
-const WireLimits kLimits;
+using test::kLimits;
 
 WireBuffer encoded(const RequestHeader& header) {
   return std::move(encode_request_header(header, kLimits)).value();

@@ -18,7 +18,7 @@ namespace volvox {
 namespace {
 
 using Bytes = std::vector<std::byte>;
-const WireLimits kLimits;
+using test::kLimits;
 
 // Whatever is accepted must be fit for use: every view readable and within the buffer that the body holds.
 void touch(const WireTensor& tensor, const WireBuffer& storage) {

@@ -9,6 +9,9 @@
 
 namespace volvox::test {
 
+// Those of a server that nobody configured.
+inline const WireLimits kLimits;
+
 // A header with every field set to a value of its own.
 inline RequestHeader full_request_header() {
   RequestHeader header;

@@ -23,7 +23,7 @@ std::string with(const std::string& structure) {
 }
 
 // What is said of a structure that must be refused.
-std::string error_of(const std::string& structure, const WireLimits& limits = {}) {
+std::string structure_error(const std::string& structure, const WireLimits& limits = {}) {
   const auto request = decode(with(structure), limits);
   if (request) return "nothing";
   EXPECT_EQ(request.error().code, ErrorCode::kInvalidArgument);
@@ -75,11 +75,11 @@ TEST(V2Structure, ATextMayHoldIt) {
   const std::string text = nlohmann::json(kTree).dump();
   expect_body<TreeStructure>(
       with(text), 3, [](const TreeStructure& tree) { EXPECT_THAT(tree.parents, ElementsAre(2, 2, -1)); });
-  EXPECT_THAT(error_of(R"("{\"tree\":")"), HasSubstr("a text that is no JSON"));
-  EXPECT_THAT(error_of(R"("{\"tree\":{\"parents\":[-1]}} x")"), HasSubstr("a text that is no JSON"));
-  EXPECT_THAT(error_of(R"("")"), HasSubstr("a text that is no JSON"));
-  EXPECT_THAT(error_of(R"("\"{}\"")"), HasSubstr("must be an object, not a text"));
-  EXPECT_THAT(error_of(R"("[]")"), HasSubstr("must be an object, not a list"));
+  EXPECT_THAT(structure_error(R"("{\"tree\":")"), HasSubstr("a text that is no JSON"));
+  EXPECT_THAT(structure_error(R"("{\"tree\":{\"parents\":[-1]}} x")"), HasSubstr("a text that is no JSON"));
+  EXPECT_THAT(structure_error(R"("")"), HasSubstr("a text that is no JSON"));
+  EXPECT_THAT(structure_error(R"("\"{}\"")"), HasSubstr("must be an object, not a text"));
+  EXPECT_THAT(structure_error(R"("[]")"), HasSubstr("must be an object, not a list"));
 }
 
 TEST(V2Structure, ThoseAroundItAreReadAsWithoutIt) {
@@ -127,7 +127,7 @@ TEST(V2Structure, ThoseThatAreNone) {
         R"({"tree":{"parents":[-2147483649]}})",
         R"({"graph":{"cellTypes":"a","typeOf":[],"predecessorOffsets":[],"predecessors":[]}})",
         R"({"graph":{"cellTypes":[0],"typeOf":[],"predecessorOffsets":[],"predecessors":[]}})"}) {
-    EXPECT_THAT(error_of(bad), HasSubstr("parameter 'structure'")) << bad;
+    EXPECT_THAT(structure_error(bad), HasSubstr("parameter 'structure'")) << bad;
   }
   const auto twice = decode(R"({"parameters":{"structure":)" + std::string(kTree) + R"(,"structure":)" +
                             kTree + "}," + kInputs);
@@ -157,7 +157,7 @@ TEST(V2Structure, ThoseWhoseIndicesMakeNoSense) {
             "nodes of smaller number"},
            {R"({"graph":{"cellTypes":["a","a"],"typeOf":[0],"predecessorOffsets":[0,0],"predecessors":[]}})",
             "graph cell type"}}) {
-    EXPECT_THAT(error_of(bad), HasSubstr(says)) << bad;
+    EXPECT_THAT(structure_error(bad), HasSubstr(says)) << bad;
   }
 }
 
@@ -166,13 +166,13 @@ TEST(V2Structure, ThoseThatAreTooLarge) {
   limits.max_nodes = 2;
   limits.max_edges = 2;
   limits.max_tensors = 1;
-  EXPECT_THAT(error_of(kTree, limits), HasSubstr("the limit is 2"));
-  EXPECT_THAT(error_of(R"({"tree":{"parents":[1,2,3,-1]}})", limits),
+  EXPECT_THAT(structure_error(kTree, limits), HasSubstr("the limit is 2"));
+  EXPECT_THAT(structure_error(R"({"tree":{"parents":[1,2,3,-1]}})", limits),
               HasSubstr("more entries than wire.max_edges"));
-  EXPECT_THAT(error_of(kGraph, limits), HasSubstr("more entries than wire.max_tensors"));
-  EXPECT_THAT(error_of(R"({"chain":{"length":3}})", limits), HasSubstr("the limit is 2"));
-  EXPECT_THAT(error_of(std::string(1'000'000, '[')), HasSubstr("nests deeper than"));
-  EXPECT_THAT(error_of(nlohmann::json(std::string(1'000'000, '[')).dump()), HasSubstr("not a list"));
+  EXPECT_THAT(structure_error(kGraph, limits), HasSubstr("more entries than wire.max_tensors"));
+  EXPECT_THAT(structure_error(R"({"chain":{"length":3}})", limits), HasSubstr("the limit is 2"));
+  EXPECT_THAT(structure_error(std::string(1'000'000, '[')), HasSubstr("nests deeper than"));
+  EXPECT_THAT(structure_error(nlohmann::json(std::string(1'000'000, '[')).dump()), HasSubstr("not a list"));
 }
 
 // Its entries do not count as values of the document.

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "base/clock.h"
+
 namespace volvox {
 namespace {
 

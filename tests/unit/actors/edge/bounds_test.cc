@@ -12,7 +12,7 @@ namespace {
 using std::chrono::milliseconds;
 using testing::HasSubstr;
 
-const std::vector<std::int32_t> kTokens(100, 3);
+const std::vector<std::int32_t> kHundred(100, 3);
 
 double metric(const House& house, const std::string& name) {
   const std::string page = house.monitor.metrics_page().body;
@@ -52,7 +52,7 @@ TEST(Admission, NumbersCountsAndRefuses) {
   ModelHost host(node, {std::make_shared<ActorSlot>()}, {}, monitor.models());
   ASSERT_TRUE(host.install(write_models(scratch)));
   Admission admission(config, node);
-  const RequestHeader header = chain_request("check", "tokens", std::span(kTokens)).header;
+  const RequestHeader header = chain_request("check", "tokens", std::span(kHundred)).header;
   const std::vector<std::byte> body(1024), large(1025);
   auto first = admission.admit({"a", ""}, header, body);
   ASSERT_TRUE(first);
@@ -124,19 +124,19 @@ TEST(Bounds, OneClientCannotTakeAllThereIs) {
   const auto device = held_device();
   const House house(config, device);
   std::vector<std::future<Reply>> answers;
-  for (int i = 0; i < 4; ++i) answers.push_back(house.submit(kTokens));
+  for (int i = 0; i < 4; ++i) answers.push_back(house.submit(kHundred));
   house.wait_for_live(4);
-  const Reply refused = house.ask(kTokens);
+  const Reply refused = house.ask(kHundred);
   EXPECT_EQ(code_of(refused), ErrorCode::kOverloaded);
   EXPECT_THAT(refused.header.error.message, HasSubstr("limits.max_requests_per_client"));
   EXPECT_GE(refused.header.retry_after_us, 7000U);
   EXPECT_EQ(metric(house, "volvox_refused_total{bound=\"client\"}"), 1.0);
   const auto other = house.connect();
-  auto theirs = other->submit(chain_request("check", "tokens", std::span(kTokens)));
+  auto theirs = other->submit(chain_request("check", "tokens", std::span(kHundred)));
   house.wait_for_live(5);
   const LetRun run(device);
-  for (auto& answer : answers) EXPECT_EQ(state_in(answer.get()), check_answer(kTokens));
-  EXPECT_EQ(state_in(theirs.get()), check_answer(kTokens));
+  for (auto& answer : answers) EXPECT_EQ(state_in(answer.get()), check_answer(kHundred));
+  EXPECT_EQ(state_in(theirs.get()), check_answer(kHundred));
 }
 
 TEST(Bounds, ASilentClientIsGoneAndALivelyOneIsNot) {
@@ -144,16 +144,16 @@ TEST(Bounds, ASilentClientIsGoneAndALivelyOneIsNot) {
   config.limits.silent_client_ms = 1200;
   const auto device = held_device();
   const House house(config, device);
-  auto lively = house.submit(kTokens);
+  auto lively = house.submit(kHundred);
   ChannelOptions options;
   options.endpoint = house.server->endpoint();
   options.sign_of_life = Duration{0};
   auto silent = Channel::connect(options).value();
-  ASSERT_TRUE(silent->send(chain_request("check", "tokens", std::span(kTokens))));
+  ASSERT_TRUE(silent->send(chain_request("check", "tokens", std::span(kHundred))));
   house.wait_for_live(2);
   wait_for(house, "volvox_lost_clients_total{reason=\"silent\"}", 1);
   const LetRun run(device);
-  EXPECT_EQ(state_in(lively.get()), check_answer(kTokens));
+  EXPECT_EQ(state_in(lively.get()), check_answer(kHundred));
   wait_for(house, "volvox_requests_in_flight", 0);
   EXPECT_EQ(metric(house, "volvox_lost_clients_total{reason=\"silent\"}"), 1.0);
   silent->poll(Duration{0}, [](Reply&&) { ADD_FAILURE() << "nobody is there to be answered"; });
@@ -164,7 +164,7 @@ TEST(Bounds, WhatRunsLongerThanItMayIsRefusedAtOnce) {
   const House house(loopback(), device);
   auto runs = house.submit({1, 2});  // a device with nothing to do would try
   house.wait_for_live(1);
-  const Reply reply = house.ask(due_in(kTokens, milliseconds(50)));  // a hundred steps
+  const Reply reply = house.ask(due_in(kHundred, milliseconds(50)));  // a hundred steps
   EXPECT_EQ(code_of(reply), ErrorCode::kDeadlineExceeded);
   EXPECT_THAT(reply.header.error.message, HasSubstr("even alone"));
   EXPECT_EQ(metric(house, "volvox_refused_total{bound=\"deadline\"}"), 1.0);
@@ -177,19 +177,19 @@ TEST(Bounds, WhatCannotMakeItsDeadlineBehindTheOthersIsToldWhenItCould) {
   const auto device = slow_held_device();
   const House house(loopback(), device);
   std::vector<std::future<Reply>> answers;
-  for (int i = 0; i < 600; ++i) answers.push_back(house.submit(kTokens));
+  for (int i = 0; i < 600; ++i) answers.push_back(house.submit(kHundred));
   house.wait_for_live(600);
-  const Reply reply = house.ask(due_in(kTokens, milliseconds(200)));
+  const Reply reply = house.ask(due_in(kHundred, milliseconds(200)));
   EXPECT_EQ(code_of(reply), ErrorCode::kOverloaded);
   EXPECT_GT(reply.header.retry_after_us, 100'000U);
   EXPECT_LT(reply.header.retry_after_us, 10'000'000U);
-  ClientRequest urgent = due_in(kTokens, std::chrono::seconds(60));
+  ClientRequest urgent = due_in(kHundred, std::chrono::seconds(60));
   urgent.header.priority = WirePriority::kHigh;
   auto in_time = house.client->submit(urgent);
   house.wait_for_live(601);
   const LetRun run(device);
-  for (auto& answer : answers) EXPECT_EQ(state_in(answer.get()), check_answer(kTokens));
-  EXPECT_EQ(state_in(in_time.get()), check_answer(kTokens));
+  for (auto& answer : answers) EXPECT_EQ(state_in(answer.get()), check_answer(kHundred));
+  EXPECT_EQ(state_in(in_time.get()), check_answer(kHundred));
 }
 
 // A client that says that a request is short gains nothing.
@@ -198,7 +198,7 @@ TEST(Bounds, ARequestIsJudgedByTheStepsThatItHas) {
   const House house(loopback(), device);
   auto runs = house.submit({1, 2});
   house.wait_for_live(1);
-  ClientRequest request = due_in(kTokens, milliseconds(50));
+  ClientRequest request = due_in(kHundred, milliseconds(50));
   request.header.cells_hint = 1;
   const Reply reply = house.ask(request);
   EXPECT_EQ(code_of(reply), ErrorCode::kDeadlineExceeded);
@@ -211,12 +211,12 @@ TEST(Bounds, ARequestIsJudgedByTheStepsThatItHas) {
 TEST(Bounds, ADeadlineThatPassesOnTheDeviceEndsTheRequestThere) {
   const auto device = held_device();
   const House house(loopback(), device);
-  auto answer = house.client->submit(due_in(kTokens, milliseconds(100)));
+  auto answer = house.client->submit(due_in(kHundred, milliseconds(100)));
   house.wait_for_live(1);
   EXPECT_EQ(code_of(answer.get()), ErrorCode::kDeadlineExceeded);
   const LetRun run(device);
   house.wait_for_live(0);
-  EXPECT_LT(device->ran().size(), kTokens.size()) << "its later cells were run for nobody";
+  EXPECT_LT(device->ran().size(), kHundred.size()) << "its later cells were run for nobody";
 }
 
 TEST(Stalls, ATaskThatHangsIsToldAndEndsWell) {
@@ -224,18 +224,18 @@ TEST(Stalls, ATaskThatHangsIsToldAndEndsWell) {
   config.device.task_timeout_ms = 100;
   const auto device = held_device();
   const House house(config, device);
-  const Reply reply = house.ask(kTokens);
+  const Reply reply = house.ask(kHundred);
   EXPECT_EQ(code_of(reply), ErrorCode::kInternal);
   EXPECT_THAT(reply.header.error.message, HasSubstr("device.task_timeout_ms"));
   EXPECT_EQ(house.monitor.readiness_page().status, 503);
   EXPECT_THAT(house.monitor.readiness_page().body, HasSubstr("1 of 1 queues"));
   EXPECT_EQ(metric(house, "volvox_stuck_tasks_total"), 1.0);
   EXPECT_EQ(metric(house, "volvox_stuck_queues{device=\"fake\"}"), 1.0);
-  EXPECT_EQ(code_of(house.ask(kTokens)), ErrorCode::kUnavailable);
+  EXPECT_EQ(code_of(house.ask(kHundred)), ErrorCode::kUnavailable);
   const LetRun run(device);  // it was only slow
   wait_for(house, "volvox_stuck_queues{device=\"fake\"}", 0);
   EXPECT_EQ(house.monitor.readiness_page().status, 200);
-  EXPECT_EQ(state_in(house.ask(kTokens)), check_answer(kTokens));
+  EXPECT_EQ(state_in(house.ask(kHundred)), check_answer(kHundred));
   house.wait_for_live(0);
   EXPECT_THAT(device->errors(), testing::IsEmpty());
 }
@@ -246,14 +246,14 @@ TEST(Stalls, OtherQueuesGoOn) {
   config.device.task_timeout_ms = 100;
   const auto device = std::make_shared<FakeDevice>();
   const House house(config, device);
-  ASSERT_TRUE(house.ask(kTokens).status());
+  ASSERT_TRUE(house.ask(kHundred).status());
   device->withhold(0, true);
   while (house.monitor.readiness_page().status == 200) {
-    const Reply reply = house.ask(kTokens);
+    const Reply reply = house.ask(kHundred);
     EXPECT_TRUE(reply.status() || code_of(reply) == ErrorCode::kInternal) << reply.header.error.message;
   }
   EXPECT_THAT(house.monitor.readiness_page().body, HasSubstr("1 of 2 queues"));
-  for (int i = 0; i < 10; ++i) EXPECT_EQ(state_in(house.ask(kTokens)), check_answer(kTokens));
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(state_in(house.ask(kHundred)), check_answer(kHundred));
   device->withhold(0, false);
   wait_for(house, "volvox_stuck_queues{device=\"fake\"}", 0);
   EXPECT_EQ(house.monitor.readiness_page().status, 200);
@@ -269,7 +269,7 @@ TEST(Stalls, AQueueWithoutMemoryFailsTheTaskAndNoMore) {
   EXPECT_EQ(code_of(reply), ErrorCode::kOverloaded);
   EXPECT_THAT(reply.header.error.message, HasSubstr("there is no memory"));
   EXPECT_GT(reply.header.retry_after_us, 0U);
-  EXPECT_EQ(state_in(house.ask(kTokens)), check_answer(kTokens));
+  EXPECT_EQ(state_in(house.ask(kHundred)), check_answer(kHundred));
   EXPECT_EQ(metric(house, "volvox_actor_restarts_total"), 0.0);
   EXPECT_THAT(device->errors(), testing::IsEmpty());
 }

@@ -12,16 +12,16 @@
 #include "actors/http/http_watch.h"
 #include "actors/http/peer_socket.h"
 #include "actors/node/model_statistics.h"
+#include "base/clock.h"
+#include "tests/unit/actors/patience.h"
 
 namespace volvox {
 namespace {
 
-constexpr std::chrono::seconds kLongEnough{60};
-
 // Two ends of a connection on loopback.
-class Connection {
+class SocketPair {
  public:
-  Connection() {
+  SocketPair() {
     const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -41,12 +41,12 @@ class Connection {
     peer.port = ntohs(address.sin_port);
     close(listener);
   }
-  ~Connection() {
+  ~SocketPair() {
     hang_up();
     close(server);
   }
-  Connection(const Connection&) = delete;
-  Connection& operator=(const Connection&) = delete;
+  SocketPair(const SocketPair&) = delete;
+  SocketPair& operator=(const SocketPair&) = delete;
 
   void hang_up() {
     if (client >= 0) close(client);
@@ -58,7 +58,7 @@ class Connection {
 };
 
 TEST(PeerSocket, FindsTheServersEndOfAConnection) {
-  const Connection first, second;
+  const SocketPair first, second;
   SocketFinder finder;
   EXPECT_EQ(finder.find(first.peer), first.server);
   EXPECT_EQ(finder.find(second.peer), second.server);
@@ -72,7 +72,7 @@ TEST(PeerSocket, FindsTheServersEndOfAConnection) {
 }
 
 TEST(PeerSocket, SeesAClientHangUp) {
-  Connection connection;
+  SocketPair connection;
   EXPECT_FALSE(has_hung_up(connection.server));
   ASSERT_EQ(send(connection.client, "x", 1, 0), 1);
   EXPECT_FALSE(has_hung_up(connection.server));
@@ -85,7 +85,7 @@ TEST(HttpWatch, CutsWhatTakesTooLong) {
   prometheus::Registry registry;
   HttpMetrics metrics(registry);
   HttpWatch watch(metrics);
-  const Connection slow, quick;
+  const SocketPair slow, quick;
   {
     HttpWatch::Guard slow_guard(watch, slow.peer);
     const HttpWatch::Guard quick_guard(watch, quick.peer);
@@ -105,7 +105,7 @@ TEST(HttpWatch, OneThatSendsTooLongCanStillBeAnswered) {
   prometheus::Registry registry;
   HttpMetrics metrics(registry);
   HttpWatch watch(metrics);
-  const Connection slow;
+  const SocketPair slow;
   HttpWatch::Guard guard(watch, slow.peer);
   guard.limit_sending(steady_now());
   std::array<char, 1> byte{};

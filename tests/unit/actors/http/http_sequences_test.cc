@@ -5,6 +5,9 @@
 #include <gmock/gmock.h>
 #include <prometheus/registry.h>
 
+#include "base/clock.h"
+#include "tests/unit/actors/patience.h"
+
 namespace volvox {
 namespace {
 
@@ -12,7 +15,6 @@ using std::chrono::seconds;
 using testing::HasSubstr;
 using Turn = SequencePlace::Turn;
 
-constexpr std::chrono::seconds kLongEnough{60};
 const std::string kId = "7";
 
 // One model's sequences, and what its sessions would answer.

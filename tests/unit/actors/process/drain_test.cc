@@ -5,7 +5,7 @@
 namespace volvox {
 namespace {
 
-const std::vector<std::int32_t> kTokens(5, 3);
+const std::vector<std::int32_t> kSome(5, 3);
 
 std::future<bool> start_drain(const House& house, Duration timeout) {
   auto drained = std::async(std::launch::async, [&house, timeout] { return house.server->drain(timeout); });
@@ -17,21 +17,21 @@ TEST(Drain, RequestsInFlightEndAndNewOnesAreRefused) {
   const auto device = held_device();
   const House house(loopback(), device);
   EXPECT_EQ(house.monitor.readiness_page().status, 200);
-  auto before = house.submit(kTokens);
+  auto before = house.submit(kSome);
   house.wait_for_live(1);
   auto drained = start_drain(house, kLongEnough);
   EXPECT_EQ(house.monitor.readiness_page().body, "draining\n");
-  EXPECT_EQ(code_of(house.ask(kTokens)), ErrorCode::kUnavailable);
+  EXPECT_EQ(code_of(house.ask(kSome)), ErrorCode::kUnavailable);
   const LetRun run(device);
   EXPECT_TRUE(drained.get());
-  EXPECT_EQ(state_in(before.get()), check_answer(kTokens));
+  EXPECT_EQ(state_in(before.get()), check_answer(kSome));
 }
 
 TEST(Drain, WhatTakesTooLongIsAnsweredUnavailable) {
   const auto device = held_device();
   const House house(loopback(), device);
   std::vector<std::future<Reply>> answers;
-  for (int i = 0; i < 10; ++i) answers.push_back(house.submit(kTokens));
+  for (int i = 0; i < 10; ++i) answers.push_back(house.submit(kSome));
   house.wait_for_live(10);
   EXPECT_FALSE(house.server->drain(std::chrono::milliseconds(20)));
   for (auto& answer : answers) {
