@@ -1,9 +1,11 @@
 """A cluster of real processes for measurements: on loopback, or each in a network namespace of its own."""
 
+import contextlib
 import ctypes
 import json
 import os
 import pathlib
+import random
 import resource
 import shutil
 import signal
@@ -21,10 +23,30 @@ class Unfit(Exception):
     """This machine cannot do what is asked."""
 
 
+def ports_of_servers():
+    """None of these is given to whoever asks the kernel for any port, so a server that is down finds its port free again."""
+    first, _last = map(int, pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split())
+    return range(min(10000, first // 2), first)
+
+
+HELD_PORTS = []
+
+
 def free_port(address="127.0.0.1"):
-    with socket.socket() as probe:
-        probe.bind((address, 0))
-        return probe.getsockname()[1]
+    """Nobody else who asks here is given it as long as this process lives: it holds the UDP port of the same number, which no
+    server needs."""
+    for port in random.sample(ports_of_servers(), 100):
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((address, port))
+            held = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            with contextlib.ExitStack() as unless_bound:
+                unless_bound.callback(held.close)
+                held.bind((address, port))
+                unless_bound.pop_all()
+            HELD_PORTS.append(held)
+            return port
+    raise Unfit("no port is free")
 
 
 def cpu_s_of(pid):
