@@ -4,6 +4,8 @@
 #include <new>
 #include <utility>
 
+#include <malloc.h>
+
 namespace volvox {
 namespace {
 
@@ -15,11 +17,12 @@ std::byte* checked(void* memory) {
 }  // namespace
 
 WireBuffer::WireBuffer(WireBuffer&& other) noexcept
-    : data_(std::move(other.data_)), size_(std::exchange(other.size_, 0)) {}
+    : data_(std::move(other.data_)), size_(std::exchange(other.size_, 0)), whole_(std::move(other.whole_)) {}
 
 WireBuffer& WireBuffer::operator=(WireBuffer&& other) noexcept {
   data_ = std::move(other.data_);
   size_ = std::exchange(other.size_, 0);
+  whole_ = std::move(other.whole_);
   return *this;
 }
 
@@ -28,16 +31,38 @@ WireBuffer WireBuffer::zeroed(std::size_t size) {
   return {checked(std::calloc(size, 1)), size};
 }
 
+WireBuffer WireBuffer::unwritten(std::size_t size) {
+  if (size == 0) return {};
+  const std::size_t rounded = (size + kAlignment - 1) / kAlignment * kAlignment;
+  return {checked(std::aligned_alloc(kAlignment, rounded)), size};
+}
+
 WireBuffer WireBuffer::copy_of(std::span<const std::byte> bytes) {
-  if (bytes.empty()) return {};
-  const std::size_t rounded = (bytes.size() + kAlignment - 1) / kAlignment * kAlignment;
-  WireBuffer copy(checked(std::aligned_alloc(kAlignment, rounded)), bytes.size());
-  std::memcpy(copy.data(), bytes.data(), bytes.size());
+  WireBuffer copy = unwritten(bytes.size());
+  if (!bytes.empty()) std::memcpy(copy.data(), bytes.data(), bytes.size());
   return copy;
 }
 
 std::shared_ptr<const WireBuffer> WireBuffer::share_copy_of(std::span<const std::byte> bytes) {
   return std::make_shared<const WireBuffer>(copy_of(bytes));
+}
+
+WireBuffer WireBuffer::part_of(std::shared_ptr<const WireBuffer> whole, std::span<const std::byte> part) {
+  WireBuffer buffer;
+  // Nobody writes there: see the declaration.
+  buffer.data_ = {const_cast<std::byte*>(part.data()), Free{true}};
+  buffer.size_ = part.size();
+  buffer.whole_ = std::move(whole);
+  return buffer;
+}
+
+std::shared_ptr<const WireBuffer> WireBuffer::share_part_of(std::shared_ptr<const WireBuffer> whole,
+                                                            std::span<const std::byte> part) {
+  return std::make_shared<const WireBuffer>(part_of(std::move(whole), part));
+}
+
+std::size_t WireBuffer::held_bytes() const {
+  return whole_ ? size_ : malloc_usable_size(data_.get());
 }
 
 std::byte* WireBuffer::release() {

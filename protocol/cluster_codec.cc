@@ -12,9 +12,10 @@ namespace {
 
 constexpr std::string_view kWhat = "cluster message";
 
-ClusterBytes read_bytes(capnp::Data::Reader data) {
+// Of the message that is read, which they keep.
+ClusterBytes read_bytes(capnp::Data::Reader data, const ClusterBytes& message) {
   if (data.size() == 0) return nullptr;
-  return WireBuffer::share_copy_of({reinterpret_cast<const std::byte*>(data.begin()), data.size()});
+  return WireBuffer::share_part_of(message, {reinterpret_cast<const std::byte*>(data.begin()), data.size()});
 }
 
 std::string read_reason(capnp::Text::Reader text) {
@@ -108,9 +109,10 @@ ClusterAttempt read(wire::ClusterAttempt::Reader reader) {
   return {reader.getIndex(), reader.getGeneration(), reader.getNumber()};
 }
 
-Result<ClusterMessage> read(wire::ClusterSubmit::Reader reader, const WireLimits& limits) {
-  ClusterSubmit submit{read(reader.getAttempt()), reader.getDeadlineUs(), read_bytes(reader.getHeader()),
-                       read_bytes(reader.getBody())};
+Result<ClusterMessage> read(wire::ClusterSubmit::Reader reader, const WireLimits& limits,
+                            const ClusterBytes& message) {
+  ClusterSubmit submit{read(reader.getAttempt()), reader.getDeadlineUs(),
+                       read_bytes(reader.getHeader(), message), read_bytes(reader.getBody(), message)};
   submit.connection = reader.getConnection();
   if (reader.getAccount().size() == 0) return submit;
   auto account = read_name("client name", reader.getAccount(), limits);
@@ -124,12 +126,13 @@ ClusterCancel read(wire::ClusterCancel::Reader reader) {
   return {read(reader.getAttempt()), late ? ErrorCode::kDeadlineExceeded : ErrorCode::kCancelled};
 }
 
-ClusterResult read(wire::ClusterResult::Reader reader) {
-  return {read(reader.getAttempt()), reader.getFinal(), read_bytes(reader.getHeader()),
-          read_bytes(reader.getBody())};
+ClusterResult read(wire::ClusterResult::Reader reader, const ClusterBytes& message) {
+  return {read(reader.getAttempt()), reader.getFinal(), read_bytes(reader.getHeader(), message),
+          read_bytes(reader.getBody(), message)};
 }
 
-Result<ClusterMessage> read(wire::ClusterMessage::Reader reader, const WireLimits& limits) {
+Result<ClusterMessage> read(wire::ClusterMessage::Reader reader, const WireLimits& limits,
+                            const ClusterBytes& message) {
   using Kind = wire::ClusterMessage::Which;
   switch (reader.which()) {
     case Kind::JOIN:
@@ -141,11 +144,11 @@ Result<ClusterMessage> read(wire::ClusterMessage::Reader reader, const WireLimit
     case Kind::REPORT:
       return read(reader.getReport());
     case Kind::SUBMIT:
-      return read(reader.getSubmit(), limits);
+      return read(reader.getSubmit(), limits, message);
     case Kind::CANCEL:
       return read(reader.getCancel());
     case Kind::RESULT:
-      return read(reader.getResult());
+      return read(reader.getResult(), message);
     case Kind::DRAIN:
       return ClusterDrain{read_reason(reader.getDrain())};
     case Kind::LEAVE:
@@ -155,7 +158,7 @@ Result<ClusterMessage> read(wire::ClusterMessage::Reader reader, const WireLimit
     case Kind::FRAGMENT: {
       const auto fragment = reader.getFragment();
       return ClusterFragment{fragment.getStream(), fragment.getOffset(), fragment.getTotal(),
-                             read_bytes(fragment.getBytes())};
+                             read_bytes(fragment.getBytes(), message)};
     }
     case Kind::ACK:
       return ClusterAck{reader.getAck().getFragments()};
@@ -169,18 +172,18 @@ Result<ClusterMessage> read(wire::ClusterMessage::Reader reader, const WireLimit
 
 }  // namespace
 
-Result<ClusterEnvelope> open_cluster_message(std::span<const std::byte> bytes, const WireLimits& limits) {
-  if (auto ok = check_framing(kWhat, bytes); !ok) return tl::unexpected<Error>(std::move(ok).error());
-  const WireBuffer aligned = WireBuffer::copy_of(bytes);
+Result<ClusterEnvelope> open_cluster_message(const ClusterBytes& bytes, const WireLimits& limits) {
+  const auto content = bytes ? bytes->bytes() : std::span<const std::byte>();
+  if (auto ok = check_framing(kWhat, content); !ok) return tl::unexpected<Error>(std::move(ok).error());
   return read_message<wire::ClusterMessage>(
-      kWhat, aligned.bytes(), limits, [&](wire::ClusterMessage::Reader reader) -> Result<ClusterEnvelope> {
-        auto message = read(reader, limits);
+      kWhat, content, limits, [&](wire::ClusterMessage::Reader reader) -> Result<ClusterEnvelope> {
+        auto message = read(reader, limits, bytes);
         if (!message) return tl::unexpected(std::move(message).error());
         return ClusterEnvelope{reader.getGeneration(), std::move(*message)};
       });
 }
 
-Result<ClusterMessage> decode_cluster_message(std::span<const std::byte> bytes, const WireLimits& limits) {
+Result<ClusterMessage> decode_cluster_message(const ClusterBytes& bytes, const WireLimits& limits) {
   auto opened = open_cluster_message(bytes, limits);
   if (!opened) return tl::unexpected(std::move(opened).error());
   return std::move(opened->message);

@@ -1,6 +1,8 @@
 #include "protocol/cluster_flow.h"
 
 #include <algorithm>
+#include <cstring>
+#include <memory>
 #include <string>
 #include <utility>
 #include <variant>
@@ -59,10 +61,11 @@ Status ClusterOutbox::push(const ClusterMessage& message) {
   const Topic topic = topic_of(message);
   const std::size_t most = is_control(message) ? limits_.max_message_bytes : limits_.max_small_bytes;
   const auto earlier = large_.find(topic);
+  const auto shared = [&] { return std::make_shared<const WireBuffer>(std::move(*bytes)); };
   if (earlier != large_.end()) {
-    earlier->second.push_back(std::move(*bytes));
+    earlier->second.push_back(shared());
   } else if (bytes->size() > most) {
-    large_[topic].push_back(std::move(*bytes));
+    large_[topic].push_back(shared());
     waiting_.push_back(topic);
   } else {
     (is_control(message) ? control_ : small_).push_back(std::move(*bytes));
@@ -100,11 +103,11 @@ std::size_t ClusterOutbox::fragment_bytes() const {
 std::optional<WireBuffer> ClusterOutbox::next_fragment() {
   Stream stream = streams_.front();
   const auto large = large_.find(stream.topic);
-  const WireBuffer& whole = large->second.front();
-  const std::size_t total = whole.size();
+  const ClusterBytes& whole = large->second.front();
+  const std::size_t total = whole->size();
   const std::size_t size = std::min(fragment_bytes(), total - stream.sent);
   const ClusterFragment fragment{stream.id, stream.sent, total,
-                                 WireBuffer::share_copy_of(whole.bytes().subspan(stream.sent, size))};
+                                 WireBuffer::share_part_of(whole, whole->bytes().subspan(stream.sent, size))};
   auto bytes = encode_(fragment, limits_.wire, generation_);
   if (!bytes) return std::nullopt;
   unacked_.push_back(size);
@@ -166,6 +169,18 @@ Result<std::optional<ClusterMessage>> ClusterInbox::take(ClusterMessage message)
   return std::optional<ClusterMessage>(std::move(message));
 }
 
+// Each piece goes as soon as it is copied, so that a large message is not held twice.
+ClusterBytes ClusterInbox::joined(Partial partial) {
+  WireBuffer whole = WireBuffer::unwritten(partial.size_bytes);
+  std::size_t at = 0;
+  for (ClusterBytes& piece : partial.pieces) {
+    std::memcpy(whole.data() + at, piece->data(), piece->size());
+    at += piece->size();
+    piece.reset();
+  }
+  return std::make_shared<const WireBuffer>(std::move(whole));
+}
+
 Result<std::optional<ClusterMessage>> ClusterInbox::take_fragment(const ClusterFragment& fragment) {
   const std::size_t most = joined_ ? limits_.max_total_bytes : limits_.max_join_bytes;
   if (!fragment.bytes || fragment.total > most) {
@@ -175,17 +190,18 @@ Result<std::optional<ClusterMessage>> ClusterInbox::take_fragment(const ClusterF
   const auto known = streams_.find(fragment.stream);
   if (known == streams_.end() && streams_.size() >= (joined_ ? limits_.max_streams : 1))
     return invalid("too many messages come in fragments at once");
-  auto& bytes = known == streams_.end() ? streams_[fragment.stream] : known->second;
-  const auto piece = fragment.bytes->bytes();
-  if (fragment.offset != bytes.size() || piece.size() > fragment.total - fragment.offset)
+  Partial& partial = known == streams_.end() ? streams_[fragment.stream] : known->second;
+  const std::size_t size = fragment.bytes->size();
+  if (fragment.offset != partial.size_bytes || size > fragment.total - fragment.offset)
     return invalid("a fragment does not follow the one before it");
-  bytes.insert(bytes.end(), piece.begin(), piece.end());
+  partial.pieces.push_back(fragment.bytes);
+  partial.size_bytes += size;
   ++unacked_;
   ++fragments_;
-  if (bytes.size() < fragment.total) return std::optional<ClusterMessage>();
-  const std::vector<std::byte> whole = std::move(bytes);
+  if (partial.size_bytes < fragment.total) return std::optional<ClusterMessage>();
+  Partial complete = std::move(partial);
   streams_.erase(fragment.stream);
-  auto message = decode_cluster_message(whole, limits_.wire);
+  auto message = decode_cluster_message(joined(std::move(complete)), limits_.wire);
   if (!message) return tl::unexpected<Error>(std::move(message).error());
   if (std::holds_alternative<ClusterFragment>(*message)) return invalid("a fragment holds a fragment");
   return std::optional<ClusterMessage>(std::move(*message));

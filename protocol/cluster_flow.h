@@ -92,9 +92,9 @@ class ClusterOutbox {
   LinkGeneration generation_;
   Encode encode_;
   std::deque<WireBuffer> control_, small_, last_;
-  std::map<Topic, std::deque<WireBuffer>> large_;  // what goes in fragments, and what must come after it
-  std::deque<Topic> waiting_;                      // of large_: whose turn is to come
-  std::deque<Stream> streams_;                     // … and whose is now
+  std::map<Topic, std::deque<ClusterBytes>> large_;  // what goes in fragments, and what must come after it
+  std::deque<Topic> waiting_;                        // of large_: whose turn is to come
+  std::deque<Stream> streams_;                       // … and whose is now
   std::size_t queued_ = 0;
   std::uint64_t opened_ = 0, topics_ = 0;
   std::deque<std::size_t> unacked_;  // the sizes of fragments under way, the oldest first
@@ -127,7 +127,14 @@ class ClusterInbox {
 
   ClusterFlowLimits limits_;
   bool joined_;
-  std::map<std::uint64_t, std::vector<std::byte>> streams_;
+  // A message that is not whole yet: its fragments, as they came.
+  struct Partial {
+    std::vector<ClusterBytes> pieces;
+    std::size_t size_bytes = 0;
+  };
+  static ClusterBytes joined(Partial partial);
+
+  std::map<std::uint64_t, Partial> streams_;
   std::uint32_t unacked_ = 0;
   std::uint64_t fragments_ = 0;
 };

@@ -35,9 +35,9 @@ bool ClusterLink::follow(LinkGeneration generation) {
   return generation == generation_ || (end_ == LinkEnd::kDials && generation == 0);
 }
 
-Result<std::optional<ClusterMessage>> ClusterLink::take(std::span<const std::byte> bytes) {
-  if (bytes.size() > limits_.max_message_bytes) {
-    return invalid("a cluster message has " + std::to_string(bytes.size()) + " bytes; the limit is " +
+Result<std::optional<ClusterMessage>> ClusterLink::take(const ClusterBytes& bytes) {
+  if (bytes && bytes->size() > limits_.max_message_bytes) {
+    return invalid("a cluster message has " + std::to_string(bytes->size()) + " bytes; the limit is " +
                    std::to_string(limits_.max_message_bytes));
   }
   auto opened = open_cluster_message(bytes, limits_.wire);

@@ -43,7 +43,7 @@ class ClusterLink {
 
   // Takes in what came. What it says, or completes; nothing when more must come first, when it is of another
   // life, or when it was for the link itself: then there may be more to send. An error: as ClusterInbox.
-  Result<std::optional<ClusterMessage>> take(std::span<const std::byte> bytes);
+  Result<std::optional<ClusterMessage>> take(const ClusterBytes& bytes);
   // Fragments taken in, in this life. One that is sent again and again hears this end: few are under way
   // without its word.
   std::uint64_t fragments() const { return inbox_.fragments(); }

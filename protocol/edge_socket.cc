@@ -5,8 +5,6 @@
 #include <chrono>
 #include <utility>
 
-#include <malloc.h>
-
 #include "base/clock.h"
 #include "protocol/codec.h"
 
@@ -197,8 +195,7 @@ void EdgeSocket::send(OutgoingReply&& reply) {
 // left.
 bool EdgeSocket::hold(OutgoingReply& reply) {
   // A header of a hundred bytes was built in four thousand, which stay with it.
-  const std::size_t bytes =
-      malloc_usable_size(reply.header.data()) + malloc_usable_size(reply.body.data()) + kReplyOverhead;
+  const std::size_t bytes = reply.header.held_bytes() + reply.body.held_bytes() + kReplyOverhead;
   std::optional<std::uint64_t> holder;
   {
     const std::lock_guard lock(shares_->mutex);

@@ -18,6 +18,10 @@ void free_frame(void* data, void* until_freed) {
   delete static_cast<std::shared_ptr<const void>*>(until_freed);
 }
 
+void free_part(void*, void* kept) {
+  delete static_cast<std::shared_ptr<const void>*>(kept);
+}
+
 Status checked(int result, const std::string& what) {
   if (result == 0) return {};
   return fail(ErrorCode::kUnavailable, "cannot " + what + ": " + zmq_error_text(errno));
@@ -36,7 +40,15 @@ ZmqFrame::ZmqFrame(WireBuffer&& buffer, std::shared_ptr<const void> until_freed)
     zmq_msg_init(&message_);
     return;
   }
-  auto kept = until_freed ? std::make_unique<std::shared_ptr<const void>>(std::move(until_freed)) : nullptr;
+  using Kept = std::shared_ptr<const void>;
+  if (const auto& whole = buffer.whole()) {
+    auto both =
+        std::make_unique<Kept>(std::make_shared<std::pair<Kept, Kept>>(whole, std::move(until_freed)));
+    if (zmq_msg_init_data(&message_, buffer.data(), size, free_part, both.get()) != 0) throw std::bad_alloc();
+    static_cast<void>(both.release());
+    return;
+  }
+  auto kept = until_freed ? std::make_unique<Kept>(std::move(until_freed)) : nullptr;
   if (zmq_msg_init_data(&message_, buffer.data(), size, free_frame, kept.get()) != 0) throw std::bad_alloc();
   static_cast<void>(buffer.release());
   static_cast<void>(kept.release());

@@ -77,7 +77,7 @@ Result<ReceivedResult> read_result(const ClusterResult& result, const WireLimits
   auto body = read_reply_body(result.body, limits);
   if (!body) return tl::unexpected(std::move(body).error());
   received.outcome.outputs = std::move(body->outputs);
-  received.outcome.owner = result.body;
+  received.outcome.owner = received.outcome.encoded = result.body;
   return received;
 }
 

@@ -238,7 +238,7 @@ class ClusterNodeShell {
     auto header = decode_request_header(submit.header->bytes(), limits_);
     if (!header) return refused(std::move(header).error());
     header->deadline_us = submit.deadline_us;
-    const auto body = submit.body ? submit.body->bytes() : std::span<const std::byte>();
+    const BodyBytes body(submit.body);
     RouterSeat::Running running{{}, body.size(), offer_of(*header), 0};
     running.cells = running.model ? running.model->believed(header->cells_hint) : 1;
     if (setup_.node->faults.link) break_for_test(*header);

@@ -1,7 +1,7 @@
 #include "actors/cluster/cluster_peer.h"
 
 #include <algorithm>
-#include <span>
+#include <memory>
 #include <utility>
 
 #include "actors/edge/gateway.h"
@@ -38,14 +38,12 @@ void ClusterPeer::tick() {
 }
 
 void ClusterPeer::flush() {
-  while (const auto bytes = link_.next()) {
-    const auto* data = reinterpret_cast<const char*>(bytes->data());
-    self_->send(handle_, ClusterPacket{std::vector<char>(data, data + bytes->size())});
-  }
+  while (auto bytes = link_.next())
+    self_->send(handle_, ClusterPacket{std::make_shared<const WireBuffer>(std::move(*bytes))});
 }
 
 Result<std::optional<ClusterMessage>> ClusterPeer::take(const ClusterPacket& packet) {
-  auto message = link_.take(std::as_bytes(std::span(packet.bytes)));
+  auto message = link_.take(packet.bytes);
   flush();
   return message;
 }

@@ -78,12 +78,12 @@ void Admission::apply_rules(RequestHeader& header) const {
 }
 
 tl::expected<std::shared_ptr<IncomingRequest>, Refusal> Admission::admit(Caller caller, RequestHeader header,
-                                                                         std::span<const std::byte> body,
+                                                                         const BodyBytes& body,
                                                                          ModelPtr model) {
   // Who goes on with a session of a node that drains is to learn what becomes of it.
   if (draining_ && !(node_ && goes_on_with_a_session(header)))
     return refused({ErrorCode::kUnavailable, "the server is shutting down; ask another one"});
-  if (Status open = check_door(body); !open) return refused(std::move(open).error());
+  if (Status open = check_door(body.size()); !open) return refused(std::move(open).error());
   auto share = enter(caller, body.size());
   if (!share) return tl::unexpected(std::move(share).error());
   if (!model && node_) {
@@ -105,7 +105,7 @@ tl::expected<std::shared_ptr<IncomingRequest>, Refusal> Admission::admit(Caller 
   request->client = std::move(caller.connection);
   request->account = std::move(caller.account);
   request->header = std::move(header);
-  request->body = WireBuffer::share_copy_of(body);
+  request->body = body.keep();
   request->arrival = steady_now();
   request->share = std::move(*share);
   request->model = std::move(model);
@@ -125,11 +125,11 @@ std::uint64_t Admission::retry_after_us() const {
   return node_ ? volvox::retry_after_us(*node_) : least_retry_us_;
 }
 
-Status Admission::check_door(std::span<const std::byte> body) const {
+Status Admission::check_door(std::size_t body_bytes) const {
   if (node_ && !node_->answers()) {
     return fail(ErrorCode::kUnavailable, "the device does not answer; ask another server");
   }
-  if (body.size() > max_body_bytes_) return invalid("the body is larger than wire.max_body_bytes allows");
+  if (body_bytes > max_body_bytes_) return invalid("the body is larger than wire.max_body_bytes allows");
   return {};
 }
 

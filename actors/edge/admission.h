@@ -27,8 +27,27 @@ struct Refusal {
 
 tl::unexpected<Refusal> refused(Error error, std::uint64_t retry_after_us = 0);
 
+// A request's body as a door has it: bytes that are only lent and are copied for who is admitted, or such as
+// can be kept as they are.
+class BodyBytes {
+ public:
+  BodyBytes() = default;
+  BodyBytes(std::span<const std::byte> lent) : bytes_(lent) {}  // NOLINT(google-explicit-constructor)
+  // Null: empty.
+  explicit BodyBytes(std::shared_ptr<const WireBuffer> kept)
+      : bytes_(kept ? kept->bytes() : std::span<const std::byte>()), kept_(std::move(kept)) {}
+
+  std::size_t size() const { return bytes_.size(); }
+  // Never null.
+  std::shared_ptr<const WireBuffer> keep() const { return kept_ ? kept_ : WireBuffer::share_copy_of(bytes_); }
+
+ private:
+  std::span<const std::byte> bytes_;
+  std::shared_ptr<const WireBuffer> kept_;
+};
+
 // A request may come in by more than one door, and all doors share the same bounds. Each shows its requests
-// here first, before any work is done for them: refused, or numbered, counted, its body copied, and its
+// here first, before any work is done for them: refused, or numbered, counted, its body kept, and its
 // deadline and priority set as its model's table says. Any thread.
 class Admission {
  public:
@@ -41,7 +60,7 @@ class Admission {
   // DEADLINE_EXCEEDED where there would be too little anyway. The share of the bounds is given back with the
   // last reference to the request. No model: the header says which.
   tl::expected<std::shared_ptr<IncomingRequest>, Refusal> admit(Caller caller, RequestHeader header,
-                                                                std::span<const std::byte> body,
+                                                                const BodyBytes& body,
                                                                 ModelPtr model = nullptr);
   // The priority as the client may have it.
   void apply_rights(const Caller& caller, RequestHeader& header) const;
@@ -62,7 +81,7 @@ class Admission {
 
  private:
   Admission(const ServeConfig& config, RequestMetrics& metrics, NodePtr node);
-  Status check_door(std::span<const std::byte> body) const;
+  Status check_door(std::size_t body_bytes) const;
   // The request's place in the estimate, unless it would end too late.
   tl::expected<std::shared_ptr<WorkPlace>, Refusal> expect(const InstalledModel& model,
                                                            const RequestHeader& header);

@@ -304,9 +304,11 @@ bool Gateway::partial(const IncomingRequest& request, std::uint32_t index, const
   return true;
 }
 
-// A large result may find no memory; the short message that says so does.
+// What another process has encoded goes on as it is. A large result may find no memory; the short message
+// that says so does.
 Result<WireBuffer> Gateway::encode_result(const Outcome& outcome) const {
   try {
+    if (outcome.encoded) return WireBuffer::part_of(outcome.encoded, outcome.encoded->bytes());
     return encode_reply_body(outcome.outputs, limits_);
   } catch (const std::bad_alloc&) {
     return fail(ErrorCode::kInternal, "the server has no memory for the result; try again later");

@@ -144,8 +144,9 @@ tl::unexpected<HttpReply> HttpInference::client_gone() {
 
 tl::expected<HttpInference::Asked, HttpReply> HttpInference::admit(V2Request request, HttpExchange& exchange,
                                                                    const V2Route& route, HttpModel named) {
-  const auto body = encode_request_body(request.body, limits_);
-  if (!body) return tl::unexpected(http_error(body.error()));
+  auto encoded = encode_request_body(request.body, limits_);
+  if (!encoded) return tl::unexpected(http_error(encoded.error()));
+  const auto body = std::make_shared<const WireBuffer>(std::move(*encoded));
   // One that was given up long ago would begin a sequence that nobody goes on with, perhaps after its own
   // end.
   if (request.sequence.start && exchange.client_gone()) return client_gone();
@@ -159,7 +160,7 @@ tl::expected<HttpInference::Asked, HttpReply> HttpInference::admit(V2Request req
   const std::uint64_t longest = std::uint64_t{config_.http.max_wait_ms} * 1000;
   header.deadline_us = header.deadline_us == 0 ? longest : std::min(header.deadline_us, longest);
   auto admitted =
-      setup_.admission->admit({exchange.client(), {}}, std::move(header), body->bytes(), model->installed);
+      setup_.admission->admit({exchange.client(), {}}, std::move(header), BodyBytes(body), model->installed);
   if (!admitted) {
     const bool again = admitted.error().error.code == ErrorCode::kOverloaded;
     return tl::unexpected(http_error(

@@ -2,23 +2,14 @@
 
 #include <chrono>
 #include <cstdint>
-#include <vector>
 
 #include <caf/all.hpp>
 #include <caf/io/all.hpp>
 
+#include "actors/cluster/cluster_packet.h"
 #include "actors/cluster/cluster_transport.h"
 
 namespace volvox {
-
-// The one type that travels between processes: a cluster message's bytes (protocol/cluster_codec.h).
-struct ClusterPacket {
-  std::vector<char> bytes;
-};
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, ClusterPacket& packet) {
-  return f(caf::meta::type_name("volvox::ClusterPacket"), packet.bytes);
-}
 
 // CAF's scheduler shall be Coordinator (actors/system/coordinator.h).
 void load_coordinator(caf::actor_system_config& config);

@@ -59,6 +59,8 @@ struct Outcome {
   bool undecided = false;           // an error of a session's part, which may have been done all the same
   std::vector<WireTensor> outputs;  // views of what `owner` keeps
   std::shared_ptr<const void> owner;
+  std::shared_ptr<const WireBuffer>
+      encoded;  // the outputs as they came from another process; null: of this one
   std::optional<WireSessionToken> session;
   std::uint32_t cells = 0;
   std::uint64_t queue_us = 0, compute_us = 0;

@@ -16,12 +16,12 @@ namespace {
 const WireLimits kLimits;
 
 void check_message(Bytes bytes) {
-  const auto message = decode_cluster_message(bytes, kLimits);
+  const auto message = decode_cluster_message(WireBuffer::share_copy_of(bytes), kLimits);
   if (!message) return require_refusal(message.error());
   if (std::holds_alternative<ClusterUnknown>(*message)) return;
   const auto written = encode_cluster_message(*message, kLimits);
   require(written.has_value(), "a message that was read can be written");
-  const auto again = decode_cluster_message(written->bytes(), kLimits);
+  const auto again = decode_cluster_message(WireBuffer::share_copy_of(written->bytes()), kLimits);
   require(again && again->index() == message->index(), "a message is of its kind when it is read again");
   const auto rewritten = encode_cluster_message(*again, kLimits);
   require(rewritten && std::ranges::equal(rewritten->bytes(), written->bytes()),
@@ -33,7 +33,7 @@ void check_link(Bytes first, Bytes second) {
   limits.wire = kLimits;
   ClusterLink link(LinkEnd::kAnswers, limits);
   for (const Bytes bytes : {first, second}) {
-    const auto taken = link.take(bytes);
+    const auto taken = link.take(WireBuffer::share_copy_of(bytes));
     require(!link.next() || !link.next(), "a message is a fragment with an acknowledgement, or none");
     if (!taken) return require_refusal(taken.error());
     require(!*taken || !std::holds_alternative<ClusterFragment>(**taken), "fragments are for the link");

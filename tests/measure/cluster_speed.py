@@ -15,6 +15,7 @@ NODES, RATIO, BALANCE, P90_RATIO, LEAST_REQUESTS = 4, 3.8, 0.05, 1.15, 20_000
 RATE_A_NODE, IN_FLIGHT_A_NODE = 400, 64
 LEAST_RPS, IN_FLIGHT, LIGHT_RATE, LIGHT_P50_MS, LIGHT_TO_BARE = 15_000, 64, 200, 0.4, 2.0
 LINK_MBIT, LARGE_MIB, LARGE_REQUESTS, SMALL_RATE, SMALL_P90_MS = 100, 15.75, 8, 50, 50.0
+LARGE_ROWS = int(LARGE_MIB * (1 << 20)) // (65536 * 4 + 4)
 NOOP = '[admin]\nsocket = ""\n[device]\nkind = "cpu"\ncompute_threads = 1\n'
 # As new-check makes it, with an input beside it that only has weight.
 HEAVY = """
@@ -137,9 +138,15 @@ def heavy_client():
     return volvox_client
 
 
-def send_heavy(cluster, client_module, requests, took_s):
-    """One after the other, while there is time."""
-    rows = int(LARGE_MIB * (1 << 20)) // (65536 * 4 + 4)
+def add_heavy(cluster):
+    """The model that send_heavy() asks for."""
+    (cluster.models / "heavy" / "1").mkdir(parents=True)
+    (cluster.models / "heavy" / "model.toml").write_text(HEAVY, encoding="utf-8")
+    (cluster.models / "heavy" / "1" / "weights.safetensors").write_bytes((2).to_bytes(8, "little") + b"{}")
+
+
+def send_heavy(cluster, client_module, requests, took_s, rows=LARGE_ROWS):
+    """One after the other, while there is time. A row weighs 256 KiB."""
     ballast = memoryview(bytes(rows * 65536 * 4)).cast("f", [rows, 65536])
     with client_module.Client(cluster.routers[0].endpoint, timeout=60) as client:
         for _ in range(requests):
@@ -151,9 +158,7 @@ def send_heavy(cluster, client_module, requests, took_s):
 def slow_link(volvox, folder, network, seconds):
     client_module = heavy_client()
     cluster = make_cluster(volvox, folder, network, routers=1, nodes=1)
-    (cluster.models / "heavy" / "1").mkdir(parents=True)
-    (cluster.models / "heavy" / "model.toml").write_text(HEAVY, encoding="utf-8")
-    (cluster.models / "heavy" / "1" / "weights.safetensors").write_bytes((2).to_bytes(8, "little") + b"{}")
+    add_heavy(cluster)
     network.slow(cluster.nodes[0].host, LINK_MBIT)
     requests = max(2, int(seconds / 60 * LARGE_REQUESTS))
     took_s = []

@@ -7,6 +7,7 @@ BEFORE and AFTER are executables `volvox`, each in its build folder. Measures (d
 
   empty      a cell that computes nothing, through one process, 64 in flight, then one after the other
   cluster    the same through a router and a node
+  large      requests of 1 MiB through a router and a node, one after the other: processor time for each GB
   lstm       an LSTM of hidden 1024, real lengths, batch 64, saturated
   scheduler  `volvox-bench scheduler`, ns a cell
   instructions  the same by instructions, counted by valgrind, set-up included; one pair says it all, so it is not repeated
@@ -27,7 +28,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 
 from cluster_processes import Cluster, Loopback, cpu_s_of  # noqa: E402
-from cluster_speed import NOOP  # noqa: E402
+from cluster_speed import NOOP, add_heavy, heavy_client, send_heavy  # noqa: E402
 from served import Server  # noqa: E402
 
 CASES, COUNTED_CELLS = ("chain_64", "chain_512", "tree_64", "lattice_64"), 400_000
@@ -74,6 +75,23 @@ def cluster(volvox, loader, folder, seconds):
         members.end()
 
 
+def large(volvox, _loader, folder, seconds):
+    client = heavy_client()
+    members = Cluster(volvox, folder, Loopback(), NOOP, routers=1, nodes=1)
+    add_heavy(members)
+    took_s, requests = [], int(seconds * 100)
+    try:
+        members.start()
+        send_heavy(members, client, 10, [], rows=4)
+        before = members.cpu_s()
+        send_heavy(members, client, requests, took_s, rows=4)
+        used = members.cpu_s() - before
+    finally:
+        members.end()
+    gigabytes = requests * (1 << 20) / 1e9
+    return {"processor s a GB": used / gigabytes, "p50 us": statistics.median(took_s) * 1e6}
+
+
 def lstm(volvox, loader, folder, seconds):
     server = Server(volvox, folder, (("new-lstm", "lstm", "--hidden", "1024"),), LSTM)
     try:
@@ -109,7 +127,7 @@ def instructions(volvox, _loader, folder, _seconds):
     return found
 
 
-MEASURES = {"empty": empty, "cluster": cluster, "lstm": lstm, "scheduler": scheduler, "instructions": instructions}
+MEASURES = {"empty": empty, "cluster": cluster, "large": large, "lstm": lstm, "scheduler": scheduler, "instructions": instructions}
 
 
 def judge(pairs):
@@ -127,7 +145,7 @@ def show(measure, figures):
     for name, row in figures.items():
         before, after, ratio = statistics.median(row["before"]), statistics.median(row["after"]), row["ratio"]
         spread = f"{ratio['median']:.3f} ({ratio['least']:.3f} … {ratio['most']:.3f})"
-        print(f"{measure}: {name}: {before:.1f} → {after:.1f}: {spread}", flush=True)
+        print(f"{measure}: {name}: {before:.4g} → {after:.4g}: {spread}", flush=True)
 
 
 def main():

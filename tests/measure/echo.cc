@@ -129,12 +129,13 @@ int run(const Options& options) {
   if (!echo) return 1;
   const caf::scoped_actor self(system);
   std::array<char, kBytes> bytes{};
+  const auto content = std::as_bytes(std::span(bytes));
   const auto over_zmq = [&] {
     zmq_send(socket.handle(), bytes.data(), bytes.size(), 0);
     zmq_recv(socket.handle(), bytes.data(), bytes.size(), 0);
   };
   const auto over_caf = [&] {
-    self->request(*echo, caf::infinite, ClusterPacket{std::vector<char>(kBytes)})
+    self->request(*echo, caf::infinite, ClusterPacket{WireBuffer::share_copy_of(content)})
         .receive([](const ClusterPacket&) {}, [](const caf::error&) {});
   };
   const auto pause = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(1 / options.rate));

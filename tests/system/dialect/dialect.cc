@@ -17,7 +17,7 @@ namespace volvox {
 // protocol/cluster_encode.cc and cluster_codec.cc, under other names.
 Result<WireBuffer> encode_known_message(const ClusterMessage& message, const WireLimits& limits,
                                         LinkGeneration generation);
-Result<ClusterEnvelope> open_known_message(std::span<const std::byte> bytes, const WireLimits& limits);
+Result<ClusterEnvelope> open_known_message(const ClusterBytes& bytes, const WireLimits& limits);
 
 namespace {
 
@@ -60,7 +60,7 @@ ClusterVersions cluster_versions() {
   return {.best = VOLVOX_DIALECT_BEST, .oldest = VOLVOX_DIALECT_OLDEST};
 }
 
-Result<ClusterEnvelope> open_cluster_message(std::span<const std::byte> bytes, const WireLimits& limits) {
+Result<ClusterEnvelope> open_cluster_message(const ClusterBytes& bytes, const WireLimits& limits) {
   auto opened = open_known_message(bytes, limits);
   if (opened && kOlder) opened->generation = 0;
   return opened;

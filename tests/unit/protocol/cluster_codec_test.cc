@@ -61,7 +61,7 @@ std::string bytes(const ClusterMessage& message) {
   return {reinterpret_cast<const char*>(encoded.data()), encoded.size()};
 }
 auto decode(std::string_view bytes) {
-  return decode_cluster_message(std::as_bytes(std::span(bytes)), kLimits);
+  return decode_cluster_message(bytes_of(bytes), kLimits);
 }
 
 TEST(ClusterCodec, WhatIsReadIsWhatWasWritten) {

@@ -27,7 +27,7 @@ std::size_t size_of(const ClusterSubmit& submit) {
 }
 
 Result<std::optional<ClusterMessage>> take(ClusterInbox& inbox, const WireBuffer& bytes) {
-  auto message = decode_cluster_message(bytes.bytes(), {});
+  auto message = decode_cluster_message(WireBuffer::share_copy_of(bytes.bytes()), {});
   if (!message) return tl::unexpected(message.error());
   return inbox.take(std::move(*message));
 }

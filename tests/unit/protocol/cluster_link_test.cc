@@ -59,7 +59,7 @@ struct Connection {
   void hear(ClusterLink& link, std::deque<WireBuffer>& from, std::vector<ClusterMessage>& said) {
     const WireBuffer bytes = std::move(from.front());
     from.pop_front();
-    auto message = link.take(bytes.bytes());
+    auto message = link.take(WireBuffer::share_copy_of(bytes.bytes()));
     if (!message) {
       trouble = message.error().message;
       return;
@@ -158,7 +158,7 @@ TEST(ClusterLink, ANewLifeIsNotInBeforeItHasJoined) {
   ASSERT_TRUE(link.node.push(result(1, kLarge)));
   link.flush();
   while (!link.to_router.empty()) {
-    const auto said = link.router.take(link.to_router.front().bytes());
+    const auto said = link.router.take(WireBuffer::share_copy_of(link.to_router.front().bytes()));
     ASSERT_TRUE(said) << "it may be of a life that is forgotten: " << to_string(said.error());
     EXPECT_FALSE(*said) << "larger than a join";
     link.to_router.pop_front();
@@ -169,7 +169,7 @@ TEST(ClusterLink, ANewLifeIsNotInBeforeItHasJoined) {
 TEST(ClusterLink, AMessageLargerThanOneMayBeIsRefused) {
   ClusterLink link(LinkEnd::kDials, link_limits());
   const auto bytes = encode_cluster_message(result(1, 2000), {});
-  EXPECT_FALSE(link.take(bytes->bytes()));
+  EXPECT_FALSE(link.take(WireBuffer::share_copy_of(bytes->bytes())));
 }
 
 // Version 1 says no generation, and does not look at any.
@@ -177,7 +177,7 @@ TEST(ClusterLink, AnEndThatKnowsNoGenerationsIsUnderstood) {
   Connection link;
   const auto without = [](std::deque<WireBuffer>& queue) {
     for (WireBuffer& bytes : queue) {
-      auto opened = open_cluster_message(bytes.bytes(), {});
+      auto opened = open_cluster_message(WireBuffer::share_copy_of(bytes.bytes()), {});
       bytes = encode_cluster_message(opened->message, {}, 0).value();
     }
   };

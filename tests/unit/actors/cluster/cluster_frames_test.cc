@@ -37,6 +37,7 @@ TEST(ClusterFrames, AnAnswerArrivesAsItWasSent) {
   ASSERT_EQ(read->outcome.outputs.size(), 1U);
   EXPECT_EQ(read->outcome.outputs[0].name, "h");
   EXPECT_EQ(std::memcmp(read->outcome.outputs[0].bytes.data(), values.data(), sizeof(float) * 3), 0);
+  EXPECT_EQ(read->outcome.encoded, result.body) << "goes on as it came";
 }
 
 TEST(ClusterFrames, AnErrorIsAlwaysTheEnd) {

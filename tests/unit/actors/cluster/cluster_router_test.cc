@@ -37,7 +37,7 @@ class FakeNode {
         link_(LinkEnd::kDials, cluster_flow_limits(config, config.cluster)) {
     self_ = stage_.system.spawn([this](caf::event_based_actor*) -> caf::behavior {
       return {[this](const ClusterPacket& packet) {
-        auto message = link_.take(std::as_bytes(std::span(packet.bytes)));
+        auto message = link_.take(packet.bytes);
         ASSERT_TRUE(message);
         if (*message) told.push_back(std::move(**message));
         flush();
@@ -88,10 +88,8 @@ class FakeNode {
 
  private:
   void flush() {
-    while (const auto bytes = link_.next()) {
-      const auto* data = reinterpret_cast<const char*>(bytes->data());
-      caf::send_as(self_, router_, ClusterPacket{std::vector<char>(data, data + bytes->size())});
-    }
+    while (auto bytes = link_.next())
+      caf::send_as(self_, router_, ClusterPacket{std::make_shared<const WireBuffer>(std::move(*bytes))});
   }
 
   Stage& stage_;

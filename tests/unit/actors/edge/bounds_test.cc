@@ -1,5 +1,9 @@
 // What the server refuses, whom it gives up on, and that it goes on.
 
+#include <algorithm>
+#include <span>
+#include <vector>
+
 #include <gmock/gmock.h>
 
 #include "actors/edge/admission.h"
@@ -53,7 +57,8 @@ TEST(Admission, NumbersCountsAndRefuses) {
   ASSERT_TRUE(host.install(write_models(scratch)));
   Admission admission(config, node);
   const RequestHeader header = chain_request("check", "tokens", std::span(kHundred)).header;
-  const std::vector<std::byte> body(1024), large(1025);
+  const std::vector<std::byte> bytes(1025);
+  const BodyBytes large(bytes), body{std::span<const std::byte>(bytes.data(), 1024)};
   auto first = admission.admit({"a", ""}, header, body);
   ASSERT_TRUE(first);
   auto second = admission.admit({"b", ""}, header, body);
@@ -74,6 +79,22 @@ TEST(Admission, NumbersCountsAndRefuses) {
   EXPECT_EQ(admission.backlog(), Duration::zero());
   admission.refuse_new_requests();
   EXPECT_EQ(admission.admit({"c", ""}, header, body).error().error.code, ErrorCode::kUnavailable);
+}
+
+TEST(Admission, CopiesABodyThatIsOnlyLent) {
+  Monitor monitor("test");
+  Admission admission(loopback(), monitor.requests());
+  const auto body = WireBuffer::share_copy_of(std::as_bytes(std::span(kHundred)));
+  const auto kept = admission.admit({"a", ""}, {}, BodyBytes(body));
+  ASSERT_TRUE(kept);
+  EXPECT_EQ((*kept)->body, body);
+  const auto lent = admission.admit({"a", ""}, {}, body->bytes());
+  ASSERT_TRUE(lent);
+  EXPECT_NE((*lent)->body->data(), body->data());
+  EXPECT_TRUE(std::ranges::equal((*lent)->body->bytes(), body->bytes()));
+  const auto none = admission.admit({"a", ""}, {}, BodyBytes(nullptr));
+  ASSERT_TRUE(none);
+  EXPECT_EQ((*none)->body->size(), 0U);
 }
 
 TEST(Admission, CountsWhatAKeyHasInFlight) {
