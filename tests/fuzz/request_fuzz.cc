@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "cells/unfold/tree/tree_plan.h"
 #include "protocol/codec.h"
 #include "tests/fuzz/parts.h"
 
@@ -29,25 +28,7 @@ void check_header(Bytes bytes) {
   require(again && *again == *header, "a header means the same when it is read again");
 }
 
-// What passes can be unfolded, and every node but the root is read once.
-void check_unfolding(const TreeStructure& tree) {
-  for (const bool binary : {false, true}) {
-    TreePlan plan{.leaf = 0, .inner = binary ? 1U : 0U, .binary = binary, .max_children = 100};
-    plan.pushes[0] = {.output = 0, .every = true};
-    if (const Status sound = check_tree(plan, tree.parents); !sound) {
-      require_refusal(sound.error());
-      continue;
-    }
-    const auto graph = unfold_tree(plan, tree.parents);
-    require(graph && graph->size() == tree.parents.size(), "a tree that was checked can be unfolded");
-    for (std::uint32_t v = 0; v < graph->size(); ++v) {
-      require(graph->successors(v).size() == (v + 1 < graph->size() ? 1U : 0U), "a node has one parent");
-    }
-  }
-}
-
 void check_structure(const Structure& structure) {
-  if (const auto* tree = std::get_if<TreeStructure>(&structure)) check_unfolding(*tree);
   if (const auto* lattice = std::get_if<LatticeStructure>(&structure)) {
     touch(std::as_bytes(lattice->starts));
     touch(std::as_bytes(lattice->ends));

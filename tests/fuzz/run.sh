@@ -6,7 +6,7 @@ usage() {
   cat <<'USAGE'
 Usage: tests/fuzz/run.sh [--seconds S] [--jobs N] [--help] [NAME …]
 
-NAME: request, http, reply, cluster, model, toml, sessions, keys, zap, admin.
+NAME: request, http, …: a source NAME_fuzz.cc of this folder.
 
 Builds the preset `fuzz` (clang, libFuzzer, AddressSanitizer, UndefinedBehaviorSanitizer) and runs the fuzzers
 named, or all, for S seconds each (default 60), one after the other. What they learn stays in build/fuzz/corpus
@@ -38,7 +38,7 @@ largest() {
 fuzz() {
   local name=$1 corpus="build/fuzz/corpus/$1" log="build/fuzz/found/$1.log"
   local words=()
-  mkdir -p "$corpus"
+  mkdir -p "$corpus" "build/fuzz/seeds/$name"  # not every fuzzer has seeds
   [[ $name != model && $name != toml && $name != http ]] || words=(-dict=tests/fuzz/texts.dict)
   printf 'fuzz: %s for %d s …\n' "$name" "$seconds"
   if "$programs/${name}_fuzz" -max_total_time="$seconds" -max_len="$(largest "$name")" -timeout=5 -rss_limit_mb=1024 \
@@ -54,6 +54,7 @@ fuzz() {
   fi
 }
 
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 seconds=60
 jobs=$(nproc)
 names=()
@@ -68,14 +69,18 @@ while [[ $# -gt 0 ]]; do
       usage
       exit 0
       ;;
-    request | http | reply | cluster | model | toml | sessions | keys | zap | admin) names+=("$1") ;;
-    *) die "unknown argument: $1 (see --help)" ;;
+    *)
+      [[ -f "$here/${1}_fuzz.cc" ]] || die "unknown argument: $1 (see --help)"
+      names+=("$1")
+      ;;
   esac
   shift
 done
-[[ ${#names[@]} -gt 0 ]] || names=(request http reply cluster model toml sessions keys zap admin)
+if [[ ${#names[@]} -eq 0 ]]; then
+  for source in "$here"/*_fuzz.cc; do names+=("$(basename "$source" _fuzz.cc)"); done
+fi
 
-cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+cd "$here/../.."
 programs=build/fuzz/tests/fuzz
 cmake --preset fuzz >/dev/null
 cmake --build --preset fuzz --parallel "$jobs"

@@ -40,22 +40,6 @@ TEST_F(Cluster, NothingIsLostWhenANodeIsKilled) {
   EXPECT_EQ(metric("volvox_cluster_members"), 1);
 }
 
-// Random trees, every answer compared, while a node dies.
-TEST_F(Cluster, TreesGoToAnotherNodeAsChainsDo) {
-  const CommandResult made =
-      run_volvox({"models", "new-check", models() + "/tree", "--tree", "--max-batch", "32"}, seconds(20));
-  ASSERT_TRUE(made.ok()) << made.err;
-  ASSERT_NO_FATAL_FAILURE(start_two_nodes());
-  start_load({"--rate", "200", "--seconds", "4", "--warmup", "0", "--length", "12", "--verify",
-              models() + "/tree", "--require-all"},
-             "tree");
-  ASSERT_NO_FATAL_FAILURE(wait_for_requests_in_flight(4));
-  node("a").send(SIGKILL);
-  const json report = load_report();
-  expect_all_answered(report);
-  EXPECT_EQ(report.value("verified", 0), report.value("completed", 1)) << report;
-}
-
 TEST_F(Cluster, ANodeThatStoodStillIsReplacedAndJoinsAfresh) {
   ASSERT_NO_FATAL_FAILURE(start_two_nodes());
   ASSERT_NO_FATAL_FAILURE(start_requests_and_wait("200", "4", 8));

@@ -28,7 +28,7 @@ from volvox_client import Client, Code, SessionToken, Tensor, Tree, VolvoxError 
 
 VOLVOX = None
 MODELS = (("new-lstm", "lstm", "--hidden", "24", "--vocabulary", "100"), ("new-check", "check"),
-          ("new-check", "every", "--every-step"), ("new-check", "nodes", "--tree", "--every-step"))  # fmt: skip
+          ("new-check", "every", "--every-step"))  # fmt: skip
 
 
 class AgainstAServer(unittest.TestCase):
@@ -78,14 +78,6 @@ class Answers(AgainstAServer):
                                    on_partial=lambda part: rows.append((part.index, part["state"].tolist())))  # fmt: skip
         self.assertEqual(rows, [(t, [check_hash(tokens[: t + 1])]) for t in range(3, 40)])
         self.assertEqual(answer.tensors, {})
-
-    def test_a_tree_is_answered_node_by_node(self):
-        tokens, parents, states = [5, -6, 7, 8, 9], [4, 2, 4, 4, -1], []
-        for node, token in enumerate(tokens):
-            children = [states[child] for child in range(node) if parents[child] == node]
-            states.append(check_hash([token, *children]))
-        reply = self.client.infer("nodes", {"tokens": tokens}, structure=Tree(parents))
-        self.assertEqual((reply["state"].tolist(), reply.cells), (states, 5))
 
     def test_the_same_streamed_by_the_command_line(self):
         command = [VOLVOX, "infer", "--connect", self.server.endpoint, "--compact", "--stream", "--stream-from", "1"]

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "cells/ir/infer.h"
-#include "cells/library/child_sum.h"
 #include "cells/library/lstm.h"
 #include "cells/library/noop.h"
 #include "cells/ops/ops.h"
@@ -78,16 +77,6 @@ TEST(CellBuilder, GathersListsOfKinds) {
   ASSERT_TRUE(cell) << cell.error().message;
   EXPECT_EQ(cell->gathers, 2U);
   EXPECT_EQ(cell->states[1].initial, 1.5);
-}
-
-TEST(CellBuilder, RaggedValuesSpreadAndAreSummed) {
-  const Result<Cell> cell = child_sum_cell("cs", {.input = 6, .hidden = 4});
-  ASSERT_TRUE(cell) << cell.error().message;
-  EXPECT_TRUE(cell->gathers_all);
-  EXPECT_EQ(cell->gathers, 0U);
-  int ragged = 0;
-  for (const Value& value : cell->values) ragged += value.ragged ? 1 : 0;
-  EXPECT_EQ(ragged, 5);  // h, c, f before and after its sigmoid, f·c
 }
 
 TEST(CellBuilder, TheEmptyCellIsEmpty) {

@@ -7,10 +7,8 @@
 
 #include "cells/ir/cell_builder.h"
 #include "cells/library/check.h"
-#include "cells/library/check_tree.h"
-#include "cells/library/child_sum.h"
 #include "cells/library/lstm.h"
-#include "cells/library/tree_lstm.h"
+#include "tests/unit/cells/by_hand.h"
 #include "tests/unit/cells/cells_testing.h"
 #include "tests/unit/cells/row_runner.h"
 
@@ -18,28 +16,15 @@ namespace volvox {
 namespace {
 
 using testing::ElementsAre;
+using testing_cells::dot;
 using testing_cells::lstm_weights;
 using testing_cells::NodeResult;
 using testing_cells::NodeState;
 using testing_cells::RowRunner;
+using testing_cells::sigmoid;
+using testing_cells::table_row;
 using testing_cells::values_of;
 using testing_cells::WeightsMaker;
-
-double sigmoid(double x) {
-  return 1.0 / (1.0 + std::exp(-x));
-}
-
-// Row j of a matrix times x.
-double dot(const Tensor& w, std::size_t j, const std::vector<double>& x) {
-  double sum = 0;
-  for (std::size_t k = 0; k < x.size(); ++k) sum += static_cast<double>(w.f32()[j * x.size() + k]) * x[k];
-  return sum;
-}
-
-std::vector<double> table_row(const Tensor& table, std::size_t id) {
-  const auto width = static_cast<std::size_t>(table.shape[1]);
-  return {table.f32() + id * width, table.f32() + (id + 1) * width};
-}
 
 struct Recurrent {
   std::vector<double> h, c;
@@ -183,99 +168,6 @@ TEST(CellEvaluator, CheckCellHashesEveryStep) {
     EXPECT_EQ(values_of<std::uint64_t>(node.pushes.at("state")), std::vector{wanted});
     state = node.states;
     before = &state;
-  }
-}
-
-TEST(CellEvaluator, CheckTreeCellHashesItsTokenAndThenItsChildren) {
-  RowRunner<float> runner(*check_tree_cell("check"), Weights{});
-  const std::int32_t tokens[] = {5, -1, 7};
-  const NodeResult a = runner.run({}, {&tokens[0]}), b = runner.run({}, {&tokens[1]});
-  const auto number = [](const NodeResult& node) {
-    return values_of<std::uint64_t>(node.pushes.at("state"))[0];
-  };
-  EXPECT_EQ(number(a), check_hash(0, 5));
-  EXPECT_EQ(number(b), check_hash(0, static_cast<std::uint64_t>(-1)));
-  const NodeResult both = runner.run({}, {&tokens[2]}, {&b.states, &a.states});
-  EXPECT_EQ(number(both), check_hash(check_hash(check_hash(0, 7), number(b)), number(a)));
-}
-
-TEST(CellEvaluator, BinaryTreeLstmFollowsItsEquations) {
-  Random random(9);
-  WeightsMaker maker;
-  const std::int64_t n = 4;
-  maker.add_random("t.leaf.embedding", {6, 3}, random).add_random("t.leaf.weight", {3 * n, 3}, random);
-  maker.add_random("t.leaf.bias", {3 * n}, random).add_random("t.internal.left", {5 * n, n}, random);
-  maker.add_random("t.internal.right", {5 * n, n}, random).add_random("t.internal.bias", {5 * n}, random);
-  const Weights weights = maker.weights();
-  const CellSizes sizes{.input = 3, .hidden = n};
-  RowRunner<double> leaf(*tree_lstm_leaf_cell("leaf", "t", sizes, &weights), weights);
-  RowRunner<double> internal(*tree_lstm_internal_cell("internal", "t", sizes, &weights), weights);
-  const std::int32_t left_token = 2, right_token = 5;
-  const NodeResult left = leaf.run({}, {&left_token}), right = leaf.run({}, {&right_token});
-  const NodeResult root = internal.run({&left.states, &right.states}, {});
-
-  const auto x = table_row(weights.all().at("t.leaf.embedding"), 2);
-  const auto h0 = values_of<double>(left.states.at("h")), c0 = values_of<double>(left.states.at("c"));
-  const auto h1 = values_of<double>(right.states.at("h")), c1 = values_of<double>(right.states.at("c"));
-  const auto leaf_z = [&](std::size_t j) {
-    return weights.find("t.leaf.bias")->f32()[j] + dot(*weights.find("t.leaf.weight"), j, x);
-  };
-  const auto z = [&](std::size_t j) {
-    return weights.find("t.internal.bias")->f32()[j] + dot(*weights.find("t.internal.left"), j, h0) +
-           dot(*weights.find("t.internal.right"), j, h1);
-  };
-  for (std::size_t j = 0; j < 4; ++j) {
-    EXPECT_NEAR(c0[j], sigmoid(leaf_z(j)) * std::tanh(leaf_z(4 + j)), 1e-12);
-    EXPECT_NEAR(h0[j], sigmoid(leaf_z(8 + j)) * std::tanh(c0[j]), 1e-12);
-    const double c =
-        sigmoid(z(j)) * std::tanh(z(12 + j)) + sigmoid(z(4 + j)) * c0[j] + sigmoid(z(8 + j)) * c1[j];
-    EXPECT_NEAR(values_of<double>(root.states.at("c"))[j], c, 1e-12);
-    EXPECT_NEAR(values_of<double>(root.pushes.at("h"))[j], sigmoid(z(16 + j)) * std::tanh(c), 1e-12);
-  }
-}
-
-Weights child_sum_weights(std::int64_t input, std::int64_t n) {
-  Random random(10);
-  WeightsMaker maker;
-  maker.add_random("cs.embedding", {6, input}, random).add_random("cs.weight", {3 * n, input}, random);
-  maker.add_random("cs.children", {3 * n, n}, random).add_random("cs.bias", {3 * n}, random);
-  maker.add_random("cs.forget_weight", {n, input}, random).add_random("cs.forget_child", {n, n}, random);
-  maker.add_random("cs.forget_bias", {n}, random);
-  return maker.weights();
-}
-
-// Children that differ in number, none included; each forgotten on its own.
-TEST(CellEvaluator, ChildSumFollowsItsEquationsForAnyNumberOfChildren) {
-  const std::size_t n = 3;
-  const Weights weights = child_sum_weights(4, n);
-  RowRunner<double> runner(*child_sum_cell("cs", {.input = 4, .hidden = n}, &weights), weights);
-  const std::int32_t token = 1;
-  std::vector<NodeState> nodes;
-  for (std::size_t children : {0U, 1U, 2U, 3U, 0U, 5U}) {
-    std::vector<const NodeState*> list;
-    for (std::size_t i = 0; i < children; ++i) list.push_back(&nodes[i % nodes.size()]);
-    const NodeResult node = runner.run({}, {&token}, list);
-    const auto x = table_row(weights.all().at("cs.embedding"), 1);
-    std::vector<double> sum(n, 0);
-    for (const NodeState* child : list) {
-      for (std::size_t j = 0; j < n; ++j) sum[j] += values_of<double>(child->at("h"))[j];
-    }
-    for (std::size_t j = 0; j < n; ++j) {
-      const auto z = [&](std::size_t r) {
-        return weights.find("cs.bias")->f32()[r] + dot(*weights.find("cs.weight"), r, x) +
-               dot(*weights.find("cs.children"), r, sum);
-      };
-      double c = sigmoid(z(j)) * std::tanh(z(n + j));
-      for (const NodeState* child : list) {
-        const double f = weights.find("cs.forget_bias")->f32()[j] +
-                         dot(*weights.find("cs.forget_weight"), j, x) +
-                         dot(*weights.find("cs.forget_child"), j, values_of<double>(child->at("h")));
-        c += sigmoid(f) * values_of<double>(child->at("c"))[j];
-      }
-      EXPECT_NEAR(values_of<double>(node.states.at("c"))[j], c, 1e-12) << children << " children";
-      EXPECT_NEAR(values_of<double>(node.states.at("h"))[j], sigmoid(z(2 * n + j)) * std::tanh(c), 1e-12);
-    }
-    nodes.push_back(node.states);
   }
 }
 

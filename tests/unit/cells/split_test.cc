@@ -5,10 +5,8 @@
 
 #include "cells/ir/cell_builder.h"
 #include "cells/library/check.h"
-#include "cells/library/child_sum.h"
 #include "cells/library/lstm.h"
 #include "cells/library/noop.h"
-#include "cells/library/tree_lstm.h"
 #include "cells/ops/ops.h"
 #include "tests/unit/cells/cells_testing.h"
 #include "tests/unit/cells/row_runner.h"
@@ -72,10 +70,7 @@ TEST(SplitCell, SplittingAPartAgainChangesNothing) {
 }
 
 TEST(SplitCell, CellsWithNothingEagerStayWhole) {
-  const CellSizes sizes{.input = 5, .hidden = 3};
-  for (const Result<Cell>& cell :
-       {noop_cell("noop"), check_cell("check"), tree_lstm_leaf_cell("leaf", "t", sizes),
-        tree_lstm_internal_cell("internal", "t", sizes)}) {
+  for (const Result<Cell>& cell : {noop_cell("noop"), check_cell("check")}) {
     const Result<SplitCell> split = split_cell(*cell);
     ASSERT_TRUE(split);
     EXPECT_FALSE(split->eager) << cell->name;
@@ -198,35 +193,6 @@ TEST(SplitCell, CarriesAnArgmaxOfInputs) {
   std::vector<std::vector<const void*>> steps;
   for (std::size_t t = 0; t < 6; ++t) steps.push_back({data.data() + 4 * t});
   expect_same_bits(*cell, weights, steps);
-}
-
-TEST(SplitCell, CutsInsideARaggedProduct) {
-  Random random(4);
-  WeightsMaker maker;
-  maker.add_random("cs.embedding", {6, 4}, random).add_random("cs.weight", {9, 4}, random);
-  maker.add_random("cs.children", {9, 3}, random).add_random("cs.bias", {9}, random);
-  maker.add_random("cs.forget_weight", {3, 4}, random).add_random("cs.forget_child", {3, 3}, random);
-  maker.add_random("cs.forget_bias", {3}, random);
-  const Weights weights = maker.weights();
-  const Result<Cell> cell = child_sum_cell("cs", {.input = 4, .hidden = 3}, &weights);
-  const Result<SplitCell> split = split_cell(*cell);
-  ASSERT_TRUE(split && split->eager);
-  EXPECT_EQ(split->eager->states.size(), 2U);  // W·x of the gates, and of the forget gate
-  EXPECT_EQ(split->gather, 0U);
-  EXPECT_EQ(split->core.gathers, 1U);
-  EXPECT_TRUE(split->core.gathers_all);
-  EXPECT_EQ(split->core.pulls, 0U);
-
-  RowRunner<float> whole(*cell, weights), eager(*split->eager, weights), core(split->core, weights);
-  std::vector<NodeState> nodes;
-  for (std::int32_t token = 0; token < 5; ++token) {
-    std::vector<const NodeState*> children;
-    for (const NodeState& node : nodes) children.push_back(&node);
-    const NodeResult at_once = whole.run({}, {&token}, children);
-    const NodeResult first = eager.run({}, {&token});
-    ASSERT_EQ(at_once.states, core.run({&first.states}, {}, children).states) << token << " children";
-    nodes.push_back(at_once.states);
-  }
 }
 
 }  // namespace

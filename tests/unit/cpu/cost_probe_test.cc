@@ -1,6 +1,5 @@
 #include "cpu/cost_probe.h"
 
-#include "cells/library/child_sum.h"
 #include "cells/library/lstm.h"
 #include "chain_fixture.h"
 
@@ -33,24 +32,6 @@ TEST(CostProbe, CoversEverySizeInOrder) {
       }
     }
   }
-}
-
-TEST(CostProbe, MeasuresCellsWithRaggedPredecessors) {
-  const auto device = CpuDevice::make({}).value();
-  const Weights weights = RandomWeights()
-                              .add("sum.embedding", {kVocabulary, 6})
-                              .add("sum.weight", {12, 6})
-                              .add("sum.children", {12, 4})
-                              .add("sum.bias", {12})
-                              .add("sum.forget_weight", {4, 6})
-                              .add("sum.forget_child", {4, 4})
-                              .add("sum.forget_bias", {4})
-                              .weights();
-  const Cell cell = child_sum_cell("sum", {6, 4}, &weights).value();
-  ASSERT_TRUE(device->add_pool(0, cell.states, 100));
-  const auto compiled = device->compile(0, cell, weights, {.max_batch = 32});
-  ASSERT_TRUE(compiled) << compiled.error().message;
-  EXPECT_EQ(compiled->costs.back().rows, 32U);
 }
 
 }  // namespace

@@ -1,85 +1,16 @@
 #include "cpu/cells/generic_cell.h"
 
 #include "cells/ir/cell_builder.h"
-#include "cells/ir/evaluate.h"
-#include "cells/library/child_sum.h"
 #include "cells/library/gru.h"
 #include "cells/library/lstm.h"
-#include "cells/library/tree_lstm.h"
 #include "chain_fixture.h"
-#include "tests/unit/device/cell_batch.h"
+#include "same_bits.h"
 #include "tests/unit/device/convolution_cell.h"
 
 // Cells without a kernel of their own, compared bit by bit with the evaluator of the cells folder, which
 // knows nothing of chunks, packing or vectors; only the activations are ours.
 namespace volvox::cpu {
 namespace {
-
-struct OurMath {
-  static float fma(float a, float b, float c) { return std::fma(a, b, c); }
-  static float sigmoid(float x) { return apply(&Kernels::sigmoid, x); }
-  static float tanh(float x) { return apply(&Kernels::tanh, x); }
-  static float chain(float start, const float* w, const float* x, std::size_t n) {
-    for (std::size_t k = 0; k < n; ++k) start = std::fma(w[k], x[k], start);
-    return start;
-  }
-  static float apply(void (*Kernels::*f)(const float*, float*, std::size_t), float x) {
-    float y = 0;
-    (portable_kernels()->*f)(&x, &y, 1);
-    return y;
-  }
-};
-
-void expect_same_bits(const Cell& cell, const Weights& weights) {
-  for (std::uint32_t rows : {1U, 2U, 13U, 200U}) {
-    CellBatch batch(cell, weights, rows);
-    const auto want = batch.in_evaluator<float, OurMath>();
-    for (Isa isa : supported_isas()) {
-      for (std::uint32_t threads : {1U, 2U}) {
-        const auto device = CpuDevice::make({.isa = isa, .threads = threads, .measure = false}).value();
-        ASSERT_EQ(batch.on_device(*device, {.max_batch = 512, .threads = threads}), want)
-            << cell.name << ", " << rows << " rows, " << to_string(isa) << ", " << threads << " threads";
-      }
-    }
-  }
-}
-
-TEST(GenericCell, RunsTreeLstmLeavesAsTheEvaluatorDoes) {
-  for (std::int64_t hidden : {1, 7, 20, 33}) {
-    const Weights weights = RandomWeights()
-                                .add("t.leaf.embedding", {kVocabulary, 9})
-                                .add("t.leaf.weight", {3 * hidden, 9})
-                                .add("t.leaf.bias", {3 * hidden})
-                                .weights();
-    expect_same_bits(tree_lstm_leaf_cell("leaf", "t", {9, hidden}, &weights).value(), weights);
-  }
-}
-
-TEST(GenericCell, RunsBinaryTreesAsTheEvaluatorDoes) {
-  for (std::int64_t hidden : {1, 7, 20, 33}) {
-    const Weights weights = RandomWeights()
-                                .add("t.internal.left", {5 * hidden, hidden})
-                                .add("t.internal.right", {5 * hidden, hidden})
-                                .add("t.internal.bias", {5 * hidden})
-                                .weights();
-    expect_same_bits(tree_lstm_internal_cell("internal", "t", {9, hidden}, &weights).value(), weights);
-  }
-}
-
-TEST(GenericCell, RunsRaggedPredecessorsAsTheEvaluatorDoes) {
-  for (std::int64_t hidden : {1, 7, 20, 33}) {
-    const Weights weights = RandomWeights()
-                                .add("sum.embedding", {kVocabulary, 9})
-                                .add("sum.weight", {3 * hidden, 9})
-                                .add("sum.children", {3 * hidden, hidden})
-                                .add("sum.bias", {3 * hidden})
-                                .add("sum.forget_weight", {hidden, 9})
-                                .add("sum.forget_child", {hidden, hidden})
-                                .add("sum.forget_bias", {hidden})
-                                .weights();
-    expect_same_bits(child_sum_cell("sum", {9, hidden}, &weights).value(), weights);
-  }
-}
 
 // Every operator that the library's cells leave out, ragged and not.
 TEST(GenericCell, RunsTheOtherOperatorsAsTheEvaluatorDoes) {

@@ -2,65 +2,16 @@
 #include <cmath>
 #include <iterator>
 
-#include "cells/library/child_sum.h"
 #include "cells/library/lstm.h"
-#include "cells/library/tree_lstm.h"
-#include "cells/model/reference.h"
 #include "cells/ops/ops.h"
-#include "tests/unit/device/cell_batch.h"
 #include "tests/unit/device/convolution_cell.h"
-#include "tests/unit/gpu/backends.h"
+#include "tests/unit/gpu/gpu_cells.h"
 #include "tests/unit/gpu/random_cell.h"
 
 // Whatever a cell is made of, a GPU computes what the interpreter computes in double precision, within the
 // precision that was asked for.
 namespace volvox::gpu {
 namespace {
-
-constexpr std::uint32_t kRows[] = {1, 13, 70};
-// Of one step, relative to the largest output: ten bits of each factor's fraction.
-constexpr double kTf32Tolerance = 4e-3;
-
-class GpuCells : public ::testing::TestWithParam<Backend> {
- protected:
-  std::shared_ptr<Driver> driver() {
-    auto opened = GetParam().open();
-    if (!opened) {
-      reason_ = opened.error().message;
-      return nullptr;
-    }
-    fake_ = std::dynamic_pointer_cast<FakeDriver>(*opened);
-    return *opened;
-  }
-  static std::unique_ptr<Device> device_on(std::shared_ptr<Driver> driver, CellOptions cells) {
-    auto options = small_device(cells);
-    options.measure = false;
-    return GpuDevice::make(std::move(driver), options).value();
-  }
-  std::unique_ptr<Device> device(CellOptions cells) {
-    auto opened = driver();
-    return opened ? device_on(std::move(opened), cells) : nullptr;
-  }
-  void expect_near(const Cell& cell, const Weights& weights, CellOptions options, double tolerance) {
-    for (std::uint32_t rows : kRows) {
-      CellBatch batch(cell, weights, rows);
-      auto made = device(options);
-      if (!made) GTEST_SKIP() << reason_;
-      EXPECT_LE(distance(batch.on_device(*made), batch.in_evaluator<double, ReferenceMath>()), tolerance)
-          << cell.name << ", " << rows << " rows, " << name_of(options.precision);
-    }
-  }
-  void expect_near(const Cell& cell, const Weights& weights) {
-    expect_near(cell, weights, {}, 1e-5);
-    expect_near(cell, weights, {.plain = true}, 1e-5);
-    expect_near(cell, weights, {.precision = Precision::kTf32}, kTf32Tolerance);
-    expect_near(cell, weights, {.precision = Precision::kBfloat16}, 2e-2);
-    expect_near(cell, weights, {.precision = Precision::kFloat16}, 2e-2);
-  }
-
-  std::shared_ptr<FakeDriver> fake_;
-  std::string reason_;
-};
 
 Weights lstm_weights(std::int64_t input, std::int64_t hidden) {
   return random_weights()
@@ -90,34 +41,6 @@ TEST_P(GpuCells, RunLstmsInOneKernel) {
       }
     }
   }
-}
-
-TEST_P(GpuCells, RunBinaryTrees) {
-  constexpr std::int64_t kHidden = 20;
-  const Weights weights = random_weights()
-                              .add("t.leaf.embedding", {kVocabulary, 9})
-                              .add("t.leaf.weight", {3 * kHidden, 9})
-                              .add("t.leaf.bias", {3 * kHidden})
-                              .add("t.internal.left", {5 * kHidden, kHidden})
-                              .add("t.internal.right", {5 * kHidden, kHidden})
-                              .add("t.internal.bias", {5 * kHidden})
-                              .weights();
-  expect_near(tree_lstm_leaf_cell("leaf", "t", {9, kHidden}, &weights).value(), weights);
-  expect_near(tree_lstm_internal_cell("internal", "t", {9, kHidden}, &weights).value(), weights);
-}
-
-TEST_P(GpuCells, RunRaggedTrees) {
-  constexpr std::int64_t kHidden = 20;
-  const Weights weights = random_weights()
-                              .add("sum.embedding", {kVocabulary, 9})
-                              .add("sum.weight", {3 * kHidden, 9})
-                              .add("sum.children", {3 * kHidden, kHidden})
-                              .add("sum.bias", {3 * kHidden})
-                              .add("sum.forget_weight", {kHidden, 9})
-                              .add("sum.forget_child", {kHidden, kHidden})
-                              .add("sum.forget_bias", {kHidden})
-                              .weights();
-  expect_near(child_sum_cell("sum", {9, kHidden}, &weights).value(), weights);
 }
 
 TEST_P(GpuCells, RunConvolutions) {

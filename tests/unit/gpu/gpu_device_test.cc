@@ -4,8 +4,8 @@
 
 #include <gmock/gmock.h>
 
+#include "cells/ir/cell_builder.h"
 #include "cells/library/check.h"
-#include "cells/library/check_tree.h"
 #include "cells/library/lstm.h"
 #include "gpu/driver/errors.h"
 #include "gpu/queue/payload_ring.h"
@@ -18,6 +18,16 @@ namespace {
 
 using std::chrono::seconds;
 using ::testing::HasSubstr;
+
+// A state that hashes the row's token, and then those of a list of predecessors.
+Cell hashing_cell() {
+  CellBuilder b("hashing");
+  b.state({.name = "state", .shape = {}, .dtype = DType::kU64});
+  const ValueId state = b.hash_all(b.gather_all("state"), b.pull("token", DType::kI32));
+  b.scatter("state", state);
+  b.push("state", state);
+  return b.build().value();
+}
 
 class GpuDeviceTest : public ::testing::Test {
  protected:
@@ -79,11 +89,11 @@ TEST_F(GpuDeviceTest, CapturesAGraphForEachSizeAndFreesThemWithTheQueue) {
 TEST_F(GpuDeviceTest, TakesAsManyEdgesAsTheTypeMayHave) {
   const std::vector<StateKind> kinds = {{"state", {}, DType::kU64, 0}};
   ASSERT_TRUE(device_->add_pool(0, kinds, 200));
-  const Cell tree = check_tree_cell("tree").value();
-  const auto greedy = device_->compile(0, tree, {}, {.max_batch = 2, .max_edges = kMostEdges + 1});
+  const Cell hashing = hashing_cell();
+  const auto greedy = device_->compile(0, hashing, {}, {.max_batch = 2, .max_edges = kMostEdges + 1});
   ASSERT_FALSE(greedy);
   EXPECT_THAT(greedy.error().message, HasSubstr("max_edges must be at most"));
-  ASSERT_TRUE(device_->compile(0, tree, {}, {.max_batch = 2, .max_edges = 100}));
+  ASSERT_TRUE(device_->compile(0, hashing, {}, {.max_batch = 2, .max_edges = 100}));
   const std::vector<std::byte> token(4);
   const auto pages = stage(token);
   const auto reads = [&](TaskSeq seq, std::uint32_t edges) {

@@ -2,38 +2,13 @@
 
 #include <gmock/gmock.h>
 
-#include "cells/ir/cell_builder.h"
-#include "cells/model/assemble.h"
-#include "cells/unfold/sequence.h"
 #include "device/fake_device.h"
+#include "tests/unit/install/counter.h"
 
 namespace volvox {
 namespace {
 
 using testing::HasSubstr;
-
-// A chain of one cell that counts its steps in a state of `width` numbers; batches of at most 8.
-std::shared_ptr<const Model> counter(const std::string& name, std::int64_t width = 16) {
-  CellBuilder b("count");
-  b.state({"n", {width}, DType::kF32, 0.0});
-  const ValueId n = b.add(b.gather(0, "n"), b.pull("x", DType::kF32, {width}));
-  b.scatter("n", n);
-  b.push("n", n);
-  auto model = std::make_shared<Model>();
-  model->name = name;
-  model->types = {{.name = "count", .cell = b.build().value(), .max_batch = 8}};
-  model->pools = {{model->types[0].cell.states}};
-  LaneSpec lane;
-  lane.edges = {{0, 0, -1, 1, false, false, LaneEdge::kNone}};
-  lane.ring = 2;
-  lane.pulls[0] = 0;
-  lane.pushes[0] = {0, false};
-  model->plan.lanes = {lane};
-  model->unfolding = sequence_unfolding();
-  model->inputs = {{.name = "x", .dtype = DType::kF32, .shape = {width}}};
-  model->outputs = {{.name = "n", .dtype = DType::kF32, .shape = {width}}};
-  return model;
-}
 
 TEST(Installer, NumbersAndMemoryOfAModelThatWentAreUsedAgain) {
   FakeDevice device;
@@ -83,33 +58,6 @@ TEST(Installer, RefusesWhatItsBudgetCannotHoldAndLeavesNothingBehind) {
   EXPECT_EQ(device.pool(2), nullptr);
   installer.remove(**first);
   EXPECT_TRUE(installer.add(wide, {}));
-}
-
-TEST(Installer, ATreesLargestRequestFitsAndItsNumbersAreTheProcesss) {
-  ModelDefinition definition{.name = "tree", .unfolding = "tree", .max_length = 500};
-  definition.cells.push_back({.name = "tree", .kind = "check_tree", .max_batch = 2});
-  definition.inputs.push_back({.name = "tokens"});
-  definition.outputs.push_back({.name = "state"});
-  const auto model = std::make_shared<const Model>(assemble(definition, Weights{}, {}, "f").value());
-  FakeDevice device;
-  Installer installer({&device}, {.pool_bytes = 1 << 20});
-  ASSERT_TRUE(installer.add(counter("a"), {}));
-  const auto small = installer.add(model, {.pool_bytes = 1});
-  ASSERT_TRUE(small) << small.error().message;
-  const InstalledModel& installed = **small;
-  EXPECT_EQ(installed.parts.pools[0].slots, 500 + kReservedSlots);
-  EXPECT_FALSE(installed.sessions.possible);
-  const std::vector<std::int32_t> parents{2, 2, -1};
-  const std::vector<DeviceAddress> inputs{4096};
-  const auto request = unfolded_request(installed, TreeStructure{parents}, 3, inputs, 8192);
-  ASSERT_TRUE(request) << request.error().message;
-  EXPECT_EQ(request->model, installed.id);
-  EXPECT_EQ(request->graph->node(0).type, installed.first_type);
-  EXPECT_EQ(request->graph->pool, installed.first_pool);
-  EXPECT_EQ(request->inputs[0].address, 4096U);
-  EXPECT_EQ(request->inputs[0].stride_bytes, 4U);
-  EXPECT_EQ(request->outputs[0].address, 8192U);
-  EXPECT_EQ(cells_of(installed, 3), 3U);
 }
 
 TEST(Installer, BoundsTheNumberOfModels) {

@@ -1,5 +1,8 @@
 #include "loadgen/server_status.h"
 
+#include <sstream>
+#include <string>
+
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -90,6 +93,26 @@ TEST(Status, TextShowsTheTables) {
   for (const char* part : {"healthy, ready", "ok", "900", "overloaded", "m/1/lstm", "40.0", "m/h"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   }
+}
+
+TEST(Status, CountsAreWholeNumbersAndTimesHaveMicroseconds) {
+  const auto json = status_json(status_of(kPage), nullptr, 0);
+  EXPECT_EQ(json["requests"].dump(), R"({"ok":900,"overloaded":4})");
+  EXPECT_EQ(json["devices"][0]["cells"].dump(), "24000");
+  const auto odd = status_json(status_of("# TYPE volvox_request_total_seconds histogram\n"
+                                         "volvox_request_total_seconds_sum 0.000167\n"
+                                         "volvox_request_total_seconds_count 1\n"),
+                               nullptr, 0);
+  EXPECT_EQ(odd["mean_ms"]["total"].dump(), "0.167");
+}
+
+TEST(Status, TextIsEightyColumnsWideAndWithoutEmptyTables) {
+  std::istringstream lines(status_text(status_of(kPage), nullptr, 0));
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
+  const std::string router =
+      status_text(status_of("volvox_requests_total{outcome=\"ok\"} 500\n"), nullptr, 0);
+  for (const char* heading : {"device", "cell type", "slots"})
+    EXPECT_EQ(router.find(heading), std::string::npos) << router;
 }
 
 TEST(Status, TextSaysWhichOfSeveralDevices) {

@@ -1,11 +1,15 @@
 #include "monitoring/monitor.h"
 
+#include <chrono>
+#include <map>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "monitoring/process_metrics.h"
 
 namespace volvox {
 namespace {
@@ -48,6 +52,34 @@ TEST(Monitor, CountsRequestsByOutcome) {
   EXPECT_THAT(page, HasSubstr("volvox_request_queue_seconds_sum 0.25"));
   EXPECT_THAT(page, HasSubstr("volvox_requests_in_flight 3"));
   EXPECT_THAT(page, HasSubstr("volvox_request_bytes_in_flight 4096"));
+}
+
+TEST(Monitor, ShowsTheRequestsOfEachModel) {
+  Monitor monitor("1");
+  EXPECT_THAT(monitor.metrics_page().body, testing::Not(HasSubstr("volvox_model_requests_total")));
+  monitor.watch_models([] {
+    return std::vector<ModelRequests>{{"lstm/1", 7, 2, 0.5, 1.5, 2.25}, {"tree/3"}};
+  });
+  const std::string page = monitor.metrics_page().body;
+  EXPECT_THAT(page, HasSubstr("volvox_model_requests_total{model=\"lstm/1\",outcome=\"ok\"} 7"));
+  EXPECT_THAT(page, HasSubstr("volvox_model_requests_total{model=\"lstm/1\",outcome=\"failed\"} 2"));
+  EXPECT_THAT(page, HasSubstr("volvox_model_requests_total{model=\"tree/3\",outcome=\"ok\"} 0"));
+  EXPECT_THAT(page, HasSubstr("volvox_model_queue_seconds_total{model=\"lstm/1\"} 0.5"));
+  EXPECT_THAT(page, HasSubstr("volvox_model_compute_seconds_total{model=\"lstm/1\"} 1.5"));
+  EXPECT_THAT(page, HasSubstr("volvox_model_request_seconds_total{model=\"lstm/1\"} 2.25"));
+}
+
+TEST(Monitor, ShowsWhatTheProcessUses) {
+  std::map<std::string, double> values;
+  for (const prometheus::MetricFamily& family : process_metrics())
+    values[family.name] = family.metric.at(0).gauge.value + family.metric.at(0).counter.value;
+  EXPECT_GT(values["process_cpu_seconds_total"], 0);
+  EXPECT_GT(values["process_resident_memory_bytes"], 1 << 20);
+  EXPECT_GE(values["process_virtual_memory_bytes"], values["process_resident_memory_bytes"]);
+  EXPECT_GT(values["process_open_fds"], 0);
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  constexpr double kYear = 365.0 * 86400;
+  EXPECT_NEAR(values["process_start_time_seconds"], std::chrono::duration<double>(now).count(), kYear);
 }
 
 TEST(Monitor, AsksWhoeverServes) {

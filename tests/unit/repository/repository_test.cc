@@ -177,7 +177,6 @@ TEST_F(Repository, ErrorsSayFileLineAndKey) {
   EXPECT_THAT(error_after("name = 'small'", ""), HasSubstr("name: is missing"));
   EXPECT_THAT(error_after("name = 'small'", "name = 'a/b'"), HasSubstr("1: name: 'a/b' is no name"));
   EXPECT_THAT(error_after("'chain'", "'graph'"), HasSubstr("'graph' is not served"));
-  EXPECT_THAT(error_after("'chain'", "'tree'"), HasSubstr("kind: 'lstm' is not in the library for a tree"));
   EXPECT_THAT(error_after("kind = 'lstm'", "kind = 'rnn'"), HasSubstr("kind: 'rnn' is not in the library"));
   EXPECT_THAT(error_after("hidden = 6", ""), HasSubstr("hidden: is missing"));
   EXPECT_THAT(error_after("hidden = 6", "hidden = 7"),
@@ -291,11 +290,6 @@ TEST(ModelWriter, NewModelsLoad) {
   EXPECT_EQ((*check)->name, "sum");
   EXPECT_EQ((*check)->plan.lanes.size(), 1U);
   EXPECT_EQ((*check)->outputs[0].dtype, DType::kU64);
-  ASSERT_TRUE(write_check_tree_model({.path = folder.path() / "trees", .every_step = true}));
-  const auto trees = load_model(folder.path() / "trees");
-  ASSERT_TRUE(trees) << trees.error().message;
-  EXPECT_EQ((*trees)->unfolding->takes(), "tree");
-  EXPECT_TRUE((*trees)->outputs[0].every);
 }
 
 TEST(ModelWriter, NothingIsOverwrittenUnasked) {

@@ -37,8 +37,8 @@ TEST(RoutedModels, AreKnownWhileANodeOffersThem) {
   EXPECT_EQ(models.find("m", 1)->version, 1U);
   EXPECT_EQ(models.find("n", 0)->version, 7U);
   EXPECT_EQ(models.find("m", 0)->installed, nullptr);
-  EXPECT_THAT(error_of(models, "m", 3), HasSubstr("there are 1 2"));
-  EXPECT_THAT(error_of(models, "x"), HasSubstr("there are 'm' 'n'"));
+  EXPECT_THAT(error_of(models, "m", 3), HasSubstr("there are 1, 2"));
+  EXPECT_THAT(error_of(models, "x"), HasSubstr("there are 'm', 'n'"));
   models.left({1, 0});
   EXPECT_EQ(models.find("m", 0)->version, 1U);
   // It joins anew with what it has now.

@@ -27,7 +27,7 @@ WireTensor tensor_of(std::string_view name, const std::vector<std::int32_t>& val
 
 const BadRequest kBad[] = {
     {"model", [](auto& r) { r.header.model = "nobody"; }, ErrorCode::kModelNotFound,
-     "there are 'check' 'every' 'noop'"},
+     "there are 'check', 'every', 'noop'"},
     {"version", [](auto& r) { r.header.model_version = 9; }, ErrorCode::kModelNotFound,
      "no version 9; it has 1"},
     {"structure", [](auto& r) { r.body.structure = NoStructure{}; }, ErrorCode::kInvalidArgument, "chain"},

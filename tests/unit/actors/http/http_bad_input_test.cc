@@ -117,7 +117,7 @@ TEST(HttpBadInput, ShapesTypesAndNumbers) {
                              R"("datatype":"INT32","shape":1,"data":[1])",
                              R"("datatype":"INT32","data":[1])",
                              R"("datatype":"INT32","shape":[1])",
-                             R"("datatype":"INT64","shape":[1],"data":[1])",
+                             R"("datatype":"UINT64","shape":[1],"data":[1])",
                              R"("datatype":"FP32","shape":[1],"data":[1])",
                              R"("datatype":"int32","shape":[1],"data":[1])",
                              R"("datatype":"BYTES","shape":[1],"data":["a"])",

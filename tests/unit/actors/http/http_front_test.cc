@@ -26,6 +26,8 @@ TEST(HttpFront, AnswersARequest) {
   EXPECT_EQ(content["parameters"]["cells"], 3);
   const std::string metrics = house.monitor.metrics_page().body;
   EXPECT_THAT(metrics, HasSubstr("volvox_requests_total{outcome=\"ok\"} 1\n"));
+  EXPECT_THAT(metrics, HasSubstr("volvox_model_requests_total{model=\"check/1\",outcome=\"ok\"} 1\n"));
+  EXPECT_THAT(metrics, HasSubstr("volvox_model_requests_total{model=\"noop/1\",outcome=\"ok\"} 0\n"));
   EXPECT_THAT(metrics, HasSubstr("volvox_http_answers_total{status=\"200\"} 1\n"));
 }
 
@@ -41,6 +43,23 @@ TEST(HttpFront, AnswersInBinary) {
   EXPECT_THAT(answer, HasSubstr("\r\nInference-Header-Content-Length: "));
   const std::uint64_t state = check_answer(kTokens);
   EXPECT_THAT(answer, EndsWith(std::string(reinterpret_cast<const char*>(&state), sizeof state)));
+}
+
+TEST(HttpFront, TakesWideTokensThatFit) {
+  const House house(with_http());
+  const auto body = [](const std::string& tokens) {
+    return R"({"inputs":[{"name":"tokens","datatype":"INT64","shape":[3],"data":[)" + tokens + "]}]}";
+  };
+  const std::string three =
+      std::to_string(kTokens[0]) + "," + std::to_string(kTokens[1]) + "," + std::to_string(kTokens[2]);
+  EXPECT_EQ(content_of(post(house, body(three)))["outputs"][0]["data"], json({check_answer(kTokens)}));
+  expect_error(post(house, body("1,2,4294967296")), 400, "INVALID_ARGUMENT", "4294967296 at 2");
+}
+
+TEST(HttpFront, JsonEndsWithItsLine) {
+  const House house(with_http());
+  for (const std::string& answer : {post(house, kBody), get(house, "/v2"), get(house, "/v2/models/nobody")})
+    EXPECT_THAT(answer, EndsWith("}\n"));
 }
 
 TEST(HttpFront, DescribesItselfAndItsModels) {
@@ -72,7 +91,7 @@ TEST(HttpFront, ErrorsAreTyped) {
   const House house(with_http());
   expect_error(post(house, "{"), 400, "INVALID_ARGUMENT", "no JSON");
   expect_error(post(house, kBody, "", "/v2/models/nobody/infer"), 404, "MODEL_NOT_FOUND",
-               "'check' 'every' 'noop'");
+               "'check', 'every', 'noop'");
   expect_error(post(house, kBody, "", "/v2/models/check/versions/7/infer"), 404, "MODEL_NOT_FOUND",
                "it has 1");
   expect_error(post(house, kBody, "Content-Encoding: gzip\r\n"), 415, "INVALID_ARGUMENT", "plain");

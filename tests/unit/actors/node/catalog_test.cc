@@ -33,10 +33,10 @@ TEST(Catalog, SaysWhatThereIs) {
   fill(catalog);
   const auto nobody = catalog.find("c", 0);
   ASSERT_FALSE(nobody);
-  EXPECT_EQ(nobody.error(), (Error{ErrorCode::kModelNotFound, "no model has this name; there are 'a' 'b'"}));
+  EXPECT_EQ(nobody.error(), (Error{ErrorCode::kModelNotFound, "no model has this name; there are 'a', 'b'"}));
   const auto old = catalog.find("a", 1);
   ASSERT_FALSE(old);
-  EXPECT_EQ(old.error(), (Error{ErrorCode::kModelNotFound, "the model has no version 1; it has 2 10"}));
+  EXPECT_EQ(old.error(), (Error{ErrorCode::kModelNotFound, "the model has no version 1; it has 2, 10"}));
 }
 
 TEST(Catalog, ChangesWhileModelsAreHeld) {

@@ -2,7 +2,8 @@
 
 #include <gmock/gmock.h>
 
-#include "cells/library/check_tree.h"
+#include "cells/ir/cell_builder.h"
+#include "cells/library/check.h"
 #include "tests/unit/device/conformance.h"
 
 namespace volvox {
@@ -11,8 +12,18 @@ using ::testing::ElementsAre;
 
 namespace {
 
-constexpr PoolId kTreePool = 0;
-constexpr CellTypeId kTree = 2;
+constexpr PoolId kPool = 0;
+constexpr CellTypeId kType = 2;
+
+// A state that hashes the row's token, and then those of a list of predecessors.
+Cell hashing_cell() {
+  CellBuilder b("hashing");
+  b.state({.name = "state", .shape = {}, .dtype = DType::kU64});
+  const ValueId state = b.hash_all(b.gather_all("state"), b.pull("token", DType::kI32));
+  b.scatter("state", state);
+  b.push("state", state);
+  return b.build().value();
+}
 
 std::uint64_t hash_of_node(std::int32_t token, const std::vector<std::uint64_t>& children) {
   std::uint64_t state = check_hash(0, static_cast<std::uint64_t>(token));
@@ -26,8 +37,8 @@ std::uint64_t hash_of_node(std::int32_t token, const std::vector<std::uint64_t>&
 // them, and one that reads none.
 TEST_P(DeviceConformance, HashesListsOfPredecessorsInTheirOrder) {
   const auto compiled = device_->compile(
-      kTree, check_tree_cell("tree").value(), Weights{},
-      {.out_pool = kTreePool, .gather_pools = {}, .ragged_pool = kTreePool, .max_batch = 8, .max_edges = 64});
+      kType, hashing_cell(), Weights{},
+      {.out_pool = kPool, .gather_pools = {}, .ragged_pool = kPool, .max_batch = 8, .max_edges = 64});
   ASSERT_TRUE(compiled) << compiled.error().message;
   const std::vector<std::int32_t> tokens{5, -6, 7, 8, 9, 10};
   const DeviceAddress input = stage(tokens), out = results<std::uint64_t>(3);
@@ -43,7 +54,7 @@ TEST_P(DeviceConformance, HashesListsOfPredecessorsInTheirOrder) {
   };
   Task leaves;
   leaves.seq = 1;
-  leaves.type = kTree;
+  leaves.type = kType;
   leaves.rows = leaves.padded_rows = 3;
   leaves.bindings = {node(0, 0, 0), node(1, 0, 0), node(2, 0, 0)};
   run(*queue, leaves);

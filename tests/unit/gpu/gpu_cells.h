@@ -1,0 +1,60 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <string>
+
+#include "cells/model/reference.h"
+#include "tests/unit/device/cell_batch.h"
+#include "tests/unit/gpu/backends.h"
+#include "tests/unit/gpu/random_cell.h"
+
+namespace volvox::gpu {
+
+inline constexpr std::uint32_t kRows[] = {1, 13, 70};
+// Of one step, relative to the largest output: ten bits of each factor's fraction.
+inline constexpr double kTf32Tolerance = 4e-3;
+
+class GpuCells : public ::testing::TestWithParam<Backend> {
+ protected:
+  std::shared_ptr<Driver> driver() {
+    auto opened = GetParam().open();
+    if (!opened) {
+      reason_ = opened.error().message;
+      return nullptr;
+    }
+    fake_ = std::dynamic_pointer_cast<FakeDriver>(*opened);
+    return *opened;
+  }
+  static std::unique_ptr<Device> device_on(std::shared_ptr<Driver> driver, CellOptions cells) {
+    auto options = small_device(cells);
+    options.measure = false;
+    return GpuDevice::make(std::move(driver), options).value();
+  }
+  std::unique_ptr<Device> device(CellOptions cells) {
+    auto opened = driver();
+    return opened ? device_on(std::move(opened), cells) : nullptr;
+  }
+  void expect_near(const Cell& cell, const Weights& weights, CellOptions options, double tolerance) {
+    for (std::uint32_t rows : kRows) {
+      CellBatch batch(cell, weights, rows);
+      auto made = device(options);
+      if (!made) GTEST_SKIP() << reason_;
+      EXPECT_LE(distance(batch.on_device(*made), batch.in_evaluator<double, ReferenceMath>()), tolerance)
+          << cell.name << ", " << rows << " rows, " << name_of(options.precision);
+    }
+  }
+  void expect_near(const Cell& cell, const Weights& weights) {
+    expect_near(cell, weights, {}, 1e-5);
+    expect_near(cell, weights, {.plain = true}, 1e-5);
+    expect_near(cell, weights, {.precision = Precision::kTf32}, kTf32Tolerance);
+    expect_near(cell, weights, {.precision = Precision::kBfloat16}, 2e-2);
+    expect_near(cell, weights, {.precision = Precision::kFloat16}, 2e-2);
+  }
+
+  std::shared_ptr<FakeDriver> fake_;
+  std::string reason_;
+};
+
+}  // namespace volvox::gpu
