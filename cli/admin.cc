@@ -1,12 +1,15 @@
 #include "cli/admin.h"
 
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <utility>
 
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#include "actors/admin/admin_path.h"
 
 namespace volvox {
 namespace {
@@ -57,7 +60,9 @@ class Connection {
 
 }  // namespace
 
-Result<json> ask_admin(const std::string& path, const json& command) {
+Result<json> ask_admin(const std::string& path_or_auto, const json& command) {
+  constexpr std::uint16_t kDefaultPort = 7100;  // of server.listen
+  const std::string path = path_or_auto == kAutoAdmin ? default_admin_path(kDefaultPort) : path_or_auto;
   const Connection connection;
   if (!connection.open(path)) {
     return fail(ErrorCode::kUnavailable, "no server answers at '" + path + "' (" + std::strerror(errno) +

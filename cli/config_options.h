@@ -6,6 +6,7 @@
 #include <memory>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,20 +20,23 @@ namespace volvox {
 // What a command line changes of the configuration, in its order.
 using ConfigChanges = std::vector<std::function<void(ClusterConfig&)>>;
 
-// Options that each change one field of the configuration; their help shows its default.
+// Options that each change one field of the configuration; their help shows its default. `words` are an
+// option's name and what its help calls the value, as in cli/option.h.
 class ConfigOptions {
  public:
   ConfigOptions(CLI::App& command, std::shared_ptr<ConfigChanges> changes)
       : command_(command), changes_(std::move(changes)) {}
 
   template <class Config, class Section, class Value>
-  void value(const char* option, const char* help, Section Config::*section, Value Section::*field) {
+  void value(std::string_view words, const char* help, Section Config::*section, Value Section::*field) {
+    const auto names = words.substr(0, words.find(' '));
     CLI::Option* made = command_.add_option_function<Value>(
-        option,
+        std::string(names),
         [changes = changes_, section, field](const Value& value) {
           changes->push_back([=](ClusterConfig& config) { config.*section.*field = value; });
         },
         help);
+    made->type_name(std::string(words.substr(std::min(names.size() + 1, words.size()))));
     std::ostringstream text;
     text << ClusterConfig().*section.*field;
     if (!text.str().empty()) made->default_str(text.str());
@@ -52,6 +56,7 @@ class ConfigOptions {
             },
             help)
         ->check(CLI::IsMember(names))
+        ->type_name("")
         ->default_str(names[static_cast<std::size_t>(ClusterConfig().*section.*field)]);
   }
 

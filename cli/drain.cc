@@ -4,15 +4,15 @@
 #include <string>
 #include <thread>
 
-#include "actors/admin/admin_path.h"
 #include "cli/admin.h"
 #include "cli/cluster_commands.h"
+#include "cli/option.h"
 
 namespace volvox {
 namespace {
 
 struct DrainArguments {
-  std::string node, admin = default_admin_path(kDefaultPort);
+  std::string node, admin = kAutoAdmin;
   double wait_s = 0;
 };
 
@@ -56,9 +56,10 @@ void add_drain_command(CLI::App& app, CommandBody& run) {
   auto arguments = std::make_shared<DrainArguments>();
   CLI::App* command = app.add_subcommand(
       "drain", "Tells a node of a cluster to finish what it has, and to leave: by one of its routers");
-  command->add_option("node", arguments->node, "The node's name")->required();
-  command->add_option("--admin", arguments->admin, "The router's admin socket")->capture_default_str();
-  command->add_option("--wait", arguments->wait_s, "Wait so many seconds at most until it has left")
+  add_option(*command, "node NAME", arguments->node, "The node's name")->required();
+  add_option(*command, "--admin SOCKET", arguments->admin,
+             "The router's admin socket; auto: of the one on port 7100");
+  add_option(*command, "--wait SECONDS", arguments->wait_s, "Wait so many seconds at most until it has left")
       ->check(CLI::Range(0.0, 86400.0));
   command->callback([arguments, &run] { run = [arguments] { return drain(*arguments); }; });
 }

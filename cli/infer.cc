@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -10,9 +11,11 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "cli/help_format.h"
 #include "cli/json_request.h"
 #include "cli/key_options.h"
 #include "cli/model_verifier.h"
+#include "cli/option.h"
 #include "cli/session_file.h"
 #include "protocol/channel_group.h"
 #include "repository/repository.h"
@@ -91,10 +94,29 @@ Result<Reply> ask(const InferArguments& arguments, OwnedRequest& owned) {
   return answer;
 }
 
+// JSON has no word for NaN and the infinities: they are printed as null.
+void warn_of_null(const Reply& reply) {
+  for (const WireTensor& tensor : reply.body.outputs) {
+    const auto warn = [&](const auto& values) {
+      if (!values ||
+          std::all_of(values->begin(), values->end(), [](auto value) { return std::isfinite(value); }))
+        return;
+      std::fprintf(stderr,
+                   "volvox infer: warning: output '%s' has a NaN or an infinity; both are printed as null\n",
+                   std::string(tensor.name).c_str());
+    };
+    if (tensor.type == WireType::kF32) warn(tensor.values<float>());
+    if (tensor.type == WireType::kF64) warn(tensor.values<double>());
+  }
+}
+
 int print_answer(const InferArguments& arguments, const Result<Reply>& reply) {
   print(arguments, reply ? reply_to_json(*reply) : error_to_json(reply.error()));
   const Status ok = reply ? reply->status() : tl::unexpected(reply.error());
-  if (ok) return 0;
+  if (ok) {
+    warn_of_null(*reply);
+    return 0;
+  }
   std::fprintf(stderr, "volvox infer: %s\n", to_string(ok.error()).c_str());
   return 1;
 }
@@ -159,34 +181,29 @@ void add_infer_command(CLI::App& app, CommandBody& run) {
   auto arguments = std::make_shared<InferArguments>();
   CLI::App* command =
       app.add_subcommand("infer", "Sends one request, written in JSON, and prints the answer");
-  command
-      ->add_option(
-          "request", arguments->file,
-          "A file with a request like {\"model\": \"lstm\", \"tokens\": [12, 7]}; '-' for standard input")
-      ->capture_default_str();
-  command
-      ->add_option("--connect,--endpoint,--server", arguments->endpoint,
-                   "Where the server listens; several routers of a cluster with commas")
-      ->capture_default_str();
+  add_option(*command, "request FILE", arguments->file,
+             "A file with a request like {\"model\": \"lstm\", \"tokens\": [12, 7]}; '-' for standard input");
+  add_option(*command, "--connect,--endpoint,--server ADDRESS", arguments->endpoint,
+             "Where the server listens; several routers of a cluster with commas");
   add_key_options(*command, arguments->keys);
-  command->add_option("--timeout", arguments->timeout_s, "Seconds to wait for the answer")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  add_option(*command, "--timeout SECONDS", arguments->timeout_s, "Seconds to wait for the answer")
+      ->check(CLI::PositiveNumber);
   CLI::Option* stream =
       command->add_flag("--stream", arguments->stream,
                         "Print the rows of outputs that have one for every step as they are made");
-  command->add_option("--stream-from", arguments->stream_from, "The first row that is wanted")->needs(stream);
-  CLI::Option* session = command->add_option(
-      "--session", arguments->session,
+  add_option(*command, "--stream-from ROW", arguments->stream_from, "The first row that is wanted")
+      ->needs(stream);
+  CLI::Option* session = add_option(
+      *command, "--session FILE", arguments->session,
       "The request is the next part of a session, whose token this file holds; without the file it begins");
   session->excludes(stream);
   command->add_flag("--end", arguments->last, "The session ends with this part")->needs(session);
-  command
-      ->add_option("--verify", arguments->verify,
-                   "Compare the answer with a double-precision reference of the model in this folder")
+  add_option(*command, "--verify FOLDER", arguments->verify,
+             "Compare the answer with a double-precision reference of the model in this folder")
       ->excludes(stream)
       ->excludes(session);
   command->add_flag("--compact", arguments->compact, "Print the answer on one line");
+  command->footer(help_rows("A request is a JSON object:", kRequestKeys));
   command->callback([arguments, &run] { run = [arguments] { return run_infer(*arguments); }; });
 }
 

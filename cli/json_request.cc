@@ -5,11 +5,12 @@
 #include <charconv>
 #include <cstring>
 #include <limits>
-#include <set>
+#include <span>
 #include <type_traits>
 
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "protocol/structure_check.h"
 
 namespace volvox {
@@ -100,13 +101,10 @@ Result<WireShape> shape_from(const json& tensor, const std::string& name, std::s
   return shape;
 }
 
-Status unknown_key(const std::string& where, const std::string& key) {
-  return invalid(where + "unknown key \"" + key + "\"");
-}
-
-Status check_keys(const json& object, const std::set<std::string>& known, const std::string& where) {
+Status check_keys(const json& object, std::span<const std::string_view> known, const std::string& where) {
   for (const auto& [key, value] : object.items()) {
-    if (!known.contains(key)) return unknown_key(where, key);
+    if (std::find(known.begin(), known.end(), key) == known.end())
+      return invalid(where + "unknown key \"" + key + "\"; there are " + listed(known));
   }
   return {};
 }
@@ -116,7 +114,8 @@ Status add_input(const std::string& name, const json& tensor, OwnedRequest& owne
   if (!tensor.is_object() || !tensor.contains("data") || !tensor["data"].is_array()) {
     return invalid(where + "must be {\"data\": [numbers]}, with \"type\" and \"shape\" if needed");
   }
-  if (auto ok = check_keys(tensor, {"type", "shape", "data"}, where); !ok) return ok;
+  constexpr std::array<std::string_view, 3> kKeys{"data", "shape", "type"};
+  if (auto ok = check_keys(tensor, kKeys, where); !ok) return ok;
   const json type_name = tensor.value("type", json("i32"));
   const auto type = type_name.is_string() ? wire_type_from(type_name.get<std::string>()) : std::nullopt;
   if (!type) return invalid(where + type_name.dump() + " is no type; use f32, i32, u64 and so on");
@@ -253,10 +252,9 @@ Result<OwnedRequest> request_from_json(const json& request) {
   if (!request.is_object())
     return invalid("a request is a JSON object: {\"model\": \"lstm\", \"tokens\": [1, 2]}");
   OwnedRequest owned;
-  Status ok = check_keys(
-      request,
-      {"model", "version", "tokens", "inputs", "length", "structure", "outputs", "deadline_ms", "priority"},
-      "");
+  std::vector<std::string_view> keys;
+  for (const auto& [key, help] : kRequestKeys) keys.push_back(key);
+  Status ok = check_keys(request, keys, "");
   for (const auto step : {add_header, add_inputs, add_structure, add_outputs}) {
     if (ok) ok = step(request, owned);
   }
@@ -307,9 +305,9 @@ json reply_to_json(const Reply& reply) {
     report["outputs"][std::string(tensor.name)] = tensor_to_json(tensor);
   }
   const WireTimings& timings = reply.header.timings;
-  report["timings_ms"] = {{"queue", static_cast<double>(timings.queue_us) * 1e-3},
-                          {"compute", static_cast<double>(timings.compute_us) * 1e-3},
-                          {"total", static_cast<double>(timings.total_us) * 1e-3}};
+  report["timings_ms"] = {{"queue", static_cast<double>(timings.queue_us) / 1000},
+                          {"compute", static_cast<double>(timings.compute_us) / 1000},
+                          {"total", static_cast<double>(timings.total_us) / 1000}};
   report["cells"] = reply.header.cells;
   report["server"] = reply.header.server;
   return report;

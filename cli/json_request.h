@@ -1,8 +1,11 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <deque>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
@@ -26,6 +29,20 @@ struct OwnedRequest {
   OwnedRequest(const OwnedRequest&) = delete;
   OwnedRequest& operator=(const OwnedRequest&) = delete;
 };
+
+// The keys of a request, and what each is for.
+inline constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kRequestKeys{
+    {{"model", "the model's name"},
+     {"version", "its version; 0 or absent: the newest"},
+     {"tokens", "short for an i32 input 'tokens' of one dimension"},
+     {"inputs",
+      "by name: {\"data\": [numbers], \"shape\": [sizes], \"type\": \"f32\"}; shape and type if needed"},
+     {"length", "the number of steps; by default the rows of the first input"},
+     {"structure",
+      "what the request unfolds into, where it is no chain: {\"tree\": {\"parents\": [2, 2, -1]}}"},
+     {"outputs", "names of the wanted outputs; absent: all"},
+     {"deadline_ms", "in which the answer is due; 0 or absent: whenever it is made"},
+     {"priority", "high, normal or low"}}};
 
 // A request as people write one:
 //   {"model": "lstm", "tokens": [12, 7, 301]}

@@ -2,13 +2,15 @@
 
 #include <utility>
 
+#include "cli/option.h"
+
 namespace volvox {
 
 void add_key_options(CLI::App& command, KeyFiles& files) {
-  CLI::Option* server = command.add_option("--server-key", files.server_key,
-                                           "File with the public key of a server that encrypts");
+  CLI::Option* server = add_option(command, "--server-key FILE", files.server_key,
+                                   "File with the public key of a server that encrypts");
   CLI::Option* client =
-      command.add_option("--client-key", files.client_key, "File with this client's secret key");
+      add_option(command, "--client-key FILE", files.client_key, "File with this client's secret key");
   server->needs(client);
   client->needs(server);
 }

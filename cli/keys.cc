@@ -7,6 +7,7 @@
 
 #include "cli/cluster_certificates.h"
 #include "cli/commands.h"
+#include "cli/option.h"
 #include "protocol/curve_keys.h"
 
 namespace volvox {
@@ -86,15 +87,14 @@ void add_keys_command(CLI::App& app, CommandBody& run) {
   const auto arguments = std::make_shared<KeysArguments>();
   CLI::App* command = app.add_subcommand(
       "keys", "Makes keys for encrypted connections: a server's and clients', or a cluster's");
-  command->add_option("folder", arguments->folder, "Where the keys go; what is there stays")->required();
-  command->add_option("--client", arguments->clients,
-                      "A client's name; several may follow (default: client)");
-  command->add_option(
-      "--cluster", arguments->cluster.names,
-      "Instead, or with --client as well: certificates for the processes of a cluster, a name each");
-  command->add_option("--days", arguments->cluster.days, "How long these are good")
-      ->check(CLI::Range(1, 3650))
-      ->capture_default_str();
+  add_option(*command, "folder FOLDER", arguments->folder, "Where the keys go; what is there stays")
+      ->required();
+  add_option(*command, "--client NAME", arguments->clients,
+             "A client's name; several may follow (default: client)");
+  add_option(*command, "--cluster NAME", arguments->cluster.names,
+             "Instead, or with --client as well: certificates for the processes of a cluster, a name each");
+  add_option(*command, "--days DAYS", arguments->cluster.days, "How long these are good")
+      ->check(CLI::Range(1, 3650));
   command->callback([arguments, &run] {
     run = [arguments] {
       const Status written = make_keys(*arguments);

@@ -14,6 +14,7 @@
 #include "cli/key_options.h"
 #include "cli/load_sessions.h"
 #include "cli/model_verifier.h"
+#include "cli/option.h"
 #include "loadgen/channel_link.h"
 #include "loadgen/interrupt.h"
 #include "loadgen/misbehaviour.h"
@@ -47,86 +48,78 @@ Duration seconds_of(double seconds) {
 }
 
 void add_traffic_options(CLI::App& command, LoadArguments& options) {
-  auto* rate = command.add_option("--rate", options.rate, "Open loop: this many requests a second")
+  auto* rate = add_option(command, "--rate COUNT", options.rate, "Open loop: this many requests a second")
                    ->check(CLI::PositiveNumber);
-  command.add_option("--arrivals", options.arrivals, "Open loop: 'poisson' or 'constant' gaps")
-      ->check(CLI::IsMember({"poisson", "constant"}))
-      ->capture_default_str();
-  command.add_option("--concurrency", options.concurrency, "Closed loop: keep this many requests in flight")
+  add_option(command, "--arrivals", options.arrivals, "Open loop: 'poisson' or 'constant' gaps")
+      ->check(CLI::IsMember({"poisson", "constant"}));
+  add_option(command, "--concurrency COUNT", options.concurrency,
+             "Closed loop: keep this many requests in flight")
       ->check(CLI::PositiveNumber)
       ->excludes(rate);
-  command.add_option("--connections", options.connections, "Connections, each with a thread of its own")
-      ->capture_default_str();
-  command.add_option("--seconds", options.seconds, "Measure for this long (default 10 without --requests)")
+  add_option(command, "--connections COUNT", options.connections,
+             "Connections, each with a thread of its own");
+  add_option(command, "--seconds SECONDS", options.seconds,
+             "Measure for this long (default 10 without --requests)")
       ->check(CLI::NonNegativeNumber);
-  command.add_option("--requests", options.requests, "Measure at most this many requests");
-  command.add_option("--warmup", options.warmup, "Seconds of load before the measurement")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  command.add_option("--seed", options.seed, "The same seed gives the same load")->capture_default_str();
-  command.add_option("--timeout", options.timeout_s, "Seconds after which an unanswered request is lost")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  add_option(command, "--requests COUNT", options.requests, "Measure at most this many requests");
+  add_option(command, "--warmup SECONDS", options.warmup, "Seconds of load before the measurement")
+      ->check(CLI::NonNegativeNumber);
+  add_option(command, "--seed SEED", options.seed, "The same seed gives the same load");
+  add_option(command, "--timeout SECONDS", options.timeout_s,
+             "Seconds after which an unanswered request is lost")
+      ->check(CLI::PositiveNumber);
 }
 
 void add_request_options(CLI::App& command, LoadArguments& options) {
-  auto* file = command.add_option("--lengths", options.lengths_file,
-                                  "Lengths from a file: a number a line, or source<TAB>target");
-  command.add_option("--column", options.column, "Which column of --lengths: 'source' or 'target'")
-      ->check(CLI::IsMember({"source", "target"}))
-      ->capture_default_str();
-  command.add_option("--length", options.length, "Every request has this many steps")
+  auto* file = add_option(command, "--lengths FILE", options.lengths_file,
+                          "Lengths from a file: a number a line, or source<TAB>target");
+  add_option(command, "--column", options.column, "Which column of --lengths: 'source' or 'target'")
+      ->check(CLI::IsMember({"source", "target"}));
+  add_option(command, "--length STEPS", options.length, "Every request has this many steps")
       ->check(CLI::Range(1U, LengthSource::kMaxLength))
       ->excludes(file);
-  command.add_option("--trees", options.trees,
-                     "Trees from a file: one in brackets a line, labels and words are ignored; or 'random': "
-                     "binary ones, with as many leaves as there would be steps");
-  command.add_option("--input", options.input, "The model's input that takes the tokens; '' if it has none")
-      ->capture_default_str();
-  command.add_option("--vocabulary", options.vocabulary, "Token ids are below this")
-      ->check(CLI::Range(1U, 1U << 31))
-      ->capture_default_str();
-  command
-      .add_option("--deadline-ms", options.deadline_ms,
-                  "Tell the server that each answer is due in this time")
+  add_option(command, "--trees FILE", options.trees,
+             "Trees from a file: one in brackets a line, labels and words are ignored; or 'random': "
+             "binary ones, with as many leaves as there would be steps");
+  add_option(command, "--input NAME", options.input,
+             "The model's input that takes the tokens; '' if it has none");
+  add_option(command, "--vocabulary COUNT", options.vocabulary, "Token ids are below this")
+      ->check(CLI::Range(1U, 1U << 31));
+  add_option(command, "--deadline-ms MS", options.deadline_ms,
+             "Tell the server that each answer is due in this time")
       ->check(CLI::NonNegativeNumber);
-  command
-      .add_option("--priority", options.priority,
-                  "'high', 'normal' or 'low', or how often each comes: 'high=1,normal=8,low=1'")
-      ->capture_default_str();
+  add_option(command, "--priority WORDS", options.priority,
+             "'high', 'normal' or 'low', or how often each comes: 'high=1,normal=8,low=1'");
 }
 
 void add_misbehaviour_options(CLI::App& command, LoadArguments& options) {
-  command.add_option("--cancel-fraction", options.cancel_fraction, "Take back so many of the requests")
+  add_option(command, "--cancel-fraction FRACTION", options.cancel_fraction,
+             "Take back so many of the requests")
       ->check(CLI::Range(0.0, 1.0));
-  command.add_option("--cancel-after-ms", options.cancel_after_ms, "How long after they were sent")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+  add_option(command, "--cancel-after-ms MS", options.cancel_after_ms, "How long after they were sent")
+      ->check(CLI::NonNegativeNumber);
   constexpr std::uint32_t kMost = 10'000;
-  command
-      .add_option("--never-read", options.never_read,
-                  "Beside the load: so many connections that send and never read")
+  add_option(command, "--never-read COUNT", options.never_read,
+             "Beside the load: so many connections that send and never read")
       ->check(CLI::Range(0U, kMost));
-  command
-      .add_option("--vanish", options.vanish,
-                  "Beside the load: so many connections that send and are cut, once a second")
+  add_option(command, "--vanish COUNT", options.vanish,
+             "Beside the load: so many connections that send and are cut, once a second")
       ->check(CLI::Range(0U, kMost));
 }
 
 void add_check_options(CLI::App& command, LoadArguments& options) {
-  auto* verify =
-      command.add_option("--verify", options.verify_dir,
-                         "Compare answers with a double-precision reference of the model in this folder");
-  command.add_option("--models", options.models_dir, "The same for --model's folder in this repository")
+  auto* verify = add_option(command, "--verify FOLDER", options.verify_dir,
+                            "Compare answers with a double-precision reference of the model in this folder");
+  add_option(command, "--models FOLDER", options.models_dir,
+             "The same for --model's folder in this repository")
       ->excludes(verify);
-  command.add_option("--verify-count", options.verify_count,
-                     "How many answers to compare (default 100; of models with integer results 100000)");
-  command.add_option(
-      "--metrics", options.metrics,
-      "The server's monitoring address, for batch sizes (default: that of the default server)");
-  command.add_option("--json", options.json_file, "Also write the report to this file");
-  command.add_option("--timeline", options.timeline_file,
-                     "Write there when each request was due, how long it took, and what became of it");
+  add_option(command, "--verify-count COUNT", options.verify_count,
+             "How many answers to compare (default 100; of models with integer results 100000)");
+  add_option(command, "--metrics URL", options.metrics,
+             "The server's monitoring address, for batch sizes (default: that of the default server)");
+  add_option(command, "--json FILE", options.json_file, "Also write the report to this file");
+  add_option(command, "--timeline FILE", options.timeline_file,
+             "Write there when each request was due, how long it took, and what became of it");
   command.add_flag("--progress", options.progress, "A line a second, even where nobody looks at a terminal");
   command.add_flag("--require-all", options.require_all,
                    "Fail unless every request was answered with a result");
@@ -363,13 +356,11 @@ class LoadCommand {
 void add_load_command(CLI::App& app, CommandBody& run) {
   auto options = std::make_shared<LoadArguments>();
   CLI::App* command = app.add_subcommand("load", "Offers a server load, measures it and checks its answers");
-  command
-      ->add_option("--connect,--endpoint,--server", options->endpoint,
-                   "Where the server listens; several routers of a cluster with commas")
-      ->capture_default_str();
+  add_option(*command, "--connect,--endpoint,--server ADDRESS", options->endpoint,
+             "Where the server listens; several routers of a cluster with commas");
   add_key_options(*command, options->keys);
-  command->add_option("--model", options->model, "The model's name");
-  command->add_option("--model-version", options->version, "The model's version; 0 for the newest");
+  add_option(*command, "--model NAME", options->model, "The model's name");
+  add_option(*command, "--model-version VERSION", options->version, "The model's version; 0 for the newest");
   add_traffic_options(*command, *options);
   add_request_options(*command, *options);
   add_misbehaviour_options(*command, *options);

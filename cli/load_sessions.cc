@@ -3,31 +3,30 @@
 #include <cstdio>
 #include <fstream>
 
+#include "cli/option.h"
 #include "loadgen/interrupt.h"
 
 namespace volvox {
 
 void add_session_options(CLI::App& command, SessionArguments& arguments) {
   auto* sessions =
-      command.add_option("--sessions", arguments.sessions,
-                         "Keep so many sessions going; each, when it ends, is compared with one request over "
-                         "all of its input");
-  command.add_option("--parts", arguments.parts, "Parts of each session")
+      add_option(command, "--sessions COUNT", arguments.sessions,
+                 "Keep so many sessions going; each, when it ends, is compared with one request over "
+                 "all of its input");
+  add_option(command, "--parts COUNT", arguments.parts, "Parts of each session")
       ->check(CLI::Range(2U, 1U << 20))
-      ->needs(sessions)
-      ->capture_default_str();
-  auto* pause =
-      command
-          .add_option("--pause-ms", arguments.pause_ms, "Mean of the random pauses between a session's parts")
-          ->check(CLI::NonNegativeNumber)
-          ->needs(sessions);
-  command
-      .add_option("--every-ms", arguments.every_ms, "The same pause between all parts, as of live streams")
+      ->needs(sessions);
+  auto* pause = add_option(command, "--pause-ms MS", arguments.pause_ms,
+                           "Mean of the random pauses between a session's parts")
+                    ->check(CLI::NonNegativeNumber)
+                    ->needs(sessions);
+  add_option(command, "--every-ms MS", arguments.every_ms,
+             "The same pause between all parts, as of live streams")
       ->check(CLI::NonNegativeNumber)
       ->needs(sessions)
       ->excludes(pause);
-  const auto fraction = [&](const char* name, double& value, const char* help) {
-    command.add_option(name, value, help)->check(CLI::Range(0.0, 1.0))->needs(sessions);
+  const auto fraction = [&](std::string name, double& value, const char* help) {
+    add_option(command, name + " FRACTION", value, help)->check(CLI::Range(0.0, 1.0))->needs(sessions);
   };
   fraction("--repeat-parts", arguments.repeats, "This fraction of the parts is sent twice");
   fraction("--cancel-parts", arguments.cancels, "This fraction is cancelled, and then sent anew");

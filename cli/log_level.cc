@@ -3,16 +3,16 @@
 #include <string>
 #include <vector>
 
-#include "actors/admin/admin_path.h"
 #include "cli/admin.h"
 #include "cli/commands.h"
+#include "cli/option.h"
 #include "config/fields.h"
 
 namespace volvox {
 namespace {
 
 struct LogLevelArguments {
-  std::string level, admin = default_admin_path(kDefaultPort);
+  std::string level, admin = kAutoAdmin;
 };
 
 int change_log_level(const LogLevelArguments& arguments) {
@@ -28,10 +28,11 @@ void add_log_level_command(CLI::App& app, CommandBody& run) {
   auto arguments = std::make_shared<LogLevelArguments>();
   CLI::App* command = app.add_subcommand("log-level", "Changes how much a running server says in its log");
   const auto& names = ChoiceNames<LogLevel>::kNames;
-  command->add_option("level", arguments->level, "debug, info, warning, error or off")
+  add_option(*command, "level", arguments->level, "debug, info, warning, error or off")
       ->required()
       ->check(CLI::IsMember(std::vector<std::string>(names.begin(), names.end())));
-  command->add_option("--admin", arguments->admin, "The server's admin socket")->capture_default_str();
+  add_option(*command, "--admin SOCKET", arguments->admin,
+             "The server's admin socket; auto: of the one on port 7100");
   command->callback([arguments, &run] { run = [arguments] { return change_log_level(*arguments); }; });
 }
 

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/text.h"
 #include "cli/cluster_commands.h"
 #include "cli/commands.h"
 #include "cli/help_format.h"
@@ -21,9 +22,7 @@ bool names_no_subcommand(const CLI::App& app, const std::string& word) {
 }
 
 int say_which_there_are(const CLI::App& app, const std::string& word) {
-  std::string names;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
-    names.append(names.empty() ? "" : ", ").append(command->get_name());
+  const std::string names = volvox::listed(app.get_subcommands({}), &CLI::App::get_name);
   std::fprintf(stderr, "volvox: there is no subcommand '%s'; there are: %s\n", word.c_str(), names.c_str());
   return kWrongUsage;
 }

@@ -11,10 +11,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "actors/admin/admin_path.h"
 #include "cells/unfold/unfolding.h"
 #include "cli/admin.h"
 #include "cli/commands.h"
+#include "cli/option.h"
 #include "repository/model_writer.h"
 #include "repository/repository.h"
 
@@ -29,7 +29,8 @@ struct ModelsArguments {
   bool child_sum = false, tree = false;
   std::string repository = "models";
   std::vector<std::string> folders;
-  std::string admin, name;  // admin: of the server that is asked; empty: the one on the default port
+  std::string name, admin = kAutoAdmin;
+  std::string listed_server;  // its admin socket; empty: the repository is listed
   std::uint32_t version = 0;
 };
 
@@ -51,12 +52,8 @@ std::string join(const std::vector<std::uint32_t>& versions) {
   return text.empty() ? "none" : text;
 }
 
-Result<nlohmann::json> ask_server(const ModelsArguments& arguments, const nlohmann::json& command) {
-  return ask_admin(arguments.admin.empty() ? default_admin_path(kDefaultPort) : arguments.admin, command);
-}
-
 int list_served(const ModelsArguments& arguments) {
-  const auto answer = ask_server(arguments, {{"command", "models.list"}});
+  const auto answer = ask_admin(arguments.listed_server, {{"command", "models.list"}});
   if (!answer) return report(tl::unexpected(answer.error()));
   std::printf("%-32s %-8s %-9s %-17s %s\n", "model", "version", "state", "digest", "states");
   for (const auto& model : answer->at("models")) {
@@ -68,8 +65,8 @@ int list_served(const ModelsArguments& arguments) {
 }
 
 int change(const ModelsArguments& arguments, const char* command) {
-  const auto answer = ask_server(
-      arguments, {{"command", command}, {"model", arguments.name}, {"version", arguments.version}});
+  const auto answer = ask_admin(
+      arguments.admin, {{"command", command}, {"model", arguments.name}, {"version", arguments.version}});
   if (!answer) return report(tl::unexpected(answer.error()));
   const std::string version = arguments.version == 0 ? "" : " version " + std::to_string(arguments.version);
   std::printf("%sed %s%s\n", std::strrchr(command, '.') + 1, arguments.name.c_str(), version.c_str());
@@ -77,7 +74,7 @@ int change(const ModelsArguments& arguments, const char* command) {
 }
 
 int list(const ModelsArguments& arguments) {
-  if (!arguments.admin.empty()) return list_served(arguments);
+  if (!arguments.listed_server.empty()) return list_served(arguments);
   const auto entries = list_models(arguments.repository);
   if (!entries) return report(tl::unexpected(entries.error()));
   std::printf("%-32s %-12s %s\n", "model", "versions", "folder");
@@ -159,10 +156,11 @@ int check_models(const ModelsArguments& arguments) {
 
 CLI::App* add_writer(CLI::App& models, const char* name, const char* help, ModelsArguments& arguments) {
   CLI::App* command = models.add_subcommand(name, help);
-  command->add_option("folder", arguments.model.path, "The folder to write: REPOSITORY/NAME")->required();
-  command->add_option("--name", arguments.model.name, "The model's name, if it is not the folder's");
-  command->add_option("--max-batch", arguments.model.max_batch,
-                      "Rows of one task at most; 0 for the default");
+  add_option(*command, "folder FOLDER", arguments.model.path, "The folder to write: REPOSITORY/NAME")
+      ->required();
+  add_option(*command, "--name NAME", arguments.model.name, "The model's name, if it is not the folder's");
+  add_option(*command, "--max-batch ROWS", arguments.model.max_batch,
+             "Rows of one task at most; 0 for the default");
   command->add_flag("--overwrite", arguments.model.overwrite, "Replace what is there");
   return command;
 }
@@ -180,20 +178,18 @@ void add_every_step(CLI::App* command, ModelsArguments& arguments) {
 }
 
 void add_sizes(CLI::App* command, NewLstm& lstm) {
-  command->add_option("--hidden", lstm.hidden, "Width of its state")->capture_default_str();
-  command->add_option("--input", lstm.input, "Width of its embedding; 0: as --hidden")->capture_default_str();
-  command->add_option("--vocabulary", lstm.vocabulary, "Number of token ids")->capture_default_str();
-  command->add_option("--seed", lstm.seed, "The same seed gives the same weights")->capture_default_str();
+  add_option(*command, "--hidden WIDTH", lstm.hidden, "Width of its state");
+  add_option(*command, "--input WIDTH", lstm.input, "Width of its embedding; 0: as --hidden");
+  add_option(*command, "--vocabulary COUNT", lstm.vocabulary, "Number of token ids");
+  add_option(*command, "--seed SEED", lstm.seed, "The same seed gives the same weights");
 }
 
 void add_new_lstm(CLI::App& models, CommandBody& run, const Arguments& arguments) {
   CLI::App* command = add_writer(models, "new-lstm", "Writes an LSTM with random weights", *arguments);
   add_every_step(command, *arguments);
   add_sizes(command, arguments->lstm);
-  command
-      ->add_option("--layers", arguments->lstm.layers,
-                   "LSTMs above each other, each over all of the one below")
-      ->capture_default_str();
+  add_option(*command, "--layers COUNT", arguments->lstm.layers,
+             "LSTMs above each other, each over all of the one below");
   when_chosen(command, run, arguments, [](const ModelsArguments& chosen) {
     return report_written(chosen.model, write_lstm_model(chosen.model, chosen.lstm));
   });
@@ -232,10 +228,10 @@ void add_others(CLI::App& models, CommandBody& run, const Arguments& arguments) 
 void add_change(CLI::App& models, CommandBody& run, const Arguments& arguments, const char* name,
                 const char* help, const char* version_help) {
   CLI::App* command = models.add_subcommand(name, help);
-  command->add_option("model", arguments->name, "The model's name")->required();
-  command->add_option("--version", arguments->version, version_help);
-  command->add_option("--admin", arguments->admin, "The server's admin socket")
-      ->default_str(default_admin_path(kDefaultPort));
+  add_option(*command, "model NAME", arguments->name, "The model's name")->required();
+  add_option(*command, "--version VERSION", arguments->version, version_help);
+  add_option(*command, "--admin SOCKET", arguments->admin,
+             "The server's admin socket; auto: of the one on port 7100");
   const std::string asked = std::string("models.") + name;
   when_chosen(command, run, arguments,
               [asked](const ModelsArguments& chosen) { return change(chosen, asked.c_str()); });
@@ -263,16 +259,15 @@ void add_models_command(CLI::App& app, CommandBody& run) {
   add_new_tree(*models, run, arguments);
   add_others(*models, run, arguments);
   CLI::App* lister = models->add_subcommand("list", "Lists the models of a repository");
-  lister->add_option("repository", arguments->repository, "The repository's folder")->capture_default_str();
-  lister->add_option("--admin", arguments->admin,
-                     "Lists what the server with this admin socket has loaded instead");
+  add_option(*lister, "repository FOLDER", arguments->repository, "The repository's folder");
+  add_option(*lister, "--admin SOCKET", arguments->listed_server,
+             "Lists what the server with this admin socket has loaded instead");
   when_chosen(lister, run, arguments, list);
   add_changes(*models, run, arguments);
   CLI::App* checker =
       models->add_subcommand("check", "Loads models as a server would, and says what is wrong");
-  checker
-      ->add_option("folders", arguments->folders,
-                   "Models: REPOSITORY/NAME; or repositories: all of their models")
+  add_option(*checker, "folders FOLDER", arguments->folders,
+             "Models: REPOSITORY/NAME; or repositories: all of their models")
       ->required();
   when_chosen(checker, run, arguments, check_models);
 }

@@ -60,31 +60,32 @@ int run_router(const ServerArguments& arguments) {
 void add_options(ConfigOptions add) {
   const auto server = &ServeConfig::server;
   const auto cluster = &ClusterConfig::cluster;
-  add.value("--name", "The router's name, in replies and logs", server, &ServerSection::name);
-  add.value("--cluster", "The cluster's name", cluster, &ClusterSection::name);
-  add.value("--listen", "Where clients connect: tcp://HOST:PORT", server, &ServerSection::listen);
-  add.value("--cluster-listen", "Where nodes dial: HOST:PORT", cluster, &ClusterSection::listen);
-  add.value("--metrics", "Where monitoring answers: HOST:PORT", server, &ServerSection::metrics);
-  add.value("--http", "Where the Open Inference Protocol v2 answers: HOST:PORT; empty: nowhere",
+  add.value("--name NAME", "The router's name, in replies and logs", server, &ServerSection::name);
+  add.value("--cluster NAME", "The cluster's name", cluster, &ClusterSection::name);
+  add.value("--listen ADDRESS", "Where clients connect: tcp://HOST:PORT", server, &ServerSection::listen);
+  add.value("--cluster-listen ADDRESS", "Where nodes dial: HOST:PORT", cluster, &ClusterSection::listen);
+  add.value("--metrics ADDRESS", "Where monitoring answers: HOST:PORT", server, &ServerSection::metrics);
+  add.value("--http ADDRESS", "Where the Open Inference Protocol v2 answers: HOST:PORT; empty: nowhere",
             &ServeConfig::http, &HttpSection::listen);
-  add.value("--server-key", "File with the router's secret key: encrypts the clients' connections",
+  add.value("--server-key FILE", "File with the router's secret key: encrypts the clients' connections",
             &ServeConfig::security, &SecuritySection::server_key);
-  add.value("--clients",
+  add.value("--clients FOLDER",
             "Folder with the public keys of clients that may speak; *: all that know the router's",
             &ServeConfig::security, &SecuritySection::clients);
-  add.value("--tls-certificate", "PEM file: by which nodes know the router", cluster,
+  add.value("--tls-certificate FILE", "PEM file: by which nodes know the router", cluster,
             &ClusterSection::tls_certificate);
-  add.value("--tls-key", "PEM file: the certificate's key", cluster, &ClusterSection::tls_key);
-  add.value("--tls-ca", "PEM file: who signs the cluster's certificates", cluster, &ClusterSection::tls_ca);
+  add.value("--tls-key FILE", "PEM file: the certificate's key", cluster, &ClusterSection::tls_key);
+  add.value("--tls-ca FILE", "PEM file: who signs the cluster's certificates", cluster,
+            &ClusterSection::tls_ca);
   add.flag("--insecure-cluster", "Take nodes beyond loopback, over links that are not encrypted",
            [](ClusterConfig& config) { config.cluster.insecure = true; });
   add.flag("--insecure-doors", "Let whoever reaches its doors in, by addresses beyond loopback, too",
            leave_doors_open);
-  add.value("--drain-timeout-ms", "Time for requests in flight when it is told to stop", server,
+  add.value("--drain-timeout-ms MS", "Time for requests in flight when it is told to stop", server,
             &ServerSection::drain_timeout_ms);
   add.choice("--log-level", "How much to say on standard error", server, &ServerSection::log_level);
   add.choice("--log-format", "Text for people, or JSON for programs", server, &ServerSection::log_format);
-  add.value("--admin", "Admin socket; auto: by the port; empty: nowhere", &ServeConfig::admin,
+  add.value("--admin SOCKET", "Admin socket; auto: by the port; empty: nowhere", &ServeConfig::admin,
             &AdminSection::socket);
 }
 

@@ -91,41 +91,41 @@ void add_overrides(ConfigOptions add) {
   const auto server = &ServeConfig::server;
   const auto device = &ServeConfig::device;
   const auto batching = &ServeConfig::batching;
-  add.value("--models", "Folder of the model repository", server, &ServerSection::models);
-  add.value("--listen", "Where clients connect: tcp://HOST:PORT", server, &ServerSection::listen);
-  add.value("--metrics", "Where monitoring answers: HOST:PORT", server, &ServerSection::metrics);
-  add.value("--http", "Where the Open Inference Protocol v2 answers: HOST:PORT; empty: nowhere",
+  add.value("--models FOLDER", "Folder of the model repository", server, &ServerSection::models);
+  add.value("--listen ADDRESS", "Where clients connect: tcp://HOST:PORT", server, &ServerSection::listen);
+  add.value("--metrics ADDRESS", "Where monitoring answers: HOST:PORT", server, &ServerSection::metrics);
+  add.value("--http ADDRESS", "Where the Open Inference Protocol v2 answers: HOST:PORT; empty: nowhere",
             &ServeConfig::http, &HttpSection::listen);
-  add.value("--server-key", "File with the server's secret key: encrypts the clients' connections",
+  add.value("--server-key FILE", "File with the server's secret key: encrypts the clients' connections",
             &ServeConfig::security, &SecuritySection::server_key);
-  add.value("--clients",
+  add.value("--clients FOLDER",
             "Folder with the public keys of clients that may speak; *: all that know the server's",
             &ServeConfig::security, &SecuritySection::clients);
-  add.value("--drain-timeout-ms", "Time for requests in flight when it is told to stop", server,
+  add.value("--drain-timeout-ms MS", "Time for requests in flight when it is told to stop", server,
             &ServerSection::drain_timeout_ms);
-  add.value("--actor-threads", "Threads of request and manager actors", server,
+  add.value("--actor-threads COUNT", "Threads of request and manager actors", server,
             &ServerSection::actor_threads);
   add.choice("--log-level", "How much to say on standard error", server, &ServerSection::log_level);
   add.choice("--log-format", "Text for people, or JSON for programs", server, &ServerSection::log_format);
-  add.value("--admin", "Admin socket; auto: by the port; empty: nowhere", &ServeConfig::admin,
+  add.value("--admin SOCKET", "Admin socket; auto: by the port; empty: nowhere", &ServeConfig::admin,
             &AdminSection::socket);
   add.choice("--device", "What computes", device, &DeviceSection::kind);
   add.choice("--isa", "Instructions of the CPU's kernels", device, &DeviceSection::isa);
-  add.value("--threads", "Compute threads of each queue; 0: all cores", device,
+  add.value("--threads COUNT", "Compute threads of each queue; 0: all cores", device,
             &DeviceSection::compute_threads);
-  add.value("--devices", "Devices to compute on; 0: all GPUs", device, &DeviceSection::count);
-  add.value("--queues", "Queues of each device", device, &DeviceSection::queues);
-  add.value("--state-mib", "MiB of memory for states", device, &DeviceSection::state_mib);
+  add.value("--devices COUNT", "Devices to compute on; 0: all GPUs", device, &DeviceSection::count);
+  add.value("--queues COUNT", "Queues of each device", device, &DeviceSection::queues);
+  add.value("--state-mib MIB", "Memory of each device for states", device, &DeviceSection::state_mib);
   add.choice("--precision", "How a GPU computes products", device, &DeviceSection::precision);
   add.choice("--reproducible", "On a GPU: the same bits whatever the batch size", device,
              &DeviceSection::reproducible);
   add.choice("--policy", "What runs next", batching, &BatchingSection::policy);
-  add.value("--max-batch", "Rows of one task, at most; 0: as the models say", batching,
+  add.value("--max-batch ROWS", "Rows of one task, at most; 0: as the models say", batching,
             &BatchingSection::max_batch);
-  add.value("--bucket-width", "Padded: lengths that share a bucket", batching,
+  add.value("--bucket-width STEPS", "Padded: lengths that share a bucket", batching,
             &BatchingSection::bucket_width);
   add.choice("--eager", "Compute what depends on the input alone ahead", batching, &BatchingSection::eager);
-  add.value("--max-tasks", "Tasks ahead of a queue", batching, &BatchingSection::max_tasks_to_submit);
+  add.value("--max-tasks COUNT", "Tasks ahead of a queue", batching, &BatchingSection::max_tasks_to_submit);
 }
 
 }  // namespace
@@ -157,15 +157,16 @@ void add_node_command(CLI::App& app, CommandBody& run) {
       add_server(app, run, "node", "As serve, and runs the requests that the routers of a cluster send",
                  arguments, use_in_cluster);
   ConfigOptions add(*command, arguments->changes);
-  add.value("--name", "The node's name, which no other node has", &ServeConfig::server, &ServerSection::name);
-  add.value("--cluster", "The cluster's name", &ClusterConfig::cluster, &ClusterSection::name);
-  add.value("--routers", "The routers to dial: HOST:PORT,…", &ClusterConfig::cluster,
+  add.value("--name NAME", "The node's name, which no other node has", &ServeConfig::server,
+            &ServerSection::name);
+  add.value("--cluster NAME", "The cluster's name", &ClusterConfig::cluster, &ClusterSection::name);
+  add.value("--routers ADDRESSES", "The routers to dial: HOST:PORT,…", &ClusterConfig::cluster,
             &ClusterSection::routers);
-  add.value("--tls-certificate", "PEM file: by which routers know the node", &ClusterConfig::cluster,
+  add.value("--tls-certificate FILE", "PEM file: by which routers know the node", &ClusterConfig::cluster,
             &ClusterSection::tls_certificate);
-  add.value("--tls-key", "PEM file: the certificate's key", &ClusterConfig::cluster,
+  add.value("--tls-key FILE", "PEM file: the certificate's key", &ClusterConfig::cluster,
             &ClusterSection::tls_key);
-  add.value("--tls-ca", "PEM file: who signs the cluster's certificates", &ClusterConfig::cluster,
+  add.value("--tls-ca FILE", "PEM file: who signs the cluster's certificates", &ClusterConfig::cluster,
             &ClusterSection::tls_ca);
 }
 

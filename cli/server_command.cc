@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cli/descriptors.h"
+#include "cli/option.h"
 #include "cli/stop_watch.h"
 #include "config/load.h"
 #include "config/validate.h"
@@ -30,8 +31,8 @@ Result<ClusterConfig> read_config(const ServerArguments& arguments, const Config
 }  // namespace
 
 void add_server_options(CLI::App& command, ServerArguments& arguments, const char* port_file_help) {
-  command.add_option("--config", arguments.config_file, "TOML file with everything that can be set");
-  command.add_option("--port-file", arguments.port_file, port_file_help);
+  add_option(command, "--config FILE", arguments.config_file, "TOML file with everything that can be set");
+  add_option(command, "--port-file FILE", arguments.port_file, port_file_help);
   command.add_flag("--print-config", arguments.print_config, "Print the configuration and leave");
 }
 

@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/option.h"
 #include "simulation/cluster_scenario.h"
 #include "simulation/cluster_world.h"
 
@@ -51,11 +52,11 @@ void add_simulate_command(CLI::App& app, CommandBody& run) {
   auto arguments = std::make_shared<SimulateArguments>();
   CLI::App* command = app.add_subcommand(
       "simulate", "Runs a scenario of a whole cluster in virtual time; see docs/cluster.md");
-  command->add_option("file", arguments->file, "The scenario, as TOML")->required();
-  command->add_option("--json", arguments->json_file, "Where to write the report for programs");
-  command->add_option("--seed", arguments->seed, "Instead of the scenario's");
-  command->add_option("--seconds", arguments->seconds, "Virtual seconds, instead of the scenario's");
-  command->add_option("--placement", arguments->placement, "Instead of the scenario's")
+  add_option(*command, "file FILE", arguments->file, "The scenario, as TOML")->required();
+  add_option(*command, "--json FILE", arguments->json_file, "Where to write the report for programs");
+  add_option(*command, "--seed SEED", arguments->seed, "Instead of the scenario's");
+  add_option(*command, "--seconds SECONDS", arguments->seconds, "Virtual seconds, instead of the scenario's");
+  add_option(*command, "--placement", arguments->placement, "Instead of the scenario's")
       ->check(CLI::IsMember({"balance", "pack", "random"}));
   command->callback([arguments, &run] { run = [arguments] { return run_simulate(*arguments); }; });
 }

@@ -10,6 +10,7 @@
 
 #include "cli/admin_report.h"
 #include "cli/commands.h"
+#include "cli/option.h"
 #include "loadgen/interrupt.h"
 #include "loadgen/server_status.h"
 
@@ -110,14 +111,12 @@ void add_status_command(CLI::App& app, CommandBody& run) {
   auto arguments = std::make_shared<StatusArguments>();
   CLI::App* command =
       app.add_subcommand("status", "Shows what a server, router or node is doing; fails unless it is ready");
-  CLI::Option* url =
-      command->add_option("url", arguments->url, "Where its monitoring answers")->capture_default_str();
-  command->add_option(
-      "--admin", arguments->admin,
-      "Its admin socket: shows a router's members, or the models; without a url nothing else");
-  command->add_option("--interval", arguments->interval_s, "Seconds over which rates are taken; 0 for none")
-      ->check(CLI::Range(0.0, 3600.0))
-      ->capture_default_str();
+  CLI::Option* url = add_option(*command, "url URL", arguments->url, "Where its monitoring answers");
+  add_option(*command, "--admin SOCKET", arguments->admin,
+             "Its admin socket: shows a router's members, or the models; without a url nothing else");
+  add_option(*command, "--interval SECONDS", arguments->interval_s,
+             "Seconds over which rates are taken; 0 for none")
+      ->check(CLI::Range(0.0, 3600.0));
   command->add_flag("--watch", arguments->watch, "Show it again each --interval seconds, until interrupted");
   command->add_flag("--json", arguments->json, "For programs; with --watch a line each");
   command->callback([arguments, url, &run] {

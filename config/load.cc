@@ -6,22 +6,13 @@
 #include <set>
 #include <sstream>
 
+#include "base/text.h"
 #include "config/fields.h"
 #include "config/toml_text.h"
 #include "config/validate.h"
 
 namespace volvox {
 namespace {
-
-template <class Names>
-std::string joined(const Names& names) {
-  std::string text;
-  for (const auto& name : names) {
-    if (!text.empty()) text += ", ";
-    text += name;
-  }
-  return text;
-}
 
 // Reads the fields of one document; remembers where each stood, and the first error.
 class TomlReader {
@@ -97,7 +88,7 @@ class TomlReader {
     const auto& names = ChoiceNames<Enum>::kNames;
     const auto* text = node->as_string();
     const auto* at = text == nullptr ? names.end() : std::find(names.begin(), names.end(), text->get());
-    if (at == names.end()) return refuse(node, path(key), "must be one of " + joined(names));
+    if (at == names.end()) return refuse(node, path(key), "must be one of " + listed(names));
     value = static_cast<Enum>(at - names.begin());
   }
 
@@ -114,7 +105,7 @@ class TomlReader {
     finish_section();
     for (const auto& [key, node] : root_) {
       if (!sections_.contains(key.str())) {
-        refuse(&node, std::string(key.str()), "is unknown; there are " + joined(sections_));
+        refuse(&node, std::string(key.str()), "is unknown; there are " + listed(sections_));
       }
     }
     return error_;
@@ -141,7 +132,7 @@ class TomlReader {
     if (table_ != nullptr) {
       for (const auto& [key, node] : *table_) {
         if (!known_.contains(key.str())) {
-          refuse(&node, path(key.str()), "is unknown; [" + section_ + "] has " + joined(known_));
+          refuse(&node, path(key.str()), "is unknown; [" + section_ + "] has " + listed(known_));
         }
       }
     }

@@ -147,7 +147,8 @@ Result<HttpResponse> http_get(const std::string& url, Duration at_most) {
       "GET " + parsed->path + " HTTP/1.0\r\nHost: " + parsed->host + "\r\nConnection: close\r\n\r\n";
   std::string text;
   if (!connection.send_all(request) || !connection.receive_all(text)) {
-    return fail(ErrorCode::kUnavailable, "no complete answer from '" + url + "' in time");
+    return fail(ErrorCode::kUnavailable, "no complete answer from '" + url +
+                                             "' in time; is it the monitoring's address (server.metrics)?");
   }
   return parse_answer(text, url);
 }

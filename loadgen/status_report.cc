@@ -1,4 +1,6 @@
 #include <array>
+#include <cmath>
+#include <cstdint>
 #include <cstdio>
 
 #include <nlohmann/json.hpp>
@@ -31,6 +33,13 @@ constexpr std::array<Column, 4> kTypeColumns{{{"volvox_ready_nodes", "ready"},
 constexpr std::array<Column, 3> kPoolColumns{
     {{"volvox_slots", "slots"}, {"volvox_slots_reserved", "reserved"}, {"volvox_slots_used", "used"}}};
 
+// Prometheus knows doubles only; a count is written as one.
+json in_json(double value) {
+  constexpr double kExact = 1LL << 53;
+  if (value == std::floor(value) && std::abs(value) < kExact) return static_cast<std::int64_t>(value);
+  return value;
+}
+
 // One object for each distinct set of labels, in the page's order.
 template <std::size_t kSize>
 json rows_of(const MetricsPage& page, const std::array<Column, kSize>& columns,
@@ -43,7 +52,7 @@ json rows_of(const MetricsPage& page, const std::array<Column, kSize>& columns,
       for (const std::string& label : labels) row[label] = std::string(sample->label(label));
       const std::string key = row.dump();
       if (rows.try_emplace(key, row).second) order.push_back(key);
-      rows[key][column.key] = sample->value;
+      rows[key][column.key] = in_json(sample->value);
     }
   }
   json list = json::array();
@@ -53,7 +62,8 @@ json rows_of(const MetricsPage& page, const std::array<Column, kSize>& columns,
 
 double mean_ms(const MetricsPage& page, const std::string& name) {
   const double count = page.sum(name + "_count").value_or(0.0);
-  return count > 0 ? page.sum(name + "_sum").value_or(0.0) / count * 1e3 : 0.0;
+  if (count <= 0) return 0;
+  return std::round(page.sum(name + "_sum").value_or(0.0) / count * 1e6) / 1e3;  // to the microsecond
 }
 
 double rate_of(const ServerStatus& status, const ServerStatus* earlier, double seconds, const char* metric) {
@@ -64,7 +74,7 @@ double rate_of(const ServerStatus& status, const ServerStatus* earlier, double s
 json requests_of(const MetricsPage& page) {
   json outcomes = json::object();
   for (const auto& [outcome, count] : page.sum_by("volvox_requests_total", "outcome")) {
-    if (count > 0 || outcome == "ok") outcomes[outcome] = count;
+    if (count > 0 || outcome == "ok") outcomes[outcome] = in_json(count);
   }
   return outcomes;
 }
@@ -111,21 +121,23 @@ std::string of_device(const json& status, const json& row, const std::string& wh
 }
 
 void add_tables(std::string& text, const json& status) {
-  add(text, "%-24s %8s %8s %12s %10s %9s %9s", "device", "live", "waiting", "cells", "tasks", "padding",
-      "moved");
+  if (!status["devices"].empty())
+    add(text, "%-22s %7s %8s %12s %10s %8s %7s", "device", "live", "waiting", "cells", "tasks", "padding",
+        "moved");
   for (const json& row : status["devices"]) {
     const std::string device = name(row, "device") + (row.value("up", 1.0) == 0 ? " (down)" : "");
-    add(text, "%-24s %8.0f %8.0f %12.0f %10.0f %9.0f %9.0f", device.c_str(), number(row, "live"),
+    add(text, "%-22s %7.0f %8.0f %12.0f %10.0f %8.0f %7.0f", device.c_str(), number(row, "live"),
         number(row, "waiting"), number(row, "cells"), number(row, "tasks"), number(row, "padding"),
         number(row, "moved"));
   }
-  add(text, "%-24s %8s %8s %12s %10s", "cell type", "ready", "running", "mean batch", "tasks");
+  if (!status["types"].empty())
+    add(text, "%-24s %8s %8s %12s %10s", "cell type", "ready", "running", "mean batch", "tasks");
   for (const json& row : status["types"]) {
     const std::string type = of_device(status, row, name(row, "model") + "/" + name(row, "type"));
     add(text, "%-24s %8.0f %8.0f %12.1f %10.0f", type.c_str(), number(row, "ready"), number(row, "running"),
         number(row, "mean_batch"), number(row, "tasks"));
   }
-  add(text, "%-24s %8s %8s %12s", "slots", "used", "reserved", "of");
+  if (!status["pools"].empty()) add(text, "%-24s %8s %8s %12s", "slots", "used", "reserved", "of");
   for (const json& row : status["pools"]) {
     const std::string pool = of_device(status, row, name(row, "pool"));
     add(text, "%-24s %8.0f %8.0f %12.0f", pool.c_str(), number(row, "used"), number(row, "reserved"),
@@ -143,7 +155,7 @@ json status_json(const ServerStatus& status, const ServerStatus* earlier, double
   report["ready"] = status.ready();
   report["readiness"] = status.readiness;
   report["requests"] = requests_of(page);
-  report["in_flight"] = page.sum("volvox_requests_in_flight").value_or(0.0);
+  report["in_flight"] = in_json(page.sum("volvox_requests_in_flight").value_or(0.0));
   report["mean_ms"] = {{"queue", mean_ms(page, "volvox_request_queue_seconds")},
                        {"compute", mean_ms(page, "volvox_request_compute_seconds")},
                        {"total", mean_ms(page, "volvox_request_total_seconds")}};

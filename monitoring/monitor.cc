@@ -111,6 +111,7 @@ HttpAnswer Monitor::metrics_page() const {
   };
   append(sessions_.Collect());
   append(process_metrics());
+  if (model_requests_) append(model_request_metrics(model_requests_()));
   if (devices_) append(device_metrics(devices_()));
   if (source_) append(EngineCollector(source_).Collect());
   return {200, prometheus::TextSerializer().Serialize(families), "text/plain; version=0.0.4; charset=utf-8"};

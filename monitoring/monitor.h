@@ -16,6 +16,7 @@
 #include "monitoring/http_metrics.h"
 #include "monitoring/http_server.h"
 #include "monitoring/model_metrics.h"
+#include "monitoring/model_requests.h"
 #include "monitoring/request_metrics.h"
 #include "monitoring/session_metrics.h"
 
@@ -34,8 +35,8 @@ using TroubleSource = std::function<std::string()>;
 
 // Everything that people and machines watch of one process: the metrics of its requests, the state of its
 // devices, and the pages /metrics, /healthz (is it alive?) and /readyz (should it get requests?). Calls from
-// any thread, but watch_engines(), watch_devices() and listen() before the first request. It must outlive
-// whoever counts into it; the engine source must stay callable until stop_listening().
+// any thread, but watch_engines(), watch_devices(), watch_models() and listen() before the first request. It
+// must outlive whoever counts into it; the engine source must stay callable until stop_listening().
 class Monitor {
  public:
   explicit Monitor(const std::string& version);
@@ -55,6 +56,9 @@ class Monitor {
   // How the devices are: asked for each /readyz and /metrics. A server is ready as long as one has no
   // trouble.
   void watch_devices(DeviceSource source) { devices_ = std::move(source); }
+
+  // Where each model's sums come from; before listen().
+  void watch_models(ModelRequestsSource source) { model_requests_ = std::move(source); }
 
   // What else /healthz, and /readyz, ask: each answers with what is wrong, in words; empty: nothing. Before
   // listen(). They may block for a moment.
@@ -89,6 +93,7 @@ class Monitor {
   EngineSource source_;
   std::size_t engines_ = 0;
   DeviceSource devices_;
+  ModelRequestsSource model_requests_;
   std::vector<TroubleSource> health_;
   TroubleSource ready_;
   std::unique_ptr<HttpServer> server_, probes_;

@@ -38,15 +38,19 @@ bool ConnectionMonitor::poll() {
   ZmqFrame event, address;
   while (event.receive(events_.handle()) == 0) {
     std::uint16_t number = 0;
-    if (event.bytes().size() >= sizeof(number)) std::memcpy(&number, event.bytes().data(), sizeof(number));
+    std::uint32_t value = 0;  // of a failed handshake: which rule was broken
+    if (const auto bytes = event.bytes(); bytes.size() >= sizeof(number) + sizeof(value)) {
+      std::memcpy(&number, bytes.data(), sizeof(number));
+      std::memcpy(&value, bytes.data() + sizeof(number), sizeof(value));
+    }
     if (event.more()) address.receive(events_.handle());
-    take(number);
+    take(number, value);
     lost = lost || number == ZMQ_EVENT_DISCONNECTED;
   }
   return lost;
 }
 
-void ConnectionMonitor::take(std::uint16_t event) {
+void ConnectionMonitor::take(std::uint16_t event, std::uint32_t value) {
   connected_ = event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED;
   if (connected_) turned_away_ = false;
   switch (event) {
@@ -70,6 +74,13 @@ void ConnectionMonitor::take(std::uint16_t event) {
                  "has it room for more connections?");
       break;
     default:
+      if (value != ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH &&
+          value != ZMQ_PROTOCOL_ERROR_ZMTP_CRYPTOGRAPHIC) {
+        refusal_ = fail(ErrorCode::kUnavailable,
+                        "what answers there does not speak Volvox's protocol; is it the address of "
+                        "server.listen, and not that of HTTP or the monitoring?");
+        break;
+      }
       refusal_ = fail(ErrorCode::kUnauthenticated,
                       "the server and this client do not agree on encryption; give the keys that the server "
                       "wants, or none if it has none");

@@ -37,7 +37,7 @@ class ConnectionMonitor {
 
  private:
   ZmqSocket events_;
-  void take(std::uint16_t event);
+  void take(std::uint16_t event, std::uint32_t value);
 
   bool keys_ = false, connected_ = false, turned_away_ = false;
   Status refusal_;

@@ -7,7 +7,7 @@
 
 #include <toml++/toml.h>
 
-#include "cells/ir/text.h"
+#include "base/text.h"
 #include "repository/toml_table.h"
 
 namespace volvox {

@@ -9,8 +9,8 @@
 
 #include <unistd.h>
 
+#include "base/text.h"
 #include "cells/ir/lane_plan.h"
-#include "cells/ir/text.h"
 #include "cells/model/model_definition.h"
 #include "repository/model_toml.h"
 #include "repository/random.h"

@@ -7,7 +7,7 @@
 #include <system_error>
 #include <utility>
 
-#include "cells/ir/text.h"
+#include "base/text.h"
 #include "repository/digest.h"
 #include "repository/mapped_file.h"
 #include "repository/model_toml.h"

@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cells/ir/text.h"
+#include "base/text.h"
 
 namespace volvox {
 namespace {
@@ -108,7 +108,9 @@ Result<TensorEntry> parse_entry(const std::string& name, const Json& json, std::
   if (Status status = check_keys(json); !status) return tl::unexpected(status.error());
   const Json& type = json["dtype"];
   const auto dtype = type.is_string() ? dtype_from(type.get_ref<const std::string&>()) : std::nullopt;
-  if (!dtype) return invalid("has the type " + type.dump() + ", served are F32, I32 and U64");
+  if (!dtype)
+    return invalid("has the type " + type.dump() +
+                   ", served are F32, I32 and U64; convert it to one of them");
   Result<Shape> shape = parse_shape(json["shape"]);
   if (!shape) return tl::unexpected(shape.error());
   const Json& offsets = json["data_offsets"];

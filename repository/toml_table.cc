@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cells/ir/text.h"
+#include "base/text.h"
 #include "cells/model/model_definition.h"
 
 namespace volvox {
@@ -141,9 +141,7 @@ Status TomlTable::finish() {
   for (const auto& [key, node] : table_) {
     const bool known = std::find(known_.begin(), known_.end(), key.str()) != known_.end();
     if (known) continue;
-    std::string names;
-    for (const std::string_view one : known_) names.append(names.empty() ? "" : ", ").append(one);
-    refuse(key.source().begin.line, key.str(), "is unknown; there are " + names);
+    refuse(key.source().begin.line, key.str(), "is unknown; there are " + listed(known_));
   }
   if (error_) return invalid(*error_);
   return {};

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "base/clock.h"
+#include "base/text.h"
 
 namespace volvox {
 namespace {
@@ -88,15 +89,14 @@ Result<HttpModel> RoutedModels::find(std::string_view name, std::uint32_t versio
   const auto versions = models_.find(name);
   // A router that has just started does not know yet what there is: not a reason to give a model up.
   if (models_.empty()) return fail(ErrorCode::kUnavailable, "no node offers a model yet; try again soon");
-  std::string message;
-  if (versions != models_.end()) {
-    message = "no node offers this version of the model; there are";
-    for (const auto& [number, ignored] : versions->second) message.append(" ").append(std::to_string(number));
-  } else {
-    message = "no node offers a model of this name; there are";
-    for (const auto& [known, ignored] : models_) message.append(" '").append(known).append("'");
+  if (versions == models_.end()) {
+    const auto name_of = [](const auto& known) { return in_quotes(known.first); };
+    return fail(ErrorCode::kModelNotFound,
+                "no node offers a model of this name; there are " + listed(models_, name_of));
   }
-  return fail(ErrorCode::kModelNotFound, message);
+  const auto number_of = [](const auto& known) { return std::to_string(known.first); };
+  return fail(ErrorCode::kModelNotFound,
+              "no node offers this version of the model; there are " + listed(versions->second, number_of));
 }
 
 V2ModelMetadata RoutedModels::metadata(const HttpModel& model) const {
@@ -117,6 +117,16 @@ V2Statistics RoutedModels::statistics(const HttpModel& model) const {
   const std::lock_guard lock(mutex_);
   const Version* known = look_up(model.name, model.version);
   return v2_sums(model, known == nullptr ? ModelStatistics::Sums{} : known->statistics->sums());
+}
+
+std::vector<ModelRequests> RoutedModels::requests() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<ModelRequests> all;
+  for (const auto& [name, versions] : models_) {
+    for (const auto& [number, version] : versions)
+      all.push_back(model_requests(name, number, version.statistics->sums()));
+  }
+  return all;
 }
 
 }  // namespace volvox

@@ -34,6 +34,7 @@ class RoutedModels final : public HttpModels {
   V2ModelMetadata metadata(const HttpModel& model) const override;
   // The sums of all requests through this router. Tasks are counted by the nodes alone.
   V2Statistics statistics(const HttpModel& model) const override;
+  std::vector<ModelRequests> requests() const override;
 
  private:
   struct Version {

@@ -156,7 +156,9 @@ tl::expected<std::string, HttpReply> HttpExchange::read_pieces(std::size_t most,
 }
 
 // What of a refused content is still to come, the door takes in and drops: no thread waits for it.
-void HttpExchange::write(const HttpReply& reply) {
+void HttpExchange::write(HttpReply reply) {
+  // Without it a shell's prompt stands behind the answer.
+  if (reply.content_type == "application/json" && !reply.content.empty()) reply.content += '\n';
   guard_.limit_reading(steady_now() + rules_.io_timeout);
   std::string head = "HTTP/1.1 " + std::to_string(reply.status) + " " + http_reason_phrase(reply.status) +
                      "\r\nContent-Type: " + reply.content_type +

@@ -57,8 +57,8 @@ class HttpExchange {
   // The whole content; or what to answer to one that is longer than `most`, comes too slowly, ends too early,
   // or finds no memory.
   tl::expected<std::string, HttpReply> read_content(std::size_t most, const SetAside& set_aside);
-  // Once. The connection is closed afterwards.
-  void write(const HttpReply& reply);
+  // Once. The connection is closed afterwards. JSON ends with a newline.
+  void write(HttpReply reply);
 
   // Whether the client has hung up. The first call may be slow.
   bool client_gone();

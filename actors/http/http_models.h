@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 
 #include "actors/node/node.h"
 #include "monitoring/engine_snapshot.h"
+#include "monitoring/model_requests.h"
 #include "protocol/cluster_messages.h"
 #include "protocol/v2/describe.h"
 
@@ -29,11 +31,18 @@ class HttpModels {
   virtual Result<HttpModel> find(std::string_view name, std::uint32_t version) const = 0;
   virtual V2ModelMetadata metadata(const HttpModel& model) const = 0;
   virtual V2Statistics statistics(const HttpModel& model) const = 0;
+  // What became of the requests of each, as far as it came through this process.
+  virtual std::vector<ModelRequests> requests() const = 0;
 };
+
+// Of models that may be gone by the time it is asked: then there are none.
+ModelRequestsSource model_requests_source(const std::shared_ptr<const HttpModels>& models);
 
 // As the protocol wants it.
 std::vector<V2TensorMetadata> v2_tensors(std::span<const ClusterTensor> tensors);
 V2Statistics v2_sums(const HttpModel& model, const ModelStatistics::Sums& sums);
+ModelRequests model_requests(const std::string& name, std::uint32_t version,
+                             const ModelStatistics::Sums& sums);
 
 // Those of this process.
 class InstalledHttpModels final : public HttpModels {
@@ -46,6 +55,7 @@ class InstalledHttpModels final : public HttpModels {
   Result<HttpModel> find(std::string_view name, std::uint32_t version) const override;
   V2ModelMetadata metadata(const HttpModel& model) const override;
   V2Statistics statistics(const HttpModel& model) const override;
+  std::vector<ModelRequests> requests() const override;
 
  private:
   const NodePtr node_;

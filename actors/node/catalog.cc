@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/text.h"
+
 namespace volvox {
 
 std::shared_ptr<const Catalog::Names> Catalog::now() const {
@@ -13,16 +15,16 @@ Result<ModelPtr> Catalog::find(std::string_view name, std::uint32_t version) con
   const auto names = now();
   const auto versions = names->find(name);
   if (versions == names->end()) {
-    std::string message = names->empty() ? "no model is loaded" : "no model has this name; there are";
-    for (const auto& [known, ignored] : *names) message.append(" '").append(known).append("'");
-    return fail(ErrorCode::kModelNotFound, message);
+    if (names->empty()) return fail(ErrorCode::kModelNotFound, "no model is loaded");
+    const auto name_of = [](const auto& known) { return in_quotes(known.first); };
+    return fail(ErrorCode::kModelNotFound, "no model has this name; there are " + listed(*names, name_of));
   }
   if (version == 0) return versions->second.rbegin()->second;
   const auto found = versions->second.find(version);
   if (found != versions->second.end()) return found->second;
-  std::string message = "the model has no version " + std::to_string(version) + "; it has";
-  for (const auto& [known, ignored] : versions->second) message.append(" ").append(std::to_string(known));
-  return fail(ErrorCode::kModelNotFound, message);
+  const auto number_of = [](const auto& known) { return std::to_string(known.first); };
+  return fail(ErrorCode::kModelNotFound, "the model has no version " + std::to_string(version) + "; it has " +
+                                             listed(versions->second, number_of));
 }
 
 std::vector<std::uint32_t> Catalog::versions(std::string_view name) const {

@@ -27,11 +27,10 @@ Status JobMaker::check(const ModelPtr& model, const RequestBody& body, Work& wor
   work.structure = body.structure;
   work.unfolded_bytes = checked->host_bytes;
   work.wanted = std::move(checked->outputs);
-  // Inputs are read in place from where the edge copied the body.
-  for (std::size_t i = 0; i < model->model->inputs.size(); ++i) {
-    const std::byte* bytes = checked->inputs[i]->bytes.data();
-    work.input_offsets[i] = static_cast<std::uint64_t>(bytes - work.request().body->data());
-  }
+  // Inputs are read in place from where the edge copied the body, unless they had to be narrowed.
+  work.content = checked->narrowed ? std::move(checked->narrowed) : work.request().body;
+  for (std::size_t i = 0; i < model->model->inputs.size(); ++i)
+    work.input_offsets[i] = static_cast<std::uint64_t>(checked->inputs[i].data() - work.content->data());
   return {};
 }
 
@@ -40,7 +39,7 @@ Digest JobMaker::content(const Work& work, HashKey key) const {
   std::array<std::span<const std::byte>, kMaxInputs> inputs{};
   for (std::size_t i = 0; i < specs.size(); ++i) {
     const std::size_t row = static_cast<std::size_t>(elements(specs[i].shape)) * size_bytes(specs[i].dtype);
-    inputs[i] = work.request().body->bytes().subspan(work.input_offsets[i], work.length * row);
+    inputs[i] = work.content->bytes().subspan(work.input_offsets[i], work.length * row);
   }
   return digest_of({work.length, work.wanted, std::span(inputs).first(specs.size())}, key);
 }
@@ -78,7 +77,7 @@ Status JobMaker::allocate_results(Work& work) const {
 }
 
 Status JobMaker::unfold(Work& work) const {
-  const InputBlock block{work.request().body->bytes(), work.request().body};
+  const InputBlock block{work.content->bytes(), work.content};
   auto pages = device_of(work).stage({&block, 1});
   if (!pages) return tl::unexpected(pages.error());
   work.pages = std::move(*pages);

@@ -6,6 +6,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include "base/text.h"
 #include "repository/repository.h"
 
 namespace volvox {
@@ -24,9 +25,8 @@ LoadOptions load_options(const BatchingSection& batching, std::uint32_t version)
 }
 
 std::string names_of(const std::vector<RepositoryEntry>& entries) {
-  std::string names;
-  for (const RepositoryEntry& entry : entries) names.append(" '").append(entry.name).append("'");
-  return names.empty() ? " nothing" : names;
+  if (entries.empty()) return "nothing";
+  return listed(entries, [](const RepositoryEntry& entry) { return in_quotes(entry.name); });
 }
 
 Status load_versions(const RepositoryEntry& entry, const BatchingSection& batching, Models& models) {
@@ -49,7 +49,7 @@ ModelSource repository_source(const ServeConfig& config) {
                                     [&](const RepositoryEntry& found) { return found.name == name; });
     if (entry != entries->end()) return load_model(entry->path, load_options(batching, version));
     return fail(ErrorCode::kModelNotFound,
-                "the repository '" + folder + "' has no such model; it has" + names_of(*entries));
+                "the repository '" + folder + "' has no such model; it has " + names_of(*entries));
   };
 }
 

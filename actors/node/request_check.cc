@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <string>
 #include <utility>
 
+#include "base/text.h"
 #include "cells/unfold/unfolding.h"
 
 namespace volvox {
@@ -13,16 +15,12 @@ namespace {
 
 // "input 'tokens' …". The name is the client's or the model's, and clean text by then.
 tl::unexpected<Error> wrong_input(std::string_view name, const std::string& what) {
-  std::string message = "input '";
-  message.append(name).append("' ").append(what);
-  return invalid(std::move(message));
+  return invalid("input " + in_quotes(name) + " " + what);
 }
 
 template <class Specs>
 std::string names_of(const Specs& specs) {
-  std::string names;
-  for (const auto& spec : specs) names.append(names.empty() ? "'" : ", '").append(spec.name).append("'");
-  return names.empty() ? "none" : names;
+  return specs.empty() ? "none" : listed(specs, [](const auto& spec) { return in_quotes(spec.name); });
 }
 
 // What rows the inputs must have.
@@ -40,10 +38,11 @@ bool has_shape(const WireTensor& tensor, std::uint32_t length, const Shape& row)
          std::equal(row.begin(), row.end(), dims.begin() + 1);
 }
 
+template <class Id>
 Status check_ids(const InputSpec& spec, const WireTensor& tensor, const Rows& rows) {
-  const auto ids = tensor.values<std::int32_t>();
+  const auto ids = tensor.values<Id>();
   if (!ids) return tl::unexpected(ids.error());
-  const auto is_bad = [&](std::int32_t id) { return id < 0 || id >= spec.vocabulary; };
+  const auto is_bad = [&](Id id) { return id < 0 || id >= spec.vocabulary; };
   const auto width = static_cast<std::ptrdiff_t>(elements(spec.shape));
   auto bad = std::find_if(ids->begin(), ids->end(), is_bad);
   while (bad != ids->end() && !rows.is_read((bad - ids->begin()) / width)) {
@@ -53,6 +52,20 @@ Status check_ids(const InputSpec& spec, const WireTensor& tensor, const Rows& ro
   return wrong_input(spec.name, "has the id " + std::to_string(*bad) + " at " +
                                     std::to_string(bad - ids->begin()) +
                                     "; ids must be at least 0 and below " + std::to_string(spec.vocabulary));
+}
+
+bool is_wide(const InputSpec& spec, const WireTensor& tensor) {
+  return spec.dtype == DType::kI32 && tensor.type == WireType::kI64;
+}
+
+Status check_fits(const InputSpec& spec, const WireTensor& tensor) {
+  const auto values = tensor.values<std::int64_t>();
+  if (!values) return tl::unexpected(values.error());
+  const auto bad = std::find_if(values->begin(), values->end(),
+                                [](std::int64_t value) { return value != static_cast<std::int32_t>(value); });
+  if (bad == values->end()) return {};
+  return wrong_input(spec.name, "has " + std::to_string(*bad) + " at " +
+                                    std::to_string(bad - values->begin()) + ", which is no i32");
 }
 
 // In one pass without a branch, for inputs may be long; only a bad one is looked through again.
@@ -71,36 +84,84 @@ Status check_finite(const InputSpec& spec, const WireTensor& tensor) {
 }
 
 Status check_input(const InputSpec& spec, const WireTensor& tensor, const Rows& rows) {
-  if (tensor.type != wire_type(spec.dtype)) {
+  const bool wide = is_wide(spec, tensor);
+  if (!wide && tensor.type != wire_type(spec.dtype)) {
     return wrong_input(spec.name, "must be of type " + std::string(to_string(wire_type(spec.dtype))) +
                                       ", not " + std::string(to_string(tensor.type)));
   }
   if (!has_shape(tensor, rows.count, spec.shape)) {
     Shape wanted{rows.count};
     wanted.insert(wanted.end(), spec.shape.begin(), spec.shape.end());
-    return wrong_input(spec.name, "must have the shape " + to_string(wanted) + ", a row for each " +
-                                      std::string(rows.each) + ", not " + to_string(tensor.shape));
+    const auto dims = tensor.shape.dims();
+    const bool has_batch = dims.size() == wanted.size() + 1 && dims[0] == 1;
+    return wrong_input(
+        spec.name, "must have the shape " + to_string(wanted) + ", a row for each " + std::string(rows.each) +
+                       ", not " + to_string(tensor.shape) +
+                       (has_batch ? "; leave the batch dimension out: requests are batched here" : ""));
   }
-  if (spec.dtype == DType::kI32 && spec.vocabulary > 0) return check_ids(spec, tensor, rows);
+  if (spec.dtype == DType::kI32 && spec.vocabulary > 0) {
+    if (Status ok =
+            wide ? check_ids<std::int64_t>(spec, tensor, rows) : check_ids<std::int32_t>(spec, tensor, rows);
+        !ok)
+      return ok;
+  }
+  if (wide) return check_fits(spec, tensor);
   if (spec.dtype == DType::kF32) return check_finite(spec, tensor);
   return {};
 }
 
+// All inputs in memory of their own, those of type i64 as i32. They fit.
+void narrow(const Model& model, std::span<const WireTensor* const> tensors, CheckedRequest& checked) {
+  const auto aligned = [](std::size_t bytes) {
+    return (bytes + WireBuffer::kAlignment - 1) / WireBuffer::kAlignment * WireBuffer::kAlignment;
+  };
+  std::size_t total = 0;
+  for (const WireTensor* tensor : tensors) total += aligned(tensor->bytes.size());
+  WireBuffer buffer = WireBuffer::unwritten(total);
+  std::byte* at = buffer.data();
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    std::size_t bytes = tensors[i]->bytes.size();
+    if (is_wide(model.inputs[i], *tensors[i])) {
+      const std::span<const std::int64_t> values = tensors[i]->values<std::int64_t>().value();
+      for (const std::int64_t wide : values) {
+        const auto value = static_cast<std::int32_t>(wide);
+        std::memcpy(at, &value, sizeof value);
+        at += sizeof value;
+      }
+      bytes /= 2;
+      at -= bytes;
+    } else {
+      std::copy(tensors[i]->bytes.begin(), tensors[i]->bytes.end(), at);
+    }
+    checked.inputs[i] = {at, bytes};
+    std::fill(at + bytes, at + aligned(bytes), std::byte{});
+    at += aligned(bytes);
+  }
+  buffer.truncate(static_cast<std::size_t>(at - buffer.data()));
+  checked.host_bytes += total;
+  checked.narrowed = std::make_shared<const WireBuffer>(std::move(buffer));
+}
+
 Status check_inputs(const Model& model, const RequestBody& body, const Rows& rows, CheckedRequest& checked) {
+  std::array<const WireTensor*, kMaxInputs> found{};
   for (const WireTensor& tensor : body.inputs) {
     const auto spec = std::find_if(model.inputs.begin(), model.inputs.end(),
                                    [&](const InputSpec& input) { return input.name == tensor.name; });
     if (spec == model.inputs.end()) {
       return wrong_input(tensor.name, "is none of the model's; it has " + names_of(model.inputs));
     }
-    const WireTensor*& place = checked.inputs[static_cast<std::size_t>(spec - model.inputs.begin())];
+    const WireTensor*& place = found[static_cast<std::size_t>(spec - model.inputs.begin())];
     if (place != nullptr) return wrong_input(tensor.name, "is given twice; give it once");
     if (Status ok = check_input(*spec, tensor, rows); !ok) return ok;
     place = &tensor;
   }
+  bool any_wide = false;
   for (std::size_t i = 0; i < model.inputs.size(); ++i) {
-    if (checked.inputs[i] == nullptr) return wrong_input(model.inputs[i].name, "is missing; give it");
+    if (found[i] == nullptr) return wrong_input(model.inputs[i].name, "is missing; give it");
+    checked.inputs[i] = found[i]->bytes;
+    any_wide = any_wide || is_wide(model.inputs[i], *found[i]);
   }
+  if (any_wide) narrow(model, std::span(found).first(model.inputs.size()), checked);
   return {};
 }
 
@@ -113,9 +174,8 @@ Status check_outputs(const Model& model, const RequestBody& body, CheckedRequest
     const auto spec = std::find_if(model.outputs.begin(), model.outputs.end(),
                                    [&](const OutputSpec& output) { return output.name == name; });
     if (spec == model.outputs.end()) {
-      std::string message = "output '";
-      message.append(name).append("' is none of the model's; it has ").append(names_of(model.outputs));
-      return invalid(std::move(message));
+      return invalid("output " + in_quotes(name) + " is none of the model's; it has " +
+                     names_of(model.outputs));
     }
     const auto number = static_cast<std::size_t>(spec - model.outputs.begin());
     if (std::find(checked.outputs.begin(), checked.outputs.end(), number) == checked.outputs.end()) {

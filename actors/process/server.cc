@@ -126,6 +126,8 @@ class Server::Impl {
     monitor_.watch_devices(device_source(*node));
     snapshots_ = shared_snapshots(schedulers_);
     monitor_.watch_engines(snapshots_, schedulers_.size());
+    models_ = std::make_shared<const InstalledHttpModels>(node, snapshots_);
+    monitor_.watch_models(model_requests_source(models_));
     monitor_.watch_health(watch_alive("manager", shared_alive(manager_)));
     if (transport_) {
       monitor_.watch_health(watch_alive("link to the routers", shared_alive(link_)));
@@ -133,7 +135,7 @@ class Server::Impl {
     }
     if (Status listens = monitor_.listen(config.server); !listens) return listens;
     metrics_port_ = monitor_.metrics_port();
-    if (Status open = open_front(config, node); !open) return open;
+    if (Status open = open_front(config); !open) return open;
     if (Status open = open_admin(config); !open) return open;
     if (hooks_.opens) hooks_.opens();
     doors_.gateway().start();
@@ -214,10 +216,9 @@ class Server::Impl {
     caf::anon_send_exit(std::exchange(cluster_, nullptr), caf::exit_reason::user_shutdown);
   }
 
-  Status open_front(const ServeConfig& config, const NodePtr& node) {
+  Status open_front(const ServeConfig& config) {
     if (config.http.listen.empty()) return {};
-    auto models = std::make_shared<const InstalledHttpModels>(node, snapshots_);
-    auto front = HttpFront::start(config, {system_, manager_, admission_, std::move(models), monitor_});
+    auto front = HttpFront::start(config, {system_, manager_, admission_, models_, monitor_});
     if (!front) return tl::unexpected(front.error());
     http_port_ = (*front)->port();
     doors_.add(std::move(*front));
@@ -256,6 +257,7 @@ class Server::Impl {
   std::shared_ptr<ActorSlot> manager_ = std::make_shared<ActorSlot>();
   SchedulerSlots schedulers_;  // one for each device
   EngineSource snapshots_;     // of them
+  std::shared_ptr<const HttpModels> models_;
   std::shared_ptr<ActorSlot> link_ = std::make_shared<ActorSlot>();
   caf::actor supervisor_, cluster_;  // cluster_: the keeper of the actor in link_
   std::atomic<bool> linked_{false};  // there may be requests of routers

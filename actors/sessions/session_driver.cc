@@ -325,6 +325,7 @@ Status SessionDriver::start(const SessionAction& action, const Work& asked) {
   part->model = asked.model;
   part->length = asked.length;
   part->wanted = asked.wanted;
+  part->content = asked.content;
   part->input_offsets = asked.input_offsets;
   jobs_.place(*part, device);
   if (Status made = jobs_.make(*part); !made) return made;

@@ -119,10 +119,11 @@ class Work {
 
   // Filled by the manager.
   ModelPtr model;
-  std::uint32_t length = 0;                               // steps, or nodes
-  Structure structure;                                    // its arrays are in the body
-  std::size_t unfolded_bytes = 0;                         // that it takes, unfolded
-  std::array<std::uint64_t, kMaxInputs> input_offsets{};  // in the body, by the model's own input number
+  std::uint32_t length = 0;                   // steps, or nodes
+  Structure structure;                        // its arrays are in the body
+  std::size_t unfolded_bytes = 0;             // that it takes, unfolded
+  std::shared_ptr<const WireBuffer> content;  // that the inputs lie in: the body, or what was made of it
+  std::array<std::uint64_t, kMaxInputs> input_offsets{};  // in the content, by the model's own input number
   std::vector<std::size_t> wanted;            // numbers of the model's outputs, in the order of the reply
   std::unique_ptr<DevicePlace> device_place;  // where it runs, until it has ended there
   caf::actor again;  // the manager, to whom a work that is lost with its device comes back; invalid: nobody

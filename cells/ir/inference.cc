@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "cells/ir/infer.h"
-#include "cells/ir/text.h"
 #include "cells/ops/op.h"
 
 namespace volvox {

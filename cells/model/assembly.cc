@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "cells/ir/inference.h"
-#include "cells/ir/text.h"
 #include "cells/library/cell_kind.h"
 #include "cells/ops/ops.h"
 #include "cells/unfold/unfolding.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "cells/ir/text.h"
+#include "base/text.h"
 #include "cells/ops/ops.h"
 #include "cells/unfold/unfolding.h"
 

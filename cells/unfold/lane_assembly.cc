@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.h"
 #include "cells/ir/inference.h"
 #include "cells/ir/split.h"
-#include "cells/ir/text.h"
 #include "cells/model/model.h"
 #include "cells/ops/ops.h"
 

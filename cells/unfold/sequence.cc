@@ -23,7 +23,7 @@ class Sequence final : public Unfolding {
     if (chain == nullptr) return invalid("this model unfolds along a chain; send a chain with its length");
     if (chain->length == 0 || chain->length > model.max_length) {
       return invalid("the chain's length must be between 1 and " + std::to_string(model.max_length) +
-                     ", not " + std::to_string(chain->length));
+                     " (the model's max_length), not " + std::to_string(chain->length));
     }
     return Extent{.length = chain->length};
   }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cells/ir/text.h"
+#include "base/text.h"
 #include "cells/model/model.h"
 #include "cells/ops/ops.h"
 

@@ -4,8 +4,10 @@ Usage: command_line_test.py VOLVOX [unittest's options]      VOLVOX: the executa
 """
 
 import contextlib
+import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -19,25 +21,56 @@ sys.path.insert(0, str(ROOT / "tests"))
 from served import PATIENCE, Server  # noqa: E402
 
 VOLVOX = "volvox"
-COMMANDS = ("serve", "router", "node", "drain", "load", "infer", "status", "models", "keys", "log-level", "simulate")
-MODELS = ("list", "check", "load", "unload", "reload", "new-lstm", "new-tree", "new-noop", "new-check")
 
 
 def run(*arguments, **options):
     return subprocess.run([VOLVOX, *arguments], capture_output=True, timeout=PATIENCE, check=False, **options)
 
 
+def helps(*command):
+    """The help of the program and of all of its subcommands, by their words, as the program itself lists them."""
+    text = run(*command, "--help").stdout.decode()
+    found = {command: text}
+    listed = text.partition("\nSubcommands:\n")[2].partition("\n\n")[0]
+    for name in re.findall(r"^  ([a-z-]+)\b", listed, re.MULTILINE):
+        found |= helps(*command, name)
+    return found
+
+
 class Words(unittest.TestCase):
     def test_help_is_plain_text(self):
-        for command in ([], *([name] for name in COMMANDS), *(["models", name] for name in MODELS)):
-            done = run(*command, "--help")
-            self.assertEqual(done.returncode, 0, command)
-            control = {byte for byte in done.stdout if byte < 32 and byte != 10}
-            self.assertFalse(control, command)
-            wide = [line for line in done.stdout.decode().splitlines() if len(line) > 80]
-            self.assertFalse(wide, command)
-            for name in COMMANDS if not command else ():
-                self.assertIn(f"\n  {name} ", done.stdout.decode())
+        pages = helps()
+        for command in (("serve",), ("models", "check"), ("models", "new-lstm"), ("log-level",)):
+            self.assertIn(command, pages)
+        self.assertGreaterEqual(len(pages), 20)
+        for command, text in pages.items():
+            self.assertTrue(text.startswith(text.splitlines()[0]) and "Usage: volvox" in text, command)
+            self.assertFalse({char for char in text if ord(char) < 32 and char != "\n"}, command)
+            self.assertFalse([line for line in text.splitlines() if len(line) > 80], command)
+
+    def test_help_says_what_values_are(self):
+        for command, text in helps().items():
+            # CLI11's own names of types say nothing of a unit, a file or an address.
+            self.assertNotRegex(text, r"\b(TEXT|UINT|INT|FLOAT|ENUM|NONNEGATIVE|POSITIVE)\b", command)
+            for option in re.findall(r"^  (-.*?)(?:  |$)", text, re.MULTILINE):
+                self.assertNotIn("Excludes", option, command)
+        pages = helps()
+        for command, option in {
+            ("serve",): "--models FOLDER=models",
+            ("serve", ""): "--drain-timeout-ms MS=10000",
+            ("node",): "--listen ADDRESS=tcp://127.0.0.1:7100",
+            ("router",): "--log-level {debug,info,warning,error,off}=info",
+            ("load",): "--warmup SECONDS=1",
+            ("infer",): "--timeout SECONDS=30",
+            ("status",): "--interval SECONDS=1",
+            ("drain",): "--admin SOCKET=auto",
+            ("keys",): "--days DAYS=",
+            ("models", "new-lstm"): "--hidden WIDTH=",
+        }.items():
+            text = " ".join(pages[tuple(word for word in command if word)].split())
+            self.assertIn(option, text, command)
+        for key in ("model", "version", "tokens", "inputs", "length", "structure", "outputs", "deadline_ms", "priority"):
+            self.assertRegex(pages[("infer",)], rf"(?m)^  {key}\b")
 
     def test_a_router_is_configured_as_a_server_is(self):
         options = ("--log-level", "error", "--log-format", "json", "--drain-timeout-ms", "1234", "--print-config")
@@ -63,6 +96,115 @@ class Words(unittest.TestCase):
         self.assertEqual(run("help").stdout, run("--help").stdout)
         for wrong in ((), ("serve", "--frob"), ("keys",)):
             self.assertEqual(run(*wrong).returncode, 2, wrong)
+
+
+def read_weights(file):
+    """A safetensors file: its header and its data."""
+    data = file.read_bytes()
+    size = int.from_bytes(data[:8], "little")
+    return json.loads(data[8 : 8 + size]), data[8 + size :]
+
+
+def write_weights(file, header, data):
+    text = json.dumps(header).encode()
+    file.write_bytes(len(text).to_bytes(8, "little") + text + data)
+
+
+class Mistakes(unittest.TestCase):
+    """What is said of the mistakes that newcomers make: the cause, and what to do."""
+
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = pathlib.Path(scratch.name)
+
+    def refused(self, *command, **options):
+        done = run(*command, **options)
+        self.assertNotEqual(done.returncode, 0, command)
+        return done.stderr.decode() + done.stdout.decode()
+
+    def test_models_that_do_not_fit(self):
+        model = self.folder / "models" / "lstm"
+        self.assertEqual(run("models", "new-lstm", model, "--hidden", "8", "--input", "4", "--vocabulary", "10").returncode, 0)
+        (weights,) = model.rglob("*.safetensors")
+        written = weights.read_bytes()
+
+        def after(change):
+            header, data = read_weights(weights)
+            change(header)
+            write_weights(weights, header, data)
+            text = self.refused("models", "check", model)
+            weights.write_bytes(written)
+            return text
+
+        def transpose(header):
+            header["lstm.weight_ih"]["shape"].reverse()
+
+        def split_bias(header):
+            whole = header.pop("lstm.bias")
+            begin, end = whole["data_offsets"]
+            middle, half = (begin + end) // 2, [whole["shape"][0] // 2]
+            header["lstm.bias_ih"] = whole | {"shape": half, "data_offsets": [begin, middle]}
+            header["lstm.bias_hh"] = whole | {"shape": half, "data_offsets": [middle, end]}
+
+        def rename_bias(header):
+            header["bias"] = header.pop("lstm.bias")
+
+        def widen(header):
+            header["lstm.bias"] |= {"dtype": "F64", "shape": [header["lstm.bias"]["shape"][0] // 2]}
+
+        for change, parts in {
+            transpose: ("'lstm.weight_ih' is f32[4, 32]", "transposed?"),
+            split_bias: ("there is no weight 'lstm.bias'; add 'lstm.bias_ih' and 'lstm.bias_hh'",),
+            rename_bias: ("there is no weight 'lstm.bias'; there are 'bias', 'lstm.embedding'",),
+            widen: ("served are F32, I32 and U64; convert it to one of them",),
+        }.items():
+            text = after(change)
+            for part in parts:
+                self.assertIn(part, text)
+        toml = model / "model.toml"
+        toml.write_text(toml.read_text().replace("max_length", "max_lenght"))
+        self.assertRegex(self.refused("models", "check", model), r"model.toml:\d+: max_lenght: is unknown; there are name,")
+
+    def test_servers_that_cannot_start(self):
+        text = self.refused("serve", "--models", self.folder / "nothing")
+        self.assertIn("write one with `volvox models new-lstm", text)
+        self.assertIn("tcp://HOST:PORT", self.refused("serve", "--listen", "127.0.0.1:7100"))
+        config = self.folder / "serve.toml"
+        config.write_text('[server]\nlisten_at = "x"\n')
+        self.assertRegex(self.refused("serve", "--config", config), r"serve.toml:2: server.listen_at: is unknown; \[server\] has .*listen")
+
+    def test_requests_that_do_not_fit(self):
+        server = Server(VOLVOX, self.folder, [("new-lstm", "mine", "--hidden", "8", "--vocabulary", "100")], http="127.0.0.1:0")
+        self.addCleanup(server.kill)
+
+        def refusal(request, *options):
+            return self.refused("infer", "--connect", server.endpoint, *options, input=request.encode())
+
+        for request, said in {
+            '{"model": "mine", "tokens": [1, 2, 100]}': "has the id 100 at 2; ids must be at least 0 and below 100",
+            '{"model": "mine", "tokens": [1.5]}': "1.5 at 0 is no i32",
+            '{"model": "mine", "tokens": [1, 2}': "the request is not JSON: parse error at line 1, column 34",
+            '{"model": "mine", "token": [1, 2]}': 'unknown key "token"; there are model, version, tokens, inputs',
+            '{"model": "yours", "tokens": [1]}': "no model has this name; there are 'mine'",
+            '{"model": "mine", "inputs": {"tokens": {"data": [1, 2], "shape": [1, 2]}}, "length": 2}': "leave the batch dimension out",
+            '{"model": "mine", "inputs": {"words": {"data": [1]}}}': "'words' is none of the model's; it has 'tokens'",
+            json.dumps({"model": "mine", "tokens": [1] * 70000}): "(the model's max_length), not 70000",
+        }.items():
+            self.assertIn(said, refusal(request), request[:80])
+        good = '{"model": "mine", "inputs": {"tokens": {"data": [1, 2], "type": "i64"}}}'
+        self.assertEqual(run("infer", "--connect", server.endpoint, input=good.encode()).returncode, 0)
+
+        address = server.endpoint.removeprefix("tcp://")
+        self.assertIn("write tcp://HOST:PORT", self.refused("infer", "--connect", address, input=good.encode()))
+        http = "tcp://" + server.http.removeprefix("http://")
+        text = self.refused("infer", "--connect", http, "--timeout", "3", input=good.encode())
+        self.assertNotIn("UNAUTHENTICATED", text)
+        self.assertIn("this is no router", self.refused("drain", "node1", "--admin", self.admin(server)))
+        self.assertIn("is it the monitoring's address", self.refused("status", "http://" + address, "--interval", "0"))
+
+    def admin(self, server):
+        return server.log().rpartition(" admin ")[2].split()[0]
 
 
 class Acts(unittest.TestCase):

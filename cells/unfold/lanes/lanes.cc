@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "cells/ir/text.h"
+#include "base/text.h"
 #include "cells/model/assembly.h"
 #include "cells/model/model.h"
 #include "cells/unfold/lane_assembly.h"
