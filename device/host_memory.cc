@@ -1,7 +1,9 @@
 #include "device/host_memory.h"
 
-#include <cstdlib>
 #include <cstring>
+#include <limits>
+#include <memory>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,18 +29,39 @@ class HostPages final : public InputPages {
   std::vector<std::shared_ptr<const void>> owners_;
 };
 
+// The usual case, without lists: all inputs of a request lie in one block.
+class HostPage final : public InputPages {
+ public:
+  explicit HostPage(const InputBlock& block)
+      : address_(address_of(block.bytes.data())), owner_(block.owner) {}
+  std::span<const DeviceAddress> addresses() const override { return {&address_, 1}; }
+  bool landed() const override { return true; }
+
+ private:
+  DeviceAddress address_;
+  std::shared_ptr<const void> owner_;
+};
+
 }  // namespace
 
 std::shared_ptr<std::byte[]> host_bytes(std::size_t size_bytes) {
-  const std::size_t size = (size_bytes / kLine + 1) * kLine;
-  if (size < size_bytes) return {};
-  auto* bytes = static_cast<std::byte*>(std::aligned_alloc(kLine, size));
-  if (bytes == nullptr) return {};
-  std::memset(bytes, 0, size);
-  return {bytes, [](std::byte* p) { std::free(p); }};
+  // Where nothing is written there need not be memory of one's own.
+  alignas(kLine) static std::byte nothing{};
+  if (size_bytes == 0) return {std::shared_ptr<std::byte[]>(), &nothing};
+  if (size_bytes > std::numeric_limits<std::ptrdiff_t>::max() - kLine) return {};
+  std::size_t room = size_bytes + kLine;
+  try {
+    const auto bytes = std::make_shared_for_overwrite<std::byte[]>(room);
+    void* aligned = bytes.get();
+    std::align(kLine, size_bytes, aligned, room);
+    return {bytes, static_cast<std::byte*>(aligned)};
+  } catch (const std::bad_alloc&) {
+    return {};
+  }
 }
 
 std::unique_ptr<InputPages> host_pages(std::span<const InputBlock> blocks) {
+  if (blocks.size() == 1) return std::make_unique<HostPage>(blocks.front());
   return std::make_unique<HostPages>(blocks);
 }
 
@@ -48,6 +71,7 @@ Result<ResultBlock> host_results(std::size_t size_bytes) {
     return fail(ErrorCode::kOverloaded,
                 "no memory for results of " + std::to_string(size_bytes) + " bytes; try again later");
   }
+  if (size_bytes > 0) std::memset(bytes.get(), 0, size_bytes);
   const DeviceAddress address = address_of(bytes.get());
   return ResultBlock{std::move(bytes), address, size_bytes};
 }

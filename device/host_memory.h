@@ -17,13 +17,13 @@ inline std::byte* at_address(DeviceAddress address) {
   return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(address));  // NOLINT(performance-no-int*)
 }
 
-// Zeroed memory, 64-byte aligned, at least one byte. Empty when memory is short.
+// Memory that is not written yet, 64-byte aligned. Empty when memory is short.
 std::shared_ptr<std::byte[]> host_bytes(std::size_t size_bytes);
 
 // Inputs that are read in place: landed at once. The pages keep the blocks' owners.
 std::unique_ptr<InputPages> host_pages(std::span<const InputBlock> blocks);
 
-// Zeroed results that are written in place.
+// Zeroed results that are written in place, 64-byte aligned. OVERLOADED when memory is short.
 Result<ResultBlock> host_results(std::size_t size_bytes);
 
 }  // namespace volvox

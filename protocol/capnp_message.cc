@@ -47,15 +47,16 @@ MessageWriter::MessageWriter(std::size_t estimated_words) : estimated_words_(est
 
 kj::ArrayPtr<capnp::word> MessageWriter::allocateSegment(unsigned minimum_words) {
   const std::size_t words = std::max<std::size_t>(minimum_words, estimated_words_);
-  const std::size_t table = memory_.empty() ? 1 : 0;
-  memory_.push_back(WireBuffer::zeroed((words + table) * kWord));
-  return kj::arrayPtr(reinterpret_cast<capnp::word*>(memory_.back().data()) + table, words);
+  const std::size_t table = first_.empty() ? 1 : 0;
+  WireBuffer& memory = first_.empty() ? first_ : others_.emplace_back();
+  memory = WireBuffer::zeroed((words + table) * kWord);
+  return kj::arrayPtr(reinterpret_cast<capnp::word*>(memory.data()) + table, words);
 }
 
 WireBuffer MessageWriter::finish() {
   const auto segments = getSegmentsForOutput();
   if (segments.size() != 1) return joined(segments);
-  WireBuffer message = std::move(memory_.front());
+  WireBuffer message = std::move(first_);
   put_u32(message.data(), 0);
   put_u32(message.data() + 4, segments[0].size());
   message.truncate((segments[0].size() + 1) * kWord);

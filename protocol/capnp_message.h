@@ -76,7 +76,8 @@ class MessageWriter final : public capnp::MessageBuilder {
   WireBuffer joined(kj::ArrayPtr<const kj::ArrayPtr<const capnp::word>> segments) const;
 
   std::size_t estimated_words_;
-  std::vector<WireBuffer> memory_;  // [0] begins with the word of the segment table
+  WireBuffer first_;                // begins with the word of the segment table
+  std::vector<WireBuffer> others_;  // where the estimate was wrong
 };
 
 // Words that a text, or as many bytes of data, takes.

@@ -191,6 +191,21 @@ void EdgeSocket::send(OutgoingReply&& reply) {
   drop(reply.client, 1 + backlog_.remove(reply.client), error);
 }
 
+class EdgeSocket::HeldShare final : public FrameHold {
+ public:
+  HeldShare(std::shared_ptr<GuardedShares> shares, std::uint64_t holder, std::size_t bytes)
+      : shares_(std::move(shares)), holder_(holder), bytes_(bytes) {}
+  ~HeldShare() override {
+    const std::lock_guard lock(shares_->mutex);
+    shares_->shares.give_back(holder_, bytes_);
+  }
+
+ private:
+  const std::shared_ptr<GuardedShares> shares_;
+  const std::uint64_t holder_;
+  const std::size_t bytes_;
+};
+
 // A share of the memory for replies, until the last byte is with the kernel; false if the client has none
 // left.
 bool EdgeSocket::hold(OutgoingReply& reply) {
@@ -202,10 +217,7 @@ bool EdgeSocket::hold(OutgoingReply& reply) {
     holder = shares_->shares.hold(reply.client, bytes);
   }
   if (!holder) return false;
-  reply.held = {shares_.get(), [shares = shares_, holder = *holder, bytes](const void*) {
-                  const std::lock_guard lock(shares->mutex);
-                  shares->shares.give_back(holder, bytes);
-                }};
+  reply.held = std::make_unique<HeldShare>(shares_, *holder, bytes);
   return true;
 }
 

@@ -168,6 +168,7 @@ class EdgeSocket {
     std::mutex mutex;
     ReplyShares shares;
   };
+  class HeldShare;
 
   EdgeSocket(const EdgeOptions& options, EdgeHandler& handler);
   Status configure();

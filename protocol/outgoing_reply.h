@@ -11,12 +11,21 @@ namespace volvox {
 // ZeroMQ's name for one connection of one client: opaque bytes, new after every reconnect.
 using ClientId = std::string;
 
+// What is kept until ZeroMQ has let go of a frame's memory.
+class FrameHold {
+ public:
+  FrameHold() = default;
+  virtual ~FrameHold() = default;
+  FrameHold(const FrameHold&) = delete;
+  FrameHold& operator=(const FrameHold&) = delete;
+};
+
 // A reply on its way out: two frames for one client.
 struct OutgoingReply {
   ClientId client;
   WireBuffer header;
-  WireBuffer body;                     // empty with an error or a pong
-  std::shared_ptr<const void> held{};  // its share of the memory for replies; the edge's own affair
+  WireBuffer body;                    // empty with an error or a pong
+  std::unique_ptr<FrameHold> held{};  // its share of the memory for replies; the edge's own affair
 
   std::size_t bytes() const { return header.size() + body.size(); }
 };

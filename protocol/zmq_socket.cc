@@ -15,12 +15,18 @@ namespace {
 // On any of ZeroMQ's threads.
 void free_frame(void* data, void* until_freed) {
   std::free(data);
-  delete static_cast<std::shared_ptr<const void>*>(until_freed);
+  delete static_cast<FrameHold*>(until_freed);
 }
 
-void free_part(void*, void* kept) {
-  delete static_cast<std::shared_ptr<const void>*>(kept);
+void free_part(void*, void* until_freed) {
+  delete static_cast<FrameHold*>(until_freed);
 }
+
+// What a frame is a part of, and what else is kept with it.
+struct PartHold final : FrameHold {
+  std::shared_ptr<const WireBuffer> whole;
+  std::unique_ptr<FrameHold> other;
+};
 
 Status checked(int result, const std::string& what) {
   if (result == 0) return {};
@@ -34,24 +40,25 @@ ZmqContext::~ZmqContext() {
   }
 }
 
-ZmqFrame::ZmqFrame(WireBuffer&& buffer, std::shared_ptr<const void> until_freed) {
+ZmqFrame::ZmqFrame(WireBuffer&& buffer, std::unique_ptr<FrameHold> until_freed) {
   const std::size_t size = buffer.size();
   if (size == 0) {
     zmq_msg_init(&message_);
     return;
   }
-  using Kept = std::shared_ptr<const void>;
-  if (const auto& whole = buffer.whole()) {
-    auto both =
-        std::make_unique<Kept>(std::make_shared<std::pair<Kept, Kept>>(whole, std::move(until_freed)));
-    if (zmq_msg_init_data(&message_, buffer.data(), size, free_part, both.get()) != 0) throw std::bad_alloc();
+  if (buffer.whole()) {
+    auto both = std::make_unique<PartHold>();
+    both->whole = buffer.whole();
+    both->other = std::move(until_freed);
+    FrameHold* hold = both.get();
+    if (zmq_msg_init_data(&message_, buffer.data(), size, free_part, hold) != 0) throw std::bad_alloc();
     static_cast<void>(both.release());
     return;
   }
-  auto kept = until_freed ? std::make_unique<Kept>(std::move(until_freed)) : nullptr;
-  if (zmq_msg_init_data(&message_, buffer.data(), size, free_frame, kept.get()) != 0) throw std::bad_alloc();
+  if (zmq_msg_init_data(&message_, buffer.data(), size, free_frame, until_freed.get()) != 0)
+    throw std::bad_alloc();
   static_cast<void>(buffer.release());
-  static_cast<void>(kept.release());
+  static_cast<void>(until_freed.release());
 }
 
 ZmqFrame::ZmqFrame(std::span<const std::byte> copy) {

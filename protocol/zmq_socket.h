@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/time.h"
 #include "protocol/buffer.h"
+#include "protocol/outgoing_reply.h"
 
 namespace volvox {
 
@@ -33,10 +34,10 @@ class ZmqContext {
 class ZmqFrame {
  public:
   ZmqFrame() { zmq_msg_init(&message_); }
-  // Takes the memory over, and keeps `until_freed` for as long as ZeroMQ keeps the memory; its deleter runs
+  // Takes the memory over, and keeps `until_freed` for as long as ZeroMQ keeps the memory; it is destroyed
   // on any thread. These throw std::bad_alloc where memory is short: no frame is sent empty instead, for
   // whoever waits for it would wait for ever. The buffer then stays the caller's.
-  explicit ZmqFrame(WireBuffer&& buffer, std::shared_ptr<const void> until_freed = nullptr);
+  explicit ZmqFrame(WireBuffer&& buffer, std::unique_ptr<FrameHold> until_freed = nullptr);
   explicit ZmqFrame(std::span<const std::byte> copy);
   ~ZmqFrame() { zmq_msg_close(&message_); }
   ZmqFrame(const ZmqFrame&) = delete;

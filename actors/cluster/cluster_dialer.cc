@@ -96,7 +96,7 @@ class DialerShell {
 }  // namespace
 
 caf::actor spawn_cluster_dialer(caf::actor_system& system, DialerSetup setup) {
-  return system.spawn<caf::detached>(run_shell<DialerShell, DialerSetup>, std::move(setup));
+  return spawn_shell<DialerShell, caf::detached>(system, std::move(setup));
 }
 
 }  // namespace volvox

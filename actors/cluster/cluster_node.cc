@@ -445,7 +445,7 @@ class ClusterNodeShell {
 }  // namespace
 
 caf::actor spawn_cluster_node(caf::actor_system& system, ClusterNodeSetup setup) {
-  return system.spawn(run_shell<ClusterNodeShell, ClusterNodeSetup>, std::move(setup));
+  return spawn_shell<ClusterNodeShell>(system, std::move(setup));
 }
 
 }  // namespace volvox

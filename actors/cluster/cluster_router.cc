@@ -407,7 +407,7 @@ class ClusterRouterShell {
 }  // namespace
 
 caf::actor spawn_cluster_router(caf::actor_system& system, ClusterRouterSetup setup) {
-  return system.spawn(run_shell<ClusterRouterShell, ClusterRouterSetup>, std::move(setup));
+  return spawn_shell<ClusterRouterShell>(system, std::move(setup));
 }
 
 }  // namespace volvox

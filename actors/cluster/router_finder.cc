@@ -56,7 +56,7 @@ class FinderShell {
 }  // namespace
 
 caf::actor spawn_router_finder(caf::actor_system& system, FinderSetup setup) {
-  return system.spawn<caf::detached>(run_shell<FinderShell, FinderSetup>, std::move(setup));
+  return spawn_shell<FinderShell, caf::detached>(system, std::move(setup));
 }
 
 }  // namespace volvox

@@ -26,8 +26,6 @@ PriorityChoice choice_of(WirePriority priority) {
   return priority == WirePriority::kHigh ? PriorityChoice::kHigh : PriorityChoice::kLow;
 }
 
-using SharePair = std::pair<std::shared_ptr<const void>, std::shared_ptr<const void>>;
-
 bool goes_on_with_a_session(const RequestHeader& header) {
   return header.session && header.session->operation != SessionOperation::kBegin;
 }
@@ -84,8 +82,9 @@ tl::expected<std::shared_ptr<IncomingRequest>, Refusal> Admission::admit(Caller 
   if (draining_ && !(node_ && goes_on_with_a_session(header)))
     return refused({ErrorCode::kUnavailable, "the server is shutting down; ask another one"});
   if (Status open = check_door(body.size()); !open) return refused(std::move(open).error());
-  auto share = enter(caller, body.size());
-  if (!share) return tl::unexpected(std::move(share).error());
+  auto request = std::make_shared<IncomingRequest>();
+  if (auto entered = enter(caller, body.size(), *request); !entered)
+    return tl::unexpected(std::move(entered).error());
   if (!model && node_) {
     auto found = node_->catalog->find(header.model, header.model_version);
     if (!found) return refused(std::move(found).error());
@@ -93,23 +92,18 @@ tl::expected<std::shared_ptr<IncomingRequest>, Refusal> Admission::admit(Caller 
   }
   apply_rights(caller, header);
   apply_rules(header);
-  std::shared_ptr<WorkPlace> place;
+  request->header = std::move(header);
   if (model) {
-    auto expected = expect(*model, header);
-    if (!expected) return tl::unexpected(std::move(expected).error());
-    place = std::move(*expected);
+    if (auto expected = expect(*model, *request); !expected)
+      return tl::unexpected(std::move(expected).error());
   }
-  auto request = std::make_shared<IncomingRequest>();
   request->key = next_key_++;
-  if (header.session) request->connection = number_of(caller);
+  if (request->header.session) request->connection = number_of(caller);
   request->client = std::move(caller.connection);
   request->account = std::move(caller.account);
-  request->header = std::move(header);
   request->body = body.keep();
   request->arrival = steady_now();
-  request->share = std::move(*share);
   request->model = std::move(model);
-  request->place = std::move(place);
   return request;
 }
 
@@ -133,24 +127,26 @@ Status Admission::check_door(std::size_t body_bytes) const {
   return {};
 }
 
-tl::expected<std::shared_ptr<const void>, Refusal> Admission::enter(const Caller& caller, std::size_t bytes) {
-  auto share = InFlightGauge::enter(gauge_, bytes);
-  if (!share) {
+tl::expected<void, Refusal> Admission::enter(const Caller& caller, std::size_t bytes,
+                                             IncomingRequest& request) {
+  request.share = InFlightGauge::enter(gauge_, bytes);
+  if (!request.share) {
     metrics_.refused(Bound::kInFlight);
     return refused({ErrorCode::kOverloaded, "too many requests are in flight; wait and try again"},
                    retry_after_us());
   }
-  if (caller.connection.empty()) return share;
+  if (caller.connection.empty()) return {};
   auto own = ClientShares::enter(clients_, caller, bytes);
   if (!own) {
     metrics_.refused(caller.account.empty() ? Bound::kClient : Bound::kKey);
     return refused(std::move(own).error(), retry_after_us());
   }
-  return std::make_shared<const SharePair>(std::move(share), std::move(*own));
+  request.client_share = std::move(*own);
+  return {};
 }
 
-tl::expected<std::shared_ptr<WorkPlace>, Refusal> Admission::expect(const InstalledModel& model,
-                                                                    const RequestHeader& header) {
+tl::expected<void, Refusal> Admission::expect(const InstalledModel& model, const IncomingRequest& request) {
+  const RequestHeader& header = request.header;
   const PriorityClass priority = priority_class(header.priority);
   const ExpectedWork work{model.id, priority, std::min(header.cells_hint, model.model->max_length)};
   if (header.deadline_us != 0) {
@@ -160,7 +156,8 @@ tl::expected<std::shared_ptr<WorkPlace>, Refusal> Admission::expect(const Instal
       return refused(std::move(on_time).error(), microseconds(forecast.retry_after));
     }
   }
-  return std::make_shared<WorkPlace>(node_->workload, model.id, priority, header.session.has_value());
+  request.place.emplace(node_->workload, model.id, priority, header.session.has_value());
+  return {};
 }
 
 }  // namespace volvox

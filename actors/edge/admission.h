@@ -82,11 +82,10 @@ class Admission {
  private:
   Admission(const ServeConfig& config, RequestMetrics& metrics, NodePtr node);
   Status check_door(std::size_t body_bytes) const;
-  // The request's place in the estimate, unless it would end too late.
-  tl::expected<std::shared_ptr<WorkPlace>, Refusal> expect(const InstalledModel& model,
-                                                           const RequestHeader& header);
+  // Takes the request's place in the estimate, unless it would end too late.
+  tl::expected<void, Refusal> expect(const InstalledModel& model, const IncomingRequest& request);
   std::uint64_t number_of(const Caller& caller) const;
-  tl::expected<std::shared_ptr<const void>, Refusal> enter(const Caller& caller, std::size_t bytes);
+  tl::expected<void, Refusal> enter(const Caller& caller, std::size_t bytes, IncomingRequest& request);
 
   const std::vector<ModelSection> models_;
   const PriorityRights rights_;

@@ -38,12 +38,24 @@ ClientShares::ClientShares(const ServeConfig& config)
   }
 }
 
-Result<std::shared_ptr<const void>> ClientShares::enter(const std::shared_ptr<ClientShares>& shares,
-                                                        const Caller& caller, std::size_t bytes) {
+ClientShare& ClientShare::operator=(ClientShare&& other) noexcept {
+  if (this == &other) return *this;
+  reset();
+  shares_ = std::move(other.shares_);
+  client_ = std::move(other.client_);
+  bytes_ = other.bytes_;
+  return *this;
+}
+
+void ClientShare::reset() {
+  if (const auto shares = std::exchange(shares_, nullptr)) shares->give_back(client_, bytes_);
+}
+
+Result<ClientShare> ClientShares::enter(const std::shared_ptr<ClientShares>& shares, const Caller& caller,
+                                        std::size_t bytes) {
+  std::string client = client_of(caller);
   if (const Status taken = shares->take(caller, bytes); !taken) return tl::unexpected(taken.error());
-  return std::shared_ptr<const void>(shares.get(), [shares, client = client_of(caller), bytes](const void*) {
-    shares->give_back(client, bytes);
-  });
+  return ClientShare(shares, std::move(client), bytes);
 }
 
 const ClientShares::Bounds& ClientShares::bounds_of(const Caller& caller) const {

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "base/error.h"
 #include "config/schema.h"
@@ -21,6 +22,26 @@ struct Caller {
   std::uint64_t far_connection = 0;  // IncomingRequest::connection of one to another process; 0: none
 };
 
+class ClientShares;
+
+// What one request holds of its client's bounds; given back by its destructor.
+class ClientShare {
+ public:
+  ClientShare() = default;  // of nobody
+  ClientShare(std::shared_ptr<ClientShares> shares, std::string client, std::size_t bytes)
+      : shares_(std::move(shares)), client_(std::move(client)), bytes_(bytes) {}
+  ~ClientShare() { reset(); }
+  ClientShare(ClientShare&&) = default;
+  ClientShare& operator=(ClientShare&& other) noexcept;
+
+  void reset();
+
+ private:
+  std::shared_ptr<ClientShares> shares_;
+  std::string client_;
+  std::size_t bytes_ = 0;
+};
+
 // One client must not use up what all of them share. Counts what each holds until the last actor has
 // forgotten its requests: a client is whoever has one key, over however many connections; without keys, a
 // connection. Any thread.
@@ -28,13 +49,15 @@ class ClientShares {
  public:
   explicit ClientShares(const ServeConfig& config);
 
-  // A share of the client's bounds, given back by its destructor; or OVERLOADED, naming the bound.
-  static Result<std::shared_ptr<const void>> enter(const std::shared_ptr<ClientShares>& shares,
-                                                   const Caller& caller, std::size_t bytes);
+  // Or OVERLOADED, naming the bound.
+  static Result<ClientShare> enter(const std::shared_ptr<ClientShares>& shares, const Caller& caller,
+                                   std::size_t bytes);
 
   std::size_t clients() const;  // that hold something
 
  private:
+  friend class ClientShare;
+
   struct Bounds {
     std::size_t requests = 0, bytes = 0;
   };

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <caf/actor.hpp>
@@ -24,19 +25,41 @@ struct InFlightLimits {
   std::size_t bytes = std::size_t{1} << 30;
 };
 
+class InFlightGauge;
+
+// What one request holds of a gauge's bounds; given back by its destructor.
+class InFlightShare {
+ public:
+  InFlightShare() = default;  // of nothing
+  InFlightShare(std::shared_ptr<InFlightGauge> gauge, std::size_t bytes)
+      : gauge_(std::move(gauge)), bytes_(bytes) {}
+  ~InFlightShare() { reset(); }
+  InFlightShare(InFlightShare&&) = default;
+  InFlightShare& operator=(InFlightShare&& other) noexcept;
+
+  explicit operator bool() const { return gauge_ != nullptr; }
+  void reset();
+
+ private:
+  std::shared_ptr<InFlightGauge> gauge_;
+  std::size_t bytes_ = 0;
+};
+
 // Counts what requests hold until the last actor has forgotten them, which may be later than their answer: a
 // client that cancels all it sends must not get past the bounds. Any thread.
 class InFlightGauge {
  public:
   explicit InFlightGauge(const InFlightLimits& limits) : limits_(limits) {}
 
-  // A share of the bounds, given back by its destructor; null when a bound is reached.
-  static std::shared_ptr<const void> enter(const std::shared_ptr<InFlightGauge>& gauge, std::size_t bytes);
+  // False when a bound is reached.
+  static InFlightShare enter(const std::shared_ptr<InFlightGauge>& gauge, std::size_t bytes);
 
   std::size_t requests() const { return requests_.load(std::memory_order_relaxed); }
   std::size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
 
  private:
+  friend class InFlightShare;
+
   bool take(std::size_t bytes);
   void give_back(std::size_t bytes);
 

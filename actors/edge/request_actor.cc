@@ -38,7 +38,7 @@ class RequestShell {
   caf::message_handler handlers() {
     return {[this](const FinishRequest& finish) {
               take_over();
-              ticket_.answer(*finish.outcome);
+              ticket_.answer(finish.outcome);
               self_->quit();
             },
             [this](const PartialResult& partial) {
@@ -108,8 +108,7 @@ class RequestShell {
 caf::actor spawn_request_actor(caf::actor_system& system, std::shared_ptr<ReplySink> sink, caf::actor runner,
                                RequestPtr request) {
   hand_over();
-  caf::actor actor =
-      system.spawn(run_shell<RequestShell, RequestSetup>, RequestSetup{std::move(sink), runner, request});
+  caf::actor actor = spawn_shell<RequestShell>(system, RequestSetup{std::move(sink), runner, request});
   if (!runner) return actor;
   // Not left to the actor: the runner can begin while that one's thread is still being woken.
   auto work = std::make_shared<Work>(std::move(request), actor);

@@ -108,7 +108,7 @@ tl::expected<HttpInference::Asked, HttpReply> HttpInference::accept(HttpExchange
     return tl::unexpected(
         http_error(415, {ErrorCode::kInvalidArgument, "contents are not decompressed; send it plain"}));
   }
-  std::vector<std::shared_ptr<const void>> shares;
+  std::vector<InFlightShare> shares;
   std::size_t held = 0;
   const auto set_aside = [&](std::size_t bytes) -> std::optional<HttpReply> {
     const std::size_t cost = cost_of(bytes, limits_);
@@ -249,7 +249,7 @@ HttpInference::Answer HttpInference::answer_to(const Asked& asked, const Outcome
   if (outcome.error) {
     HttpReply reply = http_error(*outcome.error, setup_.admission->spread(outcome.retry_after_us));
     if (outcome.undecided) reply.headers += "Volvox-Undecided: true\r\n";
-    return {std::move(reply), nullptr};
+    return {std::move(reply), {}};
   }
   V2Answer answer;
   answer.model = asked.model.name;
@@ -263,10 +263,10 @@ HttpInference::Answer HttpInference::answer_to(const Asked& asked, const Outcome
   if (!share) {
     return {overloaded("the contents in progress fill the memory that http.max_mib gives them; ask for "
                        "binary_data, or try again"),
-            nullptr};
+            {}};
   }
   auto content = encode_v2_answer(answer, asked.wishes);
-  if (!content) return {http_error(content.error()), nullptr};
+  if (!content) return {http_error(content.error()), {}};
   HttpReply reply;
   reply.content = std::move(content->bytes);
   if (content->binary) {

@@ -44,7 +44,7 @@ class HttpInference {
   // What is written, and the share of the bounds that it takes.
   struct Answer {
     HttpReply reply;
-    std::shared_ptr<const void> share;
+    InFlightShare share;
   };
 
   tl::expected<Asked, HttpReply> accept(HttpExchange& exchange, const V2Route& route);

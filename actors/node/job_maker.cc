@@ -46,8 +46,7 @@ Digest JobMaker::content(const Work& work, HashKey key) const {
 
 void JobMaker::place(Work& work, std::uint32_t device) const {
   const std::chrono::duration<double, std::micro> estimate(work.model->step_us * work.length);
-  work.device_place =
-      std::make_unique<DevicePlace>(node_->loads, device, std::chrono::duration_cast<Duration>(estimate));
+  work.device_place.emplace(node_->loads, device, std::chrono::duration_cast<Duration>(estimate));
 }
 
 Status JobMaker::make(Work& work) const {

@@ -218,7 +218,7 @@ class ManagerShell final : private PartRunner {
       const std::uint32_t lost_on = work->device_place->device();
       if (device_but(lost_on)) return run_again(work->successor(), lost_on);
     }
-    work->device_place = nullptr;
+    work->device_place.reset();
     ModelStatistics& statistics = node_->statistics[work->model->id];
     const std::uint64_t total_us = microseconds(steady_now() - work->request().arrival);
     Outcome outcome;
@@ -252,7 +252,7 @@ class ManagerShell final : private PartRunner {
 }  // namespace
 
 caf::actor spawn_manager(caf::actor_system& system, NodePtr node) {
-  return system.spawn(run_shell<ManagerShell, NodePtr>, std::move(node));
+  return spawn_shell<ManagerShell>(system, std::move(node));
 }
 
 }  // namespace volvox

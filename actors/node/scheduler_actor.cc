@@ -308,7 +308,7 @@ class SchedulerShell {
 }  // namespace
 
 caf::actor spawn_scheduler(caf::actor_system& system, SchedulerSetup setup) {
-  return system.spawn<caf::detached>(run_shell<SchedulerShell, SchedulerSetup>, std::move(setup));
+  return spawn_shell<SchedulerShell, caf::detached>(system, std::move(setup));
 }
 
 }  // namespace volvox

@@ -183,7 +183,7 @@ Result<OpenQueues> open_queues(const Node& node, const NodeDevice& device) {
 }
 
 caf::actor spawn_supervisor(caf::actor_system& system, SupervisorSetup setup) {
-  return system.spawn(run_shell<SupervisorShell, SupervisorSetup>, std::move(setup));
+  return spawn_shell<SupervisorShell>(system, std::move(setup));
 }
 
 }  // namespace volvox

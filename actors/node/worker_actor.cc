@@ -124,7 +124,7 @@ class WorkerShell {
 }  // namespace
 
 caf::actor spawn_worker(caf::actor_system& system, WorkerSetup setup) {
-  return system.spawn<caf::detached>(run_shell<WorkerShell, WorkerSetup>, std::move(setup));
+  return spawn_shell<WorkerShell, caf::detached>(system, std::move(setup));
 }
 
 }  // namespace volvox

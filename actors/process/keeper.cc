@@ -85,7 +85,7 @@ class KeeperShell {
 }  // namespace
 
 caf::actor spawn_keeper(caf::actor_system& system, KeeperSetup setup) {
-  return system.spawn<caf::detached>(run_shell<KeeperShell, KeeperSetup>, std::move(setup));
+  return spawn_shell<KeeperShell, caf::detached>(system, std::move(setup));
 }
 
 }  // namespace volvox

@@ -335,8 +335,7 @@ Status SessionDriver::start(const SessionAction& action, const Work& asked) {
   states_.set_steps(action.write, part->length);
   part->part = std::make_unique<SessionPart>(action.session, std::move(rows->place));
   part->part->driver = incarnation_;
-  if (const auto& place = asked.request().place)
-    static_cast<void>(place->correct(part->length, Duration::max()));
+  if (auto& place = asked.request().place) static_cast<void>(place->correct(part->length, Duration::max()));
   running_[action.session.index] = part->job.tag;
   runner_.start(part);
   return {};

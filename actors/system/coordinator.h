@@ -1,12 +1,14 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <mutex>
 #include <unordered_set>
 
 #include <caf/all.hpp>
-#include <caf/policy/work_sharing.hpp>
+#include <caf/policy/unprofiled.hpp>
 #include <caf/scheduler/coordinator.hpp>
 
 namespace volvox {
@@ -44,11 +46,63 @@ class QuietClock final : public caf::detail::thread_safe_actor_clock {
   std::atomic<std::uint64_t> ends_{0};
 };
 
-// CAF's scheduler with that clock. "stealing", its default policy, leaves a ready actor in the queue of a
-// busy thread for up to 30 ms; "sharing" does not.
-class Coordinator final : public caf::scheduler::coordinator<caf::policy::work_sharing> {
+// The queue of actors that are ready, as CAF's policy "sharing" has it, which makes a list's node for each.
+class ReadyQueue : public caf::policy::unprofiled {
  public:
-  using Base = caf::scheduler::coordinator<caf::policy::work_sharing>;
+  struct coordinator_data {
+    explicit coordinator_data(caf::scheduler::abstract_coordinator*) {}
+    std::mutex mutex;
+    std::condition_variable filled;
+    std::deque<caf::resumable*> jobs;
+  };
+  struct worker_data {
+    explicit worker_data(caf::scheduler::abstract_coordinator*) {}
+  };
+
+  template <class Coordinator>
+  void central_enqueue(Coordinator* self, caf::resumable* job) {
+    {
+      const std::lock_guard lock(d(self).mutex);
+      d(self).jobs.push_back(job);
+    }
+    d(self).filled.notify_one();
+  }
+  template <class Worker>
+  void external_enqueue(Worker* self, caf::resumable* job) {
+    central_enqueue(self->parent(), job);
+  }
+  template <class Worker>
+  void internal_enqueue(Worker* self, caf::resumable* job) {
+    central_enqueue(self->parent(), job);
+  }
+  // Of an actor that lets others run: at the end, then.
+  template <class Worker>
+  void resume_job_later(Worker* self, caf::resumable* job) {
+    central_enqueue(self->parent(), job);
+  }
+  template <class Worker>
+  caf::resumable* dequeue(Worker* self) {
+    auto& data = d(self->parent());
+    std::unique_lock lock(data.mutex);
+    data.filled.wait(lock, [&] { return !data.jobs.empty(); });
+    caf::resumable* job = data.jobs.front();
+    data.jobs.pop_front();
+    return job;
+  }
+  template <class Worker, class Visit>
+  void foreach_resumable(Worker*, Visit) {}
+  template <class Coordinator, class Visit>
+  void foreach_central_resumable(Coordinator* self, Visit visit) {
+    const std::lock_guard lock(d(self).mutex);
+    for (; !d(self).jobs.empty(); d(self).jobs.pop_front()) visit(d(self).jobs.front());
+  }
+};
+
+// CAF's scheduler with that clock and that queue. "stealing", its default policy, leaves a ready actor in the
+// queue of a busy thread for up to 30 ms; one queue for all does not.
+class Coordinator final : public caf::scheduler::coordinator<ReadyQueue> {
+ public:
+  using Base = caf::scheduler::coordinator<ReadyQueue>;
 
   explicit Coordinator(caf::actor_system& system) : Base(system), quiet_(Base::clock()) {}
   static caf::actor_system::module* make(caf::actor_system& system, caf::detail::type_list<>) {

@@ -2,19 +2,14 @@
 
 #include <exception>
 #include <memory>
+#include <optional>
+#include <type_traits>
 #include <utility>
 
 #include <caf/all.hpp>
 #include <spdlog/spdlog.h>
 
 namespace volvox {
-
-// An actor here is a Shell: a class with a constructor (self, setup) and a member behavior(). It is created
-// on the actor's own thread and destroyed as soon as the actor ends, whoever still has a handle to it.
-template <class Shell>
-struct ShellState {
-  std::unique_ptr<Shell> shell;
-};
 
 // Ends the actor that threw; its supervisor hears of it, the process lives on.
 inline caf::error end_failed_actor(const char* name, std::exception_ptr& thrown) {
@@ -28,14 +23,38 @@ inline caf::error end_failed_actor(const char* name, std::exception_ptr& thrown)
   return caf::make_error(caf::sec::runtime_error);
 }
 
-// The function to spawn: spawn(run_shell<Shell, Setup>, setup).
+// An actor here is a Shell: a class with a constructor (self, setup) and a member behavior(). It is created
+// on the actor's own thread and destroyed as soon as the actor ends, whoever still has a handle to it. It
+// lies in the actor's own memory: there is an actor for each request.
 template <class Shell, class Setup>
-caf::behavior run_shell(caf::stateful_actor<ShellState<Shell>>* self, Setup setup) {
-  self->set_exception_handler([](caf::scheduled_actor*, std::exception_ptr& thrown) {
-    return end_failed_actor(Shell::kName, thrown);
-  });
-  self->state.shell = std::make_unique<Shell>(self, std::move(setup));
-  return self->state.shell->behavior();
+class ShellActor final : public caf::event_based_actor {
+ public:
+  ShellActor(caf::actor_config& config, Setup setup)
+      : caf::event_based_actor(config), setup_(std::move(setup)) {}
+
+  const char* name() const override { return Shell::kName; }
+  caf::behavior make_behavior() override {
+    set_exception_handler([](caf::scheduled_actor*, std::exception_ptr& thrown) {
+      return end_failed_actor(Shell::kName, thrown);
+    });
+    Setup setup = std::move(*setup_);
+    setup_.reset();
+    shell_.emplace(this, std::move(setup));
+    return shell_->behavior();
+  }
+  void on_exit() override {
+    setup_.reset();
+    shell_.reset();
+  }
+
+ private:
+  std::optional<Setup> setup_;
+  std::optional<Shell> shell_;
+};
+
+template <class Shell, caf::spawn_options kOptions = caf::no_spawn_options, class Setup>
+caf::actor spawn_shell(caf::actor_system& system, Setup&& setup) {
+  return system.spawn<ShellActor<Shell, std::decay_t<Setup>>, kOptions>(std::forward<Setup>(setup));
 }
 
 }  // namespace volvox

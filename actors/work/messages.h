@@ -61,7 +61,7 @@ struct PartLost {
 };
 // anybody → request actor: how it ended. The first one counts.
 struct FinishRequest {
-  OutcomePtr outcome;
+  Outcome outcome;
 };
 
 // Tasks of one worker, in order. Whoever holds the group owns them.

@@ -86,8 +86,8 @@ bool Work::can_run_again() const {
 void Work::settle(Outcome outcome) {
   if (std::exchange(settled_, true) || !reply_to_) return;
   hand_over();
-  const OutcomePtr said = insist([&] { return std::make_shared<const Outcome>(std::move(outcome)); });
-  insist([&] { caf::anon_send(reply_to_, FinishRequest{said}); });
+  FinishRequest finish{std::move(outcome)};
+  insist([&] { caf::anon_send(reply_to_, std::move(finish)); });  // moved once there is memory for it
   reply_to_ = nullptr;
 }
 

@@ -11,6 +11,8 @@
 
 #include <caf/actor.hpp>
 
+#include "actors/edge/client_shares.h"
+#include "actors/edge/in_flight.h"
 #include "actors/node/catalog.h"
 #include "actors/sessions/session_part.h"
 #include "actors/work/device_loads.h"
@@ -42,9 +44,11 @@ struct IncomingRequest {
   RequestHeader header;
   std::shared_ptr<const WireBuffer> body;  // the one copy
   TimePoint arrival{};
-  std::shared_ptr<const void> share;  // of the bounds on what is in flight
-  ModelPtr model;                     // that the door has chosen already; null: the header says which
-  std::shared_ptr<WorkPlace> place;   // in the estimate of what is accepted
+  InFlightShare share;       // of the bounds on what is in flight
+  ClientShare client_share;  // of those on what its client has in flight
+  ModelPtr model;            // that the door has chosen already; null: the header says which
+  // In the estimate of what is accepted; none: it is not in it. It guards itself.
+  mutable std::optional<WorkPlace> place;
 
   TimePoint deadline() const;  // TimePoint::max(): none
 };
@@ -124,8 +128,8 @@ class Work {
   std::size_t unfolded_bytes = 0;             // that it takes, unfolded
   std::shared_ptr<const WireBuffer> content;  // that the inputs lie in: the body, or what was made of it
   std::array<std::uint64_t, kMaxInputs> input_offsets{};  // in the content, by the model's own input number
-  std::vector<std::size_t> wanted;            // numbers of the model's outputs, in the order of the reply
-  std::unique_ptr<DevicePlace> device_place;  // where it runs, until it has ended there
+  std::vector<std::size_t> wanted;          // numbers of the model's outputs, in the order of the reply
+  std::optional<DevicePlace> device_place;  // where it runs, until it has ended there
   caf::actor again;  // the manager, to whom a work that is lost with its device comes back; invalid: nobody
   std::unique_ptr<InputPages> pages;
   ResultBlock results;

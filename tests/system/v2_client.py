@@ -279,7 +279,7 @@ class Checks:
         expect_error(405, self.client.get, f"/v2/models/{self.model}/infer")
         expect_error(405, self.client.call, "/v2/health/live", b"{}")
         expect_error(400, infer, self.model, {"words": ("INT32", [1], [1])})
-        expect_error(400, infer, self.model, {"tokens": ("INT64", [1], [1])})
+        expect_error(400, infer, self.model, {"tokens": ("UINT64", [1], [1])})
         expect_error(400, infer, self.model, {"tokens": ("INT32", [2], [1])})
         expect_error(400, infer, self.model, {"tokens": ("INT32", [1, 1], [1])})
         expect_error(400, infer, self.model, {"tokens": ("INT32", [-1], [1])})

@@ -45,7 +45,8 @@ struct RecordingSink : ReplySink {
   std::vector<Answer> answers;
 };
 
-inline RequestPtr request_with(std::uint64_t key, std::uint64_t deadline_us = 0) {
+// For whoever changes it before it is shared.
+inline std::shared_ptr<IncomingRequest> new_request(std::uint64_t key, std::uint64_t deadline_us = 0) {
   auto request = std::make_shared<IncomingRequest>();
   request->key = key;
   request->arrival = steady_now();
@@ -53,6 +54,10 @@ inline RequestPtr request_with(std::uint64_t key, std::uint64_t deadline_us = 0)
   request->header.request_id = key;
   request->header.deadline_us = deadline_us;
   return request;
+}
+
+inline RequestPtr request_with(std::uint64_t key, std::uint64_t deadline_us = 0) {
+  return new_request(key, deadline_us);
 }
 
 }  // namespace volvox

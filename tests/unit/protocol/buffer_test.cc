@@ -59,8 +59,11 @@ TEST(WireBuffer, MovesAsAPartAndAsAWhole) {
 TEST(ZmqFrame, APartIsSentFromWhereItLies) {
   auto whole = counting(4096);
   const std::weak_ptr<const WireBuffer> life = whole;
-  auto other = std::make_shared<int>(1);
-  const std::weak_ptr<int> until_freed = other;
+  struct Other final : FrameHold {
+    std::shared_ptr<int> value = std::make_shared<int>(1);
+  };
+  auto other = std::make_unique<Other>();
+  const std::weak_ptr<int> until_freed = other->value;
   {
     ZmqFrame frame(WireBuffer::part_of(whole, whole->bytes().subspan(1000, 2000)), std::move(other));
     EXPECT_EQ(frame.bytes().data(), whole->data() + 1000);

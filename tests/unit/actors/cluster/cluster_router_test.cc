@@ -111,12 +111,12 @@ class ClusterRouterActor : public testing::Test {
   void start() {
     router_ = spawn_cluster_router(stage_.system, {config_, 1, 1, &metrics_, {}, *transport_});
     client_ = stage_.system.spawn([this](caf::event_based_actor*) -> caf::behavior {
-      return {[this](const FinishRequest& finish) { outcome_ = *finish.outcome; }};
+      return {[this](const FinishRequest& finish) { outcome_ = finish.outcome; }};
     });
     stage_.run();
   }
   static RequestPtr request(bool part, const std::string& home = "n1") {
-    auto request = std::make_shared<IncomingRequest>(*request_with(7));
+    auto request = new_request(7);
     request->body = WireBuffer::share_copy_of({});
     if (!part) return request;
     WireSessionToken& token = request->header.session.emplace();

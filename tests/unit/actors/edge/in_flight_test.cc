@@ -16,16 +16,16 @@ constexpr Duration kLong = std::chrono::seconds(60);
 TEST(InFlightGauge, BoundsRequestsAndBytes) {
   const auto gauge = std::make_shared<InFlightGauge>(InFlightLimits{2, 100});
   auto a = InFlightGauge::enter(gauge, 60);
-  EXPECT_NE(a, nullptr);
-  EXPECT_EQ(InFlightGauge::enter(gauge, 41), nullptr);  // too many bytes
+  EXPECT_TRUE(a);
+  EXPECT_FALSE(InFlightGauge::enter(gauge, 41));  // too many bytes
   auto b = InFlightGauge::enter(gauge, 40);
-  EXPECT_NE(b, nullptr);
-  EXPECT_EQ(InFlightGauge::enter(gauge, 0), nullptr);  // too many requests
+  EXPECT_TRUE(b);
+  EXPECT_FALSE(InFlightGauge::enter(gauge, 0));  // too many requests
   EXPECT_EQ(gauge->requests(), 2U);
   EXPECT_EQ(gauge->bytes(), 100U);
   a.reset();
   EXPECT_EQ(gauge->bytes(), 40U);
-  EXPECT_NE(InFlightGauge::enter(gauge, 60), nullptr);
+  EXPECT_TRUE(InFlightGauge::enter(gauge, 60));
   b.reset();
   EXPECT_EQ(gauge->requests(), 0U);
 }

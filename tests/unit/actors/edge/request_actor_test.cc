@@ -93,7 +93,7 @@ TEST_F(RequestActor, ACancelIsAnsweredAtOnceAndTheWorkIsWaitedFor) {
 
 // Only the keeper of a session knows whether a part has changed it.
 TEST_F(RequestActor, ACancelledPartOfASessionIsAnsweredByItsKeeper) {
-  auto part = std::make_shared<IncomingRequest>(*request_with(7));
+  auto part = new_request(7);
   part->header.session.emplace().operation = SessionOperation::kContinue;
   start(std::move(part));
   caf::anon_send(request_, CancelAtom::value);
@@ -174,7 +174,7 @@ TEST_F(RequestActor, PartsOfTheAnswerDoNotPutTheDeadlineOff) {
 }
 
 TEST_F(RequestActor, AnAbortedPartOfASessionIsUndecided) {
-  auto part = std::make_shared<IncomingRequest>(*request_with(7));
+  auto part = new_request(7);
   part->header.session.emplace().operation = SessionOperation::kContinue;
   start(std::move(part));
   caf::anon_send(request_, AbortAtom::value);

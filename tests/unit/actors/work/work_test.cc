@@ -8,7 +8,7 @@ namespace volvox {
 namespace {
 
 // Collects the outcomes that it is sent.
-caf::actor collector(Stage& stage, std::vector<OutcomePtr>& outcomes) {
+caf::actor collector(Stage& stage, std::vector<Outcome>& outcomes) {
   return stage.system.spawn([&outcomes](caf::event_based_actor*) -> caf::behavior {
     return {[&outcomes](const FinishRequest& finish) { outcomes.push_back(finish.outcome); }};
   });
@@ -16,20 +16,20 @@ caf::actor collector(Stage& stage, std::vector<OutcomePtr>& outcomes) {
 
 TEST(Work, WhoeverLosesItAnswersInternal) {
   Stage stage;
-  std::vector<OutcomePtr> outcomes;
+  std::vector<Outcome> outcomes;
   {
     const caf::actor actor = collector(stage, outcomes);
     { const Work work(request_with(1), actor); }
     stage.run();
     ASSERT_EQ(outcomes.size(), 1U);
-    ASSERT_TRUE(outcomes[0]->error);
-    EXPECT_EQ(outcomes[0]->error->code, ErrorCode::kInternal);
+    ASSERT_TRUE(outcomes[0].error);
+    EXPECT_EQ(outcomes[0].error->code, ErrorCode::kInternal);
   }
 }
 
 TEST(Work, IsSettledOnce) {
   Stage stage;
-  std::vector<OutcomePtr> outcomes;
+  std::vector<Outcome> outcomes;
   {
     const caf::actor actor = collector(stage, outcomes);
     {
@@ -39,14 +39,14 @@ TEST(Work, IsSettledOnce) {
     }
     stage.run();
     ASSERT_EQ(outcomes.size(), 1U);
-    EXPECT_EQ(outcomes[0]->error->message, "first");
-    EXPECT_EQ(outcomes[0]->retry_after_us, 5U);
+    EXPECT_EQ(outcomes[0].error->message, "first");
+    EXPECT_EQ(outcomes[0].retry_after_us, 5U);
   }
 }
 
 TEST(Work, GivesItsBytesBack) {
   Stage stage;
-  std::vector<OutcomePtr> outcomes;
+  std::vector<Outcome> outcomes;
   {
     const auto budget = std::make_shared<ByteBudget>(100);
     const caf::actor actor = collector(stage, outcomes);
