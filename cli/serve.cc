@@ -10,6 +10,7 @@
 #include "cli/cluster_commands.h"
 #include "cli/commands.h"
 #include "cli/descriptors.h"
+#include "cli/free_ports.h"
 #include "cli/make_devices.h"
 #include "cli/port_file.h"
 #include "cli/ready_line.h"
@@ -43,13 +44,16 @@ struct Addresses {
 
 Status serve(ClusterConfig config, const std::string& port_file) {
   StopWatch stop(config.server);  // before the first thread: devices have their own
-  auto models = load_repository(config);
-  if (!models) return tl::unexpected(models.error());
+  if (Status free = check_ports_are_free(config); !free) return free;
+  auto repository = load_repository(config);
+  if (!repository) return tl::unexpected(repository.error());
   const auto devices = make_devices(config.device);
   if (!devices) return tl::unexpected(devices.error());
   fit_doors(config, false);
   Monitor monitor(VOLVOX_VERSION);
-  auto server = Server::start(config, *devices, *models, monitor, {}, config.cluster, stop.hooks());
+  for (std::uint32_t i = 0; i < repository->skipped; ++i) monitor.models().loaded(false);
+  auto server =
+      Server::start(config, *devices, repository->models, monitor, {}, config.cluster, stop.hooks());
   if (!server) return tl::unexpected(server.error());
   const Addresses addresses{
       (*server)->endpoint(), http_address(config.server.metrics, (*server)->metrics_port()),
@@ -62,7 +66,7 @@ Status serve(ClusterConfig config, const std::string& port_file) {
   }
   const auto or_none = [](const std::string& address) { return address.empty() ? "-" : address; };
   say_ready("volvox ready at " + addresses.endpoint + " metrics " + or_none(addresses.metrics) + " http " +
-            or_none(addresses.http) + " models " + std::to_string(models->size()) + " admin " +
+            or_none(addresses.http) + " models " + std::to_string(repository->models.size()) + " admin " +
             or_none(addresses.admin));
   return run_until_stopped(stop, std::move(*server), config.server);
 }
@@ -101,6 +105,8 @@ void add_overrides(ConfigOptions add) {
   add.value("--clients FOLDER",
             "Folder with the public keys of clients that may speak; *: all that know the server's",
             &ServeConfig::security, &SecuritySection::clients);
+  add.choice("--bad-models", "Models that cannot be loaded: end, or serve the others", server,
+             &ServerSection::bad_models);
   add.value("--drain-timeout-ms MS", "Time for requests in flight when it is told to stop", server,
             &ServerSection::drain_timeout_ms);
   add.value("--actor-threads COUNT", "Threads of request and manager actors", server,

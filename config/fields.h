@@ -55,6 +55,10 @@ struct ChoiceNames<PlacementChoice> {
   static constexpr std::array<std::string_view, 2> kNames{"balance", "pack"};
 };
 template <>
+struct ChoiceNames<BadModels> {
+  static constexpr std::array<std::string_view, 2> kNames{"refuse", "skip"};
+};
+template <>
 struct ChoiceNames<LogLevel> {
   static constexpr std::array<std::string_view, 5> kNames{"debug", "info", "warning", "error", "off"};
 };
@@ -88,6 +92,7 @@ void visit_server(Config& config, Visitor& v) {
   v.flag("probes_insecure", server.probes_insecure);
   v.number("max_monitor_connections", server.max_monitor_connections, 8U, 65'536U);
   v.text("models", server.models);
+  v.choice("bad_models", server.bad_models);
   v.number("drain_timeout_ms", server.drain_timeout_ms, 0U, 3'600'000U);
   v.number("stop_timeout_ms", server.stop_timeout_ms, 100U, 3'600'000U);
   v.number("actor_threads", server.actor_threads, 1U, 256U);

@@ -20,6 +20,7 @@ enum class PolicyKind : std::uint8_t { kCellular, kPadded };
 enum class EagerChoice : std::uint8_t { kOff, kOn, kAuto };
 enum class PriorityChoice : std::uint8_t { kHigh, kNormal, kLow };
 enum class LogLevel : std::uint8_t { kDebug, kInfo, kWarning, kError, kOff };
+enum class BadModels : std::uint8_t { kRefuse, kSkip };
 enum class LogFormat : std::uint8_t { kText, kJson };
 
 struct ServerSection {
@@ -34,6 +35,7 @@ struct ServerSection {
   bool probes_insecure = false;                 // beyond loopback
   std::uint32_t max_monitor_connections = 64;   // at each of these two doors
   std::string models = "models";                // folder of the model repository
+  BadModels bad_models = BadModels::kRefuse;    // at the start: end, or serve the others
   std::uint32_t drain_timeout_ms = 10'000;      // how long requests in flight may take to end after SIGTERM
   std::uint32_t stop_timeout_ms = 5'000;        // how long the rest of stopping may take after that
   std::uint32_t actor_threads = 1;              // threads that run request and manager actors

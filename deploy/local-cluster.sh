@@ -50,7 +50,7 @@ volvox=${VOLVOX:-$(dirname "$0")/../build/release/volvox}
 [[ -x "$volvox" ]] || die "$volvox is not there; build it, or set VOLVOX"
 
 hub=volvox-$port
-children=() namespaces=()
+children=() names=() namespaces=()
 # shellcheck disable=SC2317  # the trap calls it
 cleanup() {
   trap '' INT TERM
@@ -113,6 +113,7 @@ for ((i = 0; i < routers; ++i)); do
     --cluster-listen "$at:$((first + 1))" "${security[@]}" --metrics "$at:$((first + 2))" \
     --http "$at:$((first + 3))" "${tls[@]}" &
   children+=($!)
+  names[$!]=router$i
   dial+="${dial:+,}$at:$((first + 1))"
 done
 for ((i = 0; i < nodes; ++i)); do
@@ -123,6 +124,8 @@ for ((i = 0; i < nodes; ++i)); do
   "${inside[@]}" "$volvox" node "${config[@]}" --name "node$i" --routers "$dial" --models "$models" \
     --listen "tcp://127.0.0.1:$own" --metrics "" --http "" "${tls[@]}" &
   children+=($!)
+  names[$!]=node$i
 done
-wait -n || true
-die "a process ended"
+ended=
+wait -n -p ended || true
+die "${names[$ended]:-a process} ended, and the rest with it"

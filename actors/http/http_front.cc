@@ -223,6 +223,13 @@ HttpFront::~HttpFront() {
 }
 
 Result<std::unique_ptr<HttpFront>> HttpFront::start(const ServeConfig& config, HttpFrontSetup setup) {
+  const bool for_anybody = config.http.token.empty() && !config.http.listen.starts_with("unix:");
+  if (for_anybody && !config.security.server_key.empty()) {
+    spdlog::warn(
+        "clients need a key at server.listen, but none at http.listen, {}: set http.token, or http.listen to "
+        "nothing",
+        config.http.listen);
+  }
   auto impl = std::make_unique<Impl>(config, std::move(setup));
   if (const Status started = impl->start(); !started) return tl::unexpected(started.error());
   return std::unique_ptr<HttpFront>(new HttpFront(std::move(impl)));

@@ -13,7 +13,6 @@ namespace volvox {
 namespace {
 
 namespace fs = std::filesystem;
-using Models = std::vector<std::shared_ptr<const Model>>;
 
 LoadOptions load_options(const BatchingSection& batching, std::uint32_t version) {
   LoadOptions options;
@@ -29,11 +28,17 @@ std::string names_of(const std::vector<RepositoryEntry>& entries) {
   return listed(entries, [](const RepositoryEntry& entry) { return in_quotes(entry.name); });
 }
 
-Status load_versions(const RepositoryEntry& entry, const BatchingSection& batching, Models& models) {
+Status load_versions(const RepositoryEntry& entry, const ServeConfig& config, LoadedRepository& loaded) {
   for (const std::uint32_t version : entry.versions) {
-    auto model = load_model(entry.path, load_options(batching, version));
-    if (!model) return tl::unexpected(model.error());
-    models.push_back(std::move(*model));
+    auto model = load_model(entry.path, load_options(config.batching, version));
+    if (model) {
+      loaded.models.push_back(std::move(*model));
+    } else if (config.server.bad_models == BadModels::kSkip) {
+      spdlog::error("skipped model '{}' version {}: {}", entry.name, version, model.error().message);
+      ++loaded.skipped;
+    } else {
+      return tl::unexpected(model.error());
+    }
   }
   return {};
 }
@@ -53,20 +58,20 @@ ModelSource repository_source(const ServeConfig& config) {
   };
 }
 
-Result<Models> load_repository(const ServeConfig& config) {
+Result<LoadedRepository> load_repository(const ServeConfig& config) {
   const std::string& folder = config.server.models;
   const auto entries = list_models(folder);
   const std::string what_to_do = "; write one with `volvox models new-lstm " +
                                  (fs::path(folder) / "lstm").string() +
                                  "`, or name another folder with --models";
   if (!entries) return fail(entries.error().code, entries.error().message + what_to_do);
-  Models models;
+  LoadedRepository loaded;
   for (const RepositoryEntry& entry : *entries) {
-    if (const Status loaded = load_versions(entry, config.batching, models); !loaded) {
-      return tl::unexpected(loaded.error());
-    }
+    if (const Status good = load_versions(entry, config, loaded); !good) return tl::unexpected(good.error());
   }
-  if (!models.empty()) return models;
+  if (!loaded.models.empty()) return loaded;
+  if (loaded.skipped > 0)
+    return fail(ErrorCode::kModelNotFound, "no model in '" + folder + "' can be loaded; the log says why");
   return fail(ErrorCode::kModelNotFound, "there is no model in '" + folder + "'" + what_to_do);
 }
 

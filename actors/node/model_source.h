@@ -18,7 +18,13 @@ using ModelSource = std::function<Result<std::shared_ptr<const Model>>(const std
 // The repository that the configuration names. Models are called as their folders are.
 ModelSource repository_source(const ServeConfig& config);
 
-// Every version of every model there. An empty repository is an error that says how to fill it.
-Result<std::vector<std::shared_ptr<const Model>>> load_repository(const ServeConfig& config);
+struct LoadedRepository {
+  std::vector<std::shared_ptr<const Model>> models;
+  std::uint32_t skipped = 0;  // versions that could not be loaded, as the log says
+};
+
+// Every version of every model there. One that cannot be loaded is an error, unless server.bad_models says to
+// skip it. A repository with no model that can be served is an error that says how to fill it.
+Result<LoadedRepository> load_repository(const ServeConfig& config);
 
 }  // namespace volvox

@@ -14,6 +14,8 @@ several, the routers of a cluster ("tcp://a,tcp://b"), a request whose router is
 The folder of this file must be on Python's path: PYTHONPATH=protocol/python.
 """
 
+from __future__ import annotations
+
 import atexit
 import collections
 import concurrent.futures
@@ -24,7 +26,8 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Optional, Union
 
 import zmq
 
@@ -54,7 +57,7 @@ class Pending(concurrent.futures.Future):
         self._repeatable, self._in_session = repeatable, in_session  # repeatable: by another server
         self._attempts, self._doubtful = [], False  # (link, its connection); nobody knows whether an earlier one was done
 
-    def cancel(self):
+    def cancel(self) -> bool:
         """Asks the server to stop. The request is still answered: CANCELLED, or its result if that was under way.
         False if it has been answered already."""
         if self.done():
@@ -83,9 +86,9 @@ class Client:
                         key. Without the right ones the constructor raises UNAUTHENTICATED
     """
 
-    def __init__(self, endpoint, *, timeout=30.0, connect_timeout=None, max_in_flight=65536,
-                 max_bytes_in_flight=256 << 20, max_message_bytes=16 << 20, server_key=None,
-                 client_key=None):  # fmt: skip
+    def __init__(self, endpoint: str, *, timeout: float = 30.0, connect_timeout: Optional[float] = None,
+                 max_in_flight: int = 65536, max_bytes_in_flight: int = 256 << 20, max_message_bytes: int = 16 << 20,
+                 server_key: Optional[str] = None, client_key: Optional[str] = None) -> None:  # fmt: skip
         if connect_timeout is None:
             connect_timeout = min(5.0, timeout)
         self._endpoint, self._timeout = endpoint, timeout
@@ -127,13 +130,13 @@ class Client:
         for link in self._links:
             self._poller.register(link.monitor, zmq.POLLIN)
 
-    def __enter__(self):
+    def __enter__(self) -> Client:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         self.close()
 
-    def infer(self, model, inputs, **options):
+    def infer(self, model: str, inputs: Mapping[str, Any], **options: Any) -> Reply:
         """Runs a model and waits for its Reply. Inputs are arrays or lists by name (see `tensor`); options as submit's."""
         pending = self.submit(model, inputs, **options)
         try:
@@ -142,8 +145,11 @@ class Client:
             pending.cancel()
             raise
 
-    def submit(self, model, inputs, *, structure=None, outputs=(), version=0, priority="normal", deadline=0.0,
-               timeout=None, session=None, trace=0, on_partial=None, stream_from=0):  # fmt: skip
+    def submit(self, model: str, inputs: Mapping[str, Any], *,
+               structure: Union[Chain, Tree, Lattice, Graph, None] = None, outputs: Iterable[str] = (), version: int = 0,
+               priority: str = "normal", deadline: float = 0.0, timeout: Optional[float] = None,
+               session: Optional[SessionToken] = None, trace: int = 0,
+               on_partial: Optional[Callable[[Reply], None]] = None, stream_from: int = 0) -> Pending:  # fmt: skip
         """Sends a request and returns its Pending. What can be seen to be wrong is raised here.
 
         structure   Chain, Tree, Lattice or Graph; by default a chain over the first input's rows
@@ -177,21 +183,21 @@ class Client:
         except (struct.error, OverflowError, TypeError, ValueError, IndexError, AttributeError) as problem:
             raise VolvoxError(Code.INVALID_ARGUMENT, f"the request cannot be encoded: {problem}") from problem
 
-    def ping(self, timeout=5.0):
+    def ping(self, timeout: float = 5.0) -> float:
         """Seconds to the server and back, without touching a model."""
         start = time.monotonic()
         self._send("ping", (), b"", timeout).result()
         return time.monotonic() - start
 
     @property
-    def in_flight(self):
+    def in_flight(self) -> int:
         return len(self._pending)
 
     @property
-    def connected(self):
+    def connected(self) -> bool:
         return any(link.connected for link in self._links)
 
-    def close(self):
+    def close(self) -> None:
         """Ends the client's thread; what is in flight fails with CANCELLED. May be called again, and by any thread."""
         with self._lock:
             if self._closed is None:

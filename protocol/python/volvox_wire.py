@@ -1,6 +1,8 @@
 """What travels between a client and Volvox, as Python values and as bytes (protocol/volvox.capnp, docs/protocol.md). Part
 of volvox_client.py."""
 
+from __future__ import annotations
+
 import array
 import dataclasses
 import enum
@@ -8,7 +10,7 @@ import math
 import secrets
 import struct
 import sys
-from typing import NamedTuple, Optional
+from typing import Any, NamedTuple, Optional, Union
 
 from volvox_capnp import Builder, Malformed, Message
 
@@ -75,10 +77,10 @@ class Tensor(NamedTuple):
     """Elements of one type, row by row, as bytes."""
 
     type: str  # of TYPES
-    shape: tuple
-    data: bytes  # or a memoryview
+    shape: tuple[int, ...]
+    data: Union[bytes, memoryview]
 
-    def array(self):
+    def array(self) -> Any:
         """A numpy array, or without numpy a memoryview of the same shape (`tolist()` makes lists). Read-only, for it
         shares the reply's memory. bf16, and f16 without numpy, come as their 16 bits."""
         format_ = FORMATS[self.type]
@@ -88,7 +90,7 @@ class Tensor(NamedTuple):
         return view if len(self.shape) == 1 or 0 in self.shape else view.cast("B").cast(view.format, self.shape)
 
 
-def tensor(values):
+def tensor(values: Any) -> Tensor:
     """A Tensor of a Tensor, of anything that exposes its memory (numpy arrays, array.array, bytes), or of a number or
     nested lists of numbers: Python's ints become i32, with a float among them all become f32, bools bool8."""
     if isinstance(values, Tensor):
@@ -180,10 +182,10 @@ class SessionToken:
     nonce_hi: int = 0
 
     @classmethod
-    def begin(cls):
+    def begin(cls) -> SessionToken:
         return cls(operation="begin", nonce=secrets.randbits(64) | 1, nonce_hi=secrets.randbits(64) | 1)
 
-    def next(self, end=False):
+    def next(self, end: bool = False) -> SessionToken:
         return dataclasses.replace(self, operation="end" if end else "continue", sequence=self.sequence + 1)
 
 
@@ -191,7 +193,7 @@ class SessionToken:
 class Reply:
     """An answer; reply["h"] is the output h as an array."""
 
-    tensors: dict  # name -> Tensor
+    tensors: dict[str, Tensor]
     cells: int = 0  # run for this request
     queue: float = 0.0  # seconds at the server, from arrival to the first cell
     compute: float = 0.0  # from then to the end of the last cell
@@ -200,7 +202,7 @@ class Reply:
     session: Optional[SessionToken] = None
     index: int = 0  # of a partial reply, from 0
 
-    def __getitem__(self, name):
+    def __getitem__(self, name: str) -> Any:
         return self.tensors[name].array()
 
 

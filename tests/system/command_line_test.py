@@ -174,6 +174,30 @@ class Mistakes(unittest.TestCase):
         config.write_text('[server]\nlisten_at = "x"\n')
         self.assertRegex(self.refused("serve", "--config", config), r"serve.toml:2: server.listen_at: is unknown; \[server\] has .*listen")
 
+    def test_a_taken_port_is_told_before_models_are_loaded(self):
+        server = Server(VOLVOX, self.folder, [("new-check", "m")])
+        self.addCleanup(server.kill)
+        none = self.folder / "none"  # so that whoever looked for models would say something else
+        for option, address in (("--listen", server.endpoint), ("--metrics", server.metrics.removeprefix("http://"))):
+            text = self.refused("serve", "--models", none, option, address)
+            self.assertIn(f"server.{option[2:]}: ", text)
+            self.assertIn("is taken", text)
+
+    def test_a_bad_model_may_be_skipped(self):
+        for name in ("good", "bad"):
+            self.assertEqual(run("models", "new-check", self.folder / "models" / name).returncode, 0)
+        (self.folder / "models" / "bad" / "model.toml").write_text("nonsense")
+        self.assertIn("bad/model.toml", self.refused("serve", "--models", self.folder / "models"))
+        server = Server(VOLVOX, self.folder, [("new-check", "good")], options=("--bad-models", "skip"))
+        self.addCleanup(server.kill)
+        self.assertIn("skipped model 'bad' version 1: ", server.log())
+        self.assertEqual(server.values()['volvox_model_loads_total{outcome="failed"}'], 1)
+        good = b'{"model": "good", "tokens": [1, 2]}'
+        self.assertEqual(run("infer", "--connect", server.endpoint, input=good).returncode, 0)
+        (self.folder / "models" / "good" / "model.toml").unlink()
+        where = ("--listen", "tcp://127.0.0.1:0", "--metrics", "", "--http", "", "--admin", "")
+        self.assertIn("can be loaded; the log says why", self.refused("serve", "--models", self.folder / "models", "--bad-models", "skip", *where))
+
     def test_requests_that_do_not_fit(self):
         server = Server(VOLVOX, self.folder, [("new-lstm", "mine", "--hidden", "8", "--vocabulary", "100")], http="127.0.0.1:0")
         self.addCleanup(server.kill)

@@ -41,6 +41,7 @@ class ByHand : public ::testing::Test {
   }
   std::unique_ptr<InputPages> stage() {
     auto bytes = host_bytes(64);
+    std::memset(bytes.get(), 0, 64);
     const InputBlock block{{bytes.get(), 64}, bytes};
     return device_->stage({&block, 1}).value();
   }
