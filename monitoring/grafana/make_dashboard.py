@@ -35,6 +35,12 @@ def latency(metric):
     return [(quantile(q, metric), f"p{q * 100:g}") for q in (0.5, 0.9, 0.99)]
 
 
+def of_ok(seconds):
+    """The mean of a model's requests that were answered with a result."""
+    ok = ',outcome="ok"'
+    return f"{rate(seconds, 'model')} / {rate('volvox_model_requests_total', 'model', ok)}"
+
+
 ROWS = {
     "Requests": [
         ("Requests by outcome", "reqps", [(rate("volvox_requests_total", "outcome"), "{{outcome}}")],
@@ -66,7 +72,18 @@ ROWS = {
                                    (gauge("volvox_slots_used", "pool"), "{{pool}}: used")],
          "Rows of the planes. Requests wait when all are reserved: give more device.state_mib."),
     ],
+    "Models": [
+        ("Requests a model", "reqps", [(rate("volvox_model_requests_total", "model,outcome"), "{{model}} {{outcome}}")],
+         "Those that reached the model. A model that fails while others do not: see the log."),
+        ("Mean latency of a model", "s", [(of_ok("volvox_model_request_seconds_total"), "{{model}}")], "Arrival to reply, results only."),
+        ("Its parts", "s", [(of_ok("volvox_model_queue_seconds_total"), "{{model}} waiting"),
+                            (of_ok("volvox_model_compute_seconds_total"), "{{model}} running")],
+         "Means. Waiting grows with load; running with the length of requests, too."),
+    ],
     "Machine": [
+        ("Processor and memory", "short", [(rate("process_cpu_seconds_total", "instance"), "{{instance}}: cores"),
+                                           (f"{gauge('process_resident_memory_bytes', 'instance')} / 2^30", "{{instance}}: GiB")],
+         "Of each process."),
         ("Time inside kernels", "percentunit", [(rate("volvox_kernel_seconds_total", "instance,device"), "{{instance}} {{device}}")],
          "Queues that are busy; 1 for each queue that never idles."),
         ("CPU outside kernels, a cell", "s",
