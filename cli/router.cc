@@ -30,23 +30,16 @@ Status route(ClusterConfig config, const std::string& port_file) {
   Monitor monitor(VOLVOX_VERSION);
   auto router = RouterServer::start(config, monitor, stop.hooks());
   if (!router) return tl::unexpected(router.error());
-  const auto at = [](const std::string& listen, std::uint16_t port) {
-    return parse_host_port(listen)->host + ":" + std::to_string(port);
-  };
-  const auto page = [&](const std::string& listen, std::uint16_t port) {
-    if (listen.empty() || listen.starts_with("unix:")) return listen;
-    return "http://" + at(listen, port);
-  };
-  const std::string metrics = page(config.server.metrics, (*router)->metrics_port());
-  const std::string http = page(config.http.listen, (*router)->http_port());
-  const std::string nodes = at(config.cluster.listen, (*router)->cluster_port());
+  const std::string metrics = http_address(config.server.metrics, (*router)->metrics_port());
+  const std::string http = http_address(config.http.listen, (*router)->http_port());
+  const std::string nodes =
+      parse_host_port(config.cluster.listen)->host + ":" + std::to_string((*router)->cluster_port());
   if (!port_file.empty()) {
     Status written = write_port_file(
         port_file, (*router)->endpoint() + "\n" + metrics + "\n" + nodes + "\n" + http + "\n");
     if (!written) return written;
   }
   const std::string admin = (*router)->admin_path();
-  const auto or_none = [](const std::string& address) { return address.empty() ? "-" : address; };
   say_ready("volvox router ready at " + (*router)->endpoint() + " metrics " + or_none(metrics) + " nodes " +
             nodes + " http " + or_none(http) + " admin " + or_none(admin));
   return run_until_stopped(stop, std::move(*router), config.server);

@@ -31,13 +31,6 @@ Status fit_node(const ClusterConfig& config) {
   return invalid("cluster.routers is empty; name the routers with --routers HOST:PORT,…");
 }
 
-// Where one of the server's HTTP listeners answers; empty if it does not.
-std::string http_address(const std::string& listen, std::uint16_t port) {
-  if (listen.starts_with("unix:")) return listen;
-  if (port == 0) return {};
-  return "http://" + parse_host_port(listen)->host + ":" + std::to_string(port);
-}
-
 struct Addresses {
   std::string endpoint, metrics, http, admin;
 };
@@ -64,7 +57,6 @@ Status serve(ClusterConfig config, const std::string& port_file) {
         !written)
       return written;
   }
-  const auto or_none = [](const std::string& address) { return address.empty() ? "-" : address; };
   say_ready("volvox ready at " + addresses.endpoint + " metrics " + or_none(addresses.metrics) + " http " +
             or_none(addresses.http) + " models " + std::to_string(repository->models.size()) + " admin " +
             or_none(addresses.admin));

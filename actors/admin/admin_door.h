@@ -15,15 +15,12 @@ namespace volvox {
 Result<std::unique_ptr<AdminSocket>> open_admin_door(const std::string& setting, const std::string& endpoint,
                                                      AdminSocket::Handler handler);
 
-// The same for an object whose handle() takes each line.
+// For an object whose handle() takes each line.
 template <class Commands>
-Result<std::unique_ptr<AdminSocket>> open_admin_door(const std::string& setting, const std::string& endpoint,
-                                                     std::shared_ptr<const Commands> commands) {
-  return open_admin_door(setting, endpoint,
-                         AdminSocket::Handler([commands = std::move(commands)](const std::string& line,
-                                                                               AdminSocket::Reply reply) {
-                           commands->handle(line, std::move(reply));
-                         }));
+AdminSocket::Handler handler_of(std::shared_ptr<const Commands> commands) {
+  return [commands = std::move(commands)](const std::string& line, AdminSocket::Reply reply) {
+    commands->handle(line, std::move(reply));
+  };
 }
 
 }  // namespace volvox

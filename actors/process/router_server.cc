@@ -1,18 +1,16 @@
 #include "actors/process/router_server.h"
 
-#include <chrono>
 #include <utility>
 
-#include "actors/admin/admin_door.h"
 #include "actors/admin/router_commands.h"
 #include "actors/cluster/cluster_router.h"
 #include "actors/cluster/cluster_transport.h"
 #include "actors/cluster/routed_models.h"
 #include "actors/edge/accept_guard.h"
 #include "actors/edge/listening_port.h"
-#include "actors/process/doors.h"
 #include "actors/process/keeper.h"
 #include "actors/process/liveness.h"
+#include "actors/process/process_front.h"
 #include "actors/system/actor_slot.h"
 #include "actors/system/actor_system.h"
 #include "actors/system/random_number.h"
@@ -25,18 +23,16 @@ class RouterServer::Impl {
   Impl(const ClusterConfig& config, std::shared_ptr<const ClusterTransport> transport, Monitor& monitor,
        ProcessHooks hooks)
       : monitor_(monitor),
-        hooks_(std::move(hooks)),
-        last_replies_(std::chrono::milliseconds(config.server.stop_timeout_ms) / 2),
         transport_(std::move(transport)),
         system_config_(config.server.actor_threads, transport_.get()),
-        system_(system_config_) {}
+        system_(system_config_),
+        front_(config, system_, monitor, std::move(hooks)) {}
   ~Impl() { stop(Duration::zero()); }
 
   Status start(const ClusterConfig& config, RouterFault fault) {
     if (Status secure = transport_->check(system_); !secure) return secure;
-    admission_ = std::make_shared<Admission>(config, monitor_.requests());
-    auto gateway = Gateway::open(config, system_, slot_, admission_, monitor_.requests());
-    if (!gateway) return tl::unexpected(gateway.error());
+    const auto admission = std::make_shared<Admission>(config, monitor_.requests());
+    if (Status bound = front_.bind(slot_, admission); !bound) return bound;
     const auto incarnation = random_identity(), seed = random_bits();
     if (!incarnation || !seed) return tl::unexpected(incarnation ? seed.error() : incarnation.error());
     const auto models = std::make_shared<RoutedModels>();
@@ -47,28 +43,14 @@ class RouterServer::Impl {
     watch(config.cluster.ready_needs_node);
     AcceptGuard::of_process().bound(cluster_port_, config.cluster.max_connections,
                                     [&metrics = monitor_.cluster()] { metrics.connection_refused(); });
-    doors_.add(std::move(*gateway));
-    endpoint_ = doors_.gateway().endpoint();
-    if (Status listens = monitor_.listen(config.server); !listens) return listens;
-    metrics_port_ = monitor_.metrics_port();
-    if (Status open = open_front(config, models); !open) return open;
-    if (Status open = open_admin(config); !open) return open;
-    if (hooks_.opens) hooks_.opens();
-    doors_.gateway().start();
+    const auto commands = std::make_shared<const RouterCommands>(config.server.name, slot_, monitor_);
+    if (Status open = front_.open(models, handler_of(commands)); !open) return open;
     monitor_.set_readiness(Readiness::kReady);
     return {};
   }
 
   bool stop(Duration timeout) {
-    bool all_ended = true;
-    if (doors_.are_open()) {
-      admission_->refuse_new_requests();
-      monitor_.set_readiness(Readiness::kDraining);
-      all_ended = doors_.wait_until_answered(timeout);
-      doors_.abort_requests();
-      doors_.close(last_replies_);
-    }
-    admin_ = nullptr;
+    const bool all_ended = front_.close(timeout, {});
     slot_->set({});
     // The door first: nodes that have lost their link dial again at once.
     if (cluster_port_ != 0) {
@@ -80,31 +62,10 @@ class RouterServer::Impl {
     return all_ended;
   }
 
-  const std::string& endpoint() const { return endpoint_; }
+  const ProcessFront& front() const { return front_; }
   std::uint16_t cluster_port() const { return cluster_port_; }
-  std::uint16_t metrics_port() const { return metrics_port_; }
-  std::uint16_t http_port() const { return http_port_; }
-  std::string admin_path() const { return admin_ ? admin_->path() : std::string(); }
-  std::size_t unanswered() const { return doors_.unanswered(); }
 
  private:
-  Status open_front(const ClusterConfig& config, const std::shared_ptr<const RoutedModels>& models) {
-    if (config.http.listen.empty()) return {};
-    auto front = HttpFront::start(config, {system_, slot_, admission_, models, monitor_});
-    if (!front) return tl::unexpected(front.error());
-    http_port_ = (*front)->port();
-    doors_.add(std::move(*front));
-    return {};
-  }
-
-  Status open_admin(const ServeConfig& config) {
-    auto commands = std::make_shared<const RouterCommands>(config.server.name, slot_, monitor_);
-    auto socket = open_admin_door(config.admin.socket, endpoint_, std::move(commands));
-    if (!socket) return tl::unexpected(socket.error());
-    admin_ = std::move(*socket);
-    return {};
-  }
-
   // Nodes that lose the router's actor dial again, and join the next one: all that it knew comes with them.
   Status start_router(ClusterRouterSetup setup) {
     const auto where = parse_host_port(setup.config.cluster.listen);
@@ -144,18 +105,13 @@ class RouterServer::Impl {
   }
 
   Monitor& monitor_;
-  const ProcessHooks hooks_;
-  const Duration last_replies_;  // for them to be read, once all is answered
   const std::shared_ptr<const ClusterTransport> transport_;
   SystemConfig system_config_;
   ActorSystem system_;  // its destructor waits until every actor has ended
   std::shared_ptr<ActorSlot> slot_ = std::make_shared<ActorSlot>();
-  caf::actor keeper_;  // of the actor in slot_
-  std::shared_ptr<Admission> admission_;
-  Doors doors_;
-  std::unique_ptr<AdminSocket> admin_;  // its thread talks to the router
-  std::string endpoint_;
-  std::uint16_t cluster_port_ = 0, metrics_port_ = 0, http_port_ = 0;
+  caf::actor keeper_;   // of the actor in slot_
+  ProcessFront front_;  // its threads talk to the router
+  std::uint16_t cluster_port_ = 0;
 };
 
 RouterServer::RouterServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -173,25 +129,25 @@ Result<std::unique_ptr<RouterServer>> RouterServer::start(const ClusterConfig& c
 }
 
 const std::string& RouterServer::endpoint() const {
-  return impl_->endpoint();
+  return impl_->front().endpoint();
 }
 std::uint16_t RouterServer::cluster_port() const {
   return impl_->cluster_port();
 }
 std::uint16_t RouterServer::metrics_port() const {
-  return impl_->metrics_port();
+  return impl_->front().metrics_port();
 }
 std::uint16_t RouterServer::http_port() const {
-  return impl_->http_port();
+  return impl_->front().http_port();
 }
 std::string RouterServer::admin_path() const {
-  return impl_->admin_path();
+  return impl_->front().admin_path();
 }
 bool RouterServer::drain(Duration timeout) {
   return impl_->stop(timeout);
 }
 std::size_t RouterServer::unanswered() const {
-  return impl_->unanswered();
+  return impl_->front().unanswered();
 }
 
 }  // namespace volvox

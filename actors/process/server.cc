@@ -13,12 +13,11 @@
 #include <spdlog/spdlog.h>
 
 #include "actors/admin/admin_commands.h"
-#include "actors/admin/admin_door.h"
 #include "actors/cluster/cluster_node.h"
 #include "actors/node/supervisor.h"
-#include "actors/process/doors.h"
 #include "actors/process/keeper.h"
 #include "actors/process/liveness.h"
+#include "actors/process/process_front.h"
 #include "actors/system/actor_system.h"
 #include "actors/system/handoff.h"
 #include "actors/system/random_number.h"
@@ -100,10 +99,10 @@ class Server::Impl {
       : monitor_(monitor),
         cluster_section_(cluster),
         hooks_(std::move(hooks)),
-        last_replies_(std::chrono::milliseconds(config.server.stop_timeout_ms) / 2),
         transport_(std::move(transport)),
         system_config_(config.server.actor_threads, transport_.get()),
-        system_(system_config_) {}
+        system_(system_config_),
+        front_(config, system_, monitor, hooks_) {}
   ~Impl() { stop(Duration::zero()); }
 
   Status start(const NodePtr& node, const ServeConfig& config,
@@ -114,14 +113,9 @@ class Server::Impl {
     schedulers_ = make_slots(node->devices.size());
     host_ = std::make_unique<ModelHost>(node, schedulers_, repository_source(config), monitor_.models());
     if (Status installed = host_->install(models); !installed) return installed;
-    const auto admission = std::make_shared<Admission>(config, node);
-    auto gateway = Gateway::open(config, system_, manager_, admission, monitor_.requests());
-    if (!gateway) return tl::unexpected(gateway.error());
+    if (Status bound = front_.bind(manager_, std::make_shared<Admission>(config, node)); !bound) return bound;
     auto queues = open_all_queues(*node);
     if (!queues) return tl::unexpected(queues.error());
-    doors_.add(std::move(*gateway));
-    admission_ = admission;
-    endpoint_ = doors_.gateway().endpoint();
     if (Status begun = start_supervisor(node, std::move(*queues)); !begun) return begun;
     monitor_.watch_devices(device_source(*node));
     snapshots_ = shared_snapshots(schedulers_);
@@ -133,20 +127,15 @@ class Server::Impl {
       monitor_.watch_health(watch_alive("link to the routers", shared_alive(link_)));
       monitor_.watch_health(watch_connections(system_));
     }
-    if (Status listens = monitor_.listen(config.server); !listens) return listens;
-    metrics_port_ = monitor_.metrics_port();
-    if (Status open = open_front(config); !open) return open;
-    if (Status open = open_admin(config); !open) return open;
-    if (hooks_.opens) hooks_.opens();
-    doors_.gateway().start();
+    const auto commands = std::make_shared<const AdminCommands>(config.server.name, *host_, monitor_);
+    if (Status open = front_.open(models_, handler_of(commands)); !open) return open;
     if (Status joined = join_cluster(node); !joined) return joined;
     monitor_.set_readiness(Readiness::kReady);
     return {};
   }
 
   bool stop(Duration timeout) {
-    const bool all_ended = !doors_.are_open() || close_doors(timeout);
-    admin_ = nullptr;
+    const bool all_ended = front_.close(timeout, leaving());
     host_ = nullptr;
     if (supervisor_)
       caf::anon_send_exit(std::exchange(supervisor_, nullptr), caf::exit_reason::user_shutdown);
@@ -154,16 +143,13 @@ class Server::Impl {
     return all_ended;
   }
 
-  const std::string& endpoint() const { return endpoint_; }
-  std::uint16_t metrics_port() const { return metrics_port_; }
-  std::uint16_t http_port() const { return http_port_; }
-  std::string admin_path() const { return admin_ ? admin_->path() : std::string(); }
+  const ProcessFront& front() const { return front_; }
   ModelHost& models() { return *host_; }
 
   // Requests that routers sent are in none of the doors' tables.
   std::size_t unanswered() const {
-    const std::size_t clients = doors_.unanswered();
-    return linked_ ? std::max(clients, admission_->gauge().requests()) : clients;
+    const std::size_t clients = front_.unanswered();
+    return linked_ ? std::max(clients, front_.admission()->gauge().requests()) : clients;
   }
 
  private:
@@ -184,7 +170,7 @@ class Server::Impl {
     if (!transport_) return {};
     const auto incarnation = random_identity();
     if (!incarnation) return tl::unexpected(incarnation.error());
-    const ClusterNodeSetup setup{node,         manager_,   admission_,          cluster_section_,
+    const ClusterNodeSetup setup{node,         manager_,   front_.admission(),  cluster_section_,
                                  *incarnation, transport_, &monitor_.cluster(), hooks_};
     // Its requests are the routers' again, which hear that it is gone; the next one joins afresh.
     const caf::actor first = spawn_cluster_node(system_, setup);
@@ -199,7 +185,7 @@ class Server::Impl {
   }
 
   void wait_for_routers(TimePoint until) {
-    while (cluster_ && admission_->gauge().requests() > 0 && steady_now() < until)
+    while (cluster_ && front_.admission()->gauge().requests() > 0 && steady_now() < until)
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
 
@@ -216,41 +202,22 @@ class Server::Impl {
     caf::anon_send_exit(std::exchange(cluster_, nullptr), caf::exit_reason::user_shutdown);
   }
 
-  Status open_front(const ServeConfig& config) {
-    if (config.http.listen.empty()) return {};
-    auto front = HttpFront::start(config, {system_, manager_, admission_, models_, monitor_});
-    if (!front) return tl::unexpected(front.error());
-    http_port_ = (*front)->port();
-    doors_.add(std::move(*front));
-    return {};
-  }
-
-  Status open_admin(const ServeConfig& config) {
-    auto commands = std::make_shared<const AdminCommands>(config.server.name, *host_, monitor_);
-    auto socket = open_admin_door(config.admin.socket, endpoint_, std::move(commands));
-    if (!socket) return tl::unexpected(socket.error());
-    admin_ = std::move(*socket);
-    return {};
-  }
-
-  bool close_doors(Duration timeout) {
-    admission_->refuse_new_requests();
-    monitor_.set_readiness(Readiness::kDraining);
-    if (supervisor_) caf::anon_send(supervisor_, DrainAtom::value);
-    if (const caf::actor link = link_->get()) caf::anon_send(link, DrainAtom::value);
-    const TimePoint until = later(steady_now(), timeout);
-    const bool all_ended = doors_.wait_until_answered(timeout);
-    wait_for_routers(until);
-    leave_cluster(std::max(until, steady_now() + kLeavePatience));
-    doors_.abort_requests();
-    doors_.close(last_replies_);
-    return all_ended;
+  ProcessFront::Leaving leaving() {
+    ProcessFront::Leaving leaving;
+    leaving.begin = [this] {
+      if (supervisor_) caf::anon_send(supervisor_, DrainAtom::value);
+      if (const caf::actor link = link_->get()) caf::anon_send(link, DrainAtom::value);
+    };
+    leaving.rest = [this](TimePoint until) {
+      wait_for_routers(until);
+      leave_cluster(std::max(until, steady_now() + kLeavePatience));
+    };
+    return leaving;
   }
 
   Monitor& monitor_;
   const ClusterSection cluster_section_;
   const ProcessHooks hooks_;
-  const Duration last_replies_;                              // for them to be read, once all is answered
   const std::shared_ptr<const ClusterTransport> transport_;  // null: in no cluster
   SystemConfig system_config_;
   ActorSystem system_;  // its destructor waits until every actor has ended
@@ -261,12 +228,8 @@ class Server::Impl {
   std::shared_ptr<ActorSlot> link_ = std::make_shared<ActorSlot>();
   caf::actor supervisor_, cluster_;  // cluster_: the keeper of the actor in link_
   std::atomic<bool> linked_{false};  // there may be requests of routers
-  std::shared_ptr<Admission> admission_;
-  Doors doors_;
   std::unique_ptr<ModelHost> host_;
-  std::unique_ptr<AdminSocket> admin_;  // its thread talks to the host
-  std::string endpoint_;
-  std::uint16_t metrics_port_ = 0, http_port_ = 0;
+  ProcessFront front_;  // its threads talk to the host
 };
 
 Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -294,16 +257,16 @@ Result<std::unique_ptr<Server>> Server::start(const ServeConfig& config,
 }
 
 const std::string& Server::endpoint() const {
-  return impl_->endpoint();
+  return impl_->front().endpoint();
 }
 std::uint16_t Server::metrics_port() const {
-  return impl_->metrics_port();
+  return impl_->front().metrics_port();
 }
 std::uint16_t Server::http_port() const {
-  return impl_->http_port();
+  return impl_->front().http_port();
 }
 std::string Server::admin_path() const {
-  return impl_->admin_path();
+  return impl_->front().admin_path();
 }
 ModelHost& Server::models() {
   return impl_->models();
