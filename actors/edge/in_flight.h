@@ -14,6 +14,7 @@
 
 #include <caf/actor.hpp>
 
+#include "base/recycled_map.h"
 #include "base/time.h"
 #include "protocol/edge_socket.h"
 
@@ -101,7 +102,7 @@ class InFlightTable {
 
  private:
   struct Client {
-    std::unordered_map<std::uint64_t, caf::actor> requests;  // by the client's number
+    RecycledMap<caf::actor> requests;  // by the client's number
     TimePoint heard{};
     std::string account;
   };

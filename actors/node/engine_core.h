@@ -2,9 +2,9 @@
 
 #include <cstdint>
 #include <memory>
-#include <unordered_map>
 
 #include "actors/work/work.h"
+#include "base/recycled_map.h"
 #include "batching/scheduler.h"
 
 namespace volvox {
@@ -23,7 +23,7 @@ struct EngineCore {
       : brain(config, std::move(policy)) {}
 
   Scheduler brain;
-  std::unordered_map<std::uint64_t, Live> live;  // by Request::tag
+  RecycledMap<Live> live;  // by Request::tag
 };
 
 }  // namespace volvox
