@@ -1,6 +1,7 @@
 #include "actors/edge/admission.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "actors/system/random_number.h"
@@ -82,9 +83,8 @@ tl::expected<std::shared_ptr<IncomingRequest>, Refusal> Admission::admit(Caller 
   if (draining_ && !(node_ && goes_on_with_a_session(header)))
     return refused({ErrorCode::kUnavailable, "the server is shutting down; ask another one"});
   if (Status open = check_door(body.size()); !open) return refused(std::move(open).error());
-  auto request = std::make_shared<IncomingRequest>();
-  if (auto entered = enter(caller, body.size(), *request); !entered)
-    return tl::unexpected(std::move(entered).error());
+  auto shares = enter(caller, body.size());
+  if (!shares) return tl::unexpected(std::move(shares).error());
   if (!model && node_) {
     auto found = node_->catalog->find(header.model, header.model_version);
     if (!found) return refused(std::move(found).error());
@@ -92,6 +92,8 @@ tl::expected<std::shared_ptr<IncomingRequest>, Refusal> Admission::admit(Caller 
   }
   apply_rights(caller, header);
   apply_rules(header);
+  auto request = std::make_shared<IncomingRequest>();
+  std::tie(request->share, request->client_share) = std::move(*shares);
   request->header = std::move(header);
   if (model) {
     if (auto expected = expect(*model, *request); !expected)
@@ -127,22 +129,20 @@ Status Admission::check_door(std::size_t body_bytes) const {
   return {};
 }
 
-tl::expected<void, Refusal> Admission::enter(const Caller& caller, std::size_t bytes,
-                                             IncomingRequest& request) {
-  request.share = InFlightGauge::enter(gauge_, bytes);
-  if (!request.share) {
+tl::expected<Admission::Shares, Refusal> Admission::enter(const Caller& caller, std::size_t bytes) {
+  InFlightShare share = InFlightGauge::enter(gauge_, bytes);
+  if (!share) {
     metrics_.refused(Bound::kInFlight);
     return refused({ErrorCode::kOverloaded, "too many requests are in flight; wait and try again"},
                    retry_after_us());
   }
-  if (caller.connection.empty()) return {};
+  if (caller.connection.empty()) return Shares(std::move(share), ClientShare());
   auto own = ClientShares::enter(clients_, caller, bytes);
   if (!own) {
     metrics_.refused(caller.account.empty() ? Bound::kClient : Bound::kKey);
     return refused(std::move(own).error(), retry_after_us());
   }
-  request.client_share = std::move(*own);
-  return {};
+  return Shares(std::move(share), std::move(*own));
 }
 
 tl::expected<void, Refusal> Admission::expect(const InstalledModel& model, const IncomingRequest& request) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "actors/edge/client_shares.h"
@@ -80,12 +81,15 @@ class Admission {
   }
 
  private:
+  // Of the bounds of all, and of those of the client.
+  using Shares = std::pair<InFlightShare, ClientShare>;
+
   Admission(const ServeConfig& config, RequestMetrics& metrics, NodePtr node);
   Status check_door(std::size_t body_bytes) const;
   // Takes the request's place in the estimate, unless it would end too late.
   tl::expected<void, Refusal> expect(const InstalledModel& model, const IncomingRequest& request);
   std::uint64_t number_of(const Caller& caller) const;
-  tl::expected<void, Refusal> enter(const Caller& caller, std::size_t bytes, IncomingRequest& request);
+  tl::expected<Shares, Refusal> enter(const Caller& caller, std::size_t bytes);
 
   const std::vector<ModelSection> models_;
   const PriorityRights rights_;

@@ -38,24 +38,11 @@ ClientShares::ClientShares(const ServeConfig& config)
   }
 }
 
-ClientShare& ClientShare::operator=(ClientShare&& other) noexcept {
-  if (this == &other) return *this;
-  reset();
-  shares_ = std::move(other.shares_);
-  client_ = std::move(other.client_);
-  bytes_ = other.bytes_;
-  return *this;
-}
-
-void ClientShare::reset() {
-  if (const auto shares = std::exchange(shares_, nullptr)) shares->give_back(client_, bytes_);
-}
-
 Result<ClientShare> ClientShares::enter(const std::shared_ptr<ClientShares>& shares, const Caller& caller,
                                         std::size_t bytes) {
   std::string client = client_of(caller);
   if (const Status taken = shares->take(caller, bytes); !taken) return tl::unexpected(taken.error());
-  return ClientShare(shares, std::move(client), bytes);
+  return ClientShare(shares, {std::move(client), bytes});
 }
 
 const ClientShares::Bounds& ClientShares::bounds_of(const Caller& caller) const {
@@ -78,10 +65,10 @@ Status ClientShares::take(const Caller& caller, std::size_t bytes) {
   return {};
 }
 
-void ClientShares::give_back(const std::string& client, std::size_t bytes) {
+void ClientShares::give_back(const ClientBytes& share) {
   const std::lock_guard lock(mutex_);
-  const auto at = held_.find(client);
-  at->second.bytes -= bytes;
+  const auto at = held_.find(share.client);
+  at->second.bytes -= share.bytes;
   if (--at->second.requests == 0) held_.erase(at);
 }
 

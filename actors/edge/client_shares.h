@@ -6,8 +6,8 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
-#include <utility>
 
+#include "actors/edge/held_share.h"
 #include "base/error.h"
 #include "config/schema.h"
 #include "protocol/outgoing_reply.h"
@@ -24,23 +24,11 @@ struct Caller {
 
 class ClientShares;
 
-// What one request holds of its client's bounds; given back by its destructor.
-class ClientShare {
- public:
-  ClientShare() = default;  // of nobody
-  ClientShare(std::shared_ptr<ClientShares> shares, std::string client, std::size_t bytes)
-      : shares_(std::move(shares)), client_(std::move(client)), bytes_(bytes) {}
-  ~ClientShare() { reset(); }
-  ClientShare(ClientShare&&) = default;
-  ClientShare& operator=(ClientShare&& other) noexcept;
-
-  void reset();
-
- private:
-  std::shared_ptr<ClientShares> shares_;
-  std::string client_;
-  std::size_t bytes_ = 0;
+struct ClientBytes {
+  std::string client;
+  std::size_t bytes = 0;
 };
+using ClientShare = HeldShare<ClientShares, ClientBytes>;
 
 // One client must not use up what all of them share. Counts what each holds until the last actor has
 // forgotten its requests: a client is whoever has one key, over however many connections; without keys, a
@@ -56,7 +44,7 @@ class ClientShares {
   std::size_t clients() const;  // that hold something
 
  private:
-  friend class ClientShare;
+  friend ClientShare;
 
   struct Bounds {
     std::size_t requests = 0, bytes = 0;
@@ -64,7 +52,7 @@ class ClientShares {
 
   const Bounds& bounds_of(const Caller& caller) const;
   Status take(const Caller& caller, std::size_t bytes);
-  void give_back(const std::string& client, std::size_t bytes);
+  void give_back(const ClientBytes& share);
 
   Bounds usual_;
   std::map<std::string, Bounds, std::less<>> special_;  // by account

@@ -4,18 +4,6 @@
 
 namespace volvox {
 
-InFlightShare& InFlightShare::operator=(InFlightShare&& other) noexcept {
-  if (this == &other) return *this;
-  reset();
-  gauge_ = std::move(other.gauge_);
-  bytes_ = other.bytes_;
-  return *this;
-}
-
-void InFlightShare::reset() {
-  if (const auto gauge = std::exchange(gauge_, nullptr)) gauge->give_back(bytes_);
-}
-
 InFlightShare InFlightGauge::enter(const std::shared_ptr<InFlightGauge>& gauge, std::size_t bytes) {
   if (!gauge->take(bytes)) return {};
   return {gauge, bytes};

@@ -9,11 +9,11 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include <caf/actor.hpp>
 
+#include "actors/edge/held_share.h"
 #include "base/recycled_map.h"
 #include "base/time.h"
 #include "protocol/edge_socket.h"
@@ -28,23 +28,7 @@ struct InFlightLimits {
 
 class InFlightGauge;
 
-// What one request holds of a gauge's bounds; given back by its destructor.
-class InFlightShare {
- public:
-  InFlightShare() = default;  // of nothing
-  InFlightShare(std::shared_ptr<InFlightGauge> gauge, std::size_t bytes)
-      : gauge_(std::move(gauge)), bytes_(bytes) {}
-  ~InFlightShare() { reset(); }
-  InFlightShare(InFlightShare&&) = default;
-  InFlightShare& operator=(InFlightShare&& other) noexcept;
-
-  explicit operator bool() const { return gauge_ != nullptr; }
-  void reset();
-
- private:
-  std::shared_ptr<InFlightGauge> gauge_;
-  std::size_t bytes_ = 0;
-};
+using InFlightShare = HeldShare<InFlightGauge, std::size_t>;  // the bytes
 
 // Counts what requests hold until the last actor has forgotten them, which may be later than their answer: a
 // client that cancels all it sends must not get past the bounds. Any thread.
@@ -59,7 +43,7 @@ class InFlightGauge {
   std::size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
 
  private:
-  friend class InFlightShare;
+  friend InFlightShare;
 
   bool take(std::size_t bytes);
   void give_back(std::size_t bytes);
