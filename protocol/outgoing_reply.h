@@ -5,20 +5,12 @@
 #include <string>
 
 #include "protocol/buffer.h"
+#include "protocol/frame_hold.h"
 
 namespace volvox {
 
 // ZeroMQ's name for one connection of one client: opaque bytes, new after every reconnect.
 using ClientId = std::string;
-
-// What is kept until ZeroMQ has let go of a frame's memory.
-class FrameHold {
- public:
-  FrameHold() = default;
-  virtual ~FrameHold() = default;
-  FrameHold(const FrameHold&) = delete;
-  FrameHold& operator=(const FrameHold&) = delete;
-};
 
 // A reply on its way out: two frames for one client.
 struct OutgoingReply {

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/time.h"
 #include "protocol/buffer.h"
-#include "protocol/outgoing_reply.h"
+#include "protocol/frame_hold.h"
 
 namespace volvox {
 
