@@ -12,6 +12,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/option.h"
 #include "config/cluster.h"
 #include "config/fields.h"
 
@@ -29,14 +30,14 @@ class ConfigOptions {
 
   template <class Config, class Section, class Value>
   void value(std::string_view words, const char* help, Section Config::*section, Value Section::*field) {
-    const auto names = words.substr(0, words.find(' '));
+    const OptionWords said(words);
     CLI::Option* made = command_.add_option_function<Value>(
-        std::string(names),
+        said.names,
         [changes = changes_, section, field](const Value& value) {
           changes->push_back([=](ClusterConfig& config) { config.*section.*field = value; });
         },
         help);
-    made->type_name(std::string(words.substr(std::min(names.size() + 1, words.size()))));
+    made->type_name(said.value);
     std::ostringstream text;
     text << ClusterConfig().*section.*field;
     if (!text.str().empty()) made->default_str(text.str());

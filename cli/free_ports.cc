@@ -1,47 +1,39 @@
 #include "cli/free_ports.h"
 
 #include <cerrno>
-#include <cstdint>
-#include <cstring>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
+#include <netdb.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
+#include "config/addresses.h"
 #include "config/validate.h"
+#include "monitoring/descriptor.h"
 
 namespace volvox {
 namespace {
 
-// Only where the kernel says so: whatever else is wrong with an address its door says better.
-bool is_taken(const sockaddr* address, socklen_t size) {
-  const int probe = ::socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (probe < 0) return false;
-  const int yes = 1;  // as the doors do: connections that have ended do not count
-  ::setsockopt(probe, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  const bool taken = ::bind(probe, address, size) != 0 && errno == EADDRINUSE;
-  ::close(probe);
-  return taken;
-}
+struct FreeAddresses {
+  void operator()(addrinfo* list) const { freeaddrinfo(list); }
+};
 
+// Only where the kernel says so: whatever else is wrong with an address its door says better, and a name is
+// looked up there.
 bool is_taken(const HostPort& where) {
-  if (where.port == 0) return false;
-  const std::string host = where.host == "*" ? "0.0.0.0" : where.host;
-  sockaddr_in v4{};
-  v4.sin_family = AF_INET;
-  v4.sin_port = htons(where.port);
-  if (::inet_pton(AF_INET, host.c_str(), &v4.sin_addr) == 1)
-    return is_taken(reinterpret_cast<const sockaddr*>(&v4), sizeof v4);
-  sockaddr_in6 v6{};
-  v6.sin6_family = AF_INET6;
-  v6.sin6_port = htons(where.port);
-  if (::inet_pton(AF_INET6, host.c_str(), &v6.sin6_addr) == 1)
-    return is_taken(reinterpret_cast<const sockaddr*>(&v6), sizeof v6);
-  return false;  // a name: its door looks it up
+  addrinfo hints{};
+  hints.ai_flags = AI_PASSIVE | AI_NUMERICHOST | AI_NUMERICSERV;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const std::string host = where.host == "*" ? "0.0.0.0" : without_brackets(where.host);
+  if (getaddrinfo(host.c_str(), std::to_string(where.port).c_str(), &hints, &found) != 0) return false;
+  const std::unique_ptr<addrinfo, FreeAddresses> addresses(found);
+  const Descriptor probe(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const int on = 1;  // as the doors do: connections that have ended do not count
+  return probe && ::setsockopt(probe.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
+         ::bind(probe.get(), found->ai_addr, found->ai_addrlen) != 0 && errno == EADDRINUSE;
 }
 
 }  // namespace

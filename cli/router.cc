@@ -9,7 +9,6 @@
 #include "actors/process/router_server.h"
 #include "cli/cluster_commands.h"
 #include "cli/descriptors.h"
-#include "cli/free_ports.h"
 #include "cli/port_file.h"
 #include "cli/ready_line.h"
 #include "cli/server_command.h"
@@ -23,7 +22,6 @@ namespace {
 
 Status route(ClusterConfig config, const std::string& port_file) {
   StopWatch stop(config.server);  // before the first other thread
-  if (Status free = check_ports_are_free(config); !free) return free;
   if (config.cluster.insecure && config.cluster.tls_ca.empty())
     spdlog::warn("cluster.insecure: links to nodes are neither encrypted nor proven; trust the network");
   fit_doors(config, true);
