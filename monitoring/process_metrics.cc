@@ -20,6 +20,22 @@ double seconds_of(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
 }
 
+// In seconds since 1970; 0: the system does not say.
+double process_start_seconds() {
+  std::ifstream stat("/proc/self/stat"), boot("/proc/stat");
+  std::string text, key;
+  std::getline(stat, text);
+  // Fields are counted from behind the program's name, which may hold anything: the start is the 22nd.
+  std::istringstream fields(text.substr(std::min(text.size(), text.rfind(')') + 1)));
+  constexpr int kBefore = 19;
+  for (int i = 0; i < kBefore; ++i) fields >> key;
+  double ticks = 0, booted = 0;
+  if (!(fields >> ticks)) return 0;
+  while (boot >> key && key != "btime") std::getline(boot, text);
+  if (!(boot >> booted)) return 0;
+  return booted + ticks / static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
 // The names and meanings that Prometheus's client libraries have agreed on.
 void add_process(Families& families) {
   using prometheus::MetricType;
@@ -37,7 +53,8 @@ void add_process(Families& families) {
     put(families.add("process_resident_memory_bytes", "Resident memory.", MetricType::Gauge), {},
         static_cast<double>(resident_pages) * page_bytes);
   }
-  if (const double start = process_start_seconds(); start > 0) {
+  static const double start = process_start_seconds();
+  if (start > 0) {
     put(families.add("process_start_time_seconds", "When the process started, since 1970.",
                      MetricType::Gauge),
         {}, start);
@@ -45,21 +62,6 @@ void add_process(Families& families) {
 }
 
 }  // namespace
-
-double process_start_seconds() {
-  std::ifstream stat("/proc/self/stat"), boot("/proc/stat");
-  std::string text, key;
-  std::getline(stat, text);
-  // Fields are counted from behind the program's name, which may hold anything: the start is the 22nd.
-  std::istringstream fields(text.substr(std::min(text.size(), text.rfind(')') + 1)));
-  constexpr int kBefore = 19;
-  for (int i = 0; i < kBefore; ++i) fields >> key;
-  double ticks = 0, booted = 0;
-  if (!(fields >> ticks)) return 0;
-  while (boot >> key && key != "btime") std::getline(boot, text);
-  if (!(boot >> booted)) return 0;
-  return booted + ticks / static_cast<double>(::sysconf(_SC_CLK_TCK));
-}
 
 DescriptorUse descriptor_use() {
   DescriptorUse use;

@@ -13,9 +13,6 @@ struct DescriptorUse {
 };
 DescriptorUse descriptor_use();
 
-// When the process started, in seconds since 1970; 0: the system does not say.
-double process_start_seconds();
-
 // What the process as a whole uses and loses: read when somebody asks. Any thread.
 std::vector<prometheus::MetricFamily> process_metrics();
 
