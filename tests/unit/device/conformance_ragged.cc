@@ -2,9 +2,9 @@
 
 #include <gmock/gmock.h>
 
-#include "cells/ir/cell_builder.h"
 #include "cells/library/check.h"
 #include "tests/unit/device/conformance.h"
+#include "tests/unit/device/hashing_cell.h"
 
 namespace volvox {
 
@@ -14,16 +14,6 @@ namespace {
 
 constexpr PoolId kPool = 0;
 constexpr CellTypeId kType = 2;
-
-// A state that hashes the row's token, and then those of a list of predecessors.
-Cell hashing_cell() {
-  CellBuilder b("hashing");
-  b.state({.name = "state", .shape = {}, .dtype = DType::kU64});
-  const ValueId state = b.hash_all(b.gather_all("state"), b.pull("token", DType::kI32));
-  b.scatter("state", state);
-  b.push("state", state);
-  return b.build().value();
-}
 
 std::uint64_t hash_of_node(std::int32_t token, const std::vector<std::uint64_t>& children) {
   std::uint64_t state = check_hash(0, static_cast<std::uint64_t>(token));

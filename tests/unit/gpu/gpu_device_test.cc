@@ -4,11 +4,11 @@
 
 #include <gmock/gmock.h>
 
-#include "cells/ir/cell_builder.h"
 #include "cells/library/check.h"
 #include "cells/library/lstm.h"
 #include "gpu/driver/errors.h"
 #include "gpu/queue/payload_ring.h"
+#include "tests/unit/device/hashing_cell.h"
 #include "tests/unit/gpu/backends.h"
 #include "tests/unit/gpu/random_cell.h"
 
@@ -18,16 +18,6 @@ namespace {
 
 using std::chrono::seconds;
 using ::testing::HasSubstr;
-
-// A state that hashes the row's token, and then those of a list of predecessors.
-Cell hashing_cell() {
-  CellBuilder b("hashing");
-  b.state({.name = "state", .shape = {}, .dtype = DType::kU64});
-  const ValueId state = b.hash_all(b.gather_all("state"), b.pull("token", DType::kI32));
-  b.scatter("state", state);
-  b.push("state", state);
-  return b.build().value();
-}
 
 class GpuDeviceTest : public ::testing::Test {
  protected:
