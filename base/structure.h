@@ -22,6 +22,13 @@ struct ChainStructure {
   bool operator==(const ChainStructure&) const = default;
 };
 
+// Sequences by the names that the model gives them, lengths[i] steps in names[i]. One that the model ends by
+// itself may be left out; its length is then the most steps that the model allows.
+struct SequencesStructure {
+  std::vector<std::string_view> names;
+  std::span<const std::int32_t> lengths;
+};
+
 // parents[node] is the node's parent, −1 for a root. A node's number is smaller than its parent's; siblings
 // are ordered by number, left to right.
 struct TreeStructure {
@@ -44,6 +51,7 @@ struct GraphStructure {
   std::span<const std::int32_t> predecessors;
 };
 
-using Structure = std::variant<NoStructure, ChainStructure, TreeStructure, LatticeStructure, GraphStructure>;
+using Structure = std::variant<NoStructure, ChainStructure, TreeStructure, LatticeStructure, GraphStructure,
+                               SequencesStructure>;
 
 }  // namespace volvox

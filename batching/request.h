@@ -49,7 +49,7 @@ struct Request {
   TimePoint deadline = TimePoint::max();  // later, nobody wants its result
 
   const LanePlan* plan = nullptr;  // must outlive the request; nullptr for a node graph
-  std::array<std::uint32_t, LanePlan::kMaxLengths> lengths{};
+  Lengths lengths{};
   std::vector<CarriedLane> carried;  // of the plan's lanes, each at most once; never padded
   std::shared_ptr<const NodeGraph> graph;
   std::uint32_t max_nodes = 0;  // a graph that may be extended: the most nodes it can ever have

@@ -8,7 +8,7 @@ namespace {
 // Steps can be appended to the lanes without changing what the real ones read: nothing reads a lane's end.
 bool can_pad(const LanePlan& plan) {
   for (const LaneSpec& spec : plan.lanes) {
-    if (spec.length_of != plan.lanes[0].length_of || spec.until_stopped) return false;
+    if (spec.length_of != plan.lanes[0].length_of || spec.until_stopped || spec.reversed) return false;
     for (const LaneEdge& edge : spec.edges) {
       if (edge.all || edge.from_end || edge.stride <= 0 || edge.offset > 0) return false;
       if (edge.before_first != LaneEdge::kNone) return false;

@@ -31,7 +31,7 @@ class ModelVerifier : public AnswerVerifier {
   // Ids are below this; 0 if any will do.
   std::int64_t vocabulary() const;
   // The structures that it takes: see Unfolding::takes().
-  std::string_view takes() const { return model_->unfolding->takes(); }
+  std::string_view takes() const { return model_->unfolding->takes(*model_); }
   // Whether every output is compared bit for bit. Such a reference is also quick.
   bool exact() const;
 

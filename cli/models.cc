@@ -184,6 +184,24 @@ void add_sizes(CLI::App* command, NewLstm& lstm) {
   add_option(*command, "--seed SEED", lstm.seed, "The same seed gives the same weights");
 }
 
+void add_lanes(CLI::App& models, CommandBody& run, const Arguments& arguments) {
+  CLI::App* both = add_writer(models, "new-bidirectional",
+                              "Writes LSTMs in both directions with random weights", *arguments);
+  add_sizes(both, arguments->lstm);
+  add_option(*both, "--layers COUNT", arguments->lstm.layers,
+             "Layers, each above both directions of the one below");
+  when_chosen(both, run, arguments, [](const ModelsArguments& chosen) {
+    return report_written(chosen.model, write_bidirectional_model(chosen.model, chosen.lstm));
+  });
+  CLI::App* translator = add_writer(
+      models, "new-seq2seq", "Writes an LSTM encoder and a greedy decoder with random weights", *arguments);
+  add_sizes(translator, arguments->lstm);
+  add_option(*translator, "--steps COUNT", arguments->lstm.steps, "Tokens of an answer at most");
+  when_chosen(translator, run, arguments, [](const ModelsArguments& chosen) {
+    return report_written(chosen.model, write_seq2seq_model(chosen.model, chosen.lstm));
+  });
+}
+
 void add_new_lstm(CLI::App& models, CommandBody& run, const Arguments& arguments) {
   CLI::App* command = add_writer(models, "new-lstm", "Writes an LSTM with random weights", *arguments);
   add_every_step(command, *arguments);
@@ -256,6 +274,7 @@ void add_models_command(CLI::App& app, CommandBody& run) {
       app.add_subcommand("models", "Writes, lists and checks models, and changes what a server serves");
   models->require_subcommand(1);
   add_new_lstm(*models, run, arguments);
+  add_lanes(*models, run, arguments);
   add_new_tree(*models, run, arguments);
   add_others(*models, run, arguments);
   CLI::App* lister = models->add_subcommand("list", "Lists the models of a repository");

@@ -56,8 +56,8 @@ class Resolver {
   }
 
  private:
-  static DeviceAddress at(DeviceAddress address, std::uint32_t stride_bytes, std::uint32_t t) {
-    return address == 0 ? 0 : address + DeviceAddress{stride_bytes} * t;
+  static DeviceAddress at(DeviceAddress address, std::int32_t stride_bytes, std::uint32_t t) {
+    return address == 0 ? 0 : address + static_cast<DeviceAddress>(std::int64_t{stride_bytes} * t);
   }
 
   void place_ragged(const RaggedSource& source) {

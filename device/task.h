@@ -31,17 +31,17 @@ struct StateSource {
   }
 };
 
-// Where a row reads an input: address + t·stride. Steps at or past RowBinding::length, and address 0, read
-// zeros.
+// Where a row reads an input: address + t·stride, whose sign says in which direction. Steps at or past
+// RowBinding::length, and address 0, read zeros.
 struct PullSource {
   DeviceAddress address = 0;
-  std::uint32_t stride_bytes = 0;
+  std::int32_t stride_bytes = 0;
 };
 
 // Where a row writes a result at every step: address + t·stride. 0: nowhere (or by Task::emits).
 struct PushTarget {
   DeviceAddress address = 0;
-  std::uint32_t stride_bytes = 0;
+  std::int32_t stride_bytes = 0;
 };
 
 // The ragged predecessors of a row: the slots begin … begin+count-1 themselves, or, when `listed`, the slots

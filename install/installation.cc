@@ -57,55 +57,61 @@ std::size_t row_bytes(const OutputSpec& output) {
   return static_cast<std::size_t>(elements(output.shape)) * size_bytes(output.dtype);
 }
 
-std::size_t result_rows(const InstalledModel& model, std::uint32_t length, std::size_t output) {
-  return model.model->outputs[output].every ? length : 1;
+std::size_t result_rows(const InstalledModel& model, const Lengths& lengths, std::size_t output) {
+  const OutputSpec& spec = model.model->outputs[output];
+  return spec.every ? lengths[spec.sequence] : 1;
 }
 
-std::size_t result_offset(const InstalledModel& model, std::uint32_t length, std::size_t output) {
+std::size_t result_offset(const InstalledModel& model, const Lengths& lengths, std::size_t output) {
   std::size_t offset = 0;
   for (std::size_t i = 0; i < output; ++i) {
-    offset += aligned(row_bytes(model.model->outputs[i]) * result_rows(model, length, i));
+    offset += aligned(row_bytes(model.model->outputs[i]) * result_rows(model, lengths, i));
   }
   return offset;
 }
 
-std::size_t output_bytes(const InstalledModel& model, std::uint32_t length) {
-  return result_offset(model, length, model.model->outputs.size());
+std::size_t output_bytes(const InstalledModel& model, const Lengths& lengths) {
+  return result_offset(model, lengths, model.model->outputs.size());
 }
 
-std::uint64_t cells_of(const InstalledModel& model, std::uint32_t length) {
-  return model.model->unfolding->cells(*model.model, length);
+std::uint64_t cells_of(const InstalledModel& model, const Lengths& lengths) {
+  return model.model->unfolding->cells(*model.model, lengths);
+}
+
+std::uint32_t steps_of(const InstalledModel& model, const Lengths& lengths) {
+  const std::uint64_t each = std::max<std::size_t>(model.plan.lanes.size(), 1);
+  return static_cast<std::uint32_t>((cells_of(model, lengths) + each - 1) / each);
 }
 
 static PullSource input_rows(const InstalledModel& model, std::span<const DeviceAddress> inputs,
                              std::size_t number) {
-  return {inputs[number], static_cast<std::uint32_t>(row_bytes(model.model->inputs[number]))};
+  return {inputs[number], static_cast<std::int32_t>(row_bytes(model.model->inputs[number]))};
 }
 
-static PushTarget output_rows(const InstalledModel& model, std::uint32_t length, DeviceAddress results,
+static PushTarget output_rows(const InstalledModel& model, const Lengths& lengths, DeviceAddress results,
                               std::size_t number) {
-  return {results + result_offset(model, length, number),
-          static_cast<std::uint32_t>(row_bytes(model.model->outputs[number]))};
+  return {results + result_offset(model, lengths, number),
+          static_cast<std::int32_t>(row_bytes(model.model->outputs[number]))};
 }
 
-Request lane_request(const InstalledModel& model, std::uint32_t length, std::span<const DeviceAddress> inputs,
-                     DeviceAddress results) {
+Request lane_request(const InstalledModel& model, const Lengths& lengths,
+                     std::span<const DeviceAddress> inputs, DeviceAddress results) {
   Request request;
   request.model = model.id;
   request.plan = &model.plan;
-  request.lengths.fill(length);
+  request.lengths = lengths;
   for (std::size_t i = 0; i < std::min(inputs.size(), model.model->inputs.size()); ++i) {
     request.inputs[i] = input_rows(model, inputs, i);
   }
   for (std::size_t i = 0; i < model.model->outputs.size(); ++i) {
-    request.outputs[i] = output_rows(model, length, results, i);
+    request.outputs[i] = output_rows(model, lengths, results, i);
   }
   return request;
 }
 
 // The nodes of a graph name inputs and outputs by their cells' own numbers.
 static Request graph_request(const InstalledModel& model, std::shared_ptr<const NodeGraph> graph,
-                             std::uint32_t length, std::span<const DeviceAddress> inputs,
+                             const Lengths& lengths, std::span<const DeviceAddress> inputs,
                              DeviceAddress results) {
   const auto pulls = model.model->unfolding->pulls();
   const auto pushes = model.model->unfolding->pushes();
@@ -117,19 +123,19 @@ static Request graph_request(const InstalledModel& model, std::shared_ptr<const 
   }
   for (std::size_t i = 0; i < pushes.size(); ++i) {
     const std::uint8_t output = pushes[i].output;
-    if (output != LanePush::kNowhere) request.outputs[i] = output_rows(model, length, results, output);
+    if (output != LanePush::kNowhere) request.outputs[i] = output_rows(model, lengths, results, output);
   }
   return request;
 }
 
 Result<Request> unfolded_request(const InstalledModel& model, const Structure& structure,
-                                 std::uint32_t length, std::span<const DeviceAddress> inputs,
+                                 const Lengths& lengths, std::span<const DeviceAddress> inputs,
                                  DeviceAddress results) {
   const ModelNumbers numbers{model.id, model.first_type, model.first_pool};
   auto graph = model.model->unfolding->nodes(structure, numbers);
   if (!graph) return tl::unexpected(graph.error());
-  if (*graph == nullptr) return lane_request(model, length, inputs, results);
-  return graph_request(model, std::move(*graph), length, inputs, results);
+  if (*graph == nullptr) return lane_request(model, lengths, inputs, results);
+  return graph_request(model, std::move(*graph), lengths, inputs, results);
 }
 
 }  // namespace volvox

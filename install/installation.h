@@ -61,27 +61,29 @@ Result<Installation> install(Device& device, std::span<const std::shared_ptr<con
 // A scheduler's configuration for the installation, its other fields as they are by default.
 SchedulerConfig scheduler_config(const Installation& installation, std::uint32_t workers);
 
-// Results of a request of `length` steps or nodes lie in one block: output i begins at result_offset(), which
-// is a multiple of 64, and has result_rows() rows.
-std::size_t output_bytes(const InstalledModel& model, std::uint32_t length);
-std::size_t result_offset(const InstalledModel& model, std::uint32_t length, std::size_t output);
-std::size_t result_rows(const InstalledModel& model, std::uint32_t length, std::size_t output);
+// Results of a request of these lengths lie in one block: output i begins at result_offset(), which is a
+// multiple of 64, and has result_rows() rows.
+std::size_t output_bytes(const InstalledModel& model, const Lengths& lengths);
+std::size_t result_offset(const InstalledModel& model, const Lengths& lengths, std::size_t output);
+std::size_t result_rows(const InstalledModel& model, const Lengths& lengths, std::size_t output);
 
-// Cells that a request of so many steps or nodes runs.
-std::uint64_t cells_of(const InstalledModel& model, std::uint32_t length);
+// Cells that a request of these lengths runs.
+std::uint64_t cells_of(const InstalledModel& model, const Lengths& lengths);
+// As many steps of all lanes together, or nodes, as that comes to, rounded up: what `step_us` is the cost of.
+std::uint32_t steps_of(const InstalledModel& model, const Lengths& lengths);
 
 // Bytes of one row of an input or output.
 std::size_t row_bytes(const InputSpec& input);
 std::size_t row_bytes(const OutputSpec& output);
 
-// A request of a structure that the model's unfolding has checked, of `length` steps or nodes: row t of input
-// i is at inputs[i] + t · row_bytes; the results go to the block at `results`. `inputs` has an address for
-// each of the model's inputs. INVALID_ARGUMENT: it unfolds into more than may be.
+// A request of a structure that the model's unfolding has checked, and found to have these lengths: row t of
+// input i is at inputs[i] + t · row_bytes; the results go to the block at `results`. `inputs` has an address
+// for each of the model's inputs. INVALID_ARGUMENT: it unfolds into more than may be.
 Result<Request> unfolded_request(const InstalledModel& model, const Structure& structure,
-                                 std::uint32_t length, std::span<const DeviceAddress> inputs,
+                                 const Lengths& lengths, std::span<const DeviceAddress> inputs,
                                  DeviceAddress results);
 // One that runs in the model's lanes.
-Request lane_request(const InstalledModel& model, std::uint32_t length, std::span<const DeviceAddress> inputs,
-                     DeviceAddress results);
+Request lane_request(const InstalledModel& model, const Lengths& lengths,
+                     std::span<const DeviceAddress> inputs, DeviceAddress results);
 
 }  // namespace volvox

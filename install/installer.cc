@@ -21,7 +21,7 @@ std::uint32_t max_batch_of(const CellTypeSpec& type, const InstallOptions& optio
 // Slots that a typical request of the model holds in one of its pools: one of this length.
 constexpr std::uint32_t kTypicalLength = 64;
 std::uint64_t slots_per_request(const Model& model, PoolId pool) {
-  return model.unfolding->slots(model, pool, std::min(model.max_length, kTypicalLength));
+  return model.unfolding->slots(model, pool, lengths_for(model, kTypicalLength));
 }
 
 std::uint64_t slot_bytes(const PoolSpec& pool) {
@@ -44,7 +44,7 @@ std::uint64_t requests_within(const Model& model, std::uint64_t budget_bytes, co
 
 // The longest request must fit, whatever the budget says.
 std::uint64_t least_slots(const Model& model, PoolId pool) {
-  return model.unfolding->slots(model, pool, model.max_length);
+  return model.unfolding->slots(model, pool, lengths_for(model, model.max_length));
 }
 
 // Rows of one session in one pool.

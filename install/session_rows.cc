@@ -11,7 +11,7 @@ bool reads_at_most_one_back(const LaneEdge& edge) {
 }
 
 bool runs_in_parts(const LaneSpec& lane, const LaneSpec& first) {
-  return !lane.until_stopped && lane.length_of == first.length_of &&
+  return !lane.until_stopped && !lane.reversed && lane.length_of == first.length_of &&
          std::all_of(lane.edges.begin(), lane.edges.end(), reads_at_most_one_back);
 }
 

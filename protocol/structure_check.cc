@@ -25,12 +25,32 @@ struct Check {
   const WireLimits& limits;
 
   Status operator()(const NoStructure&) const {
-    return invalid("the body has no structure; set chain, tree, lattice or graph");
+    return invalid("the body has no structure; set chain, sequences, tree, lattice or graph");
   }
 
   // A chain of no steps ends a session; no model runs one.
   Status operator()(const ChainStructure& chain) const {
     return check_size("chain.length", std::max(chain.length, 1U), limits.max_nodes);
+  }
+
+  Status operator()(const SequencesStructure& sequences) const {
+    const std::size_t count = sequences.names.size();
+    if (auto ok = check_names("sequence", sequences.names, limits.max_tensors, limits); !ok) return ok;
+    if (count == 0) return invalid("there are no sequences; name at least one, with its length");
+    if (count != sequences.lengths.size()) {
+      return invalid("sequences.names has " + std::to_string(count) + " entries but sequences.lengths has " +
+                     std::to_string(sequences.lengths.size()));
+    }
+    std::size_t steps = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (sequences.lengths[i] < 1)
+        return invalid(at("sequences.lengths", i, sequences.lengths[i]) + "; it must be at least 1");
+      if (std::find(sequences.names.begin(), sequences.names.begin() + static_cast<std::ptrdiff_t>(i),
+                    sequences.names[i]) != sequences.names.begin() + static_cast<std::ptrdiff_t>(i))
+        return invalid("the sequence '" + std::string(sequences.names[i]) + "' is given twice; give it once");
+      steps += static_cast<std::size_t>(sequences.lengths[i]);
+    }
+    return check_size("the number of steps of all sequences", steps, limits.max_nodes);
   }
 
   Status operator()(const TreeStructure& tree) const {
@@ -120,6 +140,11 @@ std::uint32_t nodes_in(const Structure& structure) {
     return static_cast<std::uint32_t>(tree->parents.size());
   if (const auto* lattice = std::get_if<LatticeStructure>(&structure))
     return lattice->length + static_cast<std::uint32_t>(lattice->starts.size());
+  if (const auto* sequences = std::get_if<SequencesStructure>(&structure)) {
+    std::int64_t steps = 0;
+    for (const std::int32_t length : sequences->lengths) steps += length;
+    return static_cast<std::uint32_t>(steps);
+  }
   const auto* graph = std::get_if<GraphStructure>(&structure);
   return graph == nullptr ? 0 : static_cast<std::uint32_t>(graph->type_of.size());
 }

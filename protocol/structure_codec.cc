@@ -51,6 +51,17 @@ Result<Structure> read_lattice(wire::Lattice::Reader reader) {
   return lattice;
 }
 
+Result<Structure> read_sequences(wire::Sequences::Reader reader, const WireLimits& limits) {
+  SequencesStructure sequences;
+  auto names = read_names("sequence", reader.getNames(), limits.max_tensors, limits);
+  if (!names) return tl::unexpected<Error>(std::move(names).error());
+  sequences.names = std::move(*names);
+  const auto lengths = read_ints("sequences.lengths", reader.getLengths());
+  if (!lengths) return tl::unexpected<Error>(lengths.error());
+  sequences.lengths = *lengths;
+  return sequences;
+}
+
 Result<Structure> read_graph(wire::Graph::Reader reader, const WireLimits& limits) {
   GraphStructure graph;
   auto names = read_names("graph cell type", reader.getCellTypes(), limits.max_tensors, limits);
@@ -80,6 +91,8 @@ Result<Structure> read_any(wire::Structure::Reader reader, const WireLimits& lim
       return read_lattice(reader.getLattice());
     case wire::Structure::GRAPH:
       return read_graph(reader.getGraph(), limits);
+    case wire::Structure::SEQUENCES:
+      return read_sequences(reader.getSequences(), limits);
   }
   return invalid("structure " + std::to_string(static_cast<int>(reader.which())) + " is not known");
 }
@@ -89,6 +102,11 @@ struct Write {
 
   void operator()(const NoStructure&) { builder.setUnset(); }
   void operator()(const ChainStructure& chain) { builder.initChain().setLength(chain.length); }
+  void operator()(const SequencesStructure& sequences) {
+    auto target = builder.initSequences();
+    write_names(sequences.names, target.initNames(static_cast<unsigned>(sequences.names.size())));
+    write_ints(sequences.lengths, target.initLengths(count(sequences.lengths)));
+  }
   void operator()(const TreeStructure& tree) {
     write_ints(tree.parents, builder.initTree().initParents(count(tree.parents)));
   }
@@ -113,6 +131,9 @@ struct Words {
 
   std::size_t operator()(const NoStructure&) const { return 0; }
   std::size_t operator()(const ChainStructure&) const { return 0; }
+  std::size_t operator()(const SequencesStructure& sequences) const {
+    return names_words(sequences.names) + of(sequences.lengths);
+  }
   std::size_t operator()(const TreeStructure& tree) const { return of(tree.parents); }
   std::size_t operator()(const LatticeStructure& lattice) const {
     return of(lattice.starts) + of(lattice.ends);

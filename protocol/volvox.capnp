@@ -107,6 +107,13 @@ struct Graph {
   predecessors @3 :List(Int32);        # predecessors[predecessorOffsets[i] .. predecessorOffsets[i + 1])
 }
 
+# Sequences by the names that the model gives them. One that the model ends by itself may be left out; its length is then the
+# most steps that the model allows.
+struct Sequences {
+  names @0 :List(Text);
+  lengths @1 :List(Int32);  # of each
+}
+
 struct Structure {
   union {
     unset @0 :Void;
@@ -116,6 +123,7 @@ struct Structure {
     tree @2 :Tree;
     lattice @3 :Lattice;
     graph @4 :Graph;
+    sequences @5 :Sequences;
   }
 }
 

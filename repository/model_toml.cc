@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::int64_t kMaxWidth = 65536;
 constexpr std::int64_t kMaxRows = 65536;
+constexpr std::int64_t kMaxLength = std::int64_t{1} << 24;
 
 template <class T>
 using Read = Result<T>;
@@ -25,6 +26,7 @@ Read<CellDefinition> read_cell(TomlTable table) {
   table.text("kind", cell.kind, true);
   table.integer("input", cell.input, 1, kMaxWidth);
   table.integer("hidden", cell.hidden, 1, kMaxWidth);
+  table.integer("start", cell.start, 0, std::numeric_limits<std::int32_t>::max());
   table.integer("priority", cell.priority, -1000, 1000);
   table.integer("min_batch", cell.min_batch, 1, kMaxRows);
   table.integer("max_batch", cell.max_batch, 1, kMaxRows);
@@ -38,11 +40,24 @@ Read<LaneDefinition> read_lane(TomlTable table) {
   table.name("name", lane.name);
   table.text("cell", lane.cell, true);
   table.texts("from", lane.from);
+  table.text("initial", lane.initial);
   table.text("over", lane.over);
+  table.flag("reverse", lane.reverse);
   table.texts("pull", lane.pull);
   table.texts("push", lane.push);
   if (Status status = table.finish(); !status) return tl::unexpected(status.error());
   return lane;
+}
+
+Read<SequenceDefinition> read_sequence(TomlTable table) {
+  SequenceDefinition sequence{.line = table.line()};
+  table.name("name", sequence.name, true);
+  table.integer("max_length", sequence.max_length, 1, kMaxLength);
+  table.text("until", sequence.until);
+  table.integer("equals", sequence.equals, std::numeric_limits<std::int32_t>::min(),
+                std::numeric_limits<std::int32_t>::max(), !sequence.until.empty());
+  if (Status status = table.finish(); !status) return tl::unexpected(status.error());
+  return sequence;
 }
 
 Read<InputDefinition> read_input(TomlTable table) {
@@ -52,6 +67,7 @@ Read<InputDefinition> read_input(TomlTable table) {
   table.name("name", input.name, true);
   table.dtype("dtype", dtype);
   table.shape("shape", shape);
+  table.text("sequence", input.sequence);
   table.integer("vocabulary", input.vocabulary, 0, std::numeric_limits<std::int32_t>::max());
   if (Status status = table.finish(); !status) return tl::unexpected(status.error());
   input.dtype = dtype.value_or(DType::kI32);
@@ -85,9 +101,10 @@ Result<ModelDefinition> read_model(const toml::table& document, std::string_view
   TomlTable root(document, file);
   root.name("name", model.name, true);
   root.text("unfolding", model.unfolding);
-  root.integer("max_length", model.max_length, 1, std::int64_t{1} << 24);
+  root.integer("max_length", model.max_length, 1, kMaxLength);
   Status status = read_all(root, "cell", file, model.cells, read_cell);
   if (status) status = read_all(root, "lane", file, model.lanes, read_lane);
+  if (status) status = read_all(root, "sequence", file, model.sequences, read_sequence);
   if (status) status = read_all(root, "input", file, model.inputs, read_input);
   if (status) status = read_all(root, "output", file, model.outputs, read_output);
   if (status) status = root.finish();
@@ -112,8 +129,33 @@ void write_cell(std::ostream& out, const CellDefinition& cell) {
   out << "\n[[cell]]\nname = " << quoted_toml(cell.name) << "\nkind = " << quoted_toml(cell.kind) << '\n';
   if (cell.input > 0) out << "input = " << cell.input << '\n';
   if (cell.hidden > 0) out << "hidden = " << cell.hidden << '\n';
+  if (cell.start > 0) out << "start = " << cell.start << '\n';
   out << "priority = " << cell.priority << "\nmin_batch = " << cell.min_batch
       << "\nmax_batch = " << cell.max_batch << "\nmax_edges = " << cell.max_edges << '\n';
+}
+
+void write_text(std::ostream& out, const char* key, const std::string& text) {
+  if (!text.empty()) out << key << " = " << quoted_toml(text) << '\n';
+}
+
+void write_lane(std::ostream& out, const LaneDefinition& lane) {
+  out << "\n[[lane]]\n";
+  write_text(out, "name", lane.name);
+  write_text(out, "cell", lane.cell);
+  write_texts(out, "from", lane.from);
+  write_text(out, "initial", lane.initial);
+  write_text(out, "over", lane.over);
+  if (lane.reverse) out << "reverse = true\n";
+  write_texts(out, "pull", lane.pull);
+  write_texts(out, "push", lane.push);
+}
+
+void write_sequence(std::ostream& out, const SequenceDefinition& sequence) {
+  out << "\n[[sequence]]\nname = " << quoted_toml(sequence.name) << '\n';
+  if (sequence.max_length > 0) out << "max_length = " << sequence.max_length << '\n';
+  if (sequence.until.empty()) return;
+  write_text(out, "until", sequence.until);
+  out << "equals = " << sequence.equals << '\n';
 }
 
 void write_output(std::ostream& out, const OutputDefinition& output) {
@@ -143,18 +185,12 @@ std::string to_toml(const ModelDefinition& model) {
   out << "name = " << quoted_toml(model.name) << "\nunfolding = " << quoted_toml(model.unfolding)
       << "\nmax_length = " << model.max_length << '\n';
   for (const CellDefinition& cell : model.cells) write_cell(out, cell);
-  for (const LaneDefinition& lane : model.lanes) {
-    out << "\n[[lane]]\n";
-    if (!lane.name.empty()) out << "name = " << quoted_toml(lane.name) << '\n';
-    out << "cell = " << quoted_toml(lane.cell) << '\n';
-    write_texts(out, "from", lane.from);
-    if (!lane.over.empty()) out << "over = " << quoted_toml(lane.over) << '\n';
-    write_texts(out, "pull", lane.pull);
-    write_texts(out, "push", lane.push);
-  }
+  for (const LaneDefinition& lane : model.lanes) write_lane(out, lane);
+  for (const SequenceDefinition& sequence : model.sequences) write_sequence(out, sequence);
   for (const InputDefinition& input : model.inputs) {
     out << "\n[[input]]\nname = " << quoted_toml(input.name) << "\ndtype = \"" << to_string(input.dtype)
         << "\"\nshape = " << to_string(input.shape) << "\nvocabulary = " << input.vocabulary << '\n';
+    write_text(out, "sequence", input.sequence);
   }
   for (const OutputDefinition& output : model.outputs) write_output(out, output);
   return out.str();

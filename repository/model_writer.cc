@@ -217,18 +217,91 @@ SeededWeights child_sum_weights(const NewLstm& sizes) {
   return weights;
 }
 
+std::string back_name(std::uint32_t layer) {
+  return layer_name(layer) + "_back";
+}
+
+// Two lanes for each layer, in both directions.
+ModelDefinition bidirectional_definition_of(const NewLstm& sizes) {
+  ModelDefinition definition{.unfolding = "lanes"};
+  definition.inputs.push_back({.name = "tokens", .vocabulary = sizes.vocabulary});
+  for (std::uint32_t layer = 0; layer < sizes.layers; ++layer) {
+    for (const bool back : {false, true}) {
+      const std::string name = back ? back_name(layer) : layer_name(layer);
+      definition.cells.push_back({.name = name,
+                                  .kind = layer == 0 ? "lstm" : "lstm_layer_2",
+                                  .input = layer == 0 ? sizes.input : sizes.hidden,
+                                  .hidden = sizes.hidden});
+      LaneDefinition lane{.cell = name, .reverse = back};
+      if (layer > 0) lane.from = {layer_name(layer - 1), back_name(layer - 1)};
+      if (layer + 1 == sizes.layers) lane.push = {back ? "h_back" : "h"};
+      definition.lanes.push_back(std::move(lane));
+    }
+  }
+  definition.outputs.push_back({.name = "h", .every = true});
+  definition.outputs.push_back({.name = "h_back", .every = true});
+  return definition;
+}
+
+SeededWeights bidirectional_weights(const NewLstm& sizes) {
+  SeededWeights weights(sizes);
+  for (std::uint32_t layer = 0; layer < sizes.layers; ++layer) {
+    for (const std::string& name : {layer_name(layer), back_name(layer)}) {
+      add_lstm(weights, name, layer == 0 ? sizes.input : 2 * std::int64_t{sizes.hidden}, sizes.hidden);
+      if (layer == 0) weights.add_embedding(name + ".embedding", {sizes.vocabulary, sizes.input});
+    }
+  }
+  return weights;
+}
+
+ModelDefinition seq2seq_definition_of(const NewLstm& sizes) {
+  ModelDefinition definition{.unfolding = "lanes"};
+  definition.cells.push_back(
+      {.name = "encoder", .kind = "lstm", .input = sizes.input, .hidden = sizes.hidden});
+  definition.cells.push_back(
+      {.name = "decoder", .kind = "lstm_decoder", .input = sizes.input, .hidden = sizes.hidden, .start = 1});
+  definition.lanes.push_back({.cell = "encoder", .over = "tokens"});
+  definition.lanes.push_back(
+      {.cell = "decoder", .initial = "encoder", .over = "target", .push = {"translation"}});
+  definition.sequences.push_back(
+      {.name = "target", .max_length = sizes.steps, .until = "translation", .equals = 0});
+  definition.inputs.push_back({.name = "tokens", .vocabulary = sizes.vocabulary});
+  definition.outputs.push_back({.name = "translation", .dtype = DType::kI32, .every = true});
+  return definition;
+}
+
+// The output projection has large weights, so that what a decoder says depends on what it has read.
+SeededWeights seq2seq_weights(const NewLstm& sizes) {
+  SeededWeights weights(sizes);
+  for (const std::string name : {"encoder", "decoder"}) {
+    add_lstm(weights, name, sizes.input, sizes.hidden);
+    weights.add_embedding(name + ".embedding", {sizes.vocabulary, sizes.input});
+  }
+  weights.add_embedding("decoder.output", {sizes.vocabulary, sizes.hidden});
+  weights.add("decoder.output_bias", {sizes.vocabulary});
+  return weights;
+}
+
 bool in_range(std::uint32_t number) {
   return number >= 1 && number <= 65536;
 }
 
-// A cell with widths that pushes h.
-Status write_recurrent_model(const NewModel& model, NewLstm sizes, ModelDefinition definition,
-                             SeededWeights (*make_weights)(const NewLstm&)) {
+Status check_sizes(NewLstm& sizes) {
   if (sizes.input == 0) sizes.input = sizes.hidden;
   if (!in_range(sizes.hidden) || !in_range(sizes.input))
     return invalid("hidden and input must be from 1 to 65536");
   if (sizes.vocabulary < 1 || sizes.vocabulary > (1U << 24))
     return invalid("vocabulary must be from 1 to 16777216");
+  if (sizes.layers < 1 || sizes.layers > kMaxLayers)
+    return invalid("layers must be from 1 to " + std::to_string(kMaxLayers));
+  if (!in_range(sizes.steps)) return invalid("steps must be from 1 to 65536");
+  return {};
+}
+
+// A cell with widths that pushes h.
+Status write_recurrent_model(const NewModel& model, NewLstm sizes, ModelDefinition definition,
+                             SeededWeights (*make_weights)(const NewLstm&)) {
+  if (Status fine = check_sizes(sizes); !fine) return fine;
   for (CellDefinition& cell : definition.cells) {
     cell.hidden = cell.input = sizes.hidden;
     cell.max_batch = 64;
@@ -249,9 +322,27 @@ Status write_hashing_model(const NewModel& model, ModelDefinition definition) {
 
 }  // namespace
 
+// A model of lanes, whose cells are as wide as the definition says.
+static Status write_lanes_model(const NewModel& model, NewLstm sizes,
+                                ModelDefinition (*define)(const NewLstm&),
+                                SeededWeights (*make_weights)(const NewLstm&)) {
+  if (Status fine = check_sizes(sizes); !fine) return fine;
+  const SeededWeights weights = make_weights(sizes);
+  return write_model(model, define(sizes), weights.tensors());
+}
+
+Status write_bidirectional_model(const NewModel& model, const NewLstm& lstm) {
+  // Its lowest layer computes ahead in both directions.
+  if (lstm.layers >= kMaxLayers)
+    return invalid("layers must be from 1 to " + std::to_string(kMaxLayers - 1) + " in both directions");
+  return write_lanes_model(model, lstm, bidirectional_definition_of, bidirectional_weights);
+}
+
+Status write_seq2seq_model(const NewModel& model, const NewLstm& sizes) {
+  return write_lanes_model(model, sizes, seq2seq_definition_of, seq2seq_weights);
+}
+
 Status write_lstm_model(const NewModel& model, const NewLstm& lstm) {
-  if (lstm.layers < 1 || lstm.layers > kMaxLayers)
-    return invalid("layers must be from 1 to " + std::to_string(kMaxLayers));
   if (lstm.layers == 1)
     return write_recurrent_model(model, lstm, definition_of("lstm", "lstm"), lstm_weights);
   return write_recurrent_model(model, lstm, stack_definition_of(lstm.layers), stack_weights);

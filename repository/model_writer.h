@@ -27,7 +27,8 @@ struct NewLstm {
   std::uint32_t hidden = 1024;
   std::uint32_t input = 0;  // width of the embedding; 0: as hidden
   std::uint32_t vocabulary = 30000;
-  std::uint32_t layers = 1;  // of an LSTM: each above the one before
+  std::uint32_t layers = 1;   // of an LSTM: each above the one before
+  std::uint32_t steps = 100;  // of a decoder, at most
   std::uint64_t seed = 1;
 };
 
@@ -35,6 +36,12 @@ struct NewLstm {
 // Weights from the seed, the same bytes everywhere: uniform in ±1/√hidden, embeddings nearly normal with
 // variance 1.
 Status write_lstm_model(const NewModel& model, const NewLstm& lstm);
+// The same in both directions: answers for every step "h", of the lane from the beginning, and "h_back", of
+// the one from the end, of the topmost layer; each layer above reads both of the one below.
+Status write_bidirectional_model(const NewModel& model, const NewLstm& lstm);
+// An LSTM over i32 "tokens", and a greedy decoder that goes on from its last state: it begins with the token
+// 1, and answers i32 "translation" up to the token 0, or `steps` of them.
+Status write_seq2seq_model(const NewModel& model, const NewLstm& sizes);
 enum class NewTreeKind : std::uint8_t { kBinary, kChildSum };
 // A TreeLSTM over i32 "tokens" that answers the root's "h" (or that of every node): over binary trees, with
 // tokens at the leaves; or the child-sum kind, over any trees, with a token at every node. Weights as above.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "device/host_memory.h"
+#include "install/stopping.h"
 
 namespace volvox {
 namespace {
@@ -51,10 +52,12 @@ class ChainRun {
     auto pages = stage(device_, content);
     if (!pages) return tl::unexpected(pages.error());
     live.pages = std::move(*pages);
-    auto results = device_.results(output_bytes(model_, content.length));
+    const Lengths lengths = lengths_for(*model_.model, content.length);
+    auto results = device_.results(output_bytes(model_, lengths));
     if (!results) return tl::unexpected(results.error());
     live.results = std::move(*results);
-    Request request = lane_request(model_, content.length, live.pages->addresses(), live.results.address);
+    live.ends = SequenceEnds(lengths);
+    Request request = lane_request(model_, lengths, live.pages->addresses(), live.results.address);
     request.tag = begun_;
     request.arrival = engine_.now();
     const AdmitResult admitted = engine_.admit(std::move(request));
@@ -66,15 +69,19 @@ class ChainRun {
     return {};
   }
 
-  Status take(const Event& event) {
+  // Events may follow in `out`.
+  Status take(const Event& event, std::vector<Event>& out) {
+    if (event.kind == Event::Kind::kStepDone) {
+      Live& live = live_[event.tag];
+      live.ends.step_done(model_, event, live.results.host.get(), engine_.now(), engine_.scheduler(), out);
+      return {};
+    }
     if (event.kind != Event::Kind::kDone) {
       return fail(ErrorCode::kInternal,
                   "request " + std::to_string(event.tag) + " failed: " + engine_.last_failure());
     }
-    Live& live = live_[event.tag];
-    const std::byte* bytes = live.results.host.get();
-    answers_[event.tag].assign(bytes, bytes + output_bytes(model_, contents_[event.tag].length));
-    live = {};
+    take_answer(event.tag);
+    live_[event.tag] = {};
     ++done_;
     return {};
   }
@@ -89,8 +96,23 @@ class ChainRun {
   struct Live {
     std::unique_ptr<InputPages> pages;
     ResultBlock results;
+    SequenceEnds ends;
     RequestId id;
   };
+
+  // Zeros where a sequence has ended before.
+  void take_answer(std::uint64_t request) {
+    const Lengths lengths = lengths_for(*model_.model, contents_[request].length);
+    std::vector<std::byte>& answer = answers_[request];
+    answer.assign(output_bytes(model_, lengths), std::byte{});
+    for (std::size_t i = 0; i < model_.model->outputs.size(); ++i) {
+      const std::size_t at = result_offset(model_, lengths, i);
+      const std::size_t bytes =
+          row_bytes(model_.model->outputs[i]) * result_rows(model_, live_[request].ends.ended(), i);
+      std::memcpy(answer.data() + at, live_[request].results.host.get() + at, bytes);
+    }
+  }
+
   Engine& engine_;
   Device& device_;
   const InstalledModel& model_;
@@ -109,8 +131,9 @@ Status run_all(Engine& engine, ChainRun& run, std::size_t in_flight, Duration pa
     }
     if (Status ok = engine.turn(std::chrono::milliseconds(10), events); !ok) return ok;
     if (!events.empty()) last_news = engine.now();
-    for (const Event& event : events) {
-      if (Status ok = run.take(event); !ok) return ok;
+    for (std::size_t i = 0; i < events.size(); ++i) {
+      const Event event = events[i];  // more may come
+      if (Status ok = run.take(event, events); !ok) return ok;
     }
     events.clear();
     if (engine.now() - last_news > patience)

@@ -6,6 +6,7 @@
 #include "actors/work/work.h"
 #include "base/recycled_map.h"
 #include "batching/scheduler.h"
+#include "install/stopping.h"
 
 namespace volvox {
 
@@ -16,6 +17,7 @@ struct EngineCore {
   struct Live {
     WorkPtr work;
     RequestId id;
+    SequenceEnds ends;
     bool told = false;  // that a task of it hangs; it is kept, untouched, until that task ends
   };
 

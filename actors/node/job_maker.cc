@@ -23,7 +23,7 @@ Status JobMaker::check(const ModelPtr& model, const RequestBody& body, Work& wor
   auto checked = check_request(*model->model, body);
   if (!checked) return tl::unexpected(checked.error());
   work.model = model;
-  work.length = checked->length;
+  work.lengths = work.ended = checked->lengths;
   work.structure = body.structure;
   work.unfolded_bytes = checked->host_bytes;
   work.wanted = std::move(checked->outputs);
@@ -39,13 +39,14 @@ Digest JobMaker::content(const Work& work, HashKey key) const {
   std::array<std::span<const std::byte>, kMaxInputs> inputs{};
   for (std::size_t i = 0; i < specs.size(); ++i) {
     const std::size_t row = static_cast<std::size_t>(elements(specs[i].shape)) * size_bytes(specs[i].dtype);
-    inputs[i] = work.content->bytes().subspan(work.input_offsets[i], work.length * row);
+    inputs[i] = work.content->bytes().subspan(work.input_offsets[i], work.lengths[specs[i].sequence] * row);
   }
-  return digest_of({work.length, work.wanted, std::span(inputs).first(specs.size())}, key);
+  return digest_of({work.lengths[0], work.wanted, std::span(inputs).first(specs.size())}, key);
 }
 
 void JobMaker::place(Work& work, std::uint32_t device) const {
-  const std::chrono::duration<double, std::micro> estimate(work.model->step_us * work.length);
+  const std::chrono::duration<double, std::micro> estimate(work.model->step_us *
+                                                           steps_of(*work.model, work.lengths));
   work.device_place.emplace(node_->loads, device, std::chrono::duration_cast<Duration>(estimate));
 }
 
@@ -59,7 +60,7 @@ Device& JobMaker::device_of(const Work& work) const {
 }
 
 Status JobMaker::allocate_results(Work& work) const {
-  const std::size_t bytes = output_bytes(*work.model, work.length);
+  const std::size_t bytes = output_bytes(*work.model, work.lengths);
   if (bytes > limits_.max_body_bytes) {
     return invalid("the results would have " + std::to_string(bytes) +
                    " bytes, more than wire.max_body_bytes; " + "send a shorter request");
@@ -84,7 +85,7 @@ Status JobMaker::unfold(Work& work) const {
   const std::size_t count = work.model->model->inputs.size();
   for (std::size_t i = 0; i < count; ++i) inputs[i] = work.pages->addresses()[0] + work.input_offsets[i];
   const std::span<const DeviceAddress> rows(inputs.data(), count);
-  auto job = unfolded_request(*work.model, work.structure, work.length, rows, work.results.address);
+  auto job = unfolded_request(*work.model, work.structure, work.lengths, rows, work.results.address);
   if (!job) return tl::unexpected(job.error());
   work.job = std::move(*job);
   work.job.tag = work.request().key;

@@ -143,7 +143,9 @@ class ManagerShell final : private PartRunner {
     if (request.deadline() <= now) return fail(ErrorCode::kDeadlineExceeded, kTooLate);
     if (!request.place) return {};
     const Duration left = request.header.deadline_us == 0 ? Duration::max() : request.deadline() - now;
-    Status on_time = in_time(request.place->correct(work.length, left));
+    // Of what stops by itself only experience tells how long it is.
+    if (stops_by_itself(*work.model->model)) return {};
+    Status on_time = in_time(request.place->correct(steps_of(*work.model, work.lengths), left));
     if (!on_time) node_->metrics->refused(Bound::kDeadline);
     return on_time;
   }
@@ -229,10 +231,10 @@ class ManagerShell final : private PartRunner {
     } else {
       end_stream(work);
       outcome = whole_answer(work);
-      outcome.cells = static_cast<std::uint32_t>(cells_of(*work->model, work->length));
+      outcome.cells = static_cast<std::uint32_t>(cells_of(*work->model, work->ended));
       outcome.queue_us = microseconds(work->first_submit - work->request().arrival);
       outcome.compute_us = microseconds(work->done - work->first_submit);
-      if (work->request().place) work->request().place->done();
+      if (work->request().place) work->request().place->done(steps_of(*work->model, work->ended));
       statistics.succeeded(outcome.queue_us, outcome.compute_us, total_us);
     }
     if (work->part == nullptr) return work->settle(std::move(outcome));

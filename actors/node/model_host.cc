@@ -123,7 +123,7 @@ Status ModelHost::run_reload(const std::string& name, std::uint32_t version) {
 Status ModelHost::adopt(const std::shared_ptr<const Model>& model) {
   if (model->plan.lanes.empty() && node_->config.batching.policy == PolicyKind::kPadded) {
     metrics_.loaded(false);
-    return invalid(label(*model) + " unfolds into " + std::string(model->unfolding->takes()) +
+    return invalid(label(*model) + " unfolds into " + std::string(model->unfolding->takes(*model)) +
                    "s, which cannot be padded; set batching.policy to \"cellular\"");
   }
   const ModelSection& section = model_section(node_->config, model->name);

@@ -25,7 +25,7 @@ std::string names_of(const Specs& specs) {
 
 // What rows the inputs must have.
 struct Rows {
-  std::uint32_t count = 0;
+  Lengths counts{};  // by sequence
   std::string_view each;
   std::vector<bool> read{};  // whose ids are looked at; empty: all
 
@@ -89,8 +89,9 @@ Status check_input(const InputSpec& spec, const WireTensor& tensor, const Rows& 
     return wrong_input(spec.name, "must be of type " + std::string(to_string(wire_type(spec.dtype))) +
                                       ", not " + std::string(to_string(tensor.type)));
   }
-  if (!has_shape(tensor, rows.count, spec.shape)) {
-    Shape wanted{rows.count};
+  const std::uint32_t count = rows.counts[spec.sequence];
+  if (!has_shape(tensor, count, spec.shape)) {
+    Shape wanted{count};
     wanted.insert(wanted.end(), spec.shape.begin(), spec.shape.end());
     const auto dims = tensor.shape.dims();
     const bool has_batch = dims.size() == wanted.size() + 1 && dims[0] == 1;
@@ -203,9 +204,9 @@ Result<CheckedRequest> check_request(const Model& model, const RequestBody& body
   auto extent = model.unfolding->check(body.structure, model);
   if (!extent) return tl::unexpected(extent.error());
   CheckedRequest checked;
-  checked.length = extent->length;
+  checked.lengths = extent->lengths;
   checked.host_bytes = extent->host_bytes;
-  const Rows rows{extent->length, model.unfolding->row_name(), std::move(extent->read)};
+  const Rows rows{extent->lengths, model.unfolding->row_name(), std::move(extent->read)};
   if (const Status ok = check_inputs(model, body, rows, checked); !ok) return tl::unexpected(ok.error());
   if (const Status ok = check_outputs(model, body, checked); !ok) return tl::unexpected(ok.error());
   return checked;

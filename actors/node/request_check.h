@@ -19,7 +19,7 @@ WireType wire_type(DType dtype);
 
 // A request's body, checked against its model.
 struct CheckedRequest {
-  std::uint32_t length = 0;    // steps, or nodes
+  Lengths lengths{};           // by sequence; nodes are one
   std::size_t host_bytes = 0;  // of memory that it takes unfolded, besides
   // Elements of the model's types, by its own input number; all in the body, or all in `narrowed`.
   std::array<std::span<const std::byte>, kMaxInputs> inputs{};

@@ -78,6 +78,7 @@ class SchedulerShell {
     const std::uint64_t tag = work->job.tag;
     auto& live = core_->live[tag];
     live.work = work;
+    live.ends = SequenceEnds(work->lengths);
     const AdmitResult result = admit(*work);
     using Kind = AdmitResult::Kind;
     if (result.kind == Kind::kNeverFits || result.kind == Kind::kFull) {
@@ -143,16 +144,17 @@ class SchedulerShell {
   }
 
   void take_events(TimePoint now, const Error& device_error) {
-    for (const Event& event : events_) {
+    for (std::size_t i = 0; i < events_.size(); ++i) {  // more may come when a sequence stops
+      const Event event = events_[i];
       const auto live = core_->live.find(event.tag);
       if (live == core_->live.end()) continue;
       if (event.kind == Event::Kind::kStepDone) {
-        if (!stepped_) stepped_ = std::make_shared<std::vector<Stepped::Lane>>();
-        stepped_->push_back({live->second.work, event.lane, event.step + 1});
+        step_done(live->second, event, now);
       } else if (live->second.told) {
         core_->live.erase(live);  // its task has ended at last: now its memory may go
       } else if (event.kind != Event::Kind::kNodeDone) {
         Work& work = *live->second.work;
+        work.ended = live->second.ends.ended();
         // A session must not run in rows that the task which hangs may still write: it waits for its end.
         if (work.part && event.kind == Event::Kind::kStuck) continue;
         work.first_submit = event.first_submit;
@@ -163,6 +165,15 @@ class SchedulerShell {
       }
     }
     events_.clear();
+  }
+
+  void step_done(EngineCore::Live& live, const Event& event, TimePoint now) {
+    const Work& work = *live.work;
+    const std::uint32_t steps =
+        live.ends.step_done(*work.model, event, work.results.host.get(), now, brain_, events_);
+    if (!work.request().header.stream) return;
+    if (!stepped_) stepped_ = std::make_shared<std::vector<Stepped::Lane>>();
+    stepped_->push_back({live.work, event.lane, steps});
   }
 
   void set_error(Work& work, Event::Kind kind, const Error& device_error) const {

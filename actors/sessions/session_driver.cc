@@ -323,7 +323,7 @@ Status SessionDriver::start(const SessionAction& action, const Work& asked) {
     return fail(ErrorCode::kUnavailable, "the session's device takes no work for now; repeat the part");
   auto part = std::make_shared<Work>(asked.shared_request(), caf::actor{});
   part->model = asked.model;
-  part->length = asked.length;
+  part->lengths = part->ended = asked.lengths;
   part->wanted = asked.wanted;
   part->content = asked.content;
   part->input_offsets = asked.input_offsets;
@@ -332,10 +332,11 @@ Status SessionDriver::start(const SessionAction& action, const Work& asked) {
   part->job.tag = part_keys++;
   part->job.deadline = TimePoint::max();
   carry(asked.model->sessions, rows->from, rows->into, part->job);
-  states_.set_steps(action.write, part->length);
+  states_.set_steps(action.write, part->lengths[0]);
   part->part = std::make_unique<SessionPart>(action.session, std::move(rows->place));
   part->part->driver = incarnation_;
-  if (auto& place = asked.request().place) static_cast<void>(place->correct(part->length, Duration::max()));
+  if (auto& place = asked.request().place)
+    static_cast<void>(place->correct(part->lengths[0], Duration::max()));
   running_[action.session.index] = part->job.tag;
   runner_.start(part);
   return {};

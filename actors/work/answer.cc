@@ -1,6 +1,7 @@
 #include "actors/work/answer.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "actors/node/request_check.h"
@@ -25,14 +26,22 @@ WireTensor output_rows(const Work& work, std::size_t output, std::uint32_t first
   tensor.type = wire_type(spec.dtype);
   if (spec.every) tensor.shape.append(static_cast<std::int64_t>(rows));
   for (const std::int64_t dim : spec.shape) tensor.shape.append(dim);
-  const std::size_t at = result_offset(model, work.length, output) + first * row_bytes(spec);
+  const std::size_t at = result_offset(model, work.lengths, output) + first * row_bytes(spec);
   tensor.bytes = {work.results.host.get() + at, row_bytes(spec) * rows};
   return tensor;
 }
 
+// Of the outputs that are streamed, which are of one sequence.
+std::uint32_t streamed_rows(const Work& work, const Lengths& lengths) {
+  for (const std::size_t output : work.wanted) {
+    if (has_rows(work, output)) return result_rows(*work.model, lengths, output);
+  }
+  return 0;
+}
+
 // Rows that every streamed output has by now.
 std::uint32_t complete_rows(const Work& work) {
-  std::uint32_t rows = work.length;
+  std::uint32_t rows = streamed_rows(work, work.lengths);
   const auto& lanes = work.model->plan.lanes;
   for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
     for (const LanePush& push : lanes[lane].pushes) {
@@ -64,7 +73,7 @@ Outcome whole_answer(const WorkPtr& work) {
   outcome.outputs.reserve(work->wanted.size());
   for (const std::size_t output : work->wanted) {
     if (streams(*work) && has_rows(*work, output)) continue;
-    outcome.outputs.push_back(output_rows(*work, output, 0, result_rows(*work->model, work->length, output)));
+    outcome.outputs.push_back(output_rows(*work, output, 0, result_rows(*work->model, work->ended, output)));
   }
   outcome.owner = work;
   return outcome;
@@ -75,9 +84,18 @@ Status begin_stream(Work& work) {
   const bool any = std::any_of(work.wanted.begin(), work.wanted.end(),
                                [&](std::size_t output) { return has_rows(work, output); });
   if (!any) return invalid("no wanted output has a row for every step; ask without `stream`");
+  std::optional<std::uint8_t> sequence;
+  for (const std::size_t output : work.wanted) {
+    if (!has_rows(work, output)) continue;
+    const std::uint8_t of = work.model->model->outputs[output].sequence;
+    if (of != sequence.value_or(of))
+      return invalid("the wanted outputs have rows of different sequences; stream one of them");
+    sequence = of;
+  }
   work.stream.sent = work.request().header.stream_from;
-  if (work.stream.sent > work.length) {
-    return invalid("`streamFrom` lies behind the last row; the request has " + std::to_string(work.length));
+  const std::uint32_t rows = streamed_rows(work, work.lengths);
+  if (work.stream.sent > rows) {
+    return invalid("`streamFrom` lies behind the last row; the request has " + std::to_string(rows));
   }
   return {};
 }
@@ -89,7 +107,7 @@ void advance_stream(const WorkPtr& work, std::uint8_t lane, std::uint32_t steps)
 }
 
 void end_stream(const WorkPtr& work) {
-  if (streams(*work)) send_rows(work, work->length);
+  if (streams(*work)) send_rows(work, streamed_rows(*work, work->ended));
 }
 
 }  // namespace volvox

@@ -123,7 +123,7 @@ class Work {
 
   // Filled by the manager.
   ModelPtr model;
-  std::uint32_t length = 0;                   // steps, or nodes
+  Lengths lengths{};                          // by sequence; where one stops by itself, at most
   Structure structure;                        // its arrays are in the body
   std::size_t unfolded_bytes = 0;             // that it takes, unfolded
   std::shared_ptr<const WireBuffer> content;  // that the inputs lie in: the body, or what was made of it
@@ -142,6 +142,7 @@ class Work {
   std::uint64_t retry_after_us = 0;
   bool device_failed = false;  // under it: another device may do better
   TimePoint first_submit{}, done{};
+  Lengths ended{};  // what became of `lengths`
 
  private:
   void give_back_memory();

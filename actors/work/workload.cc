@@ -30,9 +30,9 @@ Forecast WorkPlace::correct(std::uint32_t steps, Duration time_left) {
   return forecast;
 }
 
-void WorkPlace::done() {
+void WorkPlace::done(std::uint32_t steps) {
   const std::lock_guard lock(workload_->mutex_);
-  if (work_.counted) workload_->estimate_.done(work_.model, work_.steps);
+  workload_->estimate_.done(work_.model, steps);
 }
 
 void Workload::set_model(ModelId model, const ModelCost& cost) {

@@ -23,8 +23,8 @@ class WorkPlace {
 
   // Its steps were counted. Whether it can still end in time.
   Forecast correct(std::uint32_t steps, Duration time_left);
-  // It ran to its end: the estimate learns from it.
-  void done();
+  // It ran to its end, in so many steps: the estimate learns from it.
+  void done(std::uint32_t steps);
 
  private:
   std::shared_ptr<Workload> workload_;

@@ -167,11 +167,13 @@ inline bool GraphBatcher::slot_allows(const LiveRequest& live, std::uint32_t nod
   row.ragged = {first_edge, static_cast<std::uint32_t>(task.edges.size()) - first_edge, true};
   for (std::uint32_t i = 0; i < type.pulls && node.pull_row != NodeGraph::kNoRow; ++i) {
     const PullSource& input = live.request.inputs[i];
-    row.pulls[i] = {input.address + std::uint64_t{node.pull_row} * input.stride_bytes, 0};
+    row.pulls[i] = {
+        input.address + std::uint64_t{node.pull_row} * static_cast<std::uint32_t>(input.stride_bytes), 0};
   }
   for (std::uint32_t i = 0; i < type.pushes && node.push; ++i) {
     const PushTarget& output = live.request.outputs[i];
-    row.pushes[i] = {output.address + std::uint64_t{node.push_row} * output.stride_bytes, 0};
+    row.pushes[i] = {
+        output.address + std::uint64_t{node.push_row} * static_cast<std::uint32_t>(output.stride_bytes), 0};
   }
   row.out_base = live.graph.nodes[v].slot;
   row.length = 1;

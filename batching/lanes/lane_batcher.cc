@@ -17,6 +17,15 @@ void emit_last(const Request& request, const LaneSpec& spec, std::uint32_t row, 
   }
 }
 
+// Where the lane's step 0 reads or writes, and which way it goes.
+template <class Rows>
+Rows along(const LaneSpec& spec, const LaneRun& run, Rows rows) {
+  if (!spec.reversed || rows.address == 0) return rows;
+  rows.address += static_cast<DeviceAddress>(std::int64_t{rows.stride_bytes} * (run.length - 1));
+  rows.stride_bytes = -rows.stride_bytes;
+  return rows;
+}
+
 bool emits_last(const LaneSpec& spec) {
   return std::any_of(spec.pushes.begin(), spec.pushes.end(),
                      [](const LanePush& push) { return push.output != LanePush::kNowhere && !push.every; });
@@ -121,10 +130,13 @@ RowBinding LaneBatcher::bind(LaneRef ref) const {
       source.initial = before.base + (before.length - 1) % before.ring;
     }
   }
-  for (std::size_t i = 0; i < kMaxPulls; ++i) row.pulls[i] = live.request.inputs[lane_spec.pulls[i]];
+  for (std::size_t i = 0; i < kMaxPulls; ++i) {
+    row.pulls[i] = along(lane_spec, run, live.request.inputs[lane_spec.pulls[i]]);
+  }
   for (std::size_t i = 0; i < kMaxPushes; ++i) {
     const LanePush push = lane_spec.pushes[i];
-    if (push.output != LanePush::kNowhere && push.every) row.pushes[i] = live.request.outputs[push.output];
+    if (push.output != LanePush::kNowhere && push.every)
+      row.pushes[i] = along(lane_spec, run, live.request.outputs[push.output]);
   }
   row.out_base = run.base;
   row.out_ring = run.ring;

@@ -38,6 +38,7 @@ struct LaneSpec {
   CellTypeId type = 0;
   std::uint8_t length_of = 0;  // which of the request's lengths this lane has
   bool until_stopped = false;  // the length is an upper bound; Scheduler::stop() ends it earlier
+  bool reversed = false;       // step t reads and writes row n-1-t of the request's inputs and outputs
   // Slots that the lane rotates through: step t publishes in slot t mod ring. 2 for a chain that only itself
   // and its results read; a window for eager lanes; 0 for the whole length.
   std::uint32_t ring = 2;
@@ -61,5 +62,8 @@ struct LanePlan {
   // step, and a ring that every reader's distance allows. The error names the lane.
   Status validate() const;
 };
+
+// Of a request, by LaneSpec::length_of. A graph of nodes has one, their number.
+using Lengths = std::array<std::uint32_t, LanePlan::kMaxLengths>;
 
 }  // namespace volvox

@@ -17,6 +17,7 @@ namespace volvox {
 struct CellSizes {
   std::int64_t input = 0;   // width of x; with an embedding: of its rows
   std::int64_t hidden = 0;  // width of h and c
+  std::int64_t start = 0;   // the token that a decoder reads first
 };
 
 // What a `kind` in model.toml stands for: cells that every model may use. Each file of cells/library defines

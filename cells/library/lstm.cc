@@ -2,34 +2,33 @@
 
 #include "cells/ir/cell_builder.h"
 #include "cells/library/cell_kind.h"
+#include "cells/library/layers.h"
 #include "cells/library/lstm_gates.h"
 
 namespace volvox {
 namespace {
 
-// One step from x, after the states of gather 0.
+// One step from x.
 void add_lstm(CellBuilder& b, std::string_view name, ValueId x, std::int64_t hidden) {
-  const std::string prefix = std::string(name) + ".";
-  const std::string bias = prefix + "bias", weight_ih = prefix + "weight_ih",
-                    weight_hh = prefix + "weight_hh";
-  const auto [h, c] = b.gather(0, {"h", "c"});
-  const ValueId z = b.product({{weight_ih, x}, {weight_hh, h}}, {.bias = bias, .width = 4 * hidden});
-  const ValueId i = b.sigmoid(lstm_gate(b, z, 0, hidden));
-  const ValueId f = b.sigmoid(lstm_gate(b, z, 1, hidden));
-  const ValueId g = b.tanh(lstm_gate(b, z, 2, hidden));
-  publish_lstm(b, lstm_gate(b, z, 3, hidden), b.mul_add(f, c, b.mul(i, g)));
+  const auto [h, c] = lstm_step(b, name, x, hidden);
+  b.scatter("h", h);
+  b.scatter("c", c);
+  b.push("h", h);
 }
 
 Result<std::vector<Cell>> build(std::string_view name, const CellSizes& sizes, const Weights* weights,
                                 std::string_view model) {
   return only(lstm_cell(name, sizes, weights, model));
 }
+template <std::uint32_t kLanes>
 Result<std::vector<Cell>> build_layer(std::string_view name, const CellSizes& sizes, const Weights* weights,
                                       std::string_view model) {
-  return only(lstm_layer_cell(name, sizes, weights, model));
+  return only(lstm_layer_cell(name, sizes, weights, model, kLanes));
 }
 
-constexpr CellKind kKinds[] = {{"lstm", "chain", true, build}, {"lstm_layer", "lanes", true, build_layer}};
+constexpr CellKind kKinds[] = {{"lstm", "chain", true, build},
+                               {"lstm_layer", "lanes", true, build_layer<1>},
+                               {"lstm_layer_2", "lanes", true, build_layer<2>}};
 
 }  // namespace
 
@@ -43,10 +42,10 @@ Result<Cell> lstm_cell(std::string_view name, const CellSizes& sizes, const Weig
 }
 
 Result<Cell> lstm_layer_cell(std::string_view name, const CellSizes& sizes, const Weights* weights,
-                             std::string_view model) {
+                             std::string_view model, std::uint32_t lanes) {
   CellBuilder b{std::string(name)};
   declare_lstm_states(b, sizes.hidden);
-  add_lstm(b, name, b.gather(1, "h", Shape{sizes.input}), sizes.hidden);
+  add_lstm(b, name, layer_input(b, lanes, sizes.input), sizes.hidden);
   return b.build(weights, model);
 }
 

@@ -18,9 +18,9 @@ namespace volvox {
 Result<Cell> lstm_cell(std::string_view name, const CellSizes& sizes, const Weights* weights = nullptr,
                        std::string_view model = {});
 
-// The same above another lane: x is the state `h` of that lane's same step (gather 1), of width `input`.
-// Pulls nothing, and has no embedding.
+// The same above other lanes: x is the state `h` of the same step of a lane (gather 1), of width `input`, or
+// of `lanes` lanes, one behind the other. Pulls nothing, and has no embedding.
 Result<Cell> lstm_layer_cell(std::string_view name, const CellSizes& sizes, const Weights* weights = nullptr,
-                             std::string_view model = {});
+                             std::string_view model = {}, std::uint32_t lanes = 1);
 
 }  // namespace volvox

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <string>
+#include <string_view>
 
 #include "cells/ir/cell_builder.h"
 
@@ -16,6 +19,21 @@ inline void declare_lstm_states(CellBuilder& b, std::int64_t hidden) {
 // Gate `number` of z, each of `hidden` elements.
 inline ValueId lstm_gate(CellBuilder& b, ValueId z, std::int64_t number, std::int64_t hidden) {
   return b.slice(z, number * hidden, (number + 1) * hidden);
+}
+
+// The states after one step from x, with the weights of the cell `name`, after those of gather 0 (lstm.h).
+inline std::array<ValueId, 2> lstm_step(CellBuilder& b, std::string_view name, ValueId x,
+                                        std::int64_t hidden) {
+  const std::string prefix = std::string(name) + ".";
+  const std::string bias = prefix + "bias", weight_ih = prefix + "weight_ih",
+                    weight_hh = prefix + "weight_hh";
+  const auto [h, c] = b.gather(0, {"h", "c"});
+  const ValueId z = b.product({{weight_ih, x}, {weight_hh, h}}, {.bias = bias, .width = 4 * hidden});
+  const ValueId i = b.sigmoid(lstm_gate(b, z, 0, hidden));
+  const ValueId f = b.sigmoid(lstm_gate(b, z, 1, hidden));
+  const ValueId g = b.tanh(lstm_gate(b, z, 2, hidden));
+  const ValueId next = b.mul_add(f, c, b.mul(i, g));
+  return {b.mul(b.sigmoid(lstm_gate(b, z, 3, hidden)), b.tanh(next)), next};
 }
 
 // h = o·tanh(c); publishes both and emits h.

@@ -56,6 +56,10 @@ Result<Assembly::OnlyCell> Assembly::only_cell(std::string_view unfolding, std::
   }
   const CellDefinition& cell = definition_.cells[0];
   OnlyCell only{.cell = &cell, .lane = {.line = cell.line, .cell = cell.name}};
+  if (!definition_.sequences.empty()) {
+    return error(definition_.sequences[0].line,
+                 "sequence: " + what + " has one only; with unfolding = \"lanes\" there may be more");
+  }
   if (!definition_.lanes.empty()) only.lane = definition_.lanes[0];
   if (only.lane.cell != cell.name)
     return error(only.lane.line, "cell: there is no cell " + in_quotes(only.lane.cell));
@@ -63,6 +67,44 @@ Result<Assembly::OnlyCell> Assembly::only_cell(std::string_view unfolding, std::
   if (!built) return tl::unexpected(built.error());
   only.built = std::move(*built);
   return only;
+}
+
+// One that all inputs share which name none, and those of the definition.
+Status Assembly::read_sequences() {
+  const auto names_none = [](const InputDefinition& input) { return input.sequence.empty(); };
+  const auto& inputs = definition_.inputs;
+  model_.sequences.clear();
+  if (std::any_of(inputs.begin(), inputs.end(), names_none) || definition_.sequences.empty())
+    model_.sequences.push_back({.name = "steps", .max_length = model_.max_length});
+  for (const SequenceDefinition& sequence : definition_.sequences) {
+    if (find_named(model_.sequences, sequence.name))
+      return error(sequence.line, "sequence: " + in_quotes(sequence.name) + " comes twice");
+    if (model_.sequences.size() == LanePlan::kMaxLengths)
+      return error(sequence.line, "sequence: at most " + std::to_string(LanePlan::kMaxLengths) +
+                                      " are possible, with that of the inputs that name none");
+    model_.sequences.push_back(
+        {.name = sequence.name,
+         .kind = sequence.until.empty() ? SequenceSpec::Kind::kGiven : SequenceSpec::Kind::kStopped,
+         .max_length = sequence.max_length == 0 ? model_.max_length : sequence.max_length});
+  }
+  return {};
+}
+
+Result<std::uint8_t> Assembly::sequence_of(const LaneDefinition& lane) const {
+  if (lane.over.empty()) return model_.inputs.front().sequence;
+  if (const auto input = find_named(model_.inputs, lane.over)) return model_.inputs[*input].sequence;
+  if (const auto sequence = find_named(model_.sequences, lane.over)) return *sequence;
+  return error(lane.line, "over: there is no input and no sequence " + in_quotes(lane.over));
+}
+
+// The input that `over` names, or else the first of the sequence.
+std::optional<std::uint8_t> Assembly::usual_input(const LaneDefinition& lane, std::uint8_t sequence) const {
+  if (lane.over.empty()) return std::uint8_t{0};
+  if (const auto named = find_named(model_.inputs, lane.over)) return named;
+  const auto first = std::find_if(model_.inputs.begin(), model_.inputs.end(),
+                                  [&](const InputSpec& input) { return input.sequence == sequence; });
+  if (first == model_.inputs.end()) return std::nullopt;
+  return static_cast<std::uint8_t>(first - model_.inputs.begin());
 }
 
 Status Assembly::read_inputs() {
@@ -76,7 +118,13 @@ Status Assembly::read_inputs() {
     if (input.vocabulary > 0 && input.dtype != DType::kI32) {
       return error(input.line, "vocabulary: only i32 inputs have one");
     }
-    model_.inputs.push_back({input.name, input.dtype, input.shape, input.vocabulary});
+    const auto sequence =
+        input.sequence.empty() ? std::uint8_t{0} : find_named(model_.sequences, input.sequence);
+    if (!sequence || model_.sequences[*sequence].kind == SequenceSpec::Kind::kStopped) {
+      return error(input.line,
+                   "sequence: there is none " + in_quotes(input.sequence) + " whose length requests give");
+    }
+    model_.inputs.push_back({input.name, input.dtype, input.shape, input.vocabulary, *sequence});
   }
   return {};
 }
@@ -111,7 +159,8 @@ Result<std::vector<Cell>> Assembly::library_cells(const CellDefinition& cell, st
     return error(cell.line, "hidden: is missing, kind " + in_quotes(cell.kind) + " needs it");
   if (!kind->sized && (cell.input != 0 || cell.hidden != 0))
     return error(cell.line, "a " + cell.kind + " cell has no sizes");
-  const CellSizes sizes{.input = cell.input == 0 ? cell.hidden : cell.input, .hidden = cell.hidden};
+  const CellSizes sizes{
+      .input = cell.input == 0 ? cell.hidden : cell.input, .hidden = cell.hidden, .start = cell.start};
   auto built = kind->build(cell.name, sizes, &model_.weights, model_.name);
   if (!built) return error(cell.line, built.error().message);
   return built;
@@ -130,16 +179,24 @@ CellTypeSpec Assembly::type_of(const CellDefinition& definition, Cell cell) cons
 
 Status Assembly::map_pulls(const Cell& cell, const LaneDefinition& lane,
                            std::array<std::uint8_t, kMaxPulls>& pulls) {
-  const std::optional<std::uint8_t> over = lane.over.empty() ? 0 : find_named(model_.inputs, lane.over);
-  if (!over) return error(lane.line, "over: there is no input " + in_quotes(lane.over));
+  const auto sequence = sequence_of(lane);
+  if (!sequence) return tl::unexpected(sequence.error());
+  const auto usual = usual_input(lane, *sequence);
+  if (!usual && lane.pull.empty() && cell.pulls > 0) {
+    return error(lane.line, "pull: no input has a row for each step of " + in_quotes(lane.over) +
+                                ", and the cell reads one");
+  }
   if (!lane.pull.empty() && lane.pull.size() != cell.pulls) {
     return error(lane.line, "pull: names " + std::to_string(lane.pull.size()) + " inputs, the cell reads " +
                                 std::to_string(cell.pulls));
   }
-  pulls.fill(*over);
+  pulls.fill(usual.value_or(0));
   for (std::size_t i = 0; i < lane.pull.size(); ++i) {
     const auto input = find_named(model_.inputs, lane.pull[i]);
     if (!input) return error(lane.line, "pull: there is no input " + in_quotes(lane.pull[i]));
+    if (model_.inputs[*input].sequence != *sequence)
+      return error(lane.line, "pull: the rows of input " + in_quotes(lane.pull[i]) +
+                                  " are steps of another sequence than the lane's");
     pulls[i] = *input;
   }
   for (const Operator& op : cell.operators) {
@@ -237,7 +294,8 @@ Result<Model> Assembly::run() {
       names.append(names.empty() ? "" : ", ").append(in_quotes(std::string(one->name)));
     return error(1, "unfolding: " + in_quotes(definition_.unfolding) + " is not served; there are: " + names);
   }
-  Status status = read_inputs();
+  Status status = read_sequences();
+  if (status) status = read_inputs();
   if (status) status = read_outputs();
   if (status) status = kind->build(*this);
   if (status) status = check_all_read();

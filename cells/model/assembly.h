@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,6 +44,8 @@ class Assembly {
   // "a chain".
   Result<std::vector<Cell>> library_cells(const CellDefinition& cell, std::string_view whose,
                                           std::initializer_list<std::string_view> unfoldings) const;
+  // Whose steps the lane's are: by number in Model::sequences.
+  Result<std::uint8_t> sequence_of(const LaneDefinition& lane) const;
   // Which input each pull of the cell reads; the definition says it by names, or leaves it to the order.
   Status map_pulls(const Cell& cell, const LaneDefinition& lane, std::array<std::uint8_t, kMaxPulls>& pulls);
   // Which output each push writes: those that the lane names. One that names none writes the outputs in their
@@ -56,6 +59,8 @@ class Assembly {
   Result<Model> run();
 
  private:
+  Status read_sequences();
+  std::optional<std::uint8_t> usual_input(const LaneDefinition& lane, std::uint8_t sequence) const;
   Status read_inputs();
   Status read_outputs();
   Status match_input(const Cell& cell, const Operator& pull, std::uint8_t input);

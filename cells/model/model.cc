@@ -45,10 +45,37 @@ Status check_type(const Model& model, const CellTypeSpec& type) {
 
 }  // namespace
 
+Lengths lengths_for(const Model& model, std::uint32_t given) {
+  Lengths lengths{};
+  for (std::size_t i = 0; i < model.sequences.size(); ++i) {
+    const SequenceSpec& sequence = model.sequences[i];
+    const bool is_given = sequence.kind == SequenceSpec::Kind::kGiven;
+    lengths[i] = is_given ? std::min(given, sequence.max_length) : sequence.max_length;
+  }
+  return lengths;
+}
+
+bool stops_by_itself(const Model& model) {
+  return std::any_of(model.sequences.begin(), model.sequences.end(), [](const SequenceSpec& sequence) {
+    return sequence.kind == SequenceSpec::Kind::kStopped;
+  });
+}
+
+static Status check_sequences(const Model& model) {
+  if (model.sequences.empty() || model.sequences.size() > LanePlan::kMaxLengths)
+    return model_error(model, "has too few or too many sequences");
+  const auto is_there = [&](const auto& tensor) { return tensor.sequence < model.sequences.size(); };
+  if (std::all_of(model.inputs.begin(), model.inputs.end(), is_there) &&
+      std::all_of(model.outputs.begin(), model.outputs.end(), is_there))
+    return {};
+  return model_error(model, "an input or output is of a sequence that does not exist");
+}
+
 Status validate(const Model& model) {
   if (model.inputs.empty() || model.inputs.size() > kMaxInputs || model.outputs.size() > kMaxOutputs) {
     return model_error(model, "has too few or too many inputs or outputs");
   }
+  if (Status status = check_sequences(model); !status) return status;
   for (const CellTypeSpec& type : model.types) {
     if (Status status = check_type(model, type); !status) return status;
   }

@@ -33,18 +33,39 @@ struct PoolSpec {
   std::vector<StateKind> kinds{};
 };
 
+// One of the sequences along which requests unfold; each has a length of its own, by LaneSpec::length_of.
+struct SequenceSpec {
+  enum class Kind : std::uint8_t {
+    kGiven,    // a request says how long it is
+    kStopped,  // it ends with the step at which `stop` holds, or after as many as the request allows
+    kOnce,     // one step, whatever the request is
+  };
+  // The row of the output, an i32, has this value; the lane writes it.
+  struct Stop {
+    std::uint8_t output = 0, lane = 0;
+    std::int32_t value = 0;
+  };
+
+  std::string name{};
+  Kind kind = Kind::kGiven;
+  std::uint32_t max_length = 4096;
+  Stop stop{};
+};
+
 struct InputSpec {
   std::string name{};
   DType dtype = DType::kI32;
   Shape shape{};                // of one step
   std::int64_t vocabulary = 0;  // i32 inputs: ids are in [0, vocabulary); 0: any
+  std::uint8_t sequence = 0;    // whose steps its rows are
 };
 
 struct OutputSpec {
   std::string name{};
   DType dtype = DType::kF32;
-  Shape shape{};       // of one row
-  bool every = false;  // a row for each step or node; otherwise one row, of the last step or the root
+  Shape shape{};              // of one row
+  bool every = false;         // a row for each step or node; otherwise one row, of the last step or the root
+  std::uint8_t sequence = 0;  // whose steps, where it has a row for each
 };
 
 class Unfolding;
@@ -57,6 +78,7 @@ struct Model {
   std::uint64_t digest = 0;                      // of the definition and all weights
   std::shared_ptr<const Unfolding> unfolding{};  // cells/unfold/unfolding.h; never null in a loaded model
   std::uint32_t max_length = 4096;               // steps, or nodes, of one request
+  std::vector<SequenceSpec> sequences{1};        // at least one; the nodes of a graph are one
   std::vector<PoolSpec> pools{};
   std::vector<CellTypeSpec> types{};
   LanePlan plan{};  // no lanes where requests unfold into nodes
@@ -64,6 +86,13 @@ struct Model {
   std::vector<OutputSpec> outputs{};
   Weights weights{};
 };
+
+// The lengths of a request whose given sequences have `given` steps, as far as they may; those that stop by
+// themselves have the most that they may have.
+Lengths lengths_for(const Model& model, std::uint32_t given);
+
+// Whether requests may end before their lengths.
+bool stops_by_itself(const Model& model);
 
 // Checks what everybody relies on: a valid plan, and that lanes, cells, pools, inputs and outputs agree. The
 // error names the model. Loaded models have passed it.

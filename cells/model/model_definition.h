@@ -17,6 +17,7 @@ struct CellDefinition {
   std::string name{};
   std::string kind{};  // of the library (cells/library/)
   std::int64_t input = 0, hidden = 0;
+  std::int64_t start = 0;  // the token that a decoder reads first
   std::int64_t priority = 0;
   std::uint32_t min_batch = 1, max_batch = 64, max_edges = 1U << 16;
 };
@@ -25,16 +26,29 @@ struct LaneDefinition {
   std::uint32_t line = 0;
   std::string name{};  // for other lanes' `from`; empty: the cell's
   std::string cell{};
-  std::vector<std::string> from{};  // lanes before this one whose same step the cell reads, in its order
-  std::string over{};               // the input whose rows are the steps; empty: the first input
+  // What the cell reads of other lanes, in its order: "NAME" is the same step of a lane before this one,
+  // "NAME:last" its last, "NAME:all" all of them, and "NAME:before" the step before of any lane.
+  std::vector<std::string> from{};
+  std::string initial{};  // the lane from whose last state this one goes on; empty: the initial state
+  std::string over{};     // the sequence whose steps these are, or an input of it; empty: the first input's
+  bool reverse = false;   // from the sequence's end to its beginning
   std::vector<std::string> pull{};  // inputs by the cell's own numbers; empty: `over` for all
   // Outputs by the cell's own numbers; empty: in their order where the lane is the only one, else none.
   std::vector<std::string> push{};
 };
 
+struct SequenceDefinition {
+  std::uint32_t line = 0;
+  std::string name{};
+  std::uint32_t max_length = 0;  // 0: as the model's
+  std::string until{};           // the output that ends it, with the step at which it has the value …
+  std::int64_t equals = 0;       // … of this; empty: requests say how long it is
+};
+
 struct InputDefinition {
   std::uint32_t line = 0;
   std::string name{};
+  std::string sequence{};  // whose steps its rows are; empty: the one of all inputs that name none
   DType dtype = DType::kI32;
   Shape shape{};
   std::int64_t vocabulary = 0;
@@ -54,6 +68,7 @@ struct ModelDefinition {
   std::uint32_t max_length = 4096;
   std::vector<CellDefinition> cells{};
   std::vector<LaneDefinition> lanes{};
+  std::vector<SequenceDefinition> sequences{};
   std::vector<InputDefinition> inputs{};
   std::vector<OutputDefinition> outputs{};
 };

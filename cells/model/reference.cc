@@ -45,19 +45,20 @@ std::size_t state_number(const std::vector<StateKind>& states, const std::string
   return static_cast<std::size_t>(it - states.begin());
 }
 
-// Room for the results of a request of `rows` steps or nodes.
-std::vector<ReferenceOutput> make_outputs(const Model& model, std::uint32_t rows) {
-  std::vector<ReferenceOutput> outputs;
-  for (const OutputSpec& spec : model.outputs) {
-    const std::size_t count = static_cast<std::size_t>(elements(spec.shape)) * (spec.every ? rows : 1);
-    ReferenceOutput& output = outputs.emplace_back();
+// Room for the results of a request of these lengths; with shorter ones, what is left of them.
+void size_outputs(const Model& model, const Lengths& lengths, std::vector<ReferenceOutput>& outputs) {
+  outputs.resize(model.outputs.size());
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const OutputSpec& spec = model.outputs[i];
+    const std::size_t count =
+        static_cast<std::size_t>(elements(spec.shape)) * (spec.every ? lengths[spec.sequence] : 1);
+    ReferenceOutput& output = outputs[i];
     if (spec.dtype == DType::kF32) {
       output.reals.resize(count);
     } else {
       output.bytes.resize(count * size_bytes(spec.dtype));
     }
   }
-  return outputs;
 }
 
 void* row_of(ReferenceOutput& output, const OutputSpec& spec, std::size_t row) {
@@ -126,10 +127,11 @@ Status Reference::check_inputs(std::span<const std::span<const std::byte>> input
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const InputSpec& spec = model_->inputs[i];
     const std::size_t row = input_row_bytes(spec);
-    if (inputs[i].size() != row * extent.length) {
+    const std::uint32_t rows = extent.lengths[spec.sequence];
+    if (inputs[i].size() != row * rows) {
       return invalid("input '" + spec.name + "' has " + std::to_string(inputs[i].size()) +
                      " bytes; there must be a row for each " + std::string(model_->unfolding->row_name()) +
-                     ": " + std::to_string(extent.length) + " of " + std::to_string(row));
+                     ": " + std::to_string(rows) + " of " + std::to_string(row));
     }
     if (spec.dtype != DType::kI32 || spec.vocabulary == 0) continue;
     for (std::size_t at = 0; at < inputs[i].size(); at += sizeof(std::int32_t)) {
@@ -200,6 +202,18 @@ void Reference::bind_request(Run& run, std::uint32_t number, CellRow& row) const
   }
 }
 
+// Whether the sequence ends with this step, which has been computed.
+bool Reference::stops(const Run& run, const ReferenceOrder::Node& node) const {
+  const SequenceSpec& sequence = model_->sequences[node.sequence];
+  if (sequence.kind != SequenceSpec::Kind::kStopped) return false;
+  const bool writes = std::any_of(node.pushes.begin(), node.pushes.end(),
+                                  [&](const LanePush& push) { return push.output == sequence.stop.output; });
+  if (!writes) return false;
+  std::int32_t value = 0;
+  std::memcpy(&value, run.outputs[sequence.stop.output].bytes.data() + node.row * sizeof value, sizeof value);
+  return value == sequence.stop.value;
+}
+
 void Reference::compute(Run& run, std::uint32_t number) {
   const CellTypeId type = run.order.nodes[number].type;
   run.states[number].resize(run.offsets[type].back());
@@ -224,9 +238,16 @@ Result<std::vector<ReferenceOutput>> Reference::run(std::span<const std::span<co
   Run run;
   run.inputs = inputs;
   run.order = model_->unfolding->reference_order(structure, *model_);
-  run.outputs = make_outputs(*model_, extent->length);
+  Lengths lengths = extent->lengths;
+  size_outputs(*model_, lengths, run.outputs);
   begin(run);
-  for (std::uint32_t node = 0; node < run.order.nodes.size(); ++node) compute(run, node);
+  for (std::uint32_t number = 0; number < run.order.nodes.size(); ++number) {
+    const ReferenceOrder::Node& node = run.order.nodes[number];
+    if (node.row >= lengths[node.sequence]) continue;
+    compute(run, number);
+    if (stops(run, node)) lengths[node.sequence] = node.row + 1;
+  }
+  size_outputs(*model_, lengths, run.outputs);
   return std::move(run.outputs);
 }
 

@@ -56,6 +56,7 @@ class Reference {
                    std::vector<const void*>& ragged) const;
   void bind_request(Run& run, std::uint32_t number, CellRow& row) const;
   const std::byte* state_of(const Run& run, std::uint32_t node, const Operator& op) const;
+  bool stops(const Run& run, const ReferenceOrder::Node& node) const;
   void compute(Run& run, std::uint32_t number);
 
   std::shared_ptr<const Model> model_;

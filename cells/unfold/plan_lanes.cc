@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cells/ops/ops.h"
 #include "cells/unfold/unfolding.h"
 
 namespace volvox {
@@ -25,32 +26,43 @@ Status check_lane(const Model& model, std::size_t number) {
       return wrong("begins with a lane whose states are in another pool");
     }
   }
+  if (lane.length_of >= model.sequences.size()) return wrong("runs over a sequence that does not exist");
+  for (const Operator& op : type.cell.operators) {
+    if (op.is(kPullOp) && model.inputs[lane.pulls[op.index]].sequence != lane.length_of)
+      return wrong("reads an input whose rows are steps of another sequence");
+  }
+  for (const LanePush& push : lane.pushes) {
+    if (push.output != LanePush::kNowhere && push.every &&
+        model.outputs[push.output].sequence != lane.length_of)
+      return wrong("writes an output whose rows are steps of another sequence");
+  }
   return check_bindings(model, lane.type, lane.pulls, lane.pushes, whose);
 }
 
 // Goes through one request's lanes.
 class LaneWalk {
  public:
-  LaneWalk(const LanePlan& plan, std::uint32_t length)
-      : plan_(plan), length_(length), ids_(plan.lanes.size()) {}
+  LaneWalk(const LanePlan& plan, const Lengths& lengths)
+      : plan_(plan), lengths_(lengths), ids_(plan.lanes.size()) {}
 
   ReferenceOrder run() {
     for (bool moved = true; moved;) {
       moved = false;
       for (std::size_t lane = 0; lane < plan_.lanes.size(); ++lane) {
-        for (; ids_[lane].size() < length_ && is_ready(lane); moved = true) add(lane);
+        for (; ids_[lane].size() < length_of(lane) && is_ready(lane); moved = true) add(lane);
       }
     }
     return std::move(order_);
   }
 
  private:
+  std::uint32_t length_of(std::size_t lane) const { return lengths_[plan_.lanes[lane].length_of]; }
   // The step of edge.from that step t reads; negative: none.
   std::int64_t source(const LaneEdge& edge, std::size_t t) const {
     return edge.offset + edge.stride * static_cast<std::int64_t>(t) +
-           (edge.from_end ? std::int64_t{length_} - 1 : 0);
+           (edge.from_end ? std::int64_t{length_of(edge.from)} - 1 : 0);
   }
-  bool is_done(std::size_t lane) const { return ids_[lane].size() == length_; }
+  bool is_done(std::size_t lane) const { return ids_[lane].size() == length_of(lane); }
 
   bool is_ready(std::size_t lane) const {
     for (const LaneEdge& edge : plan_.lanes[lane].edges) {
@@ -74,8 +86,10 @@ class LaneWalk {
     const std::size_t t = ids_[lane].size();
     ReferenceOrder::Node node;
     node.type = spec.type;
-    node.row = static_cast<std::uint32_t>(t);
-    node.last = t + 1 == length_;
+    node.sequence = spec.length_of;
+    node.row =
+        spec.reversed ? length_of(lane) - 1 - static_cast<std::uint32_t>(t) : static_cast<std::uint32_t>(t);
+    node.last = t + 1 == length_of(lane);
     node.pulls = spec.pulls;
     node.pushes = spec.pushes;
     node.first_listed = static_cast<std::uint32_t>(order_.list.size());
@@ -92,7 +106,7 @@ class LaneWalk {
   }
 
   const LanePlan& plan_;
-  const std::uint32_t length_;
+  const Lengths& lengths_;
   std::vector<std::vector<std::uint32_t>> ids_;  // by lane: the nodes of its steps so far
   ReferenceOrder order_;
 };
@@ -107,16 +121,16 @@ Status check_lanes(const Model& model) {
   return {};
 }
 
-std::uint64_t lane_slots(const Model& model, PoolId pool, std::uint32_t length) {
+std::uint64_t lane_slots(const Model& model, PoolId pool, const Lengths& lengths) {
   std::uint64_t slots = 0;
   for (const LaneSpec& lane : model.plan.lanes) {
-    if (lane.has_state && lane.pool == pool) slots += lane.ring != 0 ? lane.ring : length;
+    if (lane.has_state && lane.pool == pool) slots += lane.ring != 0 ? lane.ring : lengths[lane.length_of];
   }
   return slots;
 }
 
-ReferenceOrder lane_reference_order(const Model& model, std::uint32_t length) {
-  return LaneWalk(model.plan, length).run();
+ReferenceOrder lane_reference_order(const Model& model, const Lengths& lengths) {
+  return LaneWalk(model.plan, lengths).run();
 }
 
 }  // namespace volvox

@@ -20,6 +20,7 @@ struct ReferenceOrder {
     std::array<std::uint32_t, kMaxGathers> gathers{kInitial, kInitial, kInitial, kInitial};  // earlier nodes
     std::uint32_t first_listed = 0, listed = 0;  // of `list`: the ragged list of earlier nodes
     std::uint32_t row = 0;                       // of the inputs that it reads, and the outputs it writes
+    std::uint8_t sequence = 0;                   // whose step it is
     bool last = false;                           // it also writes the outputs that have one row
     std::span<const std::uint8_t> pulls{};
     std::span<const LanePush> pushes{};

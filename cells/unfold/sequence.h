@@ -6,7 +6,7 @@
 
 namespace volvox {
 
-// Along one sequence: every lane of the model's plan has a step for each row of the inputs.
+// Along sequences: every lane of the model's plan has the steps of one of Model::sequences.
 std::shared_ptr<const Unfolding> sequence_unfolding();
 
 }  // namespace volvox

@@ -23,7 +23,8 @@ struct Model;
 
 // What a structure that its model can run comes to.
 struct Extent {
-  std::uint32_t length = 0;  // rows of each input, and of each output that has one for every step or node
+  Lengths
+      lengths{};  // by InputSpec::sequence: rows of each input, and of outputs that have one for each step
   // Whose ids are looked at, of the inputs' rows; empty: all. (A tree's inner nodes may read none.)
   std::vector<bool> read{};
   std::size_t host_bytes = 0;  // of memory that its unfolded form takes, besides
@@ -45,8 +46,9 @@ class Unfolding {
  public:
   virtual ~Unfolding() = default;
 
-  // The structures it takes: "chain", "tree", "binary tree". For messages, and for those who make requests.
-  virtual std::string_view takes() const = 0;
+  // The structures it takes: "chain", "sequences", "tree", "binary tree". For messages, and for those who
+  // make requests.
+  virtual std::string_view takes(const Model& model) const = 0;
   // What a row of an input stands for, and whose row an output has that has only one: "step", "from the last
   // step".
   virtual std::string_view row_name() const = 0;
@@ -59,8 +61,8 @@ class Unfolding {
   // Whether the model can run this. INVALID_ARGUMENT says what to send. Linear time.
   virtual Result<Extent> check(const Structure& structure, const Model& model) const = 0;
 
-  // Of a structure that has passed check(): null where requests run in the plan's lanes, all of the extent's
-  // length.
+  // Of a structure that has passed check(): null where requests run in the plan's lanes, of the extent's
+  // lengths.
   virtual Result<std::shared_ptr<const NodeGraph>> nodes(const Structure& structure,
                                                          const ModelNumbers& numbers) const = 0;
   // Of a graph of nodes: which of the model's inputs a cell's pull i reads, and which of its outputs a push i
@@ -68,10 +70,10 @@ class Unfolding {
   virtual std::span<const std::uint8_t> pulls() const { return {}; }
   virtual std::span<const LanePush> pushes() const { return {}; }
 
-  // Cells of a request of this length.
-  virtual std::uint64_t cells(const Model& model, std::uint32_t length) const = 0;
-  // State slots in one pool that a request of this length holds at once, at most; and one that is typical.
-  virtual std::uint64_t slots(const Model& model, PoolId pool, std::uint32_t length) const = 0;
+  // Cells of a request of these lengths.
+  virtual std::uint64_t cells(const Model& model, const Lengths& lengths) const = 0;
+  // State slots in one pool that a request of these lengths holds at once, at most.
+  virtual std::uint64_t slots(const Model& model, PoolId pool, const Lengths& lengths) const = 0;
 
   // The request's cells one by one, in an order in which they can be computed: for the reference, so without
   // anything that runs on devices. Of a structure that has passed check().

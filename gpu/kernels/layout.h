@@ -20,7 +20,7 @@ struct RowRecord {
   std::uint32_t first_row;  // listed tasks: the first row of this binding
   std::uint64_t start;
   std::uint64_t pull_address[kMaxPulls], push_address[kMaxPushes];
-  std::uint32_t pull_stride[kMaxPulls], push_stride[kMaxPushes];
+  std::int32_t pull_stride[kMaxPulls], push_stride[kMaxPushes];
 };
 
 // A result that one row writes in this task only. Each row has two places for such results of each push.

@@ -49,8 +49,8 @@ VOLVOX_KERNEL_BODY std::uint32_t slot_at(const RowRecord::State& from, std::uint
                                      : static_cast<std::uint32_t>(static_cast<std::uint64_t>(s) % from.ring));
 }
 
-VOLVOX_KERNEL_BODY std::uint64_t step_address(std::uint64_t base, std::uint32_t stride, std::uint32_t t) {
-  return base == 0 ? 0 : base + std::uint64_t{stride} * t;
+VOLVOX_KERNEL_BODY std::uint64_t step_address(std::uint64_t base, std::int32_t stride, std::uint32_t t) {
+  return base == 0 ? 0 : base + static_cast<std::uint64_t>(std::int64_t{stride} * t);
 }
 
 // The record of a real row, and its step.

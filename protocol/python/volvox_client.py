@@ -33,11 +33,11 @@ import zmq
 
 from volvox_capnp import Malformed
 from volvox_link import Link
-from volvox_wire import (DEADLINE_AT, STREAM_FROM_AT, Chain, Code, Graph, Lattice, Reply, SessionToken, Tensor, Tree,
+from volvox_wire import (DEADLINE_AT, STREAM_FROM_AT, Chain, Code, Graph, Lattice, Reply, Sequences, SessionToken, Tensor, Tree,
                          VolvoxError, cells_of, decode_body, decode_reply_header, encode_body, encode_header,
                          input_tensor, is_pong, read_reply_header, tensor)  # fmt: skip
 
-__all__ = ["Chain", "Client", "Code", "Graph", "Lattice", "Pending", "Reply", "SessionToken", "Tensor", "Tree",
+__all__ = ["Chain", "Client", "Code", "Graph", "Lattice", "Pending", "Reply", "Sequences", "SessionToken", "Tensor", "Tree",
            "VolvoxError", "tensor"]  # fmt: skip
 
 DEADLINE_GRACE = 5.0  # beyond the deadline that the server keeps, before the client gives up by itself
@@ -146,13 +146,13 @@ class Client:
             raise
 
     def submit(self, model: str, inputs: Mapping[str, Any], *,
-               structure: Union[Chain, Tree, Lattice, Graph, None] = None, outputs: Iterable[str] = (), version: int = 0,
+               structure: Union[Chain, Sequences, Tree, Lattice, Graph, None] = None, outputs: Iterable[str] = (), version: int = 0,
                priority: str = "normal", deadline: float = 0.0, timeout: Optional[float] = None,
                session: Optional[SessionToken] = None, trace: int = 0,
                on_partial: Optional[Callable[[Reply], None]] = None, stream_from: int = 0) -> Pending:  # fmt: skip
         """Sends a request and returns its Pending. What can be seen to be wrong is raised here.
 
-        structure   Chain, Tree, Lattice or Graph; by default a chain over the first input's rows
+        structure   Chain, Sequences, Tree, Lattice or Graph; by default a chain over the first input's rows
         outputs     names of those wanted; none: all that the model declares
         version     of the model; 0: the newest
         priority    "high", "normal" or "low"

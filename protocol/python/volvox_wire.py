@@ -141,6 +141,12 @@ class Chain(NamedTuple):
     length: int
 
 
+class Sequences(NamedTuple):
+    """Sequences by the names that the model gives them: {"source": 12}. One that it ends by itself may be left out."""
+
+    lengths: dict
+
+
 class Tree(NamedTuple):
     """parents[node], -1 for a root; children come before their parent."""
 
@@ -238,6 +244,8 @@ def cells_of(structure):
     """About how many cells it unfolds into."""
     if isinstance(structure, Chain):
         return structure.length
+    if isinstance(structure, Sequences):
+        return sum(structure.lengths.values())
     if isinstance(structure, Lattice):
         return structure.length + len(structure.starts)
     return len(structure.parents if isinstance(structure, Tree) else structure.type_of)
@@ -291,8 +299,8 @@ def encode_body(structure, inputs, outputs=()):
 
 
 def _put_structure(out, pointer, structure):
-    kinds = (Chain, Tree, Lattice, Graph)
-    _check(isinstance(structure, kinds), f"{structure!r} is no structure; use Chain, Tree, Lattice or Graph")
+    kinds = (Chain, Tree, Lattice, Graph, Sequences)
+    _check(isinstance(structure, kinds), f"{structure!r} is no structure; use Chain, Sequences, Tree, Lattice or Graph")
     place = out.add_struct(pointer, 1, 1)
     length = structure.length if isinstance(structure, Chain) else 0
     struct.pack_into("<HxxI", out.bytes, place, 1 + kinds.index(type(structure)), length)
@@ -303,6 +311,10 @@ def _put_structure(out, pointer, structure):
         struct.pack_into("<I", out.bytes, lattice, structure.length)
         out.add_ints(lattice + 8, structure.starts)
         out.add_ints(lattice + 16, structure.ends)
+    elif isinstance(structure, Sequences):
+        sequences = out.add_struct(place + 8, 0, 2)
+        out.add_names(sequences, list(structure.lengths))
+        out.add_ints(sequences + 8, list(structure.lengths.values()))
     elif isinstance(structure, Graph):
         graph = out.add_struct(place + 8, 0, 4)
         out.add_names(graph, structure.cell_types)

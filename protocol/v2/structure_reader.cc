@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-enum class Kind : std::uint8_t { kChain, kTree, kLattice, kGraph };
+enum class Kind : std::uint8_t { kChain, kTree, kLattice, kGraph, kSequences };
 enum class Form : std::uint8_t { kNumber, kList, kNames };
 
 struct Field {
@@ -24,17 +24,23 @@ struct Field {
   Form form;
 };
 
-constexpr std::array<std::pair<std::string_view, Kind>, 4> kKinds{
-    {{"chain", Kind::kChain}, {"tree", Kind::kTree}, {"lattice", Kind::kLattice}, {"graph", Kind::kGraph}}};
-constexpr std::array<Field, 9> kFields{{{Kind::kChain, "length", Form::kNumber},
-                                        {Kind::kTree, "parents", Form::kList},
-                                        {Kind::kLattice, "length", Form::kNumber},
-                                        {Kind::kLattice, "starts", Form::kList},
-                                        {Kind::kLattice, "ends", Form::kList},
-                                        {Kind::kGraph, "cellTypes", Form::kNames},
-                                        {Kind::kGraph, "typeOf", Form::kList},
-                                        {Kind::kGraph, "predecessorOffsets", Form::kList},
-                                        {Kind::kGraph, "predecessors", Form::kList}}};
+constexpr std::array<std::pair<std::string_view, Kind>, 5> kKinds{{{"chain", Kind::kChain},
+                                                                   {"tree", Kind::kTree},
+                                                                   {"lattice", Kind::kLattice},
+                                                                   {"graph", Kind::kGraph},
+                                                                   {"sequences", Kind::kSequences}}};
+constexpr std::string_view kThereAre = "chain, sequences, tree, lattice and graph";
+constexpr std::array<Field, 11> kFields{{{Kind::kChain, "length", Form::kNumber},
+                                         {Kind::kTree, "parents", Form::kList},
+                                         {Kind::kLattice, "length", Form::kNumber},
+                                         {Kind::kLattice, "starts", Form::kList},
+                                         {Kind::kLattice, "ends", Form::kList},
+                                         {Kind::kGraph, "cellTypes", Form::kNames},
+                                         {Kind::kGraph, "typeOf", Form::kList},
+                                         {Kind::kGraph, "predecessorOffsets", Form::kList},
+                                         {Kind::kGraph, "predecessors", Form::kList},
+                                         {Kind::kSequences, "names", Form::kNames},
+                                         {Kind::kSequences, "lengths", Form::kList}}};
 
 std::string in_quotes(std::string_view text) {
   return std::string("\"").append(cleaned_text(text, 64)).append("\"");
@@ -103,7 +109,7 @@ class StructureReader final : public nlohmann::json_sax<json> {
       level_ = Level::kStructure;
     } else if (level_ == Level::kStructure) {
       level_ = Level::kOutside;
-      if (!kind_) return refuse("is empty; give chain, tree, lattice or graph");
+      if (!kind_) return refuse("is empty; give one of " + std::string(kThereAre));
     } else {
       --depth_;
     }
@@ -179,8 +185,8 @@ class StructureReader final : public nlohmann::json_sax<json> {
     const auto* found =
         std::find_if(kKinds.begin(), kKinds.end(), [&](const auto& kind) { return kind.first == name; });
     if (found == kKinds.end())
-      return refuse(in_quotes(name) + " is none; there are chain, tree, lattice and graph");
-    if (kind_) return refuse("give one of chain, tree, lattice and graph, once");
+      return refuse(in_quotes(name) + " is none; there are " + std::string(kThereAre));
+    if (kind_) return refuse("give one of " + std::string(kThereAre) + ", once");
     kind_ = found->second;
     return true;
   }
@@ -246,10 +252,17 @@ class StructureReader final : public nlohmann::json_sax<json> {
       case Kind::kLattice:
         return LatticeStructure{number(2), list(3), list(4)};
       case Kind::kGraph:
+      case Kind::kSequences:
         break;
     }
-    GraphStructure graph;
     taken.names = std::move(names_);
+    if (kind_ == Kind::kSequences) {
+      SequencesStructure sequences;
+      sequences.names.assign(taken.names.begin(), taken.names.end());
+      sequences.lengths = list(10);
+      return sequences;
+    }
+    GraphStructure graph;
     graph.cell_types.assign(taken.names.begin(), taken.names.end());
     graph.type_of = list(6);
     graph.offsets = list(7);

@@ -122,11 +122,12 @@ double EngineSetup::mean_length() const {
 }
 
 Request EngineSetup::request(std::size_t sample, DeviceAddress results) const {
-  return lane_request(model(), samples_[sample].length, samples_[sample].pages->addresses(), results);
+  return lane_request(model(), lengths_of(samples_[sample].length), samples_[sample].pages->addresses(),
+                      results);
 }
 
 Result<ResultBlock> EngineSetup::results() {
-  return device_->results(output_bytes(model(), longest_));
+  return device_->results(output_bytes(model(), lengths_of(longest_)));
 }
 
 bool EngineSetup::verify(std::size_t sample, const ResultBlock& results) {
@@ -134,9 +135,10 @@ bool EngineSetup::verify(std::size_t sample, const ResultBlock& results) {
   Sample& known = samples_[sample];
   std::uint64_t hash = known.length;
   for (std::size_t i = 0; i < model().model->outputs.size(); ++i) {
-    const std::byte* output = results.host.get() + result_offset(model(), known.length, i);
-    hash = hash_bytes(hash, output,
-                      row_bytes(model().model->outputs[i]) * result_rows(model(), known.length, i));
+    const std::byte* output = results.host.get() + result_offset(model(), lengths_of(known.length), i);
+    hash =
+        hash_bytes(hash, output,
+                   row_bytes(model().model->outputs[i]) * result_rows(model(), lengths_of(known.length), i));
   }
   hash |= 1;
   if (known.hash == 0) known.hash = hash;

@@ -22,6 +22,7 @@ class EngineSetup {
   Device& device() { return *device_; }
   const Installation& installation() const { return installation_; }
   const InstalledModel& model() const { return *installation_.models[0]; }
+  Lengths lengths_of(std::uint32_t length) const { return lengths_for(*model().model, length); }
   // The type whose rows are the steps of a request: the last that is not independent.
   CellTypeId core_type() const { return core_type_; }
 

@@ -69,6 +69,7 @@ void add_requests(Seeds& seeds) {
   for (const Structure& structure :
        {Structure(ChainStructure{3}), Structure(TreeStructure{parents}), Structure(TreeStructure{deep}),
         Structure(LatticeStructure{4, starts, ends}),
+        Structure(SequencesStructure{{"source", "target"}, ends}),
         Structure(GraphStructure{{"a", "b"}, types, offsets, predecessors})}) {
     body.structure = structure;
     const auto frames = std::pair(encode_request_header(header, kLimits), encode_request_body(body, kLimits));

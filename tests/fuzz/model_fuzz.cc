@@ -31,11 +31,11 @@ Result<Weights> read_weights(Bytes bytes) {
 // Two steps of zeros, or a tree of three nodes, where a row is small enough to be worth it.
 void answer(const Model& model) {
   constexpr std::array<std::int32_t, 3> kParents{2, 2, -1};
-  const bool tree = model.unfolding->takes().ends_with("tree");
+  const bool tree = model.unfolding->takes(model).ends_with("tree");
   const Structure structure = tree ? Structure(TreeStructure{kParents}) : Structure(ChainStructure{2});
   const auto extent = model.unfolding->check(structure, model);
   if (!extent) return require(extent.error().code == ErrorCode::kInvalidArgument, "a structure is refused");
-  const std::size_t count = extent->length;
+  const std::size_t count = extent->lengths[0];
   std::vector<std::vector<std::byte>> rows;
   for (const InputSpec& input : model.inputs) {
     const auto bytes = static_cast<std::size_t>(elements(input.shape)) * size_bytes(input.dtype);

@@ -90,6 +90,7 @@ class Encoder(unittest.TestCase):
         for structure, expected in (
             (wire.Chain(3), {"chain": {"length": 3}}),
             (wire.Tree([2, 2, -1]), {"tree": {"parents": [2, 2, -1]}}),
+            (wire.Sequences({"source": 3, "target": 7}), {"sequences": {"names": ["source", "target"], "lengths": [3, 7]}}),
             (wire.Lattice(4, [0, 1], [2, 3]), {"lattice": {"length": 4, "starts": [0, 1], "ends": [2, 3]}}),
             (
                 wire.Graph(["a", "bc"], [0, 1, 0], [0, 0, 1, 3], [0, 0, 1]),

@@ -14,7 +14,7 @@ Status build(Assembly& assembly) {
   LaneAssembly lanes(assembly);
   const auto cell = lanes.add_cell(*only->cell, std::move(only->built.front()));
   if (!cell) return tl::unexpected(cell.error());
-  if (const auto lane = lanes.add_lane(*cell, only->lane); !lane) return tl::unexpected(lane.error());
+  if (Status added = lanes.add_lane(*cell, only->lane); !added) return added;
   assembly.model().unfolding = sequence_unfolding();
   return lanes.finish();
 }

@@ -1,11 +1,9 @@
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "base/text.h"
 #include "cells/model/assembly.h"
@@ -56,29 +54,13 @@ class Composition {
     const auto cell = cells_.find(lane.cell);
     if (cell == cells_.end())
       return assembly_.error(lane.line, "cell: there is no cell " + in_quotes(lane.cell));
-    const std::string& name = lane.name.empty() ? lane.cell : lane.name;
-    if (numbers_.contains(name)) {
-      return assembly_.error(lane.line, "lane: " + in_quotes(name) +
-                                            " comes twice; give each of a cell's lanes a name of its own");
-    }
-    std::vector<std::uint8_t> from;
-    for (const std::string& below : lane.from) {
-      const auto found = numbers_.find(below);
-      if (found == numbers_.end())
-        return assembly_.error(lane.line, "from: there is no lane " + in_quotes(below) + " before this one");
-      from.push_back(found->second);
-    }
-    const auto number = lanes_.add_lane(cell->second, lane, from);
-    if (!number) return tl::unexpected(number.error());
-    numbers_[name] = *number;
-    return {};
+    return lanes_.add_lane(cell->second, lane);
   }
 
   Assembly& assembly_;
   const ModelDefinition& definition_;
   LaneAssembly lanes_;
   std::map<std::string_view, std::size_t> cells_;
-  std::map<std::string_view, std::uint8_t> numbers_;  // by name of the lane
 };
 
 Status build(Assembly& assembly) {

@@ -75,7 +75,7 @@ Result<Extent> TreeUnfolding::check(const Structure& structure, const Model& mod
                    std::to_string(tree->parents.size()));
   }
   if (Status sound = check_tree(plan_, tree->parents); !sound) return tl::unexpected(sound.error());
-  Extent extent{.length = static_cast<std::uint32_t>(tree->parents.size())};
+  Extent extent{.lengths = {static_cast<std::uint32_t>(tree->parents.size())}};
   if (!plan_.inner_pulls) extent.read = leaves_of(tree->parents);
   extent.host_bytes = tree->parents.size() * TreePlan::kBytesPerNode;
   return extent;

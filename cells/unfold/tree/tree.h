@@ -13,7 +13,7 @@ class TreeUnfolding final : public Unfolding {
 
   const TreePlan& plan() const { return plan_; }
 
-  std::string_view takes() const override { return plan_.binary ? "binary tree" : "tree"; }
+  std::string_view takes(const Model&) const override { return plan_.binary ? "binary tree" : "tree"; }
   std::string_view row_name() const override { return "node"; }
   std::string_view last_row_name() const override { return "of the root"; }
   Status validate(const Model& model) const override;
@@ -22,9 +22,9 @@ class TreeUnfolding final : public Unfolding {
                                                  const ModelNumbers& numbers) const override;
   std::span<const std::uint8_t> pulls() const override { return plan_.pulls; }
   std::span<const LanePush> pushes() const override { return plan_.pushes; }
-  std::uint64_t cells(const Model&, std::uint32_t length) const override { return length; }
+  std::uint64_t cells(const Model&, const Lengths& lengths) const override { return lengths[0]; }
   // Its nodes with a state at once; the scheduler finds the true number.
-  std::uint64_t slots(const Model&, PoolId, std::uint32_t length) const override { return length; }
+  std::uint64_t slots(const Model&, PoolId, const Lengths& lengths) const override { return lengths[0]; }
   ReferenceOrder reference_order(const Structure& structure, const Model& model) const override;
 
  private:

@@ -8,6 +8,7 @@
 #include "cells/model/assemble.h"
 #include "cells/model/reference.h"
 #include "tests/unit/cells/cells_testing.h"
+#include "tests/unit/cells/golden_weights.h"
 #include "tests/unit/cells/row_runner.h"
 
 namespace volvox {
@@ -15,28 +16,15 @@ namespace {
 
 using Json = nlohmann::json;
 
-std::uint32_t mixed(std::uint32_t tensor, std::uint32_t i) {
-  std::uint32_t x = i * 2654435761U + tensor * 40503U + 12345U;
-  x = (x ^ (x >> 16)) * 0x45d9f3bU;
-  x = (x ^ (x >> 16)) * 0x45d9f3bU;
-  return x ^ (x >> 16);
-}
-
-float weight(std::uint32_t tensor, std::size_t i) {
-  const auto centred =
-      static_cast<std::int32_t>(mixed(tensor, static_cast<std::uint32_t>(i)) >> 8) - (1 << 23);
-  return static_cast<float>(centred) / static_cast<float>(1 << 23) * (tensor == 0 ? 1.0F : 0.5F);
-}
-
 std::string layer_name(std::int64_t layer) {
   return "layer" + std::to_string(layer);
 }
 
 Weights golden_weights(const Json& sizes) {
   const std::int64_t input = sizes["input"], hidden = sizes["hidden"], layers = sizes["layers"];
-  testing_cells::WeightsMaker maker;
+  GoldenWeights maker;
   const auto add = [&](const std::string& name, Shape shape, std::uint32_t tensor) {
-    maker.add(name, std::move(shape), [=](std::size_t i) { return weight(tensor, i); });
+    maker.add(name, std::move(shape), tensor);
   };
   add("layer0.embedding", {sizes["vocabulary"], input}, 0);
   for (std::int64_t layer = 0; layer < layers; ++layer) {
@@ -105,9 +93,9 @@ TEST(Golden, ReferenceAgreesWithPyTorch) {
 
 std::shared_ptr<const Model> golden_gru(const Json& sizes, bool eager) {
   const std::int64_t input = sizes["input"], hidden = sizes["hidden"];
-  testing_cells::WeightsMaker maker;
+  GoldenWeights maker;
   const auto add = [&](const std::string& name, Shape shape, std::uint32_t tensor) {
-    maker.add(name, std::move(shape), [=](std::size_t i) { return weight(tensor, i); });
+    maker.add(name, std::move(shape), tensor);
   };
   add("gru.embedding", {sizes["vocabulary"], input}, 0);
   add("gru.weight_ih", {3 * hidden, input}, 1);
@@ -154,14 +142,14 @@ TEST(Golden, ConvolutionsAgreeWithPyTorch) {
   for (const Json& sizes : golden["cases"]) {
     const Convolution c = convolution_of(sizes);
     testing_cells::WeightsMaker maker;
-    maker.add("kernels", c.weight_shape(), [](std::size_t i) { return weight(1, i); });
-    maker.add("bias", {c.kernels}, [](std::size_t i) { return weight(3, i); });
+    maker.add("kernels", c.weight_shape(), [](std::size_t i) { return golden_weight(1, i); });
+    maker.add("bias", {c.kernels}, [](std::size_t i) { return golden_weight(3, i); });
     const Weights weights = maker.weights();
     CellBuilder b("convolution");
     b.push("y", b.convolution(b.pull("x", DType::kF32, {c.inputs()}), "kernels", c, "bias"));
     testing_cells::RowRunner<double> runner(b.build(&weights).value(), weights);
     std::vector<float> x(static_cast<std::size_t>(c.inputs()));
-    for (std::size_t i = 0; i < x.size(); ++i) x[i] = weight(0, i);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = golden_weight(0, i);
     const auto y = testing_cells::values_of<double>(runner.run({}, {x.data()}).pushes.at("y"));
     const auto wanted = sizes["y"].get<std::vector<double>>();
     ASSERT_EQ(y.size(), wanted.size()) << sizes;

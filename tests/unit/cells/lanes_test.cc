@@ -90,8 +90,8 @@ TEST(Lanes, ALayerReadsTheSameStepOfTheOneBelow) {
   EXPECT_NE(lanes[0].pool, lanes[1].pool);
   EXPECT_LT(model->types[0].priority, model->types[1].priority) << "closer to the answer";
   EXPECT_EQ(model->outputs[0].shape, Shape{5});
-  EXPECT_EQ(model->unfolding->takes(), "chain");
-  EXPECT_EQ(model->unfolding->cells(*model, 7), 14U);
+  EXPECT_EQ(model->unfolding->takes(*model), "chain");
+  EXPECT_EQ(model->unfolding->cells(*model, {7}), 14U);
 }
 
 TEST(Lanes, TheLowestComputesAhead) {
@@ -159,7 +159,8 @@ TEST(Lanes, ErrorsNameTheLine) {
   EXPECT_THAT(error_after("cell = \"low\"\n[[", "cell = \"low\"\npush = [\"h\"]\n[["),
               HasSubstr("output 'h' is written twice"));
   EXPECT_THAT(error_after("kind = \"lstm\"", "kind = \"tree_lstm\""),
-              HasSubstr("is not in the library for lanes: check, gru, lstm, noop, lstm_layer"));
+              HasSubstr("is not in the library for lanes: check, gru, lstm, noop, lstm_layer, lstm_layer_2, "
+                        "lstm_decoder, projection, projection_2"));
   EXPECT_THAT(error_after("[[input]]\nname = \"tokens\"", ""), HasSubstr("input: lanes need at least one"));
 }
 
@@ -172,6 +173,161 @@ TEST(Lanes, WidthsMustAgree) {
       model.error().message,
       HasSubstr(
           "model.toml:14: from: the cell 'high' reads a state 'h' of f32[6], and the lane below keeps none"));
+}
+
+constexpr const char* kTranslator = R"(
+name = "translator"
+unfolding = "lanes"
+max_length = 20
+[[cell]]
+name = "low"
+kind = "lstm"
+input = 4
+hidden = 6
+[[cell]]
+name = "decoder"
+kind = "lstm_decoder"
+input = 4
+hidden = 6
+start = 1
+[[lane]]
+cell = "low"
+over = "tokens"
+[[lane]]
+cell = "decoder"
+over = "target"
+initial = "low"
+push = ["said"]
+[[sequence]]
+name = "target"
+max_length = 9
+until = "said"
+equals = 0
+[[input]]
+name = "tokens"
+[[output]]
+name = "said"
+every = true
+)";
+
+Result<Model> translator(const std::string& from = "", const std::string& to = "", bool eager = false) {
+  std::string text = kTranslator;
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  text.replace(at, from.size(), to);
+  Random random(7);
+  WeightsMaker maker;
+  maker.add_random("low.embedding", {10, 4}, random)
+      .add_random("low.weight_ih", {24, 4}, random)
+      .add_random("low.weight_hh", {24, 6}, random)
+      .add_random("low.bias", {24}, random)
+      .add_random("decoder.embedding", {10, 4}, random)
+      .add_random("decoder.weight_ih", {24, 4}, random)
+      .add_random("decoder.weight_hh", {24, 6}, random)
+      .add_random("decoder.bias", {24}, random)
+      .add_random("decoder.output", {10, 6}, random)
+      .add_random("decoder.output_bias", {10}, random);
+  const auto definition = parse_model_definition(text, "model.toml");
+  if (!definition) return tl::unexpected(definition.error());
+  return assemble(*definition, maker.weights(), {.eager = eager}, "model.toml");
+}
+
+TEST(Sequences, ADecoderGoesOnFromTheEncodersLastState) {
+  const auto model = translator();
+  ASSERT_TRUE(model) << model.error().message;
+  ASSERT_EQ(model->sequences.size(), 3U);
+  EXPECT_EQ(model->sequences[0].name, "steps");
+  EXPECT_EQ(model->sequences[0].max_length, 20U);
+  EXPECT_EQ(model->sequences[1].kind, SequenceSpec::Kind::kStopped);
+  EXPECT_EQ(model->sequences[1].max_length, 9U);
+  EXPECT_EQ(model->sequences[1].stop.lane, 1);
+  EXPECT_EQ(model->sequences[2].kind, SequenceSpec::Kind::kOnce);
+  const auto& lanes = model->plan.lanes;
+  ASSERT_EQ(lanes.size(), 3U);
+  EXPECT_TRUE(lanes[1].until_stopped);
+  EXPECT_EQ(lanes[1].length_of, 1);
+  EXPECT_EQ(lanes[1].edges[0].before_first, 2);
+  EXPECT_EQ(lanes[2].pool, lanes[1].pool) << "the step before the first one";
+  EXPECT_EQ(lanes[2].edges[0].from, 0);
+  EXPECT_TRUE(lanes[2].edges[0].from_end);
+  EXPECT_EQ(model->outputs[0].sequence, 1);
+  EXPECT_EQ(model->unfolding->takes(*model), "chain") << "requests give one length";
+}
+
+TEST(Sequences, RequestsGiveTheLengthsThatTheModelDoesNotKnow) {
+  const auto model = translator();
+  ASSERT_TRUE(model) << model.error().message;
+  const auto lengths = [&](const Structure& structure) {
+    const auto extent = model->unfolding->check(structure, *model);
+    EXPECT_TRUE(extent) << extent.error().message;
+    return extent ? extent->lengths : Lengths{};
+  };
+  const std::vector<std::int32_t> seven{7}, both{7, 3}, long_target{7, 10};
+  EXPECT_EQ(lengths(ChainStructure{7}), (Lengths{7, 9, 1, 0}));
+  EXPECT_EQ(lengths(SequencesStructure{{"steps"}, seven}), (Lengths{7, 9, 1, 0}));
+  EXPECT_EQ(lengths(SequencesStructure{{"steps", "target"}, both}), (Lengths{7, 3, 1, 0}));
+  EXPECT_EQ(model->unfolding->cells(*model, {7, 3, 1, 0}), 11U);
+  const auto refused = [&](const Structure& structure) {
+    const auto extent = model->unfolding->check(structure, *model);
+    EXPECT_FALSE(extent);
+    return extent ? "" : extent.error().message;
+  };
+  EXPECT_THAT(refused(ChainStructure{21}), HasSubstr("between 1 and 20 (the model's max_length), not 21"));
+  EXPECT_THAT(refused(SequencesStructure{{"steps", "target"}, long_target}),
+              HasSubstr("the length of the sequence 'target' must be between 1 and 9"));
+  EXPECT_THAT(refused(SequencesStructure{{"target"}, seven}),
+              HasSubstr("the length of the sequence 'steps' is missing"));
+  EXPECT_THAT(refused(SequencesStructure{{"other"}, seven}), HasSubstr("there are: 'steps', 'target'"));
+  EXPECT_THAT(refused(TreeStructure{}), HasSubstr("send a chain with its length"));
+}
+
+TEST(Sequences, ErrorsNameTheLine) {
+  const auto error = [](const std::string& from, const std::string& to) {
+    const auto model = translator(from, to);
+    EXPECT_FALSE(model) << to;
+    return model ? "" : model.error().message;
+  };
+  EXPECT_THAT(error("over = \"target\"", "over = \"else\""),
+              HasSubstr("19: over: there is no input and no sequence 'else'"));
+  EXPECT_THAT(error("initial = \"low\"", "initial = \"high\""),
+              HasSubstr("initial: there is no lane 'high' before this one"));
+  EXPECT_THAT(error("until = \"said\"", "until = \"told\""),
+              HasSubstr("24: until: there is no output 'told' of one i32 for each step of 'target'"));
+  EXPECT_THAT(error("every = true", ""), HasSubstr("say every = true for it"));
+  EXPECT_THAT(error("equals = 0", ""), HasSubstr("equals: is missing"));
+  EXPECT_THAT(error("over = \"target\"", "over = \"target\"\nreverse = true"),
+              HasSubstr("reverse: nobody knows where this sequence ends"));
+  EXPECT_THAT(error("[[output]]", "[[input]]\nname = \"b\"\nsequence = \"target\"\n[[output]]"),
+              HasSubstr("sequence: there is none 'target' whose length requests give"));
+  EXPECT_THAT(error("name = \"target\"\nmax", "name = \"steps\"\nmax"), HasSubstr("'steps' comes twice"));
+  EXPECT_THAT(error("over = \"target\"", ""), HasSubstr("sequence: no lane runs over 'target'"));
+  EXPECT_THAT(error("unfolding = \"lanes\"", ""), HasSubstr("has one cell, here are 2"));
+  EXPECT_THAT(error("initial = \"low\"", "initial = \"low\"\nfrom = [\"low:middle\"]"),
+              HasSubstr("there is no 'middle' of a lane; there are before, last and all"));
+}
+
+TEST(Sequences, WhatIsWrittenComesBack) {
+  const auto definition = parse_model_definition(kTranslator, "x");
+  ASSERT_TRUE(definition) << definition.error().message;
+  const auto again = parse_model_definition(to_toml(*definition), "y");
+  ASSERT_TRUE(again) << again.error().message;
+  ASSERT_EQ(again->sequences.size(), 1U);
+  EXPECT_EQ(again->sequences[0].name, "target");
+  EXPECT_EQ(again->sequences[0].max_length, 9U);
+  EXPECT_EQ(again->sequences[0].until, "said");
+  EXPECT_EQ(again->lanes[1].initial, "low");
+  EXPECT_EQ(again->cells[1].start, 1);
+}
+
+// A lane that runs the other way reads the row of the same step, and so keeps nothing that is read too early.
+TEST(Sequences, BothDirectionsMeetAtTheSameRow) {
+  const auto model = load(replaced("cell = \"high\"\n", "cell = \"high\"\nreverse = true\n"));
+  ASSERT_TRUE(model) << model.error().message;
+  const auto& lanes = model->plan.lanes;
+  EXPECT_TRUE(lanes[1].reversed);
+  EXPECT_EQ(lanes[0].ring, 0U);
+  EXPECT_EQ(lanes[1].edges[1].stride, -1);
+  EXPECT_TRUE(lanes[1].edges[1].from_end);
 }
 
 TEST(Lanes, TooManyAreRefused) {

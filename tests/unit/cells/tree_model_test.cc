@@ -77,7 +77,7 @@ TEST(TreeModel, ABinaryTreeLstmIsAPairOfCells) {
   const TemporaryFolder folder;
   const auto model = written(folder, NewTreeKind::kBinary, false);
   ASSERT_NE(model, nullptr);
-  EXPECT_EQ(model->unfolding->takes(), "binary tree");
+  EXPECT_EQ(model->unfolding->takes(*model), "binary tree");
   ASSERT_EQ(model->types.size(), 2U);
   EXPECT_EQ(model->types[0].name, "tree.leaf");
   EXPECT_EQ(model->types[1].name, "tree.internal");
@@ -98,7 +98,7 @@ TEST(TreeModel, AChildSumCellIsOneTypeAndIsNotSplit) {
   const auto model = written(folder, NewTreeKind::kChildSum, true);
   ASSERT_NE(model, nullptr);
   ASSERT_EQ(model->types.size(), 1U);
-  EXPECT_EQ(model->unfolding->takes(), "tree");
+  EXPECT_EQ(model->unfolding->takes(*model), "tree");
   EXPECT_TRUE(plan_of(*model).inner_pulls);
   EXPECT_TRUE(plan_of(*model).pushes[0].every);
 }

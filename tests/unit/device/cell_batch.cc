@@ -59,7 +59,7 @@ void CellBatch::make_states(Device& device, Queue& queue) {
   task.type = 1;
   task.rows = task.padded_rows = kSources;
   RowBinding row;
-  const auto stride = static_cast<std::uint32_t>(width_ * sizeof(float));
+  const auto stride = static_cast<std::int32_t>(width_ * sizeof(float));
   row.pulls[0] = {stage(device, h_.data(), h_.size() * sizeof(float)), stride};
   if (cell_.states.size() > 1) row.pulls[1] = {stage(device, c_.data(), c_.size() * sizeof(float)), stride};
   row.length = row.span = row.out_ring = kSources;

@@ -24,13 +24,13 @@ TEST(Installer, ATreesLargestRequestFitsAndItsNumbersAreTheProcesss) {
   EXPECT_FALSE(installed.sessions.possible);
   const std::vector<std::int32_t> parents{2, 2, -1};
   const std::vector<DeviceAddress> inputs{4096};
-  const auto request = unfolded_request(installed, TreeStructure{parents}, 3, inputs, 8192);
+  const auto request = unfolded_request(installed, TreeStructure{parents}, {3}, inputs, 8192);
   ASSERT_TRUE(request) << request.error().message;
   EXPECT_EQ(request->model, installed.id);
   EXPECT_EQ(request->graph->node(0).type, installed.first_type);
   EXPECT_EQ(request->graph->pool, installed.first_pool);
   EXPECT_EQ(request->inputs[0].address, 4096U);
-  EXPECT_EQ(request->inputs[0].stride_bytes, 4U);
+  EXPECT_EQ(request->inputs[0].stride_bytes, 4);
   EXPECT_EQ(request->outputs[0].address, 8192U);
   EXPECT_EQ(cells_of(installed, 3), 3U);
 }

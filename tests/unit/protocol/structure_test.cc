@@ -46,6 +46,28 @@ TEST(StructureCodec, KeepsATree) {
   EXPECT_EQ(ints(std::get<TreeStructure>(body.structure).parents), parents);
 }
 
+TEST(StructureCodec, KeepsSequences) {
+  const Ints lengths{12, 30};
+  const RequestBody body = round_trip(SequencesStructure{{"source", "target"}, lengths});
+  const auto& sequences = std::get<SequencesStructure>(body.structure);
+  EXPECT_EQ(sequences.names, (std::vector<std::string_view>{"source", "target"}));
+  EXPECT_EQ(ints(sequences.lengths), lengths);
+}
+
+TEST(StructureCodec, RefusesBadSequences) {
+  const Ints one{3}, two{3, 4}, none{0}, below{-1}, large{2, 1};
+  WireLimits limits;
+  limits.max_nodes = 7;
+  EXPECT_EQ(refusal(SequencesStructure{{"a", "b"}, two}, limits), "accepted");
+  EXPECT_TRUE(contains(refusal(SequencesStructure{{}, {}}), "name at least one"));
+  EXPECT_TRUE(contains(refusal(SequencesStructure{{"a", "b"}, one}), "names has 2 entries but"));
+  EXPECT_TRUE(contains(refusal(SequencesStructure{{"a"}, none}), "lengths[0] is 0; it must be at least 1"));
+  EXPECT_TRUE(contains(refusal(SequencesStructure{{"a"}, below}), "lengths[0] is -1"));
+  EXPECT_TRUE(contains(refusal(SequencesStructure{{"a", "a"}, two}), "'a' is given twice"));
+  limits.max_nodes = 2;
+  EXPECT_TRUE(contains(refusal(SequencesStructure{{"a", "b"}, large}, limits), "the limit is 2"));
+}
+
 TEST(StructureCodec, KeepsALattice) {
   const Ints starts{0, 1}, ends{2, 5};
   const RequestBody body = round_trip(LatticeStructure{5, starts, ends});

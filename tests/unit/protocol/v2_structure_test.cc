@@ -63,6 +63,11 @@ TEST(V2Structure, EveryKind) {
     EXPECT_THAT(lattice.starts, ElementsAre(0, 1));
     EXPECT_THAT(lattice.ends, ElementsAre(2, 3));
   });
+  expect_body<SequencesStructure>(with(R"({"sequences":{"names":["source","target"],"lengths":[5,9]}})"), 14,
+                                  [](const SequencesStructure& sequences) {
+                                    EXPECT_THAT(sequences.names, ElementsAre("source", "target"));
+                                    EXPECT_THAT(sequences.lengths, ElementsAre(5, 9));
+                                  });
   expect_body<GraphStructure>(with(kGraph), 3, [](const GraphStructure& graph) {
     EXPECT_THAT(graph.cell_types, ElementsAre("leaf", "join"));
     EXPECT_THAT(graph.type_of, ElementsAre(0, 0, 1));

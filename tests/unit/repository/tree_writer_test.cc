@@ -13,7 +13,7 @@ TEST(ModelWriter, WritesModelsOverTrees) {
   ASSERT_TRUE(write_check_tree_model({.path = folder.path() / "trees", .every_step = true}));
   const auto trees = load_model(folder.path() / "trees");
   ASSERT_TRUE(trees) << trees.error().message;
-  EXPECT_EQ((*trees)->unfolding->takes(), "tree");
+  EXPECT_EQ((*trees)->unfolding->takes(**trees), "tree");
   EXPECT_TRUE((*trees)->outputs[0].every);
 }
 

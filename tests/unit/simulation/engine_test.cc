@@ -182,17 +182,17 @@ TEST(Installation, ResultsLieAlignedOneAfterTheOther) {
                  {.name = "last", .dtype = DType::kU64, .shape = {}, .every = false}};
   InstalledModel installed;
   installed.model = std::make_shared<const Model>(two);
-  EXPECT_EQ(result_offset(installed, 10, 0), 0U);
-  EXPECT_EQ(result_offset(installed, 10, 1), 256U) << "ten rows of twenty bytes, rounded up";
-  EXPECT_EQ(output_bytes(installed, 10), 320U);
-  EXPECT_EQ(result_rows(installed, 10, 0), 10U);
-  EXPECT_EQ(result_rows(installed, 10, 1), 1U);
+  EXPECT_EQ(result_offset(installed, {10}, 0), 0U);
+  EXPECT_EQ(result_offset(installed, {10}, 1), 256U) << "ten rows of twenty bytes, rounded up";
+  EXPECT_EQ(output_bytes(installed, {10}), 320U);
+  EXPECT_EQ(result_rows(installed, {10}, 0), 10U);
+  EXPECT_EQ(result_rows(installed, {10}, 1), 1U);
   const std::vector<DeviceAddress> inputs{4096};
-  const Request request = lane_request(installed, 10, inputs, 8192);
+  const Request request = lane_request(installed, {10}, inputs, 8192);
   EXPECT_EQ(request.inputs[0].address, 4096U);
-  EXPECT_EQ(request.inputs[0].stride_bytes, 4U);
+  EXPECT_EQ(request.inputs[0].stride_bytes, 4);
   EXPECT_EQ(request.outputs[1].address, 8192U + 256U);
-  EXPECT_EQ(request.outputs[0].stride_bytes, 20U);
+  EXPECT_EQ(request.outputs[0].stride_bytes, 20);
   EXPECT_EQ(request.lengths[0], 10U);
 }
 

@@ -2,30 +2,16 @@
 
 #include <cstring>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "batching/policy/policies.h"
 #include "cells/model/reference.h"
-#include "cpu/cpu_device.h"
-#include "install/installation.h"
-#include "simulation/chains.h"
-#include "simulation/engine.h"
 #include "tests/unit/simulation/models.h"
+#include "tests/unit/simulation/ways.h"
 
 namespace volvox {
 namespace {
-
-using Answers = std::vector<std::vector<std::byte>>;
-
-struct Way {
-  std::uint32_t max_batch = 64, in_flight = 64, threads = 1, workers = 1;
-  cpu::Isa isa = cpu::Isa::kPortable;
-  bool eager = true, padded = false, fuse = true;
-  std::uint32_t eager_window = 32;
-};
 
 class Identity : public ::testing::Test {
  protected:
@@ -43,30 +29,10 @@ class Identity : public ::testing::Test {
   }
 
   Answers answers(const Way& way) {
-    const auto model = folder_.lstm(kSizes, {.eager = way.eager, .eager_window = way.eager_window});
-    const cpu::CpuOptions options{.isa = way.isa, .threads = way.threads, .measure = false, .fuse = way.fuse};
-    auto device = cpu::CpuDevice::make(options).value();
-    const std::vector<std::shared_ptr<const Model>> models{model};
-    const auto installed = install(*device, models, {.max_batch = way.max_batch});
-    EXPECT_TRUE(installed) << installed.error().message;
-    const SchedulerConfig config = scheduler_config(*installed, way.workers);
-    auto policy = way.padded ? make_padded_policy(config, {.bucket_width = 4, .max_batch = way.max_batch})
-                             : make_cellular_policy(config);
-    auto engine = Engine::make(*device, config, std::move(policy), queue_config(config, way.threads)).value();
-    auto made = run_chains(*engine, *device, *installed->models[0], contents_, way.in_flight);
-    EXPECT_TRUE(made) << made.error().message;
-    return made ? std::move(*made) : Answers{};
+    return answers_in(
+        way, [this](const LoadOptions& options) { return folder_.lstm(kSizes, options); }, contents_);
   }
-
-  void expect_same(const Way& way) {
-    const Answers made = answers(way);
-    ASSERT_EQ(made.size(), right_.size());
-    std::size_t different = 0;
-    for (std::size_t i = 0; i < made.size(); ++i) different += made[i] == right_[i] ? 0 : 1;
-    EXPECT_EQ(different, 0U) << "batch " << way.max_batch << ", " << way.threads << " threads, "
-                             << cpu::to_string(way.isa) << (way.eager ? ", eager" : "")
-                             << (way.padded ? ", padded" : "");
-  }
+  void expect_same(const Way& way) { expect_same_answers(answers(way), right_, way); }
 
   ModelFolder folder_;
   std::vector<ChainContent> contents_;

@@ -29,6 +29,14 @@ class ModelFolder {
     EXPECT_TRUE(write_lstm_model(place("lstm"), sizes));
     return load_model(path_ / "lstm", options).value();
   }
+  std::shared_ptr<const Model> bidirectional(const NewLstm& sizes, const LoadOptions& options = {}) {
+    EXPECT_TRUE(write_bidirectional_model(place("bidirectional"), sizes));
+    return load_model(path_ / "bidirectional", options).value();
+  }
+  std::shared_ptr<const Model> seq2seq(const NewLstm& sizes, const LoadOptions& options = {}) {
+    EXPECT_TRUE(write_seq2seq_model(place("seq2seq"), sizes));
+    return load_model(path_ / "seq2seq", options).value();
+  }
   std::shared_ptr<const Model> check(const LoadOptions& options = {}) {
     EXPECT_TRUE(write_check_model(place("check")));
     return load_model(path_ / "check", options).value();

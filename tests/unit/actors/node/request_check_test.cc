@@ -14,7 +14,7 @@ using testing::ElementsAre;
 TEST_F(RequestCheck, FindsInputsByNameInAnyOrder) {
   const auto checked = check_request(model_, body_);
   ASSERT_TRUE(checked) << checked.error().message;
-  EXPECT_EQ(checked->length, 3U);
+  EXPECT_EQ(checked->lengths[0], 3U);
   EXPECT_EQ(checked->inputs[0].data(), body_.inputs[1].bytes.data());
   EXPECT_EQ(checked->inputs[1].data(), body_.inputs[0].bytes.data());
   EXPECT_EQ(checked->narrowed, nullptr);

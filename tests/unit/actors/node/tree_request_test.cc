@@ -25,7 +25,7 @@ class TreeCheck : public RequestCheck {
 TEST_F(TreeCheck, TakesATreeAndCountsItsNodes) {
   const auto checked = check_request(tree_model(true), body_);
   ASSERT_TRUE(checked) << checked.error().message;
-  EXPECT_EQ(checked->length, 3U);
+  EXPECT_EQ(checked->lengths[0], 3U);
   EXPECT_EQ(checked->host_bytes, 3 * TreePlan::kBytesPerNode);
 }
 

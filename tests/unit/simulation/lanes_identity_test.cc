@@ -1,0 +1,120 @@
+// Models of several lanes: the same bits in whatever company, and the right ones.
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "cells/model/reference.h"
+#include "tests/unit/simulation/models.h"
+#include "tests/unit/simulation/ways.h"
+
+namespace volvox {
+namespace {
+
+using Load = std::function<std::shared_ptr<const Model>(const LoadOptions&)>;
+
+template <class T>
+const T& one_of(const std::vector<T>& all, Chance& chance) {
+  return all[chance.below(all.size())];
+}
+
+Way random_way(Chance& chance) {
+  Way way;
+  way.max_batch = one_of<std::uint32_t>({1, 2, 3, 8, 31, 64, 512}, chance);
+  way.in_flight = one_of<std::uint32_t>({1, 2, 7, 50, 400}, chance);
+  way.threads = 1 + static_cast<std::uint32_t>(chance.below(2));
+  way.workers = 1 + static_cast<std::uint32_t>(chance.below(2));
+  way.isa = one_of(cpu::supported_isas(), chance);
+  way.eager = chance.below(2) == 0;
+  way.padded = chance.below(4) == 0;
+  way.fuse = chance.below(4) != 0;
+  way.eager_window = one_of<std::uint32_t>({1, 3, 32}, chance);
+  return way;
+}
+
+std::vector<ChainContent> random_contents(const Model& model, std::size_t count, Chance& chance) {
+  std::vector<ChainContent> contents;
+  while (contents.size() < count)
+    contents.push_back(random_content(model, 1 + static_cast<std::uint32_t>(chance.below(15)), chance));
+  return contents;
+}
+
+class LanesIdentity : public ::testing::Test {
+ protected:
+  void check(const Load& load, int ways, std::size_t count, std::uint64_t seed) {
+    Chance chance(seed);
+    const auto model = load({.eager = false});
+    const auto contents = random_contents(*model, count, chance);
+    const Answers right = answers_in({.max_batch = 1, .in_flight = 1, .eager = false}, load, contents);
+    ASSERT_EQ(right.size(), contents.size());
+    for (int i = 0; i < ways; ++i) {
+      const Way way = random_way(chance);
+      expect_same_answers(answers_in(way, load, contents), right, way);
+    }
+    expect_right(model, contents, right);
+  }
+
+  // Reals nearly as the reference has them, ids exactly; zeros behind the end of a sequence.
+  static void expect_right(const std::shared_ptr<const Model>& model, std::span<const ChainContent> contents,
+                           const Answers& answers) {
+    InstalledModel installed;
+    installed.model = model;
+    auto reference = Reference::make(model);
+    ASSERT_TRUE(reference) << reference.error().message;
+    for (std::size_t i = 0; i < contents.size(); ++i) {
+      const std::span<const std::byte> input = contents[i].inputs[0];
+      const auto exact = reference->run(std::span(&input, 1));
+      ASSERT_TRUE(exact) << exact.error().message;
+      for (std::size_t output = 0; output < model->outputs.size(); ++output) {
+        const std::size_t at = result_offset(installed, lengths_for(*model, contents[i].length), output);
+        expect_output((*exact)[output], answers[i].data() + at);
+      }
+    }
+  }
+  static void expect_output(const ReferenceOutput& exact, const std::byte* answer) {
+    for (std::size_t k = 0; k < exact.reals.size(); ++k) {
+      float value = 0;
+      std::memcpy(&value, answer + k * sizeof value, sizeof value);
+      ASSERT_NEAR(value, exact.reals[k], 1e-5) << k;
+    }
+    ASSERT_EQ(std::memcmp(answer, exact.bytes.data(), exact.bytes.size()), 0);
+  }
+
+  ModelFolder folder_;
+};
+
+TEST_F(LanesIdentity, BothDirections) {
+  for (const std::uint32_t layers : {1U, 2U, 3U}) {
+    const NewLstm sizes{.hidden = 13, .input = 9, .vocabulary = 50, .layers = layers};
+    check([&](const LoadOptions& options) { return folder_.bidirectional(sizes, options); }, 12, 120, layers);
+  }
+}
+
+TEST_F(LanesIdentity, Decoders) {
+  for (const std::uint32_t vocabulary : {8U, 60U}) {
+    const NewLstm sizes{.hidden = 21, .input = 17, .vocabulary = vocabulary, .steps = 30};
+    check([&](const LoadOptions& options) { return folder_.seq2seq(sizes, options); }, 12, 150, vocabulary);
+  }
+}
+
+// Otherwise the test above would not see what a decoder's end does.
+TEST_F(LanesIdentity, SomeDecodersEndEarlyAndOthersDoNot) {
+  const auto model = folder_.seq2seq({.hidden = 21, .input = 17, .vocabulary = 8, .steps = 30});
+  auto reference = Reference::make(model);
+  ASSERT_TRUE(reference);
+  Chance chance(8);
+  int early = 0, late = 0;
+  for (const ChainContent& content : random_contents(*model, 100, chance)) {
+    const std::span<const std::byte> input = content.inputs[0];
+    const auto answer = reference->run(std::span(&input, 1));
+    ASSERT_TRUE(answer) << answer.error().message;
+    ((*answer)[0].bytes.size() < 30 * sizeof(std::int32_t) ? early : late) += 1;
+  }
+  EXPECT_GT(early, 10);
+  EXPECT_GT(late, 0);
+}
+
+}  // namespace
+}  // namespace volvox
