@@ -1,5 +1,9 @@
 #include "cells/ir/cell.h"
 
+#include <algorithm>
+
+#include "cells/ops/op.h"
+
 namespace volvox {
 
 const Operator* Cell::producer(ValueId value) const {
@@ -8,6 +12,13 @@ const Operator* Cell::producer(ValueId value) const {
     if (op.output == value) return &op;
   }
   return nullptr;
+}
+
+bool Cell::spreads(const Operator& op) const {
+  if (!op.def->pointwise) return false;
+  const std::int64_t count = elements(values[op.output].shape);
+  return std::any_of(op.inputs.begin(), op.inputs.end(),
+                     [&](ValueId input) { return elements(values[input].shape) != count; });
 }
 
 }  // namespace volvox

@@ -26,6 +26,15 @@ inline constexpr ValueId kNoValue = ~ValueId{0};
 
 struct OpDef;
 
+// What an operator is told besides its inputs: axes, extents, bounds. OpDef::says names those that it reads,
+// in their order.
+struct Attributes {
+  std::vector<std::int64_t> integers{};
+  std::vector<double> reals{};
+
+  bool operator==(const Attributes&) const = default;
+};
+
 // One operator of a cell: gather, scatter, pull and push (Cavs §3.1), or one that computes. What it does
 // stands in cells/ops; the other members are what some of them need.
 struct Operator {
@@ -35,7 +44,8 @@ struct Operator {
   std::string name{};                  // state, input or result name
   std::uint32_t index = 0;             // predecessor, input or result number
   std::int64_t begin = 0, end = 0;     // of a slice
-  Convolution convolution{};           // of a convolution
+  Convolution convolution{};           // of a convolution, or a pooling
+  Attributes attributes{};
   bool has_bias = false, has_start = false;
   ValueId output = kNoValue;  // kNoValue for those that make none
 
@@ -61,6 +71,8 @@ struct Cell {
   bool gathers_all = false;
 
   const Operator* producer(ValueId value) const;  // nullptr when there is none
+  // Whether a pointwise operator repeats an input that has fewer elements than its value.
+  bool spreads(const Operator& op) const;
 };
 
 // The 64-bit mixing function of `new-check` models and the fake device: a lost, doubled, reordered or leaked

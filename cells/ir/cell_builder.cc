@@ -135,14 +135,35 @@ ValueId CellBuilder::argmax(ValueId x) {
   return emit({.def = &kArgmaxOp, .inputs = {x}});
 }
 
-ValueId CellBuilder::apply(std::string_view op, std::vector<ValueId> inputs) {
-  const OpDef* def = find_op(op);
-  if (def != nullptr && def->evaluate_f32 != nullptr) return emit({.def = def, .inputs = std::move(inputs)});
+ValueId CellBuilder::emit_named(std::string_view name, Operator op) {
+  op.def = find_op(name);
+  if (op.def != nullptr && op.def->evaluate_f32 != nullptr) return emit(std::move(op));
   if (!error_) {
     error_ = "operator " + std::to_string(cell_.operators.size()) + ": there is no operator '" +
-             std::string(op) + "' that computes";
+             std::string(name) + "' that computes";
   }
   return kNoValue;
+}
+
+ValueId CellBuilder::apply(std::string_view op, std::vector<ValueId> inputs, Attributes attributes,
+                           std::vector<std::string> weights) {
+  Operator made{.inputs = std::move(inputs), .weights = std::move(weights)};
+  made.attributes = std::move(attributes);
+  return emit_named(op, std::move(made));
+}
+
+ValueId CellBuilder::pool(std::string_view op, ValueId x, const Convolution& shape) {
+  Operator made{.inputs = {x}};
+  made.convolution = shape;
+  return emit_named(op, std::move(made));
+}
+
+ValueId CellBuilder::constant(double number) {
+  return apply("constant", {}, {.reals = {number}});
+}
+
+ValueId CellBuilder::reshape(ValueId x, const Shape& shape) {
+  return apply("reshape", {x}, {.integers = shape});
 }
 
 ValueId CellBuilder::hash(ValueId state, ValueId token) {

@@ -98,7 +98,12 @@ class CellBuilder {
   // Index (i32) of the largest element of a vector, the first of equals: a decoder's next token.
   ValueId argmax(ValueId x);
   // Any operator that computes, by its name in cells/ops; an unknown one is an error of build().
-  ValueId apply(std::string_view op, std::vector<ValueId> inputs);
+  ValueId apply(std::string_view op, std::vector<ValueId> inputs, Attributes attributes = {},
+                std::vector<std::string> weights = {});
+  // A pooling of x by its name: windows as a convolution has them, with a kernel for each channel.
+  ValueId pool(std::string_view op, ValueId x, const Convolution& shape);
+  ValueId constant(double number);                 // a scalar
+  ValueId reshape(ValueId x, const Shape& shape);  // the same elements
   ValueId hash(ValueId state, ValueId token);
   ValueId hash_all(ValueId ragged, ValueId token);
 
@@ -110,6 +115,8 @@ class CellBuilder {
   ValueId gather_one(std::uint32_t index, std::string_view kind);
   ValueId gather_all_of(std::string_view kind);
   ValueId emit(Operator op, Value value = {});
+  // One that computes, by name; kNoValue, and an error of build(), if there is none.
+  ValueId emit_named(std::string_view name, Operator op);
   Value declared(std::string_view kind);
 
   Cell cell_;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
+#include <vector>
 
 #include "cells/ir/cell_program.h"
 #include "cells/ops/ops.h"
@@ -13,21 +14,38 @@
 
 namespace volvox {
 
-// The arithmetic of the standard library. Any class with these four functions will do for CellEvaluator.
+// The arithmetic of the standard library. Any class with these functions will do for CellEvaluator.
 template <class Real>
 struct StdMath {
   static Real fma(Real a, Real b, Real c) { return std::fma(a, b, c); }
+  static Real exp(Real x) { return std::exp(x); }
+  static Real log(Real x) { return std::log(x); }
   static Real sigmoid(Real x) { return Real{1} / (Real{1} + std::exp(-x)); }
   static Real tanh(Real x) { return std::tanh(x); }
+  static Real erf(Real x) { return std::erf(x); }
   // start + Σ w[k]·x[k]: one chain of fused multiply-adds over ascending k.
-  static Real chain(Real start, const float* w, const Real* x, std::size_t n) {
+  template <class Weight>
+  static Real chain(Real start, const Weight* w, const Real* x, std::size_t n) {
     for (std::size_t k = 0; k < n; ++k) start = std::fma(static_cast<Real>(w[k]), x[k], start);
     return start;
   }
 };
 
+// f for each element.
+template <class Real, Real (*f)(Real)>
+void map_elements(const Real* x, Real* out, std::size_t n) {
+  for (std::size_t k = 0; k < n; ++k) out[k] = f(x[k]);
+}
+
 template <class Real, class Math>
-inline constexpr RealMath<Real> kMathOf{&Math::fma, &Math::sigmoid, &Math::tanh, &Math::chain};
+inline constexpr RealMath<Real> kMathOf{&Math::fma,
+                                        &Math::template chain<float>,
+                                        &Math::template chain<Real>,
+                                        &map_elements<Real, &Math::exp>,
+                                        &map_elements<Real, &Math::log>,
+                                        &map_elements<Real, &Math::sigmoid>,
+                                        &map_elements<Real, &Math::tanh>,
+                                        &map_elements<Real, &Math::erf>};
 
 // A cell nobody has written a kernel for must run too, and every kernel needs something to be compared with.
 // Runs any cell for one row, operator by operator. Owns the intermediate values, so one thread at a time may
@@ -38,67 +56,80 @@ template <class Real, class Math = StdMath<Real>>
 class CellEvaluator {
  public:
   explicit CellEvaluator(const CellProgram& program)
-      : program_(program), values_(program.cell(), kMathOf<Real, Math>) {}
+      : program_(program),
+        memory_(program.cell().values.size()),
+        rows_(memory_.size()),
+        places_(memory_.size()) {}
 
   void run(const CellRow& row) {
-    values_.set_edges(row.edges);
+    RowValues<Real> values(program_.cell(), kMathOf<Real, Math>, places_.data(), scratch_);
+    values.set_edges(row.edges);
     const auto& operators = program_.cell().operators;
     for (std::size_t i = 0; i < operators.size(); ++i) {
       const Operator& op = operators[i];
-      if (op.output != kNoValue) values_.prepare(op.output);
-      step(op, program_.steps()[i], row);
+      if (op.output != kNoValue) prepare(values, op.output);
+      step(values, op, program_.steps()[i], row);
     }
   }
 
  private:
-  void step(const Operator& op, const CellProgram::Step& step, const CellRow& row) {
+  using Values = RowValues<Real>;
+
+  // Room for the value's rows; before the operator that makes it.
+  void prepare(Values& values, ValueId v) {
+    const std::size_t rows = values.rows(v), bytes = row_bytes(values, v);
+    memory_[v].resize(rows * bytes);
+    rows_[v].resize(rows);
+    for (std::size_t e = 0; e < rows; ++e) {
+      rows_[v][e] = reinterpret_cast<const Real*>(memory_[v].data() + e * bytes);
+    }
+    places_[v] = rows_[v].data();
+  }
+
+  void step(Values& values, const Operator& op, const CellProgram::Step& step, const CellRow& row) {
     if (op.def->evaluate_f64 != nullptr) {
-      values_.set_weights(step.weights, step.rows);
+      values.set_weights(step.weights, step.rows);
       if constexpr (std::is_same_v<Real, double>) {
-        op.def->evaluate_f64(values_, op);
+        op.def->evaluate_f64(values, op);
       } else {
-        op.def->evaluate_f32(values_, op);
+        op.def->evaluate_f32(values, op);
       }
     } else if (op.is(kGatherOp)) {
-      read(op.output, 0, row.gathers[step.number]);
+      read(values, op.output, 0, row.gathers[step.number]);
     } else if (op.is(kGatherAllOp)) {
       for (std::uint32_t e = 0; e < row.edges; ++e)
-        read(op.output, e, row.ragged[step.number * row.edges + e]);
+        read(values, op.output, e, row.ragged[step.number * row.edges + e]);
     } else if (op.is(kPullOp)) {
-      pull(op.output, row.pulls[op.index]);
+      pull(values, op.output, row.pulls[op.index]);
     } else if (op.is(kScatterOp)) {
-      write(op.inputs[0], row.scatters[step.number]);
+      write(values, op.inputs[0], row.scatters[step.number]);
     } else if (row.pushes[op.index] != nullptr) {
-      write(op.inputs[0], row.pushes[op.index]);
+      write(values, op.inputs[0], row.pushes[op.index]);
     }
   }
 
-  bool is_real(ValueId v) const { return values_.value(v).dtype == DType::kF32; }
-
-  void read(ValueId v, std::size_t edge, const void* from) {
-    if (is_real(v)) {
-      std::memcpy(values_.real(v, edge), from, values_.width(v) * sizeof(Real));
-    } else {
-      std::memcpy(values_.integers(v, edge), from, values_.bytes(v));
-    }
+  static bool is_real(const Values& values, ValueId v) { return values.value(v).dtype == DType::kF32; }
+  static std::size_t row_bytes(const Values& values, ValueId v) {
+    return is_real(values, v) ? values.width(v) * sizeof(Real) : values.bytes(v);
   }
 
-  void write(ValueId v, void* to) {
-    if (is_real(v)) {
-      std::memcpy(to, values_.real(v), values_.width(v) * sizeof(Real));
-    } else {
-      std::memcpy(to, values_.integers(v), values_.bytes(v));
-    }
+  void read(Values& values, ValueId v, std::size_t edge, const void* from) {
+    std::memcpy(values.integers(v, edge), from, row_bytes(values, v));
   }
-
-  void pull(ValueId v, const void* from) {
-    if (!is_real(v)) return read(v, 0, from);
+  void write(Values& values, ValueId v, void* to) {
+    std::memcpy(to, values.integers(v), row_bytes(values, v));
+  }
+  void pull(Values& values, ValueId v, const void* from) {
+    if (!is_real(values, v)) return read(values, v, 0, from);
     const auto* input = static_cast<const float*>(from);
-    std::copy(input, input + values_.width(v), values_.real(v));
+    std::copy(input, input + values.width(v), values.real(v));
   }
 
   const CellProgram& program_;
-  RowValues<Real> values_;
+  std::vector<std::vector<std::byte>> memory_;  // by value, its rows one after another
+  std::vector<std::vector<const Real*>> rows_;
+  std::vector<typename Values::Rows> places_;
+  std::vector<Real> scratch_;
 };
 
 }  // namespace volvox

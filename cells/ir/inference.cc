@@ -149,7 +149,31 @@ Status Inference::number(std::uint32_t& count, std::size_t most, std::string_vie
   return {};
 }
 
+Status Inference::attributes(std::size_t fewest, std::size_t most, std::size_t reals) const {
+  const Attributes& given = op_->attributes;
+  if (given.integers.size() < fewest || given.integers.size() > most) {
+    const std::string range = std::to_string(fewest) + (most == fewest ? "" : " to " + std::to_string(most));
+    return error("has " + std::to_string(given.integers.size()) + " integer attributes, needs " + range);
+  }
+  if (given.reals.size() == reals) return {};
+  return error("has " + std::to_string(given.reals.size()) + " real attributes, needs " +
+               std::to_string(reals));
+}
+
+Status Inference::axis(std::size_t i, std::size_t& axis) const {
+  const std::int64_t named = op_->attributes.integers[i];
+  if (named < 0 || static_cast<std::size_t>(named) >= in(0).shape.size()) {
+    return error("axis " + std::to_string(named) + " is none of " + to_string(in(0).shape));
+  }
+  axis = static_cast<std::size_t>(named);
+  return {};
+}
+
 Status Inference::produce(Value value) {
+  if (value.shape.size() > kMaxAxes) {
+    return error("its value has " + std::to_string(value.shape.size()) + " axes, may have " +
+                 std::to_string(kMaxAxes));
+  }
   std::int64_t count = 1;
   for (std::int64_t extent : value.shape) {
     if (extent <= 0 || extent > kMaxValueElements / count) {
@@ -212,15 +236,38 @@ Status Inference::emit() {
   return {};
 }
 
-Status Inference::elementwise() {
-  Value value{DType::kF32, in(0).shape, false};
-  for (std::size_t i = 0; i < op_->inputs.size(); ++i) {
-    if (Status status = want(i, DType::kF32, true); !status) return status;
-    if (in(i).shape != value.shape) {
+bool spread_shape(const Shape& a, const Shape& b, Shape& out) {
+  const Shape& longer = a.size() < b.size() ? b : a;
+  const Shape& shorter = a.size() < b.size() ? a : b;
+  Shape both = longer;
+  const std::size_t missing = longer.size() - shorter.size();
+  for (std::size_t axis = 0; axis < shorter.size(); ++axis) {
+    std::int64_t& extent = both[missing + axis];
+    if (extent == 1) extent = shorter[axis];
+    if (shorter[axis] != 1 && shorter[axis] != extent) return false;
+  }
+  out = std::move(both);
+  return true;
+}
+
+Status Inference::spread(std::size_t first, std::size_t last, Value& value) const {
+  value.shape = in(first).shape;
+  value.ragged = false;
+  for (std::size_t i = first; i < last; ++i) {
+    if (!spread_shape(value.shape, in(i).shape, value.shape)) {
       return error("its inputs have the shapes " + to_string(value.shape) + " and " + to_string(in(i).shape));
     }
     value.ragged = value.ragged || in(i).ragged;
   }
+  return {};
+}
+
+Status Inference::elementwise() {
+  for (std::size_t i = 0; i < op_->inputs.size(); ++i) {
+    if (Status status = want(i, DType::kF32, true); !status) return status;
+  }
+  Value value;
+  if (Status status = spread(0, op_->inputs.size(), value); !status) return status;
   return produce(std::move(value));
 }
 

@@ -14,6 +14,9 @@
 
 namespace volvox {
 
+// The most axes that a value may have.
+inline constexpr std::size_t kMaxAxes = 8;
+
 // One pass over the operators of a cell: infer()'s work. An operator's own part (OpDef::infer) is told of it
 // by the public functions, which speak of the operator that the pass has come to.
 class Inference {
@@ -39,6 +42,10 @@ class Inference {
   Status want_vector(std::size_t i) const;  // of f32
   Status want_ragged(std::size_t i) const;
   Status weight(std::size_t i, const Shape& wanted) const;
+  // From `fewest` to `most` integer attributes, and `reals` real ones.
+  Status attributes(std::size_t fewest, std::size_t most, std::size_t reals) const;
+  // Integer attribute `i`, which names an axis of input 0.
+  Status axis(std::size_t i, std::size_t& axis) const;
   // `index` is less than `most`; `count` becomes 1 + the largest.
   Status number(std::uint32_t& count, std::size_t most, std::string_view what) const;
   // What extent `extent` of a weight is, from the weights or else from what the value was declared to be.
@@ -53,8 +60,11 @@ class Inference {
   Status read_state(const std::string& whose, bool ragged);
   Status publish(DType dtype, const Shape& shape);  // this node's state `name`
   Status emit();                                    // a result
-  // For pointwise operators: f32 inputs of one shape, and a value of that.
+  // For pointwise operators: f32 inputs, and a value of the shape that they have together.
   Status elementwise();
+  // What inputs [first, last) have together: the axes are counted from the last one; along each they have the
+  // same extent, or 1, and are then repeated (NumPy's rule). Ragged: one of them is.
+  Status spread(std::size_t first, std::size_t last, Value& value) const;
   // A u64 number, from two single numbers: a hash and an i32 token.
   Status produce_hash();
 
@@ -71,6 +81,9 @@ class Inference {
   std::vector<StateKind> states_;
   std::uint32_t results_ = 0;  // bit i: result i is emitted
 };
+
+// The shape of a and b together, as Inference::spread() says. False: they do not fit.
+bool spread_shape(const Shape& a, const Shape& b, Shape& out);
 
 // "f32[4, 2]"
 std::string described(DType dtype, const Shape& shape);

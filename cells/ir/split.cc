@@ -14,6 +14,11 @@ bool is_sink(const Operator& op) {
   return op.is(kScatterOp) || op.is(kPushOp);
 }
 
+// What costs nothing to have: each part that uses it has its own.
+bool is_free(const Operator& op) {
+  return op.is(kPullOp) || op.is(kConstantOp);
+}
+
 std::size_t terms_of(const Operator& product) {
   return product.weights.size() - (product.has_bias ? 1 : 0);
 }
@@ -25,11 +30,12 @@ class Part {
     cell_.name = std::move(name);
   }
 
-  // The value of this part that stands for `value` of the whole; pulls are copied where they are needed.
+  // The value of this part that stands for `value` of the whole; pulls and constants are copied where they
+  // are needed.
   ValueId use(ValueId value) {
     if (renamed_[value] == kNoValue) {
       const Operator* producer = whole_.producer(value);
-      if (producer != nullptr && producer->is(kPullOp)) define(*producer);
+      if (producer != nullptr && is_free(*producer)) define(*producer);
     }
     return renamed_[value];
   }
@@ -110,9 +116,11 @@ void Splitter::find_leading() {
   // What follows from eager values alone runs with them.
   for (const Operator& op : cell_.operators) {
     if (is_sink(op) || op.inputs.empty() || !pulled_[op.output]) continue;
-    const bool ready = std::all_of(op.inputs.begin(), op.inputs.end(), [&](ValueId v) { return eager_[v]; });
+    const bool ready = std::all_of(op.inputs.begin(), op.inputs.end(), [&](ValueId v) {
+      return eager_[v] || cell_.producer(v)->is(kConstantOp);
+    });
     const bool computed = std::any_of(op.inputs.begin(), op.inputs.end(),
-                                      [&](ValueId v) { return !cell_.producer(v)->is(kPullOp); });
+                                      [&](ValueId v) { return !is_free(*cell_.producer(v)); });
     if (ready && computed) eager_[op.output] = true;
   }
 }
@@ -123,7 +131,7 @@ void Splitter::mark_eager(ValueId value) {
   for (ValueId input : cell_.producer(value)->inputs) mark_eager(input);
 }
 
-// Eager values that the core reads, in ascending order; pulled ones it pulls itself.
+// Eager values that the core reads, in ascending order; pulled ones and constants it has itself.
 std::vector<ValueId> Splitter::carried() const {
   std::vector<bool> read(cell_.values.size(), false);
   for (std::size_t i = 0; i < cell_.operators.size(); ++i) {
@@ -133,7 +141,7 @@ std::vector<ValueId> Splitter::carried() const {
     for (std::size_t input = leading_[i]; input < op.inputs.size(); ++input) {
       const ValueId value = op.inputs[input];
       const bool start = leading_[i] > 0 && op.has_start && input + 1 == op.inputs.size();
-      if (eager_[value] && !start && !cell_.producer(value)->is(kPullOp)) read[value] = true;
+      if (eager_[value] && !start && !is_free(*cell_.producer(value))) read[value] = true;
     }
   }
   std::vector<ValueId> values;
@@ -176,7 +184,7 @@ Result<SplitCell> Splitter::run() {
   }
   for (std::size_t i = 0; i < cell_.operators.size(); ++i) {
     const Operator& op = cell_.operators[i];
-    if (op.is(kPullOp)) continue;  // copied where it is used
+    if (is_free(op)) continue;  // copied where it is used
     if (!is_sink(op) && eager_[op.output]) {
       eager.define(op);
     } else if (leading_[i] > 0) {

@@ -73,6 +73,18 @@ std::size_t input_row_bytes(const InputSpec& spec) {
 
 }  // namespace
 
+double ReferenceMath::exp(double x) {
+  return std::exp(x);
+}
+
+double ReferenceMath::log(double x) {
+  return std::log(x);
+}
+
+double ReferenceMath::erf(double x) {
+  return std::erf(x);
+}
+
 double ReferenceMath::sigmoid(double x) {
   return 1.0 / (1.0 + std::exp(-x));
 }
@@ -82,7 +94,8 @@ double ReferenceMath::tanh(double x) {
 }
 
 // Eight sums side by side, which a compiler keeps in vector registers.
-double ReferenceMath::chain(double start, const float* w, const double* x, std::size_t n) {
+template <class Weight>
+double ReferenceMath::chain(double start, const Weight* w, const double* x, std::size_t n) {
   constexpr std::size_t kSums = 8;
   std::array<double, kSums> sums{};
   std::size_t k = 0;
@@ -93,6 +106,8 @@ double ReferenceMath::chain(double start, const float* w, const double* x, std::
   for (double sum : sums) start += sum;
   return start;
 }
+template double ReferenceMath::chain(double, const float*, const double*, std::size_t);
+template double ReferenceMath::chain(double, const double*, const double*, std::size_t);
 
 Result<Reference> Reference::make(std::shared_ptr<const Model> model) {
   if (Status status = validate(*model); !status) return tl::unexpected(status.error());

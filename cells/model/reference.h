@@ -24,9 +24,13 @@ struct ReferenceOutput {
 // The arithmetic of the reference: std::exp and std::tanh, and sums whose order is nobody's promise.
 struct ReferenceMath {
   static double fma(double a, double b, double c) { return a * b + c; }
+  static double exp(double x);
+  static double log(double x);
   static double sigmoid(double x);
   static double tanh(double x);
-  static double chain(double start, const float* w, const double* x, std::size_t n);
+  static double erf(double x);
+  template <class Weight>  // float or double
+  static double chain(double start, const Weight* w, const double* x, std::size_t n);
 };
 
 // Whether served answers are right is decided here: a model's cells in double precision, step by step and one

@@ -13,6 +13,6 @@ struct Add {
 
 }  // namespace
 
-constinit const OpDef kAddOp = pointwise_op<Add>("add");
+constinit const OpDef kAddOp = pointwise_op<Add>("add", "(a, b) -> a + b");
 
 }  // namespace volvox

@@ -25,6 +25,8 @@ Status infer(Inference& at) {
 
 }  // namespace
 
-constinit const OpDef kArgmaxOp = computed_op<Argmax>("argmax", 1, 0, infer);
+constinit const OpDef kArgmaxOp = computed_op<Argmax>(
+    "argmax", 1, 0, infer,
+    "(x) -> i32, the index of a vector's largest element, the first of equals; a NaN is less than all else");
 
 }  // namespace volvox

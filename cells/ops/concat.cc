@@ -31,6 +31,7 @@ Status infer(Inference& at) {
 
 }  // namespace
 
-constinit const OpDef kConcatOp = computed_op<Concat>("concat", OpDef::kAny, OpDef::kAny, infer);
+constinit const OpDef kConcatOp =
+    computed_op<Concat>("concat", OpDef::kAny, OpDef::kAny, infer, "(x, …) -> vectors, one after another");
 
 }  // namespace volvox

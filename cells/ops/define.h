@@ -1,19 +1,24 @@
 #pragma once
 
+#include <array>
 #include <string_view>
+#include <utility>
 
 #include "cells/ir/inference.h"
 #include "cells/ops/op.h"
 #include "cells/ops/ops.h"
 #include "cells/ops/row_values.h"
+#include "cells/ops/strides.h"
 
 namespace volvox {
 
 // For the sources of operators. Op::row(RowValues<Real>&, const Operator&) computes a row, for any Real.
 template <class Op>
-constexpr OpDef computed_op(std::string_view name, int inputs, int weights, Status (*infer)(Inference&)) {
+constexpr OpDef computed_op(std::string_view name, int inputs, int weights, Status (*infer)(Inference&),
+                            std::string_view says) {
   OpDef def;
   def.name = name;
+  def.says = says;
   def.inputs = inputs;
   def.weights = weights;
   def.infer = infer;
@@ -24,42 +29,95 @@ constexpr OpDef computed_op(std::string_view name, int inputs, int weights, Stat
 
 // The same for one whose ragged first input becomes a single row.
 template <class Op>
-constexpr OpDef folding_op(std::string_view name, int inputs, Status (*infer)(Inference&)) {
-  OpDef def = computed_op<Op>(name, inputs, 0, infer);
+constexpr OpDef folding_op(std::string_view name, int inputs, Status (*infer)(Inference&),
+                           std::string_view says) {
+  OpDef def = computed_op<Op>(name, inputs, 0, infer, says);
   def.folds = true;
   return def;
 }
 
-// An operator that computes each element from the same element of its inputs, 1 to 3 vectors of one shape:
-// F::of(const RealMath<Real>&, Real a, Real b …), with as many as F::kInputs. Where an input is ragged and
-// another is not, the other is used for every predecessor.
+// An operator that computes each element from the same element of its inputs, of which the smaller are
+// repeated (spread_shape()): F::of(const RealMath<Real>&, Real a, Real b …), with as many as F::kInputs.
+// Where an input is ragged and another is not, the other is used for every predecessor.
 template <class F>
 struct Pointwise {
+  static constexpr std::size_t kInputs = F::kInputs;
+  template <class Real>
+  using Rows = std::array<const Real*, kInputs>;
+  using Every = std::make_index_sequence<kInputs>;
+
   template <class Real>
   static void row(RowValues<Real>& row, const Operator& op) {
-    const RealMath<Real>& math = row.math();
-    const std::size_t n = row.width(op.output);
+    bool same = true;
+    for (const ValueId input : op.inputs) same = same && row.width(input) == row.width(op.output);
     for (std::size_t e = 0; e < row.rows(op.output); ++e) {
-      Real* out = row.real(op.output, e);
-      const Real* a = row.real(op.inputs[0], e);
-      if constexpr (F::kInputs == 1) {
-        for (std::size_t k = 0; k < n; ++k) out[k] = F::of(math, a[k]);
-      } else if constexpr (F::kInputs == 2) {
-        const Real* b = row.real(op.inputs[1], e);
-        for (std::size_t k = 0; k < n; ++k) out[k] = F::of(math, a[k], b[k]);
+      Rows<Real> in{};
+      for (std::size_t i = 0; i < kInputs; ++i) in[i] = row.real(op.inputs[i], e);
+      if (same) {
+        along(row.math(), in, row.real(op.output, e), row.width(op.output), Every{});
       } else {
-        const Real *b = row.real(op.inputs[1], e), *c = row.real(op.inputs[2], e);
-        for (std::size_t k = 0; k < n; ++k) out[k] = F::of(math, a[k], b[k], c[k]);
+        spread(row, op, in, row.real(op.output, e));
       }
+    }
+  }
+
+ private:
+  template <class Real, std::size_t... I>
+  static void along(const RealMath<Real>& math, const Rows<Real>& in, Real* out, std::size_t n,
+                    std::index_sequence<I...>) {
+    for (std::size_t k = 0; k < n; ++k) out[k] = F::of(math, in[I][k]...);
+  }
+
+  template <class Real>
+  static void spread(RowValues<Real>& row, const Operator& op, const Rows<Real>& in, Real* out) {
+    const Shape& shape = row.shape(op.output);
+    std::array<Strides, kInputs> strides;
+    for (std::size_t i = 0; i < kInputs; ++i) strides[i] = spread_strides(row.shape(op.inputs[i]), shape);
+    for (Walk at(shape); !at.done(); at.next()) *out++ = element(row.math(), in, strides, at, Every{});
+  }
+
+  template <class Real, std::size_t... I>
+  static Real element(const RealMath<Real>& math, const Rows<Real>& in,
+                      const std::array<Strides, kInputs>& strides, const Walk& at,
+                      std::index_sequence<I...>) {
+    return F::of(math, in[I][at.offset(strides[I])]...);
+  }
+};
+
+template <class F>
+constexpr OpDef pointwise_op(std::string_view name, std::string_view says) {
+  OpDef def = computed_op<Pointwise<F>>(
+      name, F::kInputs, 0, [](Inference& at) { return at.elementwise(); }, says);
+  def.pointwise = true;
+  return def;
+}
+
+// The same for one of a single input that works on all elements at once, or has attributes:
+// F::map(const RealMath<Real>&, const Operator&, const Real* x, Real* out, std::size_t n). `out` is not x.
+template <class F>
+struct Mapped {
+  template <class Real>
+  static void row(RowValues<Real>& row, const Operator& op) {
+    for (std::size_t e = 0; e < row.rows(op.output); ++e) {
+      F::map(row.math(), op, row.real(op.inputs[0], e), row.real(op.output, e), row.width(op.output));
     }
   }
 };
 
 template <class F>
-constexpr OpDef pointwise_op(std::string_view name) {
-  OpDef def = computed_op<Pointwise<F>>(name, F::kInputs, 0, [](Inference& at) { return at.elementwise(); });
+constexpr OpDef mapped_op(
+    std::string_view name, std::string_view says,
+    Status (*infer)(Inference&) = [](Inference& at) { return at.elementwise(); }) {
+  OpDef def = computed_op<Mapped<F>>(name, 1, 0, infer, says);
   def.pointwise = true;
   return def;
+}
+
+// Infers a mapped operator that reads `reals` real attributes.
+template <std::size_t Reals>
+Status with_reals(Inference& at) {
+  if (Status status = at.attributes(0, 0, Reals); !status) return status;
+  return at.elementwise();
 }
 
 }  // namespace volvox

@@ -35,6 +35,7 @@ Status infer(Inference& at) {
 
 }  // namespace
 
-constinit const OpDef kEmbedOp = computed_op<Embed>("embed", 1, 1, infer);
+constinit const OpDef kEmbedOp =
+    computed_op<Embed>("embed", 1, 1, infer, "(id i32) -> a row of a weight; zeros if there is none");
 
 }  // namespace volvox

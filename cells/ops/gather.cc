@@ -12,6 +12,9 @@ Status infer(Inference& at) {
 
 }  // namespace
 
-constinit const OpDef kGatherOp = {.name = "gather", .infer = infer};
+constinit const OpDef kGatherOp = {
+    .name = "gather",
+    .says = "() -> a state of a predecessor; its initial value if there is none",
+    .infer = infer};
 
 }  // namespace volvox

@@ -10,6 +10,7 @@ Status infer(Inference& at) {
 
 }  // namespace
 
-constinit const OpDef kGatherAllOp = {.name = "gather_all", .infer = infer};
+constinit const OpDef kGatherAllOp = {
+    .name = "gather_all", .says = "() -> ragged, a state of each predecessor in the list", .infer = infer};
 
 }  // namespace volvox

@@ -19,6 +19,7 @@ Status infer(Inference& at) {
 
 }  // namespace
 
-constinit const OpDef kHashOp = computed_op<Hash>("hash", 2, 0, infer);
+constinit const OpDef kHashOp = computed_op<Hash>(
+    "hash", 2, 0, infer, "(state u64, token i32) -> u64, both mixed: for models that check their server");
 
 }  // namespace volvox

@@ -23,6 +23,7 @@ Status infer(Inference& at) {
 
 }  // namespace
 
-constinit const OpDef kHashAllOp = folding_op<HashAll>("hash_all", 2, infer);
+constinit const OpDef kHashAllOp =
+    folding_op<HashAll>("hash_all", 2, infer, "(ragged u64, token i32) -> u64, all mixed in their order");
 
 }  // namespace volvox

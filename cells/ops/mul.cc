@@ -13,6 +13,6 @@ struct Mul {
 
 }  // namespace
 
-constinit const OpDef kMulOp = pointwise_op<Mul>("mul");
+constinit const OpDef kMulOp = pointwise_op<Mul>("mul", "(a, b) -> a · b");
 
 }  // namespace volvox

@@ -13,6 +13,6 @@ struct MulAdd {
 
 }  // namespace
 
-constinit const OpDef kMulAddOp = pointwise_op<MulAdd>("mul_add");
+constinit const OpDef kMulAddOp = pointwise_op<MulAdd>("mul_add", "(a, b, c) -> a · b + c, rounded once");
 
 }  // namespace volvox

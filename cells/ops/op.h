@@ -19,6 +19,8 @@ struct OpDef {
   static constexpr int kAny = -1;
 
   std::string_view name{};
+  // "(inputs; attributes) -> what it makes of them", a line for a table of all; tests keep it with the pages.
+  std::string_view says{};
   int inputs = 0, weights = 0;  // how many it takes; kAny: infer() sees to it
   // Sees whether it can work on its inputs, and tells what it makes of them (cells/ir/inference.h).
   Status (*infer)(Inference& at) = nullptr;
@@ -26,7 +28,8 @@ struct OpDef {
   // Null for those that read or write something beyond the cell: who evaluates cells knows where that is.
   void (*evaluate_f64)(RowValues<double>& row, const Operator& op) = nullptr;
   void (*evaluate_f32)(RowValues<float>& row, const Operator& op) = nullptr;
-  bool pointwise = false;  // f32, each element from the same element of inputs of the same shape
+  // f32, each element from the same element of each input; smaller inputs are repeated (spread_shape())
+  bool pointwise = false;
   bool folds = false;  // one row from a row for each predecessor: the first input is ragged, the result not
   bool sink = false;   // makes no value
 };

@@ -28,11 +28,18 @@ extern const OpDef kConvolutionOp;
 extern const OpDef kSliceOp;   // (x) -> x[begin, end) of a vector
 extern const OpDef kConcatOp;  // (x0, x1, …) -> one vector
 
-extern const OpDef kAddOp;         // (a, b) -> a + b, element by element
-extern const OpDef kMulOp;         // (a, b) -> a · b
-extern const OpDef kMulAddOp;      // (a, b, c) -> fma(a, b, c)
-extern const OpDef kSigmoidOp;     // (x)
-extern const OpDef kTanhOp;        // (x)
+extern const OpDef kAddOp;      // (a, b) -> a + b, element by element
+extern const OpDef kMulOp;      // (a, b) -> a · b
+extern const OpDef kMulAddOp;   // (a, b, c) -> fma(a, b, c)
+extern const OpDef kSigmoidOp;  // (x)
+extern const OpDef kTanhOp;     // (x)
+extern const OpDef kSubOp;      // (a, b) -> a − b
+extern const OpDef kDivOp;      // (a, b) -> a / b
+extern const OpDef kExpOp;      // (x)
+extern const OpDef kReshapeOp;  // (x) -> the same elements in another shape
+// () -> the same for every row: attributes.integers is the shape, the numbers are weights[0], or
+// attributes.reals.
+extern const OpDef kConstantOp;
 extern const OpDef kSegmentSumOp;  // (ragged) -> sum over the predecessors, in their order; zero for none
 // (x) -> i32: index of the largest element of a vector, the first of equals. A NaN is less than all else:
 // where all are NaN it is 0.

@@ -55,6 +55,8 @@ Status infer(Inference& at) {
 
 }  // namespace
 
-constinit const OpDef kProductOp = computed_op<Product>("product", OpDef::kAny, OpDef::kAny, infer);
+constinit const OpDef kProductOp = computed_op<Product>(
+    "product", OpDef::kAny, OpDef::kAny, infer,
+    "(x, …, start) -> start + W·x + …: vectors times weights, ONE chain for each element");
 
 }  // namespace volvox

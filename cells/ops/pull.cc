@@ -17,6 +17,6 @@ Status infer(Inference& at) {
 
 }  // namespace
 
-constinit const OpDef kPullOp = {.name = "pull", .infer = infer};
+constinit const OpDef kPullOp = {.name = "pull", .says = "() -> this node's row of an input", .infer = infer};
 
 }  // namespace volvox

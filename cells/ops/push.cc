@@ -11,6 +11,7 @@ Status infer(Inference& at) {
 
 }  // namespace
 
-constinit const OpDef kPushOp = {.name = "push", .inputs = 1, .infer = infer, .sink = true};
+constinit const OpDef kPushOp = {
+    .name = "push", .says = "(x) emits a result", .inputs = 1, .infer = infer, .sink = true};
 
 }  // namespace volvox

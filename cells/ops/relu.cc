@@ -15,6 +15,6 @@ struct Relu {
 }  // namespace
 
 extern const OpDef kReluOp;
-constinit const OpDef kReluOp = pointwise_op<Relu>("relu");
+constinit const OpDef kReluOp = pointwise_op<Relu>("relu", "(x) -> x, or 0 where it is less");
 
 }  // namespace volvox

@@ -10,6 +10,10 @@ Status infer(Inference& at) {
 
 }  // namespace
 
-constinit const OpDef kScatterOp = {.name = "scatter", .inputs = 1, .infer = infer, .sink = true};
+constinit const OpDef kScatterOp = {.name = "scatter",
+                                    .says = "(x) publishes a state of this node",
+                                    .inputs = 1,
+                                    .infer = infer,
+                                    .sink = true};
 
 }  // namespace volvox

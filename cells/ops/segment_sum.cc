@@ -26,6 +26,7 @@ Status infer(Inference& at) {
 
 }  // namespace
 
-constinit const OpDef kSegmentSumOp = folding_op<SegmentSum>("segment_sum", 1, infer);
+constinit const OpDef kSegmentSumOp = folding_op<SegmentSum>(
+    "segment_sum", 1, infer, "(ragged) -> the sum over the predecessors, in their order; 0 for none");
 
 }  // namespace volvox

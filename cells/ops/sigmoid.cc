@@ -4,15 +4,14 @@ namespace volvox {
 namespace {
 
 struct Sigmoid {
-  static constexpr int kInputs = 1;
   template <class Real>
-  static Real of(const RealMath<Real>& math, Real x) {
-    return math.sigmoid(x);
+  static void map(const RealMath<Real>& math, const Operator&, const Real* x, Real* out, std::size_t n) {
+    math.sigmoid(x, out, n);
   }
 };
 
 }  // namespace
 
-constinit const OpDef kSigmoidOp = pointwise_op<Sigmoid>("sigmoid");
+constinit const OpDef kSigmoidOp = mapped_op<Sigmoid>("sigmoid", "(x) -> 1 / (1 + exp(−x))");
 
 }  // namespace volvox

@@ -28,6 +28,7 @@ Status infer(Inference& at) {
 
 }  // namespace
 
-constinit const OpDef kSliceOp = computed_op<Slice>("slice", 1, 0, infer);
+constinit const OpDef kSliceOp =
+    computed_op<Slice>("slice", 1, 0, infer, "(x; begin, end) -> a part of a vector");
 
 }  // namespace volvox

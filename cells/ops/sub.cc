@@ -13,7 +13,6 @@ struct Sub {
 
 }  // namespace
 
-extern const OpDef kSubOp;
-constinit const OpDef kSubOp = pointwise_op<Sub>("sub");
+constinit const OpDef kSubOp = pointwise_op<Sub>("sub", "(a, b) -> a − b");
 
 }  // namespace volvox

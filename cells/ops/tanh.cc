@@ -4,15 +4,14 @@ namespace volvox {
 namespace {
 
 struct Tanh {
-  static constexpr int kInputs = 1;
   template <class Real>
-  static Real of(const RealMath<Real>& math, Real x) {
-    return math.tanh(x);
+  static void map(const RealMath<Real>& math, const Operator&, const Real* x, Real* out, std::size_t n) {
+    math.tanh(x, out, n);
   }
 };
 
 }  // namespace
 
-constinit const OpDef kTanhOp = pointwise_op<Tanh>("tanh");
+constinit const OpDef kTanhOp = mapped_op<Tanh>("tanh", "(x)");
 
 }  // namespace volvox

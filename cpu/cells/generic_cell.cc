@@ -25,7 +25,14 @@ constexpr double kAloneUs = 10.0;
 constexpr double kWallClockUs = 20.0;
 
 bool views(const Operator& op) {
-  return op.is(kGatherOp) || op.is(kGatherAllOp) || op.is(kPullOp) || op.is(kEmbedOp) || op.is(kSliceOp);
+  return op.is(kGatherOp) || op.is(kGatherAllOp) || op.is(kPullOp) || op.is(kEmbedOp) || op.is(kSliceOp) ||
+         op.is(kReshapeOp) || op.is(kConstantOp);
+}
+
+std::shared_ptr<const std::vector<PackedProduct>> only(PackedProduct product) {
+  auto made = std::make_shared<std::vector<PackedProduct>>();
+  made->push_back(std::move(product));
+  return made;
 }
 
 Status check_operands(const Cell& cell, const Operator& op) {
@@ -87,7 +94,7 @@ Status GenericCell::add_operator(const Cell& cell, const Operator& op, const Wei
   if (Status ok = check_operands(cell, op); !ok) return ok;
   GenericOp made;
   made.op = op;
-  made.run = GenericChunk::run_of(op);
+  made.run = GenericChunk::run_of(cell, op);
   if (op.is(kGatherOp) || op.is(kGatherAllOp) || op.is(kScatterOp)) {
     auto plane = find_plane(cell, op, options, pools);
     if (!plane) return tl::unexpected(plane.error());
@@ -101,7 +108,7 @@ Status GenericCell::add_operator(const Cell& cell, const Operator& op, const Wei
     if (!product) return tl::unexpected(product.error());
     flops_ += product->flops_per_row();
     row_us_ += kFlopUs * product->flops_per_row();
-    made.product = std::make_shared<PackedProduct>(std::move(*product));
+    made.products = only(std::move(*product));
     made.terms = product_terms(op);
     made.starts = product_start(op) != kNoValue;
   }
@@ -113,13 +120,18 @@ Status GenericCell::add_operator(const Cell& cell, const Operator& op, const Wei
       made.weights.push_back(tensor->f32());
     }
   }
+  if (op.is(kConstantOp)) {
+    auto numbers = copy_constant(cell, op, weights);
+    if (!numbers) return tl::unexpected(numbers.error());
+    made.constant = std::make_shared<AlignedBuffer>(std::move(*numbers));
+  }
   if (op.is(kConvolutionOp)) {
-    auto product = pack_convolution(cell, op, weights);
-    if (!product) return tl::unexpected(product.error());
+    auto products = pack_convolution(cell, op, weights);
+    if (!products) return tl::unexpected(products.error());
     flops_ += op.convolution.flops();
     row_us_ += kFlopUs * op.convolution.flops();
     windows_.include(op.convolution);
-    made.product = std::make_shared<PackedProduct>(std::move(*product));
+    made.products = std::make_shared<std::vector<PackedProduct>>(std::move(*products));
   }
   ops_.push_back(std::move(made));
   return {};

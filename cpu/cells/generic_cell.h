@@ -19,14 +19,16 @@ struct GenericOp {
   using Run = void (GenericChunk::*)(const GenericOp& op);
 
   Operator op;
-  Run run = nullptr;                             // see GenericChunk::run_of()
-  PlaneView plane;                               // gather, gather_all, scatter
-  std::shared_ptr<const EmbeddingTable> table;   // embed
-  std::shared_ptr<const PackedProduct> product;  // product, convolution
-  std::vector<ValueId> terms;                    // product: its operands without the start
-  bool starts = false;                           // product: the last input is the start
-  std::shared_ptr<const Cell> cell;              // where no kernel runs it, which needs shapes and weights:
-  std::vector<const float*> weights;             // they belong to the model
+  Run run = nullptr;                            // see GenericChunk::run_of()
+  PlaneView plane;                              // gather, gather_all, scatter
+  std::shared_ptr<const EmbeddingTable> table;  // embed
+  // product: one; convolution: one for each group
+  std::shared_ptr<const std::vector<PackedProduct>> products;
+  std::shared_ptr<const AlignedBuffer> constant;  // constant: its numbers
+  std::vector<ValueId> terms;                     // product: its operands without the start
+  bool starts = false;                            // product: the last input is the start
+  std::shared_ptr<const Cell> cell;               // where no kernel runs it, which needs shapes and weights:
+  std::vector<const float*> weights;              // they belong to the model
   std::int64_t weight_rows = 0;
 };
 

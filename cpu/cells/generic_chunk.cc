@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <iterator>
 
 #include "cells/ir/evaluate.h"
 #include "cells/ops/ops.h"
@@ -15,6 +16,32 @@ namespace {
 
 const float* f32(const std::byte* p) {
   return reinterpret_cast<const float*>(p);
+}
+
+// The kernels of pointwise operators.
+struct Unary {
+  const OpDef* op;
+  void (*Kernels::*run)(const float* x, float* out, std::size_t n);
+};
+constexpr Unary kUnary[] = {
+    {&kSigmoidOp, &Kernels::sigmoid}, {&kTanhOp, &Kernels::tanh}, {&kExpOp, &Kernels::exp}};
+struct Binary {
+  const OpDef* op;
+  void (*Kernels::*run)(const float* a, const float* b, float* out, std::size_t n);
+};
+constexpr Binary kBinary[] = {
+    {&kAddOp, &Kernels::add}, {&kSubOp, &Kernels::sub}, {&kMulOp, &Kernels::mul}, {&kDivOp, &Kernels::div}};
+
+bool has_kernel(const Operator& op) {
+  const auto is_it = [&](const auto& kernel) { return op.is(*kernel.op); };
+  return op.is(kMulAddOp) || std::any_of(std::begin(kUnary), std::end(kUnary), is_it) ||
+         std::any_of(std::begin(kBinary), std::end(kBinary), is_it);
+}
+
+// What definitions compute with on this path: the same bits as on any other.
+RealMath<float> math_of(const Kernels& kernels) {
+  return {&StdMath<float>::fma, kernels.chain,   kernels.chain, kernels.exp,
+          kernels.log,          kernels.sigmoid, kernels.tanh,  kernels.erf};
 }
 
 }  // namespace
@@ -38,26 +65,31 @@ bool GenericChunk::is_interpreted(const GenericOp& op) {
   return op.run == &GenericChunk::interpret;
 }
 
-GenericOp::Run GenericChunk::run_of(const Operator& op) {
+GenericOp::Run GenericChunk::run_of(const Cell& cell, const Operator& op) {
   struct Lowering {
     const OpDef* op;
     GenericOp::Run run;
   };
-  static constexpr Lowering kLowerings[] = {
-      {&kGatherOp, &GenericChunk::gather},      {&kGatherAllOp, &GenericChunk::gather_all},
-      {&kPullOp, &GenericChunk::pull},          {&kScatterOp, &GenericChunk::scatter},
-      {&kPushOp, &GenericChunk::push},          {&kEmbedOp, &GenericChunk::embed},
-      {&kProductOp, &GenericChunk::product},    {&kConvolutionOp, &GenericChunk::convolution},
-      {&kSliceOp, &GenericChunk::slice},        {&kConcatOp, &GenericChunk::concat},
-      {&kAddOp, &GenericChunk::elementwise},    {&kMulOp, &GenericChunk::elementwise},
-      {&kMulAddOp, &GenericChunk::elementwise}, {&kSigmoidOp, &GenericChunk::elementwise},
-      {&kTanhOp, &GenericChunk::elementwise},   {&kSegmentSumOp, &GenericChunk::segment_sum},
-      {&kArgmaxOp, &GenericChunk::argmax},      {&kHashOp, &GenericChunk::hash},
-      {&kHashAllOp, &GenericChunk::hash_all}};
+  static constexpr Lowering kLowerings[] = {{&kGatherOp, &GenericChunk::gather},
+                                            {&kGatherAllOp, &GenericChunk::gather_all},
+                                            {&kPullOp, &GenericChunk::pull},
+                                            {&kScatterOp, &GenericChunk::scatter},
+                                            {&kPushOp, &GenericChunk::push},
+                                            {&kEmbedOp, &GenericChunk::embed},
+                                            {&kProductOp, &GenericChunk::product},
+                                            {&kConvolutionOp, &GenericChunk::convolution},
+                                            {&kSliceOp, &GenericChunk::slice},
+                                            {&kConcatOp, &GenericChunk::concat},
+                                            {&kConstantOp, &GenericChunk::constant},
+                                            {&kReshapeOp, &GenericChunk::reshape},
+                                            {&kSegmentSumOp, &GenericChunk::segment_sum},
+                                            {&kArgmaxOp, &GenericChunk::argmax},
+                                            {&kHashOp, &GenericChunk::hash},
+                                            {&kHashAllOp, &GenericChunk::hash_all}};
   for (const Lowering& lowering : kLowerings) {
     if (op.is(*lowering.op)) return lowering.run;
   }
-  return &GenericChunk::interpret;
+  return has_kernel(op) && !cell.spreads(op) ? &GenericChunk::elementwise : &GenericChunk::interpret;
 }
 
 const float* const* GenericChunk::operand(const Operator& op, std::size_t i, std::size_t place) {
@@ -130,7 +162,7 @@ void GenericChunk::product(const GenericOp& op) {
     terms[t] = {operand(op.op, t), values_[op.terms[t]].elements};
   }
   const float* const* start = op.starts ? operand(op.op, op.terms.size()) : nullptr;
-  multiply(*op.product, {terms.data(), op.terms.size()}, start, rows);
+  multiply(op.products->front(), {terms.data(), op.terms.size()}, start, rows);
 }
 
 // The products of `rows` rows, to where scratch_.out points.
@@ -154,28 +186,44 @@ void GenericChunk::multiply(const PackedProduct& product, std::span<const Produc
 // Window by window side by side, so that the kernels of a product do the work; what they leave position by
 // position is turned around.
 void GenericChunk::convolution(const GenericOp& op) {
-  const Convolution& c = op.op.convolution;
   point_at_results(op.op);
   const float* const* from = operand(op.op, 0);
-  const auto positions = static_cast<std::size_t>(c.positions());
-  const auto window = static_cast<std::size_t>(c.window()), kernels = static_cast<std::size_t>(c.kernels);
-  const ProductTerm term{scratch_.windows.data(), window};
   for (std::size_t r = 0; r < rows_; ++r) {
-    for (std::size_t first = 0; first < positions; first += kMaxBlockRows) {
-      const std::size_t n = std::min(kMaxBlockRows, positions - first);
-      for (std::size_t p = 0; p < n; ++p) {
-        float* to = scratch_.window_memory.f32() + p * window;
-        copy_window(c, from[r], static_cast<std::int64_t>(first + p), to);
-        scratch_.windows[p] = to;
-        scratch_.out[p] = scratch_.window_products.f32() + p * kernels;
-      }
-      multiply(*op.product, {&term, 1}, nullptr, n);
-      float* out = result(op.op, r) + first;
-      for (std::size_t k = 0; k < kernels; ++k) {
-        for (std::size_t p = 0; p < n; ++p) out[k * positions + p] = scratch_.out[p][k];
-      }
+    for (std::size_t group = 0; group < op.products->size(); ++group) {
+      convolve(op, from[r], static_cast<std::int64_t>(group), result(op.op, r));
     }
   }
+}
+
+void GenericChunk::convolve(const GenericOp& op, const float* x, std::int64_t group, float* result) {
+  const Convolution& c = op.op.convolution;
+  const auto positions = static_cast<std::size_t>(c.positions()),
+             window = static_cast<std::size_t>(c.window());
+  const auto kernels = static_cast<std::size_t>(c.group_kernels());
+  const ProductTerm term{scratch_.windows.data(), window};
+  for (std::size_t first = 0; first < positions; first += kMaxBlockRows) {
+    const std::size_t n = std::min(kMaxBlockRows, positions - first);
+    for (std::size_t p = 0; p < n; ++p) {
+      float* to = scratch_.window_memory.f32() + p * window;
+      copy_window(c, x, static_cast<std::int64_t>(first + p), to, group);
+      scratch_.windows[p] = to;
+      scratch_.out[p] = scratch_.window_products.f32() + p * kernels;
+    }
+    multiply((*op.products)[static_cast<std::size_t>(group)], {&term, 1}, nullptr, n);
+    float* out = result + static_cast<std::size_t>(group) * kernels * positions + first;
+    for (std::size_t k = 0; k < kernels; ++k) {
+      for (std::size_t p = 0; p < n; ++p) out[k * positions + p] = scratch_.out[p][k];
+    }
+  }
+}
+
+void GenericChunk::constant(const GenericOp& made) {
+  std::fill_n(scratch_.rows[made.op.output].data(), rows_, made.constant->f32());
+}
+
+void GenericChunk::reshape(const GenericOp& made) {
+  const Operator& op = made.op;
+  std::copy_n(scratch_.rows[op.inputs[0]].data(), count(op.output), scratch_.rows[op.output].data());
 }
 
 void GenericChunk::slice(const GenericOp& made) {
@@ -203,15 +251,19 @@ void GenericChunk::elementwise(const GenericOp& made) {
   point_at_results(op);
   std::array<const float* const*, 3> in{};
   for (std::size_t i = 0; i < op.inputs.size(); ++i) in[i] = operand(op, i);
-  const std::size_t n = values_[op.output].elements;
-  for (std::size_t r = 0; r < count(op.output); ++r) {
-    float* out = result(op, r);
-    const float* a = in[0][r];
-    if (op.is(kSigmoidOp)) kernels_.sigmoid(a, out, n);
-    if (op.is(kTanhOp)) kernels_.tanh(a, out, n);
-    if (op.is(kAddOp)) kernels_.add(a, in[1][r], out, n);
-    if (op.is(kMulOp)) kernels_.mul(a, in[1][r], out, n);
-    if (op.is(kMulAddOp)) kernels_.mul_add(a, in[1][r], in[2][r], out, n);
+  const std::size_t n = values_[op.output].elements, rows = count(op.output);
+  const auto each = [&](auto kernel) {
+    for (std::size_t r = 0; r < rows; ++r) kernel(r, result(op, r));
+  };
+  for (const Unary& one : kUnary) {
+    if (op.is(*one.op)) each([&](std::size_t r, float* out) { (kernels_.*one.run)(in[0][r], out, n); });
+  }
+  for (const Binary& one : kBinary) {
+    if (op.is(*one.op))
+      each([&](std::size_t r, float* out) { (kernels_.*one.run)(in[0][r], in[1][r], out, n); });
+  }
+  if (op.is(kMulAddOp)) {
+    each([&](std::size_t r, float* out) { kernels_.mul_add(in[0][r], in[1][r], in[2][r], out, n); });
   }
 }
 
@@ -278,33 +330,22 @@ void GenericChunk::hash_all(const GenericOp& made) {
 
 void GenericChunk::interpret(const GenericOp& made) {
   const Operator& op = made.op;
-  RowValues<float> values(*made.cell, kMathOf<float, StdMath<float>>);
+  const RealMath<float> math = math_of(kernels_);
+  RowValues<float> values(*made.cell, math, scratch_.places.data(), scratch_.reals);
   values.set_weights(made.weights, made.weight_rows);
   point_at_results(op);
   for (std::size_t r = 0; r < rows_; ++r) {
-    std::size_t first = r, edges = 1;  // of ragged values: where the row's edges lie
+    std::size_t first_edge = 0;  // of the row's, where its ragged values lie
     if (!task_.ragged_begin.empty()) {
-      first = task_.ragged_begin[begin_ + r] - first_edge_;
-      edges = task_.ragged_begin[begin_ + r + 1] - task_.ragged_begin[begin_ + r];
-      values.set_edges(static_cast<std::uint32_t>(edges));
+      first_edge = task_.ragged_begin[begin_ + r] - first_edge_;
+      values.set_edges(task_.ragged_begin[begin_ + r + 1] - task_.ragged_begin[begin_ + r]);
     }
-    const auto each = [&](ValueId v, auto copy) {
-      const bool ragged = values_[v].ragged, real = values.value(v).dtype == DType::kF32;
-      for (std::size_t e = 0; e < (ragged ? edges : 1); ++e) {
-        void* mine = real ? static_cast<void*>(values.real(v, e)) : static_cast<void*>(values.integers(v, e));
-        copy(mine, ragged ? first + e : r, values_[v].row_bytes);
-      }
+    const auto place = [&](ValueId v) {
+      scratch_.places[v] = scratch_.rows[v].data() + (values_[v].ragged ? first_edge : r);
     };
-    for (const ValueId input : op.inputs) {
-      values.prepare(input);
-      each(input, [&](void* mine, std::size_t row, std::size_t bytes) {
-        std::memcpy(mine, scratch_.rows[input][row], bytes);
-      });
-    }
-    values.prepare(op.output);
+    for (const ValueId input : op.inputs) place(input);
+    place(op.output);
     op.def->evaluate_f32(values, op);
-    each(op.output,
-         [&](void* mine, std::size_t row, std::size_t bytes) { std::memcpy(result(op, row), mine, bytes); });
   }
 }
 

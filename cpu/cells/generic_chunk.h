@@ -18,7 +18,7 @@ class GenericChunk {
   void run(const GenericOp& op) { (this->*op.run)(op); }
 
   // How this backend runs the operator: with kernels of its own, or as its definition says, row by row.
-  static GenericOp::Run run_of(const Operator& op);
+  static GenericOp::Run run_of(const Cell& cell, const Operator& op);
   static bool is_interpreted(const GenericOp& op);  // the latter
 
  private:
@@ -42,10 +42,13 @@ class GenericChunk {
   void embed(const GenericOp& op);
   void product(const GenericOp& op);
   void convolution(const GenericOp& op);
+  void convolve(const GenericOp& op, const float* x, std::int64_t group, float* result);
   void multiply(const PackedProduct& product, std::span<const ProductTerm> terms, const float* const* start,
                 std::size_t rows);
   void slice(const GenericOp& made);
   void concat(const GenericOp& made);
+  void constant(const GenericOp& made);
+  void reshape(const GenericOp& made);
   void elementwise(const GenericOp& made);
   void segment_sum(const GenericOp& made);
   void argmax(const GenericOp& made);

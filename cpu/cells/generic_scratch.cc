@@ -41,6 +41,7 @@ Status GenericScratch::prepare(std::span<const GenericValue> values, std::size_t
                                std::size_t edges, const WindowScratch& of_windows) {
   at_least(rows, values.size());
   at_least(memory, values.size());
+  at_least(places, values.size());
   at_least(out, std::max({rows_of_chunk, edges, of_windows.rows}));
   at_least(windows, of_windows.rows);
   if (Status ok = grow(window_memory, of_windows.rows * of_windows.window); !ok) return ok;

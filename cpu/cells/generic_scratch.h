@@ -37,11 +37,13 @@ struct GenericScratch {
   Status prepare(std::span<const GenericValue> values, std::size_t rows, std::size_t edges,
                  const WindowScratch& windows);
 
-  std::vector<Rows> rows;      // [value][row or edge]
-  std::vector<Rows> spread;    // row pointers repeated for each edge, by operand
-  std::vector<float*> memory;  // [value] begin of its rows
-  std::vector<float*> out;     // rows of the product under way
-  Rows windows;                // of the convolution under way, in `window_memory`
+  std::vector<Rows> rows;                   // [value][row or edge]
+  std::vector<Rows> spread;                 // row pointers repeated for each edge, by operand
+  std::vector<float*> memory;               // [value] begin of its rows
+  std::vector<float*> out;                  // rows of the product under way
+  std::vector<const float* const*> places;  // [value] of the operator and row that its definition computes
+  std::vector<float> reals;                 // room that definitions ask for
+  Rows windows;                             // of the convolution under way, in `window_memory`
   AlignedBuffer window_memory, window_products;
   AlignedBuffer buffer;
   AlignedBuffer parked;  // accumulators of a product

@@ -40,14 +40,22 @@ Result<PackedProduct> pack_product(const Cell& cell, const Operator& op, const W
   return PackedProduct::make(terms, *bias, static_cast<std::size_t>(outputs), order);
 }
 
-Result<PackedProduct> pack_convolution(const Cell& cell, const Operator& op, const Weights& weights) {
+Result<std::vector<PackedProduct>> pack_convolution(const Cell& cell, const Operator& op,
+                                                    const Weights& weights) {
   const Convolution& c = op.convolution;
   const auto tensor = find_weight(cell, op.weights.front(), c.weight_shape(), weights);
   if (!tensor) return tl::unexpected(tensor.error());
   const auto bias = find_bias(cell, op, c.kernels, weights);
   if (!bias) return tl::unexpected(bias.error());
-  const WeightTerm term{(*tensor)->f32(), static_cast<std::size_t>(c.window())};
-  return PackedProduct::make({&term, 1}, *bias, static_cast<std::size_t>(c.kernels), ColumnOrder::kPlain);
+  std::vector<PackedProduct> products;
+  for (std::int64_t kernel = 0; kernel < c.kernels; kernel += c.group_kernels()) {
+    const WeightTerm term{(*tensor)->f32() + kernel * c.window(), static_cast<std::size_t>(c.window())};
+    auto product = PackedProduct::make({&term, 1}, *bias == nullptr ? nullptr : *bias + kernel,
+                                       static_cast<std::size_t>(c.group_kernels()), ColumnOrder::kPlain);
+    if (!product) return tl::unexpected(product.error());
+    products.push_back(std::move(*product));
+  }
+  return products;
 }
 
 }  // namespace volvox::cpu

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "base/error.h"
 #include "cells/ir/cell.h"
 #include "cells/ir/weights.h"
@@ -11,7 +13,8 @@ namespace volvox::cpu {
 Result<PackedProduct> pack_product(const Cell& cell, const Operator& op, const Weights& weights,
                                    ColumnOrder order);
 
-// Packs the kernels of a convolution operator, as the product of a window with each of them.
-Result<PackedProduct> pack_convolution(const Cell& cell, const Operator& op, const Weights& weights);
+// Packs the kernels of a convolution operator, as the product of a window with each of them, group by group.
+Result<std::vector<PackedProduct>> pack_convolution(const Cell& cell, const Operator& op,
+                                                    const Weights& weights);
 
 }  // namespace volvox::cpu

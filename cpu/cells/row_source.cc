@@ -90,6 +90,23 @@ Result<EmbeddingTable> copy_table(const Cell& cell, const Operator& embed, const
   return table;
 }
 
+Result<AlignedBuffer> copy_constant(const Cell& cell, const Operator& constant, const Weights& weights) {
+  const Shape& shape = cell.values.at(constant.output).shape;
+  const auto n = static_cast<std::size_t>(elements(shape));
+  auto numbers = AlignedBuffer::make(n * sizeof(float));
+  if (!numbers) return tl::unexpected(numbers.error());
+  if (!constant.weights.empty()) {
+    const auto tensor = find_weight(cell, constant.weights[0], shape, weights);
+    if (!tensor) return tl::unexpected(tensor.error());
+    std::memcpy(numbers->data(), (*tensor)->bytes.data(), n * sizeof(float));
+    return numbers;
+  }
+  const std::vector<double>& reals = constant.attributes.reals;  // one for each element, or one for all
+  for (std::size_t k = 0; k < n; ++k)
+    numbers->f32()[k] = static_cast<float>(reals.at(reals.size() == 1 ? 0 : k));
+  return numbers;
+}
+
 Result<RowSource> RowSource::make(const Cell& cell, ValueId value, const Weights& weights,
                                   const CompileOptions& options, PoolFinder& pools) {
   const Operator& op = *cell.producer(value);

@@ -53,6 +53,9 @@ struct EmbeddingTable {
 };
 Result<EmbeddingTable> copy_table(const Cell& cell, const Operator& embed, const Weights& weights);
 
+// The numbers of a constant operator.
+Result<AlignedBuffer> copy_constant(const Cell& cell, const Operator& constant, const Weights& weights);
+
 // Where an operand's rows come from: states that are gathered, inputs that are pulled, or rows of a table
 // chosen by a pulled id. Turns a task's rows into pointers; nothing is copied.
 class RowSource {

@@ -23,11 +23,18 @@ struct Kernels {
 
   // Element by element over n floats; `out` may be an input.
   void (*exp)(const float* x, float* out, std::size_t n);
+  void (*log)(const float* x, float* out, std::size_t n);
   void (*sigmoid)(const float* x, float* out, std::size_t n);
   void (*tanh)(const float* x, float* out, std::size_t n);
+  void (*erf)(const float* x, float* out, std::size_t n);
   void (*add)(const float* a, const float* b, float* out, std::size_t n);
+  void (*sub)(const float* a, const float* b, float* out, std::size_t n);
   void (*mul)(const float* a, const float* b, float* out, std::size_t n);
+  void (*div)(const float* a, const float* b, float* out, std::size_t n);
   void (*mul_add)(const float* a, const float* b, const float* c, float* out, std::size_t n);
+
+  // start + Σ a[k]·b[k]: one chain of fused multiply-adds over ascending k.
+  float (*chain)(float start, const float* a, const float* b, std::size_t n);
 
   // Index of the largest of n floats (n > 0), the first of equals; a NaN is less than all else.
   std::int32_t (*argmax)(const float* x, std::size_t n);

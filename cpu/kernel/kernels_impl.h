@@ -23,6 +23,11 @@ void exp_array(const float* x, float* out, std::size_t n) {
       n, [=](std::size_t i, int m) { V::store_first(out + i, exp<V>(V::load_first(x + i, m)), m); });
 }
 template <class V>
+void log_array(const float* x, float* out, std::size_t n) {
+  for_each_lane<V>(
+      n, [=](std::size_t i, int m) { V::store_first(out + i, log<V>(V::load_first(x + i, m)), m); });
+}
+template <class V>
 void sigmoid_array(const float* x, float* out, std::size_t n) {
   for_each_lane<V>(
       n, [=](std::size_t i, int m) { V::store_first(out + i, sigmoid<V>(V::load_first(x + i, m)), m); });
@@ -33,9 +38,20 @@ void tanh_array(const float* x, float* out, std::size_t n) {
       n, [=](std::size_t i, int m) { V::store_first(out + i, tanh<V>(V::load_first(x + i, m)), m); });
 }
 template <class V>
+void erf_array(const float* x, float* out, std::size_t n) {
+  for_each_lane<V>(
+      n, [=](std::size_t i, int m) { V::store_first(out + i, erf<V>(V::load_first(x + i, m)), m); });
+}
+template <class V>
 void add_array(const float* a, const float* b, float* out, std::size_t n) {
   for_each_lane<V>(n, [=](std::size_t i, int m) {
     V::store_first(out + i, V::add(V::load_first(a + i, m), V::load_first(b + i, m)), m);
+  });
+}
+template <class V>
+void sub_array(const float* a, const float* b, float* out, std::size_t n) {
+  for_each_lane<V>(n, [=](std::size_t i, int m) {
+    V::store_first(out + i, V::sub(V::load_first(a + i, m), V::load_first(b + i, m)), m);
   });
 }
 template <class V>
@@ -45,11 +61,23 @@ void mul_array(const float* a, const float* b, float* out, std::size_t n) {
   });
 }
 template <class V>
+void div_array(const float* a, const float* b, float* out, std::size_t n) {
+  for_each_lane<V>(n, [=](std::size_t i, int m) {
+    V::store_first(out + i, V::div(V::load_first(a + i, m), V::load_first(b + i, m)), m);
+  });
+}
+template <class V>
 void mul_add_array(const float* a, const float* b, const float* c, float* out, std::size_t n) {
   for_each_lane<V>(n, [=](std::size_t i, int m) {
     const auto sum = V::fma(V::load_first(a + i, m), V::load_first(b + i, m), V::load_first(c + i, m));
     V::store_first(out + i, sum, m);
   });
+}
+
+template <class V>
+float chain_of(float start, const float* a, const float* b, std::size_t n) {
+  for (std::size_t k = 0; k < n; ++k) start = __builtin_fmaf(a[k], b[k], start);
+  return start;
 }
 
 // The largest of n floats without the NaNs, or -∞.
@@ -107,11 +135,16 @@ constexpr Kernels make_kernels(Isa isa, const char* name) {
           run_block<V, ProductStep>,
           kFusedBlocks<V>,
           exp_array<V>,
+          log_array<V>,
           sigmoid_array<V>,
           tanh_array<V>,
+          erf_array<V>,
           add_array<V>,
+          sub_array<V>,
           mul_array<V>,
+          div_array<V>,
           mul_add_array<V>,
+          chain_of<V>,
           argmax<V>,
           fma_burst<V>};
 }

@@ -5,6 +5,7 @@
 #include <immintrin.h>
 
 #include "cpu/kernel/inline.h"
+#include "cpu/math/coefficients.h"
 
 namespace volvox::cpu {
 
@@ -37,6 +38,12 @@ struct Avx2Lanes {
   }
   static VOLVOX_INLINE Reg select_negative(Reg x, Reg a, Reg b) {
     return _mm256_blendv_ps(b, a, _mm256_cmp_ps(x, _mm256_setzero_ps(), _CMP_LT_OQ));
+  }
+  static VOLVOX_INLINE Reg split(Reg x, Reg& exponent) {
+    const __m256i bits = _mm256_castps_si256(x);
+    const __m256i n = _mm256_srai_epi32(_mm256_sub_epi32(bits, _mm256_set1_epi32(kTwoThirds)), 23);
+    exponent = _mm256_cvtepi32_ps(n);
+    return _mm256_castsi256_ps(_mm256_sub_epi32(bits, _mm256_slli_epi32(n, 23)));
   }
   static VOLVOX_INLINE Reg scale(Reg t) {
     const __m256i n = _mm256_slli_epi32(_mm256_castps_si256(t), 23);

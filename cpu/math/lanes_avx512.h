@@ -5,6 +5,7 @@
 #include <immintrin.h>
 
 #include "cpu/kernel/inline.h"
+#include "cpu/math/coefficients.h"
 
 namespace volvox::cpu {
 
@@ -39,6 +40,12 @@ struct Avx512Lanes {
   }
   static VOLVOX_INLINE Reg select_negative(Reg x, Reg a, Reg b) {
     return _mm512_mask_mov_ps(b, _mm512_cmp_ps_mask(x, _mm512_setzero_ps(), _CMP_LT_OQ), a);
+  }
+  static VOLVOX_INLINE Reg split(Reg x, Reg& exponent) {
+    const __m512i bits = _mm512_castps_si512(x);
+    const __m512i n = _mm512_srai_epi32(_mm512_sub_epi32(bits, _mm512_set1_epi32(kTwoThirds)), 23);
+    exponent = _mm512_cvtepi32_ps(n);
+    return _mm512_castsi512_ps(_mm512_sub_epi32(bits, _mm512_slli_epi32(n, 23)));
   }
   static VOLVOX_INLINE Reg scale(Reg t) {
     const __m512i n = _mm512_slli_epi32(_mm512_castps_si512(t), 23);

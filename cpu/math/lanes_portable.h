@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "cpu/kernel/inline.h"
+#include "cpu/math/coefficients.h"
 
 namespace volvox::cpu {
 
@@ -78,6 +79,13 @@ struct PortableLanes {
   }
   static VOLVOX_INLINE Reg select_negative(Reg x, Reg a, Reg b) {
     return each([&](int i) { return x.v[i] < 0.0F ? a.v[i] : b.v[i]; });
+  }
+  static VOLVOX_INLINE Reg split(Reg x, Reg& exponent) {
+    const auto n = [&](int i) {
+      return static_cast<std::int32_t>(bits(x.v[i]) - static_cast<std::uint32_t>(kTwoThirds)) >> 23;
+    };
+    exponent = each([&](int i) { return static_cast<float>(n(i)); });
+    return each([&](int i) { return from_bits(bits(x.v[i]) - (static_cast<std::uint32_t>(n(i)) << 23)); });
   }
   static VOLVOX_INLINE Reg scale(Reg t) {
     return each([&](int i) { return from_bits((bits(t.v[i]) << 23) + 0x3f800000U); });

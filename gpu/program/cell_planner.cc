@@ -73,6 +73,9 @@ Status CellPlanner::apply(const Operator& op) {
   if (op.is(kProductOp)) return product(op);
   if (op.is(kConvolutionOp)) return convolution(op);
   if (op.is(kArgmaxOp)) return argmax(op);
+  if (cell_.spreads(op)) {
+    return bad("the operator '" + std::string(op.def->name) + "' needs inputs of one shape on a GPU");
+  }
   if (op.is(kScatterOp)) {
     if (value(op.inputs[0]).ragged) return bad("a ragged value cannot be published");
     auto place = state(op, options_.compile.out_pool, Place::Kind::kOut);
@@ -136,6 +139,9 @@ Status CellPlanner::product(const Operator& op) {
 // Leaves the operand in a buffer, and the sums in another one.
 Status CellPlanner::convolution(const Operator& op) {
   const Convolution& c = op.convolution;
+  if (c.groups != 1 || c.dilation != std::array<std::int64_t, 2>{1, 1}) {
+    return bad("a convolution with groups or gaps is not supported on a GPU");
+  }
   if (Status ok = materialise(op.inputs[0]); !ok) return ok;
   if (Status ok = close_stage(); !ok) return ok;
   auto kernels = constant(op.weights.front(), c.weight_shape());

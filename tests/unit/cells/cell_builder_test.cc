@@ -131,7 +131,7 @@ TEST(CellBuilder, ErrorsNameModelCellAndOperator) {
                "needs a single one");
   expect_error(with([](Convolution& c) { c.channels = 2; }), conv, "has 4 elements, needs 8");
   expect_error(with([](Convolution& c) { c.kernel_width = 5; }), conv, "larger than its input");
-  expect_error(with([](Convolution& c) { c.stride[1] = 0; }), conv, "strides are 1 to");
+  expect_error(with([](Convolution& c) { c.stride[1] = 0; }), conv, "gaps are 1 to");
   expect_error(with([](Convolution& c) { c.padding[0] = -1; }), conv, "padding not negative");
   expect_error(with([](Convolution& c) { c.kernels = 1 << 17; }), conv, "extents");
   const Weights kernels =

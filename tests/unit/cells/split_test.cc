@@ -195,5 +195,28 @@ TEST(SplitCell, CarriesAnArgmaxOfInputs) {
   expect_same_bits(*cell, weights, steps);
 }
 
+// Neither is handed from part to part.
+TEST(SplitCell, EachPartHasItsOwnConstants) {
+  Random random(3);
+  WeightsMaker maker;
+  maker.add_random("w", {3, 2}, random).add_random("u", {3, 3}, random);
+  const Weights weights = maker.weights();
+  CellBuilder b("c");
+  b.state({.name = "h", .shape = {3}});
+  const ValueId half = b.constant(0.5);
+  const ValueId x = b.mul(b.product({{"w", b.pull("x", DType::kF32, {2})}}, {}), half);
+  const ValueId h = b.product({{"u", b.gather(0, "h")}}, {.value = b.apply("exp", {x})});
+  b.scatter("h", b.tanh(b.mul(h, half)));
+  const Cell cell = b.build(&weights).value();
+  const SplitCell split = split_cell(cell).value();
+  ASSERT_TRUE(split.eager);
+  EXPECT_EQ(split.eager->states.size(), 1U);
+  EXPECT_NE(find_op(*split.eager, kConstantOp), nullptr);
+  EXPECT_NE(find_op(*split.eager, kExpOp), nullptr);
+  EXPECT_NE(find_op(split.core, kConstantOp), nullptr);
+  const std::vector<float> one{1, -2}, two{0.5F, 3};
+  expect_same_bits(cell, weights, {{one.data()}, {two.data()}, {one.data()}});
+}
+
 }  // namespace
 }  // namespace volvox

@@ -34,12 +34,20 @@ double exact_exp(double x) {
 double exact_tanh(double x) {
   return std::tanh(x);
 }
+double exact_log(double x) {
+  return std::log(x);
+}
+double exact_erf(double x) {
+  return std::erf(x);
+}
 
 // The documented bounds of cpu/math/activations.h.
 const Case kCases[] = {
     {"exp", &Kernels::exp, exact_exp, 0.93, 0x1p-149},
     {"sigmoid", &Kernels::sigmoid, exact_sigmoid, 2.42, 0x1p-126},
     {"tanh", &Kernels::tanh, exact_tanh, 2.51, 0x1p-149},
+    {"log", &Kernels::log, exact_log, 0.91, 0x1p-149},
+    {"erf", &Kernels::erf, exact_erf, 1.41, 0x1p-149},
 };
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
@@ -52,8 +60,8 @@ std::vector<float> sweep() {
     x.push_back(std::bit_cast<float>(bits));
     x.push_back(-std::bit_cast<float>(bits));
   }
-  for (float limit : {0.0F, 0.34657359F, 1.0F, 9.0F, 40.0F, 87.33654F, 87.68F, 88.0F, 88.72284F, 89.0F,
-                      103.97208F, 104.0F}) {
+  for (float limit : {0.0F, 0.34657359F, 0.66666667F, 1.0F, 1.33333333F, 4.0F, 9.0F, 40.0F, 87.33654F, 87.68F,
+                      88.0F, 88.72284F, 89.0F, 103.97208F, 104.0F}) {
     std::uint32_t bits = std::bit_cast<std::uint32_t>(limit);
     bits = bits < 2000 ? 0 : bits - 2000;
     for (int i = 0; i < 4000; ++i) {
@@ -111,6 +119,11 @@ TEST(Math, KnowsTheSpecialValues) {
     EXPECT_EQ(apply(k, &Kernels::exp, x), (std::vector<float>{kInf, 0, 1, 1, kInf, 0, 1, 1}));
     EXPECT_EQ(apply(k, &Kernels::sigmoid, x), (std::vector<float>{1, 0, 0.5F, 0.5F, 1, 0, 0.5F, 0.5F}));
     EXPECT_EQ(apply(k, &Kernels::tanh, x), (std::vector<float>{1, -1, 0, 0, 1, -1, denormal, -3 * denormal}));
+    EXPECT_EQ(apply(k, &Kernels::erf, x), (std::vector<float>{1, -1, 0, 0, 1, -1, denormal, -3 * denormal}));
+    EXPECT_EQ(apply(k, &Kernels::log, {kInf, 0.0F, -0.0F, 1.0F}),
+              (std::vector<float>{kInf, -kInf, -kInf, 0}));
+    EXPECT_FLOAT_EQ(apply(k, &Kernels::log, {denormal})[0], -103.27893F);
+    for (float y : apply(k, &Kernels::log, {-1.0F, -kInf, -denormal})) EXPECT_TRUE(std::isnan(y)) << k.name;
     EXPECT_TRUE(std::signbit(apply(k, &Kernels::tanh, {-0.0F})[0]));
     for (const Case& c : kCases) {
       const std::vector<float> odd = {nan, -nan, std::bit_cast<float>(0x7fc00001U),

@@ -8,9 +8,13 @@ namespace volvox::cpu {
 
 struct OurMath {
   static float fma(float a, float b, float c) { return std::fma(a, b, c); }
+  static float exp(float x) { return apply(&Kernels::exp, x); }
+  static float log(float x) { return apply(&Kernels::log, x); }
   static float sigmoid(float x) { return apply(&Kernels::sigmoid, x); }
   static float tanh(float x) { return apply(&Kernels::tanh, x); }
-  static float chain(float start, const float* w, const float* x, std::size_t n) {
+  static float erf(float x) { return apply(&Kernels::erf, x); }
+  template <class Weight>
+  static float chain(float start, const Weight* w, const float* x, std::size_t n) {
     for (std::size_t k = 0; k < n; ++k) start = std::fma(w[k], x[k], start);
     return start;
   }
