@@ -1,0 +1,29 @@
+#include "cells/ops/last_axis.h"
+
+namespace volvox {
+namespace {
+
+struct LogSoftmax {
+  template <class Real>
+  static void stretch(RowValues<Real>& row, const Operator&, const Real* x, Real* out, std::size_t n) {
+    const Real largest = largest_of(x, n);
+    for (std::size_t k = 0; k < n; ++k) out[k] = x[k] - largest;
+    row.math().exp(out, out, n);
+    Real logarithm = sum_of(out, n);
+    row.math().log(&logarithm, &logarithm, 1);
+    for (std::size_t k = 0; k < n; ++k) out[k] = (x[k] - largest) - logarithm;
+  }
+};
+
+Status infer(Inference& at) {
+  if (Status status = needs_last_axis(at, 0); !status) return status;
+  return at.produce({DType::kF32, at.in(0).shape, at.in(0).ragged});
+}
+
+}  // namespace
+
+extern const OpDef kLogSoftmaxOp;
+constinit const OpDef kLogSoftmaxOp = computed_op<AlongLastAxis<LogSoftmax>>(
+    "log_softmax", 1, 0, infer, "(x) -> the logarithm of softmax, along the last axis");
+
+}  // namespace volvox

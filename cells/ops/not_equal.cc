@@ -1,0 +1,19 @@
+#include "cells/ops/define.h"
+
+namespace volvox {
+namespace {
+
+struct NotEqual {
+  static constexpr int kInputs = 2;
+  template <class Real>
+  static Real of(const RealMath<Real>&, Real a, Real b) {
+    return a != b ? Real{1} : Real{0};
+  }
+};
+
+}  // namespace
+
+extern const OpDef kNotEqualOp;
+constinit const OpDef kNotEqualOp = pointwise_op<NotEqual>("not_equal", "(a, b) -> 1 where a ≠ b, else 0");
+
+}  // namespace volvox
