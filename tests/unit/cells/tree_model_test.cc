@@ -124,13 +124,14 @@ TEST(TreeModel, TextAndDefinitionAgree) {
 }
 
 TEST(TreeModel, ErrorsSayWhereAndWhy) {
-  EXPECT_THAT(
-      error_of(definition_of("lstm", "h", false)),
-      HasSubstr(
-          "model.toml:7: kind: 'lstm' is not in the library for a tree: check_tree, child_sum, tree_lstm"));
+  EXPECT_THAT(error_of(definition_of("lstm", "h", false)),
+              HasSubstr("model.toml:7: kind: 'lstm' is not in the library for a tree: check_tree, child_sum, "
+                        "tree_gru, tree_lstm"));
   ModelDefinition chain = definition_of("tree_lstm", "h", false);
   chain.unfolding = "chain";
-  EXPECT_THAT(error_of(chain), HasSubstr("not in the library for a chain: check, gru, lstm, noop"));
+  EXPECT_THAT(error_of(chain),
+              HasSubstr("not in the library for a chain: check, gru, gru_reset_before, lstm, "
+                        "lstm_peephole, noop, rnn, rnn_relu"));
   EXPECT_THAT(error_of(definition_of("tree_lstm", "h", false)),
               HasSubstr("model.toml:7: hidden: is missing"));
   ModelDefinition sized = definition_of("check_tree", "state", false);

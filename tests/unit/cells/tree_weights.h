@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "tests/unit/cells/random_weights.h"
 
@@ -27,6 +28,17 @@ inline Weights child_sum_weights(RandomWeights made, std::int64_t input, std::in
       .add("sum.forget_child", {hidden, hidden})
       .add("sum.forget_bias", {hidden})
       .weights();
+}
+
+// Of the cell "g", a child-sum TreeGRU's.
+inline Weights tree_gru_weights(RandomWeights made, std::int64_t input, std::int64_t hidden) {
+  made.add("g.embedding", {kVocabulary, input});
+  for (const char* gate : {"g.", "g.update_", "g.reset_"}) {
+    const std::string prefix = gate;
+    made.add(prefix + "weight", {hidden, input}).add(prefix + "bias", {hidden});
+    made.add(prefix + (prefix == "g.reset_" ? "child" : "children"), {hidden, hidden});
+  }
+  return made.weights();
 }
 
 }  // namespace volvox

@@ -1,4 +1,5 @@
 #include "cells/library/child_sum.h"
+#include "cells/library/tree_gru.h"
 #include "cells/library/tree_lstm.h"
 #include "same_bits.h"
 #include "tests/unit/cells/tree_weights.h"
@@ -24,6 +25,13 @@ TEST(GenericCell, RunsRaggedPredecessorsAsTheEvaluatorDoes) {
   for (std::int64_t hidden : {1, 7, 20, 33}) {
     const Weights weights = child_sum_weights(RandomWeights(), 9, hidden);
     expect_same_bits(child_sum_cell("sum", {9, hidden}, &weights).value(), weights);
+  }
+}
+
+TEST(GenericCell, RunsATreeGruAsTheEvaluatorDoes) {
+  for (std::int64_t hidden : {1, 7, 20, 33}) {
+    const Weights weights = tree_gru_weights(RandomWeights(), 9, hidden);
+    expect_same_bits(tree_gru_cell("g", {9, hidden}, &weights).value(), weights);
   }
 }
 
