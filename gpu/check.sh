@@ -5,7 +5,7 @@ set -euo pipefail
 usage() {
   cat <<'USAGE'
 Usage: gpu/check.sh pack DIR [--arch CC] [--lengths FILE]
-       gpu/check.sh A|B [--with DIR] [--out DIR] [--after FILE] [--limit S]
+       gpu/check.sh A|B [--with DIR] [--out DIR] [--after FILE] [--limit S] [--box S]
 
 pack, on a Debian machine with CUDA 13: builds the engine's benchmark, its GPU tests and the probes for one kind of
 GPU, so that they start on any x86-64 Linux with a driver, and puts them into DIR (at most 64 MiB) with what it takes
@@ -23,6 +23,7 @@ beside what was predicted, what became of each stage), table.md and logs.tar.gz,
   --out DIR       where results go (default: $OUT, or gpu/results/last)
   --after FILE    B: the summary.json of A, for what is set beside it
   --limit S       seconds in all
+  --box S         seconds that a stage gets at most, for those whose own box is larger
 
 Exit status: 0 all passed; 1 something failed; 2 wrong usage; 3 there is no GPU here.
 USAGE
@@ -37,7 +38,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 [[ $# -gt 0 ]] || wrong
 what=$1
 shift
-pack=$root/gpu/pack out=${OUT:-$root/gpu/results/last} arch=90 lengths="" after=() limit=()
+pack=$root/gpu/pack out=${OUT:-$root/gpu/results/last} arch=90 lengths="" after=() limit=() box=()
 case "$what" in
   pack)
     [[ $# -gt 0 && "$1" != -* ]] || wrong
@@ -60,6 +61,7 @@ while [[ $# -gt 0 ]]; do
     --lengths) lengths=$2 ;;
     --after) after=(--after "$2") ;;
     --limit) limit=(--limit "$2") ;;
+    --box) box=(--box "$2") ;;
     *) wrong ;;
   esac
   shift 2
@@ -89,9 +91,10 @@ END
 
 programs=(volvox-bench unit_gpu volvox-gpu-probes)
 
-# build FOLDER: the three programs, static but for what every Linux and the driver have. Libraries from the pack.
+# build FOLDER: the three programs, static but for what every Linux and the driver have. Libraries from the pack. One that
+# cannot be built keeps nobody from the others.
 build() {
-  local folder=$1 generator=() name
+  local folder=$1 generator=() name status=0
   if command -v ninja >/dev/null; then generator=(-G Ninja); fi
   cmake -S "$pack/usr/src/googletest" -B "$folder/gtest-build" "${generator[@]}" -DCMAKE_BUILD_TYPE=Release \
     -DCMAKE_POLICY_VERSION_MINIMUM=3.5 "-DCMAKE_INSTALL_PREFIX=$folder/gtest"
@@ -100,10 +103,11 @@ build() {
   cmake -S "$root" -B "$folder/engine" "${generator[@]}" -DCMAKE_BUILD_TYPE=Release -DVOLVOX_ENGINE_ONLY=ON \
     -DVOLVOX_WERROR=OFF -DCMAKE_DISABLE_FIND_PACKAGE_OneDNN=ON "-DCMAKE_CUDA_ARCHITECTURES=$arch-real" \
     "-DCMAKE_EXE_LINKER_FLAGS=-static-libstdc++ -static-libgcc" "-DCMAKE_PREFIX_PATH=$folder/gtest;$pack/usr"
-  cmake --build "$folder/engine" --parallel "$(nproc)" --target "${programs[@]}"
   for name in "${programs[@]}"; do
+    cmake --build "$folder/engine" --parallel "$(nproc)" --target "$name" || status=1
     find "$folder/engine" -name "$name" -type f -perm -u+x -exec install -D -m 755 {} "$folder/bin/$name" \;
   done
+  return $status
 }
 
 make_lengths() {
@@ -130,31 +134,45 @@ if [[ "$what" == pack ]]; then
   exit 0
 fi
 
-if ! said=$(nvidia-smi -L 2>&1); then
-  echo "check.sh: there is no GPU here: $said" >&2
+mkdir -p "$out"
+# Where nvidia-smi is missing or hangs, but the driver's device is there, the programs say what is wrong.
+if ! said=$(timeout 20 nvidia-smi -L 2>&1) && [[ ! -e /dev/nvidiactl ]]; then
+  echo "check.sh: there is no GPU here: $said" | tee "$out/no-gpu.log" >&2
+  echo '{"failed": ["there is no GPU here: no-gpu.log"], "figures": {}, "stages": {}}' >"$out/summary.json"
   exit 3
 fi
 echo "$said"
-pack=$(cd "$pack" && pwd) || wrong
+if [[ -d "$pack" ]]; then
+  pack=$(cd "$pack" && pwd)
+else
+  echo "check.sh: there is no pack at $pack: what needs its programs will fail; was it carried here?" >&2
+  pack=$(mktemp -d)
+  make_lengths
+fi
 bin=$pack/bin
 # What a Python package of this machine brought counts as well.
 site=$(python3 -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])' 2>/dev/null || true)
 if [[ -n "$site" && -d "$site/nvidia" ]]; then
   folders=$(find "$site/nvidia" -type d -name lib | tr '\n' ':')
   export LD_LIBRARY_PATH="${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$folders"
+  for header in cublasLt.h cudnn.h; do
+    if [[ -e "${CUDA_HOME:-/usr/local/cuda}/include/$header" || -e "/usr/include/$header" ]]; then continue; fi
+    folder=$(find "$site/nvidia" -name "$header" -printf '%h' -quit)
+    [[ -z "$folder" ]] || export CPATH="${CPATH:+$CPATH:}$folder" CMAKE_INCLUDE_PATH="${CMAKE_INCLUDE_PATH:+$CMAKE_INCLUDE_PATH:}$folder"
+  done
 fi
 if ! "$bin/volvox-bench" --help >/dev/null 2>&1 || ! "$bin/unit_gpu" --gtest_list_tests >/dev/null 2>&1; then
   echo "check.sh: the programs of the pack do not start here; building them"
   begin=$SECONDS
-  arch=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader | head -n 1 | tr -d .)
-  mkdir -p "$out"
-  if ! timeout 300 bash -c "$(declare -f build); root='$root' pack='$pack' arch='$arch' programs=(${programs[*]}); set -e
-      build '$root/build/gpu-check'" >"$out/build.log" 2>&1; then
+  capability=$(timeout 20 nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -n 1 | tr -d .) || true
+  arch=${capability:-$arch}
+  if ! timeout -k 5 300 bash -c "$(declare -f build); root='$root' pack='$pack' arch='$arch' programs=(${programs[*]}); set -e
+      build '$pack/build'" >"$out/build.log" 2>&1; then
     tail -n 20 "$out/build.log" >&2
     echo "check.sh: they cannot be built here either; the stages that need them will say so" >&2
   fi
-  bin=$root/build/gpu-check/bin
+  [[ ! -d "$pack/build/bin" ]] || bin=$pack/build/bin
   [[ ${#limit[@]} -gt 0 ]] || limit=(--limit "$(($([[ "$what" == A ]] && echo 540 || echo 480) - (SECONDS - begin)))")
 fi
 exec python3 "$root/gpu/check/check.py" "$what" --bin "$bin" --lengths "$pack/lengths.txt" --out "$out" \
-  "${after[@]}" "${limit[@]}"
+  "${after[@]}" "${limit[@]}" "${box[@]}"

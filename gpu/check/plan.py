@@ -2,6 +2,7 @@
 
 import dataclasses
 import pathlib
+import shlex
 import sys
 
 from stages import Stage
@@ -46,7 +47,8 @@ def machine():
 
 def start_up(tools):
     """That programs built elsewhere start here."""
-    script = f"{tools.bench} --help && {tools.tests} --gtest_list_tests > /dev/null && ldd {tools.bench} {tools.tests} {tools.probes}"
+    bench, tests, probes = (shlex.quote(tool) for tool in (tools.bench, tools.tests, tools.probes))
+    script = f"{bench} --help && {tests} --gtest_list_tests > /dev/null && ldd {bench} {tests} {probes}"
     return Stage("start-up", 20, ["bash", "-c", script])
 
 

@@ -86,11 +86,12 @@ def read_result(path):
 
 
 class Runner:
-    """Runs stages within `limit_s` in all. `out` gets summary.json, table.md and logs.tar.gz, whole after each stage; `account` turns
+    """Runs stages within `limit_s` in all and `box_s` each. `out` gets summary.json, table.md and logs.tar.gz, whole after each stage; `account` turns
     {stage: what became of it} into what summary.json holds besides, `table` all of that into text."""
 
-    def __init__(self, out, work, limit_s, account=lambda stages: {}, table=lambda found: "", say=print):
-        self.out, self.work, self.limit_s = pathlib.Path(out), pathlib.Path(work), limit_s
+    def __init__(self, out, work, limit_s, account=lambda stages: {}, table=lambda found: "", say=print,
+                 box_s=float("inf")):  # fmt: skip
+        self.out, self.work, self.limit_s, self.box_s = pathlib.Path(out), pathlib.Path(work), limit_s, box_s
         self.account, self.table, self.say = account, table, say
         self.begin, self.stages = time.monotonic(), {}
         self.out.mkdir(parents=True, exist_ok=True)
@@ -131,7 +132,7 @@ class Runner:
         result.unlink(missing_ok=True)
         wants_result = any("{result}" in part for part in map(str, stage.command))
         command = [str(part).replace("{result}", str(result)) for part in stage.command]
-        begin, box = time.monotonic(), min(stage.seconds, self.left_s())
+        begin, box = time.monotonic(), min(stage.seconds, self.box_s, self.left_s())
         try:
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                        start_new_session=True, env={**os.environ, **stage.environment}, cwd=self.work)  # fmt: skip

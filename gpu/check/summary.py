@@ -36,6 +36,8 @@ def failed_tests(work):
         except (OSError, xml.etree.ElementTree.ParseError):
             bad.append(f"{path.name}: no report")
             continue
+        if not cases:
+            bad.append(f"{path.name}: no test ran")  # GoogleTest takes a filter that nothing matches for a success
         for case in cases:
             skipped = case.find("skipped") is not None or case.get("result") == "skipped"
             if case.find("failure") is not None or skipped:

@@ -1,11 +1,11 @@
 """The check of a GPU machine with stand-ins for its programs: whatever one of them does, the account stays right."""
 
 import json
+import os
 import pathlib
 import sys
 import tarfile
 import tempfile
-import time
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -41,7 +41,7 @@ class Stages(unittest.TestCase):
         good = stages.Stage("step-fused-256-bfloat16", 10, python(WRITES, json.dumps({"lstm": [STEP]}), "{result}"))
         found = self.run_stages(
             stages.Stage("crashes", 10, python("import os, signal; print('last words', flush=True); os.kill(os.getpid(), signal.SIGSEGV)")),
-            stages.Stage("hangs", 1, python("import time; print('begun', flush=True); time.sleep(60)")),
+            stages.Stage("hangs", 2, python("import time; print('begun', flush=True); time.sleep(60)")),
             stages.Stage("garbage", 10, python(WRITES, "{\"lstm\": [1, nonsense", "{result}")),
             stages.Stage("another-shape", 10, python(WRITES, "[[\"lstm\"], 7]", "{result}")),
             stages.Stage("step-odd", 10, python(WRITES, json.dumps({"lstm": [7, {"batch": "many"}, {"step_us": None}]}), "{result}")),
@@ -93,14 +93,16 @@ class Stages(unittest.TestCase):
         self.assertIn("a figure", found["account_failed"])
 
     def test_children_of_a_stage_end_with_it(self):
-        mark = self.folder.name + "/mark"
-        child = f"import time; time.sleep(3); open({mark!r}, 'w')"
-        code = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {child!r}])"
-        begin = time.monotonic()
+        # As long as the child lives it holds the pipe, and nobody has read its last byte.
+        pipe = self.folder.name + "/pipe"
+        os.mkfifo(pipe)
+        reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+        self.addCleanup(os.close, reader)
+        child = f"import os, time; f = os.open({pipe!r}, os.O_WRONLY); os.write(f, b'begun'); print('begun', flush=True); time.sleep(60); os.write(f, b'ended')"
+        code = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {child!r}], stdout=subprocess.PIPE).stdout.readline()"
         self.run_stages(stages.Stage("parent", 20, python(code)))
-        while time.monotonic() < begin + 4:
-            time.sleep(0.1)
-        self.assertFalse(pathlib.Path(mark).exists())
+        os.set_blocking(reader, True)
+        self.assertEqual(b"".join(iter(lambda: os.read(reader, 16), b"")), b"begun")
 
     def test_stages_wait_for_what_they_need_and_stand_in_for_what_failed(self):
         found = self.run_stages(
@@ -134,6 +136,7 @@ class Plan(unittest.TestCase):
         self.assertTrue({"products", "probes", "torch", "backlog-1", "step-fused-512-bfloat16"} <= named)
         stand_in = {
             "products": {"products": [{"batch": b, "width": 2048, "precision": "bfloat16", "us": 9} for b in plan.BATCHES]},
+            "torch": {"saturated_rps": 2},
             "backlog-1": {"runs": [{"throughput_rps": 1, "host_ns_per_cell": 1}], "mean_length": 24},
             "probes": {"probes": [{"name": name.removeprefix("probe "), "value": 1} for name in summary.predictions() if name.startswith("probe ")]},
         }
