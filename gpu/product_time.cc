@@ -69,6 +69,9 @@ Result<double> timed(Driver& driver, StreamId stream, const ProductShape& shape,
   auto planned = driver.plan(shape, call);
   if (!planned) return tl::unexpected(planned.error());
   call.product = *planned;
+  // An algorithm that was chosen at an earlier start has not been run in this one.
+  if (Status ok = driver.launch(stream, call); !ok) return tl::unexpected(ok.error());
+  if (Status ok = driver.synchronise(stream); !ok) return tl::unexpected(ok.error());
   auto graph = graph_of(driver, stream, call);
   if (!graph) return tl::unexpected(graph.error());
   const Result<double> us = median_us(driver, stream, *graph);

@@ -46,12 +46,12 @@ Error no_devices(cudaError_t code) {
   return error_of(code, text, "looking for GPUs");
 }
 
-// What an algorithm's speed, and whether it runs at all, depends on besides its library.
-std::string kind_of(const DeviceInfo& info) {
+std::string kind_of(const cudaDeviceProp& properties) {
   int driver = 0;
   (void)cudaDriverGetVersion(&driver);
-  return info.name + ", " + std::to_string(info.major) + "." + std::to_string(info.minor) + ", " +
-         std::to_string(info.multiprocessors) + " multiprocessors, driver " + version_text(driver);
+  return std::string(properties.name) + ", " + std::to_string(properties.major) + "." +
+         std::to_string(properties.minor) + ", " + std::to_string(properties.multiProcessorCount) +
+         " multiprocessors, driver " + version_text(driver);
 }
 
 }  // namespace
@@ -67,7 +67,7 @@ Result<std::vector<DeviceInfo>> find_devices() {
     if (Status ok = check(cudaGetDeviceProperties(&properties, ordinal), "describing a GPU"); !ok)
       return tl::unexpected(ok.error());
     found.push_back({ordinal, properties.name, properties.major, properties.minor, properties.totalGlobalMem,
-                     0, static_cast<std::uint32_t>(properties.multiProcessorCount)});
+                     0, static_cast<std::uint32_t>(properties.multiProcessorCount), kind_of(properties)});
   }
   return found;
 }
@@ -90,11 +90,11 @@ Result<std::shared_ptr<Driver>> CudaDriver::make(const DeviceInfo& info,
   if (Status ok = check(cudaMemGetInfo(&free_bytes, &all_bytes), "opening a GPU"); !ok)
     return tl::unexpected(ok.error());
   known.free_bytes = free_bytes;
-  std::shared_ptr<CudaDriver> made(new CudaDriver(known));
+  std::shared_ptr<CudaDriver> made(new CudaDriver(known, std::move(choices)));
   if (Status ok = check(cudaStreamCreateWithFlags(&made->own_, cudaStreamNonBlocking), "making a stream");
       !ok)
     return tl::unexpected(ok.error());
-  auto products = Products::make(std::move(choices), kind_of(info));
+  auto products = Products::make(made->choices_, info.kind);
   if (!products) return tl::unexpected(products.error());
   made->products_ = std::move(*products);
   return std::shared_ptr<Driver>(std::move(made));

@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include <cuda_runtime_api.h>
 
@@ -19,6 +20,7 @@ class CudaDriver final : public Driver {
   ~CudaDriver() override;
 
   const DeviceInfo& info() const override { return info_; }
+  ChoiceCache* choices() const override { return choices_.get(); }
   Result<DeviceAddress> allocate(std::size_t size_bytes) override;
   void release(DeviceAddress address) override;
   Result<HostMemory> allocate_host(std::size_t size_bytes) override;
@@ -73,11 +75,13 @@ class CudaDriver final : public Driver {
     std::uint32_t last_ = 0;
   };
 
-  explicit CudaDriver(const DeviceInfo& info) : info_(info) {}
+  CudaDriver(const DeviceInfo& info, std::shared_ptr<ChoiceCache> choices)
+      : info_(info), choices_(std::move(choices)) {}
   // Makes this device the calling thread's.
   Status use() const;
 
   const DeviceInfo info_;
+  const std::shared_ptr<ChoiceCache> choices_;
   std::unique_ptr<Products> products_;
   Convolutions convolutions_;
   cudaStream_t own_ = nullptr;  // for planning, and to ask how the device is

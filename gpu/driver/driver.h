@@ -30,6 +30,7 @@ struct DeviceInfo {
   int major = 0, minor = 0;  // compute capability
   std::uint64_t memory_bytes = 0, free_bytes = 0;
   std::uint32_t multiprocessors = 0;
+  std::string kind;  // all that a kernel's speed depends on: model, multiprocessors, driver
 };
 
 // Things that a driver made. Zero is none.
@@ -95,6 +96,8 @@ class Driver {
  public:
   virtual ~Driver() = default;
   virtual const DeviceInfo& info() const = 0;
+  // What was chosen by measurement on this kind of device is kept there. Null: each start measures anew.
+  virtual ChoiceCache* choices() const { return nullptr; }
 
   virtual Result<DeviceAddress> allocate(std::size_t size_bytes) = 0;  // zeroed
   virtual void release(DeviceAddress address) = 0;

@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "gpu/driver/choice_cache.h"
+
 namespace volvox::gpu {
 namespace {
 
@@ -19,6 +21,13 @@ QueueConfig probe_config() {
   config.max_cohorts = 1;
   config.max_cohort_rows = 1;
   return config;
+}
+
+// A choice between the two ways to run a cell at one size.
+std::string key_of(const DeviceInfo& info, const FusedCall& call, Precision precision, std::uint32_t rows) {
+  return "path, " + info.kind + ", lstm, " + std::to_string(call.units) + " units of " +
+         std::to_string(call.width) + ", " + std::string(name_of(precision)) + ", " + std::to_string(rows) +
+         " rows";
 }
 
 }  // namespace
@@ -48,7 +57,7 @@ Result<CompiledCell> LoadProbe::run() {
   return compiled;
 }
 
-// Tries what there is to try, leaves the graph of the better one, and says so in the cell.
+// Tries what there is to try, and says in the cell which way is the better one.
 Result<double> LoadProbe::best_us(std::uint32_t rows) {
   cell_.fused_at[rows] = false;
   auto generic = time_us(rows);
@@ -60,8 +69,17 @@ Result<double> LoadProbe::best_us(std::uint32_t rows) {
   }
   auto fused = time_us(rows);
   if (!fused) return fused;
-  cell_.fused_at[rows] = cell_.options.path == KernelPath::kFused || *fused < *generic;
+  cell_.fused_at[rows] = cell_.options.path == KernelPath::kFused || takes_fused(rows, *fused < *generic);
   return cell_.fused_at[rows] ? *fused : *generic;
+}
+
+// The two give different bits: which of them was the faster one when it was first measured holds for all
+// starts after it.
+bool LoadProbe::takes_fused(std::uint32_t rows, bool faster) const {
+  Driver& driver = context_->driver();
+  if (driver.choices() == nullptr) return faster;
+  const std::string key = key_of(driver.info(), *cell_.fused, cell_.options.precision, rows);
+  return driver.choices()->keep(key, faster ? "fused" : "generic") == "fused";
 }
 
 double LoadProbe::guess_us(std::uint32_t rows) const {

@@ -10,7 +10,8 @@
 namespace volvox::gpu {
 
 // A freshly compiled cell meets the device for the first time: products are planned, every batch size is
-// captured and run, which is also the warm-up, and where there are two ways to run it the faster one is kept.
+// captured and run, which is also the warm-up, and where there are two ways to run it the faster one is kept,
+// for good where there is a ChoiceCache.
 // Rows read and write slots of their own, as those of requests do: the cell's pools must not be in use yet.
 class LoadProbe {
  public:
@@ -30,6 +31,7 @@ class LoadProbe {
   RowBinding scattered(std::uint32_t rows) const;
   void add_ragged(Task& task) const;
   double guess_us(std::uint32_t rows) const;
+  bool takes_fused(std::uint32_t rows, bool faster) const;
 
   std::unique_ptr<QueueContext> context_;
   GpuCell& cell_;

@@ -85,6 +85,7 @@ std::vector<float> CellBatch::on_device(Device& device, const CellRun& how) {
   const DeviceAddress tokens = stage(device, tokens_.data(), tokens_.size() * sizeof(std::int32_t));
   const auto rows = static_cast<std::uint32_t>(bindings_.size());
   const auto results = device.results(rows * width_ * sizeof(float)).value();
+  std::fill_n(results.host.get(), rows * width_ * sizeof(float), std::byte{0xff});  // NaN until it is written
   TaskSeq seq = 1;
   for (std::uint32_t first = 0; first < rows; first += how.row_by_row ? 1 : rows) {
     Task task;

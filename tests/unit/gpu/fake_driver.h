@@ -4,6 +4,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <utility>
@@ -28,6 +29,7 @@ class FakeDriver final : public Driver {
   // The next `allocate` that would pass this many bytes in all fails.
   void limit_memory(std::uint64_t bytes);
   void set_capability(int major) { info_.major = major; }
+  void keep_choices(std::shared_ptr<ChoiceCache> choices) { choices_ = std::move(choices); }
 
   // Bytes of each copy so far.
   std::vector<std::size_t> copies() const;
@@ -40,6 +42,7 @@ class FakeDriver final : public Driver {
   std::uint64_t fused_launches() const;
 
   const DeviceInfo& info() const override { return info_; }
+  ChoiceCache* choices() const override { return choices_.get(); }
   Result<DeviceAddress> allocate(std::size_t size_bytes) override;
   void release(DeviceAddress address) override;
   Result<HostMemory> allocate_host(std::size_t size_bytes) override;
@@ -83,6 +86,7 @@ class FakeDriver final : public Driver {
   Result<std::byte*> take(std::size_t size_bytes);
 
   DeviceInfo info_;
+  std::shared_ptr<ChoiceCache> choices_;
   mutable std::recursive_mutex mutex_;  // guards everything below
   bool held_ = false;
   int broken_ = 0;
