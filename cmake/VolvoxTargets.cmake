@@ -48,6 +48,7 @@ function(volvox_camel_case out name)
 endfunction()
 
 # Writes FILE with the table that FUNCTION returns: pointers to k<Name>SUFFIX of type TYPE, one for each NAME ("tree_lstm": kTreeLstm…).
+# There may be none.
 # NAMESPACE: volvox, if none is given.
 function(volvox_table file)
   cmake_parse_arguments(ARG "" "HEADER;NAMESPACE;FUNCTION;TYPE;SUFFIX" "NAMES" ${ARGN})
@@ -56,19 +57,22 @@ function(volvox_table file)
   endif()
   set(declarations "")
   set(entries "")
+  set(body "return {};")
   foreach(name IN LISTS ARG_NAMES)
     volvox_camel_case(camel "${name}")
     string(APPEND declarations "extern const ${ARG_TYPE} k${camel}${ARG_SUFFIX};\n")
     string(APPEND entries "&k${camel}${ARG_SUFFIX}, ")
   endforeach()
+  if(entries)
+    set(body "static constexpr const ${ARG_TYPE}* kAll[] = {${entries}};\n  return kAll;")
+  endif()
   file(CONFIGURE OUTPUT "${file}" CONTENT [[#include "@ARG_HEADER@"
 
 namespace @ARG_NAMESPACE@ {
 
 @declarations@
 std::span<const @ARG_TYPE@* const> @ARG_FUNCTION@() {
-  static constexpr const @ARG_TYPE@* kAll[] = {@entries@};
-  return kAll;
+  @body@
 }
 
 }  // namespace @ARG_NAMESPACE@

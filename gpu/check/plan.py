@@ -12,7 +12,7 @@ BATCHES, OLD_BATCH, PATHS = (64, 256, 512), 256, ("generic", "fused")
 # Suites of unit_gpu's half that runs on a GPU, those first that prove that anything works.
 SUITES = (
     ("conformance", "Gpu/DeviceConformance.*", 60),
-    ("lstms", "All/GpuCells.RunLstm*/Gpu", 45),
+    ("lstms", "All/GpuCells.RunLstms/Gpu:All/Fused*.*/Gpu", 45),
     ("trees", "All/GpuCells.Run*Trees/Gpu", 45),
     ("chains", "All/GpuChains.*/Gpu", 60),
     ("neighbours", "All/GpuCells.*Neighbours/Gpu:All/GpuCells.*BatchSize/Gpu", 30),
@@ -20,7 +20,7 @@ SUITES = (
     ("any-operators", "All/GpuCells.RunCellsOfAnyOperators/Gpu", 60),
 )
 # A few small tests: sanitizers slow everything down by tens of times.
-FEW = "Gpu/DeviceConformance.*/Programs:All/GpuCells.RunLstmsInOneKernel/Gpu:All/GpuCells.RunRaggedTrees/Gpu"
+FEW = "Gpu/DeviceConformance.*/Programs:All/Fused*.*/Gpu:All/GpuCells.RunRaggedTrees/Gpu"
 
 
 @dataclasses.dataclass
@@ -96,7 +96,7 @@ def call_a(tools):
     return [
         machine(),
         start_up(tools),
-        test(tools, "kernels", "All/GpuCells.RunLstm*/Gpu:All/GpuCells.RunRaggedTrees/Gpu", 60),
+        test(tools, "kernels", "All/Fused*.*/Gpu:All/GpuCells.RunLstms/Gpu:All/GpuCells.RunRaggedTrees/Gpu", 60),
         Stage("products", 60, [tools.bench, "gpu-product", "--batch", *BATCHES, "--width", 1024, 2048, "--outputs", 4096,
                                "--precision", "bfloat16", "tf32", "--json", "{result}"]),
         *(steps(tools, path, OLD_BATCH) for path in PATHS),

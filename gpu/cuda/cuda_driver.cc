@@ -12,6 +12,7 @@
 
 #include "gpu/cuda/kernels.h"
 #include "gpu/driver/errors.h"
+#include "gpu/fused/fused_launcher.h"
 
 namespace volvox::gpu {
 namespace {
@@ -52,6 +53,10 @@ std::string kind_of(const cudaDeviceProp& properties) {
   return std::string(properties.name) + ", " + std::to_string(properties.major) + "." +
          std::to_string(properties.minor) + ", " + std::to_string(properties.multiProcessorCount) +
          " multiprocessors, driver " + version_text(driver);
+}
+
+int launch_kernel(const FusedCall& call, void* stream) {
+  return fused_launchers()[call.kernel]->launch(*call.step, call.task, stream);
 }
 
 }  // namespace

@@ -8,7 +8,6 @@ namespace volvox::gpu {
 int launch_kernel(const ResolveCall& call, void* stream);
 int launch_kernel(const PointwiseCall& call, void* stream);
 int launch_kernel(const ArgmaxCall& call, void* stream);
-int launch_kernel(const FusedCall& call, void* stream);
 int launch_kernel(const FinishCall& call, void* stream);
 
 }  // namespace volvox::gpu

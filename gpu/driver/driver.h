@@ -10,8 +10,8 @@
 #include "base/error.h"
 #include "cells/ir/convolution.h"
 #include "device/task.h"
+#include "gpu/fused/fused_kernel.h"
 #include "gpu/kernels/argmax.h"
-#include "gpu/kernels/fused.h"
 #include "gpu/kernels/pointwise.h"
 #include "gpu/kernels/resolve.h"
 

@@ -7,9 +7,8 @@
 
 namespace volvox::gpu {
 
-Result<CellPlan> plan_cell(const Cell& cell, const Weights& weights, const PlanOptions& options,
-                           const PlanResources& resources) {
-  return CellPlanner(cell, weights, options, resources).run();
+Result<CellPlan> plan_cell(PlanLeaves& leaves) {
+  return CellPlanner(leaves).run();
 }
 
 void store_element(std::byte* to, ElementType type, float value) {

@@ -75,14 +75,13 @@ struct CellPlan {
   std::vector<ArgmaxPlan> argmaxes;
   std::vector<Program> programs;
   std::vector<Instruction> instructions;
-  std::vector<Place> places;
   std::uint64_t scratch_bytes = 0;
   double flops_per_row = 0;
 };
 
+class PlanLeaves;
 // Errors name the cell and what is missing or not supported.
-Result<CellPlan> plan_cell(const Cell& cell, const Weights& weights, const PlanOptions& options,
-                           const PlanResources& resources);
+Result<CellPlan> plan_cell(PlanLeaves& leaves);
 
 // Writes a number in the type that operands have in memory.
 void store_element(std::byte* to, ElementType type, float value);

@@ -51,15 +51,6 @@ bool is_product_input(const Operator& op, std::size_t i) {
 
 }  // namespace
 
-ElementType element_type(DType dtype) {
-  if (dtype == DType::kF32) return ElementType::kF32;
-  return dtype == DType::kI32 ? ElementType::kI32 : ElementType::kU64;
-}
-
-bool is_leaf(const Operator& op) {
-  return op.is(kGatherOp) || op.is(kGatherAllOp) || op.is(kPullOp) || op.is(kEmbedOp);
-}
-
 Result<CellPlan> CellPlanner::run() {
   for (const Operator& op : cell_.operators) {
     if (Status ok = apply(op); !ok) return tl::unexpected(ok.error());
@@ -77,13 +68,13 @@ Status CellPlanner::apply(const Operator& op) {
     return bad("the operator '" + std::string(op.def->name) + "' needs inputs of one shape on a GPU");
   }
   if (op.is(kScatterOp)) {
-    if (value(op.inputs[0]).ragged) return bad("a ragged value cannot be published");
-    auto place = state(op, options_.compile.out_pool, Place::Kind::kOut);
+    if (value(op.inputs[0]).ragged) return leaves_.bad("a ragged value cannot be published");
+    auto place = leaves_.out(op);
     if (!place) return tl::unexpected(place.error());
     return add_root(op.inputs[0], *place);
   }
   if (op.is(kPushOp)) {
-    if (value(op.inputs[0]).ragged) return bad("a ragged value cannot be published");
+    if (value(op.inputs[0]).ragged) return leaves_.bad("a ragged value cannot be published");
     Place place;
     place.kind = Place::Kind::kResult;
     place.type = element_type(value(op.inputs[0]).dtype);
@@ -91,11 +82,11 @@ Status CellPlanner::apply(const Operator& op) {
     return add_root(op.inputs[0], place);
   }
   if (is_leaf(op)) {  // read where it is wanted, but what is missing is said now
-    auto place = leaf(op, 0);
+    auto place = leaves_.leaf(op, 0);
     return place ? Status{} : Status(tl::unexpected(place.error()));
   }
   if (!op.is(kSliceOp) && !op.is(kConcatOp) && !folds(op) && !code_of(op)) {
-    return bad("the operator '" + std::string(op.def->name) + "' is not supported on a GPU");
+    return leaves_.bad("the operator '" + std::string(op.def->name) + "' is not supported on a GPU");
   }
   const bool real = value(op.output).dtype == DType::kF32;
   return options_.plain && real ? materialise(op.output) : Status{};
@@ -109,7 +100,7 @@ Status CellPlanner::product(const Operator& op) {
   std::vector<const Tensor*> terms;
   for (std::size_t i = 0; i < op.inputs.size() && is_product_input(op, i); ++i) {
     const Shape shape{width(op.output), width(op.inputs[i])};
-    auto tensor = weight(op.weights[i], shape);
+    auto tensor = leaves_.weight(op.weights[i], shape);
     if (!tensor) return tl::unexpected(tensor.error());
     terms.push_back(*tensor);
     made.width += static_cast<std::uint32_t>(shape[1]);
@@ -124,7 +115,7 @@ Status CellPlanner::product(const Operator& op) {
   }
   if (Status ok = close_stage(); !ok) return ok;
   const Place out = buffer(made.stride_out, ElementType::kF32, made.ragged);
-  auto w = resources_.keep(pack_weights(terms, made.outputs, made.stride_k, options_.precision));
+  auto w = leaves_.keep(pack_weights(terms, made.outputs, made.stride_k, options_.precision));
   if (!w) return tl::unexpected(w.error());
   made.x = x.base;
   made.out = out.base;
@@ -144,7 +135,7 @@ Status CellPlanner::convolution(const Operator& op) {
   }
   if (Status ok = materialise(op.inputs[0]); !ok) return ok;
   if (Status ok = close_stage(); !ok) return ok;
-  auto kernels = constant(op.weights.front(), c.weight_shape());
+  auto kernels = leaves_.constant(op.weights.front(), c.weight_shape());
   if (!kernels) return tl::unexpected(kernels.error());
   const Place out = buffer(c.outputs(), ElementType::kF32, false);
   plan_.flops_per_row += c.flops();
@@ -163,6 +154,7 @@ Status CellPlanner::argmax(const Operator& op) {
   plan_.steps.push_back({Step::Kind::kArgmax, static_cast<std::uint32_t>(plan_.argmaxes.size())});
   plan_.argmaxes.push_back({static_cast<std::uint32_t>(width(x)), buffers_.at(x).place, out});
   buffers_[op.output] = {out, plan_.stages.size()};
+  leaves_.lies_at(op.output, out);
   return {};
 }
 
@@ -273,11 +265,11 @@ Status CellPlanner::write_programs(std::span<const Root> roots) {
   for (const Root& root : roots) {
     auto number = evaluate(writer, root.value, 0, width(root.value));
     if (!number) return tl::unexpected(number.error());
-    writer.store(number_of(root.to), *number);
+    writer.store(leaves_.number_of(root.to), *number);
   }
   const auto instructions = writer.finish();
   if (!instructions) {
-    if (roots.size() == 1) return bad("an expression has too many values at once");
+    if (roots.size() == 1) return leaves_.bad("an expression has too many values at once");
     if (Status ok = write_programs(roots.first(roots.size() / 2)); !ok) return ok;
     return write_programs(roots.subspan(roots.size() / 2));
   }
@@ -314,16 +306,16 @@ Result<ProgramWriter::Number> CellPlanner::evaluate_new(ProgramWriter& writer, V
   if (buffered != buffers_.end() && buffered->second.stage <= plan_.stages.size()) {
     Place place = buffered->second.place;
     place.offset += static_cast<std::uint32_t>(offset);
-    return writer.load(number_of(place));
+    return writer.load(leaves_.number_of(place));
   }
   if (has_sums(op)) return evaluate_sums(writer, op, offset, wide);
   if (op.is(kSliceOp)) return evaluate(writer, op.inputs[0], offset + op.begin, wide);
   if (op.is(kConcatOp)) return evaluate_concat(writer, op, offset, wide);
   if (folds(op)) return evaluate_fold(writer, op, offset);
   if (is_leaf(op)) {
-    auto place = leaf(op, offset);
+    auto place = leaves_.leaf(op, offset);
     if (!place) return tl::unexpected(place.error());
-    return writer.load(number_of(*place));
+    return writer.load(leaves_.number_of(*place));
   }
   return evaluate_elements(writer, op, offset, wide);
 }
@@ -331,14 +323,14 @@ Result<ProgramWriter::Number> CellPlanner::evaluate_new(ProgramWriter& writer, V
 Result<ProgramWriter::Number> CellPlanner::evaluate_fold(ProgramWriter& writer, const Operator& op,
                                                          std::int64_t offset) {
   const auto folded = buffers_.find(op.inputs[0]);
-  auto place =
-      folded != buffers_.end() ? Result<Place>(folded->second.place) : leaf(*cell_.producer(op.inputs[0]), 0);
+  auto place = folded != buffers_.end() ? Result<Place>(folded->second.place)
+                                        : leaves_.leaf(*cell_.producer(op.inputs[0]), 0);
   if (!place) return tl::unexpected(place.error());
   place->offset += static_cast<std::uint32_t>(offset);
-  if (op.is(kSegmentSumOp)) return writer.segment_sum(number_of(*place));
+  if (op.is(kSegmentSumOp)) return writer.segment_sum(leaves_.number_of(*place));
   auto token = evaluate(writer, op.inputs[1], 0, 1);
   if (!token) return token;
-  return writer.hash_all(number_of(*place), *token);
+  return writer.hash_all(leaves_.number_of(*place), *token);
 }
 
 Result<ProgramWriter::Number> CellPlanner::evaluate_elements(ProgramWriter& writer, const Operator& op,
@@ -360,7 +352,7 @@ Result<ProgramWriter::Number> CellPlanner::evaluate_concat(ProgramWriter& writer
       return evaluate(writer, part, offset - begin, wide);
     begin += width(part);
   }
-  return bad("a concatenation is read across a seam before it lies in memory");
+  return leaves_.bad("a concatenation is read across a seam before it lies in memory");
 }
 
 // The sums, and where they start from.
@@ -368,22 +360,17 @@ Result<ProgramWriter::Number> CellPlanner::evaluate_sums(ProgramWriter& writer, 
                                                          std::int64_t offset, std::int64_t wide) {
   Place sums = sums_.at(op.output);
   sums.offset += static_cast<std::uint32_t>(offset);
-  const Number sum = writer.load(number_of(sums));
+  const Number sum = writer.load(leaves_.number_of(sums));
   if (op.has_bias) {
-    auto bias = bias_of(op);
+    auto bias = leaves_.bias_of(op);
     if (!bias) return tl::unexpected(bias.error());
     bias->offset += static_cast<std::uint32_t>(offset);
-    return writer.compute(Instruction::Code::kAdd, sum, writer.load(number_of(*bias)));
+    return writer.compute(Instruction::Code::kAdd, sum, writer.load(leaves_.number_of(*bias)));
   }
   if (!op.has_start) return sum;
   auto start = evaluate(writer, op.inputs.back(), offset, wide);
   if (!start) return start;
   return writer.compute(Instruction::Code::kAdd, sum, *start);
-}
-
-std::uint16_t CellPlanner::number_of(const Place& place) {
-  plan_.places.push_back(place);
-  return static_cast<std::uint16_t>(plan_.places.size() - 1);
 }
 
 }  // namespace volvox::gpu

@@ -6,10 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cells/ops/ops.h"
-#include "cells/patterns/lstm.h"
-#include "gpu/kernels/fused.h"
-#include "gpu/program/cell_plan.h"
+#include "gpu/program/plan_leaves.h"
 #include "gpu/program/program_writer.h"
 
 namespace volvox::gpu {
@@ -21,13 +18,10 @@ namespace volvox::gpu {
 // reads or makes, what is summed over edges, and a concatenation that is read across a seam.
 class CellPlanner {
  public:
-  CellPlanner(const Cell& cell, const Weights& weights, const PlanOptions& options,
-              const PlanResources& resources)
-      : cell_(cell), weights_(weights), options_(options), resources_(resources) {}
+  explicit CellPlanner(PlanLeaves& leaves)
+      : leaves_(leaves), cell_(leaves.cell()), options_(leaves.options()) {}
 
   Result<CellPlan> run();
-  // The same cell as a call of the fused kernel; `plan` is what run() made of it.
-  Result<std::optional<FusedCall>> fused(const LstmPattern& pattern, CellPlan& plan);
 
  private:
   // Something that a stage must compute and store.
@@ -41,7 +35,6 @@ class CellPlanner {
   };
   using Number = ProgramWriter::Number;
 
-  Result<FusedCall> fused_call(const LstmPattern& pattern);
   Status apply(const Operator& op);
   Status product(const Operator& op);
   Status convolution(const Operator& op);
@@ -62,37 +55,18 @@ class CellPlanner {
                                  std::int64_t width);
   Result<Number> evaluate_sums(ProgramWriter& writer, const Operator& op, std::int64_t offset,
                                std::int64_t width);
-  Result<Place> leaf(const Operator& op, std::int64_t offset);
-  Result<Place> table(const Operator& op);
-  Result<Place> ids(ValueId value);
-  Result<Place> state(const Operator& op, PoolId pool, Place::Kind kind);
-  Result<Place> constant(const std::string& weight, const Shape& shape);
-  Result<Place> bias_of(const Operator& op);
-  Result<Place> keep_vector(const std::string& name, std::span<const std::byte> bytes);
-  Result<const Tensor*> weight(const std::string& name, const Shape& shape) const;
   Place buffer(std::int64_t width, ElementType type, bool ragged);
 
   const Value& value(ValueId id) const { return cell_.values[id]; }
   std::int64_t width(ValueId id) const { return elements(value(id).shape); }
-  std::uint16_t number_of(const Place& place);
-  tl::unexpected<Error> bad(const std::string& what) const {
-    return invalid("cell '" + cell_.name + "': " + what);
-  }
 
+  PlanLeaves& leaves_;
   const Cell& cell_;
-  const Weights& weights_;
   const PlanOptions& options_;
-  const PlanResources& resources_;
   CellPlan plan_;
   std::vector<Root> roots_;            // of the stage that is being made
   std::map<ValueId, Place> sums_;      // of products and convolutions: without bias or start
   std::map<ValueId, Buffer> buffers_;  // values that lie in scratch
-  std::map<std::string, Place> constants_;
 };
-
-ElementType element_type(DType dtype);
-
-// Whether the operator only reads memory: gather, gather_all, pull, embed.
-bool is_leaf(const Operator& op);
 
 }  // namespace volvox::gpu

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "cells/ops/ops.h"
-#include "gpu/program/fused_plan.h"
+#include "gpu/program/plan_leaves.h"
 #include "gpu/queue/batch_sizes.h"
 #include "gpu/queue/payload_ring.h"
 
@@ -31,16 +31,17 @@ Result<std::unique_ptr<GpuCell>> GpuCell::make(Driver& driver, StreamId stream, 
   const PlanResources resources{
       pools, [&](std::span<const std::byte> bytes) { return made->keep(driver, stream, bytes); }};
   const PlanOptions plan_options{compile, options.precision, options.plain};
-  auto plan = plan_cell(cell, weights, plan_options, resources);
+  PlanLeaves leaves(cell, weights, plan_options, resources);
+  auto plan = plan_cell(leaves);
   if (!plan) return tl::unexpected(plan.error());
   made->plan = std::move(*plan);
   if (Status ok = made->find_slots(cell, compile, pools); !ok) return tl::unexpected(ok.error());
   if (options.path != KernelPath::kGeneric) {
-    auto fused = plan_fused(cell, weights, plan_options, resources, made->plan);
+    auto fused = plan_fused(leaves);
     if (!fused) return tl::unexpected(fused.error());
     made->fused = *fused;
   }
-  if (Status ok = made->upload_plan(driver, stream); !ok) return tl::unexpected(ok.error());
+  if (Status ok = made->upload_plan(driver, stream, leaves.places()); !ok) return tl::unexpected(ok.error());
   return made;
 }
 
@@ -65,7 +66,7 @@ Status GpuCell::find_slots(const Cell& cell, const CompileOptions& compile,
   return {};
 }
 
-Status GpuCell::upload_plan(Driver& driver, StreamId stream) {
+Status GpuCell::upload_plan(Driver& driver, StreamId stream, const std::vector<Place>& plan_places) {
   const auto put = [&](const auto& list, DeviceAddress& to) -> Status {
     auto address = keep(driver, stream, std::as_bytes(std::span(list)));
     if (!address) return tl::unexpected(address.error());
@@ -74,8 +75,8 @@ Status GpuCell::upload_plan(Driver& driver, StreamId stream) {
   };
   if (Status ok = put(plan.programs, programs); !ok) return ok;
   if (Status ok = put(plan.instructions, instructions); !ok) return ok;
-  if (Status ok = put(plan.places, places); !ok) return ok;
-  if (fused) fused->places = places;
+  if (Status ok = put(plan_places, places); !ok) return ok;
+  if (fused) fused->task.places = places;
   return {};
 }
 

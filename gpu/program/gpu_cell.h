@@ -48,7 +48,7 @@ class GpuCell {
   // By number of the product and number of rows.
   std::map<std::pair<std::uint32_t, std::uint32_t>, ProductId> products;
   std::map<std::pair<std::uint32_t, std::uint32_t>, ConvolutionId> convolutions;  // likewise
-  std::optional<FusedCall> fused;          // view, queue and rows left open
+  std::optional<FusedCall> fused;          // view, queue and rows of its task left open
   std::map<std::uint32_t, bool> fused_at;  // by batch size: the fused kernel runs it
   std::uint64_t device_bytes = 0;
 
@@ -56,7 +56,7 @@ class GpuCell {
   Result<DeviceAddress> keep(Driver& driver, StreamId stream, std::span<const std::byte> bytes);
   Status find_slots(const Cell& cell, const CompileOptions& compile,
                     const std::function<const GpuPlanes*(PoolId)>& pools);
-  Status upload_plan(Driver& driver, StreamId stream);
+  Status upload_plan(Driver& driver, StreamId stream, const std::vector<Place>& plan_places);
 
   std::vector<DeviceMemory> memory_;
 };

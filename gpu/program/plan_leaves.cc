@@ -1,15 +1,20 @@
+#include "gpu/program/plan_leaves.h"
+
 #include <algorithm>
-#include <span>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "gpu/program/cell_planner.h"
-
-// What a plan reads from outside the cell: states, inputs, tables, weights.
 namespace volvox::gpu {
 
-Result<Place> CellPlanner::leaf(const Operator& op, std::int64_t offset) {
+ElementType element_type(DType dtype) {
+  if (dtype == DType::kF32) return ElementType::kF32;
+  return dtype == DType::kI32 ? ElementType::kI32 : ElementType::kU64;
+}
+
+bool is_leaf(const Operator& op) {
+  return op.is(kGatherOp) || op.is(kGatherAllOp) || op.is(kPullOp) || op.is(kEmbedOp);
+}
+
+Result<Place> PlanLeaves::leaf(const Operator& op, std::int64_t offset) {
   Result<Place> place = Place{};
   if (op.is(kGatherOp)) {
     place = state(op, options_.compile.gather_pools[op.index], Place::Kind::kPlane);
@@ -19,14 +24,18 @@ Result<Place> CellPlanner::leaf(const Operator& op, std::int64_t offset) {
     place = table(op);
   } else {
     place->kind = Place::Kind::kInput;
-    place->type = element_type(value(op.output).dtype);
+    place->type = element_type(cell_.values[op.output].dtype);
     place->index = static_cast<std::uint8_t>(op.index);
   }
   if (place) place->offset = static_cast<std::uint32_t>(offset);
   return place;
 }
 
-Result<Place> CellPlanner::state(const Operator& op, PoolId pool, Place::Kind kind) {
+Result<Place> PlanLeaves::out(const Operator& scatter) {
+  return state(scatter, options_.compile.out_pool, Place::Kind::kOut);
+}
+
+Result<Place> PlanLeaves::state(const Operator& op, PoolId pool, Place::Kind kind) {
   const GpuPlanes* planes = resources_.pool(pool);
   if (planes == nullptr) return bad("there is no pool " + std::to_string(pool));
   const GpuPlane* plane = planes->find(op.name);
@@ -40,7 +49,7 @@ Result<Place> CellPlanner::state(const Operator& op, PoolId pool, Place::Kind ki
   return place;
 }
 
-Result<Place> CellPlanner::table(const Operator& op) {
+Result<Place> PlanLeaves::table(const Operator& op) {
   auto id_place = ids(op.inputs[0]);
   if (!id_place) return id_place;
   const Tensor* tensor = weights_.find(op.weights[0]);
@@ -55,12 +64,12 @@ Result<Place> CellPlanner::table(const Operator& op) {
 }
 
 // What may name the rows of a table: an input, a state, or an argmax, which has left it in a buffer.
-Result<Place> CellPlanner::ids(ValueId value) {
-  const auto made = buffers_.find(value);
-  return made != buffers_.end() ? Result<Place>(made->second.place) : leaf(*cell_.producer(value), 0);
+Result<Place> PlanLeaves::ids(ValueId value) {
+  const auto made = made_.find(value);
+  return made != made_.end() ? Result<Place>(made->second) : leaf(*cell_.producer(value), 0);
 }
 
-Result<const Tensor*> CellPlanner::weight(const std::string& name, const Shape& shape) const {
+Result<const Tensor*> PlanLeaves::weight(const std::string& name, const Shape& shape) const {
   const Tensor* tensor = weights_.find(name);
   if (tensor == nullptr) return bad("there is no weight '" + name + "'");
   if (tensor->dtype != DType::kF32 || tensor->shape != shape) {
@@ -70,7 +79,7 @@ Result<const Tensor*> CellPlanner::weight(const std::string& name, const Shape& 
   return tensor;
 }
 
-Result<Place> CellPlanner::constant(const std::string& name, const Shape& shape) {
+Result<Place> PlanLeaves::constant(const std::string& name, const Shape& shape) {
   const auto known = constants_.find(name);
   if (known != constants_.end()) return known->second;
   auto tensor = weight(name, shape);
@@ -79,7 +88,7 @@ Result<Place> CellPlanner::constant(const std::string& name, const Shape& shape)
 }
 
 // As wide as the sums that it is added to: that of a convolution is repeated for all that one kernel makes.
-Result<Place> CellPlanner::bias_of(const Operator& op) {
+Result<Place> PlanLeaves::bias_of(const Operator& op) {
   const std::string& bias = op.weights.back();
   if (!op.is(kConvolutionOp)) return constant(bias, {width(op.output)});
   const Convolution& c = op.convolution;
@@ -95,13 +104,18 @@ Result<Place> CellPlanner::bias_of(const Operator& op) {
   return keep_vector(name, std::as_bytes(std::span(repeated)));
 }
 
-Result<Place> CellPlanner::keep_vector(const std::string& name, std::span<const std::byte> bytes) {
-  auto address = resources_.keep(bytes);
+Result<Place> PlanLeaves::keep_vector(const std::string& name, std::span<const std::byte> bytes) {
+  auto address = keep(bytes);
   if (!address) return tl::unexpected(address.error());
   Place place;
   place.kind = Place::Kind::kVector;
   place.base = *address;
   return constants_[name] = place;
+}
+
+std::uint16_t PlanLeaves::number_of(const Place& place) {
+  places_.push_back(place);
+  return static_cast<std::uint16_t>(places_.size() - 1);
 }
 
 }  // namespace volvox::gpu

@@ -149,9 +149,9 @@ Status QueueContext::launch_kernels(const TypeContext& type, std::uint32_t size,
   if (Status ok = driver_->launch(stream, resolve_call(type, size)); !ok) return ok;
   if (fused) {
     FusedCall call = *type.cell->fused;
-    call.queue = view_;
-    call.view = type.view;
-    call.rows = size;
+    call.task.queue = view_;
+    call.task.view = type.view;
+    call.task.rows = size;
     return driver_->launch(stream, call);
   }
   const auto& steps = type.cell->plan.steps;

@@ -25,9 +25,8 @@ QueueConfig probe_config() {
 
 // A choice between the two ways to run a cell at one size.
 std::string key_of(const DeviceInfo& info, const FusedCall& call, Precision precision, std::uint32_t rows) {
-  return "path, " + info.kind + ", lstm, " + std::to_string(call.units) + " units of " +
-         std::to_string(call.width) + ", " + std::string(name_of(precision)) + ", " + std::to_string(rows) +
-         " rows";
+  return "path, " + info.kind + ", " + std::string(fused_kernels()[call.kernel]->name) + ", " +
+         call.step->shape() + ", " + std::string(name_of(precision)) + ", " + std::to_string(rows) + " rows";
 }
 
 }  // namespace
@@ -53,7 +52,8 @@ Result<CompiledCell> LoadProbe::run() {
     compiled.costs.push_back({rows, *us});
     fused = fused || cell_.fused_at[rows];
   }
-  compiled.kernel = (fused ? "lstm " : "generic ") + std::string(name_of(cell_.options.precision));
+  compiled.kernel = std::string(fused ? fused_kernels()[cell_.fused->kernel]->name : "generic") + " " +
+                    std::string(name_of(cell_.options.precision));
   return compiled;
 }
 

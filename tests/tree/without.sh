@@ -10,8 +10,9 @@ Copies the committed and the staged files to build/without/PART, deletes the fil
 rest (preset release) and runs its tests.
 
 PART:
-  tree   the unfolding `tree`, its cells and its tests
-  lstm   the CPU's fused kernel for LSTMs and its tests
+  tree      the unfolding `tree`, its cells and its tests
+  lstm      the CPU's fused kernel for LSTMs and its tests
+  gpu-lstm  the same of the GPU
 
   --jobs N       build N files at a time (default: the number of cores)
   --tests REGEX  run only the tests whose names match
@@ -30,7 +31,8 @@ files_of() {
     tree) printf '%s\n' '^cells/unfold/tree/' '^cells/library/(check_tree|child_sum|tree_lstm)\.' \
       '^tests/(unit|system|fuzz)/(.*/)?(tree_|random_tree\.)[^/]*$' ;;
     lstm) printf '%s\n' '^cpu/fused/lstm[^/]*$' '^tests/unit/cpu/fused/lstm[^/]*$' ;;
-    *) die "there is no part '$1'; there are tree, lstm" ;;
+    gpu-lstm) printf '%s\n' '^gpu/fused/lstm[^/]*$' '^tests/unit/gpu/fused/lstm[^/]*$' ;;
+    *) die "there is no part '$1'; there are tree, lstm, gpu-lstm" ;;
   esac
 }
 
@@ -69,7 +71,7 @@ mapfile -t gone < <(cd "$copy" && find . -type f ! -path './build/*' -printf '%P
 printf 'without: %s\n' "${gone[@]}"
 cd "$copy"
 rm -- "${gone[@]}"
-find cells cpu tests -type d -empty -delete
+find cells cpu gpu tests -type d -empty -delete
 # The tree's own checks ask git which files there are.
 [[ -d .git ]] || git init --quiet .
 git add --all

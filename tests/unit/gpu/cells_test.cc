@@ -13,33 +13,10 @@
 namespace volvox::gpu {
 namespace {
 
-Weights lstm_weights(std::int64_t input, std::int64_t hidden) {
-  return random_weights()
-      .add("lstm.embedding", {kVocabulary, input}, 1.0F)
-      .add("lstm.weight_ih", {4 * hidden, input})
-      .add("lstm.weight_hh", {4 * hidden, hidden})
-      .add("lstm.bias", {4 * hidden})
-      .weights();
-}
-
 TEST_P(GpuCells, RunLstms) {
   for (std::int64_t hidden : {1, 7, 33}) {
     const Weights weights = lstm_weights(hidden + 1, hidden);
     expect_near(lstm_cell("lstm", {hidden + 1, hidden}, &weights).value(), weights);
-  }
-}
-
-TEST_P(GpuCells, RunLstmsInOneKernel) {
-  for (std::int64_t hidden : {32, 64, 96}) {
-    const Weights weights = lstm_weights(64, hidden);
-    const Cell cell = lstm_cell("lstm", {64, hidden}, &weights).value();
-    for (Precision precision : {Precision::kTf32, Precision::kBfloat16, Precision::kFloat16}) {
-      const double tolerance = precision == Precision::kTf32 ? kTf32Tolerance : 2e-2;
-      expect_near(cell, weights, {.precision = precision, .path = KernelPath::kFused}, tolerance);
-      if (fake_) {
-        EXPECT_GT(fake_->fused_launches(), 0U);
-      }
-    }
   }
 }
 

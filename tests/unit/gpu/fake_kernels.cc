@@ -1,5 +1,3 @@
-#include <cmath>
-
 #include "tests/unit/gpu/fake_driver.h"
 
 // The launches of gpu/cuda/kernels.cu, one thread at a time.
@@ -41,37 +39,8 @@ float load_operand(DeviceAddress address, ElementType type) {
   return float_of(load_bits(address, type));
 }
 
-namespace {
-
-float rounded(float x, ElementType type) {
-  if (type == ElementType::kBf16) return from_bfloat16(to_bfloat16(x));
-  return type == ElementType::kF16 ? from_float16(to_float16(x)) : to_tf32(x);  // the fused kernel's float32
-}
-
-void fused_unit_on_host(const FusedCall& call, const TaskHeader& task, std::uint32_t row,
-                        std::uint32_t unit) {
-  float sums[4] = {0, 0, 0, 0};
-  const std::uint32_t block = unit / kFusedUnits, size = element_bytes(call.type);
-  for (std::uint32_t k = 0; k < call.width; ++k) {
-    const float x = rounded(fused_operand(call, task, row, k), call.type);
-    for (std::uint32_t gate = 0; gate < 4; ++gate) {
-      const std::uint64_t column = gate * kFusedUnits + unit % kFusedUnits;
-      const std::uint64_t element = (std::uint64_t{block} * call.width + k) * kFusedColumns + column;
-      const float weight = rounded(load_operand(call.weights + element * size, call.type), call.type);
-      sums[gate] = std::fma(x, weight, sums[gate]);
-    }
-  }
-  fused_update(call, task, row, unit, sums);
-}
-
-}  // namespace
-
 void run_on_host(const FusedCall& call) {
-  const TaskHeader& task = current_task(call.queue);
-  for (std::uint32_t row = 0; row < call.rows; ++row) {
-    for (std::uint32_t unit = 0; unit < call.units; ++unit) fused_unit_on_host(call, task, row, unit);
-  }
-  finish_task(call.queue);
+  call.step->run_on_host(call.task);
 }
 
 }  // namespace volvox::gpu

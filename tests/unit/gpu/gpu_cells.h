@@ -16,6 +16,15 @@ inline constexpr std::uint32_t kRows[] = {1, 13, 70};
 // Of one step, relative to the largest output: ten bits of each factor's fraction.
 inline constexpr double kTf32Tolerance = 4e-3;
 
+inline Weights lstm_weights(std::int64_t input, std::int64_t hidden) {
+  return random_weights()
+      .add("lstm.embedding", {kVocabulary, input}, 1.0F)
+      .add("lstm.weight_ih", {4 * hidden, input})
+      .add("lstm.weight_hh", {4 * hidden, hidden})
+      .add("lstm.bias", {4 * hidden})
+      .weights();
+}
+
 class GpuCells : public ::testing::TestWithParam<Backend> {
  protected:
   std::shared_ptr<Driver> driver() {

@@ -6,10 +6,10 @@
 
 #include "tests/unit/gpu/cuda_on_host.h"
 // What it stands in for.
-#include "gpu/cuda/fused_lstm.cuh"
-#include "tests/unit/gpu/fake_driver.h"
+#include "gpu/fused/lstm.cuh"
+#include "gpu/fused/lstm.h"
 
-// The fused kernel itself, tiles, loads, barriers and all, against its plain loop (fake_kernels.cc).
+// The fused kernel itself, tiles, loads, barriers and all, against its plain loop (LstmStep::run_on_host).
 namespace volvox::gpu {
 namespace {
 
@@ -18,9 +18,9 @@ std::uint64_t address(const void* p) {
 }
 
 // A task of an LSTM with a table and a plane as operands, in memory of its own.
-class FusedTask {
+class LstmTask {
  public:
-  FusedTask(std::uint32_t rows, std::uint32_t units, std::uint32_t input, ElementType type, bool tf32)
+  LstmTask(std::uint32_t rows, std::uint32_t units, std::uint32_t input, ElementType type, bool tf32)
       : rows_(rows), units_(units) {
     std::mt19937 random(units + rows);
     std::uniform_real_distribution<float> draw(-0.5F, 0.5F);
@@ -35,7 +35,7 @@ class FusedTask {
     }
     for (const std::int32_t& token : tokens_) pulls_.push_back(address(&token));
     pulls_[0] = 0;
-    weights_.resize(std::size_t{(units + kFusedUnits - 1) / kFusedUnits} * (input + units) * kFusedColumns *
+    weights_.resize(std::size_t{(units + kLstmUnits - 1) / kLstmUnits} * (input + units) * kLstmColumns *
                         element_bytes(type) +
                     16);
     for (std::size_t i = 0; i + 16 < weights_.size(); i += element_bytes(type)) {
@@ -67,14 +67,14 @@ class FusedTask {
 
   void describe(std::uint32_t input, ElementType type, bool tf32) {
     header_.seq = 7;
-    call_.queue = {address(&header_), 0, address(&state_), address(&completion_)};
-    call_.view.gathers[0] = address(slots_.data());
-    call_.view.pulls[0] = address(pulls_.data());
-    call_.view.out = address(out_.data());
+    call_.task.queue = {address(&header_), 0, address(&state_), address(&completion_)};
+    call_.task.view.gathers[0] = address(slots_.data());
+    call_.task.view.pulls[0] = address(pulls_.data());
+    call_.task.view.out = address(out_.data());
     places_.resize(1);
     places_[0].kind = Place::Kind::kInput;
     places_[0].type = ElementType::kI32;
-    call_.places = address(places_.data());
+    call_.task.places = address(places_.data());
     call_.terms[0].kind = Place::Kind::kTable;
     call_.terms[0].base = address(table_.data());
     call_.terms[0].stride_bytes = input * 4;
@@ -89,7 +89,7 @@ class FusedTask {
     call_.c_in = plane(address(states_.data()), Place::Kind::kPlane);
     call_.h_out = call_.c_out = plane(0, Place::Kind::kOut);
     call_.weights = aligned_weights();
-    call_.rows = rows_;
+    call_.task.rows = rows_;
     call_.units = units_;
     call_.type = type;
     call_.tf32 = tf32 ? 1 : 0;
@@ -112,18 +112,18 @@ class FusedTask {
   std::vector<std::uint32_t> slots_, out_;
   std::vector<std::uint64_t> pulls_;
   std::vector<std::byte> weights_;
-  FusedCall call_;
+  LstmCall call_;
 };
 
 template <class T>
 void expect_same(ElementType type, bool tf32, double tolerance) {
   for (const auto [rows, units, input] : {std::array{1U, 32U, 32U}, std::array{70U, 64U, 96U}}) {
-    FusedTask task(rows, units, input, type, tf32);
-    const auto want = task.results([](const FusedCall& call) { run_on_host(call); });
-    const auto got = task.results([](const FusedCall& call) {
-      const dim3 grid{(call.units + kFusedUnits - 1) / kFusedUnits,
-                      (call.rows + kFusedRows - 1) / kFusedRows};
-      run_grid(grid, fused::kThreads, [&] { fused::kernel<T>(call); });
+    LstmTask task(rows, units, input, type, tf32);
+    const auto want = task.results([](const LstmCall& call) { LstmStep(call).run_on_host(call.task); });
+    const auto got = task.results([](const LstmCall& call) {
+      const dim3 grid{(call.units + kLstmUnits - 1) / kLstmUnits,
+                      (call.task.rows + kLstmRows - 1) / kLstmRows};
+      run_grid(grid, lstm::kThreads, [&] { lstm::kernel<T>(call); });
     });
     for (std::size_t i = 0; i < want.size(); ++i) {
       ASSERT_NEAR(got[i], want[i], tolerance) << i << " of " << rows << " rows, " << units << " units";
@@ -131,14 +131,14 @@ void expect_same(ElementType type, bool tf32, double tolerance) {
   }
 }
 
-TEST(FusedTile, ComputesInBfloat16) {
-  expect_same<fused::Bf16>(ElementType::kBf16, false, 1e-5);
+TEST(LstmTile, ComputesInBfloat16) {
+  expect_same<lstm::Bf16>(ElementType::kBf16, false, 1e-5);
 }
-TEST(FusedTile, ComputesInFloat16) {
-  expect_same<fused::F16>(ElementType::kF16, false, 1e-5);
+TEST(LstmTile, ComputesInFloat16) {
+  expect_same<lstm::F16>(ElementType::kF16, false, 1e-5);
 }
-TEST(FusedTile, ComputesInTf32) {
-  expect_same<fused::Tf32>(ElementType::kF32, true, 2e-3);
+TEST(LstmTile, ComputesInTf32) {
+  expect_same<lstm::Tf32>(ElementType::kF32, true, 2e-3);
 }
 
 }  // namespace

@@ -1,52 +1,50 @@
 #pragma once
 
+#include "gpu/fused/fused_kernel.h"
 #include "gpu/kernels/pointwise.h"
 
 namespace volvox::gpu {
 
 // One step of an LSTM in one kernel: rows of the operands are gathered through the row table straight into
 // shared memory, the product runs on tensor cores with the four gates of a unit side by side, and the update
-// of c and h happens in its epilogue. A block computes kFusedRows rows of kFusedUnits units.
-inline constexpr std::uint32_t kFusedRows = 64;
-inline constexpr std::uint32_t kFusedUnits = 32;
-inline constexpr std::uint32_t kFusedColumns = 4 * kFusedUnits;
-inline constexpr std::uint32_t kFusedTerms = 4;
+// of c and h happens in its epilogue. A block computes kLstmRows rows of kLstmUnits units.
+inline constexpr std::uint32_t kLstmRows = 64;
+inline constexpr std::uint32_t kLstmUnits = 32;
+inline constexpr std::uint32_t kLstmColumns = 4 * kLstmUnits;
+inline constexpr std::uint32_t kLstmTerms = 4;
+// Operands are taken this many at a time.
+inline constexpr std::uint32_t kLstmDepth = 32;
 
-struct FusedCall {
-  QueueView queue;
-  RowView view;
-  std::uint64_t places = 0;             // tables find their ids there
-  Place terms[kFusedTerms];             // operands, float32, as they lie in planes, inputs or tables
-  std::uint32_t widths[kFusedTerms]{};  // multiples of kFusedDepth
+// The kernel's parameters.
+struct LstmCall {
+  FusedTask task;
+  Place terms[kLstmTerms];             // operands, float32, as they lie in planes, inputs or tables
+  std::uint32_t widths[kLstmTerms]{};  // multiples of kLstmDepth
   std::uint32_t term_count = 0;
   Place start, c_in;  // start: float32, by output; kVector where it is a bias
   Place h_out, c_out;
   Place h_push[kMaxPushes], c_push[kMaxPushes];
   std::uint32_t h_pushes = 0, c_pushes = 0;
-  std::uint64_t weights = 0;  // [unit block][k][kFusedColumns], in the operands' precision
-  std::uint32_t rows = 0;     // padding included
+  std::uint64_t weights = 0;  // [unit block][k][kLstmColumns], in the operands' precision
   std::uint32_t units = 0;
   std::uint32_t width = 0;  // Σ widths
   ElementType type = ElementType::kBf16;
   std::uint32_t tf32 = 0;  // kF32 on tensor cores
 };
 
-// Operands are taken this many at a time.
-inline constexpr std::uint32_t kFusedDepth = 32;
-
 // Column `column` of unit block `block` is this gate of this unit: the four gates of a unit stay in one tile.
 // A unit past the last has no output.
-VOLVOX_KERNEL_BODY std::uint32_t fused_unit(std::uint32_t block, std::uint32_t column) {
-  return block * kFusedUnits + column % kFusedUnits;
+VOLVOX_KERNEL_BODY std::uint32_t lstm_unit(std::uint32_t block, std::uint32_t column) {
+  return block * kLstmUnits + column % kLstmUnits;
 }
-VOLVOX_KERNEL_BODY std::uint32_t fused_gate(std::uint32_t column) {
-  return column / kFusedUnits;
+VOLVOX_KERNEL_BODY std::uint32_t lstm_gate(std::uint32_t column) {
+  return column / kLstmUnits;
 }
 
 // The update of one unit of one row from the sums of its gates.
-VOLVOX_KERNEL_BODY void fused_update(const FusedCall& call, const TaskHeader& task, std::uint32_t row,
-                                     std::uint32_t unit, const float sums[4]) {
-  Element e{&call.view, &task, call.places, 0, row, 0, unit};
+VOLVOX_KERNEL_BODY void lstm_update(const LstmCall& call, const TaskHeader& task, std::uint32_t row,
+                                    std::uint32_t unit, const float sums[4]) {
+  Element e{&call.task.view, &task, call.task.places, 0, row, 0, unit};
   const float c_in = float_of(load_place(call.c_in, e));
   float z[4];
   for (std::uint32_t g = 0; g < 4; ++g) {
@@ -63,9 +61,9 @@ VOLVOX_KERNEL_BODY void fused_update(const FusedCall& call, const TaskHeader& ta
 }
 
 // Element k of the product's operand, all terms one after the other, of one row; zero past the last.
-VOLVOX_KERNEL_BODY float fused_operand(const FusedCall& call, const TaskHeader& task, std::uint32_t row,
-                                       std::uint32_t k) {
-  Element e{&call.view, &task, call.places, 0, row, 0, k};
+VOLVOX_KERNEL_BODY float lstm_operand(const LstmCall& call, const TaskHeader& task, std::uint32_t row,
+                                      std::uint32_t k) {
+  Element e{&call.task.view, &task, call.task.places, 0, row, 0, k};
   for (std::uint32_t t = 0; t < call.term_count; ++t) {
     if (e.k < call.widths[t]) return float_of(load_place(call.terms[t], e));
     e.k -= call.widths[t];

@@ -11,21 +11,20 @@
 
 #include "cells/library/lstm.h"
 #include "gpu/driver/choice_cache.h"
-#include "gpu/product_time.h"
 #include "tests/unit/gpu/backends.h"
 #include "tests/unit/gpu/random_cell.h"
 
-// What is chosen by measurement at load, and what is measured there.
+// Which of two ways to run an LSTM is taken is measured at load, once for a kind of GPU.
 namespace volvox::gpu {
 namespace {
 
 namespace fs = std::filesystem;
 
 // An LSTM that has two ways to be run.
-class MeasuredChoices : public ::testing::Test {
+class LstmChoices : public ::testing::Test {
  protected:
-  MeasuredChoices() { fs::create_directories(folder_); }
-  ~MeasuredChoices() override { fs::remove_all(folder_); }
+  LstmChoices() { fs::create_directories(folder_); }
+  ~LstmChoices() override { fs::remove_all(folder_); }
 
   // A start on a GPU of this kind: which kernel the cell has got.
   std::string kernel(const CellOptions& options = {.precision = Precision::kBfloat16}) {
@@ -58,7 +57,7 @@ class MeasuredChoices : public ::testing::Test {
   const Cell cell_ = lstm_cell("lstm", {32, 32}, &weights_).value();
 };
 
-TEST_F(MeasuredChoices, OfTwoWaysHoldForAllStartsAfterTheFirst) {
+TEST_F(LstmChoices, OfTwoWaysHoldForAllStartsAfterTheFirst) {
   const std::string first = kernel(), chosen = kept();
   EXPECT_EQ(std::count(chosen.begin(), chosen.end(), '\t'), 3) << "sizes 1, 2 and 4: " << chosen;
   EXPECT_EQ(kernel(), first);
@@ -69,7 +68,7 @@ TEST_F(MeasuredChoices, OfTwoWaysHoldForAllStartsAfterTheFirst) {
   EXPECT_EQ(kernel(), "generic bfloat16");
 }
 
-TEST_F(MeasuredChoices, OfOneSortAreNotThoseOfAnother) {
+TEST_F(LstmChoices, OfOneSortAreNotThoseOfAnother) {
   kernel();
   choose("generic");
   EXPECT_EQ(kernel({.precision = Precision::kBfloat16, .path = KernelPath::kFused}), "lstm bfloat16")
@@ -77,13 +76,6 @@ TEST_F(MeasuredChoices, OfOneSortAreNotThoseOfAnother) {
   const std::string chosen = kept();
   kernel({.precision = Precision::kFloat16});
   EXPECT_NE(kept(), chosen);
-}
-
-TEST(ProductTime, IsTakenOfNumbersAfterAFirstRun) {
-  FakeDriver driver;
-  const auto us = product_us(driver, {2, 8, 8, 8, 8, Precision::kBfloat16});
-  ASSERT_TRUE(us) << us.error().message;
-  EXPECT_EQ(driver.planned_on_zeros(), 0U);
 }
 
 }  // namespace

@@ -9,12 +9,12 @@
 #endif
 
 #include "gpu/cuda/finish.cuh"
-#include "gpu/kernels/fused.h"
+#include "gpu/fused/lstm_step.h"
 
-// One step of an LSTM as one kernel; see gpu/kernels/fused.h. A block of 8 warps computes a tile of 64 rows
+// One step of an LSTM as one kernel; see gpu/fused/lstm_step.h. A block of 8 warps computes a tile of 64 rows
 // by 128 columns: 32 units, four gates each. Slabs of the operands go to shared memory in turn, the next one
 // on its way in registers while the tensor cores work on the last.
-namespace volvox::gpu::fused {
+namespace volvox::gpu::lstm {
 
 using namespace nvcuda;
 
@@ -42,16 +42,16 @@ struct Tf32 {
 
 template <class T>
 struct Tiles {
-  static constexpr unsigned kStrideA = T::kDepth + kPad, kStrideB = kFusedColumns + kPad;
-  alignas(32) typename T::Element a[2][kFusedRows * kStrideA];
+  static constexpr unsigned kStrideA = T::kDepth + kPad, kStrideB = kLstmColumns + kPad;
+  alignas(32) typename T::Element a[2][kLstmRows * kStrideA];
   alignas(32) typename T::Element b[2][T::kDepth * kStrideB];
 };
-inline constexpr unsigned kStrideC = kFusedColumns + 4;
+inline constexpr unsigned kStrideC = kLstmColumns + 4;
 
 template <class T>
 union Shared {
   Tiles<T> tiles;
-  alignas(32) float sums[kFusedRows * kStrideC];
+  alignas(32) float sums[kLstmRows * kStrideC];
 };
 
 // One thread's part of the loads: a quarter of a row of the operand, two vectors of the weights.
@@ -60,12 +60,12 @@ class Loader {
  public:
   static constexpr unsigned kFloats = T::kDepth / 4;
   static constexpr unsigned kVectorElements = 16 / sizeof(typename T::Element);
-  static constexpr unsigned kVectors = T::kDepth * kFusedColumns / kVectorElements / kThreads;
+  static constexpr unsigned kVectors = T::kDepth * kLstmColumns / kVectorElements / kThreads;
 
-  __device__ Loader(const FusedCall& call, const TaskHeader& task)
-      : call_(call), task_(task), row_(blockIdx.y * kFusedRows + threadIdx.x / 4) {
+  __device__ Loader(const LstmCall& call, const TaskHeader& task)
+      : call_(call), task_(task), row_(blockIdx.y * kLstmRows + threadIdx.x / 4) {
     weights_ =
-        call.weights + std::uint64_t{blockIdx.x} * call.width * kFusedColumns * sizeof(typename T::Element);
+        call.weights + std::uint64_t{blockIdx.x} * call.width * kLstmColumns * sizeof(typename T::Element);
   }
 
   // Slab `slab` on its way: widths are multiples of the depth, so it lies in one term.
@@ -88,7 +88,7 @@ class Loader {
   __device__ void store(Tiles<T>& tiles, unsigned buffer) const {
     auto* a = tiles.a[buffer] + threadIdx.x / 4 * Tiles<T>::kStrideA + threadIdx.x % 4 * kFloats;
     for (unsigned i = 0; i < kFloats; ++i) a[i] = T::convert(a_[i]);
-    constexpr unsigned kPerRow = kFusedColumns / kVectorElements;
+    constexpr unsigned kPerRow = kLstmColumns / kVectorElements;
     for (unsigned i = 0; i < kVectors; ++i) {
       const unsigned vector = i * kThreads + threadIdx.x;
       auto* b = tiles.b[buffer] + vector / kPerRow * Tiles<T>::kStrideB + vector % kPerRow * kVectorElements;
@@ -101,12 +101,12 @@ class Loader {
     const unsigned term = next_term_++;
     term_begin_ = term_end_;
     term_end_ += call_.widths[term];
-    const Element e{&call_.view, &task_, call_.places, 0, row_, 0, 0};
-    source_ = row_ < call_.rows ? source_address(call_.terms[term], e) : 0;
+    const Element e{&call_.task.view, &task_, call_.task.places, 0, row_, 0, 0};
+    source_ = row_ < call_.task.rows ? source_address(call_.terms[term], e) : 0;
     if (source_ != 0) source_ += std::uint64_t{call_.terms[term].offset} * sizeof(float);
   }
 
-  const FusedCall& call_;
+  const LstmCall& call_;
   const TaskHeader& task_;
   const std::uint32_t row_;
   std::uint64_t weights_ = 0, source_ = 0;
@@ -161,21 +161,21 @@ class WarpTile {
 };
 
 template <class T>
-__device__ void update_units(const FusedCall& call, const TaskHeader& task, const float* sums) {
-  for (unsigned i = threadIdx.x; i < kFusedRows * kFusedUnits; i += kThreads) {
-    const unsigned r = i / kFusedUnits, u = i % kFusedUnits;
-    const std::uint32_t row = blockIdx.y * kFusedRows + r, unit = blockIdx.x * kFusedUnits + u;
-    if (row >= call.rows || unit >= call.units) continue;
+__device__ void update_units(const LstmCall& call, const TaskHeader& task, const float* sums) {
+  for (unsigned i = threadIdx.x; i < kLstmRows * kLstmUnits; i += kThreads) {
+    const unsigned r = i / kLstmUnits, u = i % kLstmUnits;
+    const std::uint32_t row = blockIdx.y * kLstmRows + r, unit = blockIdx.x * kLstmUnits + u;
+    if (row >= call.task.rows || unit >= call.units) continue;
     float gates[4];
-    for (unsigned g = 0; g < 4; ++g) gates[g] = sums[r * kStrideC + g * kFusedUnits + u];
-    fused_update(call, task, row, unit, gates);
+    for (unsigned g = 0; g < 4; ++g) gates[g] = sums[r * kStrideC + g * kLstmUnits + u];
+    lstm_update(call, task, row, unit, gates);
   }
 }
 
 template <class T>
-__global__ void __launch_bounds__(kThreads) kernel(const FusedCall call) {
+__global__ void __launch_bounds__(kThreads) kernel(const LstmCall call) {
   __shared__ Shared<T> shared;
-  const TaskHeader& task = current_task(call.queue);
+  const TaskHeader& task = current_task(call.task.queue);
   const unsigned slabs = call.width / T::kDepth;
   Loader<T> loader(call, task);
   WarpTile<T> tile;
@@ -191,7 +191,7 @@ __global__ void __launch_bounds__(kThreads) kernel(const FusedCall call) {
   tile.store(shared.sums);
   __syncthreads();
   update_units<T>(call, task, shared.sums);
-  finish_with_last_block(call.queue);
+  finish_with_last_block(call.task.queue);
 }
 
-}  // namespace volvox::gpu::fused
+}  // namespace volvox::gpu::lstm
