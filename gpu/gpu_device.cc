@@ -70,7 +70,7 @@ Result<CompiledCell> GpuDevice::compile(CellTypeId type, const Cell& cell, const
   auto made = GpuCell::make(*driver_, load_stream_, type, cell, weights, options, options_.cells,
                             [this](PoolId pool) { return find_pool(pool); });
   if (!made) return tl::unexpected(made.error());
-  auto probe = LoadProbe::make(driver_, *inputs_, **made, options_.measure);
+  auto probe = LoadProbe::make(driver_, *inputs_, cell, weights, **made, options_.measure);
   if (!probe) return tl::unexpected(probe.error());
   auto compiled = probe->run();
   if (!compiled) return compiled;

@@ -31,14 +31,16 @@ std::string key_of(const DeviceInfo& info, const FusedCall& call, Precision prec
 
 }  // namespace
 
-Result<LoadProbe> LoadProbe::make(std::shared_ptr<Driver> driver, InputArena& inputs, GpuCell& cell,
-                                  bool measure) {
+Result<LoadProbe> LoadProbe::make(std::shared_ptr<Driver> driver, InputArena& inputs, const Cell& cell,
+                                  const Weights& weights, GpuCell& compiled, bool measure) {
+  auto rows = ProbeInputs::make(*driver, cell, weights, compiled.sizes.back());
+  if (!rows) return tl::unexpected(rows.error());
   auto context = QueueContext::make(std::move(driver), inputs, probe_config());
   if (!context) return tl::unexpected(context.error());
-  if (Status ok = (*context)->plan_products(cell); !ok) return tl::unexpected(ok.error());
-  if (Status ok = (*context)->plan_convolutions(cell); !ok) return tl::unexpected(ok.error());
-  if (Status ok = (*context)->prepare(cell); !ok) return tl::unexpected(ok.error());
-  return LoadProbe(std::move(*context), cell, measure);
+  if (Status ok = (*context)->plan_products(compiled); !ok) return tl::unexpected(ok.error());
+  if (Status ok = (*context)->plan_convolutions(compiled); !ok) return tl::unexpected(ok.error());
+  if (Status ok = (*context)->prepare(compiled); !ok) return tl::unexpected(ok.error());
+  return LoadProbe(std::move(*context), std::move(*rows), compiled, measure);
 }
 
 Result<CompiledCell> LoadProbe::run() {
@@ -101,6 +103,7 @@ Result<double> LoadProbe::time_us(std::uint32_t rows) {
 RowBinding LoadProbe::scattered(std::uint32_t rows) const {
   RowBinding binding;
   binding.span = binding.length = rows;
+  inputs_.bind(binding, 0);
   std::uint32_t read_end = kFirstSlot;
   for (std::uint32_t g = 0; g < cell_.shape.gathers; ++g) {
     const std::uint32_t slots = cell_.gather_slots[g];
@@ -123,6 +126,7 @@ void LoadProbe::add_ragged(Task& task) const {
   binding.length = 1;
   binding.ragged = {kInitialSlot, 1, false};
   task.bindings.assign(task.rows, binding);
+  for (std::uint32_t row = 0; row < task.rows; ++row) inputs_.bind(task.bindings[row], row);
 }
 
 Status LoadProbe::run(std::uint32_t rows, std::uint32_t tasks) {
