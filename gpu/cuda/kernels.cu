@@ -7,6 +7,8 @@ namespace {
 
 constexpr unsigned kResolveThreads = 512;
 constexpr unsigned kPointwiseThreads = 256;
+// Of a multiprocessor: as many as its shared memory is enough for. Left to itself ptxas spills to run more.
+constexpr unsigned kPointwiseBlocks = 4;
 constexpr unsigned kWarp = 32;
 constexpr unsigned kArgmaxThreads = 1024;
 constexpr std::uint64_t kMostBlocks = 8192;
@@ -26,7 +28,8 @@ __global__ void __launch_bounds__(kResolveThreads) resolve_kernel(const ResolveC
   for (std::uint32_t i = me; i < task.emit_count; i += all) resolve_emit(call, task, i);
 }
 
-__global__ void __launch_bounds__(kPointwiseThreads) pointwise_kernel(const PointwiseCall call) {
+__global__ void __launch_bounds__(kPointwiseThreads, kPointwiseBlocks)
+    pointwise_kernel(const PointwiseCall call) {
   extern __shared__ std::uint64_t registers[];  // register n of thread t: registers[n · threads + t]
   const Program program = at<const Program>(call.programs)[blockIdx.y];
   const std::uint64_t stride = std::uint64_t{gridDim.x} * blockDim.x;

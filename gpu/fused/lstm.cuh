@@ -8,6 +8,8 @@
 #include <mma.h>
 #endif
 
+#include <bit>
+
 #include "gpu/cuda/finish.cuh"
 #include "gpu/fused/lstm_step.h"
 
@@ -54,6 +56,19 @@ union Shared {
   alignas(32) float sums[kLstmRows * kStrideC];
 };
 
+// Into shared memory, 16 bytes at once: stores of single elements meet in its banks, and nvcc takes a vector
+// apart where it can.
+__device__ inline void store_shared(void* to, const uint4& x) {
+#if defined(__CUDACC__)
+  const auto address = static_cast<unsigned>(__cvta_generic_to_shared(to));
+  asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(x.x), "r"(x.y), "r"(x.z),
+               "r"(x.w)
+               : "memory");
+#else
+  *static_cast<uint4*>(to) = x;
+#endif
+}
+
 // One thread's part of the loads: a quarter of a row of the operand, two vectors of the weights.
 template <class T>
 class Loader {
@@ -87,16 +102,30 @@ class Loader {
 
   __device__ void store(Tiles<T>& tiles, unsigned buffer) const {
     auto* a = tiles.a[buffer] + threadIdx.x / 4 * Tiles<T>::kStrideA + threadIdx.x % 4 * kFloats;
-    for (unsigned i = 0; i < kFloats; ++i) a[i] = T::convert(a_[i]);
+    store_shared(a, {word(0), word(1), word(2), word(3)});
     constexpr unsigned kPerRow = kLstmColumns / kVectorElements;
     for (unsigned i = 0; i < kVectors; ++i) {
       const unsigned vector = i * kThreads + threadIdx.x;
       auto* b = tiles.b[buffer] + vector / kPerRow * Tiles<T>::kStrideB + vector % kPerRow * kVectorElements;
-      *reinterpret_cast<uint4*>(b) = b_[i];
+      store_shared(b, b_[i]);
     }
   }
 
  private:
+  static constexpr unsigned kPerWord = sizeof(std::uint32_t) / sizeof(typename T::Element);
+  static_assert(kFloats == 4 * kPerWord && Tiles<T>::kStrideA * sizeof(typename T::Element) % 16 == 0);
+
+  // Word `i` of a quarter of a row of the slab.
+  __device__ std::uint32_t word(unsigned i) const {
+    if constexpr (kPerWord == 1) {
+      return std::bit_cast<std::uint32_t>(T::convert(a_[i]));
+    } else {
+      const auto first = std::bit_cast<std::uint16_t>(T::convert(a_[kPerWord * i]));
+      const auto second = std::bit_cast<std::uint16_t>(T::convert(a_[kPerWord * i + 1]));
+      return first | std::uint32_t{second} << 16;
+    }
+  }
+
   __device__ void enter_term() {
     const unsigned term = next_term_++;
     term_begin_ = term_end_;
@@ -115,6 +144,33 @@ class Loader {
   uint4 b_[kVectors];
 };
 
+// Loads a fragment from shared memory.
+template <class Fragment, class Element>
+__device__ void load(Fragment& fragment, const Element* from, unsigned stride) {
+  wmma::load_matrix_sync(fragment, from, stride);
+}
+
+#if defined(__CUDACC__)
+// nvcc sees that an operand in float16 lies in shared memory, and loads its fragments with ldmatrix. Of the
+// other types it does not, and loads them from anywhere, number by number: here it is told. A fragment's
+// elements are its registers, in order, as in <mma.h>.
+#define VOLVOX_LOAD_SHARED(use, operand, shape, fragment_type, element_type)               \
+  __device__ inline void load(                                                             \
+      wmma::fragment<wmma::use, 16, 16, shape, fragment_type, wmma::row_major>& fragment,  \
+      const element_type* from, unsigned stride) {                                         \
+    auto* r = reinterpret_cast<unsigned*>(fragment.x);                                     \
+    asm volatile("wmma.load." operand " {%0, %1, %2, %3}, [%4], %5;"                       \
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])                          \
+                 : "r"(static_cast<unsigned>(__cvta_generic_to_shared(from))), "r"(stride) \
+                 : "memory");                                                              \
+  }
+VOLVOX_LOAD_SHARED(matrix_a, "a.sync.aligned.row.m16n16k16.shared.bf16", 16, __nv_bfloat16, __nv_bfloat16)
+VOLVOX_LOAD_SHARED(matrix_b, "b.sync.aligned.row.m16n16k16.shared.bf16", 16, __nv_bfloat16, __nv_bfloat16)
+VOLVOX_LOAD_SHARED(matrix_a, "a.sync.aligned.row.m16n16k8.shared.tf32", 8, wmma::precision::tf32, float)
+VOLVOX_LOAD_SHARED(matrix_b, "b.sync.aligned.row.m16n16k8.shared.tf32", 8, wmma::precision::tf32, float)
+#undef VOLVOX_LOAD_SHARED
+#endif
+
 // What one warp adds up: 32 rows by 32 columns.
 template <class T>
 class WarpTile {
@@ -130,10 +186,8 @@ class WarpTile {
       wmma::fragment<wmma::matrix_a, 16, 16, T::kStep, typename T::Fragment, wmma::row_major> a[2];
       wmma::fragment<wmma::matrix_b, 16, 16, T::kStep, typename T::Fragment, wmma::row_major> b[2];
       for (unsigned i = 0; i < 2; ++i) {
-        wmma::load_matrix_sync(a[i], tiles.a[buffer] + (row() + 16 * i) * Tiles<T>::kStrideA + k,
-                               Tiles<T>::kStrideA);
-        wmma::load_matrix_sync(b[i], tiles.b[buffer] + k * Tiles<T>::kStrideB + column() + 16 * i,
-                               Tiles<T>::kStrideB);
+        load(a[i], tiles.a[buffer] + (row() + 16 * i) * Tiles<T>::kStrideA + k, Tiles<T>::kStrideA);
+        load(b[i], tiles.b[buffer] + k * Tiles<T>::kStrideB + column() + 16 * i, Tiles<T>::kStrideB);
         if constexpr (sizeof(typename T::Element) == 4) {
           for (int x = 0; x < b[i].num_elements; ++x) b[i].x[x] = wmma::__float_to_tf32(b[i].x[x]);
         }
