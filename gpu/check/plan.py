@@ -13,14 +13,14 @@ BATCHES, OLD_BATCH, PATHS = (64, 256, 512), 256, ("generic", "fused")
 SUITES = (
     ("conformance", "Gpu/DeviceConformance.*", 60),
     ("lstms", "All/GpuCells.RunLstms/Gpu:All/Fused*.*/Gpu", 45),
-    ("trees", "All/GpuCells.Run*Trees/Gpu", 45),
+    ("trees", "All/GpuTrees.*/Gpu", 45),
     ("chains", "All/GpuChains.*/Gpu", 60),
     ("neighbours", "All/GpuCells.*Neighbours/Gpu:All/GpuCells.*BatchSize/Gpu", 30),
     ("convolutions", "All/GpuCells.RunConvolutions/Gpu", 30),
     ("any-operators", "All/GpuCells.RunCellsOfAnyOperators/Gpu", 60),
 )
 # A few small tests: sanitizers slow everything down by tens of times.
-FEW = "Gpu/DeviceConformance.*/Programs:All/Fused*.*/Gpu:All/GpuCells.RunRaggedTrees/Gpu"
+FEW = "Gpu/DeviceConformance.*/Programs:All/Fused*.*/Gpu:All/GpuTrees.RunRaggedTrees/Gpu"
 
 
 @dataclasses.dataclass
@@ -96,7 +96,7 @@ def call_a(tools):
     return [
         machine(),
         start_up(tools),
-        test(tools, "kernels", "All/Fused*.*/Gpu:All/GpuCells.RunLstms/Gpu:All/GpuCells.RunRaggedTrees/Gpu", 60),
+        test(tools, "kernels", "All/Fused*.*/Gpu:All/GpuCells.RunLstms/Gpu:All/GpuTrees.RunRaggedTrees/Gpu", 60),
         Stage("products", 60, [tools.bench, "gpu-product", "--batch", *BATCHES, "--width", 1024, 2048, "--outputs", 4096,
                                "--precision", "bfloat16", "tf32", "--json", "{result}"]),
         *(steps(tools, path, OLD_BATCH) for path in PATHS),
