@@ -18,11 +18,11 @@ namespace volvox::toy {
 // A scheduler, a toy device and the bookkeeping that a shell does, driven step by step by a test.
 class Driver {
  public:
-  // `more_rows`: of each pool, behind those that requests share.
+  // `own_rows`: of each pool, behind those that requests share.
   Driver(SchedulerConfig config, std::unique_ptr<Policy> policy, std::uint32_t device_max_batch,
-         std::uint32_t more_rows = 0)
+         std::uint32_t own_rows = 0)
       : config_(std::move(config)),
-        device_(type_shapes(device_max_batch), slots(more_rows), config_.workers),
+        device_(type_shapes(device_max_batch), slots(), own_rows, config_.workers),
         scheduler_(config_, std::move(policy)),
         in_flight_(config_.workers) {}
 
@@ -142,9 +142,9 @@ class Driver {
   bool stopped(std::uint64_t tag) const { return stopped_.contains(tag); }
 
  private:
-  std::vector<std::uint32_t> slots(std::uint32_t more_rows) const {
+  std::vector<std::uint32_t> slots() const {
     std::vector<std::uint32_t> slots;
-    for (const PoolConfig& pool : config_.pools) slots.push_back(pool.slots + more_rows);
+    for (const PoolConfig& pool : config_.pools) slots.push_back(pool.slots);
     return slots;
   }
 
@@ -165,6 +165,7 @@ class Driver {
         EXPECT_TRUE(!expired || requests_.at(event.tag).deadline <= now_) << "it still had time";
         EXPECT_TRUE(!stuck_.contains(event.tag) || event.kind == Event::Kind::kFailed);
         EXPECT_TRUE(over_.emplace(event.tag, event.kind).second) << "request " << event.tag << " ends twice";
+        device_.release(event.tag, event.kind == Event::Kind::kDone);
       }
     }
   }
