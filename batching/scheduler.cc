@@ -307,7 +307,8 @@ void Scheduler::finish_task(const TaskRecord& record, std::vector<Event>& out) {
     requests_[all[i].request].open -= all[i].nodes;
   }
   for (const TaskRecord::Mark& mark : record.steps) {
-    if (requests_[mark.request].outcome != LiveRequest::Outcome::kNone) continue;
+    const LiveRequest& live = requests_[mark.request];
+    if (live.outcome != LiveRequest::Outcome::kNone || mark.step >= live.lanes[mark.lane].length) continue;
     Event event = event_for(mark.request, Event::Kind::kStepDone);
     event.lane = mark.lane;
     event.step = mark.step;
@@ -471,7 +472,11 @@ Status Scheduler::extend(RequestId id, GraphDelta delta, TimePoint now) {
   if (live == nullptr || !live->is_graph || live->outcome != LiveRequest::Outcome::kNone) {
     return invalid("the request is not there, is over, or is no graph");
   }
-  return graphs_.extend(id.index, std::move(delta));
+  const bool told = policy_watches_ && live->state == LiveRequest::State::kWaiting;  // how long it is
+  if (told) policy_->on_left(describe(id.index));
+  Status grown = graphs_.extend(id.index, std::move(delta));
+  if (told) policy_->on_waiting(describe(id.index));
+  return grown;
 }
 
 // ---- Time ----

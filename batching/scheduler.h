@@ -66,7 +66,9 @@ class Scheduler final : private WaitingList {
   // Gives back a task that is done or failed, so that its memory serves again.
   void recycle(BatchedTask task);
 
-  // The lane ends with step `last`; later steps that are in flight push nothing. Unknown ids are ignored.
+  // The lane ends with step `last`: later ones are not reported, though those in flight may still write their
+  // rows of a result. A lane that follows it step by step must be stopped before. Too late, and without
+  // effect, when its own last step was submitted. Unknown ids are ignored.
   void stop(RequestId id, LaneId lane, Step last, TimePoint now, std::vector<Event>& out);
   // The request's graph grows. Fails when it has grown past Request::max_nodes, or is not this graph's.
   Status extend(RequestId id, GraphDelta delta, TimePoint now);
