@@ -102,10 +102,22 @@ class Driver {
     take(events);
   }
 
-  void stop(std::uint64_t tag, Step last) {
+  // To be called as a caller does: when the step is reported done, and the lanes that follow are stopped.
+  void stop(std::uint64_t tag, LaneId lane, Step last) {
+    device_.forbid_after(tag, requests_.at(tag).plan->lanes[lane].type, last);
+    stops_[tag].emplace(lane, last + 1);
+    steps_before_[{tag, lane}] = steps_.size();
     std::vector<Event> events;
-    scheduler_.stop(ids_.at(tag), 0, last, now_, events);
+    scheduler_.stop(ids_.at(tag), lane, last, now_, events);
     take(events);
+  }
+
+  // False: the request does not grow any more.
+  bool extend(std::uint64_t tag, const NodeGraph& graph) {
+    auto larger = std::make_shared<const NodeGraph>(graph);
+    if (!scheduler_.extend(ids_.at(tag), {larger}, now_)) return false;
+    requests_.at(tag).graph = std::move(larger);
+    return true;
   }
 
   void run_to_the_end() {
@@ -137,9 +149,17 @@ class Driver {
   const std::vector<Event>& steps() const { return steps_; }
   const std::set<std::uint64_t>& stuck() const { return stuck_; }
   const std::map<std::uint64_t, Request>& requests() const { return requests_; }
-  void set_stopped(std::uint64_t tag, std::uint32_t steps) { stopped_[tag] = steps; }
   void set_start(std::uint64_t tag, StartStates start) { starts_[tag] = std::move(start); }
-  bool stopped(std::uint64_t tag) const { return stopped_.contains(tag); }
+  bool stopped(std::uint64_t tag, LaneId lane) const {
+    const auto stops = stops_.find(tag);
+    return stops != stops_.end() && stops->second.contains(lane);
+  }
+
+  // Of a request that is done: some lane's last step had been submitted before it was stopped.
+  bool stopped_too_late(std::uint64_t tag) const {
+    const auto asked = stops_.find(tag);
+    return asked != stops_.end() && effective_stops(tag).size() < asked->second.size();
+  }
 
  private:
   std::vector<std::uint32_t> slots() const {
@@ -170,42 +190,67 @@ class Driver {
     }
   }
 
-  // Reported steps come in order, and the last one of a request that is done is its last step.
+  // A stop comes too late when the lane's last step was submitted before; otherwise that never runs.
+  Stops effective_stops(std::uint64_t tag) const {
+    const auto asked = stops_.find(tag);
+    if (asked == stops_.end()) return {};
+    const Request& request = requests_.at(tag);
+    Stops stops = asked->second;
+    std::erase_if(stops, [&](const auto& stop) {
+      const LaneSpec& spec = request.plan->lanes[stop.first];
+      return device_.ran().contains({tag, spec.type, request.lengths[spec.length_of] - 1});
+    });
+    return stops;
+  }
+
+  // Reported steps come in order, none after a stop, and the last one of a lane that is done is its last.
   void check_steps() const {
-    std::map<std::pair<std::uint64_t, LaneId>, Step> last;
-    for (const Event& event : steps_) {
-      if (event.kind != Event::Kind::kStepDone) continue;
-      const auto [seen, fresh] = last.try_emplace({event.tag, event.lane}, event.step);
+    std::map<std::pair<std::uint64_t, LaneId>, std::size_t> last;
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      if (steps_[i].kind != Event::Kind::kStepDone) continue;
+      const auto [seen, fresh] = last.try_emplace({steps_[i].tag, steps_[i].lane}, i);
       if (!fresh) {
-        EXPECT_LT(seen->second, event.step);
+        EXPECT_LT(steps_[seen->second].step, steps_[i].step);
       }
-      seen->second = event.step;
+      seen->second = i;
     }
     for (const auto& [tag, kind] : over_) {
       const Request& request = requests_.at(tag);
-      if (kind != Event::Kind::kDone || !request.report_steps || request.plan == nullptr) continue;
+      if (kind != Event::Kind::kDone || request.plan == nullptr) continue;
       for (LaneId l = 0; l < request.plan->lanes.size(); ++l) {
         const LaneSpec& spec = request.plan->lanes[l];
-        if (!spec.pushes[0].every || stopped(tag)) continue;
+        if (!spec.until_stopped && !(request.report_steps && spec.pushes[0].every)) continue;
         ASSERT_TRUE(last.contains({tag, l})) << "request " << tag << " reported no step";
-        EXPECT_EQ(last.at({tag, l}) + 1, request.lengths[spec.length_of]) << "request " << tag;
+        check_last_step(request, l, last.at({tag, l}));
       }
+    }
+  }
+
+  // `last`: which of the reports was the lane's last.
+  void check_last_step(const Request& request, LaneId lane, std::size_t last) const {
+    const Stops stops = effective_stops(request.tag);
+    const auto stop = stops.find(lane);
+    const std::uint32_t reported = steps_[last].step + 1;
+    if (stop == stops.end()) {
+      EXPECT_EQ(reported, request.lengths[request.plan->lanes[lane].length_of]) << "request " << request.tag;
+    } else if (last >= steps_before_.at({request.tag, lane})) {
+      EXPECT_EQ(reported, stop->second) << "request " << request.tag;
+    } else {  // others were reported together with the one for which it was stopped
+      EXPECT_GE(reported, stop->second) << "request " << request.tag;
     }
   }
 
   void check_done(std::uint64_t tag) const {
     const Request& request = requests_.at(tag);
-    const auto stopped = stopped_.find(tag);
+    const Stops stops = effective_stops(tag);
     const auto start = starts_.find(tag);
     for (const auto& [address, value] :
-         expected_outputs(request, stopped == stopped_.end() ? 0 : stopped->second,
-                          start == starts_.end() ? StartStates{} : start->second)) {
+         expected_outputs(request, stops, start == starts_.end() ? StartStates{} : start->second)) {
       const auto found = device_.outputs().find(address);
       ASSERT_NE(found, device_.outputs().end()) << "request " << tag << " lacks an output";
       EXPECT_EQ(found->second, value) << "request " << tag;
     }
-    if (stopped != stopped_.end()) return;
-    for (const Device::Node& node : expected_nodes(request)) {
+    for (const Device::Node& node : expected_nodes(request, stops)) {
       EXPECT_TRUE(device_.ran().contains(node)) << "request " << tag << " lacks a node";
     }
   }
@@ -218,7 +263,8 @@ class Driver {
   std::map<std::uint64_t, Request> requests_;
   std::map<std::uint64_t, RequestId> ids_;
   std::map<std::uint64_t, Event::Kind> over_;
-  std::map<std::uint64_t, std::uint32_t> stopped_;
+  std::map<std::uint64_t, Stops> stops_;                                  // as they were asked for
+  std::map<std::pair<std::uint64_t, LaneId>, std::size_t> steps_before_;  // a stop: reports
   std::set<std::uint64_t> stuck_;
   std::map<std::uint64_t, StartStates> starts_;
   std::vector<Event> steps_;

@@ -210,8 +210,7 @@ TEST(Cellular, AStoppedLaneEndsWhereItWasTold) {
   driver.complete(0, 1);
   ASSERT_EQ(driver.steps().size(), 1U);
   EXPECT_EQ(driver.steps()[0].step, 0U);
-  driver.set_stopped(1, 1);
-  driver.stop(1, 0);
+  driver.stop(1, 0, 0);
   EXPECT_TRUE(driver.schedule(0).empty());
   driver.complete(0, driver.in_flight(0));
   EXPECT_EQ(driver.over().at(1), Event::Kind::kDone);

@@ -1,7 +1,7 @@
-// The scheduler's invariants under anything that may happen: graphs of all kinds, late completions, stops,
-// cancels, failures, deadlines, ageing, tasks that hang, planes as small as they may be; beside them streams
-// in parts, each of which goes on from the state that the last good one left. Each seed is a run of its own;
-// a failure prints its seed.
+// The scheduler's invariants under anything that may happen: graphs of all kinds, some of which grow, late
+// completions, stops of any lane, cancels, failures, deadlines, ageing, tasks that hang, planes as small as
+// they may be; beside them streams in parts, each of which goes on from the state that the last good one
+// left. Each seed is a run of its own; a failure prints its seed.
 
 #include <optional>
 #include <random>
@@ -23,9 +23,36 @@ struct Stream {
   std::uint64_t running = 0;  // its tag
 };
 
+// What happened in all runs together: a test that no longer reaches something must say so.
+struct Happened {
+  std::uint64_t first_lane_stopped = 0, later_lane_stopped = 0, stopped_too_late = 0;
+  std::uint64_t grew_unstarted = 0, grew_running = 0, grew_after_a_node = 0, grown_whole = 0;
+  std::uint64_t part_went_on = 0, part_failed = 0;
+  std::uint64_t done = 0, failed = 0, cancelled = 0, expired = 0, stuck = 0, waited = 0;
+};
+
+void expect_everything_happened(const Happened& sum, std::uint64_t runs) {
+  const std::uint64_t often = runs / 100;
+  EXPECT_GT(sum.first_lane_stopped, often);
+  EXPECT_GT(sum.later_lane_stopped, often);
+  EXPECT_GT(sum.stopped_too_late, 0U);
+  EXPECT_GT(sum.grew_unstarted, often);
+  EXPECT_GT(sum.grew_running, often);
+  EXPECT_GT(sum.grew_after_a_node, often);
+  EXPECT_GT(sum.grown_whole, often);
+  EXPECT_GT(sum.part_went_on, often);
+  EXPECT_GT(sum.part_failed, often);
+  EXPECT_GT(sum.done, often);
+  EXPECT_GT(sum.failed, often);
+  EXPECT_GT(sum.cancelled, often);
+  EXPECT_GT(sum.expired, often);
+  EXPECT_GT(sum.stuck, often);
+  EXPECT_GT(sum.waited, often);
+}
+
 class RandomRun {
  public:
-  RandomRun(std::uint64_t seed, bool padded) : random_(seed) {
+  RandomRun(std::uint64_t seed, bool padded, Happened& happened) : random_(seed), happened_(happened) {
     const std::uint32_t max_batch = 1 + below(9);
     workers_ = 1 + below(3);
     several_models_ = below(2) == 0;
@@ -55,6 +82,7 @@ class RandomRun {
     driver_->run_to_the_end();
     driver_->check();
     check_everything_is_free();
+    count_ends();
   }
 
  private:
@@ -66,7 +94,16 @@ class RandomRun {
     request.inputs_landed = below(5) != 0;
     if (below(4) == 0) request.deadline = TimePoint{Duration{1000 * (1 + below(200))}};
     if (several_models_) request.model = model_of(request);
+    if (request.graph != nullptr && request.graph->size() > 1 && below(3) == 0) let_grow(request);
     return request;
+  }
+
+  // The graph comes in pieces: at first there is only the beginning of it.
+  void let_grow(Request& request) {
+    const std::uint32_t size = request.graph->size();
+    growing_.emplace(request.tag, *request.graph);
+    request.max_nodes = size + below(3);
+    request.graph = std::make_shared<const NodeGraph>(first_nodes(*request.graph, 1 + below(size - 1)));
   }
 
   // Chains, other lanes and graphs may each be a model of its own; all but graphs share their memory.
@@ -112,7 +149,10 @@ class RandomRun {
       const auto over = driver_->over().find(stream.running);
       if (stream.running == 0 || over == driver_->over().end()) continue;
       stream.running = 0;
-      if (over->second != Event::Kind::kDone) continue;
+      if (over->second != Event::Kind::kDone) {
+        ++happened_.part_failed;
+        continue;
+      }
       stream.values = expected_states(stream.part, stream.values);
       stream.state = stream.next;
     }
@@ -125,6 +165,7 @@ class RandomRun {
     if (stream.running != 0 || next_tag_ > 200) return;
     const std::uint32_t steps = 1 + below(9);
     stream.running = ++next_tag_;
+    happened_.part_went_on += stream.state ? 1 : 0;
     stream.part = lanes_request(stream.running, *stream.plan, steps);
     stream.next = {stream.state ? 1 - stream.state->slot : below(2), steps};
     carry(stream.rows, stream.state, stream.next.slot, stream.part);
@@ -193,7 +234,8 @@ class RandomRun {
         disturb(worker);
         break;
     }
-    stop_some();
+    take_reports();
+    if (below(3) == 0) grow_one();
   }
 
   void admit_one() {
@@ -204,6 +246,7 @@ class RandomRun {
     pending_.pop_back();
     ASSERT_TRUE(result.kind == AdmitResult::Kind::kAdmitted || result.kind == AdmitResult::Kind::kWaiting)
         << result.reason;
+    happened_.waited += result.kind == AdmitResult::Kind::kWaiting ? 1 : 0;
     live_.push_back(tag);
     if (!landed) not_landed_.push_back(result.id);
   }
@@ -234,14 +277,61 @@ class RandomRun {
     }
   }
 
-  void stop_some() {
-    for (; steps_seen_ < driver_->steps().size(); ++steps_seen_) {
-      const Event event = driver_->steps()[steps_seen_];
-      if (event.kind != Event::Kind::kStepDone || driver_->stopped(event.tag) || below(6) != 0) continue;
-      if (!driver_->requests().at(event.tag).plan->lanes[event.lane].until_stopped) continue;
-      driver_->set_stopped(event.tag, event.step + 1);
-      driver_->stop(event.tag, event.step);
+  // A caller looks at what is reported, and stops a lane or adds nodes on account of it.
+  void take_reports() {
+    for (; reports_seen_ < driver_->steps().size(); ++reports_seen_) {
+      const Event event = driver_->steps()[reports_seen_];
+      if (event.kind == Event::Kind::kNodeDone) {
+        if (grow(event.tag)) ++happened_.grew_after_a_node;
+      } else if (below(6) == 0) {
+        stop(event);
+      }
     }
+  }
+
+  // With it, half of the time, the lane that it follows.
+  void stop(const Event& event) {
+    const LanePlan& plan = *driver_->requests().at(event.tag).plan;
+    if (!plan.lanes[event.lane].until_stopped || is_followed(plan, event.lane)) return;
+    if (driver_->stopped(event.tag, event.lane)) return;
+    const Step last = event.step + below(2);
+    driver_->stop(event.tag, event.lane, last);
+    ++(event.lane == 0 ? happened_.first_lane_stopped : happened_.later_lane_stopped);
+    if (event.lane > 0 && plan.lanes[0].until_stopped && below(2) == 0) driver_->stop(event.tag, 0, last);
+  }
+
+  void grow_one() {
+    if (growing_.empty()) return;
+    const auto from = growing_.lower_bound(below(30));
+    const std::uint64_t tag = (from == growing_.end() ? growing_.begin() : from)->first;
+    const auto request = driver_->requests().find(tag);
+    if (request != driver_->requests().end() && !driver_->over().contains(tag)) grow(tag);
+  }
+
+  // False: it does not grow any more.
+  bool grow(std::uint64_t tag) {
+    const auto whole = growing_.find(tag);
+    if (whole == growing_.end()) return false;
+    const std::uint32_t size = driver_->requests().at(tag).graph->size();
+    const std::uint32_t grown = size + 1 + below(whole->second.size() - size);
+    if (!driver_->extend(tag, first_nodes(whole->second, grown))) return false;
+    ++(driver_->device().ran().contains({tag, whole->second.node(0).type, 0}) ? happened_.grew_running
+                                                                              : happened_.grew_unstarted);
+    if (grown < whole->second.size()) return true;
+    ++happened_.grown_whole;
+    growing_.erase(whole);
+    return true;
+  }
+
+  void count_ends() {
+    for (const auto& [tag, kind] : driver_->over()) {
+      happened_.done += kind == Event::Kind::kDone ? 1 : 0;
+      happened_.failed += kind == Event::Kind::kFailed ? 1 : 0;
+      happened_.cancelled += kind == Event::Kind::kCancelled ? 1 : 0;
+      happened_.expired += kind == Event::Kind::kExpired ? 1 : 0;
+      happened_.stopped_too_late += driver_->stopped_too_late(tag) ? 1 : 0;
+    }
+    happened_.stuck += driver_->stuck().size();
   }
 
   void check_everything_is_free() {
@@ -268,15 +358,19 @@ class RandomRun {
   std::uint64_t next_tag_ = 0;
   std::vector<std::uint64_t> live_;
   std::vector<RequestId> not_landed_;
-  std::size_t steps_seen_ = 0;
+  std::map<std::uint64_t, NodeGraph> growing_;  // requests, and what they will be
+  std::size_t reports_seen_ = 0;
+  Happened& happened_;
   std::unique_ptr<Driver> driver_;
 };
 
 void run_seeds(std::uint64_t first, std::uint64_t count, bool padded) {
+  Happened happened;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
-    RandomRun(seed, padded).run();
+    RandomRun(seed, padded, happened).run();
     ASSERT_FALSE(::testing::Test::HasFailure()) << "seed " << seed;
   }
+  expect_everything_happened(happened, count);
 }
 
 TEST(RandomRuns, CellularKeepsEveryInvariant) {

@@ -145,6 +145,46 @@ const LanePlan& stopped_plan() {
   return plan;
 }
 
+const LanePlan& stopped_decoder_plan() {
+  static const LanePlan plan = [] {
+    LanePlan made = seq2seq_plan();
+    made.lanes[1].until_stopped = true;
+    made.lanes[1].pushes[0] = {0, true};
+    return made;
+  }();
+  return plan;
+}
+
+const LanePlan& stopped_encoder_plan() {
+  static const LanePlan plan = [] {
+    LanePlan made = attention_plan();
+    made.lanes[0].until_stopped = true;
+    return made;
+  }();
+  return plan;
+}
+
+const LanePlan& stopped_stack_plan() {
+  static const LanePlan plan = [] {
+    LanePlan made{0,
+                  {lane(kLayer0, kStates, 4, {self(0)}, false),
+                   lane(kLayer1, kStates, 2, {self(1), same_step(1, 0)}, false)}};
+    for (LaneSpec& spec : made.lanes) spec.until_stopped = true;
+    made.lanes[1].pushes[0] = {0, true};
+    return made;
+  }();
+  return plan;
+}
+
+bool is_followed(const LanePlan& plan, LaneId lane) {
+  for (LaneId reader = 0; reader < plan.lanes.size(); ++reader) {
+    for (const LaneEdge& edge : plan.lanes[reader].edges) {
+      if (reader != lane && edge.from == lane && !edge.all && edge.stride != 0) return true;
+    }
+  }
+  return false;
+}
+
 Request lanes_request(std::uint64_t tag, const LanePlan& plan, std::uint32_t length, std::uint32_t length1) {
   Request request;
   request.tag = tag;
@@ -164,6 +204,14 @@ Request graph_request(std::uint64_t tag, NodeGraph graph) {
   request.inputs[0] = {input_address(tag), 1};
   request.outputs[0] = {output_address(tag, 0), kOutputStride};
   return request;
+}
+
+NodeGraph first_nodes(const NodeGraph& graph, std::uint32_t count) {
+  NodeGraph first;
+  first.pool = graph.pool;
+  for (std::uint32_t v = 0; v < count; ++v) first.add(graph.node(v), graph.predecessors(v));
+  EXPECT_TRUE(first.finish().has_value());
+  return first;
 }
 
 NodeGraph random_tree(std::mt19937_64& random, std::uint32_t leaves, bool leaves_first) {
@@ -241,7 +289,7 @@ static Request streamed_request(std::uint64_t tag, bool eager, std::uint32_t len
 
 Request random_request(std::mt19937_64& random, std::uint64_t tag) {
   const auto pick = [&random](std::uint32_t n) { return static_cast<std::uint32_t>(1 + random() % n); };
-  switch (random() % 11) {
+  switch (random() % 14) {
     case 0:
       return lanes_request(tag, chain_plan(), random() % 8 == 0 ? 300 + pick(100) : pick(20));
     case 1:
@@ -262,6 +310,12 @@ Request random_request(std::mt19937_64& random, std::uint64_t tag) {
       return graph_request(tag, random_lattice(random, pick(15)));
     case 9:
       return streamed_request(tag, random() % 2 == 0, pick(30));
+    case 10:
+      return lanes_request(tag, stopped_decoder_plan(), pick(6), 12);
+    case 11:
+      return lanes_request(tag, stopped_encoder_plan(), 12, pick(6));
+    case 12:
+      return lanes_request(tag, stopped_stack_plan(), 12);
     default:
       return graph_request(tag, random_dag(random, pick(20)));
   }
@@ -281,11 +335,17 @@ std::vector<std::uint32_t> least_slots(const Request& request) {
 
 namespace {
 
+std::uint32_t steps_of(const Request& request, const Stops& stops, LaneId lane) {
+  const std::uint32_t length = request.lengths[request.plan->lanes[lane].length_of];
+  const auto stop = stops.find(lane);
+  return stop == stops.end() ? length : std::min(length, stop->second);
+}
+
 // The value of every node of a plan, step by step, by definition.
 class LaneValues {
  public:
-  LaneValues(const Request& request, const StartStates& start)
-      : request_(request), start_(start), shapes_(type_shapes(1)) {}
+  LaneValues(const Request& request, const Stops& stops, const StartStates& start)
+      : request_(request), stops_(stops), start_(start), shapes_(type_shapes(1)) {}
 
   std::uint64_t at(std::uint8_t l, std::int64_t t) {
     const auto key = std::make_pair(l, t);
@@ -302,7 +362,7 @@ class LaneValues {
     }
     return known_[key] = hash;
   }
-  std::int64_t length(std::uint8_t l) const { return request_.lengths[request_.plan->lanes[l].length_of]; }
+  std::int64_t length(std::uint8_t l) const { return steps_of(request_, stops_, l); }
 
  private:
   std::uint64_t source(const LaneEdge& edge, std::int64_t t) {
@@ -313,6 +373,7 @@ class LaneValues {
   }
 
   const Request& request_;
+  const Stops& stops_;
   const StartStates& start_;
   std::vector<TypeShape> shapes_;
   std::map<std::pair<std::uint8_t, std::int64_t>, std::uint64_t> known_;
@@ -341,7 +402,7 @@ std::vector<std::uint64_t> node_values(const Request& request) {
 
 }  // namespace
 
-std::map<DeviceAddress, std::uint64_t> expected_outputs(const Request& request, std::uint32_t stopped,
+std::map<DeviceAddress, std::uint64_t> expected_outputs(const Request& request, const Stops& stops,
                                                         const StartStates& start) {
   std::map<DeviceAddress, std::uint64_t> outputs;
   const PushTarget& target = request.outputs[0];
@@ -353,13 +414,12 @@ std::map<DeviceAddress, std::uint64_t> expected_outputs(const Request& request, 
     }
     return outputs;
   }
-  LaneValues values(request, start);
+  LaneValues values(request, stops, start);
   for (std::uint8_t l = 0; l < request.plan->lanes.size(); ++l) {
     const LanePush push = request.plan->lanes[l].pushes[0];
     if (push.output == LanePush::kNowhere) continue;
     if (!push.every) outputs[target.address] = values.at(l, values.length(l) - 1);
-    const std::int64_t steps = stopped > 0 ? stopped : values.length(l);
-    for (std::int64_t t = 0; push.every && t < steps; ++t) {
+    for (std::int64_t t = 0; push.every && t < values.length(l); ++t) {
       outputs[target.address + static_cast<std::uint64_t>(t)] = values.at(l, t);
     }
   }
@@ -367,7 +427,8 @@ std::map<DeviceAddress, std::uint64_t> expected_outputs(const Request& request, 
 }
 
 StartStates expected_states(const Request& request, const StartStates& start) {
-  LaneValues values(request, start);
+  const Stops none;
+  LaneValues values(request, none, start);
   StartStates states;
   for (std::uint8_t l = 0; l < request.plan->lanes.size(); ++l) {
     states.push_back(values.at(l, values.length(l) - 1));
@@ -375,7 +436,7 @@ StartStates expected_states(const Request& request, const StartStates& start) {
   return states;
 }
 
-std::vector<Device::Node> expected_nodes(const Request& request) {
+std::vector<Device::Node> expected_nodes(const Request& request, const Stops& stops) {
   std::vector<Device::Node> nodes;
   if (request.graph != nullptr) {
     for (std::uint32_t v = 0; v < request.graph->size(); ++v) {
@@ -383,9 +444,9 @@ std::vector<Device::Node> expected_nodes(const Request& request) {
     }
     return nodes;
   }
-  for (const LaneSpec& spec : request.plan->lanes) {
-    for (std::uint32_t t = 0; t < request.lengths[spec.length_of]; ++t)
-      nodes.emplace_back(request.tag, spec.type, t);
+  for (LaneId lane = 0; lane < request.plan->lanes.size(); ++lane) {
+    for (std::uint32_t t = 0; t < steps_of(request, stops, lane); ++t)
+      nodes.emplace_back(request.tag, request.plan->lanes[lane].type, t);
   }
   return nodes;
 }

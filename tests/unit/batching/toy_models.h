@@ -46,11 +46,20 @@ const LanePlan& bidirectional_plan();
 const LanePlan& seq2seq_plan();    // a decoder that starts from the encoder's end; lengths[0], lengths[1]
 const LanePlan& attention_plan();  // a decoder that reads every state of the encoder
 const LanePlan& streamed_plan(bool eager);  // as eager_plan; one of its lanes pushes at every step
-const LanePlan& stopped_plan();             // a decoder of at most lengths[1] steps that stop() ends
+// Lanes of at most their lengths, which stop() ends: one alone; a decoder behind an encoder; an encoder of
+// which a decoder reads every state; a decoder of two layers.
+const LanePlan& stopped_plan();
+const LanePlan& stopped_decoder_plan();
+const LanePlan& stopped_encoder_plan();
+const LanePlan& stopped_stack_plan();
+// Whether another lane reads the lane step by step, and so must be stopped before it.
+bool is_followed(const LanePlan& plan, LaneId lane);
 
 Request lanes_request(std::uint64_t tag, const LanePlan& plan, std::uint32_t length,
                       std::uint32_t length1 = 0);
 Request graph_request(std::uint64_t tag, NodeGraph graph);
+// The graph as it was when it had so many nodes.
+NodeGraph first_nodes(const NodeGraph& graph, std::uint32_t count);
 
 NodeGraph random_tree(std::mt19937_64& random, std::uint32_t leaves, bool leaves_first);
 NodeGraph random_lattice(std::mt19937_64& random, std::uint32_t chars);
@@ -65,12 +74,15 @@ std::vector<std::uint32_t> least_slots(const Request& request);
 // The state that each lane of a plan starts from, by lane; empty: the initial one.
 using StartStates = std::vector<std::uint64_t>;
 
-// What the outputs must be, from the structure alone; `stopped` is the last step of a stopped lane + 1, or 0.
-std::map<DeviceAddress, std::uint64_t> expected_outputs(const Request& request, std::uint32_t stopped = 0,
+// How many steps a lane has that was stopped, by lane.
+using Stops = std::map<LaneId, std::uint32_t>;
+
+// What the outputs must be, from the structure alone.
+std::map<DeviceAddress, std::uint64_t> expected_outputs(const Request& request, const Stops& stops = {},
                                                         const StartStates& start = {});
 // The state of each lane after its last step.
 StartStates expected_states(const Request& request, const StartStates& start);
 // Every node that must run, once.
-std::vector<Device::Node> expected_nodes(const Request& request);
+std::vector<Device::Node> expected_nodes(const Request& request, const Stops& stops = {});
 
 }  // namespace volvox::toy
