@@ -21,7 +21,7 @@ struct LiveRequest {
   State state = State::kFree;
   Outcome outcome = Outcome::kNone;
   bool is_graph = false;
-  bool landed = true;
+  bool landed = true;     // until then it is in no waiting room
   bool started = false;   // a task with a row of it was submitted
   bool fixed = false;     // stays on its home worker (admit_group)
   bool draining = false;  // leaves its home worker as soon as nothing of it runs

@@ -8,6 +8,7 @@
 #include "batching/model_loads.h"
 #include "batching/ready_queues.h"
 #include "batching/request_table.h"
+#include "batching/waiting_rooms.h"
 #include "batching/worker.h"
 
 namespace volvox {
@@ -17,8 +18,9 @@ namespace volvox {
 // its home until another worker takes it. Not thread-safe.
 class Pins {
  public:
-  Pins(RequestTable& requests, ReadyQueues& queues, std::vector<Worker>& workers, ModelLoads& models)
-      : requests_(requests), queues_(queues), workers_(workers), models_(models) {}
+  Pins(RequestTable& requests, ReadyQueues& queues, std::vector<Worker>& workers, ModelLoads& models,
+       WaitingRooms& rooms)
+      : requests_(requests), queues_(queues), workers_(workers), models_(models), rooms_(rooms) {}
 
   // A task of the worker takes rows of the request.
   void claim(std::uint32_t index, WorkerId worker, TimePoint now) {
@@ -26,6 +28,7 @@ class Pins {
     if (!std::exchange(live.started, true)) {
       live.first_submit = now;
       --models_[live.request.model].waiting;
+      rooms_.moved_on(live.request.model, live.request.priority);
     }
     if (live.home != worker) move(index, worker);
   }
@@ -51,6 +54,7 @@ class Pins {
   ReadyQueues& queues_;
   std::vector<Worker>& workers_;
   ModelLoads& models_;
+  WaitingRooms& rooms_;
 };
 
 }  // namespace volvox

@@ -45,6 +45,7 @@ struct Request {
   std::uint64_t tag = 0;  // the caller's own number, given back in every event
   ModelId model = 0;
   PriorityClass priority = PriorityClass::kNormal;
+  std::uint64_t client = 0;  // who shares the model fairly with other clients; 0: nobody is known
   TimePoint arrival{};
   TimePoint deadline = TimePoint::max();  // later, nobody wants its result
 
@@ -61,6 +62,13 @@ struct Request {
   bool inputs_landed = true;  // false: nothing runs before Scheduler::inputs_landed()
   bool report_steps = false;  // kStepDone also for lanes that push a row of an output at every step
 
+  // That it will run, at most, as far as is known.
+  std::uint32_t cells() const {
+    if (graph != nullptr) return graph->size();
+    std::uint32_t sum = 0;
+    for (const LaneSpec& lane : plan->lanes) sum += lengths[lane.length_of];
+    return sum;
+  }
   // nullptr when the lane begins anew.
   const CarriedLane* carried_of(std::size_t number) const {
     for (const CarriedLane& one : carried) {

@@ -29,7 +29,7 @@ Scheduler::Scheduler(SchedulerConfig config, std::unique_ptr<Policy> policy)
       queues_(static_cast<std::uint32_t>(config_.types.size()), config_.workers),
       running_(config_.types.size(), 0),
       rows_(config_.types.size(), TaskRows::kUnknown),
-      pins_(requests_, queues_, workers_, models_),
+      pins_(requests_, queues_, workers_, models_, rooms_),
       lanes_(config_, requests_, queues_, workers_, pins_, totals_, now_),
       graphs_(config_, requests_, queues_, slots_, pins_, rows_, totals_, now_),
       frontier_(queues_, workers_, running_),
@@ -38,13 +38,18 @@ Scheduler::Scheduler(SchedulerConfig config, std::unique_ptr<Policy> policy)
     workers_.emplace_back(w, config_.max_tasks_to_submit + 2, config_.types.size());
   }
   totals_.types.resize(config_.types.size());
-  for (const ModelConfig& model : config_.models) models_.add(model);
+  for (const ModelConfig& model : config_.models) learn(model);
   for (const TypeConfig& type : config_.types) {
-    if (!has_model(type.model)) models_.add({.id = type.model});
+    if (!has_model(type.model)) learn({.id = type.model});
   }
 }
 
 // ---- Models ----
+
+void Scheduler::learn(const ModelConfig& model) {
+  models_.add(model);
+  rooms_.set_most(model.id, most_queued(config_, model.id));
+}
 
 Status Scheduler::add_model(const ModelParts& parts) {
   if (!make_way(parts)) {
@@ -62,7 +67,7 @@ Status Scheduler::add_model(const ModelParts& parts) {
     slots_.set(pool);
   }
   config_.models.push_back(parts.config);
-  models_.add(parts.config);
+  learn(parts.config);
   policy_->on_model_added(config_, parts.config.id);
   return {};
 }
@@ -130,7 +135,7 @@ AdmitResult Scheduler::admit(Request request, TimePoint now) {
   const std::uint32_t index = requests_.add(std::move(request));
   set_clocks(index);
   start_waiting(index);
-  policy_->admit(*this, frontier_, kNoWorker);
+  admit_waiting();
   const bool waits = requests_[index].state == LiveRequest::State::kWaiting;
   return {waits ? AdmitResult::Kind::kWaiting : AdmitResult::Kind::kAdmitted, requests_.id(index), {}};
 }
@@ -145,12 +150,16 @@ void Scheduler::set_clocks(std::uint32_t index) {
   }
 }
 
+// Who waits for its inputs takes no memory and nobody's turn.
 void Scheduler::start_waiting(std::uint32_t index) {
-  rooms_.push(index, requests_[index].request.model, requests_[index].request.priority);
+  if (!requests_[index].landed) return;
+  const Request& request = requests_[index].request;
+  rooms_.push({index, request.model, request.priority, request.client, request.cells()});
   if (policy_watches_) policy_->on_waiting(describe(index));
 }
 
 void Scheduler::stop_waiting(std::uint32_t index) {
+  if (!requests_[index].landed) return;
   rooms_.remove(index);
   if (policy_watches_) policy_->on_left(describe(index));
 }
@@ -160,12 +169,13 @@ void Scheduler::admit_waiting() {
 }
 
 std::size_t Scheduler::admit_in_order() {
-  return rooms_.admit([this](std::uint32_t index) {
+  const auto let_in = [this](std::uint32_t index) {
     if (!slots_.reserve(requests_[index])) return false;
     if (policy_watches_) policy_->on_left(describe(index));
     enter(index);
     return true;
-  });
+  };
+  return rooms_.admit(let_in, [this](std::uint32_t soon) { prefetch(requests_[soon]); });
 }
 
 std::size_t Scheduler::admit_group(const std::vector<RequestId>& ids, WorkerId worker, std::uint32_t pad_to) {
@@ -176,6 +186,7 @@ std::size_t Scheduler::admit_group(const std::vector<RequestId>& ids, WorkerId w
     live->pad_to = pad_to;
     if (!slots_.reserve(*live)) break;
     stop_waiting(id.index);
+    rooms_.came_in(live->request.model, live->request.priority);
     live->fixed = worker != kNoWorker;
     live->home = worker;
     enter(id.index);
@@ -199,8 +210,8 @@ void Scheduler::inputs_landed(RequestId id, TimePoint now) {
   LiveRequest* live = requests_.find(id);
   if (live == nullptr || live->landed) return;
   live->landed = true;
-  if (live->state != LiveRequest::State::kRunning || live->outcome != LiveRequest::Outcome::kNone) return;
-  live->is_graph ? graphs_.wake(id.index) : lanes_.wake(id.index);
+  start_waiting(id.index);
+  admit_waiting();
 }
 
 WaitingRequest Scheduler::describe(std::uint32_t index) const {
@@ -436,7 +447,11 @@ void Scheduler::finalise(std::uint32_t index, Event::Kind kind, std::vector<Even
   }
   ModelLoads::Load& load = models_[live.request.model];
   --load.live;
-  if (!live.started) --load.waiting;
+  if (!live.started) {
+    --load.waiting;
+    if (live.state == LiveRequest::State::kRunning)
+      rooms_.moved_on(live.request.model, live.request.priority);
+  }
   requests_.remove(index);
 }
 
@@ -472,7 +487,8 @@ Status Scheduler::extend(RequestId id, GraphDelta delta, TimePoint now) {
   if (live == nullptr || !live->is_graph || live->outcome != LiveRequest::Outcome::kNone) {
     return invalid("the request is not there, is over, or is no graph");
   }
-  const bool told = policy_watches_ && live->state == LiveRequest::State::kWaiting;  // how long it is
+  // Of how long it is.
+  const bool told = policy_watches_ && live->state == LiveRequest::State::kWaiting && live->landed;
   if (told) policy_->on_left(describe(id.index));
   Status grown = graphs_.extend(id.index, std::move(delta));
   if (told) policy_->on_waiting(describe(id.index));
@@ -506,13 +522,18 @@ void Scheduler::raise(std::uint32_t index) {
   const PriorityClass old = live.request.priority;
   const auto higher = static_cast<PriorityClass>(static_cast<std::uint8_t>(old) - 1);
   if (live.state == LiveRequest::State::kWaiting) {
-    if (policy_watches_) policy_->on_left(describe(index));
+    const bool told = policy_watches_ && live.landed;
+    if (told) policy_->on_left(describe(index));
     live.request.priority = higher;
-    rooms_.change_class(index, higher);
-    if (policy_watches_) policy_->on_waiting(describe(index));
+    if (live.landed) rooms_.change_class(index, live.request.client, higher);
+    if (told) policy_->on_waiting(describe(index));
     return;
   }
   live.request.priority = higher;
+  if (!live.started) {
+    rooms_.moved_on(live.request.model, old);
+    rooms_.came_in(live.request.model, higher);
+  }
   live.is_graph ? graphs_.change_class(index, higher) : lanes_.change_class(index, old, higher);
 }
 
@@ -528,6 +549,7 @@ SchedulerStats Scheduler::stats() const {
   stats.rows_padding = stats.rows_executed - stats.cells;
   stats.live_requests = requests_.live();
   stats.waiting_requests = static_cast<std::uint32_t>(rooms_.size());
+  stats.waiting_clients = static_cast<std::uint32_t>(rooms_.clients());
   for (CellTypeId t = 0; t < config_.types.size(); ++t) {
     SchedulerStats::PerType& type = stats.types[t];
     type.id = t;

@@ -49,8 +49,8 @@ class Scheduler final : private WaitingList {
   bool remove_model(ModelId id);
   bool has_model(ModelId id) const { return models_.has(id); }
 
-  // Reserves the request's slots and makes its first nodes ready, or lets it wait. On kNeverFits and kFull
-  // nothing is kept.
+  // Reserves the request's slots and makes its first nodes ready, or lets it wait: for slots, for its
+  // client's turn, or for its inputs. On kNeverFits and kFull nothing is kept.
   AdmitResult admit(Request request, TimePoint now);
   // The request's inputs can be read by the device.
   void inputs_landed(RequestId id, TimePoint now);
@@ -97,6 +97,7 @@ class Scheduler final : private WaitingList {
   std::size_t admit_group(const std::vector<RequestId>& ids, WorkerId worker, std::uint32_t pad_to) override;
 
   // Models
+  void learn(const ModelConfig& model);
   bool make_way(const ModelParts& parts);
   void make_room(const ModelParts& parts);
 

@@ -11,7 +11,9 @@ namespace volvox {
 struct SchedulerStats {
   std::uint64_t tasks = 0, cells = 0, rows_executed = 0, rows_padding = 0, rows_moved = 0;
   std::uint64_t requests_done = 0, requests_failed = 0, requests_cancelled = 0, requests_expired = 0;
-  std::uint32_t live_requests = 0, waiting_requests = 0;
+  std::uint32_t live_requests = 0;
+  std::uint32_t waiting_requests = 0;  // for state memory or for their client's turn
+  std::uint32_t waiting_clients = 0;   // whose these are; each once for every model and class
   struct PerType {
     CellTypeId id = 0;
     std::uint64_t tasks = 0, rows = 0, padding = 0;

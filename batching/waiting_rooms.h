@@ -6,145 +6,163 @@
 #include <cstdint>
 #include <vector>
 
+#include "batching/client_turns.h"
 #include "batching/request.h"
 
 namespace volvox {
 
-// Requests that wait for state memory. Each model has memory of its own, so each has a room of its own: one
-// whose memory is full must hold up nobody else, and a long queue before one door must not be walked because
-// another opens. Within a room the higher classes come first, and each class in the order of arrival. Who
-// does not fit may be passed by those behind that do, but only by so many, or a large one would wait for
-// ever.
+// Requests that wait to be let in: for state memory, or for their turn. Each model has memory of its own, so
+// each has a room of its own: one whose memory is full must hold up nobody else, and a long queue before one
+// door must not be walked because another opens. Within a room the higher classes come first, and within a
+// class clients take turns (ClientTurns). Who does not fit may be passed by those behind that do, but only by
+// so many, or a large one would wait for ever.
+//
+// Whoever is in runs in the order in which he came in; the choice is only open in the room. So no more are
+// let in than the batches need: as long as so many of a class, or above it, are in and have not begun, the
+// others of that class wait.
 //
 // A room is walked only after something changed that may let somebody in: memory of its model came back,
-// somebody went whom the others had to wait for, the order changed, or somebody came to its very front.
-// Everything but the walk is O(1), and nothing is allocated once as many have waited at once, and as many
-// models have been there, as ever will. Requests are numbers of the caller's, dense and used again. Pure; one
-// thread at a time.
+// somebody who was in has begun, somebody went whom the others had to wait for, the order changed, or
+// somebody came to its very front. Everything but the walk is O(1), and nothing is allocated once as many
+// have waited at once, and as many models have been there, as ever will. Requests are numbers of the
+// caller's, dense and used again. Pure; one thread at a time.
 class WaitingRooms {
  public:
+  // Who waits, for what, and how many cells it will run.
+  struct Ticket {
+    std::uint32_t request = 0;
+    ModelId model = 0;
+    PriorityClass priority = PriorityClass::kNormal;
+    std::uint64_t client = 0;
+    std::uint32_t cells = 1;
+  };
+
   explicit WaitingRooms(std::uint32_t max_overtake) : max_overtake_(max_overtake) {}
 
-  // The request waits from now on: behind the others of its class.
-  void push(std::uint32_t request, ModelId model, PriorityClass priority) {
-    if (request >= places_.size()) places_.resize(request + 1);
-    if (model >= rooms_.size()) rooms_.resize(model + 1);
-    Place& place = places_[request];
-    place.overtaken = 0;
-    place.model = model;
-    place.priority = priority;
-    Room& room = rooms_[model];
-    link(room, place, request);
-    if (!room.open && is_first(room, request)) open(room, model);
-  }
+  // Of this model's requests, so many may be in that have not begun; 0: any number.
+  void set_most(ModelId model, std::uint32_t most) { room(model).most = most; }
+
+  // The request waits from now on: behind the others of its client and class.
+  void push(const Ticket& ticket);
   // It waits no longer, without having been let in by admit().
   void remove(std::uint32_t request);
   // It goes to the end of another class. That it was passed stays counted.
-  void change_class(std::uint32_t request, PriorityClass priority);
+  void change_class(std::uint32_t request, std::uint64_t client, PriorityClass priority);
+
+  // Somebody of the class is in, without admit(); or who was in has begun, or never will.
+  void came_in(ModelId model, PriorityClass priority) { ++inside(model, priority); }
+  void moved_on(ModelId model, PriorityClass priority) {
+    --inside(model, priority);
+    Room& of = rooms_[model];
+    if (of.held && !of.open) open(of, model);
+  }
 
   // State memory of the model / of whichever model came back.
   void reopen(ModelId model);
   void reopen_all();
 
   std::size_t size() const { return size_; }
+  // Counted once for each model and class of which they wait for something.
+  std::size_t clients() const;
 
   // Asks enter(request) of those who may have their turn; true: it is in, and waits no longer. Where models
-  // compete for the same memory, another is asked first each time. `enter` must not call this object. Returns
-  // how many are in.
-  template <class Enter>
-  std::size_t admit(Enter enter) {
+  // compete for the same memory, another is asked first each time. `enter` must not call this object. Whom it
+  // will be asked about soon, fetch(request) is told. Returns how many are in.
+  template <class Enter, class Fetch>
+  std::size_t admit(Enter enter, Fetch fetch) {
     if (open_.empty()) return 0;
-    std::size_t entered = 0;
+    Walk walk;
     if (open_.size() == 1) {
-      entered = walk(rooms_[open_.front()], enter);
-      open_.clear();
-      return entered;
+      walk_room(rooms_[open_.front()], walk, enter, fetch);
+    } else {
+      const std::size_t first = round_++ % open_.size();
+      for (std::size_t i = first; i < open_.size(); ++i) walk_room(rooms_[open_[i]], walk, enter, fetch);
+      for (std::size_t i = 0; i < first; ++i) walk_room(rooms_[open_[i]], walk, enter, fetch);
     }
-    const std::size_t first = round_++ % open_.size();
-    for (std::size_t i = first; i < open_.size(); ++i) entered += walk(rooms_[open_[i]], enter);
-    for (std::size_t i = 0; i < first; ++i) entered += walk(rooms_[open_[i]], enter);
     open_.clear();
-    return entered;
+    return walk.entered;
   }
 
  private:
-  static constexpr std::uint32_t kNobody = ~std::uint32_t{0};
-  struct Place {
-    std::uint32_t prev = kNobody, next = kNobody;
-    std::uint32_t overtaken = 0;  // by how many
-    ModelId model = 0;
-    PriorityClass priority = PriorityClass::kNormal;
-    bool tried = false;  // and did not fit
-  };
-  struct List {
-    std::uint32_t head = kNobody, tail = kNobody;
-  };
   struct Room {
-    std::array<List, kPriorityClasses> lists;
+    std::array<ClientTurns, kPriorityClasses> lines;
+    std::array<std::uint32_t, kPriorityClasses> inside{};  // who are in and have not begun
+    std::uint32_t most = 0;
     std::uint32_t waiting = 0;
     bool open = false;  // to be walked
+    bool held = false;  // the last walk ended because enough were in
+  };
+  struct Walk {
+    std::size_t entered = 0;
+    std::uint32_t first_failed = kNobody, failures = 0;  // in this room
   };
 
-  // To its end, or as far as anybody may pass.
-  template <class Enter>
-  std::size_t walk(Room& room, Enter& enter) {
-    room.open = false;
-    std::size_t entered = 0;
-    std::uint32_t first_failed = kNobody, failures = 0;
-    for (List& list : room.lists) {
-      for (std::uint32_t request = list.head, next; request != kNobody; request = next) {
-        const bool is_in = enter(request);
-        next = places_[request].next;
-        if (is_in) {
-          unlink(room, list, places_[request]);
-          ++entered;
-          if (room.waiting == 0) return entered;
-          if (first_failed != kNobody) ++places_[first_failed].overtaken;
-        } else {
-          places_[request].tried = true;
-          if (first_failed == kNobody) first_failed = request;
-          ++failures;
-        }
-        if (first_failed == kNobody) continue;
-        if (failures > max_overtake_ || places_[first_failed].overtaken >= max_overtake_) return entered;
-      }
+  // To its end, or as far as anybody may pass, or until enough are in.
+  template <class Enter, class Fetch>
+  void walk_room(Room& room, Walk& walk, Enter& enter, Fetch& fetch) {
+    room.open = room.held = false;
+    walk.first_failed = kNobody;
+    walk.failures = 0;
+    std::uint32_t above = 0;
+    for (std::size_t c = 0; c < kPriorityClasses; ++c) {
+      if (room.lines[c].size() > 0 && !walk_line(room, c, above, walk, enter, fetch)) return;
+      above += room.inside[c];
     }
-    return entered;
+  }
+  // `above`: how many of higher classes are in and have not begun. False: the walk ends here.
+  template <class Enter, class Fetch>
+  bool walk_line(Room& room, std::size_t c, std::uint32_t above, Walk& walk, Enter& enter, Fetch& fetch) {
+    ClientTurns& line = room.lines[c];
+    std::uint32_t passed = kNobody;
+    bool goes_on = true;
+    for (std::uint32_t request; goes_on && (request = line.next(places_)) != kNobody;) {
+      if (room.most > 0 && above + room.inside[c] >= room.most) {
+        room.held = true;
+        goes_on = false;
+        break;
+      }
+      if (const std::uint32_t later = places_[request].next; later != kNobody) fetch(later);
+      if (enter(request)) {
+        line.enter(places_, request);
+        ++room.inside[c];
+        --room.waiting;
+        --size_;
+        ++walk.entered;
+        if (walk.first_failed != kNobody) ++places_[walk.first_failed].overtaken;
+      } else {
+        places_[request].tried = true;
+        line.pass(places_, request);
+        if (passed == kNobody) passed = request;
+        if (walk.first_failed == kNobody) walk.first_failed = request;
+        ++walk.failures;
+      }
+      goes_on = walk.first_failed == kNobody || may_pass(walk);
+    }
+    line.end_walk(places_, passed);
+    return goes_on;
+  }
+  bool may_pass(const Walk& walk) const {
+    return walk.failures <= max_overtake_ && places_[walk.first_failed].overtaken < max_overtake_;
   }
 
-  void link(Room& room, Place& place, std::uint32_t request) {
-    List& list = room.lists[static_cast<std::size_t>(place.priority)];
-    place.tried = false;
-    place.prev = list.tail;
-    place.next = kNobody;
-    (list.tail == kNobody ? list.head : places_[list.tail].next) = request;
-    list.tail = request;
-    ++room.waiting;
-    ++size_;
+  Room& room(ModelId model) {
+    if (model >= rooms_.size()) rooms_.resize(model + 1);
+    return rooms_[model];
   }
-  void unlink(Room& room, List& list, const Place& place) {
-    (place.prev == kNobody ? list.head : places_[place.prev].next) = place.next;
-    (place.next == kNobody ? list.tail : places_[place.next].prev) = place.prev;
-    --room.waiting;
-    --size_;
+  std::uint32_t& inside(ModelId model, PriorityClass priority) {
+    return room(model).inside[static_cast<std::size_t>(priority)];
   }
-  void unlink(std::uint32_t request) {
-    const Place& place = places_[request];
-    Room& room = rooms_[place.model];
-    unlink(room, room.lists[static_cast<std::size_t>(place.priority)], place);
+  ClientTurns& line_of(const WaitingPlace& place) {
+    return rooms_[place.model].lines[static_cast<std::size_t>(place.priority)];
   }
-  bool is_first(const Room& room, std::uint32_t request) const {
-    if (room.waiting == 1) return true;
-    const auto somebody = [](const List& list) { return list.head != kNobody; };
-    return std::find_if(room.lists.begin(), room.lists.end(), somebody)->head == request;
-  }
+  static bool is_first(const Room& room, PriorityClass priority);
   void open(Room& room, ModelId model) {
     room.open = true;
     open_.push_back(model);
   }
 
   const std::uint32_t max_overtake_;
-  std::vector<Place> places_;  // by request
+  WaitingPlaces places_;       // by request
   std::vector<Room> rooms_;    // by model
   std::vector<ModelId> open_;  // rooms to be walked
   std::size_t size_ = 0, round_ = 0;

@@ -86,7 +86,6 @@ inline void GraphBatcher::push(std::uint32_t index, NodeGroup& group) {
 }
 
 void GraphBatcher::wake(std::uint32_t index) {
-  if (!requests_[index].landed) return;
   for (NodeGroup& group : requests_[index].graph.groups) queue(index, group);
 }
 

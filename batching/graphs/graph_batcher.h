@@ -41,7 +41,7 @@ class GraphBatcher {
 
   // The request, which has its reservation, runs from now on.
   void enter(std::uint32_t request);
-  // Queues what is ready, unless its inputs have not landed.
+  // Queues what is ready.
   void wake(std::uint32_t request);
   Status extend(std::uint32_t request, GraphDelta delta);
   // Takes rows of the type that are ready for the worker. False: there was nothing that has a slot.

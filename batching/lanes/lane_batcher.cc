@@ -85,7 +85,7 @@ void LaneBatcher::wake_at(LaneRef blocker, std::uint32_t steps) {
 
 void LaneBatcher::wake(std::uint32_t request) {
   const LiveRequest& live = requests_[request];
-  if (live.draining || !live.landed) return;
+  if (live.draining) return;
   const LaneId lanes = lane_count(live);
   for (LaneId l = 0; l < lanes; ++l) activate(lane_ref(request, l));
 }

@@ -78,6 +78,7 @@ class RandomModels {
         own_memory(max_batch, workers_, 1 + below(3), {1 + below(3), 1 + below(3), 1 + below(3)});
     if (below(2) == 0) config.age = Duration{1000 * (1 + below(60))};
     config.max_overtake = below(4);
+    config.queued_batches = 0;
     auto policy = padded ? make_padded_policy(config, {10, max_batch}) : make_cellular_policy(config);
     driver_ = std::make_unique<Driver>(config, std::move(policy), max_batch);
   }

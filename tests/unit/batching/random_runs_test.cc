@@ -62,6 +62,7 @@ class RandomRun {
     make_streams();
     SchedulerConfig config = scheduler_config(max_batch, workers_, 1 + below(5), plane_slots());
     if (several_models_) part_into_models(config);
+    config.queued_batches = below(3);
     if (below(3) == 0) config.age = Duration{1000 * (1 + below(60))};
     if (below(3) == 0) {
       for (TypeConfig& type : config.types) type.sizes = sizes_up_to(max_batch);
@@ -91,6 +92,7 @@ class RandomRun {
   Request make(std::uint64_t tag) {
     Request request = random_request(random_, tag);
     request.priority = PriorityClass(below(kPriorityClasses));
+    request.client = below(4);
     request.inputs_landed = below(5) != 0;
     if (below(4) == 0) request.deadline = TimePoint{Duration{1000 * (1 + below(200))}};
     if (several_models_) request.model = model_of(request);

@@ -16,9 +16,10 @@ class Rooms {
  public:
   explicit Rooms(std::uint32_t max_overtake = 16) : rooms(max_overtake) {}
 
-  void come(std::uint32_t request, ModelId model, std::uint32_t slots, PriorityClass priority = kNormal) {
+  void come(std::uint32_t request, ModelId model, std::uint32_t slots, PriorityClass priority = kNormal,
+            std::uint64_t client = 0) {
     wants_[request] = {model, slots};
-    rooms.push(request, model, priority);
+    rooms.push({request, model, priority, client, 16});
   }
   void free(ModelId model, std::uint32_t slots) {
     memory[model] += slots;
@@ -28,14 +29,15 @@ class Rooms {
   std::vector<std::uint32_t> admit() {
     asked.clear();
     std::vector<std::uint32_t> in;
-    const std::size_t entered = rooms.admit([&](std::uint32_t request) {
+    const auto enter = [&](std::uint32_t request) {
       asked.push_back(request);
       const auto [model, slots] = wants_.at(request);
       if (memory[model] < slots) return false;
       memory[model] -= slots;
       in.push_back(request);
       return true;
-    });
+    };
+    const std::size_t entered = rooms.admit(enter, [](std::uint32_t) {});
     EXPECT_EQ(entered, in.size());
     return in;
   }
@@ -149,7 +151,7 @@ TEST(WaitingRooms, WhoIsRaisedCompetesThereAndStaysPassed) {
   door.come(2, kFull, 1);
   EXPECT_EQ(door.admit(), (List{2}));
   door.come(3, kFull, 2, kHigh);
-  door.rooms.change_class(1, kHigh);
+  door.rooms.change_class(1, 0, kHigh);
   door.free(kFull, 1);
   EXPECT_TRUE(door.admit().empty());
   EXPECT_EQ(door.asked, (List{3, 1}));
@@ -160,6 +162,74 @@ TEST(WaitingRooms, WhoIsRaisedCompetesThereAndStaysPassed) {
   door.free(kFull, 1);
   EXPECT_TRUE(door.admit().empty());
   EXPECT_EQ(door.asked, (List{1}));
+}
+
+TEST(WaitingRooms, LetInNoMoreThanBeginWhileTheOthersWait) {
+  Rooms door;
+  door.memory[kFull] = door.memory[kLight] = 100;
+  door.rooms.set_most(kFull, 2);
+  for (std::uint32_t r = 0; r < 6; ++r) door.come(r, kFull, 1);
+  EXPECT_EQ(door.admit(), (List{0, 1}));
+  EXPECT_TRUE(door.admit().empty());
+  EXPECT_TRUE(door.asked.empty()) << "nothing has changed";
+  door.come(10, kLight, 1);
+  EXPECT_EQ(door.admit(), (List{10})) << "another model's bound is its own";
+  door.rooms.moved_on(kFull, kNormal);
+  EXPECT_EQ(door.admit(), (List{2}));
+  door.rooms.came_in(kFull, kNormal);
+  door.rooms.moved_on(kFull, kNormal);
+  EXPECT_TRUE(door.admit().empty());
+  door.rooms.moved_on(kFull, kNormal);
+  door.rooms.moved_on(kFull, kNormal);
+  EXPECT_EQ(door.admit(), (List{3, 4}));
+}
+
+TEST(WaitingRooms, WhoIsInHoldsUpNobodyOfAHigherClassButThoseOfLowerOnes) {
+  Rooms door;
+  door.memory[kFull] = 100;
+  door.rooms.set_most(kFull, 2);
+  for (std::uint32_t r = 0; r < 4; ++r) door.come(r, kFull, 1);
+  EXPECT_EQ(door.admit(), (List{0, 1}));
+  for (std::uint32_t r = 10; r < 13; ++r) door.come(r, kFull, 1, kHigh);
+  door.come(20, kFull, 1, kLow);
+  EXPECT_EQ(door.admit(), (List{10, 11}));
+  door.rooms.moved_on(kFull, kNormal);
+  door.rooms.moved_on(kFull, kNormal);
+  EXPECT_TRUE(door.admit().empty()) << "there is enough to run that is more urgent";
+  door.rooms.moved_on(kFull, kHigh);
+  EXPECT_EQ(door.admit(), (List{12}));
+}
+
+TEST(WaitingRooms, ClientsTakeTurnsWithinAClass) {
+  Rooms door;
+  door.rooms.set_most(kFull, 1);
+  door.memory[kFull] = 100;
+  for (std::uint32_t r = 0; r < 10; ++r) door.come(r, kFull, 1, kNormal, 1);
+  for (std::uint32_t r = 10; r < 20; ++r) door.come(r, kFull, 1, kNormal, 2);
+  door.come(30, kFull, 1, kHigh, 1);
+  EXPECT_EQ(door.rooms.clients(), 3U);
+  List in;
+  for (int i = 0; i < 9; ++i) {
+    for (const std::uint32_t r : door.admit()) in.push_back(r);
+    door.rooms.moved_on(kFull, i == 0 ? kHigh : kNormal);
+  }
+  EXPECT_EQ(in, (List{30, 0, 1, 10, 11, 2, 3, 12, 13})) << "two of 16 cells each make a round";
+}
+
+// Whose turn it is when memory is short keeps the turn, and is passed by only so many others.
+TEST(WaitingRooms, ALargeRequestOfOneClientIsNotPassedForEverByThoseOfAnother) {
+  Rooms door(3);
+  door.come(1, kFull, 2, kNormal, 1);
+  std::uint32_t passed = 0;
+  for (std::uint32_t r = 10; r < 40; ++r) {
+    door.come(r, kFull, 1, kNormal, 2);
+    door.free(kFull, 1);
+    const List in = door.admit();
+    if (in == List{1}) break;
+    passed += static_cast<std::uint32_t>(in.size());
+  }
+  EXPECT_LE(passed, 4U);
+  EXPECT_EQ(door.memory[kFull], 0U);
 }
 
 // Where models share their memory, whatever comes back may be for any of them, and none is always first.
