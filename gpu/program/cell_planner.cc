@@ -65,7 +65,7 @@ Status CellPlanner::apply(const Operator& op) {
   if (op.is(kConvolutionOp)) return convolution(op);
   if (op.is(kArgmaxOp)) return argmax(op);
   if (cell_.spreads(op)) {
-    return bad("the operator '" + std::string(op.def->name) + "' needs inputs of one shape on a GPU");
+    return leaves_.bad("the operator '" + std::string(op.def->name) + "' needs inputs of one shape on a GPU");
   }
   if (op.is(kScatterOp)) {
     if (value(op.inputs[0]).ragged) return leaves_.bad("a ragged value cannot be published");
@@ -131,7 +131,7 @@ Status CellPlanner::product(const Operator& op) {
 Status CellPlanner::convolution(const Operator& op) {
   const Convolution& c = op.convolution;
   if (c.groups != 1 || c.dilation != std::array<std::int64_t, 2>{1, 1}) {
-    return bad("a convolution with groups or gaps is not supported on a GPU");
+    return leaves_.bad("a convolution with groups or gaps is not supported on a GPU");
   }
   if (Status ok = materialise(op.inputs[0]); !ok) return ok;
   if (Status ok = close_stage(); !ok) return ok;

@@ -57,7 +57,8 @@ void ProbeInputs::bind(RowBinding& binding, std::uint32_t row) const {
   for (std::size_t p = 0; p < pulls_.size(); ++p) {
     const Pull& pull = pulls_[p];
     if (pull.stride_bytes == 0) continue;
-    binding.pulls[p] = {pull.memory.address() + std::uint64_t{row} * pull.stride_bytes, pull.stride_bytes};
+    binding.pulls[p] = {pull.memory.address() + std::uint64_t{row} * pull.stride_bytes,
+                        static_cast<std::int32_t>(pull.stride_bytes)};
   }
 }
 

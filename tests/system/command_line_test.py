@@ -22,8 +22,17 @@ from served import PATIENCE, Server  # noqa: E402
 
 VOLVOX = "volvox"
 COMMANDS = ("serve", "router", "node", "drain", "load", "infer", "status", "models", "keys", "log-level", "simulate")
-MODELS = ("list", "check", "load", "unload", "reload", "new-lstm", "new-tree", "new-noop", "new-check")
-ANYWHERE = ("--listen", "tcp://127.0.0.1:0", "--metrics", "", "--http", "", "--admin", "")  # no port that another may have
+MODELS = ("list", "check", "load", "unload", "reload", "new-lstm", "new-bidirectional",
+          "new-seq2seq", "new-tree", "new-noop", "new-check")
+DOORS = {"--listen": "tcp://127.0.0.1:0", "--metrics": "", "--http": "", "--admin": ""}  # no port that another may have
+
+
+def doors(**others):
+    """The options of a server's doors: those of DOORS, or others ("listen")."""
+    return [word for option in (DOORS | {f"--{name}": where for name, where in others.items()}).items() for word in option]
+
+
+ANYWHERE = doors()
 
 
 def run(*arguments, **options):
@@ -38,7 +47,7 @@ def helps(*command):
     text = done.stdout.decode()
     found = {command: text}
     listed = text.partition("\nSubcommands:\n")[2].partition("\n\n")[0]
-    for name in re.findall(r"^  ([a-z-]+)\b", listed, re.MULTILINE):
+    for name in re.findall(r"^  ([a-z][a-z0-9-]*)\b", listed, re.MULTILINE):
         found |= helps(*command, name)
     return found
 
@@ -183,9 +192,9 @@ class Mistakes(unittest.TestCase):
         server = Server(VOLVOX, self.folder, [("new-check", "m")])
         self.addCleanup(server.kill)
         none = self.folder / "none"  # so that whoever looked for models would say something else
-        for option, address in (("--listen", server.endpoint), ("--metrics", server.metrics.removeprefix("http://"))):
-            text = self.refused("serve", "--models", none, *ANYWHERE, option, address)
-            self.assertIn(f"server.{option[2:]}: ", text)
+        for option, address in (("listen", server.endpoint), ("metrics", server.metrics.removeprefix("http://"))):
+            text = self.refused("serve", "--models", none, *doors(**{option: address}))
+            self.assertIn(f"server.{option}: ", text)
             self.assertIn("is taken", text)
 
     def test_a_bad_model_may_be_skipped(self):
