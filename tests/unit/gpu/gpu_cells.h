@@ -7,6 +7,7 @@
 
 #include "cells/model/reference.h"
 #include "tests/unit/device/cell_batch.h"
+#include "tests/unit/device/convolution_cell.h"
 #include "tests/unit/gpu/backends.h"
 #include "tests/unit/gpu/random_cell.h"
 
@@ -35,6 +36,16 @@ class GpuCells : public ::testing::TestWithParam<Backend> {
     }
     fake_ = std::dynamic_pointer_cast<FakeDriver>(*opened);
     return *opened;
+  }
+  // Whether the driver has a library for convolutions; `reason_` says why not.
+  bool has_convolutions() {
+    const auto opened = driver();
+    if (!opened) return true;  // nothing runs there at all
+    const ConvolutionShape shape{kPlanes, 1, static_cast<std::uint32_t>(kPlanes.inputs()),
+                                 static_cast<std::uint32_t>(kPlanes.outputs())};
+    const auto planned = opened->plan(shape);
+    if (!planned) reason_ = planned.error().message;
+    return planned.has_value();
   }
   static std::unique_ptr<Device> device_on(std::shared_ptr<Driver> driver, CellOptions cells) {
     auto options = small_device(cells);
