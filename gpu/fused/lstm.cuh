@@ -42,9 +42,29 @@ struct Tf32 {
   __device__ static Element convert(float x) { return wmma::__float_to_tf32(x); }
 };
 
+// A slab of the operands, twice, and where threads put what they bring, as elements.
 template <class T>
 struct Tiles {
   static constexpr unsigned kStrideA = T::kDepth + kPad, kStrideB = kLstmColumns + kPad;
+  static constexpr unsigned kVectorElements = 16 / sizeof(typename T::Element);
+  // Eight threads store 16 bytes each at once, four of them to one row. So many rows lie half of the banks
+  // apart.
+  static constexpr unsigned kApart = sizeof(typename T::Element) == 2 ? 4 : 2;
+
+  static constexpr unsigned row_of(unsigned thread) {
+    const unsigned i = thread / 4, group = 2 * kApart;
+    return i / group * group + i % 2 * kApart + i % group / 2;
+  }
+  // Of the quarter of a row that a thread brings.
+  static constexpr unsigned a_at(unsigned thread) {
+    return row_of(thread) * kStrideA + thread % 4 * kVectorElements;
+  }
+  // Of a vector of the weights.
+  static constexpr unsigned b_at(unsigned vector) {
+    constexpr unsigned kPerRow = kLstmColumns / kVectorElements;
+    return vector / kPerRow * kStrideB + vector % kPerRow * kVectorElements;
+  }
+
   alignas(32) typename T::Element a[2][kLstmRows * kStrideA];
   alignas(32) typename T::Element b[2][T::kDepth * kStrideB];
 };
@@ -74,11 +94,10 @@ template <class T>
 class Loader {
  public:
   static constexpr unsigned kFloats = T::kDepth / 4;
-  static constexpr unsigned kVectorElements = 16 / sizeof(typename T::Element);
-  static constexpr unsigned kVectors = T::kDepth * kLstmColumns / kVectorElements / kThreads;
+  static constexpr unsigned kVectors = T::kDepth * kLstmColumns / Tiles<T>::kVectorElements / kThreads;
 
   __device__ Loader(const LstmCall& call, const TaskHeader& task)
-      : call_(call), task_(task), row_(blockIdx.y * kLstmRows + threadIdx.x / 4) {
+      : call_(call), task_(task), row_(blockIdx.y * kLstmRows + Tiles<T>::row_of(threadIdx.x)) {
     weights_ =
         call.weights + std::uint64_t{blockIdx.x} * call.width * kLstmColumns * sizeof(typename T::Element);
   }
@@ -101,19 +120,15 @@ class Loader {
   }
 
   __device__ void store(Tiles<T>& tiles, unsigned buffer) const {
-    auto* a = tiles.a[buffer] + threadIdx.x / 4 * Tiles<T>::kStrideA + threadIdx.x % 4 * kFloats;
-    store_shared(a, {word(0), word(1), word(2), word(3)});
-    constexpr unsigned kPerRow = kLstmColumns / kVectorElements;
+    store_shared(tiles.a[buffer] + Tiles<T>::a_at(threadIdx.x), {word(0), word(1), word(2), word(3)});
     for (unsigned i = 0; i < kVectors; ++i) {
-      const unsigned vector = i * kThreads + threadIdx.x;
-      auto* b = tiles.b[buffer] + vector / kPerRow * Tiles<T>::kStrideB + vector % kPerRow * kVectorElements;
-      store_shared(b, b_[i]);
+      store_shared(tiles.b[buffer] + Tiles<T>::b_at(i * kThreads + threadIdx.x), b_[i]);
     }
   }
 
  private:
   static constexpr unsigned kPerWord = sizeof(std::uint32_t) / sizeof(typename T::Element);
-  static_assert(kFloats == 4 * kPerWord && Tiles<T>::kStrideA * sizeof(typename T::Element) % 16 == 0);
+  static_assert(kFloats == Tiles<T>::kVectorElements && Tiles<T>::kStrideA % kFloats == 0);
 
   // Word `i` of a quarter of a row of the slab.
   __device__ std::uint32_t word(unsigned i) const {

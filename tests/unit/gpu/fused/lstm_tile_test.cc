@@ -1,5 +1,8 @@
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <random>
+#include <set>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -127,6 +130,56 @@ void expect_same(ElementType type, bool tf32, double tolerance) {
     });
     for (std::size_t i = 0; i < want.size(); ++i) {
       ASSERT_NEAR(got[i], want[i], tolerance) << i << " of " << rows << " rows, " << units << " units";
+    }
+  }
+}
+
+// How often shared memory is asked for what 8 threads access at once, 16 bytes each, by the first byte of
+// each: once where they meet in no bank.
+unsigned wavefronts(const std::array<unsigned, 8>& bytes) {
+  constexpr unsigned kBanks = 32;
+  std::array<unsigned, kBanks> words{};
+  for (unsigned first : bytes) {
+    for (unsigned word = first / 4; word < first / 4 + 4; ++word) ++words[word % kBanks];
+  }
+  return *std::max_element(words.begin(), words.end());
+}
+
+template <class T>
+void expect_no_conflicts_in_stores() {
+  using Made = lstm::Tiles<T>;
+  constexpr unsigned kSize = sizeof(typename T::Element);
+  constexpr unsigned kVectors = T::kDepth * kLstmColumns / Made::kVectorElements;
+  std::set<unsigned> operands, weights;
+  for (unsigned first = 0; first < kVectors; first += 8) {
+    std::array<unsigned, 8> a{}, b{};
+    for (unsigned i = 0; i < 8; ++i) {
+      a[i] = Made::a_at((first + i) % lstm::kThreads) * kSize;
+      b[i] = Made::b_at(first + i) * kSize;
+    }
+    ASSERT_EQ(wavefronts(a), 1U) << "operands, from thread " << first % lstm::kThreads;
+    ASSERT_EQ(wavefronts(b), 1U) << "weights, from vector " << first;
+    operands.insert(a.begin(), a.end());
+    weights.insert(b.begin(), b.end());
+  }
+  EXPECT_EQ(operands.size(), lstm::kThreads) << "each thread has a place of its own";
+  EXPECT_EQ(weights.size(), kVectors);
+}
+
+TEST(LstmTile, StoresMeetInNoBank) {
+  expect_no_conflicts_in_stores<lstm::Bf16>();
+  expect_no_conflicts_in_stores<lstm::F16>();
+  expect_no_conflicts_in_stores<lstm::Tf32>();
+}
+
+// ldmatrix takes 8 by 8 elements of 16 bits at once: 8 rows of 16 bytes.
+TEST(LstmTile, LoadsOfFragmentsMeetInNoBank) {
+  using Made = lstm::Tiles<lstm::Bf16>;
+  for (unsigned stride : {Made::kStrideA, Made::kStrideB}) {
+    for (unsigned column = 0; column < stride - lstm::kPad; column += 8) {
+      std::array<unsigned, 8> rows{};
+      for (unsigned i = 0; i < 8; ++i) rows[i] = (i * stride + column) * 2;
+      EXPECT_EQ(wavefronts(rows), 1U) << "rows " << stride << " apart, column " << column;
     }
   }
 }
