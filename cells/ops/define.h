@@ -71,16 +71,25 @@ struct Pointwise {
   template <class Real>
   static void spread(RowValues<Real>& row, const Operator& op, const Rows<Real>& in, Real* out) {
     const Shape& shape = row.shape(op.output);
+    const std::size_t axes = outer_axes(shape), n = run_length(shape);
     std::array<Strides, kInputs> strides;
     for (std::size_t i = 0; i < kInputs; ++i) strides[i] = spread_strides(row.shape(op.inputs[i]), shape);
-    for (Walk at(shape); !at.done(); at.next()) *out++ = element(row.math(), in, strides, at, Every{});
+    for (Walk at(shape, axes); !at.done(); at.next(), out += n) {
+      Rows<Real> run{};
+      std::array<std::size_t, kInputs> steps{};  // 0: one element for the whole run
+      for (std::size_t i = 0; i < kInputs; ++i) {
+        run[i] = in[i] + at.offset(strides[i]);
+        steps[i] = static_cast<std::size_t>(strides[i][axes]);
+      }
+      stepping(row.math(), run, steps, out, n, Every{});
+    }
   }
 
   template <class Real, std::size_t... I>
-  static Real element(const RealMath<Real>& math, const Rows<Real>& in,
-                      const std::array<Strides, kInputs>& strides, const Walk& at,
-                      std::index_sequence<I...>) {
-    return F::of(math, in[I][at.offset(strides[I])]...);
+  static void stepping(const RealMath<Real>& math, const Rows<Real>& in,
+                       const std::array<std::size_t, kInputs>& steps, Real* out, std::size_t n,
+                       std::index_sequence<I...>) {
+    for (std::size_t k = 0; k < n; ++k) out[k] = F::of(math, in[I][k * steps[I]]...);
   }
 };
 

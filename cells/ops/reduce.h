@@ -20,24 +20,37 @@ struct Reduce {
     const Strides strides = spread_strides(row.shape(op.output), shape);
     const std::size_t results = row.width(op.output);
     const auto count = static_cast<Real>(row.width(op.inputs[0]) / results);
+    const std::size_t axes = outer_axes(shape), n = run_length(shape);
+    const bool one = strides[axes] == 0;  // a run becomes one element, or is part of as many as it has
     for (std::size_t e = 0; e < row.rows(op.output); ++e) {
       const Real* x = row.real(op.inputs[0], e);
       Real* out = row.real(op.output, e);
-      for (Walk at(shape); !at.done(); at.next(), ++x) {
-        Real& so_far = out[at.offset(strides)];
-        so_far = is_first(at, shape, row.shape(op.output)) ? F::first(*x) : F::next(so_far, *x);
+      for (Walk at(shape, axes); !at.done(); at.next(), x += n) {
+        Real* to = out + at.offset(strides);
+        const bool first = is_first(at, axes, row.shape(op.output));
+        one ? into_one(x, n, first, *to) : into_each(x, n, first, to);
       }
       for (std::size_t k = 0; k < results; ++k) out[k] = F::last(out[k], count);
     }
   }
 
  private:
-  // Of those that become one.
-  static bool is_first(const Walk& at, const Shape& from, const Shape& to) {
-    for (std::size_t axis = 0; axis < from.size(); ++axis) {
+  // Whether the run has the first elements of those that it becomes part of.
+  static bool is_first(const Walk& at, std::size_t axes, const Shape& to) {
+    for (std::size_t axis = 0; axis < axes; ++axis) {
       if (at[axis] != 0 && to[axis] == 1) return false;
     }
     return true;
+  }
+  template <class Real>
+  static void into_one(const Real* x, std::size_t n, bool first, Real& to) {
+    Real so_far = first ? F::first(x[0]) : F::next(to, x[0]);
+    for (std::size_t k = 1; k < n; ++k) so_far = F::next(so_far, x[k]);
+    to = so_far;
+  }
+  template <class Real>
+  static void into_each(const Real* x, std::size_t n, bool first, Real* to) {
+    for (std::size_t k = 0; k < n; ++k) to[k] = first ? F::first(x[k]) : F::next(to[k], x[k]);
   }
 };
 

@@ -32,6 +32,14 @@ inline Strides spread_strides(const Shape& from, const Shape& to) {
   return strides;
 }
 
+// A shape's elements come in runs along its last axis, as many as its other axes have elements.
+inline std::size_t outer_axes(const Shape& shape) {
+  return shape.empty() ? 0 : shape.size() - 1;
+}
+inline std::size_t run_length(const Shape& shape) {
+  return shape.empty() ? 1 : static_cast<std::size_t>(shape.back());
+}
+
 // Goes through the elements of a shape, or of its first `axes` axes, row by row.
 //   for (Walk at(shape); !at.done(); at.next()) … at[axis] …
 class Walk {
