@@ -16,8 +16,8 @@ namespace volvox::cpu {
 // sweep):
 //   exp      0.92 ulp; denormal results are rounded once; > 88.73 gives inf, < -103.98 gives 0
 //   sigmoid  2.41 ulp where the result is normal; below x = -87.3 it is off by less than 2^-126
-//   log      0.90 ulp; log(0) = -inf, NaN below
-//   erf      1.40 ulp where the result is normal; odd
+//   log      0.94 ulp; log(0) = -inf, NaN below
+//   erf      1.00 ulp where the result is normal; odd
 //   tanh     2.50 ulp; tanh(-x) = -tanh(x), tanh of a denormal is itself, |tanh| <= 1
 // NaN gives NaN. No operation raises a trap or depends on state other than round-to-nearest.
 
