@@ -6,6 +6,7 @@
 
 #include "cells/library/gru_reset_before.h"
 #include "cells/library/lstm_peephole.h"
+#include "cells/library/lstm_projection.h"
 #include "cells/library/rnn.h"
 #include "tests/unit/cells/by_hand.h"
 #include "tests/unit/cells/random_weights.h"
@@ -47,18 +48,19 @@ RandomWeights with_embedding() {
 
 // Runs a chain; `next` computes h of each step from x and h of the step before, and what else it keeps.
 void expect_chain(const Cell& cell, const Weights& weights,
-                  const std::function<Vector(const Vector& x, const Vector& h)>& next) {
+                  const std::function<Vector(const Vector& x, const Vector& h)>& next,
+                  std::size_t wide = kWide) {
   RowRunner<double> runner(cell, weights);
   const Equations equations(weights);
-  Vector h(kWide);
+  Vector h(wide);
   NodeState state;
   const NodeState* before = nullptr;
   for (const std::int32_t token : {3, 9, 0, 3, 41}) {
     NodeResult node = runner.run({before}, {&token});
     h = next(equations.embedded(token), h);
     const auto got = values_of<double>(node.pushes.at("h"));
-    ASSERT_EQ(got.size(), kWide);
-    for (std::size_t j = 0; j < kWide; ++j) EXPECT_NEAR(got[j], h[j], 1e-12) << cell.name << ", " << j;
+    ASSERT_EQ(got.size(), wide);
+    for (std::size_t j = 0; j < wide; ++j) EXPECT_NEAR(got[j], h[j], 1e-12) << cell.name << ", " << j;
     state = std::move(node.states);
     before = &state;
   }
@@ -137,6 +139,35 @@ TEST(GatedCells, LstmWithPeepholesFollowsItsEquations) {
     }
     return out;
   });
+}
+
+TEST(GatedCells, LstmWithAProjectionFollowsItsEquations) {
+  constexpr std::int64_t kProjected = 3;
+  const Weights weights = with_embedding()
+                              .add("c.weight_ih", {4 * kHidden, kInput})
+                              .add("c.weight_hh", {4 * kHidden, kProjected})
+                              .add("c.weight_hr", {kProjected, kHidden})
+                              .add("c.bias", {4 * kHidden})
+                              .weights();
+  const Equations w(weights);
+  const auto cell = lstm_projection_cell("c", {kInput, kHidden}, &weights);
+  ASSERT_TRUE(cell) << cell.error().message;
+  Vector c(kWide);
+  const auto next = [&](const Vector& x, const Vector& h) {
+    Vector inner, out;
+    for (std::size_t j = 0; j < kWide; ++j) {
+      const auto z = [&](std::size_t gate) {
+        const std::size_t row = gate * kWide + j;
+        return w.of("bias", row) + w.times("weight_ih", row, x) + w.times("weight_hh", row, h);
+      };
+      c[j] = sigmoid(z(1)) * c[j] + sigmoid(z(0)) * std::tanh(z(2));
+      inner.push_back(sigmoid(z(3)) * std::tanh(c[j]));
+    }
+    for (std::size_t j = 0; j < kProjected; ++j) out.push_back(w.times("weight_hr", j, inner));
+    return out;
+  };
+  expect_chain(*cell, weights, next, kProjected);
+  EXPECT_EQ(lstm_projection_cell("c", {kInput, kHidden})->states[0].shape, Shape{kHidden});
 }
 
 }  // namespace

@@ -158,10 +158,11 @@ TEST(Lanes, ErrorsNameTheLine) {
   EXPECT_THAT(error_after("push = [\"h\"]", ""), HasSubstr("output 'h': nothing writes it"));
   EXPECT_THAT(error_after("cell = \"low\"\n[[", "cell = \"low\"\npush = [\"h\"]\n[["),
               HasSubstr("output 'h' is written twice"));
-  EXPECT_THAT(error_after("kind = \"lstm\"", "kind = \"tree_lstm\""),
-              HasSubstr("is not in the library for lanes: check, gru, gru_reset_before, lstm, lstm_peephole, "
-                        "noop, rnn, rnn_relu, lstm_layer, lstm_layer_2, lstm_decoder, projection, "
-                        "projection_2"));
+  EXPECT_THAT(
+      error_after("kind = \"lstm\"", "kind = \"tree_lstm\""),
+      HasSubstr("is not in the library for lanes: check, gru, gru_reset_before, lstm, lstm_peephole, "
+                "lstm_projection, noop, rnn, rnn_relu, lstm_layer, lstm_layer_2, lstm_decoder, projection, "
+                "projection_2"));
   EXPECT_THAT(error_after("[[input]]\nname = \"tokens\"", ""), HasSubstr("input: lanes need at least one"));
 }
 

@@ -1,5 +1,6 @@
 #include "cells/library/gru_reset_before.h"
 #include "cells/library/lstm_peephole.h"
+#include "cells/library/lstm_projection.h"
 #include "cells/library/rnn.h"
 #include "same_bits.h"
 
@@ -28,17 +29,19 @@ TEST(GenericCell, RunsTheOtherRecurrentCellsAsTheEvaluatorDoes) {
   }
 }
 
-TEST(GenericCell, RunsAnLstmWithPeepholesAsTheEvaluatorDoes) {
+TEST(GenericCell, RunsOtherLstmsAsTheEvaluatorDoes) {
   const Weights weights = RandomWeights()
                               .add("c.embedding", {kVocabulary, kInput})
                               .add("c.weight_ih", {4 * kHidden, kInput})
                               .add("c.weight_hh", {4 * kHidden, kHidden})
                               .add("c.bias", {4 * kHidden})
+                              .add("c.weight_hr", {kHidden, kHidden})
                               .add("c.peephole_i", {kHidden})
                               .add("c.peephole_f", {kHidden})
                               .add("c.peephole_o", {kHidden})
                               .weights();
   expect_same_bits(lstm_peephole_cell("c", {kInput, kHidden}, &weights).value(), weights);
+  expect_same_bits(lstm_projection_cell("c", {kInput, kHidden}, &weights).value(), weights);
 }
 
 }  // namespace
