@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "batching/scheduler_config.h"
+#include "batching/scheduler_stats.h"
 
 namespace volvox {
 
@@ -29,7 +30,12 @@ class ModelLoads {
   void remove(ModelId id) { loads_[id] = {}; }
 
   Load& operator[](ModelId id) { return loads_[id]; }
-  const std::vector<Load>& all() const { return loads_; }
+  // Of all models, in order.
+  void describe(std::vector<SchedulerStats::PerModel>& stats) const {
+    for (ModelId id = 0; id < loads_.size(); ++id) {
+      stats.push_back({id, loads_[id].live, loads_[id].waiting, loads_[id].device_us});
+    }
+  }
 
  private:
   std::vector<Load> loads_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -62,6 +63,13 @@ struct Request {
   bool inputs_landed = true;  // false: nothing runs before Scheduler::inputs_landed()
   bool report_steps = false;  // kStepDone also for lanes that push a row of an output at every step
 
+  // Steps of its longest lane, or nodes of its graph.
+  std::uint32_t length() const {
+    if (graph != nullptr) return graph->size();
+    std::uint32_t longest = 0;
+    for (const LaneSpec& lane : plan->lanes) longest = std::max(longest, lengths[lane.length_of]);
+    return longest;
+  }
   // That it will run, at most, as far as is known.
   std::uint32_t cells() const {
     if (graph != nullptr) return graph->size();

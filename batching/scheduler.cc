@@ -216,14 +216,7 @@ void Scheduler::inputs_landed(RequestId id, TimePoint now) {
 
 WaitingRequest Scheduler::describe(std::uint32_t index) const {
   const Request& request = requests_[index].request;
-  std::uint32_t length = 0;
-  if (request.graph != nullptr) {
-    length = request.graph->size();
-  } else {
-    for (const LaneSpec& spec : request.plan->lanes)
-      length = std::max(length, request.lengths[spec.length_of]);
-  }
-  return {requests_.id(index), request.model, request.priority, length, request.arrival};
+  return {requests_.id(index), request.model, request.priority, request.length(), request.arrival};
 }
 
 // ---- Tasks ----
@@ -487,7 +480,6 @@ Status Scheduler::extend(RequestId id, GraphDelta delta, TimePoint now) {
   if (live == nullptr || !live->is_graph || live->outcome != LiveRequest::Outcome::kNone) {
     return invalid("the request is not there, is over, or is no graph");
   }
-  // Of how long it is.
   const bool told = policy_watches_ && live->state == LiveRequest::State::kWaiting && live->landed;
   if (told) policy_->on_left(describe(id.index));
   Status grown = graphs_.extend(id.index, std::move(delta));
@@ -530,10 +522,7 @@ void Scheduler::raise(std::uint32_t index) {
     return;
   }
   live.request.priority = higher;
-  if (!live.started) {
-    rooms_.moved_on(live.request.model, old);
-    rooms_.came_in(live.request.model, higher);
-  }
+  if (!live.started) rooms_.change_class_inside(live.request.model, old, higher);
   live.is_graph ? graphs_.change_class(index, higher) : lanes_.change_class(index, old, higher);
 }
 
@@ -559,14 +548,8 @@ SchedulerStats Scheduler::stats() const {
       type.ready += queues_.count(t, w) + workers_[w].cohorts[t].active();
     }
   }
-  for (PoolId p = 0; p < slots_.pools(); ++p) {
-    const StateSlots::Use use = slots_.use(p);
-    stats.pools.push_back({p, use.slots, use.reserved, use.used});
-  }
-  for (ModelId m = 0; m < models_.all().size(); ++m) {
-    const ModelLoads::Load& load = models_.all()[m];
-    stats.models.push_back({m, load.live, load.waiting, load.device_us});
-  }
+  slots_.describe(stats.pools);
+  models_.describe(stats.models);
   return stats;
 }
 

@@ -22,7 +22,8 @@ struct SchedulerStats {
   std::vector<PerType> types;
   struct PerPool {
     PoolId id = 0;
-    std::uint32_t slots = 0, reserved = 0, used = 0;
+    std::uint32_t slots = 0, reserved = 0;
+    std::uint32_t used = 0;  // of what is reserved, what holds a state
   };
   std::vector<PerPool> pools;
   struct PerModel {

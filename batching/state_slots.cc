@@ -115,6 +115,13 @@ void StateSlots::release(LiveRequest& live) {
   }
 }
 
+void StateSlots::describe(std::vector<SchedulerStats::PerPool>& stats) const {
+  for (PoolId pool = 0; pool < pools_.size(); ++pool) {
+    const Pool& of = pools_[pool];
+    stats.push_back({pool, of.slots.capacity(), of.slots.reserved(), of.used});
+  }
+}
+
 void StateSlots::release_graph(LiveRequest& live) {
   Pool& pool = pools_[live.request.graph->pool];
   pool.used -= live.graph.live_slots;

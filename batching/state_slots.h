@@ -6,6 +6,7 @@
 #include "batching/live_request.h"
 #include "batching/range_allocator.h"
 #include "batching/scheduler_config.h"
+#include "batching/scheduler_stats.h"
 
 namespace volvox {
 
@@ -53,14 +54,8 @@ class StateSlots {
     --pools_[run.pool].used;
   }
 
-  struct Use {
-    std::uint32_t slots = 0, reserved = 0;
-    std::uint32_t used = 0;  // of what is reserved, what holds a state
-  };
-  Use use(PoolId pool) const {
-    const Pool& of = pools_[pool];
-    return {of.slots.capacity(), of.slots.reserved(), of.used};
-  }
+  // Of all pools, in order.
+  void describe(std::vector<SchedulerStats::PerPool>& stats) const;
 
  private:
   struct Pool {

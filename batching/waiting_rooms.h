@@ -57,6 +57,11 @@ class WaitingRooms {
     if (of.held && !of.open) open(of, model);
   }
 
+  void change_class_inside(ModelId model, PriorityClass from, PriorityClass to) {
+    moved_on(model, from);
+    came_in(model, to);
+  }
+
   // State memory of the model / of whichever model came back.
   void reopen(ModelId model);
   void reopen_all();
