@@ -1,4 +1,5 @@
-// Several models on one device: shares by device time, counted in virtual microseconds (a row costs one).
+// Several models on one device: shares by device time, counted in virtual microseconds (a row costs one). Each
+// has state memory of its own, for hardly more requests than a batch has rows.
 
 #include <algorithm>
 #include <deque>
@@ -8,20 +9,22 @@
 namespace volvox::toy {
 namespace {
 
-constexpr CellTypeId kBusyType = kChain, kLightType = kLayer0;
-constexpr std::uint32_t kFairBatch = 8;
+constexpr CellTypeId kBusyType = kChain, kLightType = kWord;
+constexpr std::uint32_t kFairBatch = 8, kRoom = kFairBatch + 2;
 
 const LanePlan& light_plan() {
   static const LanePlan plan = [] {
     LanePlan made = chain_plan();
     made.lanes[0].type = kLightType;
+    made.lanes[0].pool = kGraphs;
     return made;
   }();
   return plan;
 }
 
 SchedulerConfig two_models(double light_weight) {
-  SchedulerConfig config = scheduler_config(kFairBatch, 1, 1, {4096, 64, 64});
+  SchedulerConfig config = scheduler_config(
+      kFairBatch, 1, 1, {kReservedSlots + 2 * kRoom, kReservedSlots, kReservedSlots + 2 * kRoom});
   config.models = {{.id = 0}, {.id = 1, .weight = light_weight}};
   config.types[kLightType].model = 1;
   return config;
@@ -69,6 +72,12 @@ class TwoModels {
     return driver_.now() - begin;
   }
 
+  // Of the busy model requests wait, and not one more has room.
+  bool is_out_of_memory() {
+    const SchedulerStats stats = driver_.scheduler().stats();
+    return stats.waiting_requests > 0 && stats.pools[kStates].reserved == stats.pools[kStates].slots;
+  }
+
   Driver& driver() { return driver_; }
   std::uint64_t light_us() const { return light_us_; }
   std::uint64_t busy_us() const { return busy_us_; }
@@ -89,6 +98,7 @@ TEST(Fairness, ALightModelKeepsItsLatencyBesideAnOverloadedOne) {
     both.keep_busy();
     both.step();
   }
+  EXPECT_TRUE(both.is_out_of_memory());
   const Duration one_task = std::chrono::microseconds(kFairBatch);
   for (int i = 0; i < 50; ++i) {
     const Duration beside = both.time_of_light(kLength, true);
@@ -124,6 +134,7 @@ TEST(Fairness, BusyModelsShareTheDeviceByWeight) {
     both.keep_busy();
     both.step();
   }
+  EXPECT_TRUE(both.is_out_of_memory());
   EXPECT_NEAR(static_cast<double>(both.light_us()) / static_cast<double>(both.busy_us()), 3.0, 0.1);
   const auto models = both.driver().scheduler().stats().models;
   EXPECT_EQ(models[0].device_us, static_cast<double>(both.busy_us()));

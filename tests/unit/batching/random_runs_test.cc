@@ -28,7 +28,8 @@ struct Happened {
   std::uint64_t first_lane_stopped = 0, later_lane_stopped = 0, stopped_too_late = 0;
   std::uint64_t grew_unstarted = 0, grew_running = 0, grew_after_a_node = 0, grown_whole = 0;
   std::uint64_t part_went_on = 0, part_failed = 0;
-  std::uint64_t done = 0, failed = 0, cancelled = 0, expired = 0, stuck = 0, waited = 0;
+  std::uint64_t done = 0, failed = 0, cancelled = 0, expired = 0, stuck = 0;
+  std::uint64_t waited = 0, clients_waited = 0;
 };
 
 void expect_everything_happened(const Happened& sum, std::uint64_t runs) {
@@ -48,6 +49,7 @@ void expect_everything_happened(const Happened& sum, std::uint64_t runs) {
   EXPECT_GT(sum.expired, often);
   EXPECT_GT(sum.stuck, often);
   EXPECT_GT(sum.waited, often);
+  EXPECT_GT(sum.clients_waited, often);
 }
 
 class RandomRun {
@@ -249,6 +251,7 @@ class RandomRun {
     ASSERT_TRUE(result.kind == AdmitResult::Kind::kAdmitted || result.kind == AdmitResult::Kind::kWaiting)
         << result.reason;
     happened_.waited += result.kind == AdmitResult::Kind::kWaiting ? 1 : 0;
+    happened_.clients_waited += driver_->scheduler().stats().waiting_clients > 1 ? 1 : 0;
     live_.push_back(tag);
     if (!landed) not_landed_.push_back(result.id);
   }
