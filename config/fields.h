@@ -137,6 +137,7 @@ void visit_batching(Config& config, Visitor& v) {
   v.number("max_wait_us", batching.max_wait_us, 0U, 10'000'000U);
   v.number("age_ms", batching.age_ms, 0U, 86'400'000U);
   v.number("max_overtake", batching.max_overtake, 0U, 1U << 20);
+  v.number("queued_batches", batching.queued_batches, 0U, 1024U);
 }
 
 template <class Config, class Visitor>

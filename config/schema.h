@@ -79,6 +79,7 @@ struct BatchingSection {
   std::uint32_t max_wait_us = 0;    // an older node makes its type eligible as if full; 0: off
   std::uint32_t age_ms = 5000;      // a request this old competes one priority class higher; 0: never
   std::uint32_t max_overtake = 16;  // smaller requests that may pass one that waits for state memory
+  std::uint32_t queued_batches = 1;  // of a model's requests, let in before they begin; 0: all that fit
 
   bool operator==(const BatchingSection&) const = default;
 };

@@ -108,6 +108,9 @@ void add_gauges(Families& families, const Engines& engines) {
              &Snapshot::live_requests);
   per_engine(families, engines, "volvox_waiting_requests", "Requests that wait to be let in.", kGauge,
              &Snapshot::waiting_requests);
+  per_engine(families, engines, "volvox_waiting_clients",
+             "Clients whose requests wait to be let in, once for each model and priority class.", kGauge,
+             &Snapshot::waiting_clients);
   per_model(families, engines, "volvox_model_live_requests", "Requests of the model in the scheduler.",
             kGauge, &Snapshot::Model::live);
   per_model(families, engines, "volvox_model_waiting_requests",

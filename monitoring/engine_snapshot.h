@@ -33,7 +33,7 @@ struct EngineSnapshot {
   std::string device;
   std::uint64_t tasks = 0, cells = 0, rows_executed = 0, rows_padding = 0, rows_moved = 0;
   std::uint64_t cancelled = 0, failed = 0, expired = 0;
-  std::uint32_t live_requests = 0, waiting_requests = 0;
+  std::uint32_t live_requests = 0, waiting_requests = 0, waiting_clients = 0;
   std::uint32_t stuck_queues = 0;
   double kernel_seconds = 0;      // wall time inside kernels, all queues
   double cpu_kernel_seconds = 0;  // CPU time inside kernels, all threads

@@ -100,7 +100,7 @@ tl::expected<std::shared_ptr<IncomingRequest>, Refusal> Admission::admit(Caller 
       return tl::unexpected(std::move(expected).error());
   }
   request->key = next_key_++;
-  if (request->header.session) request->connection = number_of(caller);
+  request->connection = number_of(caller);
   request->client = std::move(caller.connection);
   request->account = std::move(caller.account);
   request->body = body.keep();

@@ -90,6 +90,7 @@ Status JobMaker::unfold(Work& work) const {
   work.job = std::move(*job);
   work.job.tag = work.request().key;
   work.job.priority = priority_class(work.request().header.priority);
+  work.job.client = work.request().client_number();
   work.job.arrival = work.request().arrival;
   work.job.deadline = work.request().deadline();
   work.job.report_steps = work.request().header.stream;

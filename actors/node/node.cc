@@ -112,6 +112,7 @@ SchedulerConfig scheduler_config(const Node& node) {
   config.max_wait = std::chrono::microseconds(batching.max_wait_us);
   config.max_live = node.config.limits.max_requests_in_flight;
   config.max_overtake = batching.max_overtake;
+  config.queued_batches = batching.queued_batches;
   config.age = std::chrono::milliseconds(batching.age_ms);
   return config;
 }

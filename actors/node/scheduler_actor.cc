@@ -290,6 +290,7 @@ class SchedulerShell {
     snapshot.expired = stats.requests_expired;
     snapshot.live_requests = stats.live_requests;
     snapshot.waiting_requests = stats.waiting_requests;
+    snapshot.waiting_clients = stats.waiting_clients;
     for (const Worker& worker : workers_) {
       snapshot.stuck_queues += worker.stuck ? 1 : 0;
       snapshot.kernel_seconds += static_cast<double>(worker.times.kernel_ns) * 1e-9;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <utility>
 
 #include <caf/send.hpp>
@@ -38,6 +39,10 @@ Duration time_given(const RequestHeader& header) {
 
 TimePoint IncomingRequest::deadline() const {
   return header.deadline_us == 0 ? TimePoint::max() : arrival + time_given(header);
+}
+
+std::uint64_t IncomingRequest::client_number() const {
+  return account.empty() ? connection : std::max<std::uint64_t>(std::hash<std::string>()(account), 1);
 }
 
 bool ByteBudget::take(std::uint64_t bytes) {

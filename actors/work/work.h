@@ -39,7 +39,7 @@ struct IncomingRequest {
   std::uint64_t key = 0;  // unique within the process: a client's own number is not
   ClientId client;
   std::string account;  // the name of the client's key; empty: nobody had to have one
-  // Stands for the client's connection in every process, where a session is asked for; 0: it has none.
+  // Stands for the client's connection in every process; 0: it has none, or nobody has told.
   std::uint64_t connection = 0;
   RequestHeader header;
   std::shared_ptr<const WireBuffer> body;  // the one copy
@@ -51,6 +51,8 @@ struct IncomingRequest {
   mutable std::optional<WorkPlace> place;
 
   TimePoint deadline() const;  // TimePoint::max(): none
+  // Request::client: whoever has one key; without keys, a connection.
+  std::uint64_t client_number() const;
 };
 using RequestPtr = std::shared_ptr<const IncomingRequest>;
 

@@ -48,7 +48,7 @@ ROWS = {
         ("Total latency", "s", latency("volvox_request_total_seconds"), "Arrival to reply, results only."),
         ("In flight", "short", [(gauge("volvox_requests_in_flight"), "in flight"),
                                 (gauge("volvox_live_requests"), "on a device"),
-                                (gauge("volvox_waiting_requests"), "waiting for state memory")],
+                                (gauge("volvox_waiting_requests"), "waiting to be let in")],
          "Accepted and not ended; what holds state; what waits to be let in."),
         ("Queue time", "s", latency("volvox_request_queue_seconds"), "Arrival to the first cell's submission."),
         ("Compute time", "s", latency("volvox_request_compute_seconds"), "First cell's submission to the last one's end."),
