@@ -57,6 +57,7 @@ TEST(ClusterFrames, ARequestTravelsWithTheTimeThatIsLeft) {
   IncomingRequest request;
   request.header.request_id = 4;
   request.account = "alice";
+  request.connection = 77;
   request.header.model = std::string("mt");
   request.header.deadline_us = 1000;
   request.header.stream = true;
@@ -71,6 +72,7 @@ TEST(ClusterFrames, ARequestTravelsWithTheTimeThatIsLeft) {
   EXPECT_EQ(submit->deadline_us, 600U);
   EXPECT_EQ(submit->body, request.body);
   EXPECT_EQ(submit->account, "alice");
+  EXPECT_EQ(submit->connection, 77U) << "the node shares among the router's clients";
   const auto header = decode_request_header(submit->header->bytes(), kLimits);
   ASSERT_TRUE(header);
   EXPECT_EQ(header->model, "mt");
