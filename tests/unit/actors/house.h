@@ -124,14 +124,7 @@ struct House {
     return client->submit(chain_request("check", "tokens", std::span(tokens)));
   }
   // Waits until so many requests hold state on the device.
-  void wait_for_live(int requests) const {
-    const std::string wanted = "\nvolvox_live_requests{device=\"fake\"} " + std::to_string(requests) + "\n";
-    const auto until = std::chrono::steady_clock::now() + kLongEnough;
-    while (monitor.metrics_page().body.find(wanted) == std::string::npos) {
-      ASSERT_LT(std::chrono::steady_clock::now(), until)
-          << "there are never " << requests << " live requests";
-    }
-  }
+  void wait_for_live(int requests) const;
   // Whether requests are answered rightly again, after a failure.
   bool recovers() const {
     for (const auto until = std::chrono::steady_clock::now() + kLongEnough;
@@ -147,6 +140,25 @@ struct House {
   std::unique_ptr<Server> server;
   std::unique_ptr<Client> client;
 };
+
+// The value of a metric, by its name with labels; −1: there is none.
+inline double metric(const House& house, const std::string& name) {
+  const std::string page = house.monitor.metrics_page().body;
+  const std::size_t at = page.find("\n" + name + " ");
+  return at == std::string::npos ? -1 : std::stod(page.substr(at + name.size() + 2));
+}
+
+inline void wait_for_metric(const House& house, const std::string& name, double value) {
+  const auto until = std::chrono::steady_clock::now() + kLongEnough;
+  while (metric(house, name) != value) {
+    ASSERT_LT(std::chrono::steady_clock::now(), until) << name << " is " << metric(house, name);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+inline void House::wait_for_live(int requests) const {
+  wait_for_metric(*this, "volvox_live_requests{device=\"fake\"}", requests);
+}
 
 inline constexpr std::uint64_t kPoison =
     0xdead;  // the trace id of a request that hurts, where a test says so

@@ -85,19 +85,4 @@ inline void check_round(std::vector<CheckStream>& streams, std::mt19937_64& rand
   }
 }
 
-// The value of a metric, by its name with labels; −1: there is none.
-inline double metric(const House& house, const std::string& name) {
-  const std::string page = house.monitor.metrics_page().body;
-  const std::size_t at = page.find("\n" + name + " ");
-  return at == std::string::npos ? -1 : std::stod(page.substr(at + name.size() + 2));
-}
-
-inline void wait_for_metric(const House& house, const std::string& name, double value) {
-  const auto until = std::chrono::steady_clock::now() + kLongEnough;
-  while (metric(house, name) != value) {
-    ASSERT_LT(std::chrono::steady_clock::now(), until) << name << " is " << metric(house, name);
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-}
-
 }  // namespace volvox

@@ -15,9 +15,9 @@ Result<OwnedRequest> parse(const char* text) {
 }
 
 TEST(JsonRequest, TokensAreShortForAnInput) {
-  const auto parsed = parse(R"({"model": "lstm", "tokens": [12, 7, 301]})");
+  auto parsed = parse(R"({"model": "lstm", "tokens": [12, 7, 301]})");
   ASSERT_TRUE(parsed.has_value()) << parsed.error().message;
-  const OwnedRequest moved = std::move(const_cast<OwnedRequest&>(*parsed));
+  const OwnedRequest moved = std::move(*parsed);
   const ClientRequest& request = moved.request;
   EXPECT_EQ(request.header.model, "lstm");
   EXPECT_EQ(std::get<ChainStructure>(request.body.structure).length, 3U);

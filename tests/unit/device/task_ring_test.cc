@@ -61,7 +61,7 @@ TEST(TaskRing, KeepsTheOrderBetweenThreads) {
 TEST(TaskRing, CloseWakesASleeper) {
   TaskRing<int> ring(2);
   std::thread consumer([&] { EXPECT_EQ(ring.await(microseconds(1)), nullptr); });
-  std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  while (!ring.consumer_sleeps()) std::this_thread::yield();
   ring.close();
   consumer.join();
 }

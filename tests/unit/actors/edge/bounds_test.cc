@@ -18,20 +18,6 @@ using testing::HasSubstr;
 
 const std::vector<std::int32_t> kHundred(100, 3);
 
-double metric(const House& house, const std::string& name) {
-  const std::string page = house.monitor.metrics_page().body;
-  const std::size_t at = page.find("\n" + name + " ");
-  return at == std::string::npos ? -1.0 : std::stod(page.substr(at + name.size() + 2));
-}
-
-void wait_for(const House& house, const std::string& name, double value) {
-  const auto until = std::chrono::steady_clock::now() + kLongEnough;
-  while (metric(house, name) != value) {
-    ASSERT_LT(std::chrono::steady_clock::now(), until) << name << " is never " << value;
-    std::this_thread::sleep_for(milliseconds(1));
-  }
-}
-
 ClientRequest due_in(const std::vector<std::int32_t>& tokens, Duration deadline) {
   ClientRequest request = chain_request("check", "tokens", std::span(tokens));
   request.header.deadline_us = microseconds(deadline);
@@ -172,10 +158,10 @@ TEST(Bounds, ASilentClientIsGoneAndALivelyOneIsNot) {
   auto silent = Channel::connect(options).value();
   ASSERT_TRUE(silent->send(chain_request("check", "tokens", std::span(kHundred))));
   house.wait_for_live(2);
-  wait_for(house, "volvox_lost_clients_total{reason=\"silent\"}", 1);
+  wait_for_metric(house, "volvox_lost_clients_total{reason=\"silent\"}", 1);
   const LetRun run(device);
   EXPECT_EQ(state_in(lively.get()), check_answer(kHundred));
-  wait_for(house, "volvox_requests_in_flight", 0);
+  wait_for_metric(house, "volvox_requests_in_flight", 0);
   EXPECT_EQ(metric(house, "volvox_lost_clients_total{reason=\"silent\"}"), 1.0);
   silent->poll(Duration{0}, [](Reply&&) { ADD_FAILURE() << "nobody is there to be answered"; });
 }
@@ -254,7 +240,7 @@ TEST(Stalls, ATaskThatHangsIsToldAndEndsWell) {
   EXPECT_EQ(metric(house, "volvox_stuck_queues{device=\"fake\"}"), 1.0);
   EXPECT_EQ(code_of(house.ask(kHundred)), ErrorCode::kUnavailable);
   const LetRun run(device);  // it was only slow
-  wait_for(house, "volvox_stuck_queues{device=\"fake\"}", 0);
+  wait_for_metric(house, "volvox_stuck_queues{device=\"fake\"}", 0);
   EXPECT_EQ(house.monitor.readiness_page().status, 200);
   EXPECT_EQ(state_in(house.ask(kHundred)), check_answer(kHundred));
   house.wait_for_live(0);
@@ -276,7 +262,7 @@ TEST(Stalls, OtherQueuesGoOn) {
   EXPECT_THAT(house.monitor.readiness_page().body, HasSubstr("1 of 2 queues"));
   for (int i = 0; i < 10; ++i) EXPECT_EQ(state_in(house.ask(kHundred)), check_answer(kHundred));
   device->withhold(0, false);
-  wait_for(house, "volvox_stuck_queues{device=\"fake\"}", 0);
+  wait_for_metric(house, "volvox_stuck_queues{device=\"fake\"}", 0);
   EXPECT_EQ(house.monitor.readiness_page().status, 200);
   EXPECT_THAT(device->errors(), testing::IsEmpty());
 }
