@@ -32,7 +32,7 @@ TEST(Installer, ATreesLargestRequestFitsAndItsNumbersAreTheProcesss) {
   EXPECT_EQ(request->inputs[0].address, 4096U);
   EXPECT_EQ(request->inputs[0].stride_bytes, 4);
   EXPECT_EQ(request->outputs[0].address, 8192U);
-  EXPECT_EQ(cells_of(installed, 3), 3U);
+  EXPECT_EQ(cells_of(installed, {3}), 3U);
 }
 
 }  // namespace
