@@ -24,12 +24,34 @@ void InFlightGauge::give_back(std::size_t bytes) {
 
 bool InFlightTable::add(const ClientId& client, std::uint64_t id, TimePoint now, const std::string& account) {
   const std::lock_guard lock(mutex_);
-  Client& entry = clients_[client];
+  Client& entry = enter(client);
   if (!entry.requests.try_emplace(id).second) return false;
   entry.heard = now;
   entry.account = account;
   ++unanswered_;
   return true;
+}
+
+// Under the lock, as the next. A client whose requests all end at once begins again the next moment.
+InFlightTable::Client& InFlightTable::enter(const ClientId& client) {
+  const auto known = clients_.find(client);
+  if (known != clients_.end()) return known->second;
+  if (spare_.empty()) {
+    spare_.reserve(kMostSpare);
+    return clients_[client];
+  }
+  auto node = std::move(spare_.back());
+  spare_.pop_back();
+  node.key() = client;
+  return clients_.insert(std::move(node)).position->second;
+}
+
+void InFlightTable::leave(Clients::iterator client) {
+  if (spare_.size() == spare_.capacity()) {
+    clients_.erase(client);
+  } else {
+    spare_.push_back(clients_.extract(client));
+  }
 }
 
 void InFlightTable::set(const ClientId& client, std::uint64_t id, caf::actor request) {
@@ -73,7 +95,7 @@ bool InFlightTable::remove(const ClientId& client, std::uint64_t id, std::string
   if (request == requests.end()) return false;
   forgotten = std::move(request->second);
   requests.erase(request);
-  if (requests.empty()) clients_.erase(entry);
+  if (requests.empty()) leave(entry);
   return true;
 }
 

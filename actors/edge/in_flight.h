@@ -91,10 +91,18 @@ class InFlightTable {
     std::string account;
   };
 
+  using Clients = std::unordered_map<ClientId, Client>;
+
+  static constexpr std::size_t kMostSpare = 16;
+
+  Client& enter(const ClientId& client);
+  void leave(Clients::iterator client);
+
   mutable std::mutex mutex_;
   mutable std::condition_variable empty_;
-  std::unordered_map<ClientId, Client> clients_;
-  std::size_t unanswered_ = 0;  // entries, and answers that are not on their way yet
+  Clients clients_;
+  std::vector<Clients::node_type> spare_;  // of clients that have none left, for those that come
+  std::size_t unanswered_ = 0;             // entries, and answers that are not on their way yet
 };
 
 }  // namespace volvox

@@ -1,6 +1,7 @@
 #include "actors/edge/in_flight.h"
 
 #include <chrono>
+#include <string>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -103,6 +104,32 @@ TEST(InFlightTable, AnAnswerIsForTheKeyThatAsked) {
   ASSERT_TRUE(table.add("x", 1, at(30), "bob"));
   EXPECT_FALSE(table.remove("x", 1, "alice")) << "her late answer is not for him";
   EXPECT_TRUE(table.remove("x", 1, "bob"));
+}
+
+// The memory of clients that had none left is used again, and nothing but the memory.
+TEST(InFlightTable, AClientThatComesIsNew) {
+  const auto at = [](int ms) { return TimePoint{} + std::chrono::milliseconds(ms); };
+  constexpr int kClients = 40;  // more than are kept
+  const auto name = [](const char* who, int number) { return who + std::to_string(number); };
+  InFlightTable table;
+  for (int i = 0; i < kClients; ++i) {
+    ASSERT_TRUE(table.add(name("old", i), 1, at(10), "alice"));
+    ASSERT_TRUE(table.add(name("old", i), 2, at(10), "alice"));
+  }
+  for (int i = 0; i < kClients; ++i) {
+    EXPECT_TRUE(table.remove(name("old", i), 1, "alice"));
+    EXPECT_TRUE(table.remove(name("old", i), 2, "alice"));
+    EXPECT_FALSE(table.remove(name("old", i), 2, "alice"));
+  }
+  EXPECT_TRUE(table.silent(at(100)).empty());
+  for (int i = 0; i < kClients; ++i) {
+    ASSERT_TRUE(table.add(name("new", i), 1, at(20), "bob"));
+    EXPECT_FALSE(table.hear(name("new", i), at(30), "alice"));
+    EXPECT_FALSE(table.remove(name("old", i), 1, "bob"));
+  }
+  EXPECT_EQ(table.all().size(), std::size_t{kClients});
+  EXPECT_EQ(table.silent(at(15)).size(), 0U);
+  EXPECT_EQ(table.silent(at(25)).size(), std::size_t{kClients});
 }
 
 TEST(InFlightTable, KnowsEachRequestOfEachClientOnce) {
