@@ -253,7 +253,8 @@ class ClusterNodeShell {
     auto sink = std::make_shared<ClusterSink>(caf::actor_cast<caf::actor>(self_), number, seat.epoch,
                                               submit.attempt, limits_, *setup_.node->metrics);
     running.request =
-        spawn_request_actor(self_->system(), std::move(sink), setup_.runner->get(), std::move(*admitted));
+        spawn_request_actor(self_->system(), std::move(sink), setup_.runner->get(), std::move(*admitted),
+                            setup_.admission->dispatcher_for(body.size()));
     seat.running.insert_or_assign(key(submit.attempt), std::move(running));
     return {};
   }

@@ -40,19 +40,22 @@ tl::unexpected<Refusal> refused(Error error, std::uint64_t retry_after_us) {
   return tl::unexpected<Refusal>(std::move(refusal));
 }
 
-Admission::Admission(const ServeConfig& config, const NodePtr& node)
-    : Admission(config, *node->metrics, node) {}
+Admission::Admission(const ServeConfig& config, const NodePtr& node,
+                     std::shared_ptr<const Dispatcher> dispatcher)
+    : Admission(config, *node->metrics, node, std::move(dispatcher)) {}
 
 Admission::Admission(const ServeConfig& config, RequestMetrics& metrics)
-    : Admission(config, metrics, nullptr) {}
+    : Admission(config, metrics, nullptr, nullptr) {}
 
-Admission::Admission(const ServeConfig& config, RequestMetrics& metrics, NodePtr node)
+Admission::Admission(const ServeConfig& config, RequestMetrics& metrics, NodePtr node,
+                     std::shared_ptr<const Dispatcher> dispatcher)
     : models_(config.model),
       rights_(config),
       max_body_bytes_(config.wire.max_body_bytes),
       least_retry_us_(std::uint64_t{config.limits.retry_after_ms} * 1000),
       metrics_(metrics),
       node_(std::move(node)),
+      dispatcher_(std::move(dispatcher)),
       gauge_(std::make_shared<InFlightGauge>(InFlightLimits{
           config.limits.max_requests_in_flight, std::size_t{config.limits.max_request_mib_in_flight} << 20})),
       clients_(std::make_shared<ClientShares>(config)),

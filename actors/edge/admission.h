@@ -9,6 +9,7 @@
 
 #include "actors/edge/client_shares.h"
 #include "actors/edge/in_flight.h"
+#include "actors/node/dispatcher.h"
 #include "actors/node/node.h"
 #include "actors/work/work.h"
 #include "base/error.h"
@@ -52,7 +53,9 @@ class BodyBytes {
 // deadline and priority set as its model's table says. Any thread.
 class Admission {
  public:
-  Admission(const ServeConfig& config, const NodePtr& node);
+  // With a dispatcher, doors hand requests to a scheduler themselves.
+  Admission(const ServeConfig& config, const NodePtr& node,
+            std::shared_ptr<const Dispatcher> dispatcher = nullptr);
   // Of a process that runs no models itself: of requests it sees the header only, and names no model.
   Admission(const ServeConfig& config, RequestMetrics& metrics);
 
@@ -67,6 +70,12 @@ class Admission {
   void apply_rights(const Caller& caller, RequestHeader& header) const;
   // The deadline and the priority as the model's table says.
   void apply_rules(RequestHeader& header) const;
+  // With what a door's thread hands on a request whose body has so many bytes, when all requests of the door
+  // wait for that thread; or when others do not. Null: it leaves that to the runner.
+  const Dispatcher* dispatcher_for(std::size_t body_bytes) const {
+    return body_bytes <= Dispatcher::kSmallBody ? dispatcher() : nullptr;
+  }
+  const Dispatcher* dispatcher() const { return dispatcher_.get(); }
   void refuse_new_requests() { draining_ = true; }
   bool draining() const { return draining_; }
 
@@ -84,7 +93,8 @@ class Admission {
   // Of the bounds of all, and of those of the client.
   using Shares = std::pair<InFlightShare, ClientShare>;
 
-  Admission(const ServeConfig& config, RequestMetrics& metrics, NodePtr node);
+  Admission(const ServeConfig& config, RequestMetrics& metrics, NodePtr node,
+            std::shared_ptr<const Dispatcher> dispatcher);
   Status check_door(std::size_t body_bytes) const;
   // Takes the request's place in the estimate, unless it would end too late.
   tl::expected<void, Refusal> expect(const InstalledModel& model, const IncomingRequest& request);
@@ -97,6 +107,7 @@ class Admission {
   const std::uint64_t least_retry_us_;
   RequestMetrics& metrics_;
   const NodePtr node_;  // null: this process runs no models
+  const std::shared_ptr<const Dispatcher> dispatcher_;
   std::shared_ptr<InFlightGauge> gauge_;
   std::shared_ptr<ClientShares> clients_;
   const HashKey connection_key_;

@@ -238,7 +238,9 @@ void Gateway::accept(const ClientId& client, RequestHeader header, std::span<con
         {{ErrorCode::kInvalidArgument, "a request with this id is in flight on the connection; number on"}});
   }
   try {
-    in_flight_.set(client, id, spawn_request_actor(system_, shared_from_this(), runner_->get(), *admitted));
+    in_flight_.set(client, id,
+                   spawn_request_actor(system_, shared_from_this(), runner_->get(), *admitted,
+                                       admission_->dispatcher_for(body.size())));
   } catch (...) {
     if (in_flight_.remove(client, id, account)) in_flight_.answered();
     throw;

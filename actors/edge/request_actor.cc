@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
+#include <utility>
+
+#include <spdlog/spdlog.h>
 
 #include "actors/sessions/session_token.h"
 #include "actors/system/handoff.h"
@@ -103,17 +107,33 @@ class RequestShell {
   bool given_up_ = false;
 };
 
+// Not left to the actor: this can begin while that one's thread is still being woken.
+void hand_on(const caf::actor& runner, WorkPtr work, const Dispatcher* dispatcher) {
+  if (dispatcher == nullptr || is_session_part(work->request().header)) {
+    hand_over();
+    return caf::anon_send(runner, RunWork{std::move(work)});
+  }
+  try {
+    dispatcher->run(work, runner);
+  } catch (const std::exception& error) {  // the work, lost now, answers
+    spdlog::error("a request could not be handed on: {}", error.what());
+  }
+}
+
+// One that waits for its answer only needs no thread before that.
+caf::actor spawn(caf::actor_system& system, RequestSetup setup) {
+  const bool waits = setup.runner && setup.request->header.deadline_us == 0;
+  hand_over();
+  if (waits) return spawn_shell<RequestShell, caf::lazy_init>(system, std::move(setup));
+  return spawn_shell<RequestShell>(system, std::move(setup));
+}
+
 }  // namespace
 
 caf::actor spawn_request_actor(caf::actor_system& system, std::shared_ptr<ReplySink> sink, caf::actor runner,
-                               RequestPtr request) {
-  hand_over();
-  caf::actor actor = spawn_shell<RequestShell>(system, RequestSetup{std::move(sink), runner, request});
-  if (!runner) return actor;
-  // Not left to the actor: the runner can begin while that one's thread is still being woken.
-  auto work = std::make_shared<Work>(std::move(request), actor);
-  hand_over();
-  caf::anon_send(runner, RunWork{std::move(work)});
+                               RequestPtr request, const Dispatcher* dispatcher) {
+  caf::actor actor = spawn(system, {std::move(sink), runner, request});
+  if (runner) hand_on(runner, std::make_shared<Work>(std::move(request), actor), dispatcher);
   return actor;
 }
 

@@ -213,7 +213,8 @@ void HttpInference::run(HttpExchange& exchange, const Asked& asked) {
     asked.request->header.session = std::move(*turn);
   }
   const auto waiter = std::make_shared<ReplyWaiter>();
-  const caf::actor actor = spawn_request_actor(setup_.system, waiter, setup_.runner->get(), asked.request);
+  const caf::actor actor = spawn_request_actor(setup_.system, waiter, setup_.runner->get(), asked.request,
+                                               setup_.admission->dispatcher());
   in_flight_.add(kHttpClients, asked.request->key);
   in_flight_.set(kHttpClients, asked.request->key, actor);
   const Outcome outcome = wait(exchange, *waiter, actor);

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "actors/node/dispatcher.h"
 #include "actors/node/job_maker.h"
 #include "actors/process/liveness.h"
 #include "actors/sessions/session_driver.h"
@@ -20,9 +21,8 @@
 namespace volvox {
 namespace {
 
-constexpr Duration kLeastPause = std::chrono::milliseconds(1);
+constexpr Duration kShortestPause = std::chrono::milliseconds(1);
 constexpr Duration kLongestPause = std::chrono::seconds(1);
-constexpr std::uint32_t kNowhere = ~std::uint32_t{0};  // no device
 
 class ManagerShell final : private PartRunner {
  public:
@@ -32,7 +32,8 @@ class ManagerShell final : private PartRunner {
       : self_(self),
         node_(std::move(node)),
         jobs_(node_),
-        schedulers_(node_->devices.size()),
+        schedulers_(actor_slots(node_->devices.size())),
+        dispatcher_(node_, schedulers_),
         sessions_(SessionDriver::make(node_, jobs_, *this)) {}
 
   caf::behavior behavior() {
@@ -71,29 +72,19 @@ class ManagerShell final : private PartRunner {
   void begin(const WorkPtr& work) {
     take_over();
     if (node_->faults.manager) node_->faults.manager(work->request());
-    is_session_part(work->request().header) ? begin_part(work) : run(work, kNowhere);
+    is_session_part(work->request().header) ? begin_part(work) : dispatcher_.run(work, self());
   }
 
-  // On any device but this one.
-  void run(const WorkPtr& work, std::uint32_t avoided) {
-    if (const Status ready = prepare(*work, avoided); !ready) {
-      const bool later =
-          ready.error().code == ErrorCode::kOverloaded || ready.error().code == ErrorCode::kUnavailable;
-      return work->settle(ready.error(), later ? retry_after_us(*node_) : 0);
-    }
-    if (schedulers_.size() > 1) work->again = caf::actor_cast<caf::actor>(self_);
-    hand_over();
-    self_->send(schedulers_[work->device_place->device()], AdmitWork{work});
-  }
+  caf::actor self() const { return caf::actor_cast<caf::actor>(self_); }
 
   void run_again(const WorkPtr& work, std::uint32_t lost_on) {
-    if (!device_but(lost_on)) {
+    if (!dispatcher_.device_but(lost_on)) {
       return work->settle({ErrorCode::kInternal,
                            "the device failed under this request, and no other one takes work; send it again "
                            "later"});
     }
     node_->metrics->rerun();
-    run(work, lost_on);
+    dispatcher_.run(work, self(), lost_on);
   }
 
   void begin_part(const WorkPtr& work) {
@@ -107,70 +98,27 @@ class ManagerShell final : private PartRunner {
     tick_later();
   }
 
-  Status prepare(Work& work, std::uint32_t avoided) {
-    const auto device = device_but(avoided);
-    if (!device) return fail(ErrorCode::kUnavailable, "the device is being restarted; try again");
-    const auto model = find_model(work.request());
-    if (!model) return tl::unexpected(model.error());
-    const auto body = jobs_.read(work);
-    if (!body) return tl::unexpected(body.error());
-    if (Status fits = jobs_.check(*model, *body, work); !fits) return fits;
-    if (Status on_time = check_time(work); !on_time) return on_time;
-    if (Status streams = begin_stream(work); !streams) return streams;
-    jobs_.place(work, *device);
-    return jobs_.make(work);
-  }
-
-  // The one with the least left to do.
-  std::optional<std::uint32_t> device_but(std::uint32_t avoided) const {
-    return node_->loads->choose([&](std::uint32_t device) { return device != avoided && usable(device); });
-  }
-
-  // A device whose queues all hang is better than none: they may go on.
-  bool usable(std::uint32_t device) const {
-    return schedulers_[device] && (node_->devices[device]->health->answers() || !node_->answers());
-  }
-
-  Result<ModelPtr> find_model(const IncomingRequest& request) const {
-    if (request.model) return request.model;
-    return node_->catalog->find(request.header.model, request.header.model_version);
-  }
-
-  // Again, and with the steps that the request really has.
-  Status check_time(const Work& work) const {
-    const IncomingRequest& request = work.request();
-    const TimePoint now = steady_now();
-    if (request.deadline() <= now) return fail(ErrorCode::kDeadlineExceeded, kTooLate);
-    if (!request.place) return {};
-    const Duration left = request.header.deadline_us == 0 ? Duration::max() : request.deadline() - now;
-    // Of what stops by itself only experience tells how long it is.
-    if (stops_by_itself(*work.model->model)) return {};
-    Status on_time = in_time(request.place->correct(steps_of(*work.model, work.lengths), left));
-    if (!on_time) node_->metrics->refused(Bound::kDeadline);
-    return on_time;
-  }
-
   // PartRunner
   void start(const WorkPtr& part) override {
-    part->part->lost = [self = caf::actor_cast<caf::actor>(self_)](SessionRef session) {
+    part->part->lost = [self = self()](SessionRef session) {
       hand_over();
       caf::anon_send(self, PartLost{session});
     };
     hand_over();
-    self_->send(schedulers_[part->device_place->device()], AdmitWork{part});
+    self_->send(schedulers_[part->device_place->device()]->get(), AdmitWork{part});
   }
   void stop(std::uint64_t key) override { tell_schedulers({key}); }
-  bool ready(std::uint32_t device) const override { return usable(device); }
+  bool ready(std::uint32_t device) const override { return dispatcher_.usable(device); }
 
   // Nobody keeps where a request runs: a scheduler that does not know it ignores the message.
   void tell_schedulers(const CancelWork& cancelled) {
-    for (const caf::actor& scheduler : schedulers_) {
-      if (scheduler) self_->send(scheduler, cancelled);
+    for (const auto& slot : schedulers_) {
+      if (const caf::actor scheduler = slot->get()) self_->send(scheduler, cancelled);
     }
   }
 
   void use(const UseScheduler& use) {
-    schedulers_[use.device] = use.scheduler;
+    schedulers_[use.device]->set(use.scheduler);
     if (!sessions_) return;
     const TimePoint now = steady_now();
     look_at_devices(now);
@@ -184,7 +132,7 @@ class ManagerShell final : private PartRunner {
     std::vector<std::uint32_t> usable_ones, all;
     for (std::uint32_t device = 0; device < schedulers_.size(); ++device) {
       all.push_back(device);
-      if (usable(device)) usable_ones.push_back(device);
+      if (dispatcher_.usable(device)) usable_ones.push_back(device);
     }
     std::vector<std::uint32_t>& devices = usable_ones.empty() ? all : usable_ones;
     if (devices == session_devices_) return;
@@ -207,7 +155,7 @@ class ManagerShell final : private PartRunner {
     if (!at) return;
     ticking_ = true;
     const Duration left = *at - steady_now();
-    self_->delayed_send(self_, std::clamp<Duration>(left, kLeastPause, kLongestPause), TickAtom::value);
+    self_->delayed_send(self_, std::clamp<Duration>(left, kShortestPause, kLongestPause), TickAtom::value);
   }
 
   void cancel(const CancelWork& cancelled) {
@@ -218,7 +166,7 @@ class ManagerShell final : private PartRunner {
   void finish(const WorkPtr& work) {
     if (work->again && work->device_failed && work->can_run_again()) {
       const std::uint32_t lost_on = work->device_place->device();
-      if (device_but(lost_on)) return run_again(work->successor(), lost_on);
+      if (dispatcher_.device_but(lost_on)) return run_again(work->successor(), lost_on);
     }
     work->device_place.reset();
     ModelStatistics& statistics = node_->statistics[work->model->id];
@@ -245,7 +193,8 @@ class ManagerShell final : private PartRunner {
   caf::event_based_actor* self_;
   NodePtr node_;
   JobMaker jobs_;
-  std::vector<caf::actor> schedulers_;          // by device; invalid: there is none for now
+  SchedulerSlots schedulers_;  // by device, as the supervisor says; empty: there is none for now
+  Dispatcher dispatcher_;
   std::unique_ptr<SessionDriver> sessions_;     // null: there are none
   std::vector<std::uint32_t> session_devices_;  // that it was told of last
   bool ticking_ = false;

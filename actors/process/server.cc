@@ -74,12 +74,6 @@ DeviceSource device_source(const Node& node) {
   };
 }
 
-SchedulerSlots make_slots(std::size_t devices) {
-  SchedulerSlots slots(devices);
-  for (auto& slot : slots) slot = std::make_shared<ActorSlot>();
-  return slots;
-}
-
 Result<std::vector<OpenQueues>> open_all_queues(const Node& node) {
   std::vector<OpenQueues> all;
   for (const NodeDevicePtr& device : node.devices) {
@@ -110,10 +104,10 @@ class Server::Impl {
     if (transport_) {
       if (Status secure = transport_->check(system_); !secure) return secure;
     }
-    schedulers_ = make_slots(node->devices.size());
+    schedulers_ = actor_slots(node->devices.size());
     host_ = std::make_unique<ModelHost>(node, schedulers_, repository_source(config), monitor_.models());
     if (Status installed = host_->install(models); !installed) return installed;
-    if (Status bound = front_.bind(manager_, std::make_shared<Admission>(config, node)); !bound) return bound;
+    if (Status bound = front_.bind(manager_, admission_to(node)); !bound) return bound;
     auto queues = open_all_queues(*node);
     if (!queues) return tl::unexpected(queues.error());
     if (Status begun = start_supervisor(node, std::move(*queues)); !begun) return begun;
@@ -153,6 +147,12 @@ class Server::Impl {
   }
 
  private:
+  // Where a test wants to see what the manager is sent, all goes by the manager.
+  std::shared_ptr<Admission> admission_to(const NodePtr& node) const {
+    auto dispatcher = node->faults.manager ? nullptr : std::make_shared<const Dispatcher>(node, schedulers_);
+    return std::make_shared<Admission>(node->config, node, std::move(dispatcher));
+  }
+
   Status start_supervisor(const NodePtr& node, std::vector<OpenQueues> queues) {
     auto started = std::make_shared<std::promise<void>>();
     auto running = started->get_future();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -28,5 +29,11 @@ class ActorSlot {
 
 // The schedulers of the moment, by the device's number.
 using SchedulerSlots = std::vector<std::shared_ptr<ActorSlot>>;
+
+inline SchedulerSlots actor_slots(std::size_t count) {
+  SchedulerSlots slots(count);
+  for (auto& slot : slots) slot = std::make_shared<ActorSlot>();
+  return slots;
+}
 
 }  // namespace volvox

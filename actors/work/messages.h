@@ -18,7 +18,7 @@ namespace volvox {
 // What the actors of one process say to each other. The payloads are shared_ptrs and never leave the process;
 // each message is for one request or for a group of tasks, never for a cell.
 
-// request actor → runner (the manager, or the router of a cluster): run it.
+// door → runner (the manager, or the router of a cluster): run it.
 struct RunWork {
   WorkPtr work;
 };
@@ -27,12 +27,12 @@ struct RerunWork {
   WorkPtr work;
   std::uint32_t lost_on = 0;  // the device's number
 };
-// manager → scheduler: checked, unfolded, staged.
+// door or manager → scheduler: checked, unfolded, staged.
 struct AdmitWork {
   WorkPtr work;
 };
-// request actor → runner → scheduler: nobody waits for it any more. Follows its RunWork on the same
-// way.
+// request actor → runner → scheduler: nobody waits for it any more. Follows its RunWork or AdmitWork; only a
+// deadline may be over while a door still looks at the request, and deadlines a scheduler knows itself.
 struct CancelWork {
   std::uint64_t key = 0;
   ErrorCode why = ErrorCode::kCancelled;  // or DEADLINE_EXCEEDED

@@ -57,6 +57,18 @@ TEST_F(RequestActor, SendsTheRequestOnAndAnswersOnce) {
   EXPECT_TRUE(ended());
 }
 
+// Only a deadline has to be watched before there is an answer.
+TEST_F(RequestActor, TakesNoThreadBeforeThereIsSomethingToDo) {
+  spawn(request_with(7));
+  EXPECT_EQ(stage_.coordinator().jobs.size(), 1U) << "the runner alone";
+  stage_.run();
+  seen_[0]->settle(Outcome{});
+  EXPECT_EQ(stage_.coordinator().jobs.size(), 1U);
+  stage_.run();
+  EXPECT_EQ(sink_->answers.size(), 1U);
+  EXPECT_TRUE(ended());
+}
+
 TEST_F(RequestActor, AnswersInternalWhenTheWorkIsLost) {
   start(request_with(7));
   seen_.clear();

@@ -12,6 +12,7 @@
 
 #include <gmock/gmock.h>
 
+#include "actors/node/dispatcher.h"
 #include "tests/unit/actors/house.h"
 
 namespace volvox {
@@ -27,6 +28,18 @@ TEST(Server, AnswersOneRequest) {
   EXPECT_EQ(reply.header.cells, 3U);
   EXPECT_EQ(reply.header.server, "volvox");
   EXPECT_GE(reply.header.timings.total_us, reply.header.timings.queue_us + reply.header.timings.compute_us);
+}
+
+// A door checks and unfolds what is small itself, and the manager what is large.
+TEST(Server, AnswersSmallRequestsAndLargeOnes) {
+  const House house;
+  const std::size_t most = Dispatcher::kSmallBody / sizeof(std::int32_t);
+  for (const std::size_t length : {std::size_t{1}, most / 2, most, 2 * most}) {
+    const std::vector<std::int32_t> tokens(length, 3);
+    EXPECT_EQ(state_in(house.ask(tokens)), check_answer(tokens)) << length;
+    EXPECT_EQ(code_of(house.ask(std::vector<std::int32_t>(length, -1))), ErrorCode::kInvalidArgument)
+        << length;
+  }
 }
 
 TEST(Server, AModelsWaitingRequestsAreBoundedByItsTable) {
