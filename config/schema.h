@@ -75,10 +75,10 @@ struct BatchingSection {
   EagerChoice eager = EagerChoice::kAuto;  // compute what depends on the input alone for many steps at once
   std::uint32_t eager_window = 32;         // steps that it may run ahead
   std::uint32_t max_tasks_to_submit = 5;   // tasks ahead of a queue (BatchMaker §4.3)
-  std::uint32_t max_ahead_us = 0;   // no third task while the estimate ahead exceeds this; 0: no such bound
-  std::uint32_t max_wait_us = 0;    // an older node makes its type eligible as if full; 0: off
-  std::uint32_t age_ms = 5000;      // a request this old competes one priority class higher; 0: never
-  std::uint32_t max_overtake = 16;  // smaller requests that may pass one that waits for state memory
+  std::uint32_t max_ahead_us = 0;    // no third task while the estimate ahead exceeds this; 0: no such bound
+  std::uint32_t max_wait_us = 0;     // an older node makes its type eligible as if full; 0: off
+  std::uint32_t age_ms = 5000;       // a request this old competes one priority class higher; 0: never
+  std::uint32_t max_overtake = 16;   // smaller requests that may pass one that waits for state memory
   std::uint32_t queued_batches = 1;  // of a model's requests, let in before they begin; 0: all that fit
 
   bool operator==(const BatchingSection&) const = default;

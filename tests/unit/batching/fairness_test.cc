@@ -1,5 +1,5 @@
-// Several models on one device: shares by device time, counted in virtual microseconds (a row costs one). Each
-// has state memory of its own, for hardly more requests than a batch has rows.
+// Several models on one device: shares by device time, counted in virtual microseconds (a row costs one).
+// Each has state memory of its own, for hardly more requests than a batch has rows.
 
 #include <algorithm>
 #include <deque>
