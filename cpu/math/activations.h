@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+
 #include "cpu/kernel/inline.h"
 #include "cpu/math/coefficients.h"
 

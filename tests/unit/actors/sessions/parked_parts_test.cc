@@ -86,7 +86,7 @@ TEST(ParkedParts, AreNoWorkAhead) {
   {
     WorkPlace usual(workload, 0, PriorityClass::kNormal, false);  // else nothing is known of what comes
     static_cast<void>(usual.correct(30, Duration::max()));
-    usual.done();
+    usual.done(30);
   }
   std::vector<std::unique_ptr<WorkPlace>> parked;
   for (int i = 0; i < 200; ++i)
@@ -94,7 +94,7 @@ TEST(ParkedParts, AreNoWorkAhead) {
   EXPECT_EQ(workload->backlog(), Duration::zero());
   static_cast<void>(parked[7]->correct(30, Duration::max()));  // it runs
   EXPECT_EQ(workload->backlog(), std::chrono::milliseconds(30));
-  parked[7]->done();
+  parked[7]->done(30);
   parked.clear();
   EXPECT_EQ(workload->backlog(), Duration::zero());
   // What was done is what a request counts for that nobody has read yet, whatever its client says of it.
@@ -116,7 +116,7 @@ TEST(ParkedParts, AreNoWorkAheadFromTheDoorOn) {
   const auto usual = admission.admit({"a", ""}, header, {});
   ASSERT_TRUE(usual);
   static_cast<void>((*usual)->place->correct(30, Duration::max()));
-  (*usual)->place->done();
+  (*usual)->place->done(30);
   const Duration one = admission.backlog();
   EXPECT_GT(one, Duration::zero());
   header.session.emplace().operation = SessionOperation::kContinue;
