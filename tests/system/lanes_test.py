@@ -12,7 +12,7 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-for place in ("tests", "tests/measure"):
+for place in ("protocol/python", "tests", "tests/measure"):
     sys.path.insert(0, str(ROOT / place))
 
 from cluster_processes import Cluster, Loopback  # noqa: E402

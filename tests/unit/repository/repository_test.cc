@@ -176,8 +176,8 @@ TEST_F(Repository, ErrorsSayFileLineAndKey) {
   EXPECT_THAT(error_after("max_length = 4096", "max_length = ="), HasSubstr("model.toml:3: "));
   EXPECT_THAT(error_after("name = 'small'", ""), HasSubstr("name: is missing"));
   EXPECT_THAT(error_after("name = 'small'", "name = 'a/b'"), HasSubstr("1: name: 'a/b' is no name"));
-  EXPECT_THAT(error_after("'chain'", "'graph'"), HasSubstr("'graph' is not served"));
-  EXPECT_THAT(error_after("kind = 'lstm'", "kind = 'rnn'"), HasSubstr("kind: 'rnn' is not in the library"));
+  EXPECT_THAT(error_after("'chain'", "'circle'"), HasSubstr("'circle' is not served"));
+  EXPECT_THAT(error_after("kind = 'lstm'", "kind = 'rmm'"), HasSubstr("kind: 'rmm' is not in the library"));
   EXPECT_THAT(error_after("hidden = 6", ""), HasSubstr("hidden: is missing"));
   EXPECT_THAT(error_after("hidden = 6", "hidden = 7"),
               AllOf(HasSubstr("model 'small', cell 'lstm'"), HasSubstr("lstm.weight_ih"), HasSubstr("24")));
@@ -189,7 +189,8 @@ TEST_F(Repository, ErrorsSayFileLineAndKey) {
 TEST_F(Repository, LanesInputsAndOutputsMustAgree) {
   EXPECT_THAT(error_after("[[lane]]\ncell = 'lstm'", "[[lane]]\ncell = 'x'"),
               HasSubstr("there is no cell 'x'"));
-  EXPECT_THAT(error_after("over = 'tokens'", "over = 'x'"), HasSubstr("over: there is no input 'x'"));
+  EXPECT_THAT(error_after("over = 'tokens'", "over = 'x'"),
+              HasSubstr("over: there is no input and no sequence 'x'"));
   EXPECT_THAT(error_after("over = 'tokens'", "pull = ['tokens', 'tokens']"), HasSubstr("names 2 inputs"));
   EXPECT_THAT(error_after("over = 'tokens'", "push = ['x']"), HasSubstr("there is no output 'x'"));
   EXPECT_THAT(error_after("over = 'tokens'", "push = []\npull = 3"),

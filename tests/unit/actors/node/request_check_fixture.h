@@ -15,7 +15,7 @@ inline Model two_inputs() {
   Model model;
   model.name = "two";
   model.unfolding = sequence_unfolding();
-  model.max_length = 10;
+  model.max_length = model.sequences[0].max_length = 10;
   model.inputs = {{"ids", DType::kI32, {}, 100}, {"x", DType::kF32, {2}, 0}};
   model.outputs = {{"h", DType::kF32, {4}, false}, {"each", DType::kF32, {4}, true}};
   return model;
