@@ -33,6 +33,10 @@ void check_structure(const Structure& structure) {
     touch(std::as_bytes(lattice->starts));
     touch(std::as_bytes(lattice->ends));
   }
+  if (const auto* sequences = std::get_if<SequencesStructure>(&structure)) {
+    require(sequences->names.size() == sequences->lengths.size(), "each sequence has a length");
+    for (const std::int32_t length : sequences->lengths) require(length >= 1, "a sequence has steps");
+  }
   const auto* graph = std::get_if<GraphStructure>(&structure);
   for (std::size_t node = 0; graph != nullptr && node < graph->type_of.size(); ++node) {
     require(static_cast<std::size_t>(graph->type_of[node]) < graph->cell_types.size(), "a node has a type");

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/structure.h"
 #include "cells/unfold/tree/tree_plan.h"
 #include "tests/fuzz/parts.h"
 
