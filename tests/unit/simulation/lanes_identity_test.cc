@@ -1,4 +1,5 @@
 // Models of several lanes: the same bits in whatever company, and the right ones.
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -79,7 +80,7 @@ class LanesIdentity : public ::testing::Test {
       std::memcpy(&value, answer + k * sizeof value, sizeof value);
       ASSERT_NEAR(value, exact.reals[k], 1e-5) << k;
     }
-    ASSERT_EQ(std::memcmp(answer, exact.bytes.data(), exact.bytes.size()), 0);
+    ASSERT_TRUE(std::equal(exact.bytes.begin(), exact.bytes.end(), answer));
   }
 
   ModelFolder folder_;
