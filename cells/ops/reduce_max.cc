@@ -1,27 +1,10 @@
+#include "cells/ops/folds.h"
 #include "cells/ops/reduce.h"
 
 namespace volvox {
-namespace {
-
-struct ReduceMax {
-  template <class Real>
-  static Real first(Real x) {
-    return x;
-  }
-  template <class Real>
-  static Real next(Real so_far, Real x) {
-    return x > so_far || x != x ? x : so_far;
-  }
-  template <class Real>
-  static Real last(Real so_far, Real) {
-    return so_far;
-  }
-};
-
-}  // namespace
 
 extern const OpDef kReduceMaxOp;
-constinit const OpDef kReduceMaxOp = reduce_op<ReduceMax>(
+constinit const OpDef kReduceMaxOp = reduce_op<LargestFold>(
     "reduce_max",
     "(x; axes) -> the largest, NaN if one is, along these axes, or all: they stay, with extent 1");
 
