@@ -1,27 +1,30 @@
 #include "cpu/packed_product.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 namespace volvox::cpu {
 
 Result<PackedProduct> PackedProduct::make(std::span<const WeightTerm> terms, const float* bias,
-                                          std::size_t outputs, ColumnOrder order) {
+                                          std::size_t outputs, Gates gates) {
   if (outputs == 0) return invalid("a product needs at least one output");
-  if (order == ColumnOrder::kGates && outputs % kGates != 0) {
-    return invalid("a product of four gates needs a multiple of four outputs");
+  if (gates > kMaxGroups) return invalid("a product has at most " + std::to_string(kMaxGroups) + " gates");
+  if (gates != kPlain && outputs % gates != 0) {
+    return invalid("a product of " + std::to_string(gates) + " gates needs a multiple of as many outputs");
   }
   PackedProduct packed;
   packed.outputs_ = outputs;
-  packed.order_ = order;
+  packed.plain_ = gates == kPlain;
+  if (!packed.plain_) packed.groups_ = gates;
   packed.has_bias_ = bias != nullptr;
   for (const WeightTerm& term : terms) packed.width_ += term.width;
-  packed.blocks_ = order == ColumnOrder::kGates ? (packed.units() + kUnits - 1) / kUnits
-                                                : (outputs + kBlockColumns - 1) / kBlockColumns;
+  packed.blocks_ = packed.plain_ ? (outputs + packed.columns() - 1) / packed.columns()
+                                 : (packed.units() + kUnits - 1) / kUnits;
   auto weights = AlignedBuffer::make(packed.blocks_ * packed.block_bytes());
   if (!weights) return tl::unexpected(weights.error());
   packed.weights_ = std::move(*weights);
-  auto biases = AlignedBuffer::make(packed.blocks_ * kBlockColumns * sizeof(float));
+  auto biases = AlignedBuffer::make(packed.blocks_ * packed.columns() * sizeof(float));
   if (!biases) return tl::unexpected(biases.error());
   packed.bias_ = std::move(*biases);
   packed.pack(terms, bias);
@@ -29,28 +32,27 @@ Result<PackedProduct> PackedProduct::make(std::span<const WeightTerm> terms, con
 }
 
 std::size_t PackedProduct::output_of(std::size_t block, std::size_t gate, std::size_t unit) const {
-  return order_ == ColumnOrder::kGates ? gate * units() + block * kUnits + unit
-                                       : block * kBlockColumns + gate * kUnits + unit;
+  return plain_ ? block * columns() + gate * kUnits + unit : gate * units() + block * kUnits + unit;
 }
 
 std::size_t PackedProduct::valid(std::size_t block, std::size_t gate) const {
-  const std::size_t end = order_ == ColumnOrder::kGates ? (gate + 1) * units() : outputs_;
+  const std::size_t end = plain_ ? outputs_ : (gate + 1) * units();
   const std::size_t first = output_of(block, gate, 0);
   return first >= end ? 0 : std::min(end - first, kUnits);
 }
 
 void PackedProduct::pack(std::span<const WeightTerm> terms, const float* bias) {
   for (std::size_t b = 0; b < blocks_; ++b) {
-    float* block = weights_.f32() + b * width_ * kBlockColumns;
-    for (std::size_t g = 0; g < kGates; ++g) {
+    float* block = weights_.f32() + b * width_ * columns();
+    for (std::size_t g = 0; g < groups_; ++g) {
       for (std::size_t u = 0; u < valid(b, g); ++u) {
         const std::size_t column = g * kUnits + u;
         const std::size_t output = output_of(b, g, u);
-        if (bias != nullptr) bias_.f32()[b * kBlockColumns + column] = bias[output];
+        if (bias != nullptr) bias_.f32()[b * columns() + column] = bias[output];
         float* to = block + column;
         for (const WeightTerm& term : terms) {
           const float* from = term.data + output * term.width;
-          for (std::size_t k = 0; k < term.width; ++k, to += kBlockColumns) *to = from[k];
+          for (std::size_t k = 0; k < term.width; ++k, to += columns()) *to = from[k];
         }
       }
     }
@@ -59,11 +61,11 @@ void PackedProduct::pack(std::span<const WeightTerm> terms, const float* bias) {
 
 ProductBlock PackedProduct::block(std::size_t index) const {
   ProductBlock p;
-  p.weights = weights_.f32() + index * width_ * kBlockColumns;
-  p.bias = has_bias_ ? bias_.f32() + index * kBlockColumns : nullptr;
+  p.weights = weights_.f32() + index * width_ * columns();
+  p.bias = has_bias_ ? bias_.f32() + index * columns() : nullptr;
   p.column = output_of(index, 0, 0);
-  p.gate_stride = order_ == ColumnOrder::kGates ? units() : kUnits;
-  for (std::size_t g = 0; g < kGates; ++g) p.valid[g] = static_cast<std::uint8_t>(valid(index, g));
+  p.gate_stride = plain_ ? kUnits : units();
+  for (std::size_t g = 0; g < groups_; ++g) p.valid[g] = static_cast<std::uint8_t>(valid(index, g));
   p.unit = index * kUnits;
   return p;
 }

@@ -17,27 +17,26 @@ struct WeightTerm {
   std::size_t width = 0;
 };
 
-// How outputs are dealt to column blocks.
-enum class ColumnOrder : std::uint8_t {
-  kPlain,  // block b: outputs 64·b … 64·b + 63
-  kGates,  // outputs are 4 gates of H units each; block b: units 16·b … 16·b + 15 of each gate
-};
+// How outputs are dealt to column blocks. Plain: block b has the outputs 64·b … 64·b + 63. Otherwise they are
+// so many gates of H units each, at most kMaxGroups, and block b has the units 16·b … 16·b + 15 of each gate.
+using Gates = std::size_t;
+inline constexpr Gates kPlain = 0;
 
 // The weights of start + W0·x0 + W1·x1 … in the order in which the kernels read them:
-// [block][k, terms in order][4][16], zero where an output does not exist. Immutable; any thread may read.
-// (DeepCPU §4.2: packed once at load, because weights are reused at every step.)
+// [block][k, terms in order][groups][16], zero where an output does not exist. Immutable; any thread may
+// read. (DeepCPU §4.2: packed once at load, because weights are reused at every step.)
 class PackedProduct {
  public:
-  // `bias` has `outputs` elements or is null. For kGates `outputs` must be a multiple of 4. Copies
-  // everything.
+  // `bias` has `outputs` elements or is null. `outputs` must be a multiple of the gates. Copies everything.
   static Result<PackedProduct> make(std::span<const WeightTerm> terms, const float* bias, std::size_t outputs,
-                                    ColumnOrder order);
+                                    Gates gates);
 
   std::size_t outputs() const { return outputs_; }
-  std::size_t units() const { return outputs_ / kGates; }  // kGates: H
-  std::size_t width() const { return width_; }             // sum over the terms
+  std::size_t units() const { return outputs_ / groups_; }  // of gates: H
+  std::size_t width() const { return width_; }              // sum over the terms
   std::size_t blocks() const { return blocks_; }
-  std::size_t block_bytes() const { return width_ * kBlockColumns * sizeof(float); }
+  std::size_t columns() const { return groups_ * kUnits; }  // of a block
+  std::size_t block_bytes() const { return width_ * columns() * sizeof(float); }
   double flops_per_row() const { return 2.0 * static_cast<double>(width_) * static_cast<double>(outputs_); }
 
   // The part of a ProductBlock that this product determines; rows, operands and results are the caller's.
@@ -50,7 +49,8 @@ class PackedProduct {
 
   AlignedBuffer weights_, bias_;
   std::size_t outputs_ = 0, width_ = 0, blocks_ = 0;
-  ColumnOrder order_ = ColumnOrder::kPlain;
+  std::size_t groups_ = kPlainGroups;
+  bool plain_ = true;
   bool has_bias_ = false;
 };
 

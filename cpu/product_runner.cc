@@ -6,7 +6,7 @@
 namespace volvox::cpu {
 namespace {
 
-// Heights of all tiles in use divide this.
+// Heights of the tiles of four groups divide this.
 constexpr std::size_t kRowStep = 6;
 static_assert(kMaxBlockRows % kRowStep == 0);
 // A unit's rows of the operands stay in the second cache while a thread walks along its columns.
@@ -63,7 +63,7 @@ Result<ProductRunner> ProductRunner::make(std::uint32_t threads) {
   ProductRunner runner;
   runner.counts_.resize(std::max(threads, 1U));
   for (std::size_t t = 0; t < runner.counts_.size(); ++t) {
-    auto scratch = AlignedBuffer::make((kMaxBlockRows)*kBlockColumns * sizeof(float));
+    auto scratch = AlignedBuffer::make(kMaxBlockRows * kColumnsOf<kMaxGroups> * sizeof(float));
     if (!scratch) return tl::unexpected(scratch.error());
     runner.scratch_.push_back(std::move(*scratch));
   }

@@ -1,18 +1,16 @@
 #include "cells/patterns/lstm.h"
 
-#include <algorithm>
-
 #include "cells/ops/ops.h"
 #include "cells/patterns/matcher.h"
 
 namespace volvox {
 namespace {
 
-constexpr std::int64_t kLstmGates = 4;
-
 class LstmMatcher {
  public:
-  explicit LstmMatcher(const Cell& cell) : matcher_(cell) {}
+  LstmMatcher(const Cell& cell, std::size_t forget_gates) : matcher_(cell) {
+    found_.c_in.resize(forget_gates, kNoValue);
+  }
 
   std::optional<LstmPattern> match() {
     found_.product = matcher_.only_product();
@@ -22,56 +20,56 @@ class LstmMatcher {
 
  private:
   const std::vector<Operator>& operators() const { return matcher_.cell().operators; }
-  std::int64_t units() const {
-    return elements(matcher_.cell().values[found_.product->output].shape) / kLstmGates;
-  }
+  std::size_t forget_gates() const { return found_.c_in.size(); }
 
   // value = activation(gate number `gate` of z)
-  bool is_gate(ValueId value, const OpDef& activation, std::int64_t gate) {
+  bool is_gate(ValueId value, const OpDef& activation, std::size_t gate) {
     const Operator* act = matcher_.made_by(value, activation);
-    if (act == nullptr) return false;
-    const Operator* slice = matcher_.made_by(act->inputs[0], kSliceOp);
-    return slice != nullptr && slice->inputs[0] == found_.product->output && slice->begin == gate * units() &&
-           slice->end == (gate + 1) * units();
+    return act != nullptr &&
+           matcher_.is_part(act->inputs[0], found_.product->output, gate, forget_gates() + 3);
   }
-  bool is_old_state(ValueId value) {
+  bool is_old_state(ValueId value, std::size_t number) {
     if (!matcher_.is_gathered(value)) return false;
-    found_.c_in = value;
+    found_.c_in[number] = value;
     return true;
   }
 
-  // c' = fma(σ(f), c, σ(i)·tanh(g))
-  bool is_cell_state(const Operator& op) {
-    matcher_.use(op);
-    const Operator* in = matcher_.made_by(op.inputs[2], kMulOp);
-    return in != nullptr &&
+  // fma(σ(f), c, …) of the forget gates from `number` on, and last σ(i)·tanh(g)
+  bool is_cell_state(ValueId value, std::size_t number) {
+    if (number == forget_gates()) {
+      const Operator* in = matcher_.made_by(value, kMulOp);
+      return in != nullptr &&
+             Matcher::either_way(
+                 in->inputs[0], in->inputs[1], [&](ValueId v) { return is_gate(v, kSigmoidOp, 0); },
+                 [&](ValueId v) { return is_gate(v, kTanhOp, number + 1); });
+    }
+    const Operator* sum = matcher_.made_by(value, kMulAddOp);
+    return sum != nullptr && is_cell_state(sum->inputs[2], number + 1) &&
            Matcher::either_way(
-               in->inputs[0], in->inputs[1], [&](ValueId v) { return is_gate(v, kSigmoidOp, 0); },
-               [&](ValueId v) { return is_gate(v, kTanhOp, 2); }) &&
-           Matcher::either_way(
-               op.inputs[0], op.inputs[1], [&](ValueId v) { return is_gate(v, kSigmoidOp, 1); },
-               [&](ValueId v) { return is_old_state(v); });
+               sum->inputs[0], sum->inputs[1], [&](ValueId v) { return is_gate(v, kSigmoidOp, number + 1); },
+               [&](ValueId v) { return is_old_state(v, number); });
   }
   // h' = σ(o)·tanh(c')
-  bool is_output(const Operator& op, ValueId c) {
+  bool is_output(const Operator& op, ValueId& c) {
     if (!op.is(kMulOp)) return false;
     const auto squashed = [&](ValueId v) {
       const Operator* tanh = matcher_.made_by(v, kTanhOp);
-      return tanh != nullptr && tanh->inputs[0] == c;
+      if (tanh != nullptr) c = tanh->inputs[0];
+      return tanh != nullptr;
     };
     return Matcher::either_way(
-        op.inputs[0], op.inputs[1], [&](ValueId v) { return is_gate(v, kSigmoidOp, 3); }, squashed);
+        op.inputs[0], op.inputs[1], [&](ValueId v) { return is_gate(v, kSigmoidOp, forget_gates() + 2); },
+        squashed);
   }
 
   bool match_update() {
-    const auto& ops = operators();
-    const auto c = std::find_if(ops.begin(), ops.end(), [](const Operator& op) { return op.is(kMulAddOp); });
-    if (c == ops.end() || !is_cell_state(*c)) return false;
-    const auto h =
-        std::find_if(ops.begin(), ops.end(), [&](const Operator& op) { return is_output(op, c->output); });
-    if (h == ops.end()) return false;
-    matcher_.use(*h);
-    return match_published(c->output, h->output);
+    for (const Operator& op : operators()) {
+      ValueId c = kNoValue;
+      if (!is_output(op, c)) continue;
+      matcher_.use(op);
+      return is_cell_state(c, 0) && match_published(c, op.output);
+    }
+    return false;
   }
   bool match_published(ValueId c, ValueId h) {
     for (const Operator& op : operators()) {
@@ -96,8 +94,8 @@ class LstmMatcher {
 
 }  // namespace
 
-std::optional<LstmPattern> match_lstm(const Cell& cell) {
-  return LstmMatcher(cell).match();
+std::optional<LstmPattern> match_lstm(const Cell& cell, std::size_t forget_gates) {
+  return LstmMatcher(cell, forget_gates).match();
 }
 
 }  // namespace volvox

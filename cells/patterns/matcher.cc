@@ -61,6 +61,17 @@ bool Matcher::match_operand(ValueId value) {
   return true;
 }
 
+bool Matcher::is_part(ValueId value, ValueId whole, std::size_t part, std::size_t parts) {
+  const Operator* slice = cell_.producer(value);
+  if (slice == nullptr || !slice->is(kSliceOp) || slice->inputs[0] != whole) return false;
+  const std::int64_t width = elements(cell_.values[whole].shape);
+  const auto at = static_cast<std::int64_t>(part), count = static_cast<std::int64_t>(parts);
+  if (width % count != 0 || slice->begin != at * (width / count) || slice->end != (at + 1) * (width / count))
+    return false;
+  use(*slice);
+  return true;
+}
+
 bool Matcher::is_gathered(ValueId value) {
   return made_by(value, kGatherOp) != nullptr && cell_.values[value].dtype == DType::kF32;
 }

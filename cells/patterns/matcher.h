@@ -36,6 +36,10 @@ class Matcher {
   const Operator* only_product();
   // Whether the value is gathered, as floats.
   bool is_gathered(ValueId value);
+  // Whether the value lies_in_memory(); what brings it there is understood then.
+  bool match_operand(ValueId value);
+  // Whether the value is number `part` of `parts` equal ones into which `whole` is cut.
+  bool is_part(ValueId value, ValueId whole, std::size_t part, std::size_t parts);
   // a · b may be written b · a.
   template <class First, class Second>
   static bool either_way(ValueId a, ValueId b, First first, Second second) {
@@ -43,8 +47,6 @@ class Matcher {
   }
 
  private:
-  bool match_operand(ValueId value);
-
   const Cell& cell_;
   std::vector<bool> used_;
 };

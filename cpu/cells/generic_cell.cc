@@ -100,11 +100,11 @@ Status GenericCell::add_operator(const Cell& cell, const Operator& op, const Wei
     if (!plane) return tl::unexpected(plane.error());
     made.plane = *plane;
   } else if (op.is(kEmbedOp)) {
-    auto table = copy_table(cell, op, weights);
+    auto table = find_table(cell, op, weights);
     if (!table) return tl::unexpected(table.error());
     made.table = std::make_shared<EmbeddingTable>(std::move(*table));
   } else if (op.is(kProductOp)) {
-    auto product = pack_product(cell, op, weights, ColumnOrder::kPlain);
+    auto product = pack_product(cell, op, weights, kPlain);
     if (!product) return tl::unexpected(product.error());
     flops_ += product->flops_per_row();
     row_us_ += kFlopUs * product->flops_per_row();

@@ -54,7 +54,7 @@ Status GenericScratch::prepare(std::span<const GenericValue> values, std::size_t
     floats += floats_of(values[v], rows_of_chunk, edges);
   }
   if (Status ok = grow(buffer, floats); !ok) return ok;
-  if (Status ok = grow(parked, kMaxBlockRows * kBlockColumns); !ok) return ok;
+  if (Status ok = grow(parked, kMaxBlockRows * kColumnsOf<kPlainGroups>); !ok) return ok;
   float* at = buffer.f32();
   for (std::size_t v = 0; v < values.size(); ++v) {
     memory[v] = at;

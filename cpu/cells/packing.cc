@@ -20,7 +20,7 @@ Result<const float*> find_bias(const Cell& cell, const Operator& op, std::int64_
 }  // namespace
 
 Result<PackedProduct> pack_product(const Cell& cell, const Operator& op, const Weights& weights,
-                                   ColumnOrder order) {
+                                   Gates gates) {
   const std::int64_t outputs = elements(cell.values.at(op.output).shape);
   const std::vector<ValueId> inputs = product_terms(op);
   const std::size_t wanted = inputs.size() + (op.has_bias ? 1 : 0);
@@ -37,7 +37,7 @@ Result<PackedProduct> pack_product(const Cell& cell, const Operator& op, const W
   }
   const auto bias = find_bias(cell, op, outputs, weights);
   if (!bias) return tl::unexpected(bias.error());
-  return PackedProduct::make(terms, *bias, static_cast<std::size_t>(outputs), order);
+  return PackedProduct::make(terms, *bias, static_cast<std::size_t>(outputs), gates);
 }
 
 Result<std::vector<PackedProduct>> pack_convolution(const Cell& cell, const Operator& op,
@@ -51,7 +51,7 @@ Result<std::vector<PackedProduct>> pack_convolution(const Cell& cell, const Oper
   for (std::int64_t kernel = 0; kernel < c.kernels; kernel += c.group_kernels()) {
     const WeightTerm term{(*tensor)->f32() + kernel * c.window(), static_cast<std::size_t>(c.window())};
     auto product = PackedProduct::make({&term, 1}, *bias == nullptr ? nullptr : *bias + kernel,
-                                       static_cast<std::size_t>(c.group_kernels()), ColumnOrder::kPlain);
+                                       static_cast<std::size_t>(c.group_kernels()), kPlain);
     if (!product) return tl::unexpected(product.error());
     products.push_back(std::move(*product));
   }

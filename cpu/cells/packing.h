@@ -10,8 +10,7 @@
 namespace volvox::cpu {
 
 // Packs the weights of a product operator. Errors name the cell and the tensor.
-Result<PackedProduct> pack_product(const Cell& cell, const Operator& op, const Weights& weights,
-                                   ColumnOrder order);
+Result<PackedProduct> pack_product(const Cell& cell, const Operator& op, const Weights& weights, Gates gates);
 
 // Packs the kernels of a convolution operator, as the product of a window with each of them, group by group.
 Result<std::vector<PackedProduct>> pack_convolution(const Cell& cell, const Operator& op,

@@ -71,7 +71,7 @@ Result<const Tensor*> find_weight(const Cell& cell, const std::string& name, con
   return tensor;
 }
 
-Result<EmbeddingTable> copy_table(const Cell& cell, const Operator& embed, const Weights& weights) {
+Result<EmbeddingTable> find_table(const Cell& cell, const Operator& embed, const Weights& weights) {
   const std::string& name = embed.weights.at(0);
   const std::int64_t width = elements(cell.values.at(embed.output).shape);
   const Tensor* found = weights.find(name);
@@ -82,11 +82,17 @@ Result<EmbeddingTable> copy_table(const Cell& cell, const Operator& embed, const
   EmbeddingTable table;
   table.row_bytes = static_cast<std::size_t>(width) * sizeof(float);
   table.vocabulary = vocabulary;
+  auto zeros = AlignedBuffer::make(table.row_bytes);
+  if (!zeros) return tl::unexpected(zeros.error());
+  table.zeros = std::move(*zeros);
+  table.rows = (*tensor)->bytes.data();
+  if (reinterpret_cast<std::uintptr_t>(table.rows) % kLine == 0) return table;
   const std::size_t bytes = table.row_bytes * static_cast<std::size_t>(vocabulary);
-  auto rows = AlignedBuffer::make(bytes + table.row_bytes);
-  if (!rows) return tl::unexpected(rows.error());
-  std::memcpy(rows->data(), (*tensor)->bytes.data(), bytes);
-  table.rows = std::move(*rows);
+  auto copy = AlignedBuffer::make(bytes);
+  if (!copy) return tl::unexpected(copy.error());
+  std::memcpy(copy->data(), table.rows, bytes);
+  table.copy = std::move(*copy);
+  table.rows = table.copy.data();
   return table;
 }
 
@@ -125,7 +131,7 @@ Result<RowSource> RowSource::make(const Cell& cell, ValueId value, const Weights
   } else {
     source.kind_ = Kind::kEmbed;
     source.index_ = cell.producer(op.inputs.at(0))->index;
-    auto table = copy_table(cell, op, weights);
+    auto table = find_table(cell, op, weights);
     if (!table) return tl::unexpected(table.error());
     source.table_ = std::make_shared<EmbeddingTable>(std::move(*table));
   }

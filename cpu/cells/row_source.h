@@ -40,18 +40,20 @@ Result<PlaneView> find_plane(const Cell& cell, const Operator& op, const Compile
 Result<const Tensor*> find_weight(const Cell& cell, const std::string& name, const Shape& shape,
                                   const Weights& weights);
 
-// Rows of a table by id, copied from a weight [vocabulary, width]. An id outside it gives a row of zeros.
+// Rows of a table by id: of a weight [vocabulary, width] where its bytes lie well, else of a copy. An id
+// outside it gives a row of zeros.
 struct EmbeddingTable {
-  AlignedBuffer rows;  // one more than the vocabulary, of zeros
+  AlignedBuffer copy, zeros;
+  const std::byte* rows = nullptr;
   std::size_t row_bytes = 0;
   std::int64_t vocabulary = 0;
 
   const std::byte* row(std::int32_t id) const {
-    const std::int64_t inside = id >= 0 && id < vocabulary ? id : vocabulary;
-    return rows.data() + static_cast<std::size_t>(inside) * row_bytes;
+    const bool inside = id >= 0 && id < vocabulary;
+    return inside ? rows + static_cast<std::size_t>(id) * row_bytes : zeros.data();
   }
 };
-Result<EmbeddingTable> copy_table(const Cell& cell, const Operator& embed, const Weights& weights);
+Result<EmbeddingTable> find_table(const Cell& cell, const Operator& embed, const Weights& weights);
 
 // The numbers of a constant operator.
 Result<AlignedBuffer> copy_constant(const Cell& cell, const Operator& constant, const Weights& weights);

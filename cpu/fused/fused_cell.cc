@@ -16,7 +16,7 @@ Result<std::unique_ptr<CpuCell>> FusedCell::make(const Cell& cell, const Weights
   for (std::size_t i = 0; i < all.size(); ++i) {
     const auto plan = all[i]->match(cell);
     if (!plan) continue;
-    auto product = pack_product(cell, *plan->product, weights, plan->order);
+    auto product = pack_product(cell, *plan->product, weights, plan->gates);
     if (!product) return tl::unexpected(product.error());
     std::unique_ptr<FusedCell> made(new FusedCell(cell, std::move(*product), *all[i], kernels.fused[i]));
     if (Status ok = made->find_rows(cell, *plan, weights, options, pools); !ok)
@@ -43,8 +43,9 @@ Status FusedCell::find_rows(const Cell& cell, const FusedPlan& plan, const Weigh
     if (!source) return tl::unexpected(source.error());
     start_ = std::move(*source);
   }
-  for (ValueId value : plan.inputs) {
-    if (Status ok = find(value, inputs_); !ok) return ok;
+  for (const FusedPlan::Input& input : plan.inputs) {
+    if (Status ok = find(input.value, inputs_); !ok) return ok;
+    begins_.push_back(input.begin);
   }
   for (const Operator* scatter : plan.outputs) {
     auto plane = find_plane(cell, *scatter, options, pools);
@@ -64,6 +65,8 @@ Status FusedCell::resolve(const ResolvedRows& rows, Workspace& work) const {
   }
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     if (Status ok = inputs_[i].resolve(rows, work.in[i]); !ok) return ok;
+    if (begins_[i] == 0) continue;
+    for (std::size_t r = 0; r < rows.real_rows; ++r) work.in[i][r] += begins_[i];
   }
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     if (Status ok = resolve_out(rows, outputs_[i], work.out[i]); !ok) return ok;

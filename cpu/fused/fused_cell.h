@@ -40,7 +40,7 @@ class FusedCell final : public CpuCell {
   const FusedKernel* kernel_;
   BlockKernel block_;
   std::vector<RowSource> terms_, inputs_;
-  std::vector<std::size_t> widths_;
+  std::vector<std::size_t> widths_, begins_;  // of the terms; of the inputs, in their rows
   std::optional<RowSource> start_;
   std::vector<PlaneView> outputs_;
   std::vector<FusedPlan::Push> pushes_;

@@ -18,9 +18,14 @@ struct FusedPlan {
     std::uint32_t index = 0;  // which of the cell's results
     std::size_t output = 0;   // of the step
   };
+  // What the step reads besides: so many elements of a value that lies in memory, from `begin` on.
+  struct Input {
+    ValueId value = kNoValue;
+    std::size_t begin = 0;
+  };
   const Operator* product = nullptr;  // its terms and its start lie_in_memory()
-  ColumnOrder order = ColumnOrder::kPlain;
-  std::vector<ValueId> inputs;           // of the step: they lie in memory, too
+  Gates gates = kPlain;               // as many groups has the step, of plain ones kPlainGroups
+  std::vector<Input> inputs;
   std::vector<const Operator*> outputs;  // scatters of what the step writes
   std::vector<Push> pushes;
 };

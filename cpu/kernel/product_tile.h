@@ -24,17 +24,22 @@ VOLVOX_INLINE int lanes_of(std::size_t valid, std::size_t half) {
   return left < 0 ? 0 : (left > V::kLanes ? V::kLanes : left);
 }
 
-// R rows × 4 registers of accumulators: the part of a block that lives in registers. `half` is the first
+// How many rows a tile of G groups has at most: accumulators leave room for a row of weights and an operand.
+template <class V, std::size_t G>
+inline constexpr int kTileRows = V::kAccumulators / static_cast<int>(G);
+
+// R rows × G registers of accumulators: the part of a block that lives in registers. `half` is the first
 // unit that this tile computes, for lanes narrower than 16.
-template <class V, int R>
+template <class V, int R, std::size_t G>
 struct Tile {
-  typename V::Reg acc[R][kGates];
+  static constexpr std::size_t kColumns = kColumnsOf<G>;
+  typename V::Reg acc[R][G];
 
   VOLVOX_INLINE void begin(const ProductBlock& p, std::size_t row, std::size_t half) {
     VOLVOX_UNROLL
     for (int r = 0; r < R; ++r) {
       VOLVOX_UNROLL
-      for (std::size_t g = 0; g < kGates; ++g) {
+      for (std::size_t g = 0; g < G; ++g) {
         if (p.start != nullptr) {
           const float* from = p.start[row + r] + p.column + g * p.gate_stride + half;
           acc[r][g] = V::load_first(from, lanes_of<V>(p.valid[g], half));
@@ -48,27 +53,27 @@ struct Tile {
     VOLVOX_UNROLL
     for (int r = 0; r < R; ++r) {
       VOLVOX_UNROLL
-      for (std::size_t g = 0; g < kGates; ++g) acc[r][g] = V::load(from + r * kBlockColumns + g * kUnits);
+      for (std::size_t g = 0; g < G; ++g) acc[r][g] = V::load(from + r * kColumns + g * kUnits);
     }
   }
   VOLVOX_INLINE void save(float* to) const {
     VOLVOX_UNROLL
     for (int r = 0; r < R; ++r) {
       VOLVOX_UNROLL
-      for (std::size_t g = 0; g < kGates; ++g) V::store(to + r * kBlockColumns + g * kUnits, acc[r][g]);
+      for (std::size_t g = 0; g < G; ++g) V::store(to + r * kColumns + g * kUnits, acc[r][g]);
     }
   }
 
   // acc += x[k]·w[k] for one k.
   VOLVOX_INLINE void step(const float* const (&x)[R], std::size_t k, const float* w) {
-    typename V::Reg weight[kGates];
+    typename V::Reg weight[G];
     VOLVOX_UNROLL
-    for (std::size_t g = 0; g < kGates; ++g) weight[g] = V::load(w + g * kUnits);
+    for (std::size_t g = 0; g < G; ++g) weight[g] = V::load(w + g * kUnits);
     VOLVOX_UNROLL
     for (int r = 0; r < R; ++r) {
       const auto value = V::set(x[r][k]);
       VOLVOX_UNROLL
-      for (std::size_t g = 0; g < kGates; ++g) acc[r][g] = V::fma(value, weight[g], acc[r][g]);
+      for (std::size_t g = 0; g < G; ++g) acc[r][g] = V::fma(value, weight[g], acc[r][g]);
     }
   }
 
@@ -85,24 +90,26 @@ struct Tile {
       VOLVOX_UNROLL
       for (std::size_t j = 0; j < kPrefetchSteps; ++j) {
         step(x, i + j, w);
-        w += kBlockColumns;
+        w += kColumns;
       }
     }
     for (; i < n; ++i) {
       step(x, i, w);
-      w += kBlockColumns;
+      w += kColumns;
     }
   }
 };
 
 // Carries rows row … row+R-1 through one stretch. After the last one the step makes of the sums what it is
 // for:
-//   template <class V, int R> static void finish(const Tile<V, R>&, const ProductBlock&, row, half)
+//   static constexpr std::size_t kGroups = …;
+//   template <class V, int R> static void finish(const Tile<V, R, kGroups>&, const ProductBlock&, row, half)
 template <class V, int R, class Step>
 inline void run_tile(const ProductBlock& p, const Stretch& s, std::size_t row, std::size_t half,
                      const char* fetch) {
-  Tile<V, R> tile;
-  float* parked = p.scratch + (row - p.row_begin) * kBlockColumns + half;
+  Tile<V, R, Step::kGroups> tile;
+  constexpr std::size_t kColumns = kColumnsOf<Step::kGroups>;
+  float* parked = p.scratch + (row - p.row_begin) * kColumns + half;
   if (s.first) {
     tile.begin(p, row, half);
   } else {
@@ -114,8 +121,8 @@ inline void run_tile(const ProductBlock& p, const Stretch& s, std::size_t row, s
     const std::size_t from = s.begin > term_begin ? s.begin : term_begin;
     const std::size_t to = s.end < term_end ? s.end : term_end;
     if (from < to) {
-      tile.accumulate(p.terms[t].rows + row, from - term_begin, to - from,
-                      p.weights + from * kBlockColumns + half, fetch, s.lines);
+      tile.accumulate(p.terms[t].rows + row, from - term_begin, to - from, p.weights + from * kColumns + half,
+                      fetch, s.lines);
     }
     term_begin = term_end;
   }

@@ -13,7 +13,7 @@ namespace volvox::cpu {
 struct Avx2Lanes {
   using Reg = __m256;
   static constexpr int kLanes = 8;
-  static constexpr int kTileRows = 3;
+  static constexpr int kAccumulators = 12;
 
   static VOLVOX_INLINE __m256i first(int n) {
     return _mm256_cmpgt_epi32(_mm256_set1_epi32(n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));

@@ -13,7 +13,7 @@ namespace volvox::cpu {
 struct Avx512Lanes {
   using Reg = __m512;
   static constexpr int kLanes = 16;
-  static constexpr int kTileRows = 6;
+  static constexpr int kAccumulators = 27;
 
   static VOLVOX_INLINE __mmask16 first(int n) { return static_cast<__mmask16>((1U << n) - 1U); }
   static VOLVOX_INLINE __m512i sign_bit() { return _mm512_set1_epi32(static_cast<int>(0x80000000U)); }

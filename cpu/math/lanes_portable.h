@@ -12,7 +12,7 @@ namespace volvox::cpu {
 // Eight floats in plain C++; std::fma is exact with or without such an instruction.
 struct PortableLanes {
   static constexpr int kLanes = 8;
-  static constexpr int kTileRows = 2;
+  static constexpr int kAccumulators = 8;
   struct Reg {
     float v[kLanes];
   };

@@ -66,7 +66,7 @@ Status add_places(LstmCall& call, const LstmPattern& pattern, PlanLeaves& leaves
   if (product.has_bias)
     put(call.start, leaves.constant(product.weights.back(), {width_of(cell, product.output)}));
   if (start != kNoValue) put(call.start, leaves.leaf(*cell.producer(start), 0));
-  put(call.c_in, leaves.leaf(*cell.producer(pattern.c_in), 0));
+  put(call.c_in, leaves.leaf(*cell.producer(pattern.c_in.front()), 0));
   put(call.h_out, leaves.out(*pattern.h_scatter));
   put(call.c_out, leaves.out(*pattern.c_scatter));
   for (const LstmPattern::Push& push : pattern.pushes) {

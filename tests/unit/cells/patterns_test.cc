@@ -48,7 +48,7 @@ TEST(LstmPattern, RecognisesTheLstmOfTheLibrary) {
   ASSERT_TRUE(found);
   EXPECT_EQ(found->h_scatter->name, "h");
   EXPECT_EQ(found->c_scatter->name, "c");
-  EXPECT_EQ(cell.producer(found->c_in)->name, "c");
+  EXPECT_EQ(cell.producer(found->c_in.front())->name, "c");
   ASSERT_EQ(found->pushes.size(), 1U);
   EXPECT_FALSE(found->pushes[0].cell_state);
 }

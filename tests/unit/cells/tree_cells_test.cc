@@ -176,6 +176,8 @@ TEST(TreeCells, AreNoLstms) {
   EXPECT_FALSE(match_lstm(tree_lstm_leaf_cell("leaf", "tree", sizes).value()));
   EXPECT_FALSE(match_lstm(tree_lstm_internal_cell("internal", "tree", sizes).value()));
   EXPECT_FALSE(match_lstm(child_sum_cell("sum", sizes).value()));
+  EXPECT_TRUE(match_lstm(tree_lstm_leaf_cell("leaf", "tree", sizes).value(), 0));
+  EXPECT_TRUE(match_lstm(tree_lstm_internal_cell("internal", "tree", sizes).value(), 2));
 }
 
 }  // namespace

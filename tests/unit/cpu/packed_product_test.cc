@@ -20,7 +20,7 @@ TEST(PackedProduct, DealsGatesToBlocksOfSixteenUnits) {
   constexpr std::size_t kHidden = 20, kWidth = 3;
   const auto w = numbered(4 * kHidden, kWidth);
   const WeightTerm term{w.data(), kWidth};
-  const auto packed = PackedProduct::make({&term, 1}, nullptr, 4 * kHidden, ColumnOrder::kGates);
+  const auto packed = PackedProduct::make({&term, 1}, nullptr, 4 * kHidden, 4);
   ASSERT_TRUE(packed);
   ASSERT_EQ(packed->blocks(), 2U);
   const ProductBlock second = packed->block(1);
@@ -43,7 +43,7 @@ TEST(PackedProduct, DealsPlainOutputsInARow) {
   const auto w = numbered(70, 2);
   const auto bias = numbered(70, 1);
   const WeightTerm term{w.data(), 2};
-  const auto packed = PackedProduct::make({&term, 1}, bias.data(), 70, ColumnOrder::kPlain);
+  const auto packed = PackedProduct::make({&term, 1}, bias.data(), 70, kPlain);
   ASSERT_TRUE(packed);
   ASSERT_EQ(packed->blocks(), 2U);
   const ProductBlock second = packed->block(1);
@@ -57,7 +57,7 @@ TEST(PackedProduct, DealsPlainOutputsInARow) {
 TEST(PackedProduct, LaysTermsOneAfterAnother) {
   const auto a = numbered(4, 2), b = numbered(4, 1);
   const WeightTerm terms[] = {{a.data(), 2}, {b.data(), 1}};
-  const auto packed = PackedProduct::make(terms, nullptr, 4, ColumnOrder::kGates);
+  const auto packed = PackedProduct::make(terms, nullptr, 4, 4);
   ASSERT_TRUE(packed);
   EXPECT_EQ(packed->width(), 3U);
   EXPECT_EQ(packed->block(0).weights[2 * 64 + 16], b[1]);
@@ -65,8 +65,8 @@ TEST(PackedProduct, LaysTermsOneAfterAnother) {
 }
 
 TEST(PackedProduct, RefusesWhatItCannotPack) {
-  EXPECT_FALSE(PackedProduct::make({}, nullptr, 0, ColumnOrder::kPlain));
-  EXPECT_FALSE(PackedProduct::make({}, nullptr, 6, ColumnOrder::kGates));
+  EXPECT_FALSE(PackedProduct::make({}, nullptr, 0, kPlain));
+  EXPECT_FALSE(PackedProduct::make({}, nullptr, 6, 4));
 }
 
 }  // namespace

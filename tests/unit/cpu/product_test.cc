@@ -29,7 +29,7 @@ TEST(Product, IsOneChainOfFusedMultiplyAddsFromTheBias) {
   const auto wa = draw(kOutputs * kA), wb = draw(kOutputs * kB), bias = draw(kOutputs);
   const auto a = draw(kRows * kA), b = draw(kRows * kB);
   const WeightTerm weights[] = {{wa.data(), kA}, {wb.data(), kB}};
-  const auto packed = PackedProduct::make(weights, bias.data(), kOutputs, ColumnOrder::kPlain).value();
+  const auto packed = PackedProduct::make(weights, bias.data(), kOutputs, kPlain).value();
   std::vector<const float*> rows_a, rows_b;
   std::vector<float> out(kRows * (kOutputs + 1), 99.0F);
   std::vector<float*> rows_out;
@@ -62,7 +62,7 @@ TEST(Product, IsOneChainOfFusedMultiplyAddsFromTheBias) {
 TEST(Plan, CutsWorkForEveryThread) {
   std::vector<float> w(4 * 64 * 128);
   const WeightTerm term{w.data(), 128};
-  const auto product = PackedProduct::make({&term, 1}, nullptr, 4 * 64, ColumnOrder::kGates).value();
+  const auto product = PackedProduct::make({&term, 1}, nullptr, 4 * 64, 4).value();
   EXPECT_TRUE(plan_product(product, 1, 2).alone);
   EXPECT_TRUE(plan_product(product, 512, 1).alone);
   for (std::size_t rows = 1; rows <= 700; ++rows) {

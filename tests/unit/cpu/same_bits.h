@@ -31,9 +31,13 @@ inline void expect_same_bits(const Cell& cell, const Weights& weights) {
     const auto want = batch.in_evaluator<float, OurMath>();
     for (Isa isa : supported_isas()) {
       for (std::uint32_t threads : {1U, 2U}) {
-        const auto device = CpuDevice::make({.isa = isa, .threads = threads, .measure = false}).value();
-        ASSERT_EQ(batch.on_device(*device, {.max_batch = 512, .threads = threads}), want)
-            << cell.name << ", " << rows << " rows, " << to_string(isa) << ", " << threads << " threads";
+        for (const bool fuse : {true, false}) {
+          const CpuOptions options{.isa = isa, .threads = threads, .measure = false, .fuse = fuse};
+          const auto device = CpuDevice::make(options).value();
+          ASSERT_EQ(batch.on_device(*device, {.max_batch = 512, .threads = threads}), want)
+              << cell.name << ", " << rows << " rows, " << to_string(isa) << ", " << threads << " threads"
+              << (fuse ? "" : ", not fused");
+        }
       }
     }
   }
