@@ -62,10 +62,11 @@ std::vector<Row> member_rows(const json& members) {
 }
 
 std::vector<Row> model_rows(const json& models) {
-  std::vector<Row> rows{{"MODEL", "STATE", "STATE MiB", "DIGEST"}};
+  std::vector<Row> rows{{"MODEL", "STATE", "STATE MiB", "FOLDED MiB", "DIGEST"}};
   for (const json& model : models) {
     rows.push_back({text(model, "name") + "/" + number(model, "version"), text(model, "state"),
-                    number(model, "state_bytes", kMib, 1), text(model, "digest")});
+                    number(model, "state_bytes", kMib, 1), number(model, "folded_bytes", kMib, 1),
+                    text(model, "digest")});
   }
   return rows;
 }

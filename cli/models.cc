@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -52,14 +53,21 @@ std::string join(const std::vector<std::uint32_t>& versions) {
   return text.empty() ? "none" : text;
 }
 
+std::string mib(double bytes) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.1f MiB", bytes / (1 << 20));
+  return text.data();
+}
+
 int list_served(const ModelsArguments& arguments) {
   const auto answer = ask_admin(arguments.listed_server, {{"command", "models.list"}});
   if (!answer) return report(tl::unexpected(answer.error()));
-  std::printf("%-32s %-8s %-9s %-17s %s\n", "model", "version", "state", "digest", "states");
+  std::printf("%-28s %-8s %-9s %-17s %-11s %s\n", "model", "version", "state", "digest", "states", "folded");
   for (const auto& model : answer->at("models")) {
-    std::printf("%-32s %-8u %-9s %-17s %.1f MiB\n", model.value("name", "").c_str(),
+    std::printf("%-28s %-8u %-9s %-17s %-11s %s\n", model.value("name", "").c_str(),
                 model.value("version", 0U), model.value("state", "").c_str(),
-                model.value("digest", "").c_str(), model.value("state_bytes", 0.0) / (1 << 20));
+                model.value("digest", "").c_str(), mib(model.value("state_bytes", 0.0)).c_str(),
+                mib(model.value("folded_bytes", 0.0)).c_str());
   }
   return 0;
 }

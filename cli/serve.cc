@@ -38,10 +38,10 @@ struct Addresses {
 Status serve(ClusterConfig config, const std::string& port_file) {
   StopWatch stop(config.server);  // before the first thread: devices have their own
   if (Status free = check_ports_are_free(config); !free) return free;
-  auto repository = load_repository(config);
-  if (!repository) return tl::unexpected(repository.error());
   const auto devices = make_devices(config.device);
   if (!devices) return tl::unexpected(devices.error());
+  auto repository = load_repository(config, devices->front()->folding());
+  if (!repository) return tl::unexpected(repository.error());
   fit_doors(config, false);
   Monitor monitor(VOLVOX_VERSION);
   for (std::uint32_t i = 0; i < repository->skipped; ++i) monitor.models().loaded(false);

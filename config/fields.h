@@ -132,6 +132,7 @@ void visit_batching(Config& config, Visitor& v) {
   v.number("bucket_width", batching.bucket_width, 1U, 1U << 20);
   v.choice("eager", batching.eager);
   v.number("eager_window", batching.eager_window, 1U, 4096U);
+  v.number("fold_mib", batching.fold_mib, 0U, 1U << 20);
   v.number("max_tasks_to_submit", batching.max_tasks_to_submit, 1U, 1024U);
   v.number("max_ahead_us", batching.max_ahead_us, 0U, 10'000'000U);
   v.number("max_wait_us", batching.max_wait_us, 0U, 10'000'000U);

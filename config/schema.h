@@ -74,6 +74,7 @@ struct BatchingSection {
   std::uint32_t bucket_width = 10;         // padded: lengths that share a bucket
   EagerChoice eager = EagerChoice::kAuto;  // compute what depends on the input alone for many steps at once
   std::uint32_t eager_window = 32;         // steps that it may run ahead
+  std::uint32_t fold_mib = 512;            // of a model's tables of products of embeddings; 0: none
   std::uint32_t max_tasks_to_submit = 5;   // tasks ahead of a queue (BatchMaker §4.3)
   std::uint32_t max_ahead_us = 0;    // no third task while the estimate ahead exceeds this; 0: no such bound
   std::uint32_t max_wait_us = 0;     // an older node makes its type eligible as if full; 0: off

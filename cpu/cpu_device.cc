@@ -8,6 +8,7 @@
 
 #include "cpu/cells/generic_cell.h"
 #include "cpu/cost_probe.h"
+#include "cpu/fold_rows.h"
 #include "cpu/fused/fused_cell.h"
 #include "device/host_memory.h"
 #include "device/slot_copies.h"
@@ -96,6 +97,12 @@ Result<CompiledCell> CpuDevice::compile(CellTypeId type, const Cell& cell, const
   const std::unique_lock lock(mutex_);
   cells_.emplace(type, std::move(*built));
   return compiled;
+}
+
+FoldRows CpuDevice::folding() const {
+  return [kernels = kernels_, threads = options_.threads](const FoldedTable& table, float* out) {
+    return fold_rows(*kernels, threads, table, out);
+  };
 }
 
 Result<std::unique_ptr<Queue>> CpuDevice::open(const QueueConfig& config) {

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/time.h"
 #include "cells/ir/cell.h"
+#include "cells/ir/fold.h"
 #include "cells/ir/weights.h"
 #include "device/task.h"
 
@@ -121,14 +122,17 @@ class Device {
   // Allocates planes with `slots` rows each (kReservedSlots included) for the kinds; rows 0 and 1 are
   // initialised.
   virtual Status add_pool(PoolId pool, std::span<const StateKind> kinds, std::uint32_t slots) = 0;
-  // Compiles and warms up. Pools that the options name must exist. The weights are copied or packed:
-  // `weights` may go away afterwards.
+  // Compiles and warms up. Pools that the options name must exist. The bytes of the weights must stay until
+  // remove_type().
   virtual Result<CompiledCell> compile(CellTypeId type, const Cell& cell, const Weights& weights,
                                        const CompileOptions& options) = 0;
   // Frees a compiled cell, or a pool that no compiled cell names any more. No task that needs it may be in a
   // queue. What is not there is left alone.
   virtual void remove_type(CellTypeId type) = 0;
   virtual void remove_pool(PoolId pool) = 0;
+  // Computes folded tables (cells/ir/fold.h), with the bits that its tasks have; by the loading thread, while
+  // queues run. Empty: cells for this device are not folded.
+  virtual FoldRows folding() const { return {}; }
   virtual Result<std::unique_ptr<Queue>> open(const QueueConfig& config) = 0;
   virtual Result<std::unique_ptr<InputPages>> stage(std::span<const InputBlock> blocks) = 0;
   virtual Result<ResultBlock> results(std::size_t size_bytes) = 0;

@@ -27,7 +27,8 @@ json model_json(const ModelState& model) {
           {"version", model.version},
           {"state", model.draining ? "draining" : "serving"},
           {"digest", digest_text(model.digest)},
-          {"state_bytes", model.state_bytes}};
+          {"state_bytes", model.state_bytes},
+          {"folded_bytes", model.folded_bytes}};
 }
 
 std::string list(const ModelHost& host) {

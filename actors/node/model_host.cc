@@ -16,7 +16,8 @@ namespace volvox {
 namespace {
 
 ModelState state_of(const InstalledModel& model, bool draining) {
-  return {model.model->name, model.model->version, model.model->digest, model.pool_bytes, draining};
+  const Model& loaded = *model.model;
+  return {loaded.name, loaded.version, loaded.digest, model.pool_bytes, loaded.folded_bytes, draining};
 }
 
 std::string label(const Model& model) {

@@ -24,8 +24,9 @@ struct ModelState {
   std::string name;
   std::uint32_t version = 0;
   std::uint64_t digest = 0;
-  std::uint64_t state_bytes = 0;  // that its pools take, on each device
-  bool draining = false;          // new requests do not find it; those that run still need it
+  std::uint64_t state_bytes = 0;   // that its pools take, on each device
+  std::uint64_t folded_bytes = 0;  // of its folded tables, in the host's memory
+  bool draining = false;           // new requests do not find it; those that run still need it
 };
 
 // Models come, go and are replaced while others serve, and none of it may hold up a request. The host does it

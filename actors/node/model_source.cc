@@ -14,12 +14,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-LoadOptions load_options(const BatchingSection& batching, std::uint32_t version) {
+LoadOptions load_options(const BatchingSection& batching, const FoldRows& folding, std::uint32_t version) {
   LoadOptions options;
   options.version = version;
   options.eager = batching.eager != EagerChoice::kOff;
   options.eager_from_bytes = batching.eager == EagerChoice::kAuto ? kEagerFromBytes : 0;
   options.eager_window = batching.eager_window;
+  if (folding) {
+    options.fold_bytes = std::uint64_t{batching.fold_mib} << 20;
+    options.fold_rows = folding;
+  }
   return options;
 }
 
@@ -28,9 +32,10 @@ std::string names_of(const std::vector<RepositoryEntry>& entries) {
   return listed(entries, [](const RepositoryEntry& entry) { return in_quotes(entry.name); });
 }
 
-Status load_versions(const RepositoryEntry& entry, const ServeConfig& config, LoadedRepository& loaded) {
+Status load_versions(const RepositoryEntry& entry, const ServeConfig& config, const FoldRows& folding,
+                     LoadedRepository& loaded) {
   for (const std::uint32_t version : entry.versions) {
-    auto model = load_model(entry.path, load_options(config.batching, version));
+    auto model = load_model(entry.path, load_options(config.batching, folding, version));
     if (model) {
       loaded.models.push_back(std::move(*model));
     } else if (config.server.bad_models == BadModels::kSkip) {
@@ -45,20 +50,20 @@ Status load_versions(const RepositoryEntry& entry, const ServeConfig& config, Lo
 
 }  // namespace
 
-ModelSource repository_source(const ServeConfig& config) {
-  return [folder = config.server.models, batching = config.batching](
+ModelSource repository_source(const ServeConfig& config, const FoldRows& folding) {
+  return [folder = config.server.models, batching = config.batching, folding](
              const std::string& name, std::uint32_t version) -> Result<std::shared_ptr<const Model>> {
     const auto entries = list_models(folder);
     if (!entries) return tl::unexpected(entries.error());
     const auto entry = std::find_if(entries->begin(), entries->end(),
                                     [&](const RepositoryEntry& found) { return found.name == name; });
-    if (entry != entries->end()) return load_model(entry->path, load_options(batching, version));
+    if (entry != entries->end()) return load_model(entry->path, load_options(batching, folding, version));
     return fail(ErrorCode::kModelNotFound,
                 "the repository '" + folder + "' has no such model; it has " + names_of(*entries));
   };
 }
 
-Result<LoadedRepository> load_repository(const ServeConfig& config) {
+Result<LoadedRepository> load_repository(const ServeConfig& config, const FoldRows& folding) {
   const std::string& folder = config.server.models;
   const auto entries = list_models(folder);
   const std::string what_to_do = "; write one with `volvox models new-lstm " +
@@ -67,7 +72,8 @@ Result<LoadedRepository> load_repository(const ServeConfig& config) {
   if (!entries) return fail(entries.error().code, entries.error().message + what_to_do);
   LoadedRepository loaded;
   for (const RepositoryEntry& entry : *entries) {
-    if (const Status good = load_versions(entry, config, loaded); !good) return tl::unexpected(good.error());
+    if (const Status good = load_versions(entry, config, folding, loaded); !good)
+      return tl::unexpected(good.error());
   }
   if (!loaded.models.empty()) return loaded;
   if (loaded.skipped > 0)

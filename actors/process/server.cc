@@ -74,6 +74,11 @@ DeviceSource device_source(const Node& node) {
   };
 }
 
+// All devices are of one kind, and compute the same bits.
+FoldRows folding_of(const Node& node) {
+  return node.devices.empty() ? FoldRows{} : node.devices.front()->device->folding();
+}
+
 Result<std::vector<OpenQueues>> open_all_queues(const Node& node) {
   std::vector<OpenQueues> all;
   for (const NodeDevicePtr& device : node.devices) {
@@ -105,7 +110,8 @@ class Server::Impl {
       if (Status secure = transport_->check(system_); !secure) return secure;
     }
     schedulers_ = actor_slots(node->devices.size());
-    host_ = std::make_unique<ModelHost>(node, schedulers_, repository_source(config), monitor_.models());
+    host_ = std::make_unique<ModelHost>(node, schedulers_, repository_source(config, folding_of(*node)),
+                                        monitor_.models());
     if (Status installed = host_->install(models); !installed) return installed;
     if (Status bound = front_.bind(manager_, admission_to(node)); !bound) return bound;
     auto queues = open_all_queues(*node);

@@ -6,6 +6,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "cells/ir/types.h"
@@ -22,12 +24,18 @@ struct Tensor {
 };
 
 // The weights of one model version by name. `owner` keeps the bytes alive (a memory map, or memory).
-// Read-only after construction: any thread may read.
+// Once complete, any thread may read.
 class Weights {
  public:
   Weights() = default;
   Weights(std::map<std::string, Tensor, std::less<>> tensors, std::shared_ptr<const void> owner)
-      : tensors_(std::move(tensors)), owner_(std::move(owner)) {}
+      : tensors_(std::move(tensors)), owners_{std::move(owner)} {}
+
+  // One more, whose bytes `owner` keeps alive; in the place of one of the same name.
+  void add(std::string name, Tensor tensor, std::shared_ptr<const void> owner) {
+    tensors_[std::move(name)] = std::move(tensor);
+    owners_.push_back(std::move(owner));
+  }
 
   const Tensor* find(std::string_view name) const {
     auto it = tensors_.find(name);
@@ -37,7 +45,7 @@ class Weights {
 
  private:
   std::map<std::string, Tensor, std::less<>> tensors_;
-  std::shared_ptr<const void> owner_;
+  std::vector<std::shared_ptr<const void>> owners_;
 };
 
 }  // namespace volvox

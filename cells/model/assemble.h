@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "cells/ir/fold.h"
 #include "cells/model/model.h"
 #include "cells/model/model_definition.h"
 
@@ -21,7 +22,11 @@ struct LoadOptions {
   // … whose products have at least so many bytes of weights: see kEagerFromBytes.
   std::uint64_t eager_from_bytes = 0;
   std::uint32_t eager_window = 32;  // steps by which an eager lane may run ahead of its core, at least 1
-  std::uint32_t max_batch = 0;      // instead of the model's own, for every cell; 0: as it says
+  // Products of embeddings become tables (cells/ir/fold.h), computed by `fold_rows`, while those of the model
+  // have at most so many bytes together; 0: none do.
+  std::uint64_t fold_bytes = 0;
+  FoldRows fold_rows = volvox::fold_rows;
+  std::uint32_t max_batch = 0;  // instead of the model's own, for every cell; 0: as it says
 };
 
 // Makes a model of its definition and weights: builds the library's cells, splits them, lays out pools, types

@@ -2,13 +2,17 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdlib>
+#include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/text.h"
+#include "cells/ir/fold.h"
+#include "cells/ir/infer.h"
 #include "cells/ir/inference.h"
 #include "cells/library/cell_kind.h"
 #include "cells/ops/ops.h"
@@ -42,7 +46,7 @@ tl::unexpected<Error> Assembly::error(std::uint32_t line, const std::string& why
   return invalid(text + why);
 }
 
-Result<Assembly::OnlyCell> Assembly::only_cell(std::string_view unfolding, std::string_view rows) const {
+Result<Assembly::OnlyCell> Assembly::only_cell(std::string_view unfolding, std::string_view rows) {
   const std::string what = "a " + std::string(unfolding);
   if (definition_.cells.size() != 1) {
     return error(1, "cell: " + what + " has one cell, here are " + std::to_string(definition_.cells.size()));
@@ -144,7 +148,7 @@ Status Assembly::read_outputs() {
 }
 
 Result<std::vector<Cell>> Assembly::library_cells(const CellDefinition& cell, std::string_view whose,
-                                                  std::initializer_list<std::string_view> unfoldings) const {
+                                                  std::initializer_list<std::string_view> unfoldings) {
   if (cell.min_batch > cell.max_batch) return error(cell.line, "min_batch: is larger than max_batch");
   const CellKind* kind = find_cell_kind(cell.kind);
   if (kind == nullptr ||
@@ -163,7 +167,43 @@ Result<std::vector<Cell>> Assembly::library_cells(const CellDefinition& cell, st
       .input = cell.input == 0 ? cell.hidden : cell.input, .hidden = cell.hidden, .start = cell.start};
   auto built = kind->build(cell.name, sizes, &model_.weights, model_.name);
   if (!built) return error(cell.line, built.error().message);
+  for (Cell& one : *built) {
+    auto folded = fold(std::move(one));
+    if (!folded) return error(cell.line, folded.error().message);
+    one = std::move(*folded);
+  }
   return built;
+}
+
+Result<Cell> Assembly::fold(Cell cell) {
+  for (const Operator& op : cell.operators) read_.insert(op.weights.begin(), op.weights.end());
+  if (options_.fold_bytes <= model_.folded_bytes) return cell;
+  FoldedCell folded = fold_cell(cell, model_.weights, options_.fold_bytes - model_.folded_bytes);
+  if (folded.tables.empty()) return cell;
+  for (const FoldedTable& table : folded.tables) {
+    if (Status added = add_table(table); !added) return tl::unexpected(added.error());
+  }
+  if (Status fits = infer(folded.cell, &model_.weights, model_.name); !fits)
+    return tl::unexpected(fits.error());
+  return std::move(folded.cell);
+}
+
+Status Assembly::add_table(const FoldedTable& table) {
+  constexpr std::size_t kLine = 64;
+  const auto bytes = static_cast<std::size_t>(table.bytes());
+  const std::shared_ptr<float> memory(
+      static_cast<float*>(std::aligned_alloc(kLine, (bytes + kLine - 1) / kLine * kLine)), std::free);
+  if (memory == nullptr) {
+    return fail(ErrorCode::kOverloaded, "there is no memory for the folded table " + in_quotes(table.name) +
+                                            " of " + std::to_string(bytes) + " bytes");
+  }
+  if (Status computed = options_.fold_rows(table, memory.get()); !computed) return computed;
+  const Tensor tensor{
+      DType::kF32, {table.ids, table.width}, {reinterpret_cast<const std::byte*>(memory.get()), bytes}};
+  model_.weights.add(table.name, tensor, memory);
+  read_.insert(table.name);
+  model_.folded_bytes += bytes;
+  return {};
 }
 
 CellTypeSpec Assembly::type_of(const CellDefinition& definition, Cell cell) const {
@@ -273,12 +313,8 @@ Status Assembly::match_output(const Value& emitted, std::uint8_t number) {
 
 // A tensor that no cell reads is a part of the network that is not served: its answers would be wrong.
 Status Assembly::check_all_read() const {
-  std::set<std::string_view> read;
-  for (const CellTypeSpec& type : model_.types) {
-    for (const Operator& op : type.cell.operators) read.insert(op.weights.begin(), op.weights.end());
-  }
   for (const auto& [name, tensor] : model_.weights.all()) {
-    if (!read.contains(name)) {
+    if (!read_.contains(name)) {
       return invalid(std::string(file_) + ": no cell reads the weight " + in_quotes(name) +
                      " of the weights' file; describe what does, or leave it out of the file");
     }

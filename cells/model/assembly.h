@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,14 +37,14 @@ class Assembly {
     std::vector<Cell> built{};
   };
   // `unfolding` is its name, `rows` what the inputs' rows are, for errors: "steps".
-  Result<OnlyCell> only_cell(std::string_view unfolding, std::string_view rows) const;
+  Result<OnlyCell> only_cell(std::string_view unfolding, std::string_view rows);
 
   // The type of a cell that the definition asks for: its limits and its priority.
   CellTypeSpec type_of(const CellDefinition& definition, Cell cell) const;
   // What the library builds for the cell, if that is for one of these unfoldings: `whose`, in errors, is
-  // "a chain".
+  // "a chain". Folded, as far as the options allow.
   Result<std::vector<Cell>> library_cells(const CellDefinition& cell, std::string_view whose,
-                                          std::initializer_list<std::string_view> unfoldings) const;
+                                          std::initializer_list<std::string_view> unfoldings);
   // Whose steps the lane's are: by number in Model::sequences.
   Result<std::uint8_t> sequence_of(const LaneDefinition& lane) const;
   // Which input each pull of the cell reads; the definition says it by names, or leaves it to the order.
@@ -63,6 +64,8 @@ class Assembly {
   std::optional<std::uint8_t> usual_input(const LaneDefinition& lane, std::uint8_t sequence) const;
   Status read_inputs();
   Status read_outputs();
+  Result<Cell> fold(Cell cell);
+  Status add_table(const FoldedTable& table);
   Status match_input(const Cell& cell, const Operator& pull, std::uint8_t input);
   Status match_output(const Value& emitted, std::uint8_t output);
 
@@ -70,6 +73,7 @@ class Assembly {
   const LoadOptions& options_;
   std::string_view file_;
   Model model_;
+  std::set<std::string> read_;  // weights that some cell reads, or read before it was folded
 };
 
 }  // namespace volvox

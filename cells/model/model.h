@@ -84,7 +84,8 @@ struct Model {
   LanePlan plan{};  // no lanes where requests unfold into nodes
   std::vector<InputSpec> inputs{};
   std::vector<OutputSpec> outputs{};
-  Weights weights{};
+  Weights weights{};               // those of its file, and folded tables
+  std::uint64_t folded_bytes = 0;  // of the latter
 };
 
 // The lengths of a request whose given sequences have `given` steps, as far as they may; those that stop by

@@ -26,7 +26,7 @@ VOLVOX = "volvox"
 WIDE = ("new-lstm", "wide", "--layers", "2", "--hidden", "40", "--input", "72", "--vocabulary", "100")
 DEEP = ("new-lstm", "deep", "--layers", "3", "--hidden", "24", "--input", "11", "--vocabulary", "100", "--max-batch", "7")
 EVERY = ("new-lstm", "every", "--layers", "2", "--hidden", "16", "--vocabulary", "100", "--every-step")
-CONFIG = '[batching]\neager = "{}"\n[sessions]\nmax_resident = 3\n'
+CONFIG = '[batching]\neager = "{}"\nfold_mib = {}\n[sessions]\nmax_resident = 3\n'
 
 
 def sequences(seed, count, longest=25):
@@ -40,12 +40,13 @@ def verified(report):
 
 class Served(unittest.TestCase):
     eager = "on"  # the lowest layer computes ahead what does not depend on the step before
+    fold_mib = 0
 
     def setUp(self):
         scratch = tempfile.TemporaryDirectory()
         self.addCleanup(scratch.cleanup)
         self.folder = pathlib.Path(scratch.name)
-        self.server = Server(VOLVOX, self.folder, [WIDE, DEEP, EVERY], CONFIG.format(self.eager), http="127.0.0.1:0")
+        self.server = Server(VOLVOX, self.folder, [WIDE, DEEP, EVERY], CONFIG.format(self.eager, self.fold_mib), http="127.0.0.1:0")
         self.addCleanup(self.server.kill)
         self.client = Client(self.server.endpoint, timeout=PATIENCE, connect_timeout=PATIENCE)
         self.addCleanup(self.client.close)
@@ -97,6 +98,10 @@ class Served(unittest.TestCase):
 
 class ServedWhole(Served):
     eager = "off"
+
+
+class ServedFolded(Served):
+    fold_mib = 16  # it looks that up in a table
 
 
 class Clustered(unittest.TestCase):

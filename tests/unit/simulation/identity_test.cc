@@ -48,6 +48,7 @@ TEST_F(Identity, OverBatchSizes) {
 TEST_F(Identity, OverInstructionSetsAndThreads) {
   for (cpu::Isa isa : cpu::supported_isas()) {
     for (std::uint32_t threads : {1U, 2U}) {
+      expect_same({.max_batch = 32, .threads = threads, .isa = isa, .fold = true});
       for (const bool eager : {true, false}) {
         expect_same({.max_batch = 32, .threads = threads, .isa = isa, .eager = eager});
       }
@@ -76,6 +77,7 @@ TEST_F(Identity, OverWorkersAndWindows) {
 TEST_F(Identity, OverFusedAndInterpretedCells) {
   expect_same({.max_batch = 16, .isa = cpu::best_isa(), .eager = false, .fuse = false});
   expect_same({.max_batch = 16, .isa = cpu::best_isa(), .fuse = false});
+  expect_same({.max_batch = 16, .isa = cpu::best_isa(), .eager = false, .fuse = false, .fold = true});
 }
 
 TEST_F(Identity, AndTheBitsAreRight) {

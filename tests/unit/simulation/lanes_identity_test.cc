@@ -29,6 +29,7 @@ Way random_way(Chance& chance) {
   way.workers = 1 + static_cast<std::uint32_t>(chance.below(2));
   way.isa = one_of(cpu::supported_isas(), chance);
   way.eager = chance.below(2) == 0;
+  way.fold = chance.below(2) == 0;
   way.padded = chance.below(4) == 0;
   way.fuse = chance.below(4) != 0;
   way.eager_window = one_of<std::uint32_t>({1, 3, 32}, chance);

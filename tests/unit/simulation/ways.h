@@ -25,7 +25,7 @@ using Answers = std::vector<std::vector<std::byte>>;
 struct Way {
   std::uint32_t max_batch = 64, in_flight = 64, threads = 1, workers = 1;
   cpu::Isa isa = cpu::Isa::kPortable;
-  bool eager = true, padded = false, fuse = true;
+  bool eager = true, padded = false, fuse = true, fold = false;
   std::uint32_t eager_window = 32;
 };
 
@@ -33,16 +33,20 @@ inline std::ostream& operator<<(std::ostream& out, const Way& way) {
   return out << "batch " << way.max_batch << ", " << way.in_flight << " in flight, " << way.threads
              << " threads, " << way.workers << " workers, " << cpu::to_string(way.isa)
              << (way.eager ? ", eager window " + std::to_string(way.eager_window) : "")
-             << (way.padded ? ", padded" : "") << (way.fuse ? "" : ", not fused");
+             << (way.padded ? ", padded" : "") << (way.fuse ? "" : ", not fused")
+             << (way.fold ? ", folded" : "");
 }
 
 // Runs the requests in this way. `load` makes the model as the options say.
 inline Answers answers_in(const Way& way,
                           const std::function<std::shared_ptr<const Model>(const LoadOptions&)>& load,
                           std::span<const ChainContent> contents) {
-  const auto model = load({.eager = way.eager, .eager_window = way.eager_window});
   const cpu::CpuOptions options{.isa = way.isa, .threads = way.threads, .measure = false, .fuse = way.fuse};
   auto device = cpu::CpuDevice::make(options).value();
+  LoadOptions loading{.eager = way.eager, .eager_window = way.eager_window};
+  if (way.fold) loading.fold_bytes = std::uint64_t{1} << 30;
+  loading.fold_rows = device->folding();
+  const auto model = load(loading);
   const std::vector<std::shared_ptr<const Model>> models{model};
   const auto installed = install(*device, models, {.max_batch = way.max_batch});
   EXPECT_TRUE(installed) << installed.error().message;
