@@ -33,6 +33,7 @@ struct EngineOptions {
   std::string model;  // folder; empty: an LSTM is made up
   std::uint32_t hidden = 1024;
   std::string lengths;  // file; empty: made up, mean 24
+  std::string trees;    // file, for a model over trees; empty: made up, over as many leaves as lengths say
   std::vector<std::string> policies{"cellular", "padded"};
   std::vector<std::uint32_t> max_batches{64}, bucket_widths{10};
   bool backlog = false;
@@ -42,7 +43,7 @@ struct EngineOptions {
   std::string precision = "float32", gpu_path = "auto";  // gpu
   bool reproducible = false;                             // gpu
   std::uint32_t threads = 1, workers = 1;
-  bool eager = false;
+  bool eager = false, fold = false;
   std::uint32_t eager_window = 32;
   double timed_fixed_us = 50, timed_row_us = 0.5;  // cost of a task on the timed device
   double seconds = 5, warm_up_seconds = 1;

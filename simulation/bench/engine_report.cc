@@ -6,7 +6,9 @@ EngineReport::EngineReport(const EngineOptions& options, const EnginePlan& plan,
     : options_(options),
       device_(options.device),
       model_(setup.model().model->name),
-      mean_length_(setup.mean_length()) {
+      mean_length_(setup.mean_length()),
+      load_seconds_(setup.load_seconds()),
+      folded_bytes_(setup.model().model->folded_bytes) {
   for (const Load& load : plan.loads) {
     for (const Configuration& configuration : plan.configurations) {
       rows_.emplace_back();
@@ -76,6 +78,9 @@ nlohmann::json EngineReport::json() const {
                            {"threads", options_.threads},
                            {"workers", options_.workers},
                            {"eager", options_.eager},
+                           {"fold", options_.fold},
+                           {"folded_bytes", folded_bytes_},
+                           {"load_seconds", load_seconds_},
                            {"mean_length", mean_length_},
                            {"repeat", options_.repeat},
                            {"seed", options_.seed},
@@ -100,6 +105,10 @@ std::string EngineReport::text() const {
   }
   std::string out = table.text();
   if (!peak_.empty()) out += "FMA peak: " + peak_.text(1) + " GFLOP/s\n";
+  out += "Loaded in " + fixed(load_seconds_, 2) + " s";
+  if (folded_bytes_ > 0)
+    out += ", with " + fixed(static_cast<double>(folded_bytes_) / (1 << 20), 1) + " MiB of folded tables";
+  out += '\n';
   std::uint64_t odd = 0;
   for (const Row& row : rows_) odd += row.failed + row.refused + row.unfinished;
   if (odd > 0) out += "Not answered (failed, refused, unfinished): " + std::to_string(odd) + "\n";

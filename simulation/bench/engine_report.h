@@ -40,7 +40,8 @@ class EngineReport {
 
   const EngineOptions& options_;
   std::string device_, model_;
-  double mean_length_;
+  double mean_length_, load_seconds_;
+  std::uint64_t folded_bytes_;
   Repeated peak_;
   std::vector<Row> rows_;  // loads × configurations, as in the plan
   std::size_t next_ = 0;

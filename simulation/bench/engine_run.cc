@@ -35,7 +35,9 @@ double ratio(double a, double b) {
 
 EngineRun::EngineRun(EngineSetup& setup, const EngineOptions& options, const Configuration& configuration,
                      const Load& load, std::uint64_t seed)
-    : setup_(setup), options_(options), configuration_(configuration), load_(load), chance_(seed) {}
+    : setup_(setup), options_(options), configuration_(configuration), load_(load), chance_(seed) {
+  for (std::size_t i = 0; i < setup.samples(); ++i) flops_.push_back(setup.flops(i));
+}
 
 Status EngineRun::start() {
   SchedulerConfig config = scheduler_config(setup_.installation(), options_.workers);
@@ -64,10 +66,11 @@ Status EngineRun::admit(TimePoint arrival, bool in_window) {
   Live& live = live_[slot];
   live.sample = chance_.below(setup_.samples());
   live.arrival = arrival;
-  Request request = setup_.request(live.sample, live.results.address);
-  request.tag = slot;
-  request.arrival = arrival;
-  const AdmitResult admitted = engine_->admit(std::move(request));
+  auto request = setup_.request(live.sample, live.results.address);
+  if (!request) return tl::unexpected(request.error());
+  request->tag = slot;
+  request->arrival = arrival;
+  const AdmitResult admitted = engine_->admit(std::move(*request));
   if (admitted.kind == AdmitResult::Kind::kNeverFits) return invalid(admitted.reason);
   if (admitted.kind == AdmitResult::Kind::kFull) {
     ++refused_;
@@ -92,7 +95,7 @@ void EngineRun::take(const Event& event) {
     return;
   }
   ++completed_;
-  steps_ += setup_.length(live.sample);
+  useful_flops_ += flops_[live.sample];
   if (!setup_.verify(live.sample, live.results)) ++mismatched_;
   if (live.in_window) latencies_ms_.push_back(in_seconds(engine_->now() - live.arrival) * 1e3);
 }
@@ -114,7 +117,7 @@ EngineRun::Mark EngineRun::mark() const {
   m.cpu_ns = process_cpu_ns();
   m.kernel_cpu_ns = engine_->kernel_time().cpu_kernel_ns;
   m.completed = completed_;
-  m.steps = steps_;
+  m.useful_flops = useful_flops_;
   return m;
 }
 
@@ -185,8 +188,7 @@ EngineResult EngineRun::result() const {
   r.completed = end_.completed - begin_.completed;
   r.offered_rps = ratio(static_cast<double>(arrivals_), options_.seconds);
   r.throughput_rps = ratio(static_cast<double>(r.completed), window);
-  r.useful_gflops =
-      ratio(static_cast<double>(end_.steps - begin_.steps) * setup_.model().flops_per_step() * 1e-9, window);
+  r.useful_gflops = ratio((end_.useful_flops - begin_.useful_flops) * 1e-9, window);
   double executed = 0;
   for (std::size_t t = 0; t < end_.totals.size(); ++t) {
     const double rows = static_cast<double>(end_.totals[t].executed_rows - begin_.totals[t].executed_rows);

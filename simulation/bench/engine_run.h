@@ -52,7 +52,8 @@ class EngineRun {
     std::vector<TypeTotals> totals;
     std::uint64_t rows_moved = 0, rows_executed = 0;
     std::uint64_t cpu_ns = 0, kernel_cpu_ns = 0;
-    std::uint64_t completed = 0, steps = 0;
+    std::uint64_t completed = 0;
+    double useful_flops = 0;
   };
 
   Status start();
@@ -76,7 +77,9 @@ class EngineRun {
   std::vector<Event> events_;
 
   std::uint64_t outstanding_ = 0, in_window_ = 0, arrivals_ = 0;
-  std::uint64_t completed_ = 0, steps_ = 0;
+  std::vector<double> flops_;  // by sample
+  std::uint64_t completed_ = 0;
+  double useful_flops_ = 0;
   std::uint64_t failed_ = 0, refused_ = 0, mismatched_ = 0;
   std::vector<double> latencies_ms_;
   Mark begin_, end_;

@@ -1,11 +1,15 @@
 #include "simulation/bench/engine_setup.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 #include <utility>
 
+#include "base/clock.h"
+#include "cells/unfold/unfolding.h"
 #include "repository/model_writer.h"
 #include "repository/repository.h"
 #include "simulation/bench/bench_device.h"
@@ -67,9 +71,14 @@ Status EngineSetup::make_device(const EngineOptions& options) {
 }
 
 Status EngineSetup::install_model(const EngineOptions& options, const EnginePlan& plan) {
-  const LoadOptions load{.eager = options.eager, .eager_window = options.eager_window};
+  LoadOptions load{.eager = options.eager, .eager_window = options.eager_window};
+  load.fold_rows = device_->folding();
+  if (options.fold && !load.fold_rows) return invalid("--fold is for devices that compute with tables: cpu");
+  if (options.fold) load.fold_bytes = std::numeric_limits<std::uint64_t>::max();
+  const TimePoint begun = steady_now();
   const auto model = options.model.empty() ? made_up_lstm(options, load) : load_model(options.model, load);
   if (!model) return tl::unexpected(model.error());
+  load_seconds_ = std::chrono::duration<double>(steady_now() - begun).count();
   // Compiled for the largest batch; smaller ones are the scheduler's configuration.
   InstallOptions install_options;
   install_options.max_batch = 1;
@@ -89,8 +98,29 @@ Status EngineSetup::install_model(const EngineOptions& options, const EnginePlan
   return {};
 }
 
-Status EngineSetup::make_samples(const EngineOptions& options) {
-  Chance chance(options.seed);
+// A tree's nodes each know their parent; children come before it.
+std::vector<std::int32_t> parents_of(const Tree& tree) {
+  std::vector<std::int32_t> parents(tree.nodes.size(), -1);
+  for (std::size_t node = 0; node < tree.nodes.size(); ++node) {
+    for (const std::uint32_t child : {tree.nodes[node].left, tree.nodes[node].right}) {
+      if (child != Tree::kNone) parents[child] = static_cast<std::int32_t>(node);
+    }
+  }
+  return parents;
+}
+
+// The samples without their inputs.
+Result<std::vector<EngineSetup::Sample>> EngineSetup::shapes(const EngineOptions& options,
+                                                             Chance& chance) const {
+  std::vector<Sample> samples(kSamples);
+  const bool over_trees = model().model->unfolding->takes(*model().model).ends_with("tree");
+  std::vector<Tree> trees;
+  if (!options.trees.empty()) {
+    if (!over_trees) return invalid("--trees is for models over trees");
+    auto read = read_trees(options.trees);
+    if (!read) return tl::unexpected(read.error());
+    trees = std::move(*read);
+  }
   std::vector<std::uint32_t> lengths;
   if (options.lengths.empty()) {
     lengths = typical_lengths(kSamples, chance);
@@ -99,18 +129,35 @@ Status EngineSetup::make_samples(const EngineOptions& options) {
     if (!read) return tl::unexpected(read.error());
     lengths = std::move(*read);
   }
-  const Model& model = *this->model().model;
-  for (std::size_t i = 0; i < kSamples; ++i) {
-    Sample sample;
+  for (Sample& sample : samples) {
     sample.length = lengths[chance.below(lengths.size())];
-    if (sample.length > model.max_length) {
-      return invalid("a length of " + std::to_string(sample.length) + " is more than the model allows");
-    }
+    if (!over_trees) continue;
+    const Tree made = trees.empty() ? random_tree(sample.length, chance) : trees[chance.below(trees.size())];
+    sample.parents = parents_of(made);
+    sample.length = static_cast<std::uint32_t>(sample.parents.size());
+  }
+  return samples;
+}
+
+Structure EngineSetup::structure(const Sample& sample) const {
+  if (sample.parents.empty()) return ChainStructure{sample.length};
+  return TreeStructure{sample.parents};
+}
+
+Status EngineSetup::make_samples(const EngineOptions& options) {
+  Chance chance(options.seed);
+  auto made = shapes(options, chance);
+  if (!made) return tl::unexpected(made.error());
+  samples_ = std::move(*made);
+  const Model& model = *this->model().model;
+  for (Sample& sample : samples_) {
+    const auto extent = model.unfolding->check(structure(sample), model);
+    if (!extent) return tl::unexpected(extent.error());
+    sample.lengths = extent->lengths;
     auto pages = stage(*device_, random_content(model, sample.length, chance));
     if (!pages) return tl::unexpected(pages.error());
     sample.pages = std::move(*pages);
-    longest_ = std::max(longest_, sample.length);
-    samples_.push_back(std::move(sample));
+    result_bytes_ = std::max(result_bytes_, output_bytes(this->model(), sample.lengths));
   }
   return {};
 }
@@ -121,13 +168,25 @@ double EngineSetup::mean_length() const {
   return sum / static_cast<double>(samples_.size());
 }
 
-Request EngineSetup::request(std::size_t sample, DeviceAddress results) const {
-  return lane_request(model(), lengths_of(samples_[sample].length), samples_[sample].pages->addresses(),
-                      results);
+// A leaf and an inner node are cells of different sizes.
+double EngineSetup::flops(std::size_t number) const {
+  const Sample& sample = samples_[number];
+  if (sample.parents.empty()) return sample.length * model().flops_per_step();
+  const auto request = this->request(number, 0);
+  double flops = 0;
+  if (!request || request->graph == nullptr) return flops;
+  for (std::uint32_t node = 0; node < request->graph->size(); ++node)
+    flops += model().compiled[request->graph->node(node).type - model().first_type].flops_per_row;
+  return flops;
+}
+
+Result<Request> EngineSetup::request(std::size_t number, DeviceAddress results) const {
+  const Sample& sample = samples_[number];
+  return unfolded_request(model(), structure(sample), sample.lengths, sample.pages->addresses(), results);
 }
 
 Result<ResultBlock> EngineSetup::results() {
-  return device_->results(output_bytes(model(), lengths_of(longest_)));
+  return device_->results(result_bytes_);
 }
 
 bool EngineSetup::verify(std::size_t sample, const ResultBlock& results) {
@@ -135,10 +194,9 @@ bool EngineSetup::verify(std::size_t sample, const ResultBlock& results) {
   Sample& known = samples_[sample];
   std::uint64_t hash = known.length;
   for (std::size_t i = 0; i < model().model->outputs.size(); ++i) {
-    const std::byte* output = results.host.get() + result_offset(model(), lengths_of(known.length), i);
-    hash =
-        hash_bytes(hash, output,
-                   row_bytes(model().model->outputs[i]) * result_rows(model(), lengths_of(known.length), i));
+    const std::byte* output = results.host.get() + result_offset(model(), known.lengths, i);
+    hash = hash_bytes(hash, output,
+                      row_bytes(model().model->outputs[i]) * result_rows(model(), known.lengths, i));
   }
   hash |= 1;
   if (known.hash == 0) known.hash = hash;

@@ -5,10 +5,12 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/structure.h"
 #include "cells/model/model.h"
 #include "device/device.h"
 #include "install/installation.h"
 #include "simulation/bench/engine_options.h"
+#include "simulation/chance.h"
 
 namespace volvox::bench {
 
@@ -22,14 +24,15 @@ class EngineSetup {
   Device& device() { return *device_; }
   const Installation& installation() const { return installation_; }
   const InstalledModel& model() const { return *installation_.models[0]; }
-  Lengths lengths_of(std::uint32_t length) const { return lengths_for(*model().model, length); }
   // The type whose rows are the steps of a request: the last that is not independent.
   CellTypeId core_type() const { return core_type_; }
 
   std::size_t samples() const { return samples_.size(); }
-  std::uint32_t length(std::size_t sample) const { return samples_[sample].length; }
-  double mean_length() const;
-  Request request(std::size_t sample, DeviceAddress results) const;
+  double mean_length() const;  // steps, or nodes
+  // Floating-point operations that the sample's answer needs.
+  double flops(std::size_t sample) const;
+  double load_seconds() const { return load_seconds_; }  // of the model, with its folded tables
+  Result<Request> request(std::size_t sample, DeviceAddress results) const;
   // Blocks that are large enough for any sample's results.
   Result<ResultBlock> results();
   // Whether the results are what this sample's were before.
@@ -38,19 +41,24 @@ class EngineSetup {
  private:
   struct Sample {
     std::uint32_t length = 0;
-    std::unique_ptr<InputPages> pages;
+    std::vector<std::int32_t> parents{};  // of a tree
+    Lengths lengths{};
+    std::unique_ptr<InputPages> pages{};
     std::uint64_t hash = 0;  // of the results; 0: none yet
   };
   Status make_device(const EngineOptions& options);
   Status install_model(const EngineOptions& options, const EnginePlan& plan);
   Status make_samples(const EngineOptions& options);
+  Result<std::vector<Sample>> shapes(const EngineOptions& options, Chance& chance) const;
+  Structure structure(const Sample& sample) const;
 
   bool verifies_ = true;
   std::unique_ptr<Device> device_;
   Installation installation_;
   CellTypeId core_type_ = 0;
+  double load_seconds_ = 0;
   std::vector<Sample> samples_;
-  std::uint32_t longest_ = 0;
+  std::size_t result_bytes_ = 0;  // of the largest sample
 };
 
 }  // namespace volvox::bench

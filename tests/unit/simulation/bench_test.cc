@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "repository/model_writer.h"
+
 namespace volvox {
 namespace {
 
@@ -102,6 +104,20 @@ TEST_F(Bench, Kernel) {
     EXPECT_GT(row["gflops"], 0);
     EXPECT_TRUE(row["onednn_us"].is_null() || row["onednn_us"] > 0);
   }
+}
+
+TEST_F(Bench, RunsTreesAndFoldedTables) {
+  const std::string model = (folder_ / "tree").string(), trees = (folder_ / "trees").string();
+  ASSERT_TRUE(write_tree_model({.path = model}, {.hidden = 8, .vocabulary = 50}, NewTreeKind::kBinary));
+  std::ofstream(trees) << "(3 (2 It) (4 (2 works) (2 well)))\n(2 (1 It) (1 does))\n";
+  const auto json =
+      report("engine --model " + model + " --trees " + trees +
+             " --fold on --policy cellular --max-batch 8 --seconds 0.05 --warm-up 0.05 --repeat 1");
+  EXPECT_GT(json["folded_bytes"], 0);
+  ASSERT_EQ(json["runs"].size(), 1U);
+  EXPECT_GT(json["runs"][0]["useful_gflops"]["median"], 0);
+  EXPECT_NE(run("engine --hidden 8 --seconds 0.1 --trees " + trees), 0);
+  EXPECT_THAT(read("err"), ::testing::HasSubstr("--trees"));
 }
 
 TEST_F(Bench, SaysWhatIsWrong) {
