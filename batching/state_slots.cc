@@ -92,8 +92,13 @@ bool StateSlots::reserve_graph(LiveRequest& live) {
   note_model(graph.pool, live.request.model);
   GraphRun& run = live.graph;
   run.growable = live.request.max_nodes > 0;
-  const std::uint32_t least = run.growable ? live.request.max_nodes : graph.suffix_peak(0);
-  run.reserved = run.growable ? least : std::max(least, std::min(graph.wanted_slots(), pool.capacity()));
+  if (run.growable) {
+    run.reserved = live.request.max_nodes;
+  } else if (pool.reserved() + graph.size() <= pool.capacity() / 2) {
+    run.reserved = graph.size();  // while there is plenty: nothing that is ready ever waits for a slot
+  } else {
+    run.reserved = std::max(graph.suffix_peak(0), std::min(graph.wanted_slots(), pool.capacity()));
+  }
   return pool.promise(run.reserved);
 }
 

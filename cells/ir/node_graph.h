@@ -61,7 +61,7 @@ class NodeGraph {
   // reservation with which the graph can run; suffix_peak(size()) is 0.
   std::uint32_t suffix_peak(std::uint32_t v) const { return records_[v].suffix_peak; }
   // The reservation with which whole levels run at once, never less than suffix_peak(0): what a request asks
-  // for if it fits.
+  // for where slots are not plenty.
   std::uint32_t wanted_slots() const { return wanted_slots_; }
   // Pool of the states of all nodes (a node graph keeps all its states in one pool).
   PoolId pool = 0;
