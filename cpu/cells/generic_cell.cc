@@ -1,6 +1,7 @@
 #include "cpu/cells/generic_cell.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "cells/ops/ops.h"
@@ -17,6 +18,8 @@ constexpr std::size_t kChunkBytes = 512U << 10;
 constexpr std::size_t kMinChunkRows = 12;
 constexpr std::size_t kMaxChunkRows = 1024;
 constexpr std::size_t kChunksPerThread = 4;
+// Weights that stay in a core's own cache (1 to 2 MiB on today's machines) cost little to read again.
+constexpr std::size_t kWideBytes = 2U << 20;
 // Guesses, right within a factor of two or so: an operator's row, an element, a floating-point operation.
 constexpr double kOpUs = 3e-3;
 constexpr double kElementUs = 1e-3;
@@ -108,6 +111,8 @@ Status GenericCell::add_operator(const Cell& cell, const Operator& op, const Wei
     if (!product) return tl::unexpected(product.error());
     flops_ += product->flops_per_row();
     row_us_ += kFlopUs * product->flops_per_row();
+    made.wide = product->blocks() * product->block_bytes() >= kWideBytes && !cell.values[op.output].ragged;
+    wide_ = wide_ || made.wide;
     made.products = only(std::move(*product));
     made.terms = product_terms(op);
     made.starts = product_start(op) != kNoValue;
@@ -149,6 +154,7 @@ struct GenericCell::Job {
 Status GenericCell::run(const ResolvedRows& rows, Workspace& work, ThreadTeam& team) const {
   if (rows.real_rows == 0) return {};
   if (Status ok = check_slots(rows); !ok) return ok;
+  if (wide_) return run_wide(rows, work, team);
   const double estimate_us = row_us_ * rows.real_rows;
   const bool alone = estimate_us < kAloneUs;
   const std::size_t chunk = chunk_rows(rows.real_rows, alone ? 1 : team.size());
@@ -166,6 +172,40 @@ Status GenericCell::run(const ResolvedRows& rows, Workspace& work, ThreadTeam& t
   const TeamJob team_job{run_chunk, &job, estimate_us < kWallClockUs ? BusyClock::kWall : BusyClock::kCpu};
   alone ? team.run_alone(team_job, work.counts) : team.run(team_job, work.counts);
   return {};
+}
+
+// Operators in a row that are not wide, for all rows.
+struct GenericCell::Narrow {
+  GenericChunk* chunk;
+  const GenericOp* first;
+  const GenericOp* last;
+};
+
+Status GenericCell::run_wide(const ResolvedRows& rows, Workspace& work, ThreadTeam& team) const {
+  if (work.generic.empty()) work.generic.push_back(std::make_unique<GenericScratch>());
+  GenericScratch& scratch = *work.generic[0];
+  const std::size_t edges = most_edges(rows, rows.real_rows);
+  if (Status ok = scratch.prepare(values_, rows.real_rows, edges, windows_); !ok) return ok;
+  GenericChunk chunk(*kernels_, values_, zeros_.f32(), rows, 0, rows.real_rows, scratch);
+  work.counts.assign(team.size(), 0);
+  work.counts[0] = 1;
+  const GenericOp* const end = ops_.data() + ops_.size();
+  for (const GenericOp* op = ops_.data(); op != end;) {
+    if (op->wide) {
+      std::array<ProductTerm, kMaxTerms> terms;
+      work.runner.run(team, chunk.call(*op++, terms));
+      continue;
+    }
+    const GenericOp* next = std::find_if(op, end, [](const GenericOp& other) { return other.wide; });
+    const Narrow narrow{&chunk, std::exchange(op, next), next};
+    team.run_alone({run_narrow, &narrow, BusyClock::kCpu}, work.counts);
+  }
+  return {};
+}
+
+void GenericCell::run_narrow(const void* context, std::uint32_t, std::uint32_t, std::uint32_t) {
+  const Narrow& narrow = *static_cast<const Narrow*>(context);
+  for (const GenericOp* op = narrow.first; op != narrow.last; ++op) narrow.chunk->run(*op);
 }
 
 void GenericCell::run_chunk(const void* context, std::uint32_t owner, std::uint32_t unit,

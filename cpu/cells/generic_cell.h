@@ -27,14 +27,17 @@ struct GenericOp {
   std::shared_ptr<const AlignedBuffer> constant;  // constant: its numbers
   std::vector<ValueId> terms;                     // product: its operands without the start
   bool starts = false;                            // product: the last input is the start
-  std::shared_ptr<const Cell> cell;               // where no kernel runs it, which needs shapes and weights:
-  std::vector<const float*> weights;              // they belong to the model
+  bool wide = false;  // product: its weights are so many that the team should read them only once
+  std::shared_ptr<const Cell> cell;   // where no kernel runs it, which needs shapes and weights:
+  std::vector<const float*> weights;  // they belong to the model
   std::int64_t weight_rows = 0;
 };
 
 // Any other cell: its operators one after another, each over a chunk of rows, with the same kernels and the
 // same chains of fused multiply-adds as the fused cells, so that the bits are the same, too. Chunks are dealt
-// to the team.
+// to the team. A cell with a product whose weights do not stay in a core's cache, as that of a decoder's
+// output, goes through its operators with all rows at once instead, and the team shares the columns of such
+// products: each weight is read once for a task, and a lone row has all threads.
 class GenericCell final : public CpuCell {
  public:
   static Result<std::unique_ptr<CpuCell>> make(const Cell& cell, const Weights& weights,
@@ -48,6 +51,7 @@ class GenericCell final : public CpuCell {
 
  private:
   struct Job;
+  struct Narrow;
 
   GenericCell(const Cell& cell, const Kernels& kernels) : shape_(row_shape(cell)), kernels_(&kernels) {}
   void describe_values(const Cell& cell);
@@ -56,6 +60,8 @@ class GenericCell final : public CpuCell {
   Status check_slots(const ResolvedRows& rows) const;
   std::size_t chunk_rows(std::size_t rows, std::uint32_t threads) const;
   static std::size_t most_edges(const ResolvedRows& rows, std::size_t chunk);
+  Status run_wide(const ResolvedRows& rows, Workspace& work, ThreadTeam& team) const;
+  static void run_narrow(const void* context, std::uint32_t owner, std::uint32_t unit, std::uint32_t thread);
   static void run_chunk(const void* context, std::uint32_t owner, std::uint32_t unit, std::uint32_t thread);
 
   RowShape shape_;
@@ -65,6 +71,7 @@ class GenericCell final : public CpuCell {
   double flops_ = 0;
   double row_us_ = 0;           // a guess of what one row takes
   std::size_t row_bytes_ = 64;  // of the values computed for a row
+  bool wide_ = false;           // it has a wide product
   WindowScratch windows_;       // what its convolutions need
   AlignedBuffer zeros_;         // what a pull without an address reads
 };

@@ -153,16 +153,27 @@ void GenericChunk::embed(const GenericOp& op) {
   }
 }
 
-void GenericChunk::product(const GenericOp& op) {
+ProductCall GenericChunk::call(const GenericOp& op, std::array<ProductTerm, kMaxTerms>& terms) {
   point_at_results(op.op);
-  const std::size_t rows = count(op.op.output);
-  for (std::size_t r = 0; r < rows; ++r) scratch_.out[r] = result(op.op, r);
-  std::array<ProductTerm, kMaxTerms> terms;
+  ProductCall call;
+  call.product = &op.products->front();
+  call.kernel = kernels_.product;
+  call.rows = count(op.op.output);
+  for (std::size_t r = 0; r < call.rows; ++r) scratch_.out[r] = result(op.op, r);
   for (std::size_t t = 0; t < op.terms.size(); ++t) {
     terms[t] = {operand(op.op, t), values_[op.terms[t]].elements};
   }
-  const float* const* start = op.starts ? operand(op.op, op.terms.size()) : nullptr;
-  multiply(op.products->front(), {terms.data(), op.terms.size()}, start, rows);
+  call.terms = terms.data();
+  call.term_count = op.terms.size();
+  call.start = op.starts ? operand(op.op, op.terms.size()) : nullptr;
+  call.out[0] = scratch_.out.data();
+  return call;
+}
+
+void GenericChunk::product(const GenericOp& op) {
+  std::array<ProductTerm, kMaxTerms> terms;
+  const ProductCall made = call(op, terms);
+  multiply(*made.product, {made.terms, made.term_count}, made.start, made.rows);
 }
 
 // The products of `rows` rows, to where scratch_.out points.

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 
+#include "cells/patterns/matcher.h"
 #include "cpu/cells/generic_cell.h"
 #include "cpu/cells/generic_scratch.h"
+#include "cpu/product_runner.h"
 #include "device/row_table.h"
 
 namespace volvox::cpu {
@@ -16,6 +19,9 @@ class GenericChunk {
                const ResolvedRows& rows, std::size_t begin, std::size_t end, GenericScratch& scratch);
 
   void run(const GenericOp& op) { (this->*op.run)(op); }
+  // A product of single rows, as the team can compute it: its operands are in `terms`, its results where the
+  // chunk keeps them.
+  ProductCall call(const GenericOp& op, std::array<ProductTerm, kMaxTerms>& terms);
 
   // How this backend runs the operator: with kernels of its own, or as its definition says, row by row.
   static GenericOp::Run run_of(const Cell& cell, const Operator& op);

@@ -33,6 +33,27 @@ TEST(GenericCell, RunsTheOtherOperatorsAsTheEvaluatorDoes) {
   expect_same_bits(b.build(&weights).value(), weights);
 }
 
+// Two products of 2 MiB and more, whose columns the team shares, and what stands before, between and behind.
+TEST(GenericCell, RunsWideProductsAsTheEvaluatorDoes) {
+  constexpr std::int64_t kHidden = 40, kWide = 13'200;
+  const Weights weights = RandomWeights()
+                              .add("table", {kVocabulary, kHidden})
+                              .add("w", {kWide, kHidden})
+                              .add("u", {kHidden, kWide})
+                              .add("b", {kHidden})
+                              .weights();
+  CellBuilder b("wide");
+  b.state({"h", {kHidden}}).state({"c", {kHidden}});
+  const ValueId x = b.embed(b.pull("token", DType::kI32), "table", kHidden);
+  const auto [h, c] = b.gather(0, {"h", "c"});
+  const ValueId wide = b.product({{"w", b.add(x, h)}}, {});
+  const ValueId back = b.product({{"u", b.tanh(wide)}}, {.bias = "b"});
+  b.scatter("h", b.tanh(back));
+  b.scatter("c", b.add(c, back));
+  b.push("out", back);
+  expect_same_bits(b.build(&weights).value(), weights);
+}
+
 // An operator without a kernel runs as its definition says; over all predecessors, and over one row.
 TEST(GenericCell, RunsOperatorsThatItHasNoKernelForAsTheEvaluatorDoes) {
   constexpr std::int64_t kHidden = 18;
