@@ -185,6 +185,10 @@ Result<Request> EngineSetup::request(std::size_t number, DeviceAddress results) 
   return unfolded_request(model(), structure(sample), sample.lengths, sample.pages->addresses(), results);
 }
 
+ReferenceOrder EngineSetup::reference_order(std::size_t sample) const {
+  return model().model->unfolding->reference_order(structure(samples_[sample]), *model().model);
+}
+
 Result<ResultBlock> EngineSetup::results() {
   return device_->results(result_bytes_);
 }

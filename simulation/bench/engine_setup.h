@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/structure.h"
 #include "cells/model/model.h"
+#include "cells/unfold/reference_order.h"
 #include "device/device.h"
 #include "install/installation.h"
 #include "simulation/bench/engine_options.h"
@@ -33,6 +34,8 @@ class EngineSetup {
   double flops(std::size_t sample) const;
   double load_seconds() const { return load_seconds_; }  // of the model, with its folded tables
   Result<Request> request(std::size_t sample, DeviceAddress results) const;
+  // The sample's cells, predecessors first. The setup must outlive it.
+  ReferenceOrder reference_order(std::size_t sample) const;
   // Blocks that are large enough for any sample's results.
   Result<ResultBlock> results();
   // Whether the results are what this sample's were before.

@@ -13,6 +13,7 @@ int run(int argc, char** argv) {
   int status = 0;
   volvox::bench::add_engine_command(app, status);
   volvox::bench::add_scheduler_command(app, status);
+  volvox::bench::add_batches_command(app, status);
   volvox::bench::add_kernel_command(app, status);
   volvox::bench::add_gpu_command(app, status);
   volvox::bench::add_gpu_product_command(app, status);
