@@ -3,6 +3,7 @@
 #include "protocol/capnp_message.h"
 #include "protocol/codec.h"
 #include "protocol/header_bytes.h"
+#include "protocol/packed_body.h"
 #include "protocol/structure_check.h"
 #include "protocol/structure_codec.h"
 #include "protocol/tensor_codec.h"
@@ -77,15 +78,21 @@ Result<ReplyBody> decode_reply_body(std::span<const std::byte> bytes, const Wire
   return copied("reply body", bytes, limits, read_reply_body);
 }
 
-Result<WireBuffer> encode_request_body(const RequestBody& body, const WireLimits& limits) {
+Result<std::size_t> encoded_size(const RequestBody& body, const WireLimits& limits) {
   if (auto ok = check_parts(body, limits); !ok) return tl::unexpected<Error>(std::move(ok).error());
   const std::size_t words =
       4 + structure_words(body.structure) + tensors_words(body.inputs) + names_words(body.outputs);
   if (auto ok = check_frame_size("request body", 8 * words, limits.max_body_bytes); !ok) {
     return tl::unexpected<Error>(std::move(ok).error());
   }
+  return 8 * words;
+}
+
+Result<WireBuffer> encode_request_body(const RequestBody& body, const WireLimits& limits) {
+  const auto size = encoded_size(body, limits);
+  if (!size) return tl::unexpected<Error>(size.error());
   return caught("request body", [&]() -> Result<WireBuffer> {
-    MessageWriter writer(words);
+    MessageWriter writer(*size / 8);
     auto root = writer.initRoot<wire::RequestBody>();
     write_structure(body.structure, root.initStructure());
     write_tensors(body.inputs, root.initInputs(static_cast<unsigned>(body.inputs.size())));

@@ -81,20 +81,22 @@ Result<ReceivedResult> read_result(const ClusterResult& result, const WireLimits
   return received;
 }
 
-Result<ClusterSubmit> submit_frames(const ClusterAttempt& attempt, const IncomingRequest& request,
+Result<ClusterSubmit> submit_frames(const ClusterAttempt& attempt, const RequestPtr& request,
                                     std::uint32_t stream_from, TimePoint now, const WireLimits& limits) {
-  RequestHeader header = request.header;
+  RequestHeader header = request->header;
   header.stream_from = std::max(header.stream_from, stream_from);
   std::uint64_t left = 0;
   if (header.deadline_us != 0) {
-    const std::uint64_t passed = microseconds(now - request.arrival);
+    const std::uint64_t passed = microseconds(now - request->arrival);
     left = header.deadline_us > passed ? header.deadline_us - passed : 1;
   }
   header.deadline_us = left;
   auto encoded = encode_request_header(header, limits);
   if (!encoded) return tl::unexpected(std::move(encoded).error());
-  return ClusterSubmit{attempt,           left, shared(std::move(*encoded)), request.body, request.account,
-                       request.connection};
+  auto body = request->body.message(request, limits);
+  if (!body) return tl::unexpected(std::move(body).error());
+  return ClusterSubmit{
+      attempt, left, shared(std::move(*encoded)), std::move(*body), request->account, request->connection};
 }
 
 }  // namespace volvox

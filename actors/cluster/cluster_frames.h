@@ -23,7 +23,7 @@ Result<ReceivedResult> read_result(const ClusterResult& result, const WireLimits
 
 // What a node needs of a request: its header as the client sent it, but for the parts of a streamed answer
 // that the client has, and its body.
-Result<ClusterSubmit> submit_frames(const ClusterAttempt& attempt, const IncomingRequest& request,
+Result<ClusterSubmit> submit_frames(const ClusterAttempt& attempt, const RequestPtr& request,
                                     std::uint32_t stream_from, TimePoint now, const WireLimits& limits);
 
 }  // namespace volvox

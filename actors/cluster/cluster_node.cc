@@ -238,12 +238,14 @@ class ClusterNodeShell {
     auto header = decode_request_header(submit.header->bytes(), limits_);
     if (!header) return refused(std::move(header).error());
     header->deadline_us = submit.deadline_us;
-    const BodyBytes body(submit.body);
-    RouterSeat::Running running{{}, body.size(), offer_of(*header), 0};
+    OfferedBody body(
+        IncomingBody(submit.body ? WireBuffer::part_of(submit.body, submit.body->bytes()) : WireBuffer()));
+    const std::size_t bytes = body.size();
+    RouterSeat::Running running{{}, bytes, offer_of(*header), 0};
     running.cells = running.model ? running.model->believed(header->cells_hint) : 1;
     if (setup_.node->faults.link) break_for_test(*header);
-    auto admitted =
-        setup_.admission->admit({{}, submit.account, true, submit.connection}, std::move(*header), body);
+    auto admitted = setup_.admission->admit({{}, submit.account, true, submit.connection}, std::move(*header),
+                                            std::move(body));
     if (!admitted) return tl::unexpected(std::move(admitted).error());
     if (Status credit = requests_.take(number, 1); !credit) return refused(std::move(credit).error());
     if (Status credit = bytes_.take(number, running.bytes); !credit) {
@@ -252,9 +254,8 @@ class ClusterNodeShell {
     }
     auto sink = std::make_shared<ClusterSink>(caf::actor_cast<caf::actor>(self_), number, seat.epoch,
                                               submit.attempt, limits_, *setup_.node->metrics);
-    running.request =
-        spawn_request_actor(self_->system(), std::move(sink), setup_.runner->get(), std::move(*admitted),
-                            setup_.admission->dispatcher_for(body.size()));
+    running.request = spawn_request_actor(self_->system(), std::move(sink), setup_.runner->get(),
+                                          std::move(*admitted), setup_.admission->dispatcher_for(bytes));
     seat.running.insert_or_assign(key(submit.attempt), std::move(running));
     return {};
   }

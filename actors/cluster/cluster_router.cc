@@ -98,7 +98,7 @@ class ClusterRouterShell {
     // The last row that the client has is wanted once more: an answer cannot begin behind its end.
     const std::uint32_t from = std::max(pending.next_row, 1U) - 1;
     auto submit =
-        submit_frames(on_wire(placed->attempt), pending.work->request(), from, steady_now(), limits_);
+        submit_frames(on_wire(placed->attempt), pending.work->shared_request(), from, steady_now(), limits_);
     Status sent = submit ? Status{} : tl::unexpected(submit.error());
     if (sent)
       sent = peer == by_node_.end() ? fail(ErrorCode::kUnavailable, "the node is gone; try again")

@@ -24,7 +24,7 @@ RequestInfo request_info(const IncomingRequest& request) {
   info.model = header.model;
   info.model_version = header.model_version;
   info.cells_hint = header.cells_hint;
-  info.bytes = request.body->size();
+  info.bytes = request.body.size();
   info.urgent = header.priority == WirePriority::kHigh;
   if (header.session && header.session->operation == SessionOperation::kBegin) {
     info.affinity = header.session->nonce;

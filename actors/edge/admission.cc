@@ -80,8 +80,7 @@ void Admission::apply_rules(RequestHeader& header) const {
 }
 
 tl::expected<std::shared_ptr<IncomingRequest>, Refusal> Admission::admit(Caller caller, RequestHeader header,
-                                                                         const BodyBytes& body,
-                                                                         ModelPtr model) {
+                                                                         OfferedBody body, ModelPtr model) {
   // Who goes on with a session of a node that drains is to learn what becomes of it.
   if (draining_ && !(node_ && goes_on_with_a_session(header)))
     return refused({ErrorCode::kUnavailable, "the server is shutting down; ask another one"});
@@ -106,7 +105,7 @@ tl::expected<std::shared_ptr<IncomingRequest>, Refusal> Admission::admit(Caller 
   request->connection = number_of(caller);
   request->client = std::move(caller.connection);
   request->account = std::move(caller.account);
-  request->body = body.keep();
+  request->body = std::move(body).keep();
   request->arrival = steady_now();
   request->model = std::move(model);
   return request;

@@ -29,23 +29,22 @@ struct Refusal {
 
 tl::unexpected<Refusal> refused(Error error, std::uint64_t retry_after_us = 0);
 
-// A request's body as a door has it: bytes that are only lent and are copied for who is admitted, or such as
-// can be kept as they are.
-class BodyBytes {
+// A request's body as a door offers it: bytes that are only lent and are copied for who is admitted, or a
+// body that can be kept as it is.
+class OfferedBody {
  public:
-  BodyBytes() = default;
-  BodyBytes(std::span<const std::byte> lent) : bytes_(lent) {}  // NOLINT(google-explicit-constructor)
-  // Null: empty.
-  explicit BodyBytes(std::shared_ptr<const WireBuffer> kept)
-      : bytes_(kept ? kept->bytes() : std::span<const std::byte>()), kept_(std::move(kept)) {}
+  OfferedBody() = default;
+  OfferedBody(std::span<const std::byte> lent) : lent_(lent) {}  // NOLINT(google-explicit-constructor)
+  OfferedBody(IncomingBody kept) : kept_(std::move(kept)) {}     // NOLINT(google-explicit-constructor)
 
-  std::size_t size() const { return bytes_.size(); }
-  // Never null.
-  std::shared_ptr<const WireBuffer> keep() const { return kept_ ? kept_ : WireBuffer::share_copy_of(bytes_); }
+  std::size_t size() const { return lent_.size() + kept_.size(); }
+  IncomingBody keep() && {
+    return lent_.empty() ? std::move(kept_) : IncomingBody(WireBuffer::copy_of(lent_));
+  }
 
  private:
-  std::span<const std::byte> bytes_;
-  std::shared_ptr<const WireBuffer> kept_;
+  std::span<const std::byte> lent_;
+  IncomingBody kept_;
 };
 
 // A request may come in by more than one door, and all doors share the same bounds. Each shows its requests
@@ -64,8 +63,7 @@ class Admission {
   // DEADLINE_EXCEEDED where there would be too little anyway. The share of the bounds is given back with the
   // last reference to the request. No model: the header says which.
   tl::expected<std::shared_ptr<IncomingRequest>, Refusal> admit(Caller caller, RequestHeader header,
-                                                                const BodyBytes& body,
-                                                                ModelPtr model = nullptr);
+                                                                OfferedBody body, ModelPtr model = nullptr);
   // The priority as the client may have it.
   void apply_rights(const Caller& caller, RequestHeader& header) const;
   // The deadline and the priority as the model's table says.

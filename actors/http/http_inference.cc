@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
-#include <functional>
 #include <limits>
 #include <optional>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,9 +12,11 @@
 
 #include "actors/edge/gateway.h"
 #include "actors/edge/request_actor.h"
+#include "actors/system/random_number.h"
 #include "actors/work/messages.h"
 #include "base/clock.h"
 #include "protocol/codec.h"
+#include "protocol/packed_body.h"
 #include "protocol/v2/response_codec.h"
 
 namespace volvox {
@@ -30,13 +30,9 @@ constexpr std::size_t kNoBound = std::numeric_limits<std::size_t>::max() / 2;
 
 const ClientId kHttpClients = "http";  // all of them, in the table: what tells requests apart is their key
 
-// Memory that one content can take: itself, its tensors while they grow, and the body made of them twice.
+// Memory that one content can take: itself, its tensors, up to thrice while they grow, and the body.
 std::size_t cost_of(std::size_t content, const WireLimits& limits) {
   return content + 4 * std::min(limits.max_body_bytes, 4 * content);
-}
-
-std::uint64_t hash_of(std::span<const std::byte> bytes) {
-  return std::hash<std::string_view>{}({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
 // What the client can be sure of. A result that cannot be written is none to it, and an error may leave open
@@ -66,6 +62,7 @@ HttpInference::HttpInference(const ServeConfig& config, HttpFrontSetup setup)
       slots_(std::make_shared<InFlightGauge>(InFlightLimits{config.http.max_requests, kNoBound})),
       memory_(
           std::make_shared<InFlightGauge>(InFlightLimits{kNoBound, std::size_t{config.http.max_mib} << 20})),
+      content_key_{random_bits().value_or(0), random_bits().value_or(0)},
       sequences_(sequence_limits(config), setup_.monitor.http()) {}
 
 void HttpInference::serve(HttpExchange& exchange, const V2Route& route) {
@@ -144,13 +141,12 @@ tl::unexpected<HttpReply> HttpInference::client_gone() {
 
 tl::expected<HttpInference::Asked, HttpReply> HttpInference::admit(V2Request request, HttpExchange& exchange,
                                                                    const V2Route& route, HttpModel named) {
-  auto encoded = encode_request_body(request.body, limits_);
-  if (!encoded) return tl::unexpected(http_error(encoded.error()));
-  const auto body = std::make_shared<const WireBuffer>(std::move(*encoded));
+  auto body = keep(request.body, named.installed != nullptr);
+  if (!body) return tl::unexpected(http_error(body.error()));
   // One that was given up long ago would begin a sequence that nobody goes on with, perhaps after its own
   // end.
   if (request.sequence.start && exchange.client_gone()) return client_gone();
-  auto place = stand_in_line(request, route, exchange.client(), named.version, body->bytes());
+  auto place = stand_in_line(request, route, exchange.client(), named.version);
   if (!place) return tl::unexpected(std::move(place).error());
   auto model = choose_model(std::move(named), place->get());
   if (!model) return tl::unexpected(std::move(model).error());
@@ -160,7 +156,7 @@ tl::expected<HttpInference::Asked, HttpReply> HttpInference::admit(V2Request req
   const std::uint64_t longest = std::uint64_t{config_.http.max_wait_ms} * 1000;
   header.deadline_us = header.deadline_us == 0 ? longest : std::min(header.deadline_us, longest);
   auto admitted =
-      setup_.admission->admit({exchange.client(), {}}, std::move(header), BodyBytes(body), model->installed);
+      setup_.admission->admit({exchange.client(), {}}, std::move(header), std::move(*body), model->installed);
   if (!admitted) {
     const bool again = admitted.error().error.code == ErrorCode::kOverloaded;
     return tl::unexpected(http_error(
@@ -172,12 +168,24 @@ tl::expected<HttpInference::Asked, HttpReply> HttpInference::admit(V2Request req
 }
 
 tl::expected<std::unique_ptr<SequencePlace>, HttpReply> HttpInference::stand_in_line(
-    const V2Request& request, const V2Route& route, const std::string& client, std::uint32_t present,
-    std::span<const std::byte> body) {
+    const V2Request& request, const V2Route& route, const std::string& client, std::uint32_t present) {
   if (request.sequence.id.empty()) return nullptr;
   const std::uint32_t version = request.sequence.start ? present : route.version;
-  return sequences_.enter({route.model, version, request.sequence, request.id, hash_of(body), client},
+  const std::uint64_t content = digest_of(request.body, content_key_).lo;
+  return sequences_.enter({route.model, version, request.sequence, request.id, content, client},
                           steady_now());
+}
+
+// One that goes to another process is encoded by this thread: the one that sends it has others to send.
+Result<IncomingBody> HttpInference::keep(const RequestBody& body, bool runs_here) const {
+  if (runs_here) {
+    return pack_request_body(body, limits_).map([](RequestBody packed) {
+      return IncomingBody(std::move(packed));
+    });
+  }
+  return encode_request_body(body, limits_).map([](WireBuffer encoded) {
+    return IncomingBody(std::move(encoded));
+  });
 }
 
 // The one that was asked for, but a sequence stays with the version that it began with.

@@ -56,8 +56,9 @@ class HttpInference {
   tl::expected<std::unique_ptr<SequencePlace>, HttpReply> stand_in_line(const V2Request& request,
                                                                         const V2Route& route,
                                                                         const std::string& client,
-                                                                        std::uint32_t present,
-                                                                        std::span<const std::byte> body);
+                                                                        std::uint32_t present);
+  // What is kept of the body, whose model runs in this process, or elsewhere.
+  Result<IncomingBody> keep(const RequestBody& body, bool runs_here) const;
   tl::expected<HttpModel, HttpReply> choose_model(HttpModel named, SequencePlace* place) const;
   SequencePlace::Turn wait_for_turn(HttpExchange& exchange, const Asked& asked);
   void run(HttpExchange& exchange, const Asked& asked);
@@ -71,6 +72,7 @@ class HttpInference {
   const WireLimits limits_;
   HttpFrontSetup setup_;
   std::shared_ptr<InFlightGauge> slots_, memory_;
+  const HashKey content_key_;
   HttpSequences sequences_;
   InFlightTable in_flight_;
   std::atomic<bool> aborting_{false};

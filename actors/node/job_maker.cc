@@ -16,7 +16,7 @@ namespace volvox {
 JobMaker::JobMaker(NodePtr node) : node_(std::move(node)), limits_(wire_limits(node_->config.wire)) {}
 
 Result<RequestBody> JobMaker::read(const Work& work) const {
-  return read_request_body(work.request().body, limits_);
+  return work.request().body.read(work.shared_request(), limits_);
 }
 
 Status JobMaker::check(const ModelPtr& model, const RequestBody& body, Work& work) const {
@@ -27,8 +27,8 @@ Status JobMaker::check(const ModelPtr& model, const RequestBody& body, Work& wor
   work.structure = body.structure;
   work.unfolded_bytes = checked->host_bytes;
   work.wanted = std::move(checked->outputs);
-  // Inputs are read in place from where the edge copied the body, unless they had to be narrowed.
-  work.content = checked->narrowed ? std::move(checked->narrowed) : work.request().body;
+  // Inputs are read in place from where the edge put the body, unless they had to be narrowed.
+  work.content = checked->narrowed ? std::move(checked->narrowed) : body.storage;
   for (std::size_t i = 0; i < model->model->inputs.size(); ++i)
     work.input_offsets[i] = static_cast<std::uint64_t>(checked->inputs[i].data() - work.content->data());
   return {};

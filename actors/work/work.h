@@ -16,6 +16,7 @@
 #include "actors/node/catalog.h"
 #include "actors/sessions/session_part.h"
 #include "actors/work/device_loads.h"
+#include "actors/work/incoming_body.h"
 #include "actors/work/workload.h"
 #include "base/error.h"
 #include "base/structure.h"
@@ -42,7 +43,7 @@ struct IncomingRequest {
   // Stands for the client's connection in every process; 0: it has none, or nobody has told.
   std::uint64_t connection = 0;
   RequestHeader header;
-  std::shared_ptr<const WireBuffer> body;  // the one copy
+  IncomingBody body;
   TimePoint arrival{};
   InFlightShare share;       // of the bounds on what is in flight
   ClientShare client_share;  // of those on what its client has in flight

@@ -1,6 +1,7 @@
 // The content of a request over HTTP, from a stranger: JSON, and the binary inputs that follow it. Refused by
 // a typed error, or a body that the house's own decoder reads.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -8,6 +9,7 @@
 #include <string_view>
 
 #include "protocol/codec.h"
+#include "protocol/packed_body.h"
 #include "protocol/v2/request_codec.h"
 #include "protocol/v2/route.h"
 #include "serving/http_head.h"
@@ -37,7 +39,11 @@ void check_content(Bytes content, std::optional<std::size_t> json_bytes) {
   require(request->sequence.id.empty() ? !request->sequence.start && !request->sequence.end : true,
           "what starts or ends has an id");
   const auto written = encode_request_body(request->body, limits());
+  const auto packed = pack_request_body(request->body, limits());
+  require(written.has_value() == packed.has_value(), "what can be sent can be kept");
   if (!written) return require_refusal(written.error());
+  const auto kept = encode_request_body(*packed, limits());
+  require(kept && std::ranges::equal(kept->bytes(), written->bytes()), "what is kept says the same");
   require(decode_request_body(written->bytes(), limits()).has_value(), "a body that was written can be read");
 }
 

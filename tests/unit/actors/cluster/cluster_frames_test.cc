@@ -1,5 +1,6 @@
 #include "actors/cluster/cluster_frames.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <vector>
@@ -7,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "protocol/codec.h"
+#include "protocol/packed_body.h"
 
 namespace volvox {
 namespace {
@@ -54,7 +56,8 @@ TEST(ClusterFrames, AnErrorIsAlwaysTheEnd) {
 }
 
 TEST(ClusterFrames, ARequestTravelsWithTheTimeThatIsLeft) {
-  IncomingRequest request;
+  const auto asked = std::make_shared<IncomingRequest>();
+  IncomingRequest& request = *asked;
   request.header.request_id = 4;
   request.account = "alice";
   request.connection = 77;
@@ -62,15 +65,15 @@ TEST(ClusterFrames, ARequestTravelsWithTheTimeThatIsLeft) {
   request.header.deadline_us = 1000;
   request.header.stream = true;
   request.arrival = TimePoint(std::chrono::seconds(1));
-  request.body = std::make_shared<const WireBuffer>(WireBuffer::zeroed(8));
+  request.body = IncomingBody(WireBuffer::zeroed(8));
   const auto sent = [&](int us, std::uint32_t stream_from) {
-    return submit_frames({1, 2, 3}, request, stream_from, request.arrival + std::chrono::microseconds(us),
+    return submit_frames({1, 2, 3}, asked, stream_from, request.arrival + std::chrono::microseconds(us),
                          kLimits);
   };
   const auto submit = sent(400, 7);
   ASSERT_TRUE(submit) << to_string(submit.error());
   EXPECT_EQ(submit->deadline_us, 600U);
-  EXPECT_EQ(submit->body, request.body);
+  EXPECT_EQ(submit->body, *request.body.message(asked, kLimits)) << "as it came";
   EXPECT_EQ(submit->account, "alice");
   EXPECT_EQ(submit->connection, 77U) << "the node shares among the router's clients";
   const auto header = decode_request_header(submit->header->bytes(), kLimits);
@@ -80,6 +83,23 @@ TEST(ClusterFrames, ARequestTravelsWithTheTimeThatIsLeft) {
   EXPECT_EQ(sent(5000, 0)->deadline_us, 1U) << "too late, but not without a deadline";
   request.header.deadline_us = 0;
   EXPECT_EQ(sent(400, 0)->deadline_us, 0U);
+}
+
+// What the HTTP door of a router decodes is encoded here at the latest.
+TEST(ClusterFrames, ADecodedBodyIsEncoded) {
+  const std::vector<std::int32_t> tokens{3, 1, 4};
+  RequestBody body;
+  body.structure = ChainStructure{3};
+  body.inputs.push_back(wire_tensor("tokens", std::span(tokens)));
+  auto packed = pack_request_body(body, kLimits);
+  ASSERT_TRUE(packed);
+  const auto request = std::make_shared<IncomingRequest>();
+  request->body = IncomingBody(std::move(*packed));
+  const auto submit = submit_frames({1, 2, 3}, request, 0, TimePoint(), kLimits);
+  ASSERT_TRUE(submit) << to_string(submit.error());
+  const auto read = read_request_body(submit->body, kLimits);
+  ASSERT_TRUE(read) << to_string(read.error());
+  EXPECT_TRUE(std::ranges::equal(*read->inputs.front().values<std::int32_t>(), tokens));
 }
 
 }  // namespace

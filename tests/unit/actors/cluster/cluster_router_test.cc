@@ -117,7 +117,6 @@ class ClusterRouterActor : public testing::Test {
   }
   static RequestPtr request(bool part, const std::string& home = "n1") {
     auto request = new_request(7);
-    request->body = WireBuffer::share_copy_of({});
     if (!part) return request;
     WireSessionToken& token = request->header.session.emplace();
     token.operation = SessionOperation::kContinue;

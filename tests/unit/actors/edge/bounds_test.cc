@@ -44,7 +44,7 @@ TEST(Admission, NumbersCountsAndRefuses) {
   Admission admission(config, node);
   const RequestHeader header = chain_request("check", "tokens", std::span(kHundred)).header;
   const std::vector<std::byte> bytes(1025);
-  const BodyBytes large(bytes), body{std::span<const std::byte>(bytes.data(), 1024)};
+  const std::span<const std::byte> large(bytes), body = large.first(1024);
   auto first = admission.admit({"a", ""}, header, body);
   ASSERT_TRUE(first);
   auto second = admission.admit({"b", ""}, header, body);
@@ -70,17 +70,21 @@ TEST(Admission, NumbersCountsAndRefuses) {
 TEST(Admission, CopiesABodyThatIsOnlyLent) {
   Monitor monitor("test");
   Admission admission(loopback(), monitor.requests());
-  const auto body = WireBuffer::share_copy_of(std::as_bytes(std::span(kHundred)));
-  const auto kept = admission.admit({"a", ""}, {}, BodyBytes(body));
-  ASSERT_TRUE(kept);
-  EXPECT_EQ((*kept)->body, body);
-  const auto lent = admission.admit({"a", ""}, {}, body->bytes());
+  const auto bytes_of = [](const RequestPtr& request) {
+    return (*request->body.message(request, WireLimits()))->bytes();
+  };
+  WireBuffer body = WireBuffer::copy_of(std::as_bytes(std::span(kHundred)));
+  const auto lent = admission.admit({"a", ""}, {}, body.bytes());
   ASSERT_TRUE(lent);
-  EXPECT_NE((*lent)->body->data(), body->data());
-  EXPECT_TRUE(std::ranges::equal((*lent)->body->bytes(), body->bytes()));
-  const auto none = admission.admit({"a", ""}, {}, BodyBytes(nullptr));
+  EXPECT_NE(bytes_of(*lent).data(), body.data());
+  EXPECT_TRUE(std::ranges::equal(bytes_of(*lent), body.bytes()));
+  const std::byte* at = body.data();
+  const auto kept = admission.admit({"a", ""}, {}, IncomingBody(std::move(body)));
+  ASSERT_TRUE(kept);
+  EXPECT_EQ(bytes_of(*kept).data(), at);
+  const auto none = admission.admit({"a", ""}, {}, {});
   ASSERT_TRUE(none);
-  EXPECT_EQ((*none)->body->size(), 0U);
+  EXPECT_EQ((*none)->body.size(), 0U);
 }
 
 TEST(Admission, CountsWhatAKeyHasInFlight) {

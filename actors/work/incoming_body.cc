@@ -1,0 +1,22 @@
+#include "actors/work/incoming_body.h"
+
+#include <utility>
+
+#include "protocol/codec.h"
+
+namespace volvox {
+
+Result<RequestBody> IncomingBody::read(const Owner& owner, const WireLimits& limits) const {
+  if (decoded_) return *decoded_;
+  return read_request_body(shared(owner), limits);
+}
+
+Result<std::shared_ptr<const WireBuffer>> IncomingBody::message(const Owner& owner,
+                                                                const WireLimits& limits) const {
+  if (!decoded_) return shared(owner);
+  auto encoded = encode_request_body(*decoded_, limits);
+  if (!encoded) return tl::unexpected(std::move(encoded).error());
+  return std::make_shared<const WireBuffer>(std::move(*encoded));
+}
+
+}  // namespace volvox
