@@ -24,21 +24,33 @@ class TaskRing {
     if (tail - head_.load(std::memory_order_acquire) == entries_.size()) return nullptr;
     return &entries_[tail & (entries_.size() - 1)];
   }
-  void push() { advance(); }
+  void push() {
+    push_quietly();
+    wake_consumer();
+  }
+  // The same, but a consumer that sleeps goes on sleeping: the producer sees to the entry, or wakes it later.
+  void push_quietly() { tail_.store(tail_.load(std::memory_order_relaxed) + 1); }
   // Producer: whether the consumer sleeps, so that the next push() will have to wake it.
   bool consumer_sleeps() const { return asleep_.load(); }
+  void wake_consumer() const {
+    // The consumer says that it sleeps before it looks a last time.
+    if (!asleep_.load()) return;
+    bell_.fetch_add(1);
+    bell_.notify_one();
+  }
   // Producer: the consumer's await() returns nullptr from now on, whatever is in the ring.
   void close() {
     closed_.store(true);
-    wake();
+    wake_consumer();
   }
 
   // Consumer. The oldest entry, when there is one; nullptr once closed. It stays until pop().
   Entry* await(std::chrono::nanoseconds spin) {
-    const std::uint32_t head = head_.load(std::memory_order_relaxed);
-    const auto ready = [&] { return closed_.load() || tail_.load(std::memory_order_acquire) != head; };
+    // Another thread may stand in for the consumer meanwhile.
+    const auto head = [this] { return head_.load(std::memory_order_relaxed); };
+    const auto ready = [&] { return closed_.load() || tail_.load(std::memory_order_acquire) != head(); };
     while (!spin_until(ready, spin)) sleep(ready);
-    return closed_.load() ? nullptr : &entries_[head & (entries_.size() - 1)];
+    return closed_.load() ? nullptr : &entries_[head() & (entries_.size() - 1)];
   }
   // Consumer. The oldest entry if there is one now; nullptr also once closed.
   Entry* peek() {
@@ -49,21 +61,11 @@ class TaskRing {
   void pop() { head_.store(head_.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
 
  private:
-  void advance() {
-    tail_.store(tail_.load(std::memory_order_relaxed) + 1);
-    wake();
-  }
-  void wake() {
-    // The consumer says that it sleeps before it looks a last time.
-    if (!asleep_.load()) return;
-    bell_.fetch_add(1);
-    bell_.notify_one();
-  }
   template <class Ready>
   void sleep(Ready ready) {
     const std::uint32_t seen = bell_.load();
     asleep_.store(true);
-    if (!ready() && tail_.load() == head_.load(std::memory_order_relaxed)) bell_.wait(seen);
+    if (!ready() && tail_.load() == head_.load()) bell_.wait(seen);
     asleep_.store(false);
   }
 
@@ -72,7 +74,7 @@ class TaskRing {
   std::atomic<bool> closed_{false};
   alignas(64) std::atomic<std::uint32_t> head_{0};
   std::atomic<bool> asleep_{false};
-  std::atomic<std::uint32_t> bell_{0};
+  mutable std::atomic<std::uint32_t> bell_{0};
 };
 
 }  // namespace volvox

@@ -68,8 +68,9 @@ Status CpuQueue::submit(const Task& task) {
   entry->task = &task;
   entry->cell = cell;
   last_ = task.seq;
-  is_waking_ = ring_.consumer_sleeps();
-  ring_.push();
+  const bool others_left = left_;
+  left_ = ring_.consumer_sleeps();
+  left_ && !others_left ? ring_.push_quietly() : ring_.push();
   return {};
 }
 
@@ -85,13 +86,20 @@ Status CpuQueue::copy_state(Device& from, std::span<const SlotCopy> copies, Task
   return {};
 }
 
+Progress CpuQueue::progress() const {
+  if (std::exchange(left_, false)) ring_.wake_consumer();
+  return board_.read();
+}
+
 bool CpuQueue::wait(TaskSeq beyond, Duration timeout) {
-  const bool executor_slept = std::exchange(is_waking_, false);
   const bool has_to_wait = board_.done() <= beyond && !board_.failed() && timeout > Duration::zero();
-  if (executor_slept && has_to_wait) {
+  if (left_ && has_to_wait) {
+    left_ = false;
+    // Held: the executor is awake, and looks again before it sleeps.
     const std::unique_lock lock(running_, std::try_to_lock);
     if (lock) run_next();
   }
+  if (std::exchange(left_, false)) ring_.wake_consumer();
   return board_.wait(beyond, timeout);
 }
 

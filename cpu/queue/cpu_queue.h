@@ -39,7 +39,9 @@ class CopyChecker {
 
 // A queue on the host: an executor thread takes tasks from a ring, resolves their rows and runs the cell with
 // its team. The worker's thread submits and looks at the progress. To wake an executor that sleeps takes
-// longer than many a task: the worker, should it have nothing to do but wait for such a task, runs it itself.
+// longer than many a task, and once awake it would only be in the way. So a task that finds it asleep is left
+// to the worker, which runs it itself when it has nothing to do but wait for it; the executor is woken when
+// another one follows, or when the worker asks for progress without waiting.
 // Row tables belong to whoever runs a task. The device must outlive the queue.
 class CpuQueue final : public Queue {
  public:
@@ -49,7 +51,7 @@ class CpuQueue final : public Queue {
 
   Status submit(const Task& task) override;
   Status copy_state(Device& from, std::span<const SlotCopy> copies, TaskSeq after) override;
-  Progress progress() const override { return board_.read(); }
+  Progress progress() const override;
   // May take longer than `timeout`, by one task.
   bool wait(TaskSeq beyond, Duration timeout) override;
 
@@ -77,8 +79,9 @@ class CpuQueue final : public Queue {
   const QueueConfig config_;
   CellFinder& cells_;
   CopyChecker& copies_;
-  TaskSeq last_ = 0;        // submitted
-  bool is_waking_ = false;  // the executor slept when it was
+  TaskSeq last_ = 0;  // submitted
+  // The executor slept when it was: it is left to wait(). Only the worker's thread knows.
+  mutable bool left_ = false;
   ProgressBoard board_;
   TaskRing<Entry> ring_;
 

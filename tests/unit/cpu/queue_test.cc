@@ -165,6 +165,30 @@ TEST_F(QueueTest, AGlanceRunsNothing) {
   EXPECT_EQ(result_, check_hash(0, 3));
 }
 
+// What is left to whoever waits must run when nobody does.
+TEST_F(QueueTest, RunsAlsoForWhoOnlyAsks) {
+  for (TaskSeq seq = 1; seq <= 20; ++seq) {
+    std::this_thread::sleep_for(2 * ThreadTeam::kSpin);
+    const Task only = task(seq, 0, 2);
+    result_ = 0;
+    ASSERT_TRUE(queue_->submit(only));
+    while (queue_->progress().done < seq) std::this_thread::yield();
+    ASSERT_EQ(result_, check_hash(0, 3));
+  }
+}
+
+TEST_F(QueueTest, RunsTheSecondWhoeverRunsTheFirst) {
+  for (TaskSeq seq = 1; seq <= 40; seq += 2) {
+    std::this_thread::sleep_for(2 * ThreadTeam::kSpin);
+    const Task first = task(seq, 0, 2), second = task(seq + 1, 2, 3);
+    ASSERT_TRUE(queue_->submit(first));
+    ASSERT_TRUE(queue_->submit(second));
+    ASSERT_TRUE(queue_->wait(seq - 1, seconds(10)));
+    ASSERT_TRUE(queue_->wait(seq, seconds(10)));
+    ASSERT_EQ(result_, check_hash(check_hash(0, 3), 3));
+  }
+}
+
 TEST(ProgressBoard, WakesAWaiterThatSleeps) {
   ProgressBoard board;
   std::thread worker([&] { EXPECT_TRUE(board.wait(0, seconds(10))); });

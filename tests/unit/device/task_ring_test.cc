@@ -58,6 +58,16 @@ TEST(TaskRing, KeepsTheOrderBetweenThreads) {
   consumer.join();
 }
 
+TEST(TaskRing, WhatWasPushedQuietlyIsThereForWhoIsWoken) {
+  TaskRing<int> ring(2);
+  std::thread consumer([&] { EXPECT_EQ(*ring.await(microseconds(1)), 7); });
+  while (!ring.consumer_sleeps()) std::this_thread::yield();
+  *ring.next_free() = 7;
+  ring.push_quietly();
+  ring.wake_consumer();
+  consumer.join();
+}
+
 TEST(TaskRing, CloseWakesASleeper) {
   TaskRing<int> ring(2);
   std::thread consumer([&] { EXPECT_EQ(ring.await(microseconds(1)), nullptr); });
