@@ -6,6 +6,7 @@
 
 #include "actors/system/random_number.h"
 #include "base/clock.h"
+#include "serving/request_terms.h"
 
 namespace volvox {
 namespace {
@@ -69,14 +70,10 @@ void Admission::apply_rights(const Caller& caller, RequestHeader& header) const 
 }
 
 void Admission::apply_rules(RequestHeader& header) const {
-  const auto model = std::find_if(models_.begin(), models_.end(),
-                                  [&](const ModelSection& section) { return section.name == header.model; });
-  if (model == models_.end()) return;
-  const std::uint64_t longest = std::uint64_t{model->max_deadline_ms} * 1000;
-  std::uint64_t& deadline = header.deadline_us;
-  if (deadline == 0) deadline = std::uint64_t{model->default_deadline_ms} * 1000;
-  if (longest != 0) deadline = deadline == 0 ? longest : std::min(deadline, longest);
-  if (header.priority == WirePriority::kNormal) header.priority = wire_priority(model->priority);
+  const RequestTerms terms =
+      terms_of(models_, header.model, {header.deadline_us, choice_of(header.priority)});
+  header.deadline_us = terms.deadline_us;
+  header.priority = wire_priority(terms.priority);
 }
 
 tl::expected<std::shared_ptr<IncomingRequest>, Refusal> Admission::admit(Caller caller, RequestHeader header,
