@@ -59,7 +59,7 @@ Result<std::unique_ptr<InputPages>> FakeDevice::stage(std::span<const InputBlock
 }
 
 Result<ResultBlock> FakeDevice::results(std::size_t size_bytes) {
-  auto block = host_results(size_bytes);
+  auto block = InterpretedDevice::results(size_bytes);
   if (!block) return block;
   const DeviceAddress address = block->address;
   addresses_->add(address, size_bytes, AddressBook::Use::kResult, true);

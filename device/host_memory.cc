@@ -1,6 +1,5 @@
 #include "device/host_memory.h"
 
-#include <cstring>
 #include <limits>
 #include <memory>
 #include <new>
@@ -71,7 +70,6 @@ Result<ResultBlock> host_results(std::size_t size_bytes) {
     return fail(ErrorCode::kOverloaded,
                 "no memory for results of " + std::to_string(size_bytes) + " bytes; try again later");
   }
-  if (size_bytes > 0) std::memset(bytes.get(), 0, size_bytes);
   const DeviceAddress address = address_of(bytes.get());
   return ResultBlock{std::move(bytes), address, size_bytes};
 }

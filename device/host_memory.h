@@ -23,7 +23,8 @@ std::shared_ptr<std::byte[]> host_bytes(std::size_t size_bytes);
 // Inputs that are read in place: landed at once. The pages keep the blocks' owners.
 std::unique_ptr<InputPages> host_pages(std::span<const InputBlock> blocks);
 
-// Zeroed results that are written in place, 64-byte aligned. OVERLOADED when memory is short.
+// Results that are written in place, 64-byte aligned, and hold anything until then: of a request that ended
+// well each row that is answered has been written. OVERLOADED when memory is short.
 Result<ResultBlock> host_results(std::size_t size_bytes);
 
 }  // namespace volvox

@@ -1,5 +1,6 @@
 #include "device/interpreted_device.h"
 
+#include <cstring>
 #include <mutex>
 #include <utility>
 
@@ -47,7 +48,9 @@ Result<std::unique_ptr<InputPages>> InterpretedDevice::stage(std::span<const Inp
 }
 
 Result<ResultBlock> InterpretedDevice::results(std::size_t size_bytes) {
-  return host_results(size_bytes);
+  auto block = host_results(size_bytes);
+  if (block && size_bytes > 0) std::memset(block->host.get(), config_.poison ? 0xff : 0, size_bytes);
+  return block;
 }
 
 Status InterpretedDevice::read_slot(PoolId pool, std::uint32_t slot, std::span<std::byte> to) {

@@ -23,7 +23,7 @@ class InterpretedDevice : public Device {
     Capacity capacity{.memory_bytes = 1ULL << 32, .queues = 64};
     std::vector<std::uint32_t> sizes;                 // supported batch sizes, as compile() answers
     std::vector<CompiledCell::Cost> costs{{1, 1.0}};  // likewise
-    bool poison = false;                              // fill new planes with NaN
+    bool poison = false;                              // fill new planes and results with NaN
   };
 
   explicit InterpretedDevice(Config config) : config_(std::move(config)) {}
@@ -36,6 +36,7 @@ class InterpretedDevice : public Device {
   void remove_type(CellTypeId type) override;
   void remove_pool(PoolId pool) override;
   Result<std::unique_ptr<InputPages>> stage(std::span<const InputBlock> blocks) override;
+  // Zeros, unless poisoned: not every device that interprets computes every cell.
   Result<ResultBlock> results(std::size_t size_bytes) override;
   Status read_slot(PoolId pool, std::uint32_t slot, std::span<std::byte> to) override;
   Status write_slot(PoolId pool, std::uint32_t slot, std::span<const std::byte> from) override;

@@ -39,6 +39,13 @@ std::uint32_t streamed_rows(const Work& work, const Lengths& lengths) {
   return 0;
 }
 
+// Rows from the first on that the lane has written: one that runs from the end writes that one last.
+std::uint32_t rows_in_front(const Work& work, std::size_t lane) {
+  const LaneSpec& spec = work.model->plan.lanes[lane];
+  const std::uint32_t steps = work.stream.steps[lane];
+  return spec.reversed && steps < work.lengths[spec.length_of] ? 0 : steps;
+}
+
 // Rows that every streamed output has by now.
 std::uint32_t complete_rows(const Work& work) {
   std::uint32_t rows = streamed_rows(work, work.lengths);
@@ -47,7 +54,7 @@ std::uint32_t complete_rows(const Work& work) {
     for (const LanePush& push : lanes[lane].pushes) {
       if (push.output == LanePush::kNowhere || !push.every) continue;
       const bool wanted = std::find(work.wanted.begin(), work.wanted.end(), push.output) != work.wanted.end();
-      if (wanted) rows = std::min(rows, work.stream.steps[lane]);
+      if (wanted) rows = std::min(rows, rows_in_front(work, lane));
     }
   }
   return rows;

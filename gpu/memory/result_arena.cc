@@ -1,7 +1,6 @@
 #include "gpu/memory/result_arena.h"
 
 #include <algorithm>
-#include <cstring>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -52,7 +51,6 @@ Result<ResultBlock> ResultArena::take(std::size_t size_bytes) {
                 "the GPU's result memory is full; try again later, or raise device.result_mib");
   }
   std::byte* host = shared_->memory.host() + *first * kPageBytes;
-  std::memset(host, 0, pages * kPageBytes);
   const auto give_back = [shared = shared_, first = *first, pages](std::byte*) {
     const std::lock_guard lock(shared->mutex);
     shared->pages.give_back(first, pages);
