@@ -70,6 +70,34 @@ Result<ResultBlock> FakeDevice::results(std::size_t size_bytes) {
   return block;
 }
 
+Status FakeDevice::read_slot(PoolId pool, std::uint32_t slot, std::span<std::byte> to) {
+  wait_for_slots();
+  return InterpretedDevice::read_slot(pool, slot, to);
+}
+
+Status FakeDevice::write_slot(PoolId pool, std::uint32_t slot, std::span<const std::byte> from) {
+  wait_for_slots();
+  return InterpretedDevice::write_slot(pool, slot, from);
+}
+
+void FakeDevice::wait_for_slots() {
+  std::unique_lock lock(mutex_);
+  ++waiting_for_slots_;
+  changed_.wait(lock, [this] { return !holds_slots_; });
+  --waiting_for_slots_;
+}
+
+void FakeDevice::hold_slots(bool on) {
+  const std::lock_guard lock(mutex_);
+  holds_slots_ = on;
+  changed_.notify_all();
+}
+
+std::size_t FakeDevice::waiting_for_slots() const {
+  const std::lock_guard lock(mutex_);
+  return waiting_for_slots_;
+}
+
 std::size_t FakeDevice::run(std::size_t queue, std::size_t tasks) {
   const std::lock_guard lock(mutex_);
   if (queue >= queues_.size() || queues_[queue] == nullptr) return 0;

@@ -42,6 +42,8 @@ class FakeDevice final : public InterpretedDevice {
   Result<std::unique_ptr<Queue>> open(const QueueConfig& config) override;
   Result<std::unique_ptr<InputPages>> stage(std::span<const InputBlock> blocks) override;
   Result<ResultBlock> results(std::size_t size_bytes) override;
+  Status read_slot(PoolId pool, std::uint32_t slot, std::span<std::byte> to) override;
+  Status write_slot(PoolId pool, std::uint32_t slot, std::span<const std::byte> from) override;
 
   // Runs the next tasks of a queue, with the state copies that stand before them. Returns how many ran.
   std::size_t run(std::size_t queue, std::size_t tasks = 1);
@@ -52,6 +54,9 @@ class FakeDevice final : public InterpretedDevice {
   // The queue refuses the task, as one does that has no memory left for it.
   void refuse_task(std::size_t queue, TaskSeq seq);
   void land_inputs();
+  // While on, whoever reads or writes a slot waits.
+  void hold_slots(bool on);
+  std::size_t waiting_for_slots() const;
 
   std::size_t pending(std::size_t queue) const;  // tasks submitted that have not run
   std::vector<Ran> ran() const;
@@ -60,12 +65,15 @@ class FakeDevice final : public InterpretedDevice {
  private:
   friend class FakeQueue;
   std::string check_addresses(const InterpretedCell& cell, const ResolvedRows& rows) const;
+  void wait_for_slots();
   void record(std::string error) { errors_.push_back(std::move(error)); }
 
   const Options options_;
   const std::shared_ptr<AddressBook> addresses_;
   mutable std::mutex mutex_;  // guards everything below, and the queues
   std::condition_variable changed_;
+  bool holds_slots_ = false;
+  std::size_t waiting_for_slots_ = 0;
   std::vector<FakeQueue*> queues_;
   std::vector<Ran> ran_;
   std::vector<std::string> errors_;

@@ -13,10 +13,22 @@
 #include "actors/sessions/session_driver.h"
 #include "actors/sessions/session_token.h"
 #include "actors/system/handoff.h"
+#include "actors/system/insist.h"
 #include "actors/system/shell.h"
 #include "actors/work/answer.h"
 #include "actors/work/messages.h"
 #include "base/clock.h"
+
+namespace volvox {
+
+// copier → manager: it was made, or could not be.
+struct StateCopied {
+  StateCopyPtr copy;
+};
+
+}  // namespace volvox
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::StateCopied)
 
 namespace volvox {
 namespace {
@@ -56,6 +68,12 @@ class ManagerShell final : private PartRunner {
             [this](const PartLost& lost) {
               take_over();
               if (sessions_) sessions_->lost(lost.session, steady_now());
+            },
+            [this](const StateCopied& copied) {
+              take_over();
+              const TimePoint now = steady_now();
+              sessions_->copied(*copied.copy, now);
+              tick_later();
             },
             [](const AliveQuery& query) {
               take_over();
@@ -108,6 +126,12 @@ class ManagerShell final : private PartRunner {
     self_->send(schedulers_[part->device_place->device()]->get(), AdmitWork{part});
   }
   void stop(std::uint64_t key) override { tell_schedulers({key}); }
+  StateCopier::Done on_copied() override {
+    return [self = self()](const StateCopyPtr& copy) {
+      hand_over();
+      insist([&] { caf::anon_send(self, StateCopied{copy}); });
+    };
+  }
   bool ready(std::uint32_t device) const override { return dispatcher_.usable(device); }
 
   // Nobody keeps where a request runs: a scheduler that does not know it ignores the message.

@@ -67,7 +67,8 @@ SessionDriver::SessionDriver(const NodePtr& node, const JobMaker& jobs, PartRunn
       numerics_(numerics_of(node->devices.front()->device->name())),
       content_key_(content_key),
       table_(limits),
-      states_(node->devices, limits.max_resident, std::uint64_t{node->config.sessions.spill_mib} << 20) {}
+      states_(node->devices, limits.max_resident, std::uint64_t{node->config.sessions.spill_mib} << 20),
+      copier_(node->devices.size()) {}
 
 void SessionDriver::submit(const WorkPtr& work, TimePoint now) {
   const auto request = describe(*work, now);
@@ -294,10 +295,12 @@ void SessionDriver::perform(const SessionAction& action, TimePoint now) {
     case Kind::kRefuse:
       return refuse(action);
     case Kind::kSpill:
-      return table_.spilled(action.session, states_.spill(action.session, action.read), now, actions_);
+      if (auto state = states_.spill(action.session, action.read)) return copy(std::move(state));
+      return table_.spilled(action.session, false, now, actions_);
     case Kind::kRestore:
-      return table_.restored(action.session, states_.restore(action.session, action.write, devices()), now,
-                             actions_);
+      if (auto state = states_.restore(action.session, action.write, devices()))
+        return copy(std::move(state));
+      return table_.restored(action.session, false, now, actions_);
     case Kind::kFree:
       return states_.free(action.session, action.write);
     case Kind::kForget:
@@ -305,18 +308,55 @@ void SessionDriver::perform(const SessionAction& action, TimePoint now) {
   }
 }
 
-void SessionDriver::run(const SessionAction& action, TimePoint now) {
+void SessionDriver::copy(StateCopyPtr state) {
+  state->driver = incarnation_;
+  copier_.start(state, runner_.on_copied());
+}
+
+void SessionDriver::copied(StateCopy& copy, TimePoint now) {
+  if (copy.driver != incarnation_) return;
+  states_.ended(copy);
+  switch (copy.kind) {
+    case StateCopy::Kind::kSpill:
+      table_.spilled(copy.session, copy.made, now, actions_);
+      break;
+    case StateCopy::Kind::kRestore:
+      table_.restored(copy.session, copy.made, now, actions_);
+      break;
+    case StateCopy::Kind::kMove:
+      moved(copy.session, now);
+      break;
+  }
+  perform(now);
+}
+
+// Or could not be moved: then the part runs where the state is.
+void SessionDriver::moved(SessionRef session, TimePoint now) {
+  const auto found = moving_.extract(session.index);
+  const Moving& moving = found.mapped();
   PartResult result;
-  result.status = start(action, *waiting_.at(action.request).work);
+  result.status = moving.stopped ? fail(ErrorCode::kCancelled, "nobody waits for the part any more")
+                                 : start(moving.action, *moving.asked);
+  if (!result.status) table_.finished(session, std::move(result), now, actions_);
+}
+
+void SessionDriver::run(const SessionAction& action, TimePoint now) {
+  const WorkPtr asked = waiting_.at(action.request).work;
+  if (action.read != kInitialState) {
+    if (auto state = move_home(action.session, action.read)) {
+      moving_[action.session.index] = {action, asked, false};
+      return copy(std::move(state));
+    }
+  }
+  PartResult result;
+  result.status = start(action, *asked);
   if (!result.status) table_.finished(action.session, std::move(result), now, actions_);
 }
 
 // The part is a work of its own: the request may be answered before, while another that repeats it waits. So
 // it has no deadline either: it is stopped when the last one has given it up.
 Status SessionDriver::start(const SessionAction& action, const Work& asked) {
-  const std::vector<std::uint32_t> wanted = devices();
-  if (action.read != kInitialState) move_home(action.session, action.read, wanted.front());
-  auto rows = states_.rows(action.session, asked.model, action.read, action.write, wanted);
+  auto rows = states_.rows(action.session, asked.model, action.read, action.write, devices());
   if (!rows) return tl::unexpected(rows.error());
   const std::uint32_t device = *states_.device_of(action.write);
   if (!runner_.ready(device))
@@ -335,8 +375,7 @@ Status SessionDriver::start(const SessionAction& action, const Work& asked) {
   states_.set_steps(action.write, part->lengths[0]);
   part->part = std::make_unique<SessionPart>(action.session, std::move(rows->place));
   part->part->driver = incarnation_;
-  if (auto& place = asked.request().place)
-    static_cast<void>(place->correct(part->lengths[0], Duration::max()));
+  if (auto& place = asked.request().place) static_cast<void>(place->correct(part->lengths[0], Duration::max()));
   running_[action.session.index] = part->job.tag;
   runner_.start(part);
   return {};
@@ -350,17 +389,19 @@ std::vector<std::uint32_t> SessionDriver::devices() const {
 }
 
 // A session stays where its state is, unless that device hangs, or has so much more to do that the copy is
-// worth it.
-void SessionDriver::move_home(SessionRef session, StateSlot state, std::uint32_t other) {
-  const std::uint32_t home = *states_.device_of(state);
-  if (other == home || !runner_.ready(other)) return;
-  if (!runner_.ready(home) || node_->loads->worth_moving(home, other, kCopyOfState))
-    states_.move(session, state, other);
+// worth it. Null: it stays.
+StateCopyPtr SessionDriver::move_home(SessionRef session, StateSlot state) {
+  const std::uint32_t home = *states_.device_of(state), other = devices().front();
+  if (other == home || !runner_.ready(other)) return nullptr;
+  const bool leaves = !runner_.ready(home) || node_->loads->worth_moving(home, other, kCopyOfState);
+  return leaves ? states_.move(session, state, other) : nullptr;
 }
 
 void SessionDriver::stop(const SessionAction& action) {
   const auto part = running_.find(action.session.index);
-  if (part != running_.end()) runner_.stop(part->second);
+  if (part != running_.end()) return runner_.stop(part->second);
+  const auto moving = moving_.find(action.session.index);
+  if (moving != moving_.end()) moving->second.stopped = true;
 }
 
 WireSessionToken SessionDriver::token(const SessionAction& action, const Waiting& waiting) const {

@@ -30,12 +30,14 @@ class PartRunner {
   virtual void start(const WorkPtr& part) = 0;
   // The part with this key is not wanted any more; it comes back all the same.
   virtual void stop(std::uint64_t key) = 0;
+  // What brings a copy that is done to SessionDriver::copied(), from any thread.
+  virtual StateCopier::Done on_copied() = 0;
 };
 
 // Sessions outlive requests, and must be driven by somebody who has a clock, a device and random numbers.
-// SessionTable decides (docs/sessions.md, Part II); this does what it says, at once and in its order: runs
-// parts, copies states between the device and the host, answers. Every work that was submitted is settled
-// exactly once, by its promise also when the driver ends. Owned and called by one actor.
+// SessionTable decides (docs/sessions.md, Part II); this does what it says, in its order and without waiting:
+// runs parts, has states copied between devices and the host, answers. Every work that was submitted is
+// settled exactly once, by its promise also when the driver ends. Owned and called by one actor.
 class SessionDriver {
  public:
   // Null when the configuration allows no session. Both references must outlive it.
@@ -51,6 +53,8 @@ class SessionDriver {
   // A part that came back, and what it would answer.
   void finished(const WorkPtr& part, const Outcome& outcome, TimePoint now);
   void lost(SessionRef session, TimePoint now);
+  // A copy that is done, as PartRunner::on_copied() says.
+  void copied(StateCopy& copy, TimePoint now);
 
   void tick(TimePoint now);
   std::optional<TimePoint> next_wakeup() const { return table_.next_wakeup(); }
@@ -68,6 +72,13 @@ class SessionDriver {
     WorkPtr work;
     SessionTicket ticket;
     ModelIdentity model;
+  };
+
+  // A part that runs as soon as its session's state is on another device.
+  struct Moving {
+    SessionAction action;
+    WorkPtr asked;
+    bool stopped = false;  // nobody wants it any more
   };
 
   // A version of a model, as it was last seen.
@@ -90,7 +101,9 @@ class SessionDriver {
   void run(const SessionAction& action, TimePoint now);
   Status start(const SessionAction& action, const Work& asked);
   std::vector<std::uint32_t> devices() const;
-  void move_home(SessionRef session, StateSlot state, std::uint32_t other);
+  void copy(StateCopyPtr state);
+  void moved(SessionRef session, TimePoint now);
+  StateCopyPtr move_home(SessionRef session, StateSlot state);
   void stop(const SessionAction& action);
   void answer(const SessionAction& action);
   void refuse(const SessionAction& action);
@@ -111,6 +124,8 @@ class SessionDriver {
   SessionActions actions_;
   std::unordered_map<std::uint64_t, Waiting> waiting_;        // by the request's key
   std::unordered_map<std::uint32_t, std::uint64_t> running_;  // keys of the parts, by session
+  std::unordered_map<std::uint32_t, Moving> moving_;          // by session
+  StateCopier copier_;
 };
 
 }  // namespace volvox

@@ -3,19 +3,6 @@
 #include <utility>
 
 namespace volvox {
-namespace {
-
-std::size_t lane_bytes(const InstalledModel& model, const SessionRows::Lane& lane) {
-  return state_bytes(model.model->pools[lane.pool - model.first_pool].kinds);
-}
-
-}  // namespace
-
-std::size_t carried_bytes(const InstalledModel& model) {
-  std::size_t total = 0;
-  for (const SessionRows::Lane& lane : model.sessions.lanes) total += lane_bytes(model, lane);
-  return total;
-}
 
 SessionStates::SessionStates(std::vector<NodeDevicePtr> devices, std::uint32_t max_resident,
                              std::uint64_t spill_bytes)
@@ -70,68 +57,76 @@ Result<SessionStates::Rows> SessionStates::rows(SessionRef session, const ModelP
   return rows;
 }
 
-template <class Bytes, class Copy>
-bool SessionStates::each_row(const InstalledModel& model, StateSlot slot, Bytes bytes, Copy copy) const {
-  Device& device = *devices_[places_[slot / 2].device]->device;
-  for (const SessionRows::Lane& lane : model.sessions.lanes) {
-    const std::size_t size = lane_bytes(model, lane);
-    if (!copy(device, lane.pool, row_of(lane, carried(slot)), bytes.first(size))) return false;
-    bytes = bytes.subspan(size);
-  }
-  return true;
+StatePlace SessionStates::place_of(StateSlot slot, const Place& place) const {
+  return {devices_[place.device], place.rows, {2 * *place.rows + slot % 2, slots_[slot]}};
 }
 
-bool SessionStates::read(const InstalledModel& model, StateSlot slot, std::span<std::byte> to) const {
-  return each_row(model, slot, to,
-                  [](Device& device, PoolId pool, std::uint32_t row, std::span<std::byte> bytes) {
-                    return device.read_slot(pool, row, bytes).has_value();
-                  });
+StateCopyPtr SessionStates::copy_of(StateCopy::Kind kind, SessionRef session, StateSlot slot) {
+  auto copy = std::make_shared<StateCopy>();
+  copy->kind = kind;
+  copy->session = session;
+  copy->slot = slot;
+  copy->model = home(session).model;
+  return copy;
 }
 
-bool SessionStates::write(const InstalledModel& model, StateSlot slot,
-                          std::span<const std::byte> from) const {
-  return each_row(model, slot, from,
-                  [](Device& device, PoolId pool, std::uint32_t row, std::span<const std::byte> bytes) {
-                    return device.write_slot(pool, row, bytes).has_value();
-                  });
-}
-
-bool SessionStates::spill(SessionRef session, StateSlot state) {
-  Home& home = this->home(session);
-  const std::size_t size = carried_bytes(*home.model);
-  if (size > spill_bytes_ - host_bytes_) return false;
-  std::vector<std::byte> copy(size);
-  if (!read(*home.model, state, copy)) return false;
-  home.host = std::move(copy);
-  home.on_host = true;
+StateCopyPtr SessionStates::spill(SessionRef session, StateSlot state) {
+  const std::size_t size = carried_bytes(*home(session).model);
+  if (size > spill_bytes_ - host_bytes_) return nullptr;
+  StateCopyPtr copy = copy_of(StateCopy::Kind::kSpill, session, state);
+  copy->from = place_of(state, places_[state / 2]);
+  copy->bytes.resize(size);
   host_bytes_ += size;
-  return true;
+  return copy;
 }
 
-bool SessionStates::restore(SessionRef session, StateSlot into, Wanted wanted) {
+StateCopyPtr SessionStates::restore(SessionRef session, StateSlot into, Wanted wanted) {
   Home& home = this->home(session);
-  bool copied = take_place(*home.model, into, wanted);
-  if (copied) {
-    set_steps(into, 1);
-    copied = write(*home.model, into, home.host);
+  if (!take_place(*home.model, into, wanted)) {
+    drop_copy(home);
+    return nullptr;
   }
-  drop_copy(home);
-  return copied;
+  set_steps(into, 1);
+  StateCopyPtr copy = copy_of(StateCopy::Kind::kRestore, session, into);
+  copy->to = place_of(into, places_[into / 2]);
+  copy->bytes = std::move(home.host);
+  return copy;
 }
 
-bool SessionStates::move(SessionRef session, StateSlot state, std::uint32_t device) {
+StateCopyPtr SessionStates::move(SessionRef session, StateSlot state, std::uint32_t device) {
   const InstalledModel& model = *home(session).model;
-  Place place = lend(model, {&device, 1});
-  if (place.rows == nullptr) return false;
-  std::vector<std::byte> copy(carried_bytes(model));
-  if (!read(model, state, copy)) return false;
-  std::swap(places_[state / 2], place);
-  if (!write(model, state, copy)) {
-    std::swap(places_[state / 2], place);
-    return false;
+  const Place place = lend(model, {&device, 1});
+  if (place.rows == nullptr) return nullptr;
+  StateCopyPtr copy = copy_of(StateCopy::Kind::kMove, session, state);
+  copy->from = place_of(state, places_[state / 2]);
+  copy->to = place_of(state, place);
+  copy->bytes.resize(carried_bytes(model));
+  return copy;
+}
+
+void SessionStates::ended(StateCopy& copy) {
+  Home& home = this->home(copy.session);
+  // Whoever still holds the copy must not hold its places: others wait for them.
+  copy.from = {};
+  const StatePlace to = std::exchange(copy.to, {});
+  switch (copy.kind) {
+    case StateCopy::Kind::kSpill:
+      if (!copy.made) {
+        host_bytes_ -= copy.bytes.size();
+        return;
+      }
+      home.host = std::move(copy.bytes);
+      home.on_host = true;
+      return;
+    case StateCopy::Kind::kRestore:
+      home.host = std::move(copy.bytes);
+      return drop_copy(home);
+    case StateCopy::Kind::kMove:
+      if (!copy.made) return;
+      places_[copy.slot / 2] = {to.device->number, to.rows};
+      ++moves_;
+      return;
   }
-  ++moves_;
-  return true;
 }
 
 void SessionStates::drop_copy(Home& home) {
@@ -158,7 +153,8 @@ void SessionStates::free(SessionRef session, StateSlot slot) {
 void SessionStates::poison(const InstalledModel& model, StateSlot slot) {
   const Place& place = places_[slot / 2];
   for (const SessionRows::Lane& lane : model.sessions.lanes) {
-    const std::vector<std::byte> bad(lane_bytes(model, lane), std::byte{0xff});
+    const std::size_t size = state_bytes(model.model->pools[lane.pool - model.first_pool].kinds);
+    const std::vector<std::byte> bad(size, std::byte{0xff});
     const std::uint32_t first = lane.first + 2 * *place.rows * lane.ring;
     for (std::uint32_t row = first; row < first + 2 * lane.ring; ++row) {
       static_cast<void>(devices_[place.device]->device->write_slot(lane.pool, row, bad));

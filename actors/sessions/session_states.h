@@ -10,6 +10,7 @@
 #include "actors/node/catalog.h"
 #include "actors/node/node.h"
 #include "actors/sessions/session_places.h"
+#include "actors/sessions/state_copier.h"
 #include "base/error.h"
 #include "device/device.h"
 #include "install/installation.h"
@@ -20,7 +21,8 @@ namespace volvox {
 
 // Where the sessions' states are: the table's places are numbers, which stand for places in the pools of the
 // session's model on one of the devices; and states that gave way to others are in the host's memory, which
-// is bounded. Knows no rules: does what SessionTable says. One thread.
+// is bounded. Knows no rules: does what SessionTable says. States are copied elsewhere (StateCopier): this
+// says from where to where, and takes note when it is done. One thread.
 class SessionStates {
  public:
   // Numbers of devices, the one that is liked best first.
@@ -44,11 +46,14 @@ class SessionStates {
   // A part of `steps` steps has left, or will leave, its state in the slot.
   void set_steps(StateSlot slot, std::uint32_t steps) { slots_[slot] = steps; }
 
-  // Copies. No task may be in flight that touches the slot.
-  bool spill(SessionRef session, StateSlot state);
-  bool restore(SessionRef session, StateSlot into, Wanted wanted);
-  // To another device. False: it stayed where it was, for there is no room, or the device broke.
-  bool move(SessionRef session, StateSlot state, std::uint32_t device);
+  // Copies that are to be made, to the host, from there and to another device; null: there is no room. No
+  // task may be in flight that touches the slot, and nothing else may be asked for of the session before
+  // ended().
+  StateCopyPtr spill(SessionRef session, StateSlot state);
+  StateCopyPtr restore(SessionRef session, StateSlot into, Wanted wanted);
+  StateCopyPtr move(SessionRef session, StateSlot state, std::uint32_t device);
+  // One that was not made changes nothing, but that one from the host is lost.
+  void ended(StateCopy& copy);
   void forget(SessionRef session);  // the state, whose only copy is on the host
   // Nothing lies in the place of this slot any more. Debug builds poison its rows.
   void free(SessionRef session, StateSlot slot);
@@ -71,26 +76,19 @@ class SessionStates {
 
   Home& home(SessionRef session);
   void drop_copy(Home& home);
+  StateCopyPtr copy_of(StateCopy::Kind kind, SessionRef session, StateSlot slot);
+  StatePlace place_of(StateSlot slot, const Place& place) const;
   Place lend(const InstalledModel& model, Wanted wanted) const;
   bool take_place(const InstalledModel& model, StateSlot slot, Wanted wanted);
-  // Copies a state, lane after lane without gaps. No task may be in flight that touches it.
-  bool read(const InstalledModel& model, StateSlot slot, std::span<std::byte> to) const;
-  bool write(const InstalledModel& model, StateSlot slot, std::span<const std::byte> from) const;
-  // Calls copy(device, pool, row, bytes) for each lane's row of the state, until one fails.
-  template <class Bytes, class Copy>
-  bool each_row(const InstalledModel& model, StateSlot slot, Bytes bytes, Copy copy) const;
   CarriedState carried(StateSlot slot) const;
   void poison(const InstalledModel& model, StateSlot slot);
 
   const std::vector<NodeDevicePtr> devices_;
   const std::uint64_t spill_bytes_;
-  std::uint64_t host_bytes_ = 0, moves_ = 0;
-  std::vector<Place> places_;         // by the table's place
+  std::uint64_t host_bytes_ = 0, moves_ = 0;  // states on their way to and from the host included
+  std::vector<Place> places_;                 // by the table's place
   std::vector<std::uint32_t> slots_;  // by the table's slot: steps of the part that left the state in it
   std::vector<Home> homes_;           // by the session's number
 };
-
-// Bytes of one session's state outside of the planes.
-std::size_t carried_bytes(const InstalledModel& model);
 
 }  // namespace volvox

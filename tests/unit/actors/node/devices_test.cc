@@ -182,6 +182,38 @@ TEST(Devices, ASessionMovesAwayFromMuchWorkAndTakesItsStateAlong) {
   EXPECT_THAT(b->errors(), IsEmpty());
 }
 
+// As one that hangs, until it goes on.
+TEST(Devices, OthersGoOnWhileASessionMoves) {
+  const auto a = dear_device(true), b = dear_device();
+  const House house(Devices{a, b}, session_config());
+  CheckStream stream(house);
+  {
+    const LetRun run_a(a);
+    stream.check({1, 2, 3});
+  }
+  const Tokens tokens(50, 4), part{4, 5}, alone{8};
+  auto busy = house.submit(tokens);
+  wait_for_metric(house, on_device(kLive, 0), 1);
+  a->hold_slots(true);
+  std::promise<Reply> given_up;
+  const auto sent =
+      house.client->submit(stream.part(part), [&](Reply&& r) { given_up.set_value(std::move(r)); });
+  ASSERT_TRUE(sent);
+  for (const auto until = std::chrono::steady_clock::now() + kLongEnough; a->waiting_for_slots() == 0;) {
+    ASSERT_LT(std::chrono::steady_clock::now(), until) << "the state stays where it is";
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(state_in(house.ask(alone)), check_answer(alone)) << "on the other device";
+  house.client->cancel(*sent);
+  EXPECT_EQ(code_of(given_up.get_future().get()), ErrorCode::kCancelled);
+  a->hold_slots(false);
+  stream.check(part);
+  EXPECT_EQ(metric(house, "volvox_session_moves_total"), 1);
+  const LetRun run_a(a);
+  EXPECT_EQ(state_in(busy.get()), check_answer(tokens));
+  stream.check({7}, true);
+}
+
 TEST(Devices, OnlyTheSessionsOfALostDeviceAreLost) {
   const auto a = dear_device(true), b = dear_device();
   const House house(Devices{a, b}, session_config(), one_scheduler_fails());

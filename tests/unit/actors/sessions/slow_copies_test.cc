@@ -1,0 +1,60 @@
+// A device may take as long as it likes to copy a session's state: only whoever needs the state waits.
+
+#include <gtest/gtest.h>
+
+#include "device/fake_device.h"
+#include "tests/unit/actors/session_house.h"
+
+namespace volvox {
+namespace {
+
+void wait_for_copy(const FakeDevice& device) {
+  const auto until = std::chrono::steady_clock::now() + kLongEnough;
+  while (device.waiting_for_slots() == 0) {
+    ASSERT_LT(std::chrono::steady_clock::now(), until) << "nobody copies a state";
+    std::this_thread::yield();
+  }
+}
+
+TEST(SlowCopies, OthersGoOnWhileAStateIsSpilledAndWhileItReturns) {
+  const auto device = std::make_shared<FakeDevice>();
+  const House house(session_config(1), device);
+  const Tokens alone{5, 6}, begin{3, 4}, more{7};
+  CheckStream first(house), second(house);
+  first.check({1, 2});
+
+  device->hold_slots(true);
+  auto begun = second.submit(begin);  // needs the only place
+  ASSERT_NO_FATAL_FAILURE(wait_for_copy(*device));
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(state_in(house.ask(alone)), check_answer(alone));
+  device->hold_slots(false);
+  const Reply in_place = second.take(std::move(begun), begin);
+  EXPECT_EQ(state_in(in_place), second.expected());
+  second.end();
+
+  device->hold_slots(true);
+  auto returned = first.submit(more);  // the place is free
+  ASSERT_NO_FATAL_FAILURE(wait_for_copy(*device));
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(state_in(house.ask(alone)), check_answer(alone));
+  device->hold_slots(false);
+  const Reply back = first.take(std::move(returned), more);
+  EXPECT_EQ(state_in(back), first.expected());
+  EXPECT_EQ(metric(house, "volvox_session_restores_total"), 1);
+  first.end();
+  EXPECT_EQ(metric(house, "volvox_session_host_bytes"), 0);
+  EXPECT_TRUE(device->errors().empty());
+}
+
+TEST(SlowCopies, AServerEndsWhenACopyHas) {
+  const auto device = std::make_shared<FakeDevice>();
+  const House house(session_config(1), device);
+  CheckStream first(house), second(house);
+  first.check({1, 2});
+  device->hold_slots(true);
+  auto begun = second.submit({3});
+  ASSERT_NO_FATAL_FAILURE(wait_for_copy(*device));
+  device->hold_slots(false);
+}
+
+}  // namespace
+}  // namespace volvox
