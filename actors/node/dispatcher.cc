@@ -41,7 +41,9 @@ Status Dispatcher::prepare(Work& work, std::uint32_t avoided) const {
   if (!model) return tl::unexpected(model.error());
   const auto body = jobs_.read(work);
   if (!body) return tl::unexpected(body.error());
-  if (Status fits = jobs_.check(*model, *body, work); !fits) return fits;
+  auto checked = JobMaker::check(*model, *body);
+  if (!checked) return tl::unexpected(std::move(checked).error());
+  work.checked = std::move(*checked);
   if (Status on_time = check_time(work); !on_time) return on_time;
   if (Status streams = begin_stream(work); !streams) return streams;
   jobs_.place(work, *device);
@@ -69,8 +71,9 @@ Status Dispatcher::check_time(const Work& work) const {
   if (!request.place) return {};
   const Duration left = request.header.deadline_us == 0 ? Duration::max() : request.deadline() - now;
   // Of what stops by itself only experience tells how long it is.
-  if (stops_by_itself(*work.model->model)) return {};
-  Status on_time = in_time(request.place->correct(steps_of(*work.model, work.lengths), left));
+  const InstalledModel& model = *work.checked->model;
+  if (stops_by_itself(*model.model)) return {};
+  Status on_time = in_time(request.place->correct(steps_of(model, work.checked->lengths), left));
   if (!on_time) node_->metrics->refused(Bound::kDeadline);
   return on_time;
 }

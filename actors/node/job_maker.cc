@@ -19,82 +19,78 @@ Result<RequestBody> JobMaker::read(const Work& work) const {
   return work.request().body.read(work.shared_request(), limits_);
 }
 
-Status JobMaker::check(const ModelPtr& model, const RequestBody& body, Work& work) const {
+Result<CheckedJob> JobMaker::check(const ModelPtr& model, const RequestBody& body) {
   auto checked = check_request(*model->model, body);
   if (!checked) return tl::unexpected(checked.error());
-  work.model = model;
-  work.lengths = work.ended = checked->lengths;
-  work.structure = body.structure;
-  work.unfolded_bytes = checked->host_bytes;
-  work.wanted = std::move(checked->outputs);
+  CheckedJob job;
+  job.model = model;
+  job.lengths = checked->lengths;
+  job.structure = body.structure;
+  job.unfolded_bytes = checked->host_bytes;
+  job.wanted = std::move(checked->outputs);
   // Inputs are read in place from where the edge put the body, unless they had to be narrowed.
-  work.content = checked->narrowed ? std::move(checked->narrowed) : body.storage;
+  job.content = checked->narrowed ? std::move(checked->narrowed) : body.storage;
   for (std::size_t i = 0; i < model->model->inputs.size(); ++i)
-    work.input_offsets[i] = static_cast<std::uint64_t>(checked->inputs[i].data() - work.content->data());
-  return {};
+    job.input_offsets[i] = static_cast<std::uint64_t>(checked->inputs[i].data() - job.content->data());
+  return job;
 }
 
-Digest JobMaker::content(const Work& work, HashKey key) const {
-  const std::vector<InputSpec>& specs = work.model->model->inputs;
+Digest JobMaker::content(const CheckedJob& job, HashKey key) {
+  const std::vector<InputSpec>& specs = job.model->model->inputs;
   std::array<std::span<const std::byte>, kMaxInputs> inputs{};
   for (std::size_t i = 0; i < specs.size(); ++i) {
     const std::size_t row = static_cast<std::size_t>(elements(specs[i].shape)) * size_bytes(specs[i].dtype);
-    inputs[i] = work.content->bytes().subspan(work.input_offsets[i], work.lengths[specs[i].sequence] * row);
+    inputs[i] = job.content->bytes().subspan(job.input_offsets[i], job.lengths[specs[i].sequence] * row);
   }
-  return digest_of({work.lengths[0], work.wanted, std::span(inputs).first(specs.size())}, key);
+  return digest_of({job.lengths[0], job.wanted, std::span(inputs).first(specs.size())}, key);
 }
 
 void JobMaker::place(Work& work, std::uint32_t device) const {
-  const std::chrono::duration<double, std::micro> estimate(work.model->step_us *
-                                                           steps_of(*work.model, work.lengths));
+  const CheckedJob& checked = *work.checked;
+  const std::chrono::duration<double, std::micro> estimate(checked.model->step_us *
+                                                           steps_of(*checked.model, checked.lengths));
   work.device_place.emplace(node_->loads, device, std::chrono::duration_cast<Duration>(estimate));
-}
-
-Status JobMaker::make(Work& work) const {
-  if (Status results = allocate_results(work); !results) return results;
-  return unfold(work);
 }
 
 Device& JobMaker::device_of(const Work& work) const {
   return *node_->devices[work.device_place->device()]->device;
 }
 
-Status JobMaker::allocate_results(Work& work) const {
-  const std::size_t bytes = output_bytes(*work.model, work.lengths);
+Result<ResultBlock> JobMaker::allocate_results(Work& work) const {
+  const std::size_t bytes = output_bytes(*work.checked->model, work.checked->lengths);
   if (bytes > limits_.max_body_bytes) {
     return invalid("the results would have " + std::to_string(bytes) +
                    " bytes, more than wire.max_body_bytes; " + "send a shorter request");
   }
-  if (!work.reserve(node_->result_bytes, bytes + work.unfolded_bytes)) {
+  if (!work.reserve(node_->result_bytes, bytes + work.checked->unfolded_bytes)) {
     node_->metrics->refused(Bound::kResults);
     return fail(ErrorCode::kOverloaded,
                 "the results of requests in flight fill their memory; wait and try again");
   }
-  auto results = device_of(work).results(bytes);
-  if (!results) return tl::unexpected(results.error());
-  work.results = std::move(*results);
-  return {};
+  return device_of(work).results(bytes);
 }
 
-Status JobMaker::unfold(Work& work) const {
-  const InputBlock block{work.content->bytes(), work.content};
+Status JobMaker::make(Work& work) const {
+  const CheckedJob& checked = *work.checked;
+  auto results = allocate_results(work);
+  if (!results) return tl::unexpected(results.error());
+  const InputBlock block{checked.content->bytes(), checked.content};
   auto pages = device_of(work).stage({&block, 1});
   if (!pages) return tl::unexpected(pages.error());
-  work.pages = std::move(*pages);
   std::array<DeviceAddress, kMaxInputs> inputs{};
-  const std::size_t count = work.model->model->inputs.size();
-  for (std::size_t i = 0; i < count; ++i) inputs[i] = work.pages->addresses()[0] + work.input_offsets[i];
+  const std::size_t count = checked.model->model->inputs.size();
+  for (std::size_t i = 0; i < count; ++i) inputs[i] = (*pages)->addresses()[0] + checked.input_offsets[i];
   const std::span<const DeviceAddress> rows(inputs.data(), count);
-  auto job = unfolded_request(*work.model, work.structure, work.lengths, rows, work.results.address);
-  if (!job) return tl::unexpected(job.error());
-  work.job = std::move(*job);
-  work.job.tag = work.request().key;
-  work.job.priority = priority_class(work.request().header.priority);
-  work.job.client = work.request().client_number();
-  work.job.arrival = work.request().arrival;
-  work.job.deadline = work.request().deadline();
-  work.job.report_steps = work.request().header.stream;
-  work.job.inputs_landed = work.pages->landed();
+  auto request = unfolded_request(*checked.model, checked.structure, checked.lengths, rows, results->address);
+  if (!request) return tl::unexpected(request.error());
+  request->tag = work.request().key;
+  request->priority = priority_class(work.request().header.priority);
+  request->client = work.request().client_number();
+  request->arrival = work.request().arrival;
+  request->deadline = work.request().deadline();
+  request->report_steps = work.request().header.stream;
+  request->inputs_landed = (*pages)->landed();
+  work.unfolded = UnfoldedJob{std::move(*pages), std::move(*results), std::move(*request)};
   return {};
 }
 

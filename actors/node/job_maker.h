@@ -20,20 +20,18 @@ class JobMaker {
 
   // The body's views hold its bytes. INVALID_ARGUMENT when it cannot be read.
   Result<RequestBody> read(const Work& work) const;
-  // Whether the model can run the body; notes in the work what is to be run.
-  Status check(const ModelPtr& model, const RequestBody& body, Work& work) const;
-  // Of the work, which was checked.
-  Digest content(const Work& work, HashKey key) const;
+  // Whether the model can run the body, and what of it; holds the body's bytes.
+  static Result<CheckedJob> check(const ModelPtr& model, const RequestBody& body);
+  static Digest content(const CheckedJob& job, HashKey key);
   // Counts the work, which was checked, among those of the device until it has ended there.
   void place(Work& work, std::uint32_t device) const;
   // Takes memory for the results, stages the inputs and unfolds, on the device that Work::device_place names:
-  // fills Work::job. OVERLOADED when memory is short.
+  // fills Work::unfolded. OVERLOADED when memory is short.
   Status make(Work& work) const;
 
  private:
   Device& device_of(const Work& work) const;
-  Status allocate_results(Work& work) const;
-  Status unfold(Work& work) const;
+  Result<ResultBlock> allocate_results(Work& work) const;
 
   NodePtr node_;
   WireLimits limits_;

@@ -188,25 +188,27 @@ class ManagerShell final : private PartRunner {
   }
 
   void finish(const WorkPtr& work) {
-    if (work->again && work->device_failed && work->can_run_again()) {
+    const CheckedJob& job = *work->checked;
+    const JobEnd& end = *work->end;
+    if (work->again && end.device_failed && work->can_run_again()) {
       const std::uint32_t lost_on = work->device_place->device();
       if (dispatcher_.device_but(lost_on)) return run_again(work->successor(), lost_on);
     }
     work->device_place.reset();
-    ModelStatistics& statistics = node_->statistics[work->model->id];
+    ModelStatistics& statistics = node_->statistics[job.model->id];
     const std::uint64_t total_us = microseconds(steady_now() - work->request().arrival);
     Outcome outcome;
-    if (work->error) {
+    if (end.error) {
       statistics.failed(total_us);
-      outcome.error = *work->error;
-      outcome.retry_after_us = work->retry_after_us;
+      outcome.error = *end.error;
+      outcome.retry_after_us = end.retry_after_us;
     } else {
       end_stream(work);
       outcome = whole_answer(work);
-      outcome.cells = static_cast<std::uint32_t>(cells_of(*work->model, work->ended));
-      outcome.queue_us = microseconds(work->first_submit - work->request().arrival);
-      outcome.compute_us = microseconds(work->done - work->first_submit);
-      if (work->request().place) work->request().place->done(steps_of(*work->model, work->ended));
+      outcome.cells = static_cast<std::uint32_t>(cells_of(*job.model, end.lengths));
+      outcome.queue_us = microseconds(end.first_submit - work->request().arrival);
+      outcome.compute_us = microseconds(end.done - end.first_submit);
+      if (work->request().place) work->request().place->done(steps_of(*job.model, end.lengths));
       statistics.succeeded(outcome.queue_us, outcome.compute_us, total_us);
     }
     if (work->part == nullptr) return work->settle(std::move(outcome));

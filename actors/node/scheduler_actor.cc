@@ -75,27 +75,30 @@ class SchedulerShell {
   void take_in(const WorkPtr& work) {
     take_over();
     if (node_->faults.scheduler) node_->faults.scheduler(work->request());
-    const std::uint64_t tag = work->job.tag;
+    const Request& request = work->unfolded->request;
+    const std::uint64_t tag = request.tag;
     auto& live = core_->live[tag];
     live.work = work;
-    live.ends = SequenceEnds(work->lengths);
+    live.ends = SequenceEnds(work->checked->lengths);
     const AdmitResult result = admit(*work);
     using Kind = AdmitResult::Kind;
     if (result.kind == Kind::kNeverFits || result.kind == Kind::kFull) {
       const bool full = result.kind == Kind::kFull;
-      work->error = Error{full ? ErrorCode::kOverloaded : ErrorCode::kInvalidArgument, result.reason};
-      if (full) work->retry_after_us = retry_after_us(*node_);
+      JobEnd& end = work->end.emplace();
+      end.error = Error{full ? ErrorCode::kOverloaded : ErrorCode::kInvalidArgument, result.reason};
+      if (full) end.retry_after_us = retry_after_us(*node_);
       finish(tag);
     } else {
       live.id = result.id;
-      if (!work->job.inputs_landed) landing_.push_back(tag);
+      if (!request.inputs_landed) landing_.push_back(tag);
     }
     decide_soon();
   }
 
   AdmitResult admit(const Work& work) {
-    if (!learn(*work.model)) return {AdmitResult::Kind::kFull, {}, "its model is being replaced; try again"};
-    return brain_.admit(work.job, steady_now());
+    if (!learn(*work.checked->model))
+      return {AdmitResult::Kind::kFull, {}, "its model is being replaced; try again"};
+    return brain_.admit(work.unfolded->request, steady_now());
   }
 
   bool learn(const InstalledModel& model) {
@@ -154,12 +157,13 @@ class SchedulerShell {
         core_->live.erase(live);  // its task has ended at last: now its memory may go
       } else if (event.kind != Event::Kind::kNodeDone) {
         Work& work = *live->second.work;
-        work.ended = live->second.ends.ended();
         // A session must not run in rows that the task which hangs may still write: it waits for its end.
         if (work.part && event.kind == Event::Kind::kStuck) continue;
-        work.first_submit = event.first_submit;
-        work.done = now;
-        set_error(work, event.kind, device_error);
+        JobEnd& end = work.end.emplace();
+        end.lengths = live->second.ends.ended();
+        end.first_submit = event.first_submit;
+        end.done = now;
+        set_error(end, event.kind, device_error);
         live->second.told = event.kind == Event::Kind::kStuck;
         finish(event.tag);
       }
@@ -169,28 +173,28 @@ class SchedulerShell {
 
   void step_done(EngineCore::Live& live, const Event& event, TimePoint now) {
     const Work& work = *live.work;
-    const std::uint32_t steps =
-        live.ends.step_done(*work.model, event, work.results.host.get(), now, brain_, events_);
+    const std::uint32_t steps = live.ends.step_done(*work.checked->model, event,
+                                                    work.unfolded->results.host.get(), now, brain_, events_);
     if (!work.request().header.stream) return;
     if (!stepped_) stepped_ = std::make_shared<std::vector<Stepped::Lane>>();
     stepped_->push_back({live.work, event.lane, steps});
   }
 
-  void set_error(Work& work, Event::Kind kind, const Error& device_error) const {
+  void set_error(JobEnd& end, Event::Kind kind, const Error& device_error) const {
     const bool later = device_error.code == ErrorCode::kOverloaded;  // it had no memory, but may have again
     if (kind == Event::Kind::kFailed) {
-      work.device_failed = true;
-      work.error = Error{later ? ErrorCode::kOverloaded : ErrorCode::kInternal,
-                         "the device failed: " + device_error.message};
-      if (later) work.retry_after_us = retry_after_us(*node_);
+      end.device_failed = true;
+      end.error = Error{later ? ErrorCode::kOverloaded : ErrorCode::kInternal,
+                        "the device failed: " + device_error.message};
+      if (later) end.retry_after_us = retry_after_us(*node_);
     } else if (kind == Event::Kind::kStuck) {
-      work.error = Error{ErrorCode::kInternal,
-                         "a task of the device takes longer than device.task_timeout_ms; send the request to "
-                         "another server"};
+      end.error = Error{ErrorCode::kInternal,
+                        "a task of the device takes longer than device.task_timeout_ms; send the request to "
+                        "another server"};
     } else if (kind == Event::Kind::kExpired) {
-      work.error = Error{ErrorCode::kDeadlineExceeded, kTooLate};
+      end.error = Error{ErrorCode::kDeadlineExceeded, kTooLate};
     } else if (kind == Event::Kind::kCancelled) {
-      work.error = Error{ErrorCode::kCancelled, "the request was cancelled"};
+      end.error = Error{ErrorCode::kCancelled, "the request was cancelled"};
     }
   }
 
@@ -258,7 +262,7 @@ class SchedulerShell {
     std::erase_if(landing_, [this](std::uint64_t tag) {
       const auto live = core_->live.find(tag);
       if (live == core_->live.end()) return true;
-      if (!live->second.work->pages->landed()) return false;
+      if (!live->second.work->unfolded->pages->landed()) return false;
       brain_.inputs_landed(live->second.id, steady_now());
       return true;
     });

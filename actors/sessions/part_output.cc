@@ -15,7 +15,7 @@ std::size_t words(const WireTensor& tensor) {
 
 std::shared_ptr<const PartOutput> keep_output(const Work& work, const Outcome& outcome) {
   auto kept = std::make_shared<PartOutput>();
-  kept->model = work.model->model;
+  kept->model = work.checked->model->model;
   kept->tensors = outcome.outputs;
   std::size_t total = 0;
   for (const WireTensor& tensor : outcome.outputs) total += words(tensor);

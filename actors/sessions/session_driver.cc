@@ -154,8 +154,10 @@ Status SessionDriver::check_body(const ModelPtr& model, Work& work, SessionReque
         "this model's steps do not only depend on earlier ones, so it cannot run in parts; send "
         "the whole input at once, without a session token");
   }
-  if (Status fits = jobs_.check(model, *body, work); !fits) return fits;
-  request.content = jobs_.content(work, content_key_);
+  auto checked = JobMaker::check(model, *body);
+  if (!checked) return tl::unexpected(std::move(checked).error());
+  request.content = JobMaker::content(*checked, content_key_);
+  work.checked = std::move(*checked);
   return {};
 }
 
@@ -356,27 +358,25 @@ void SessionDriver::run(const SessionAction& action, TimePoint now) {
 // The part is a work of its own: the request may be answered before, while another that repeats it waits. So
 // it has no deadline either: it is stopped when the last one has given it up.
 Status SessionDriver::start(const SessionAction& action, const Work& asked) {
-  auto rows = states_.rows(action.session, asked.model, action.read, action.write, devices());
+  auto rows = states_.rows(action.session, asked.checked->model, action.read, action.write, devices());
   if (!rows) return tl::unexpected(rows.error());
   const std::uint32_t device = *states_.device_of(action.write);
   if (!runner_.ready(device))
     return fail(ErrorCode::kUnavailable, "the session's device takes no work for now; repeat the part");
   auto part = std::make_shared<Work>(asked.shared_request(), caf::actor{});
-  part->model = asked.model;
-  part->lengths = part->ended = asked.lengths;
-  part->wanted = asked.wanted;
-  part->content = asked.content;
-  part->input_offsets = asked.input_offsets;
+  part->checked = asked.checked;
   jobs_.place(*part, device);
   if (Status made = jobs_.make(*part); !made) return made;
-  part->job.tag = part_keys++;
-  part->job.deadline = TimePoint::max();
-  carry(asked.model->sessions, rows->from, rows->into, part->job);
-  states_.set_steps(action.write, part->lengths[0]);
+  Request& job = part->unfolded->request;
+  job.tag = part_keys++;
+  job.deadline = TimePoint::max();
+  carry(part->checked->model->sessions, rows->from, rows->into, job);
+  const std::uint32_t steps = part->checked->lengths[0];
+  states_.set_steps(action.write, steps);
   part->part = std::make_unique<SessionPart>(action.session, std::move(rows->place));
   part->part->driver = incarnation_;
-  if (auto& place = asked.request().place) static_cast<void>(place->correct(part->lengths[0], Duration::max()));
-  running_[action.session.index] = part->job.tag;
+  if (auto& place = asked.request().place) static_cast<void>(place->correct(steps, Duration::max()));
+  running_[action.session.index] = job.tag;
   runner_.start(part);
   return {};
 }

@@ -10,7 +10,7 @@ namespace volvox {
 namespace {
 
 bool has_rows(const Work& work, std::size_t output) {
-  return work.model->model->outputs[output].every;
+  return work.checked->model->model->outputs[output].every;
 }
 
 bool streams(const Work& work) {
@@ -19,41 +19,42 @@ bool streams(const Work& work) {
 
 // `rows` of the output from `first` on.
 WireTensor output_rows(const Work& work, std::size_t output, std::uint32_t first, std::size_t rows) {
-  const InstalledModel& model = *work.model;
+  const InstalledModel& model = *work.checked->model;
   const OutputSpec& spec = model.model->outputs[output];
   WireTensor tensor;
   tensor.name = spec.name;
   tensor.type = wire_type(spec.dtype);
   if (spec.every) tensor.shape.append(static_cast<std::int64_t>(rows));
   for (const std::int64_t dim : spec.shape) tensor.shape.append(dim);
-  const std::size_t at = result_offset(model, work.lengths, output) + first * row_bytes(spec);
-  tensor.bytes = {work.results.host.get() + at, row_bytes(spec) * rows};
+  const std::size_t at = result_offset(model, work.checked->lengths, output) + first * row_bytes(spec);
+  tensor.bytes = {work.unfolded->results.host.get() + at, row_bytes(spec) * rows};
   return tensor;
 }
 
 // Of the outputs that are streamed, which are of one sequence.
 std::uint32_t streamed_rows(const Work& work, const Lengths& lengths) {
-  for (const std::size_t output : work.wanted) {
-    if (has_rows(work, output)) return result_rows(*work.model, lengths, output);
+  for (const std::size_t output : work.checked->wanted) {
+    if (has_rows(work, output)) return result_rows(*work.checked->model, lengths, output);
   }
   return 0;
 }
 
 // Rows from the first on that the lane has written: one that runs from the end writes that one last.
 std::uint32_t rows_in_front(const Work& work, std::size_t lane) {
-  const LaneSpec& spec = work.model->plan.lanes[lane];
+  const LaneSpec& spec = work.checked->model->plan.lanes[lane];
   const std::uint32_t steps = work.stream.steps[lane];
-  return spec.reversed && steps < work.lengths[spec.length_of] ? 0 : steps;
+  return spec.reversed && steps < work.checked->lengths[spec.length_of] ? 0 : steps;
 }
 
 // Rows that every streamed output has by now.
 std::uint32_t complete_rows(const Work& work) {
-  std::uint32_t rows = streamed_rows(work, work.lengths);
-  const auto& lanes = work.model->plan.lanes;
+  std::uint32_t rows = streamed_rows(work, work.checked->lengths);
+  const auto& lanes = work.checked->model->plan.lanes;
   for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
     for (const LanePush& push : lanes[lane].pushes) {
       if (push.output == LanePush::kNowhere || !push.every) continue;
-      const bool wanted = std::find(work.wanted.begin(), work.wanted.end(), push.output) != work.wanted.end();
+      const bool wanted = std::find(work.checked->wanted.begin(), work.checked->wanted.end(), push.output) !=
+                          work.checked->wanted.end();
       if (wanted) rows = std::min(rows, rows_in_front(work, lane));
     }
   }
@@ -62,7 +63,7 @@ std::uint32_t complete_rows(const Work& work) {
 
 void send_row(const WorkPtr& work, std::uint32_t row) {
   Outcome part;
-  for (const std::size_t output : work->wanted) {
+  for (const std::size_t output : work->checked->wanted) {
     if (has_rows(*work, output)) part.outputs.push_back(output_rows(*work, output, row, 1));
   }
   part.owner = work;
@@ -77,10 +78,11 @@ void send_rows(const WorkPtr& work, std::uint32_t rows) {
 
 Outcome whole_answer(const WorkPtr& work) {
   Outcome outcome;
-  outcome.outputs.reserve(work->wanted.size());
-  for (const std::size_t output : work->wanted) {
+  outcome.outputs.reserve(work->checked->wanted.size());
+  for (const std::size_t output : work->checked->wanted) {
     if (streams(*work) && has_rows(*work, output)) continue;
-    outcome.outputs.push_back(output_rows(*work, output, 0, result_rows(*work->model, work->ended, output)));
+    outcome.outputs.push_back(
+        output_rows(*work, output, 0, result_rows(*work->checked->model, work->end->lengths, output)));
   }
   outcome.owner = work;
   return outcome;
@@ -88,19 +90,19 @@ Outcome whole_answer(const WorkPtr& work) {
 
 Status begin_stream(Work& work) {
   if (!streams(work)) return {};
-  const bool any = std::any_of(work.wanted.begin(), work.wanted.end(),
+  const bool any = std::any_of(work.checked->wanted.begin(), work.checked->wanted.end(),
                                [&](std::size_t output) { return has_rows(work, output); });
   if (!any) return invalid("no wanted output has a row for every step; ask without `stream`");
   std::optional<std::uint8_t> sequence;
-  for (const std::size_t output : work.wanted) {
+  for (const std::size_t output : work.checked->wanted) {
     if (!has_rows(work, output)) continue;
-    const std::uint8_t of = work.model->model->outputs[output].sequence;
+    const std::uint8_t of = work.checked->model->model->outputs[output].sequence;
     if (of != sequence.value_or(of))
       return invalid("the wanted outputs have rows of different sequences; stream one of them");
     sequence = of;
   }
   work.stream.sent = work.request().header.stream_from;
-  const std::uint32_t rows = streamed_rows(work, work.lengths);
+  const std::uint32_t rows = streamed_rows(work, work.checked->lengths);
   if (work.stream.sent > rows) {
     return invalid("`streamFrom` lies behind the last row; the request has " + std::to_string(rows));
   }
@@ -114,7 +116,7 @@ void advance_stream(const WorkPtr& work, std::uint8_t lane, std::uint32_t steps)
 }
 
 void end_stream(const WorkPtr& work) {
-  if (streams(*work)) send_rows(work, streamed_rows(*work, work->ended));
+  if (streams(*work)) send_rows(work, streamed_rows(*work, work->end->lengths));
 }
 
 }  // namespace volvox

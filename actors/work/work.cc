@@ -70,8 +70,7 @@ Work::~Work() {
 }
 
 void Work::give_back_memory() {
-  results = {};
-  pages = nullptr;
+  unfolded.reset();
   if (budget_) budget_->give_back(reserved_bytes_);
   budget_ = nullptr;
 }

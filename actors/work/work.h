@@ -93,6 +93,33 @@ struct StreamProgress {
   std::uint32_t sent = 0;                                  // rows sent, or not wanted
 };
 
+// A body that its model can run, and what of it.
+struct CheckedJob {
+  ModelPtr model;
+  Lengths lengths{};                          // by sequence; where one stops by itself, at most
+  Structure structure;                        // its arrays are in the body
+  std::size_t unfolded_bytes = 0;             // that it takes, unfolded
+  std::shared_ptr<const WireBuffer> content;  // that the inputs lie in: the body, or what was made of it
+  std::array<std::uint64_t, kMaxInputs> input_offsets{};  // in the content, by the model's own input number
+  std::vector<std::size_t> wanted;  // numbers of the model's outputs, in the order of the reply
+};
+
+// The same as a device runs it.
+struct UnfoldedJob {
+  std::unique_ptr<InputPages> pages;
+  ResultBlock results;
+  Request request;  // what the scheduler admits
+};
+
+// What became of it there.
+struct JobEnd {
+  std::optional<Error> error;
+  std::uint64_t retry_after_us = 0;
+  bool device_failed = false;  // under it: another device may do better
+  TimePoint first_submit{}, done{};
+  Lengths lengths{};  // of CheckedJob::lengths, what was run
+};
+
 // A request that the actors pass on: router → manager → scheduler → manager. Whoever holds it may fail, or
 // may lose it with its mailbox; so it is a promise: destroyed without having been settled, it tells the
 // request actor INTERNAL, or, where it runs on one of several devices, comes back to run once more on
@@ -124,28 +151,16 @@ class Work {
   // Counts these bytes against the budget until the end. False: they are not left.
   bool reserve(std::shared_ptr<ByteBudget> budget, std::uint64_t bytes);
 
-  // Filled by the manager.
-  ModelPtr model;
-  Lengths lengths{};                          // by sequence; where one stops by itself, at most
-  Structure structure;                        // its arrays are in the body
-  std::size_t unfolded_bytes = 0;             // that it takes, unfolded
-  std::shared_ptr<const WireBuffer> content;  // that the inputs lie in: the body, or what was made of it
-  std::array<std::uint64_t, kMaxInputs> input_offsets{};  // in the content, by the model's own input number
-  std::vector<std::size_t> wanted;          // numbers of the model's outputs, in the order of the reply
+  // The stages that it passes, each made as a whole. A scheduler is only given what is unfolded, and the
+  // manager gets back only what has an end.
+  std::optional<CheckedJob> checked;
+  std::optional<UnfoldedJob> unfolded;
+  std::optional<JobEnd> end;
+
   std::optional<DevicePlace> device_place;  // where it runs, until it has ended there
   caf::actor again;  // the manager, to whom a work that is lost with its device comes back; invalid: nobody
-  std::unique_ptr<InputPages> pages;
-  ResultBlock results;
-  Request job;  // what the scheduler admits
   StreamProgress stream;
   std::unique_ptr<SessionPart> part;  // of a session; the work then answers nobody: its driver does
-
-  // Filled by the scheduler.
-  std::optional<Error> error;
-  std::uint64_t retry_after_us = 0;
-  bool device_failed = false;  // under it: another device may do better
-  TimePoint first_submit{}, done{};
-  Lengths ended{};  // what became of `lengths`
 
  private:
   void give_back_memory();

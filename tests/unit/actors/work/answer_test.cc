@@ -40,10 +40,11 @@ class StreamedAnswer : public testing::Test {
               [](const FinishRequest&) {}};
     });
     work_ = std::make_shared<Work>(request, client_);
-    work_->model = model_of_one_lane(reversed);
-    work_->lengths = work_->ended = {3};
-    work_->wanted = {0};
-    work_->results = host_results(output_bytes(*work_->model, work_->lengths)).value();
+    CheckedJob& job = work_->checked.emplace();
+    job.model = model_of_one_lane(reversed);
+    job.lengths = {3};
+    job.wanted = {0};
+    work_->unfolded.emplace().results = host_results(output_bytes(*job.model, job.lengths)).value();
     ASSERT_TRUE(begin_stream(*work_));
   }
   void TearDown() override {
