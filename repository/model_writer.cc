@@ -10,11 +10,11 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "cells/ir/cell.h"
 #include "cells/ir/lane_plan.h"
-#include "cells/model/model_definition.h"
+#include "repository/cell_file.h"
 #include "repository/model_toml.h"
 #include "repository/random.h"
-#include "repository/safetensors.h"
 
 namespace volvox {
 namespace {
@@ -85,6 +85,8 @@ Status write_text(const fs::path& path, const std::string& text) {
   return file ? Status{} : disk_error(path, "cannot be written");
 }
 
+}  // namespace
+
 Status write_model(const NewModel& model, ModelDefinition definition, std::span<const TensorSource> tensors) {
   const fs::path target = folder_of(model);
   if (!target.has_filename())
@@ -105,10 +107,16 @@ Status write_model(const NewModel& model, ModelDefinition definition, std::span<
   StagedFolder staged(target);
   Status status = staged.make();
   if (status) status = write_text(staged.path() / "model.toml", to_toml(definition));
+  for (const CellDefinition& cell : definition.cells) {
+    if (status && cell.given != nullptr)
+      status = write_text(staged.path() / cell_file_name(cell.name), to_json(*cell.given));
+  }
   if (status) status = write_safetensors(staged.path() / "1" / "weights.safetensors", tensors);
   if (status) status = staged.publish(model.overwrite);
   return status;
 }
+
+namespace {
 
 ModelDefinition definition_of(const std::string& name, const std::string& kind) {
   ModelDefinition definition;

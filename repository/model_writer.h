@@ -2,9 +2,12 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 
 #include "base/error.h"
+#include "cells/model/model_definition.h"
+#include "repository/safetensors.h"
 
 namespace volvox {
 
@@ -21,6 +24,9 @@ struct NewModel {
   bool overwrite = false;
   bool every_step = false;  // the output has a row for every step or node instead of the last one's only
 };
+
+// A model of these cells and weights. Cells that are given are written beside the definition.
+Status write_model(const NewModel& model, ModelDefinition definition, std::span<const TensorSource> tensors);
 
 // Sizes of an LSTM, or of a TreeLSTM.
 struct NewLstm {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "repository/cell_file.h"
 #include "repository/digest.h"
 #include "repository/mapped_file.h"
 #include "repository/model_toml.h"
@@ -61,6 +62,23 @@ Result<Definition> read_definition(const fs::path& path) {
   return Definition{std::move(*model), digest_of(bytes)};
 }
 
+// The cells that lie beside the definition.
+Status read_cells(const fs::path& folder, Definition& definition) {
+  for (CellDefinition& cell : definition.model.cells) {
+    if (cell.kind != kFileCell) continue;
+    const fs::path path = folder / cell_file_name(cell.name);
+    Result<std::shared_ptr<const MappedFile>> file = MappedFile::open(path);
+    if (!file) return tl::unexpected(file.error());
+    const std::span<const std::byte> bytes = (*file)->bytes();
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    Result<Cell> read = parse_cell(text, path.string());
+    if (!read) return tl::unexpected(read.error());
+    cell.given = std::make_shared<const Cell>(std::move(*read));
+    definition.digest = digest_of(bytes, definition.digest);
+  }
+  return {};
+}
+
 }  // namespace
 
 std::vector<std::uint32_t> list_versions(const fs::path& model) {
@@ -93,6 +111,7 @@ Result<std::shared_ptr<const Model>> load_model(const fs::path& path, const Load
   if (!is_file(file)) return fail(ErrorCode::kModelNotFound, path.string() + ": holds no model (model.toml)");
   Result<Definition> definition = read_definition(file);
   if (!definition) return tl::unexpected(definition.error());
+  if (Status read = read_cells(path, *definition); !read) return tl::unexpected(read.error());
   const Result<std::uint32_t> version = choose_version(path, options.version);
   if (!version) return tl::unexpected(version.error());
 

@@ -2,61 +2,19 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "repository/strict_json.h"
 
 namespace volvox {
 namespace {
 
 using Json = nlohmann::json;
 
-// Refuses what the document model would hide or choke on: names given twice, and deep nesting.
-class Screening : public nlohmann::json_sax<Json> {
- public:
-  const std::string& error() const { return error_; }
-
-  bool null() override { return true; }
-  bool boolean(bool) override { return true; }
-  bool number_integer(number_integer_t) override { return true; }
-  bool number_unsigned(number_unsigned_t) override { return true; }
-  bool number_float(number_float_t, const string_t&) override { return true; }
-  bool string(string_t&) override { return true; }
-  bool binary(binary_t&) override { return true; }
-  bool start_object(std::size_t) override { return enter(); }
-  bool start_array(std::size_t) override { return enter(); }
-  bool end_object() override { return leave(); }
-  bool end_array() override { return leave(); }
-  bool key(string_t& name) override {
-    if (names_.back().insert(name).second) return true;
-    error_ = in_quotes(name) + " stands in it twice";
-    return false;
-  }
-  bool parse_error(std::size_t position, const std::string&, const Json::exception&) override {
-    error_ = "is no JSON at byte " + std::to_string(position);
-    return false;
-  }
-
- private:
-  static constexpr std::size_t kMaxDepth = 3;  // the header, an entry, a shape
-
-  bool enter() {
-    names_.emplace_back();
-    if (names_.size() <= kMaxDepth) return true;
-    error_ = "is nested too deeply";
-    return false;
-  }
-  bool leave() {
-    names_.pop_back();
-    return true;
-  }
-
-  std::vector<std::set<std::string>> names_;
-  std::string error_;
-};
+constexpr std::size_t kMaxDepth = 3;  // the header, an entry, a shape
 
 std::optional<DType> dtype_from(std::string_view name) {
   if (name == "F32") return DType::kF32;
@@ -154,9 +112,9 @@ Status check_coverage(const std::vector<TensorEntry>& entries, std::uint64_t dat
 }  // namespace
 
 Result<std::vector<TensorEntry>> parse_safetensors_header(std::string_view json, std::uint64_t data_bytes) {
-  Screening screening;
-  if (!Json::sax_parse(json, &screening)) return invalid("its header " + screening.error());
-  const Json header = Json::parse(json, nullptr, false);
+  const Result<Json> parsed = parse_strict_json(json, kMaxDepth);
+  if (!parsed) return invalid("its header " + parsed.error().message);
+  const Json& header = *parsed;
   if (!header.is_object()) return invalid("its header is no JSON object");
   std::vector<TensorEntry> entries;
   for (const auto& item : header.items()) {

@@ -150,6 +150,19 @@ Status Assembly::read_outputs() {
 Result<std::vector<Cell>> Assembly::library_cells(const CellDefinition& cell, std::string_view whose,
                                                   std::initializer_list<std::string_view> unfoldings) {
   if (cell.min_batch > cell.max_batch) return error(cell.line, "min_batch: is larger than max_batch");
+  const bool of_chains = std::find(unfoldings.begin(), unfoldings.end(), "chain") != unfoldings.end();
+  auto built = cell.given != nullptr && of_chains ? given_cell(cell) : built_cells(cell, whose, unfoldings);
+  if (!built) return built;
+  for (Cell& one : *built) {
+    auto folded = fold(std::move(one));
+    if (!folded) return error(cell.line, folded.error().message);
+    one = std::move(*folded);
+  }
+  return built;
+}
+
+Result<std::vector<Cell>> Assembly::built_cells(const CellDefinition& cell, std::string_view whose,
+                                                std::initializer_list<std::string_view> unfoldings) const {
   const CellKind* kind = find_cell_kind(cell.kind);
   if (kind == nullptr ||
       std::find(unfoldings.begin(), unfoldings.end(), kind->unfolding) == unfoldings.end()) {
@@ -167,11 +180,6 @@ Result<std::vector<Cell>> Assembly::library_cells(const CellDefinition& cell, st
       .input = cell.input == 0 ? cell.hidden : cell.input, .hidden = cell.hidden, .start = cell.start};
   auto built = kind->build(cell.name, sizes, &model_.weights, model_.name);
   if (!built) return error(cell.line, built.error().message);
-  for (Cell& one : *built) {
-    auto folded = fold(std::move(one));
-    if (!folded) return error(cell.line, folded.error().message);
-    one = std::move(*folded);
-  }
   return built;
 }
 
@@ -204,6 +212,23 @@ Status Assembly::add_table(const FoldedTable& table) {
   read_.insert(table.name);
   model_.folded_bytes += bytes;
   return {};
+}
+
+// It may say anything: what one row of it takes is bounded as a whole.
+Result<std::vector<Cell>> Assembly::given_cell(const CellDefinition& definition) const {
+  if (definition.hidden != 0 || definition.input != 0 || definition.start != 0)
+    return error(definition.line, "a cell of a file has no sizes: they stand in the file");
+  Cell cell = *definition.given;
+  cell.name = definition.name;
+  if (Status fine = infer(cell, &model_.weights, model_.name); !fine)
+    return error(definition.line, fine.error().message);
+  std::int64_t numbers = 0;
+  for (const Value& value : cell.values) numbers += elements(value.shape);
+  if (numbers > kMaxValueElements)
+    return error(definition.line, "cell " + in_quotes(cell.name) + ": its values have " +
+                                      std::to_string(numbers) + " elements in all, may have " +
+                                      std::to_string(kMaxValueElements));
+  return only(std::move(cell));
 }
 
 CellTypeSpec Assembly::type_of(const CellDefinition& definition, Cell cell) const {

@@ -42,7 +42,8 @@ class Assembly {
   // The type of a cell that the definition asks for: its limits and its priority.
   CellTypeSpec type_of(const CellDefinition& definition, Cell cell) const;
   // What the library builds for the cell, if that is for one of these unfoldings: `whose`, in errors, is
-  // "a chain". Folded, as far as the options allow.
+  // "a chain". A cell that the model brings along will do wherever one of a chain does. Folded, as far as the
+  // options allow.
   Result<std::vector<Cell>> library_cells(const CellDefinition& cell, std::string_view whose,
                                           std::initializer_list<std::string_view> unfoldings);
   // Whose steps the lane's are: by number in Model::sequences.
@@ -61,9 +62,12 @@ class Assembly {
 
  private:
   Status read_sequences();
+  Result<std::vector<Cell>> given_cell(const CellDefinition& cell) const;
   std::optional<std::uint8_t> usual_input(const LaneDefinition& lane, std::uint8_t sequence) const;
   Status read_inputs();
   Status read_outputs();
+  Result<std::vector<Cell>> built_cells(const CellDefinition& cell, std::string_view whose,
+                                        std::initializer_list<std::string_view> unfoldings) const;
   Result<Cell> fold(Cell cell);
   Status add_table(const FoldedTable& table);
   Status match_input(const Cell& cell, const Operator& pull, std::uint8_t input);

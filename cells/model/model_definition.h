@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,11 +12,17 @@
 
 namespace volvox {
 
+struct Cell;
+
+// The kind of a cell that no library has: the model brings it along (repository/cell_file.h).
+inline constexpr std::string_view kFileCell = "file";
+
 // What model.toml says, as it stands there (docs/models.md). `line` is where, for later errors.
 struct CellDefinition {
   std::uint32_t line = 0;
   std::string name{};
-  std::string kind{};  // of the library (cells/library/)
+  std::string kind{};                   // of the library (cells/library/), or kFileCell …
+  std::shared_ptr<const Cell> given{};  // … which is then this one, not inferred yet
   std::int64_t input = 0, hidden = 0;
   std::int64_t start = 0;  // the token that a decoder reads first
   std::int64_t priority = 0;
