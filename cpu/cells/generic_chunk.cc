@@ -38,6 +38,28 @@ bool has_kernel(const Operator& op) {
          std::any_of(std::begin(kBinary), std::end(kBinary), is_it);
 }
 
+// copy_window(), whole rows of a window at a time.
+void copy_window_rows(const Convolution& c, const float* x, std::int64_t position, float* to,
+                      std::int64_t group) {
+  if (c.dilation[1] != 1) return copy_window(c, x, position, to, group);
+  const std::int64_t top = position / c.out_width() * c.stride[0] - c.padding[0];
+  const std::int64_t left = position % c.out_width() * c.stride[1] - c.padding[1];
+  const std::int64_t begin = std::clamp<std::int64_t>(-left, 0, c.kernel_width);
+  const std::int64_t end = std::clamp<std::int64_t>(c.width - left, begin, c.kernel_width);
+  const float* plane = x + group * c.group_channels() * c.height * c.width;
+  for (std::int64_t channel = 0; channel < c.group_channels(); ++channel, plane += c.height * c.width) {
+    for (std::int64_t k = 0; k < c.kernel_height; ++k, to += c.kernel_width) {
+      const std::int64_t row = top + k * c.dilation[0];
+      const bool outside = row < 0 || row >= c.height || begin == end;
+      const std::int64_t first = outside ? c.kernel_width : begin, last = outside ? c.kernel_width : end;
+      std::fill(to, to + first, 0.0F);
+      if (!outside)
+        std::copy(plane + row * c.width + left + first, plane + row * c.width + left + last, to + first);
+      std::fill(to + last, to + c.kernel_width, 0.0F);
+    }
+  }
+}
+
 // What definitions compute with on this path: the same bits as on any other.
 RealMath<float> math_of(const Kernels& kernels) {
   return {&StdMath<float>::fma, kernels.chain,   kernels.chain, kernels.exp,
@@ -194,36 +216,36 @@ void GenericChunk::multiply(const PackedProduct& product, std::span<const Produc
   }
 }
 
-// Window by window side by side, so that the kernels of a product do the work; what they leave position by
-// position is turned around.
+// The windows of all rows side by side, so that the kernels of a product do the work, and read their weights
+// once for many of them; what they leave position by position is turned around.
 void GenericChunk::convolution(const GenericOp& op) {
   point_at_results(op.op);
-  const float* const* from = operand(op.op, 0);
-  for (std::size_t r = 0; r < rows_; ++r) {
-    for (std::size_t group = 0; group < op.products->size(); ++group) {
-      convolve(op, from[r], static_cast<std::int64_t>(group), result(op.op, r));
-    }
-  }
+  for (std::size_t group = 0; group < op.products->size(); ++group) convolve(op, group);
 }
 
-void GenericChunk::convolve(const GenericOp& op, const float* x, std::int64_t group, float* result) {
+void GenericChunk::convolve(const GenericOp& op, std::size_t group) {
   const Convolution& c = op.op.convolution;
   const auto positions = static_cast<std::size_t>(c.positions()),
              window = static_cast<std::size_t>(c.window());
   const auto kernels = static_cast<std::size_t>(c.group_kernels());
+  const float* const* from = operand(op.op, 0);
   const ProductTerm term{scratch_.windows.data(), window};
-  for (std::size_t first = 0; first < positions; first += kMaxBlockRows) {
-    const std::size_t n = std::min(kMaxBlockRows, positions - first);
-    for (std::size_t p = 0; p < n; ++p) {
-      float* to = scratch_.window_memory.f32() + p * window;
-      copy_window(c, x, static_cast<std::int64_t>(first + p), to, group);
-      scratch_.windows[p] = to;
-      scratch_.out[p] = scratch_.window_products.f32() + p * kernels;
+  const std::size_t all = rows_ * positions, most = windows_at_once(c);
+  for (std::size_t first = 0; first < all; first += most) {
+    const std::size_t n = std::min(most, all - first);
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::size_t row = (first + i) / positions, position = (first + i) % positions;
+      float* to = scratch_.window_memory.f32() + i * window;
+      copy_window_rows(c, from[row], static_cast<std::int64_t>(position), to,
+                       static_cast<std::int64_t>(group));
+      scratch_.windows[i] = to;
+      scratch_.out[i] = scratch_.window_products.f32() + i * kernels;
     }
-    multiply((*op.products)[static_cast<std::size_t>(group)], {&term, 1}, nullptr, n);
-    float* out = result + static_cast<std::size_t>(group) * kernels * positions + first;
-    for (std::size_t k = 0; k < kernels; ++k) {
-      for (std::size_t p = 0; p < n; ++p) out[k * positions + p] = scratch_.out[p][k];
+    multiply((*op.products)[group], {&term, 1}, nullptr, n);
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::size_t row = (first + i) / positions, position = (first + i) % positions;
+      float* out = result(op.op, row) + group * kernels * positions + position;
+      for (std::size_t k = 0; k < kernels; ++k) out[k * positions] = scratch_.out[i][k];
     }
   }
 }

@@ -48,7 +48,7 @@ class GenericChunk {
   void embed(const GenericOp& op);
   void product(const GenericOp& op);
   void convolution(const GenericOp& op);
-  void convolve(const GenericOp& op, const float* x, std::int64_t group, float* result);
+  void convolve(const GenericOp& op, std::size_t group);
   void multiply(const PackedProduct& product, std::span<const ProductTerm> terms, const float* const* start,
                 std::size_t rows);
   void slice(const GenericOp& made);

@@ -23,8 +23,13 @@ void at_least(std::vector<T>& v, std::size_t n) {
 
 }  // namespace
 
+std::size_t windows_at_once(const Convolution& convolution) {
+  constexpr std::size_t kRows = 16;
+  return std::min(kMaxBlockRows, kRows * static_cast<std::size_t>(convolution.positions()));
+}
+
 void WindowScratch::include(const Convolution& convolution) {
-  rows = std::max(rows, std::min(kMaxBlockRows, static_cast<std::size_t>(convolution.positions())));
+  rows = std::max(rows, windows_at_once(convolution));
   window = std::max(window, static_cast<std::size_t>(convolution.window()));
   products = std::max(products, static_cast<std::size_t>(convolution.kernels));
 }

@@ -18,8 +18,11 @@ struct GenericValue {
   bool ragged = false;
 };
 
-// Room for the windows of one block of a convolution's positions, and for their products: the most that any
-// convolution of a cell needs.
+// How many windows of a convolution are multiplied at once: a row's, and where it has few, those of rows
+// beside it.
+std::size_t windows_at_once(const Convolution& convolution);
+
+// Room for so many windows, and for their products: the most that any convolution of a cell needs.
 struct WindowScratch {
   std::size_t rows = 0;      // windows at a time
   std::size_t window = 0;    // floats of one
