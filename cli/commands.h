@@ -17,6 +17,7 @@ void add_load_command(CLI::App& app, CommandBody& run);
 void add_infer_command(CLI::App& app, CommandBody& run);
 void add_status_command(CLI::App& app, CommandBody& run);
 void add_models_command(CLI::App& app, CommandBody& run);
+void add_import_command(CLI::App& app, CommandBody& run);
 void add_keys_command(CLI::App& app, CommandBody& run);
 void add_log_level_command(CLI::App& app, CommandBody& run);
 

@@ -6,6 +6,11 @@ find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 find_path(VOLVOX_EXPECTED_INCLUDE tl/expected.hpp REQUIRED)
 find_package(OneDNN QUIET)
+# Both are optional: `volvox import` (import/onnx).
+find_package(Protobuf QUIET)
+if(Protobuf_FOUND)
+  find_package(ONNX CONFIG QUIET)
+endif()
 
 if(VOLVOX_TESTS)
   find_package(GTest REQUIRED)

@@ -32,6 +32,8 @@ BUILD_PACKAGES=(
   prometheus-cpp-dev zlib1g-dev libcivetweb-dev libcurl4-openssl-dev
   libdnnl-dev libtomlplusplus-dev nlohmann-json3-dev libcli11-dev libspdlog-dev libfmt-dev libexpected-dev
 )
+# What a build does without, but then reads no ONNX (`volvox import`).
+ONNX_PACKAGES=(libonnx-dev libprotobuf-dev protobuf-compiler)
 # What tests/run.sh needs on top.
 TEST_PACKAGES=(libgtest-dev libgmock-dev libbenchmark-dev python3 python3-zmq curl clang-format)
 # What tests/run.sh --full needs on top.
@@ -79,7 +81,7 @@ install_packages() {
   rm -f "$log"
 }
 
-packages=("${BUILD_PACKAGES[@]}" "${TEST_PACKAGES[@]}")
+packages=("${BUILD_PACKAGES[@]}" "${ONNX_PACKAGES[@]}" "${TEST_PACKAGES[@]}")
 list_only=false
 while [[ $# -gt 0 ]]; do
   case "$1" in

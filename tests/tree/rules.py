@@ -3,7 +3,7 @@
 import re
 
 # The house, layer by layer: which folders each folder may include besides itself (docs/architecture.md).
-ENGINE = ("base", "config", "cells", "repository", "device", "batching", "install", "routing", "serving", "cpu", "gpu", "simulation")
+ENGINE = ("base", "config", "cells", "repository", "import", "device", "batching", "install", "routing", "serving", "cpu", "gpu", "simulation")
 SERVING = ("monitoring", "protocol", "loadgen", "actors", "cli")
 LAYERS = ENGINE + SERVING
 MAY_INCLUDE = {
@@ -11,6 +11,7 @@ MAY_INCLUDE = {
     "config": ("base",),
     "cells": ("base",),
     "repository": ("cells", "base"),
+    "import": ("repository", "cells", "base"),
     "device": ("cells", "base"),
     "batching": ("device", "cells", "config", "base"),
     "install": ("batching", "device", "cells", "config", "base"),

@@ -1,0 +1,375 @@
+#include "import/onnx/import_onnx.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <optional>
+#include <set>
+#include <span>
+
+#include "base/text.h"
+#include "cells/ir/inference.h"
+#include "cells/model/assemble.h"
+#include "import/onnx/graph_walk.h"
+#include "import/onnx/known.h"
+#include "import/onnx/read_onnx.h"
+#include "repository/mapped_file.h"
+
+namespace volvox {
+namespace onnx_import {
+namespace {
+
+constexpr std::int32_t kFloat = 1, kInt32 = 6, kInt64 = 7, kFloat16 = 10, kDouble = 11;
+constexpr std::uint32_t kMaxBatch = 256;
+
+using StatePairs = std::map<std::string, std::string>;  // input by output
+
+// A name for model.toml.
+std::string plain(const std::string& name) {
+  std::string made;
+  for (const char c : name) {
+    const bool fits = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.';
+    made += fits ? c : '_';
+  }
+  if (made.empty() || std::isalnum(static_cast<unsigned char>(made.front())) == 0) made.insert(0, "x");
+  return made.substr(0, 64);
+}
+
+// One row of it: without the batch.
+Shape row_of(const Shape& shape) {
+  return shape.empty() || shape.front() != 1 ? shape : Shape(shape.begin() + 1, shape.end());
+}
+
+// A state in several parts, where it is one tensor of several: h and c, layer by layer. Each part is a state
+// of its own, which the operators read in place.
+class StateParts {
+ public:
+  StateParts(std::string name, Shape shape) : name_(std::move(name)), shape_(std::move(shape)) {
+    constexpr std::int64_t kMostExtent = 8, kMostParts = 16, kLeastElements = 16;
+    std::int64_t left = elements(shape_), parts = 1;
+    for (std::size_t axis = 0; axis < shape_.size(); ++axis) {
+      const std::int64_t extent = shape_[axis];
+      if (extent < 2 || extent > kMostExtent || parts * extent > kMostParts || left / extent < kLeastElements)
+        continue;
+      axes_.push_back(axis);
+      parts *= extent;
+      left /= extent;
+    }
+  }
+
+  Quantity gather(CellWriter& w) const { return gather(w, 0, name_, shape_); }
+  void scatter(CellWriter& w, const Quantity& x) const { scatter(w, 0, name_, x); }
+
+ private:
+  Quantity gather(CellWriter& w, std::size_t depth, const std::string& name, Shape shape) const {
+    if (depth == axes_.size()) return w.reshape(w.gather(name, {elements(shape)}), shape);
+    const std::int64_t extent = std::exchange(shape[axes_[depth]], 1);
+    std::vector<Quantity> parts;
+    for (std::int64_t i = 0; i < extent; ++i)
+      parts.push_back(gather(w, depth + 1, name + "." + std::to_string(i), shape));
+    return w.concat(parts, axes_[depth]);
+  }
+  void scatter(CellWriter& w, std::size_t depth, const std::string& name, const Quantity& x) const {
+    if (depth == axes_.size()) return w.scatter(name, w.flat(x));
+    for (std::int64_t i = 0; i < shape_[axes_[depth]]; ++i)
+      scatter(w, depth + 1, name + "." + std::to_string(i), w.slice(x, axes_[depth], i, i + 1));
+  }
+
+  std::string name_;
+  Shape shape_;
+  std::vector<std::size_t> axes_;
+};
+
+class Importer {
+ public:
+  Importer(const OnnxImport& wanted, OnnxModel model) : wanted_(wanted), model_(std::move(model)) {}
+
+  Result<ConvertedOnnx> run() {
+    try {
+      prepare();
+      find_states();
+      return convert();
+    } catch (const Refusal& refusal) {
+      return invalid(wanted_.file.string() + ": " + refusal.why);
+    }
+  }
+
+ private:
+  struct Input {
+    std::string name;
+    Shape shape;
+    DType dtype = DType::kF32;
+    std::optional<Quantity> constant{};
+  };
+
+  void prepare() {
+    for (const GraphInput& input : model_.graph->inputs) inputs_.push_back(prepared(input));
+    const auto known_name = [&](const std::string& name) {
+      const auto named = [&](const Input& input) { return input.name == name; };
+      if (std::none_of(inputs_.begin(), inputs_.end(), named))
+        refuse("has no input " + in_quotes(name) + "; there are: " + listed(inputs_, &Input::name));
+    };
+    for (const auto& [name, numbers] : wanted_.constants) known_name(name);
+    for (const auto& [name, shape] : wanted_.shapes) known_name(name);
+    for (const auto& [input, output] : wanted_.states) {
+      known_name(input);
+      const auto& outputs = model_.graph->outputs;
+      if (std::find(outputs.begin(), outputs.end(), output) == outputs.end())
+        refuse("has no output " + in_quotes(output) + "; there are: " + listed(outputs));
+      if (!states_.try_emplace(output, input).second)
+        refuse("the output " + in_quotes(output) + " is two states");
+    }
+  }
+
+  Input prepared(const GraphInput& input) const {
+    Input made{.name = input.name, .shape = shape_of(input)};
+    const bool real = input.type == kFloat || input.type == kFloat16 || input.type == kDouble;
+    if (const auto given = wanted_.constants.find(input.name); given != wanted_.constants.end()) {
+      made.constant = constant_of(made, given->second, real);
+      return made;
+    }
+    if (!real && input.type != kInt32 && input.type != kInt64)
+      refuse("input " + in_quotes(input.name) +
+             " is neither of floats nor of whole numbers; give it with --set");
+    if (!real) made.dtype = DType::kI32;
+    return made;
+  }
+
+  // The first extent that is open is the batch, or the step: 1.
+  Shape shape_of(const GraphInput& input) const {
+    if (const auto given = wanted_.shapes.find(input.name); given != wanted_.shapes.end())
+      return given->second;
+    const bool constant = wanted_.constants.contains(input.name);
+    Shape shape;
+    bool open = false;
+    for (const auto& extent : input.shape) {
+      if (!extent && open && !constant)
+        refuse("input " + in_quotes(input.name) +
+               " leaves more than one extent open; say them all with --shape " + input.name + "=1,…");
+      open = open || !extent;
+      shape.push_back(extent.value_or(1));
+    }
+    checked_elements(shape);
+    return shape;
+  }
+
+  static Quantity constant_of(const Input& input, const std::vector<double>& numbers, bool real) {
+    Shape shape = input.shape;
+    const auto count = static_cast<std::int64_t>(numbers.size());
+    if (elements(shape) != count && count == 1) shape.clear();
+    if (elements(shape) != count) shape = {count};
+    if (real) return known_reals(shape, {numbers.begin(), numbers.end()});
+    std::vector<std::int64_t> whole;
+    for (const double number : numbers) whole.push_back(std::llround(number));
+    return known_integers(shape, std::move(whole));
+  }
+
+  // One walk over the graph.
+  struct Walked {
+    CellWriter writer{};
+    GraphWalk::Scope scope{};
+    std::size_t folded = 0, written = 0, branches = 0;
+  };
+
+  const std::string* state_output(const std::string& input) const {
+    for (const auto& [output, from] : states_) {
+      if (from == input) return &output;
+    }
+    return nullptr;
+  }
+
+  Walked walk() {
+    Walked walked;
+    std::uint32_t pulls = 0;
+    for (const Input& input : inputs_) {
+      Quantity& value = walked.scope.values[input.name];
+      if (input.constant) {
+        value = *input.constant;
+      } else if (state_output(input.name) != nullptr) {
+        value = StateParts(plain(input.name), input.shape).gather(walked.writer);
+      } else {
+        const Quantity row = walked.writer.pull(plain(input.name), pulls++, input.dtype, row_of(input.shape));
+        value = walked.writer.reshape(row, input.shape);
+      }
+    }
+    GraphWalk walk(walked.writer, model_.opset);
+    if (Status status = walk.run(*model_.graph, walked.scope); !status) refuse(status.error().message);
+    walked.folded = walk.folded();
+    walked.written = walk.written();
+    walked.branches = walk.branches();
+    return walked;
+  }
+
+  static const Quantity& made(const Walked& walked, const std::string& output) {
+    const Quantity* found = walked.scope.find(output);
+    if (found == nullptr) refuse("nothing makes the output " + in_quotes(output));
+    return *found;
+  }
+
+  // Whether an output's name says that it is what the input will be next.
+  static bool follows(const std::string& output, const std::string& input) {
+    const std::string stem = input.ends_with("_in") ? input.substr(0, input.size() - 3) : input;
+    for (const char* end : {"N", "n", "_n", "_out", "Out", "_next", "_new", "_o"}) {
+      if (output == stem + end) return true;
+    }
+    return output == "new_" + input || output == "next_" + input || output == "out_" + input;
+  }
+
+  void find_states() {
+    if (!wanted_.find_states) return;
+    const Walked walked = walk();
+    const auto fits = [&](const Input& input, const std::string& output) {
+      const Quantity& value = made(walked, output);
+      return !input.constant && input.dtype == DType::kF32 && value.dtype == DType::kF32 &&
+             value.shape == input.shape && state_output(input.name) == nullptr && !states_.contains(output);
+    };
+    for (const Input& input : inputs_) {
+      for (const std::string& output : model_.graph->outputs) {
+        if (fits(input, output) && follows(output, input.name)) states_[output] = input.name;
+      }
+    }
+    // By shape, where only one of each has it. The first input is what the model is given.
+    for (std::size_t i = 1; i < inputs_.size(); ++i) {
+      std::vector<std::string> outputs;
+      for (const std::string& output : model_.graph->outputs) {
+        if (fits(inputs_[i], output)) outputs.push_back(output);
+      }
+      const auto rivals = std::count_if(inputs_.begin(), inputs_.end(), [&](const Input& other) {
+        return !outputs.empty() && fits(other, outputs.front());
+      });
+      if (outputs.size() == 1 && rivals == 1) states_[outputs.front()] = inputs_[i].name;
+    }
+  }
+
+  Result<ConvertedOnnx> convert() {
+    Walked walked = walk();
+    ModelDefinition definition{.unfolding = "chain"};
+    LaneDefinition lane{.cell = "cell"};
+    for (const Input& input : inputs_) {
+      if (input.constant || state_output(input.name) != nullptr) continue;
+      definition.inputs.push_back(
+          {.name = plain(input.name), .dtype = input.dtype, .shape = row_of(input.shape)});
+      lane.pull.push_back(definition.inputs.back().name);
+    }
+    if (definition.inputs.empty())
+      refuse("all of its inputs are constants and states: nothing is left to give it");
+    if (definition.inputs.size() > kMaxPulls)
+      refuse("has " + std::to_string(definition.inputs.size()) + " inputs (" +
+             listed(definition.inputs, &InputDefinition::name) + "), a cell reads at most " +
+             std::to_string(kMaxPulls) + "; give others with --set, or say with --state what they are");
+    lane.over = definition.inputs.front().name;
+    for (const std::string& output : kept_outputs()) {
+      const Quantity& value = made(walked, output);
+      const Quantity row = walked.writer.reshape(value, row_of(value.shape));
+      walked.writer.push(plain(output), static_cast<std::uint32_t>(definition.outputs.size()), row);
+      definition.outputs.push_back(
+          {.name = plain(output), .dtype = row.dtype, .shape = row.shape, .every = true});
+      lane.push.push_back(definition.outputs.back().name);
+    }
+    for (const auto& [output, input] : states_) {
+      const Quantity& value = made(walked, output);
+      const auto is_it = [&](const Input& one) { return one.name == input; };
+      const Input& from = *std::find_if(inputs_.begin(), inputs_.end(), is_it);
+      if (value.shape != from.shape || value.dtype != DType::kF32 || from.dtype != DType::kF32)
+        refuse("the output " + in_quotes(output) + " is " + described(value.dtype, value.shape) +
+               ", its input " + in_quotes(input) + " is " + described(from.dtype, from.shape) +
+               ": that is no state");
+      StateParts(plain(input), from.shape).scatter(walked.writer, value);
+    }
+    CellWriter::Written written = walked.writer.finish();
+    ConvertedOnnx converted{.report = report_of(walked, written, definition)};
+    definition.cells.push_back({.name = "cell", .kind = std::string(kFileCell), .max_batch = kMaxBatch});
+    definition.cells.back().given = std::make_shared<const Cell>(std::move(written.cell));
+    definition.lanes.push_back(std::move(lane));
+    for (CellWriter::Weight& weight : written.weights) {
+      converted.weights.push_back(
+          {std::move(weight.name), std::move(weight.shape), {weight.numbers, &weight.numbers->reals}});
+    }
+    converted.definition = std::move(definition);
+    if (Status fine = check(converted); !fine) return tl::unexpected(fine.error());
+    return converted;
+  }
+
+  std::vector<std::string> kept_outputs() const {
+    std::vector<std::string> kept;
+    for (const std::string& output : model_.graph->outputs) {
+      const bool chosen = wanted_.outputs.empty() || std::find(wanted_.outputs.begin(), wanted_.outputs.end(),
+                                                               output) != wanted_.outputs.end();
+      if (chosen && !states_.contains(output)) kept.push_back(output);
+    }
+    if (kept.size() <= kMaxPushes) return kept;
+    refuse("has " + std::to_string(kept.size()) + " outputs (" + listed(kept) + "), a cell emits at most " +
+           std::to_string(kMaxPushes) + "; choose with --output");
+  }
+
+  // As a server will.
+  static Status check(const ConvertedOnnx& converted) {
+    std::map<std::string, Tensor, std::less<>> tensors;
+    for (const ConvertedOnnx::Weight& weight : converted.weights)
+      tensors[weight.name] = {DType::kF32, weight.shape, std::as_bytes(std::span(*weight.numbers))};
+    ModelDefinition named = converted.definition;
+    named.name = "model";
+    const auto model = assemble(named, Weights(std::move(tensors), nullptr), {}, "model.toml");
+    return model ? Status{} : tl::unexpected(model.error());
+  }
+
+  std::string report_of(const Walked& walked, const CellWriter::Written& written,
+                        const ModelDefinition& definition) const {
+    std::string text = "opset " + std::to_string(model_.opset);
+    if (!model_.producer.empty()) text += ", written by " + model_.producer;
+    text += ": " + std::to_string(walked.folded) + " nodes computed beforehand, " +
+            std::to_string(walked.branches) + " branches taken, " + std::to_string(walked.written) +
+            " nodes become " + std::to_string(written.cell.operators.size()) + " operators\n";
+    for (const Input& input : inputs_) {
+      if (input.constant) text += "constant " + input.name + "\n";
+    }
+    for (const InputDefinition& input : definition.inputs)
+      text += "input " + input.name + ": " + described(input.dtype, input.shape) + " a step\n";
+    for (const auto& [output, input] : states_) text += "state " + input + " becomes " + output + "\n";
+    for (const OutputDefinition& output : definition.outputs)
+      text += "output " + output.name + ": " + described(*output.dtype, *output.shape) + " a step\n";
+    std::size_t numbers = 0;
+    for (const CellWriter::Weight& weight : written.weights) numbers += weight.numbers->size();
+    return text + "weights: " + std::to_string(written.weights.size()) + " tensors, " +
+           std::to_string(numbers) + " numbers\n";
+  }
+
+  const OnnxImport& wanted_;
+  const OnnxModel model_;
+  std::vector<Input> inputs_;
+  StatePairs states_;
+};
+
+}  // namespace
+}  // namespace onnx_import
+
+Result<ConvertedOnnx> convert_onnx(const OnnxImport& import, std::span<const std::byte> bytes) {
+  auto model = onnx_import::parse_onnx(bytes);
+  if (!model) return invalid(import.file.string() + ": " + model.error().message);
+  return onnx_import::Importer(import, std::move(*model)).run();
+}
+
+Result<std::string> import_onnx(const OnnxImport& import) {
+  const auto map = MappedFile::open(import.file);
+  if (!map) return tl::unexpected(map.error());
+  auto made = convert_onnx(import, (*map)->bytes());
+  if (!made) return tl::unexpected(made.error());
+  std::vector<TensorSource> sources;
+  for (const ConvertedOnnx::Weight& weight : made->weights)
+    sources.push_back({weight.name, DType::kF32, weight.shape, std::as_bytes(std::span(*weight.numbers))});
+  if (Status written = write_model(import.model, std::move(made->definition), sources); !written)
+    return tl::unexpected(written.error());
+  return std::move(made->report);
+}
+
+std::string onnx_operator_table() {
+  std::map<std::string, std::string> lines{{"If", "known condition"}};
+  for (const auto* rules : onnx_import::op_rules()) {
+    for (const onnx_import::OpRule& rule : *rules) lines[std::string(rule.op)] = rule.limits;
+  }
+  std::string table;
+  for (const auto& [op, limits] : lines) table += "| `" + op + "` | " + limits + " |\n";
+  return table;
+}
+
+}  // namespace volvox

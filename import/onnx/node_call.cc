@@ -1,0 +1,81 @@
+#include "import/onnx/node_call.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "import/onnx/known.h"
+
+namespace volvox::onnx_import {
+
+const Quantity& NodeCall::in(std::size_t i) const {
+  if (!has(i)) refuse("has no input " + std::to_string(i));
+  return *inputs_[i];
+}
+
+KnownTensor NodeCall::known_in(std::size_t i) const {
+  const Quantity& input = in(i);
+  if (!input.is_known())
+    refuse("input " + in_quotes(node.inputs[i]) + " depends on what the model is given, and must not");
+  return input.known;
+}
+
+std::vector<std::int64_t> NodeCall::integers_in(std::size_t i) const {
+  return as_integer(known_in(i))->integers;
+}
+
+float NodeCall::number_in(std::size_t i) const {
+  const KnownTensor numbers = as_real(known_in(i));
+  if (numbers->size() != 1) refuse("input " + in_quotes(node.inputs[i]) + " is no single number");
+  return numbers->reals[0];
+}
+
+bool NodeCall::all_known() const {
+  return std::all_of(inputs_.begin(), inputs_.end(),
+                     [](const auto& input) { return !input || input->is_known(); });
+}
+
+std::int64_t NodeCall::integer(std::string_view attribute, std::int64_t otherwise) const {
+  const NodeAttribute* found = node.find(attribute);
+  return found == nullptr ? otherwise : found->integer.value_or(otherwise);
+}
+
+float NodeCall::real(std::string_view attribute, float otherwise) const {
+  const NodeAttribute* found = node.find(attribute);
+  return found == nullptr ? otherwise : found->real.value_or(otherwise);
+}
+
+std::string NodeCall::text(std::string_view attribute, std::string_view otherwise) const {
+  const NodeAttribute* found = node.find(attribute);
+  return found == nullptr || found->text.empty() ? std::string(otherwise) : found->text;
+}
+
+std::vector<std::int64_t> NodeCall::integers(std::string_view attribute,
+                                             std::vector<std::int64_t> otherwise) const {
+  const NodeAttribute* found = node.find(attribute);
+  return found == nullptr ? std::move(otherwise) : found->integers;
+}
+
+std::optional<std::vector<std::int64_t>> NodeCall::integers_of(std::string_view attribute,
+                                                               std::size_t input) const {
+  if (has(input)) return integers_in(input);
+  const NodeAttribute* found = node.find(attribute);
+  return found == nullptr ? std::nullopt : std::optional(found->integers);
+}
+
+std::size_t NodeCall::axis(std::int64_t written, std::size_t rank) {
+  const auto axes = static_cast<std::int64_t>(rank);
+  if (written < -axes || written >= axes)
+    refuse("axis " + std::to_string(written) + " of a tensor with " + std::to_string(rank) + " axes");
+  return static_cast<std::size_t>(written < 0 ? written + axes : written);
+}
+
+const OpRule* find_rule(std::string_view op) {
+  for (const auto* rules : op_rules()) {
+    for (const OpRule& rule : *rules) {
+      if (rule.op == op) return &rule;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace volvox::onnx_import

@@ -1,0 +1,242 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "import/onnx/known.h"
+#include "import/onnx/node_call.h"
+
+namespace volvox::onnx_import {
+namespace {
+
+bool both_integers(const NodeCall& call) {
+  return call.in(0).is_known() && call.in(1).is_known() && !call.in(0).known->is_real() &&
+         !call.in(1).known->is_real();
+}
+
+std::int64_t wrapped(std::uint64_t number) {
+  return static_cast<std::int64_t>(number);
+}
+std::uint64_t bits(std::int64_t number) {
+  return static_cast<std::uint64_t>(number);
+}
+
+// Whole numbers are combined at once, reals by the cell.
+template <class Integers>
+void arithmetic(NodeCall& call, Integers combine, std::string_view op) {
+  if (both_integers(call)) {
+    call.outputs = {integers_of(call.in(0), call.in(1), combine)};
+  } else {
+    call.outputs = {call.writer.pointwise(op, {call.in(0), call.in(1)})};
+  }
+}
+
+void add(NodeCall& call) {
+  if (!both_integers(call)) {
+    call.outputs = {call.writer.add(call.in(0), call.in(1))};
+    return;
+  }
+  arithmetic(
+      call, +[](std::int64_t a, std::int64_t b) { return wrapped(bits(a) + bits(b)); }, "add");
+}
+void sub(NodeCall& call) {
+  arithmetic(
+      call, +[](std::int64_t a, std::int64_t b) { return wrapped(bits(a) - bits(b)); }, "sub");
+}
+void mul(NodeCall& call) {
+  arithmetic(
+      call, +[](std::int64_t a, std::int64_t b) { return wrapped(bits(a) * bits(b)); }, "mul");
+}
+void divide(NodeCall& call) {
+  const auto combine = +[](std::int64_t a, std::int64_t b) {
+    if (b == 0) refuse("divides by 0");
+    return b == -1 ? wrapped(0 - bits(a)) : a / b;
+  };
+  arithmetic(call, combine, "div");
+}
+void least(NodeCall& call) {
+  arithmetic(
+      call, +[](std::int64_t a, std::int64_t b) { return std::min(a, b); }, "min");
+}
+void most(NodeCall& call) {
+  arithmetic(
+      call, +[](std::int64_t a, std::int64_t b) { return std::max(a, b); }, "max");
+}
+void equal(NodeCall& call) {
+  arithmetic(
+      call, +[](std::int64_t a, std::int64_t b) -> std::int64_t { return a == b; }, "equal");
+}
+void less(NodeCall& call) {
+  arithmetic(
+      call, +[](std::int64_t a, std::int64_t b) -> std::int64_t { return a < b; }, "less");
+}
+void greater(NodeCall& call) {
+  arithmetic(
+      call, +[](std::int64_t a, std::int64_t b) -> std::int64_t { return a > b; }, "greater");
+}
+void less_equal(NodeCall& call) {
+  arithmetic(
+      call, +[](std::int64_t a, std::int64_t b) -> std::int64_t { return a <= b; }, "less_equal");
+}
+void greater_equal(NodeCall& call) {
+  arithmetic(
+      call, +[](std::int64_t a, std::int64_t b) -> std::int64_t { return a >= b; }, "greater_equal");
+}
+// Truths of the cell are 0 and 1.
+void logical_and(NodeCall& call) {
+  arithmetic(
+      call, +[](std::int64_t a, std::int64_t b) -> std::int64_t { return a != 0 && b != 0; }, "mul");
+}
+void logical_or(NodeCall& call) {
+  arithmetic(
+      call, +[](std::int64_t a, std::int64_t b) -> std::int64_t { return a != 0 || b != 0; }, "max");
+}
+void logical_not(NodeCall& call) {
+  const Quantity zero = call.in(0).is_known() ? known_integers({}, {0}) : known_reals({}, {0});
+  if (call.in(0).is_known()) {
+    call.outputs = {integers_of(
+        call.in(0), zero, +[](std::int64_t a, std::int64_t) -> std::int64_t { return a == 0; })};
+  } else {
+    call.outputs = {call.writer.pointwise("equal", {call.in(0), zero})};
+  }
+}
+
+template <const char* const& op>
+void same(NodeCall& call) {
+  call.outputs = {call.writer.pointwise(op, {call.in(0)})};
+}
+constexpr const char* kAbs = "abs";
+constexpr const char* kExp = "exp";
+constexpr const char* kLog = "log";
+constexpr const char* kSqrt = "sqrt";
+constexpr const char* kRelu = "relu";
+constexpr const char* kSigmoid = "sigmoid";
+constexpr const char* kTanh = "tanh";
+constexpr const char* kErf = "erf";
+constexpr const char* kSoftplus = "softplus";
+
+void negate(NodeCall& call) {
+  if (call.in(0).is_known() && !call.in(0).known->is_real()) {
+    call.outputs = {integers_of(
+        known_integers({}, {0}), call.in(0),
+        +[](std::int64_t a, std::int64_t b) { return wrapped(bits(a) - bits(b)); })};
+  } else {
+    call.outputs = {call.writer.pointwise("neg", {call.in(0)})};
+  }
+}
+void reciprocal(NodeCall& call) {
+  call.outputs = {call.writer.pointwise("div", {known_reals({}, {1}), call.in(0)})};
+}
+void leaky_relu(NodeCall& call) {
+  call.outputs = {call.writer.pointwise("leaky_relu", {call.in(0)}, {.reals = {call.real("alpha", 0.01F)}})};
+}
+void elu(NodeCall& call) {
+  call.outputs = {call.writer.pointwise("elu", {call.in(0)}, {.reals = {call.real("alpha", 1)}})};
+}
+void gelu(NodeCall& call) {
+  if (call.text("approximate", "none") != "none") refuse("the approximation by tanh is not there");
+  call.outputs = {call.writer.pointwise("gelu", {call.in(0)})};
+}
+void hard_sigmoid(NodeCall& call) {
+  CellWriter& w = call.writer;
+  const Quantity slope = known_reals({}, {call.real("alpha", 0.2F)});
+  const Quantity line = w.add(w.mul(call.in(0), slope), known_reals({}, {call.real("beta", 0.5F)}));
+  call.outputs = {w.pointwise("clamp", {line}, {.reals = {0, 1}})};
+}
+
+void clip(NodeCall& call) {
+  const auto bound = [&](std::string_view attribute, std::size_t input, float otherwise) -> double {
+    if (!call.has(input)) return call.real(attribute, otherwise);
+    return call.number_in(input);
+  };
+  constexpr float kMost = std::numeric_limits<float>::infinity();
+  call.outputs = {call.writer.pointwise("clamp", {call.in(0)},
+                                        {.reals = {bound("min", 1, -kMost), bound("max", 2, kMost)}})};
+}
+
+void power(NodeCall& call) {
+  const float exponent = call.number_in(1);
+  const Quantity& x = call.in(0);
+  if (exponent == 2) {
+    call.outputs = {call.writer.mul(x, x)};
+  } else {
+    call.outputs = {call.writer.pointwise("pow", {x}, {.reals = {exponent}})};
+  }
+}
+
+void where(NodeCall& call) {
+  const Quantity &condition = call.in(0), &a = call.in(1), &b = call.in(2);
+  if (condition.is_known() && condition.known->size() == 1) {
+    const Quantity& chosen = as_integer(condition.known)->integers[0] != 0 ? a : b;
+    if (chosen.rank() >= std::max(a.rank(), b.rank()) && elements(chosen.shape) >= elements(a.shape) &&
+        elements(chosen.shape) >= elements(b.shape)) {
+      call.outputs = {chosen};
+      return;
+    }
+  }
+  const bool whole = a.is_known() && b.is_known() && !a.known->is_real() && condition.is_known();
+  if (!whole) {
+    call.outputs = {call.writer.pointwise("select", {condition, a, b})};
+    return;
+  }
+  const auto keep = +[](std::int64_t x, std::int64_t y) { return x != 0 ? y : 0; };
+  const auto drop = +[](std::int64_t x, std::int64_t y) { return x != 0 ? 0 : y; };
+  call.outputs = {integers_of(
+      integers_of(condition, a, keep), integers_of(condition, b, drop),
+      +[](std::int64_t x, std::int64_t y) { return wrapped(bits(x) + bits(y)); })};
+}
+
+void whole(NodeCall& call) {
+  const Quantity& x = call.in(0);
+  if (!x.is_known()) refuse("rounds what is not known beforehand");
+  if (!x.known->is_real()) {
+    call.outputs = {x};
+    return;
+  }
+  std::vector<float> made = x.known->reals;
+  for (float& number : made) number = call.node.op == "Floor" ? std::floor(number) : std::ceil(number);
+  call.outputs = {known_reals(x.shape, std::move(made))};
+}
+
+constexpr OpRule kRules[] = {
+    {"Add", add},
+    {"Sub", sub},
+    {"Mul", mul},
+    {"Div", divide},
+    {"Min", least, "two inputs"},
+    {"Max", most, "two inputs"},
+    {"Equal", equal},
+    {"Less", less},
+    {"Greater", greater},
+    {"LessOrEqual", less_equal},
+    {"GreaterOrEqual", greater_equal},
+    {"And", logical_and},
+    {"Or", logical_or},
+    {"Not", logical_not},
+    {"Abs", same<kAbs>},
+    {"Exp", same<kExp>},
+    {"Log", same<kLog>},
+    {"Sqrt", same<kSqrt>},
+    {"Relu", same<kRelu>},
+    {"Sigmoid", same<kSigmoid>},
+    {"Tanh", same<kTanh>},
+    {"Erf", same<kErf>},
+    {"Softplus", same<kSoftplus>},
+    {"Neg", negate},
+    {"Reciprocal", reciprocal},
+    {"LeakyRelu", leaky_relu},
+    {"Elu", elu},
+    {"Gelu", gelu, "the exact form"},
+    {"HardSigmoid", hard_sigmoid},
+    {"Clip", clip, "known bounds"},
+    {"Pow", power, "one known exponent"},
+    {"Where", where},
+    {"Floor", whole, "of what is known"},
+    {"Ceil", whole, "of what is known"},
+};
+
+}  // namespace
+
+extern const std::span<const OpRule> kElementwiseRules;
+const std::span<const OpRule> kElementwiseRules = kRules;
+
+}  // namespace volvox::onnx_import

@@ -1,0 +1,196 @@
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "import/onnx/known.h"
+#include "import/onnx/node_call.h"
+
+namespace volvox::onnx_import {
+namespace {
+
+void constant(NodeCall& call) {
+  const Node& node = call.node;
+  if (const NodeAttribute* value = node.find("value"); value != nullptr && value->tensor != nullptr) {
+    call.outputs = {known(value->tensor)};
+  } else if (const NodeAttribute* number = node.find("value_float")) {
+    call.outputs = {known_reals({}, {number->real.value_or(0)})};
+  } else if (const NodeAttribute* whole = node.find("value_int")) {
+    call.outputs = {known_integers({}, {whole->integer.value_or(0)})};
+  } else if (const NodeAttribute* floats = node.find("value_floats")) {
+    call.outputs = {known_reals({static_cast<std::int64_t>(floats->reals.size())}, floats->reals)};
+  } else if (const NodeAttribute* ints = node.find("value_ints")) {
+    call.outputs = {known_integers({static_cast<std::int64_t>(ints->integers.size())}, ints->integers)};
+  } else {
+    refuse("its value is neither a tensor nor numbers");
+  }
+}
+
+void constant_of_shape(NodeCall& call) {
+  Shape shape = call.integers_in(0);
+  const auto count = static_cast<std::size_t>(checked_elements(shape));
+  const NodeAttribute* value = call.node.find("value");
+  const KnownTensor one = value == nullptr ? nullptr : value->tensor;
+  if (one != nullptr && one->size() != 1) refuse("its value is no single number");
+  if (one != nullptr && !one->is_real()) {
+    call.outputs = {known_integers(std::move(shape), std::vector<std::int64_t>(count, one->integers[0]))};
+  } else {
+    call.outputs = {
+        known_reals(std::move(shape), std::vector<float>(count, one == nullptr ? 0 : one->reals[0]))};
+  }
+}
+
+void shape(NodeCall& call) {
+  const Shape& all = call.in(0).shape;
+  const auto rank = static_cast<std::int64_t>(all.size());
+  const auto counted = [&](std::int64_t written) {
+    return std::clamp<std::int64_t>(written < 0 ? written + rank : written, 0, rank);
+  };
+  const std::int64_t begin = counted(call.integer("start", 0)), end = counted(call.integer("end", rank));
+  Shape extents;
+  if (begin < end) extents.assign(all.begin() + begin, all.begin() + end);
+  const auto count = static_cast<std::int64_t>(extents.size());
+  call.outputs = {known_integers({count}, std::move(extents))};
+}
+
+void size(NodeCall& call) {
+  call.outputs = {known_integers({}, {elements(call.in(0).shape)})};
+}
+
+void range(NodeCall& call) {
+  const bool real = call.known_in(0)->is_real();
+  const float start = call.number_in(0), limit = call.number_in(1), delta = call.number_in(2);
+  const float steps = std::ceil((limit - start) / delta);
+  if (!(steps < 1e6F)) refuse("counts too many numbers");
+  std::vector<float> reals;
+  std::vector<std::int64_t> integers;
+  for (float i = 0; i < steps; ++i) {
+    reals.push_back(start + i * delta);
+    integers.push_back(static_cast<std::int64_t>(reals.back()));
+  }
+  const auto count = static_cast<std::int64_t>(reals.size());
+  call.outputs = {real ? known_reals({count}, std::move(reals))
+                       : known_integers({count}, std::move(integers))};
+}
+
+// The axes that a reduction goes over; none written: all of them.
+std::vector<std::size_t> reduced_axes(const NodeCall& call, std::size_t rank) {
+  auto written = call.integers_of("axes", 1).value_or(std::vector<std::int64_t>());
+  std::vector<std::size_t> axes;
+  if (written.empty() && call.integer("noop_with_empty_axes", 0) == 0) {
+    for (std::size_t axis = 0; axis < rank; ++axis) axes.push_back(axis);
+  }
+  for (const std::int64_t one : written) axes.push_back(NodeCall::axis(one, rank));
+  return axes;
+}
+
+Shape without(const Shape& shape, const std::vector<std::size_t>& axes, bool keep) {
+  Shape left;
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    const bool reduced = std::find(axes.begin(), axes.end(), axis) != axes.end();
+    if (!reduced || keep) left.push_back(reduced ? 1 : shape[axis]);
+  }
+  return left;
+}
+
+template <const char* const& op>
+void reduce(NodeCall& call) {
+  const Quantity& x = call.in(0);
+  const std::vector<std::size_t> axes = reduced_axes(call, x.rank());
+  const bool keep = call.integer("keepdims", 1) != 0;
+  const Shape kept = without(x.shape, axes, true), wanted = without(x.shape, axes, keep);
+  if (kept == x.shape) {
+    call.outputs = {call.writer.reshape(x, wanted)};
+    return;
+  }
+  Attributes attributes;
+  attributes.integers.assign(axes.begin(), axes.end());
+  call.outputs = {call.writer.reshape(call.writer.apply(op, {x}, std::move(attributes), kept), wanted)};
+}
+constexpr const char* kSum = "reduce_sum";
+constexpr const char* kMean = "reduce_mean";
+constexpr const char* kMax = "reduce_max";
+constexpr const char* kMin = "reduce_min";
+
+void product_of_all(NodeCall& call) {
+  std::int64_t product = 1;
+  for (const std::int64_t number : call.integers_in(0)) {
+    if (number < 0 || (number > 0 && product > kMaxConstantElements / number)) refuse("is too large");
+    product *= number;
+  }
+  call.outputs = {known_integers(
+      without(call.in(0).shape, reduced_axes(call, call.in(0).rank()), call.integer("keepdims", 1) != 0),
+      {product})};
+  if (elements(call.outputs[0].shape) != 1) refuse("makes more than one number");
+}
+
+// Before opset 13 all axes from `axis` on were one.
+template <const char* const& op>
+void softmax(NodeCall& call) {
+  const Quantity& x = call.in(0);
+  const bool old = call.opset < 13;
+  const std::size_t axis = NodeCall::axis(call.integer("axis", old ? 1 : -1), x.rank());
+  CellWriter& w = call.writer;
+  if (old) {
+    const auto middle = x.shape.begin() + static_cast<std::ptrdiff_t>(axis);
+    const Quantity rows =
+        w.reshape(x, {elements({x.shape.begin(), middle}), elements({middle, x.shape.end()})});
+    call.outputs = {w.reshape(w.pointwise(op, {rows}), x.shape)};
+    return;
+  }
+  std::vector<std::int64_t> order(x.rank());
+  std::iota(order.begin(), order.end(), 0);
+  std::swap(order[axis], order.back());
+  call.outputs = {w.transpose(w.pointwise(op, {w.transpose(x, order)}), order)};
+}
+constexpr const char* kSoftmax = "softmax";
+constexpr const char* kLogSoftmax = "log_softmax";
+
+void layer_norm(NodeCall& call) {
+  const Quantity& x = call.in(0);
+  if (NodeCall::axis(call.integer("axis", -1), x.rank()) + 1 != x.rank())
+    refuse("goes over more than one axis");
+  CellWriter& w = call.writer;
+  const float epsilon = call.real("epsilon", 1e-5F);
+  Quantity made = w.pointwise("layer_norm", {x}, {.reals = {epsilon}});
+  made = w.mul(made, call.in(1));
+  call.outputs = {call.has(2) ? w.add(made, call.in(2)) : made};
+}
+
+// x·scale/√(variance + ε) + the rest, for each channel.
+void batch_norm(NodeCall& call) {
+  const Quantity& x = call.in(0);
+  if (x.rank() < 2) refuse("has no channels");
+  CellWriter& w = call.writer;
+  Shape channels(x.rank(), 1);
+  channels[1] = x.shape[1];
+  const auto of_channel = [&](std::size_t i) { return w.reshape(known(call.known_in(i)), channels); };
+  const Quantity spread =
+      w.pointwise("sqrt", {w.add(of_channel(4), known_reals({}, {call.real("epsilon", 1e-5F)}))});
+  const Quantity scale = w.pointwise("div", {of_channel(1), spread});
+  const Quantity shift = w.sub(of_channel(2), w.mul(of_channel(3), scale));
+  call.outputs = {w.pointwise("mul_add", {x, scale, shift})};
+}
+
+constexpr OpRule kRules[] = {
+    {"Constant", constant},
+    {"ConstantOfShape", constant_of_shape, "known shape"},
+    {"Shape", shape},
+    {"Size", size},
+    {"Range", range, "of what is known"},
+    {"ReduceSum", reduce<kSum>, "known axes"},
+    {"ReduceMean", reduce<kMean>, "known axes"},
+    {"ReduceMax", reduce<kMax>, "known axes"},
+    {"ReduceMin", reduce<kMin>, "known axes"},
+    {"ReduceProd", product_of_all, "known whole numbers, to one"},
+    {"Softmax", softmax<kSoftmax>},
+    {"LogSoftmax", softmax<kLogSoftmax>},
+    {"LayerNormalization", layer_norm, "along the last axis"},
+    {"BatchNormalization", batch_norm, "as in inference"},
+};
+
+}  // namespace
+
+extern const std::span<const OpRule> kNumbersRules;
+const std::span<const OpRule> kNumbersRules = kRules;
+
+}  // namespace volvox::onnx_import

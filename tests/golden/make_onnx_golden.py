@@ -1,0 +1,303 @@
+#!/usr/bin/env python3
+"""Writes onnx.json: small ONNX models, what they make of random rows step after step (by PyTorch, or by numpy for what PyTorch
+cannot say), and files that must be refused. Needs Debian's python3-torch, python3-numpy and python3-onnx.
+
+    make_onnx_golden.py > onnx.json
+"""
+
+import io
+import json
+import sys
+import warnings
+
+import numpy as np
+import onnx
+import onnx.helper as make
+import onnx.numpy_helper
+import torch
+from torch import nn
+
+FLOAT, INT64 = onnx.TensorProto.FLOAT, onnx.TensorProto.INT64
+STEPS = 4
+rng = np.random.default_rng(18)
+torch.manual_seed(18)
+warnings.filterwarnings("ignore")
+
+
+def rounded(values):
+    return [float(f"{value:.9g}") for value in np.ravel(values)]
+
+
+def case(name, proto, inputs, outputs, **options):
+    """`inputs`, `outputs`: by name, rows of all steps."""
+    return {
+        "name": name,
+        "onnx": (proto if isinstance(proto, bytes) else proto.SerializeToString()).hex(),
+        "inputs": {key: rounded(value) for key, value in inputs.items()},
+        "outputs": {key: rounded(value) for key, value in outputs.items()},
+        **options,
+    }
+
+
+def exported(module, arguments, inputs, outputs, axes=None, opset=13):
+    file = io.BytesIO()
+    torch.onnx.export(module, arguments, file, input_names=inputs, output_names=outputs, opset_version=opset, dynamic_axes=axes)
+    proto = onnx.load_from_string(file.getvalue())
+    for node in proto.graph.node:
+        node.ClearField("doc_string")  # where in which file it was written
+    return proto
+
+
+def from_torch(name, module, x_shape, states, opset=13, axes=None, ids=None, **options):
+    """A module that takes x and its states by name, and returns y and the next states; run for some steps."""
+    module.eval()
+    current = [torch.zeros(shape) for shape in states.values()]
+    names = ["x", *states]
+    first = torch.randint(ids, x_shape) if ids else torch.randn(x_shape)
+    proto = exported(module, (first, *current), names, ["y", *(f"{state}N" for state in states)], axes, opset)
+    rows, made = [], []
+    with torch.no_grad():
+        for _ in range(STEPS):
+            x = torch.randint(ids, x_shape) if ids else torch.randn(x_shape)
+            y, *current = module(x, *current) if states else (module(x),)
+            rows.append(x.numpy())
+            made.append(y.numpy())
+    return case(name, proto, {"x": np.stack(rows)}, {"y": np.stack(made)}, **options)
+
+
+class Step(nn.Module):
+    """One step of a recurrent layer, with its states as arguments."""
+
+    def __init__(self, layer):
+        super().__init__()
+        self.layer = layer
+
+    def forward(self, x, *states):
+        y, after = self.layer(x, states[0] if len(states) == 1 else states)
+        return (y, after) if len(states) == 1 else (y, *after)
+
+
+class Detector(nn.Module):
+    """Like a detector of speech: mirrored edge, windows, magnitudes, convolutions, one packed state, a head."""
+
+    def __init__(self):
+        super().__init__()
+        self.pad = nn.ReflectionPad1d((0, 4))
+        self.basis = nn.Conv1d(1, 10, 8, stride=4, bias=False)
+        self.narrow = nn.Conv1d(5, 6, 3, stride=2, padding=1)
+        self.deep = nn.Conv1d(6, 6, 3, padding=1, groups=3)
+        self.cell = nn.LSTMCell(6, 16)
+        self.head = nn.Conv1d(16, 1, 1)
+
+    def forward(self, x, state):
+        bands = self.basis(self.pad(x.unsqueeze(1)))
+        magnitude = torch.sqrt(bands[:, :5] ** 2 + bands[:, 5:] ** 2)
+        deep = torch.relu(self.deep(torch.relu(self.narrow(magnitude)))).mean(dim=2)
+        h, c = self.cell(deep, (state[0], state[1]))
+        return torch.sigmoid(self.head(torch.relu(h).unsqueeze(2))).mean(dim=2), torch.stack([h, c])
+
+
+class Reader(nn.Module):
+    """A token a step."""
+
+    def __init__(self):
+        super().__init__()
+        self.table, self.cell, self.out = nn.Embedding(11, 5), nn.GRUCell(5, 16), nn.Linear(16, 3)
+
+    def forward(self, x, h):
+        after = self.cell(self.table(x), h)
+        return torch.log_softmax(self.out(after), dim=1), after
+
+
+class Mixture(nn.Module):
+    """No states; whatever else there is."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv, self.norm = nn.Conv2d(2, 4, (3, 2), padding=(1, 0)), nn.BatchNorm2d(4)
+        self.norm.running_mean.uniform_(-1, 1)
+        self.norm.running_var.uniform_(0.5, 2)
+        self.lines, self.layer = nn.Linear(6, 5), nn.LayerNorm(5)
+
+    def forward(self, x):
+        image = nn.functional.max_pool2d(nn.functional.elu(self.norm(self.conv(x))), 2)
+        rows = self.layer(self.lines(image.reshape(1, 4, 6)))
+        scores = torch.softmax(rows @ rows.transpose(1, 2) / 2.0, dim=-1) @ rows
+        left, right = scores.split([2, 3], dim=2)
+        mixed = torch.cat([right.clamp(-0.5, 0.5), torch.exp(-left.abs()), nn.functional.softplus(left)], dim=2)
+        return (mixed - mixed.mean(dim=(1, 2), keepdim=True)).permute(0, 2, 1).flatten(1)
+
+
+def tensor(name, array):
+    return onnx.numpy_helper.from_array(np.asarray(array), name)
+
+
+def info(name, shape, kind=FLOAT):
+    return make.make_tensor_value_info(name, kind, shape)
+
+
+def model(nodes, inputs, outputs, weights=(), opset=14):
+    graph = make.make_graph(nodes, "graph", inputs, outputs, list(weights))
+    return make.make_model(graph, opset_imports=[make.make_opsetid("", opset)])
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def draw(*shape):
+    return rng.uniform(-0.7, 0.7, shape).astype(np.float32)
+
+
+def recurrent(op, gates, hidden, width, extra=(), **attributes):
+    """A node of one step, whose states are inputs and outputs of the model."""
+    w, r, b = draw(1, gates * hidden, width), draw(1, gates * hidden, hidden), draw(1, 2 * gates * hidden)
+    states = ["h", "c"] if op == "LSTM" else ["h"]
+    inputs = ["x", "W", "R", "B", "", *states]
+    if extra:
+        inputs += ["" if op == "LSTM" and "c" not in inputs else "P"]
+    node = make.make_node(op, inputs, ["Y", *(f"{state}n" for state in states)], hidden_size=hidden, **attributes)
+    squeeze = make.make_node("Squeeze", ["Y", "axes"], ["y"])
+    weights = [tensor("W", w), tensor("R", r), tensor("B", b), tensor("axes", np.array([0, 1], dtype=np.int64)), *extra]
+    shapes = [info(state, [1, 1, hidden]) for state in states]
+    nexts = [info(f"{state}n", [1, 1, hidden]) for state in states]
+    made = model([node, squeeze], [info("x", [1, 1, width]), *shapes], [info("y", [1, hidden]), *nexts], weights)
+    return made, *(part.astype(np.float64)[0] for part in (w, r, b))
+
+
+def peephole_case():
+    """Peepholes, clipping, coupled gates: ONNX's equations, in doubles."""
+    hidden, width, clip = 5, 3, 0.6
+    p = draw(1, 3 * hidden)
+    proto, w, r, b = recurrent("LSTM", 4, hidden, width, [tensor("P", p)], clip=clip, activations=["Sigmoid", "Tanh", "Tanh"])
+    pi, po, pf = np.split(p[0].astype(np.float64), 3)
+    h, c = np.zeros(hidden), np.zeros(hidden)
+    x = draw(STEPS, width)
+    made = []
+    for row in x.astype(np.float64):
+        i, o, f, g = np.split(w @ row + r @ h + b[: 4 * hidden] + b[4 * hidden :], 4)
+        i = sigmoid(np.clip(i + pi * c, -clip, clip))
+        f = sigmoid(np.clip(f + pf * c, -clip, clip))
+        c = f * c + i * np.tanh(np.clip(g, -clip, clip))
+        h = sigmoid(np.clip(o + po * c, -clip, clip)) * np.tanh(c)
+        made.append(h)
+    return case("lstm_peephole_clip", proto, {"x": x}, {"y": made})
+
+
+def reset_before_case():
+    hidden, width = 5, 3
+    proto, w, r, b = recurrent("GRU", 3, hidden, width)
+    h, x, made = np.zeros(hidden), draw(STEPS, width), []
+    for row in x.astype(np.float64):
+        (wz, wr, wh), (rz, rr, rh) = np.split(w @ row + b[: 3 * hidden], 3), np.split(r, 3)
+        bz, br, bh = np.split(b[3 * hidden :], 3)
+        z, reset = sigmoid(wz + rz @ h + bz), sigmoid(wr + rr @ h + br)
+        new = np.tanh(wh + rh @ (reset * h) + bh)
+        h = (1 - z) * new + z * h
+        made.append(h)
+    return case("gru_reset_before", proto, {"x": x}, {"y": made})
+
+
+def branch_case(rate):
+    """The graph of one of two rates, which is known, around arithmetic with shapes."""
+
+    def branch(factor):
+        nodes = [
+            make.make_node("Shape", ["x"], [f"shape{factor}"]),
+            make.make_node("Gather", [f"shape{factor}", "last"], [f"extent{factor}"]),
+            make.make_node("Cast", [f"extent{factor}"], [f"real{factor}"], to=FLOAT),
+            make.make_node("Constant", [], [f"factor{factor}"], value=tensor("t", np.float32(factor))),
+            make.make_node("Mul", [f"real{factor}", f"factor{factor}"], [f"by{factor}"]),
+            make.make_node("Mul", ["x", f"by{factor}"], [f"out{factor}"]),
+        ]
+        return make.make_graph(nodes, f"branch{factor}", [], [info(f"out{factor}", None)])
+
+    nodes = [
+        make.make_node("Equal", ["sr", "high"], ["is_high"]),
+        make.make_node("If", ["is_high"], ["y"], then_branch=branch(2), else_branch=branch(3)),
+    ]
+    weights = [tensor("high", np.int64(16000)), tensor("last", np.int64(-1))]
+    proto = model(nodes, [info("x", ["batch", "length"]), info("sr", [], INT64)], [info("y", None)], weights)
+    x = draw(STEPS, 3)
+    factor = 2 if rate == 16000 else 3
+    made = x.astype(np.float64) * 3 * factor
+    return case(f"if_{rate}", proto, {"x": x}, {"y": made}, set={"sr": [rate]}, shapes={"x": [1, 3]})
+
+
+def cases():
+    yield from_torch("lstm", Step(nn.LSTM(5, 16)), (1, 1, 5), {"h": (1, 1, 16), "c": (1, 1, 16)})
+    yield from_torch("lstm_two_layers", Step(nn.LSTM(5, 16, num_layers=2)), (1, 1, 5), {"h": (2, 1, 16), "c": (2, 1, 16)})
+    yield from_torch("gru", Step(nn.GRU(5, 4)), (1, 1, 5), {"h": (1, 1, 4)})
+    yield from_torch("gru_opset_9", Step(nn.GRU(5, 4)), (1, 1, 5), {"h": (1, 1, 4)}, opset=9)
+    yield from_torch("rnn_relu", Step(nn.RNN(5, 4, nonlinearity="relu")), (1, 1, 5), {"h": (1, 1, 4)})
+    axes = {"x": {0: "batch"}, "state": {1: "batch"}}
+    yield from_torch("detector", Detector(), (1, 20), {"state": (2, 1, 16)}, axes=axes)
+    yield from_torch("detector_opset_16", Detector(), (1, 20), {"state": (2, 1, 16)}, opset=16, axes=axes)
+    yield from_torch("reader", Reader(), (1,), {"h": (1, 16)}, ids=11)
+    yield from_torch("mixture", Mixture(), (1, 2, 6, 5), {}, opset=17)
+    yield from_torch("mixture_opset_11", Mixture(), (1, 2, 6, 5), {}, opset=11)
+    both = nn.LSTM(3, 4, bidirectional=True, num_layers=2, batch_first=True)
+    wrapped = nn.Sequential()
+    wrapped.forward = lambda x: both(x)[0]
+    wrapped.add_module("both", both)
+    yield from_torch("bidirectional_inside", wrapped, (1, 6, 3), {})
+    yield peephole_case()
+    yield reset_before_case()
+    yield branch_case(16000)
+    yield branch_case(8000)
+
+
+def refused(name, proto, why):
+    return {"name": name, "onnx": (proto if isinstance(proto, bytes) else proto.SerializeToString()).hex(), "why": why}
+
+
+def refusals():
+    x, y = info("x", [1, 3]), info("y", [1, 3])
+
+    def of(nodes, weights=(), opset=14, given=x):
+        return model(nodes, [given], [y], weights, opset)
+
+    relu = make.make_node("Relu", ["x"], ["y"], name="r")
+    yield refused("no_model", b"not a model", "is no ONNX model")
+    yield refused("old", of([relu], opset=6), "is of opset 6")
+    yield refused("new", of([relu], opset=99), "is of opset 99")
+    yield refused("unknown", of([make.make_node("NonZero", ["x"], ["y"], name="n")]), "node 'n' (NonZero): is not read")
+    foreign = make.make_node("Thing", ["x"], ["y"], name="n", domain="com.example")
+    yield refused("domain", of([foreign]), "com.example.Thing")
+    circle = [make.make_node("Add", ["x", "b"], ["a"], name="one"), make.make_node("Relu", ["a"], ["b"]), relu]
+    yield refused("circle", of(circle), "node 'one' (Add): reads 'b', which nothing before it makes")
+    yield refused("twice", of([relu, relu]), "makes 'y', which is there already")
+    outside = tensor("w", np.zeros(3, dtype=np.float32))
+    outside.ClearField("raw_data")
+    outside.data_location = onnx.TensorProto.EXTERNAL
+    entry = outside.external_data.add()
+    entry.key, entry.value = "location", "../../secret"
+    yield refused("outside", of([make.make_node("Add", ["x", "w"], ["y"])], [outside]), "lies in another file")
+    huge = onnx.TensorProto(name="w", data_type=FLOAT, dims=[1 << 40, 1 << 40])
+    yield refused("huge", of([make.make_node("Add", ["x", "w"], ["y"])], [huge]), "more elements than are read")
+    short = onnx.TensorProto(name="w", data_type=FLOAT, dims=[1000], raw_data=b"1234")
+    yield refused("short", of([make.make_node("Add", ["x", "w"], ["y"])], [short]), "its shape takes 4000")
+    shape = tensor("s", np.array([1 << 40, 1 << 20], dtype=np.int64))
+    yield refused("filled", of([make.make_node("ConstantOfShape", ["s"], ["y"])], [shape]), "more elements than a value may have")
+    axis = make.make_node("Concat", ["x", "x"], ["y"], axis=7, name="c")
+    yield refused("axis", of([axis]), "node 'c' (Concat): axis 7 of a tensor with 2 axes")
+    window = tensor("w", np.zeros((2, 5, 3), dtype=np.float32))
+    yield refused("kernels", of([make.make_node("Conv", ["x", "w"], ["y"])], [window], given=info("x", [1, 4, 8])), "do not fit")
+    inner = make.make_graph([make.make_node("Relu", ["x"], ["z"])], "inner", [], [info("z", None)])
+    asked = make.make_node("If", ["x"], ["y"], then_branch=inner, else_branch=inner, name="if")
+    yield refused("condition", of([asked]), "node 'if' (If): its condition depends on what the model is given")
+    deep = inner
+    for _ in range(60):
+        node = make.make_node("If", ["k"], ["z"], then_branch=deep, else_branch=inner)
+        deep = make.make_graph([node], "inner", [], [info("z", None)])
+    nested = make.make_node("If", ["k"], ["y"], then_branch=deep, else_branch=inner)
+    yield refused("deep", of([nested], [tensor("k", np.array(True))]), "is no ONNX model")
+    yield refused("open", of([relu], given=info("x", ["a", "b"])), "leaves more than one extent open")
+
+
+def main():
+    json.dump({"cases": list(cases()), "refused": list(refusals())}, sys.stdout, indent=0)
+
+
+if __name__ == "__main__":
+    main()
