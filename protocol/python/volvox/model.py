@@ -1,0 +1,89 @@
+"""Model folders: model.toml, cells as data and weights (docs/models.md)."""
+
+import json
+import os
+import pathlib
+import shutil
+import struct
+import tempfile
+
+
+class CellWriter:
+    """A cell as data: operators in their order, and the type and shape of what each makes (docs/models.md, "A cell of your
+    own"). Values are numbers; nothing is checked here, but by the server when it loads the model."""
+
+    def __init__(self):
+        self.states, self.values, self.operators = [], [], []
+
+    def state(self, name, shape, dtype="f32", initial=0):
+        self.states.append({"name": name, "dtype": dtype, "shape": list(shape), "initial": initial})
+
+    def make(self, op, inputs=(), shape=(), dtype="f32", **more):
+        """An operator that makes a value: `more` is its name, index, weights, attributes …"""
+        self.values.append({"dtype": dtype, "shape": list(shape)})
+        self.operators.append({"op": op, "inputs": list(inputs), **more, "output": len(self.values) - 1})
+        return len(self.values) - 1
+
+    def shape(self, value):
+        return self.values[value]["shape"]
+
+    def apply(self, op, *inputs, **more):
+        """An operator whose value has the shape of its first input."""
+        return self.make(op, inputs, self.shape(inputs[0]), **more)
+
+    def product(self, terms, width, bias=None):
+        """Σ weight·x + bias, for pairs of a weight's name and a value."""
+        weights = [weight for weight, _ in terms] + ([bias] if bias else [])
+        return self.make("product", [x for _, x in terms], [width], weights=weights, has_bias=bias is not None)
+
+    def part(self, value, number, width):
+        """Elements number·width … of a vector."""
+        return self.make("slice", [value], [width], begin=number * width, end=(number + 1) * width)
+
+    def scatter(self, value, state):
+        self.operators.append({"op": "scatter", "inputs": [value], "name": state})
+
+    def push(self, value, name, index=0):
+        self.operators.append({"op": "push", "inputs": [value], "name": name, "index": index})
+
+    def text(self):
+        return json.dumps({"states": self.states, "values": self.values, "operators": self.operators}, indent=1)
+
+
+def safetensors(tensors):
+    """The bytes of a safetensors file of arrays of f32, by name."""
+    import numpy as np
+
+    header, data = {}, []
+    begin = 0
+    for name, array in tensors.items():
+        array = np.ascontiguousarray(array, dtype="<f4")
+        header[name] = {"dtype": "F32", "shape": list(array.shape), "data_offsets": [begin, begin + array.nbytes]}
+        data.append(array.tobytes())
+        begin += array.nbytes
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    return struct.pack("<Q", len(text)) + text + b"".join(data)
+
+
+def write_model(folder, definition, cells, tensors, overwrite=False):
+    """Writes a model's folder as a whole, or not at all: `definition` is model.toml, `cells` the texts of cells by name,
+    `tensors` arrays by name."""
+    folder = pathlib.Path(folder)
+    if folder.exists() and not overwrite:
+        raise FileExistsError(f"{folder}: exists already; choose another place, or ask to overwrite it")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    staged = pathlib.Path(tempfile.mkdtemp(prefix="." + folder.name + ".", dir=folder.parent))
+    try:
+        os.chmod(staged, 0o755)
+        (staged / "1").mkdir()
+        (staged / "model.toml").write_text(definition, encoding="utf-8")
+        for name, text in cells.items():
+            (staged / f"{name}.cell.json").write_text(text, encoding="utf-8")
+        (staged / "1" / "weights.safetensors").write_bytes(safetensors(tensors))
+        if folder.exists():
+            shutil.rmtree(folder)
+        staged.rename(folder)
+    except BaseException:
+        shutil.rmtree(staged, ignore_errors=True)
+        raise

@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""Layers of PyTorch, exported and served, against PyTorch itself: torch_export_test.py VOLVOX. Skips without PyTorch."""
+
+import pathlib
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "protocol" / "python"), str(ROOT / "tests")]
+
+import served  # noqa: E402
+from volvox import Client, SessionToken, export, export_step  # noqa: E402
+
+try:
+    import numpy as np
+    import torch
+    from torch import nn
+except ImportError:
+    print("torch_export_test: no PyTorch here, skipped")
+    sys.exit(0)
+
+VOLVOX = sys.argv.pop(1) if len(sys.argv) > 1 else "build/release/volvox"
+LAYERS = {
+    "lstm": lambda: nn.LSTM(7, 6),
+    "lstm_deep_both": lambda: nn.LSTM(7, 6, num_layers=3, bidirectional=True, batch_first=True),
+    "lstm_projection": lambda: nn.LSTM(7, 6, num_layers=2, proj_size=3),
+    "lstm_without_bias": lambda: nn.LSTM(7, 6, bias=False),
+    "gru": lambda: nn.GRU(7, 6, num_layers=2),
+    "gru_both": lambda: nn.GRU(7, 6, bidirectional=True),
+    "gru_without_bias": lambda: nn.GRU(7, 6, bias=False),
+    "rnn_tanh": lambda: nn.RNN(7, 6),
+    "rnn_relu_both": lambda: nn.RNN(7, 6, num_layers=2, nonlinearity="relu", bidirectional=True),
+}
+
+
+class Step(nn.Module):
+    """A module of our own, of one step: its state goes in and comes out."""
+
+    def __init__(self):
+        super().__init__()
+        self.cell, self.head = nn.GRUCell(7, 16), nn.Linear(16, 3)
+
+    def forward(self, x, h):
+        after = self.cell(torch.tanh(x), h)
+        return torch.softmax(self.head(after), dim=1), after
+
+
+class Exported(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        torch.manual_seed(5)
+        cls.folder = tempfile.TemporaryDirectory()
+        models = pathlib.Path(cls.folder.name) / "models"
+        cls.layers = {name: make().eval() for name, make in LAYERS.items()}
+        for name, layer in cls.layers.items():
+            export(layer, models / name)
+        cls.table = nn.Embedding(11, 7)
+        cls.ids = nn.LSTM(7, 6, num_layers=2).eval()
+        export(cls.ids, models / "ids", embedding=cls.table, every_step=False)
+        cls.step, cls.reads_onnx = Step().eval(), True
+        example = (torch.zeros(1, 7), torch.zeros(1, 16))
+        try:
+            export_step(cls.step, example, models / "step", inputs=["x", "h"], outputs=["y", "hn"], volvox=VOLVOX)
+        except RuntimeError as error:
+            if "reads no ONNX" not in str(error):
+                raise
+            cls.reads_onnx = False
+        cls.server = served.Server(VOLVOX, cls.folder.name, [])
+        cls.client = Client(cls.server.endpoint, timeout=served.PATIENCE)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.client.close()
+        cls.server.process.terminate()
+        cls.server.process.wait()
+        cls.folder.cleanup()
+
+    @staticmethod
+    def wanted(layer, rows):
+        with torch.no_grad():
+            y, _ = layer(torch.tensor(rows)[None] if layer.batch_first else torch.tensor(rows)[:, None])
+        return y.numpy().reshape(len(rows), -1)
+
+    def test_every_step_is_pytorchs(self):
+        for name, layer in self.layers.items():
+            for length in (1, 2, 17):
+                with self.subTest(layer=name, length=length):
+                    rows = np.random.default_rng(length).normal(size=(length, 7)).astype(np.float32)
+                    reply = self.client.infer(name, {"x": rows})
+                    got = [np.asarray(reply[output]) for output in (["h", "h_back"] if layer.bidirectional else ["h"])]
+                    np.testing.assert_allclose(np.concatenate(got, axis=1), self.wanted(layer, rows), atol=1e-5)
+
+    def test_ids_are_looked_up_and_the_last_step_answers(self):
+        ids = [3, 10, 0, 7]
+        rows = self.table.weight.detach().numpy()[ids]
+        got = np.ravel(self.client.infer("ids", {"x": ids})["h"])
+        np.testing.assert_allclose(got, self.wanted(self.ids, rows)[-1], atol=1e-5)
+
+    def test_parts_of_a_session_are_one_pass(self):
+        rows = np.random.default_rng(1).normal(size=(9, 7)).astype(np.float32)
+        first = self.client.infer("gru", {"x": rows[:4]}, session=SessionToken.begin())
+        second = self.client.infer("gru", {"x": rows[4:]}, session=first.session.next(end=True))
+        got = np.concatenate([first["h"], second["h"]])
+        np.testing.assert_allclose(got, self.wanted(self.layers["gru"], rows), atol=1e-5)
+
+    def test_any_step_goes_by_way_of_onnx(self):
+        if not self.reads_onnx:
+            self.skipTest("the build has no ONNX")
+        rows = np.random.default_rng(2).normal(size=(6, 7)).astype(np.float32)
+        wanted, h = [], torch.zeros(1, 16)
+        with torch.no_grad():
+            for row in rows:
+                y, h = self.step(torch.tensor(row)[None], h)
+                wanted.append(y.numpy()[0])
+        first = self.client.infer("step", {"x": rows[:2]}, session=SessionToken.begin())
+        second = self.client.infer("step", {"x": rows[2:]}, session=first.session.next(end=True))
+        np.testing.assert_allclose(np.concatenate([first["y"], second["y"]]), wanted, atol=1e-5)
+
+    def test_says_what_it_cannot(self):
+        with self.assertRaisesRegex(TypeError, "Linear is none of"):
+            export(nn.Linear(2, 2), "nowhere")
+        with self.assertRaisesRegex(TypeError, "rows of 5, the module reads 7"):
+            export(nn.LSTM(7, 6), "nowhere", embedding=nn.Embedding(3, 5))
+        with self.assertRaises(FileExistsError):
+            export(nn.LSTM(7, 6), pathlib.Path(self.folder.name) / "models" / "lstm")
+
+
+if __name__ == "__main__":
+    unittest.main()
