@@ -141,6 +141,7 @@ std::vector<std::string> FakeDevice::errors() const {
 
 std::string FakeDevice::check_addresses(const InterpretedCell& cell, const ResolvedRows& rows) const {
   for (std::uint32_t p = 0; p < cell.shape().pulls; ++p) {
+    if (cell.pull_bytes(p) == 0) continue;  // the cell reads no such input
     for (std::uint32_t r = 0; r < rows.rows; ++r) {
       if (rows.pulls[p][r] == 0) continue;
       const auto answer = addresses_->ask(rows.pulls[p][r], cell.pull_bytes(p), AddressBook::Use::kInput);

@@ -56,6 +56,7 @@ Read<SequenceDefinition> read_sequence(TomlTable table) {
   table.text("until", sequence.until);
   table.integer("equals", sequence.equals, std::numeric_limits<std::int32_t>::min(),
                 std::numeric_limits<std::int32_t>::max(), !sequence.until.empty());
+  table.flag("once", sequence.once);
   if (Status status = table.finish(); !status) return tl::unexpected(status.error());
   return sequence;
 }
@@ -153,6 +154,7 @@ void write_lane(std::ostream& out, const LaneDefinition& lane) {
 void write_sequence(std::ostream& out, const SequenceDefinition& sequence) {
   out << "\n[[sequence]]\nname = " << quoted_toml(sequence.name) << '\n';
   if (sequence.max_length > 0) out << "max_length = " << sequence.max_length << '\n';
+  if (sequence.once) out << "once = true\n";
   if (sequence.until.empty()) return;
   write_text(out, "until", sequence.until);
   out << "equals = " << sequence.equals << '\n';

@@ -15,20 +15,21 @@ namespace volvox {
 
 // Sizes of a recurrent cell.
 struct CellSizes {
-  std::int64_t input = 0;   // width of x; with an embedding: of its rows
-  std::int64_t hidden = 0;  // width of h and c
-  std::int64_t start = 0;   // the token that a decoder reads first
+  std::int64_t input = 0;    // width of x; with an embedding: of its rows
+  std::int64_t hidden = 0;   // width of h and c
+  std::int64_t start = 0;    // the token that a decoder reads first
+  std::int64_t outputs = 0;  // tokens that a decoder chooses among; 0: as the weights say
 };
 
 // What a `kind` in model.toml stands for: cells that every model may use. Each file of cells/library defines
 // some, k<File>Cells, and nothing else names them: the build collects them (cells/CMakeLists.txt).
 struct CellKind {
   std::string_view name{};
-  std::string_view unfolding{};  // for whose nodes it is made: "chain", "lanes", "tree"
+  std::string_view unfolding{};  // for whose nodes it is made: "chain", "lanes", "tree", "graph", "lattice"
   bool sized = false;            // it has a width: `hidden`, and `input`
-  // Its cells: one, or for binary trees two, of leaves and of inner nodes. `name` stands before the names of
-  // the weights ("lstm" gives "lstm.weight_ih"). The weights are checked where given; without them the shapes
-  // come from the sizes. Errors name model, cell and operator.
+  // Its cells: one; for binary trees two, of leaves and of inner nodes; for lattices of characters and words.
+  // `name` stands before the names of the weights ("lstm" gives "lstm.weight_ih"). The weights are checked
+  // where given; without them the shapes come from the sizes. Errors name model, cell and operator.
   Result<std::vector<Cell>> (*build)(std::string_view name, const CellSizes& sizes, const Weights* weights,
                                      std::string_view model) = nullptr;
 };

@@ -29,7 +29,7 @@ Result<Cell> lstm_decoder_cell(std::string_view name, const CellSizes& sizes, co
   const auto [h, c] = lstm_step(b, name, x, sizes.hidden);
   b.scatter("h", h);
   b.scatter("c", c);
-  const ValueId token = b.argmax(b.product({{output, h}}, {.bias = output_bias}));
+  const ValueId token = b.argmax(b.product({{output, h}}, {.bias = output_bias, .width = sizes.outputs}));
   b.scatter("token", token);
   b.push("token", token);
   return b.build(weights, model);

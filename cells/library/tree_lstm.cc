@@ -1,9 +1,8 @@
 #include "cells/library/tree_lstm.h"
 
-#include <utility>
-
 #include "cells/ir/cell_builder.h"
 #include "cells/library/cell_kind.h"
+#include "cells/library/cell_pairs.h"
 #include "cells/library/lstm_gates.h"
 
 namespace volvox {
@@ -11,17 +10,25 @@ namespace {
 
 Result<std::vector<Cell>> build(std::string_view name, const CellSizes& sizes, const Weights* weights,
                                 std::string_view model) {
-  auto leaf = tree_lstm_leaf_cell(std::string(name) + ".leaf", name, sizes, weights, model);
-  if (!leaf) return tl::unexpected(leaf.error());
-  auto internal = tree_lstm_internal_cell(std::string(name) + ".internal", name, sizes, weights, model);
-  if (!internal) return tl::unexpected(internal.error());
-  std::vector<Cell> cells;
-  cells.push_back(std::move(*leaf));
-  cells.push_back(std::move(*internal));
+  return both(tree_lstm_leaf_cell(std::string(name) + ".leaf", name, sizes, weights, model),
+              tree_lstm_internal_cell(std::string(name) + ".internal", name, sizes, weights, model));
+}
+
+// With inner nodes of two kinds, `a` and `b`; a graph says which one each is.
+Result<std::vector<Cell>> build_two_types(std::string_view name, const CellSizes& sizes,
+                                          const Weights* weights, std::string_view model) {
+  const std::string a = std::string(name) + ".a", b = std::string(name) + ".b";
+  auto cells = both(tree_lstm_leaf_cell(std::string(name) + ".leaf", name, sizes, weights, model),
+                    tree_lstm_internal_cell(a, a, sizes, weights, model));
+  auto last = tree_lstm_internal_cell(b, b, sizes, weights, model);
+  if (!cells) return cells;
+  if (!last) return tl::unexpected(last.error());
+  cells->push_back(std::move(*last));
   return cells;
 }
 
-constexpr CellKind kKinds[] = {{"tree_lstm", "tree", true, build}};
+constexpr CellKind kKinds[] = {{"tree_lstm", "tree", true, build},
+                               {"tree_lstm_2type", "graph", true, build_two_types}};
 
 }  // namespace
 

@@ -86,10 +86,14 @@ Status Assembly::read_sequences() {
     if (model_.sequences.size() == LanePlan::kMaxLengths)
       return error(sequence.line, "sequence: at most " + std::to_string(LanePlan::kMaxLengths) +
                                       " are possible, with that of the inputs that name none");
-    model_.sequences.push_back(
-        {.name = sequence.name,
-         .kind = sequence.until.empty() ? SequenceSpec::Kind::kGiven : SequenceSpec::Kind::kStopped,
-         .max_length = sequence.max_length == 0 ? model_.max_length : sequence.max_length});
+    if (sequence.once && (sequence.max_length != 0 || !sequence.until.empty()))
+      return error(sequence.line, "once: such a sequence has one step, and no other end");
+    using Kind = SequenceSpec::Kind;
+    const std::uint32_t most = sequence.max_length == 0 ? model_.max_length : sequence.max_length;
+    const Kind kind = sequence.until.empty() ? Kind::kGiven : Kind::kStopped;
+    model_.sequences.push_back({.name = sequence.name,
+                                .kind = sequence.once ? Kind::kOnce : kind,
+                                .max_length = sequence.once ? 1 : most});
   }
   return {};
 }
@@ -124,7 +128,7 @@ Status Assembly::read_inputs() {
     }
     const auto sequence =
         input.sequence.empty() ? std::uint8_t{0} : find_named(model_.sequences, input.sequence);
-    if (!sequence || model_.sequences[*sequence].kind == SequenceSpec::Kind::kStopped) {
+    if (!sequence || model_.sequences[*sequence].kind != SequenceSpec::Kind::kGiven) {
       return error(input.line,
                    "sequence: there is none " + in_quotes(input.sequence) + " whose length requests give");
     }

@@ -50,6 +50,7 @@ struct SequenceDefinition {
   std::uint32_t max_length = 0;  // 0: as the model's
   std::string until{};           // the output that ends it, with the step at which it has the value …
   std::int64_t equals = 0;       // … of this; empty: requests say how long it is
+  bool once = false;             // one step, whatever the request is
 };
 
 struct InputDefinition {

@@ -11,6 +11,7 @@
 #include "cells/ops/ops.h"
 #include "cells/unfold/graph/graph_plan.h"
 #include "cells/unfold/unfolding.h"
+#include "cells/unfold/wanted_rows.h"
 
 namespace volvox {
 namespace {
@@ -32,11 +33,7 @@ class GraphUnfolding final : public Unfolding {
           check_bindings(model, type, plan_.pulls, plan_.pushes, "cell " + in_quotes(plan_.types[type].name));
       if (!bound) return bound;
     }
-    for (const OutputSpec& output : model.outputs) {
-      if (output.every != model.outputs[0].every)
-        return model_error(model, "a graph answers with all rows of every output, or with one of every one");
-    }
-    return {};
+    return check_rows_alike(model, "a graph", "the last node's");
   }
 
   Result<Extent> check(const Structure& structure, const Model& model) const override {
@@ -123,7 +120,7 @@ class GraphAssembly {
 
  private:
   Status add_cells(const CellDefinition& definition) {
-    auto built = assembly_.library_cells(definition, "a graph", {"tree"});
+    auto built = assembly_.library_cells(definition, "a graph", {"tree", "graph"});
     if (!built) return tl::unexpected(built.error());
     const auto lane = std::find_if(definition_.lanes.begin(), definition_.lanes.end(),
                                    [&](const LaneDefinition& one) { return one.cell == definition.name; });

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "cells/unfold/wanted_rows.h"
 
 namespace volvox {
 namespace {
@@ -68,10 +69,7 @@ Result<NodeGraph> unfold_graph(const GraphPlan& plan, const GraphStructure& grap
                                CellTypeId first_type, PoolId pool) {
   const auto types = types_of(plan, graph);
   if (!types) return tl::unexpected(types.error());
-  const auto is_wanted = [](const LanePush& push) { return push.output != LanePush::kNowhere; };
-  const bool any = std::any_of(plan.pushes.begin(), plan.pushes.end(), is_wanted);
-  const bool every = std::any_of(plan.pushes.begin(), plan.pushes.end(),
-                                 [&](const LanePush& push) { return is_wanted(push) && push.every; });
+  const auto [any, every] = wanted_rows(plan.pushes);
   const auto nodes = static_cast<std::uint32_t>(graph.type_of.size());
   NodeGraph made;
   made.model = model;

@@ -6,6 +6,7 @@
 
 #include "cells/model/assembly.h"
 #include "cells/model/model.h"
+#include "cells/unfold/wanted_rows.h"
 
 namespace volvox {
 namespace {
@@ -59,12 +60,7 @@ Status TreeUnfolding::validate(const Model& model) const {
     Status bound = check_bindings(model, type, plan_.pulls, plan_.pushes, whose);
     if (!bound) return bound;
   }
-  for (const OutputSpec& output : model.outputs) {
-    if (output.every != model.outputs[0].every)
-      return model_error(model,
-                         "a tree answers with all rows of every output, or with the root's of every one");
-  }
-  return {};
+  return check_rows_alike(model, "a tree", "the root's");
 }
 
 Result<Extent> TreeUnfolding::check(const Structure& structure, const Model& model) const {

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "cells/unfold/wanted_rows.h"
+
 namespace volvox {
 namespace {
 
@@ -45,16 +47,6 @@ std::string children(std::uint32_t count) {
   return count == 1 ? "1 child" : std::to_string(count) + " children";
 }
 
-bool wants_every(const TreePlan& plan) {
-  return std::any_of(plan.pushes.begin(), plan.pushes.end(),
-                     [](const LanePush& push) { return push.output != LanePush::kNowhere && push.every; });
-}
-
-bool wants_any(const TreePlan& plan) {
-  return std::any_of(plan.pushes.begin(), plan.pushes.end(),
-                     [](const LanePush& push) { return push.output != LanePush::kNowhere; });
-}
-
 }  // namespace
 
 Status check_tree(const TreePlan& plan, std::span<const std::int32_t> parents) {
@@ -82,7 +74,7 @@ Result<NodeGraph> unfold_tree(const TreePlan& plan, std::span<const std::int32_t
   next.assign(begin.begin(), begin.end() - 1);
   for (std::uint32_t v = 0; v + 1 < nodes; ++v) listed[next[static_cast<std::size_t>(parents[v])]++] = v;
 
-  const bool every = wants_every(plan), any = wants_any(plan);
+  const auto [any, every] = wanted_rows(plan.pushes);
   NodeGraph graph;
   graph.model = plan.model;
   graph.pool = plan.pool;

@@ -160,9 +160,11 @@ TEST(Lanes, ErrorsNameTheLine) {
               HasSubstr("output 'h' is written twice"));
   EXPECT_THAT(
       error_after("kind = \"lstm\"", "kind = \"tree_lstm\""),
-      HasSubstr("is not in the library for lanes: check, gru, gru_reset_before, lstm, lstm_peephole, "
-                "lstm_projection, noop, rnn, rnn_relu, lstm_layer, lstm_layer_2, lstm_decoder, projection, "
-                "projection_2"));
+      HasSubstr(
+          "is not in the library for lanes: check, gru, gru_reset_before, lstm, lstm_peephole, "
+          "lstm_projection, noop, rnn, rnn_relu, lstm_dot_decoder, lstm_additive_decoder, dense, highway, "
+          "max_pooling, cosine, lstm_layer, lstm_layer_2, lstm_decoder, projection, projection_2, tagger, "
+          "tagger_2"));
   EXPECT_THAT(error_after("[[input]]\nname = \"tokens\"", ""), HasSubstr("input: lanes need at least one"));
 }
 
@@ -303,6 +305,7 @@ TEST(Sequences, ErrorsNameTheLine) {
               HasSubstr("sequence: there is none 'target' whose length requests give"));
   EXPECT_THAT(error("name = \"target\"\nmax", "name = \"steps\"\nmax"), HasSubstr("'steps' comes twice"));
   EXPECT_THAT(error("over = \"target\"", ""), HasSubstr("sequence: no lane runs over 'target'"));
+  EXPECT_THAT(error("until = ", "once = true\nuntil = "), HasSubstr("once: such a sequence has one step"));
   EXPECT_THAT(error("unfolding = \"lanes\"", ""), HasSubstr("has one cell, here are 2"));
   EXPECT_THAT(error("initial = \"low\"", "initial = \"low\"\nfrom = [\"low:middle\"]"),
               HasSubstr("there is no 'middle' of a lane; there are before, last and all"));

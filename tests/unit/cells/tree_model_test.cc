@@ -126,7 +126,7 @@ TEST(TreeModel, TextAndDefinitionAgree) {
 TEST(TreeModel, ErrorsSayWhereAndWhy) {
   EXPECT_THAT(error_of(definition_of("lstm", "h", false)),
               HasSubstr("model.toml:7: kind: 'lstm' is not in the library for a tree: check_tree, child_sum, "
-                        "tree_gru, tree_lstm"));
+                        "mv_rnn, tree_fc, tree_gru, tree_lstm"));
   ModelDefinition chain = definition_of("tree_lstm", "h", false);
   chain.unfolding = "chain";
   EXPECT_THAT(error_of(chain),
