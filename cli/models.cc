@@ -15,6 +15,7 @@
 #include "cells/unfold/unfolding.h"
 #include "cli/admin.h"
 #include "cli/commands.h"
+#include "cli/help_format.h"
 #include "cli/option.h"
 #include "repository/model_writer.h"
 #include "repository/repository.h"
@@ -26,8 +27,8 @@ namespace fs = std::filesystem;
 
 struct ModelsArguments {
   NewModel model;
-  NewLstm lstm;
-  bool child_sum = false, tree = false;
+  NewSizes sizes;
+  std::string kind;  // of a new model
   std::string repository = "models";
   std::vector<std::string> folders;
   std::string name, admin = kAutoAdmin;
@@ -162,17 +163,6 @@ int check_models(const ModelsArguments& arguments) {
   return failures == 0 ? 0 : 1;
 }
 
-CLI::App* add_writer(CLI::App& models, const char* name, const char* help, ModelsArguments& arguments) {
-  CLI::App* command = models.add_subcommand(name, help);
-  add_option(*command, "folder FOLDER", arguments.model.path, "The folder to write: REPOSITORY/NAME")
-      ->required();
-  add_option(*command, "--name NAME", arguments.model.name, "The model's name, if it is not the folder's");
-  add_option(*command, "--max-batch ROWS", arguments.model.max_batch,
-             "Rows of one task at most; 0 for the default");
-  command->add_flag("--overwrite", arguments.model.overwrite, "Replace what is there");
-  return command;
-}
-
 using Arguments = std::shared_ptr<ModelsArguments>;
 
 void when_chosen(CLI::App* command, CommandBody& run, const Arguments& arguments,
@@ -180,74 +170,65 @@ void when_chosen(CLI::App* command, CommandBody& run, const Arguments& arguments
   command->callback([arguments, &run, body] { run = [arguments, body] { return body(*arguments); }; });
 }
 
-void add_every_step(CLI::App* command, ModelsArguments& arguments) {
-  command->add_flag("--every-step", arguments.model.every_step,
-                    "The output has a row for every step or node, not only the last one's");
+// Every kind, a line each.
+std::string kinds_help() {
+  std::vector<std::pair<std::string_view, std::string_view>> rows;
+  for (const auto* kinds : model_kinds()) {
+    for (const ModelKind& kind : *kinds) rows.emplace_back(kind.name, kind.says);
+  }
+  return help_rows("Kinds:", rows);
 }
 
-void add_sizes(CLI::App* command, NewLstm& lstm) {
-  add_option(*command, "--hidden WIDTH", lstm.hidden, "Width of its state");
-  add_option(*command, "--input WIDTH", lstm.input, "Width of its embedding; 0: as --hidden");
-  add_option(*command, "--vocabulary COUNT", lstm.vocabulary, "Number of token ids");
-  add_option(*command, "--seed SEED", lstm.seed, "The same seed gives the same weights");
+// The options that only some kinds have.
+struct SizeOptions {
+  std::vector<std::pair<CLI::Option*, ModelKind::Size>> sizes;
+  CLI::Option* layers = nullptr;
+  CLI::Option* every = nullptr;
+};
+
+// What was said and the kind does not have would be silently ignored.
+Status check_options(const ModelsArguments& arguments, const SizeOptions& options) {
+  const ModelKind* kind = find_model_kind(arguments.kind);
+  if (kind == nullptr) return {};  // the writer says which there are
+  const auto refuse = [&](const CLI::Option* option) {
+    return invalid("a " + arguments.kind + " has no " + option->get_name());
+  };
+  for (const auto& [option, size] : options.sizes) {
+    if (option->count() > 0 && (kind->sizes & size) == 0) return refuse(option);
+  }
+  if (options.layers->count() > 0 && kind->most_layers == 0) return refuse(options.layers);
+  if (options.every->count() > 0 && !kind->may_push_every) return refuse(options.every);
+  return {};
 }
 
-void add_lanes(CLI::App& models, CommandBody& run, const Arguments& arguments) {
-  CLI::App* both = add_writer(models, "new-bidirectional",
-                              "Writes LSTMs in both directions with random weights", *arguments);
-  add_sizes(both, arguments->lstm);
-  add_option(*both, "--layers COUNT", arguments->lstm.layers,
-             "Layers, each above both directions of the one below");
-  when_chosen(both, run, arguments, [](const ModelsArguments& chosen) {
-    return report_written(chosen.model, write_bidirectional_model(chosen.model, chosen.lstm));
-  });
-  CLI::App* translator = add_writer(
-      models, "new-seq2seq", "Writes an LSTM encoder and a greedy decoder with random weights", *arguments);
-  add_sizes(translator, arguments->lstm);
-  add_option(*translator, "--steps COUNT", arguments->lstm.steps, "Tokens of an answer at most");
-  when_chosen(translator, run, arguments, [](const ModelsArguments& chosen) {
-    return report_written(chosen.model, write_seq2seq_model(chosen.model, chosen.lstm));
-  });
-}
-
-void add_new_lstm(CLI::App& models, CommandBody& run, const Arguments& arguments) {
-  CLI::App* command = add_writer(models, "new-lstm", "Writes an LSTM with random weights", *arguments);
-  add_every_step(command, *arguments);
-  add_sizes(command, arguments->lstm);
-  add_option(*command, "--layers COUNT", arguments->lstm.layers,
-             "LSTMs above each other, each over all of the one below");
-  when_chosen(command, run, arguments, [](const ModelsArguments& chosen) {
-    return report_written(chosen.model, write_lstm_model(chosen.model, chosen.lstm));
-  });
-}
-
-void add_new_tree(CLI::App& models, CommandBody& run, const Arguments& arguments) {
-  CLI::App* command =
-      add_writer(models, "new-tree", "Writes a TreeLSTM over binary trees with random weights", *arguments);
-  add_every_step(command, *arguments);
-  add_sizes(command, arguments->lstm);
-  command->add_flag("--child-sum", arguments->child_sum,
-                    "Over trees with any number of children, and a token at every node");
-  when_chosen(command, run, arguments, [](const ModelsArguments& chosen) {
-    const NewTreeKind kind = chosen.child_sum ? NewTreeKind::kChildSum : NewTreeKind::kBinary;
-    return report_written(chosen.model, write_tree_model(chosen.model, chosen.lstm, kind));
-  });
-}
-
-void add_others(CLI::App& models, CommandBody& run, const Arguments& arguments) {
-  when_chosen(add_writer(models, "new-noop", "Writes a model that computes nothing: the way there and back",
-                         *arguments),
-              run, arguments, [](const ModelsArguments& chosen) {
-                return report_written(chosen.model, write_noop_model(chosen.model));
-              });
-  CLI::App* check =
-      add_writer(models, "new-check", "Writes a model whose answer shows any lost, doubled or mixed-up step",
-                 *arguments);
-  add_every_step(check, *arguments);
-  check->add_flag("--tree", arguments->tree, "Over trees, with any number of children");
-  when_chosen(check, run, arguments, [](const ModelsArguments& chosen) {
-    return report_written(
-        chosen.model, chosen.tree ? write_check_tree_model(chosen.model) : write_check_model(chosen.model));
+void add_new(CLI::App& models, CommandBody& run, const Arguments& arguments) {
+  CLI::App* command = models.add_subcommand("new", "Writes a model of some kind with random weights");
+  NewModel& model = arguments->model;
+  NewSizes& sizes = arguments->sizes;
+  add_option(*command, "kind KIND", arguments->kind, "What kind of model: see below")->required();
+  add_option(*command, "folder FOLDER", model.path, "The folder to write: REPOSITORY/NAME")->required();
+  add_option(*command, "--name NAME", model.name, "The model's name, if it is not the folder's");
+  add_option(*command, "--max-batch ROWS", model.max_batch, "Rows of one task at most; 0 for the default");
+  command->add_flag("--overwrite", model.overwrite, "Replace what is there");
+  SizeOptions options;
+  options.every = command->add_flag("--every-step", model.every_step,
+                                    "The output has a row for every step or node, not only the last one's");
+  const auto add = [&](const char* text, auto& value, const char* help, ModelKind::Size size) {
+    options.sizes.emplace_back(add_option(*command, text, value, help), size);
+  };
+  add("--hidden WIDTH", sizes.hidden, "Width of its states", ModelKind::kHidden);
+  add("--input WIDTH", sizes.input, "Width of its embedding; 0: as --hidden", ModelKind::kHidden);
+  add("--vocabulary COUNT", sizes.vocabulary, "Number of token ids", ModelKind::kVocabulary);
+  add("--steps COUNT", sizes.steps, "Tokens of an answer at most", ModelKind::kSteps);
+  add("--labels COUNT", sizes.labels, "Labels that it chooses among", ModelKind::kLabels);
+  add("--seed SEED", sizes.seed, "The same seed gives the same weights", ModelKind::kHidden);
+  options.layers = add_option(*command, "--layers COUNT", sizes.layers,
+                              "Layers above each other; 0 for the kind's own number");
+  command->footer(kinds_help());
+  when_chosen(command, run, arguments, [options](const ModelsArguments& chosen) {
+    Status status = check_options(chosen, options);
+    if (status) status = write_new_model(chosen.model, chosen.kind, chosen.sizes);
+    return report_written(chosen.model, status);
   });
 }
 
@@ -281,10 +262,7 @@ void add_models_command(CLI::App& app, CommandBody& run) {
   CLI::App* models =
       app.add_subcommand("models", "Writes, lists and checks models, and changes what a server serves");
   models->require_subcommand(1);
-  add_new_lstm(*models, run, arguments);
-  add_lanes(*models, run, arguments);
-  add_new_tree(*models, run, arguments);
-  add_others(*models, run, arguments);
+  add_new(*models, run, arguments);
   CLI::App* lister = models->add_subcommand("list", "Lists the models of a repository");
   add_option(*lister, "repository FOLDER", arguments->repository, "The repository's folder");
   add_option(*lister, "--admin SOCKET", arguments->listed_server,

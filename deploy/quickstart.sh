@@ -144,7 +144,7 @@ quietly cmake --preset release
 quietly cmake --build --preset release --target volvox
 
 say "an LSTM of width $hidden"
-"$volvox" models new-lstm "$scratch/models/lstm" --hidden "$hidden"
+"$volvox" models new lstm "$scratch/models/lstm" --hidden "$hidden"
 start_server
 say "serving at $endpoint; offering $rate requests a second for $seconds s"
 offer_load

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstring>
 #include <utility>
+#include <variant>
 
+#include "cells/unfold/unfolding.h"
 #include "device/host_memory.h"
 #include "install/stopping.h"
 
@@ -52,15 +54,19 @@ class ChainRun {
     auto pages = stage(device_, content);
     if (!pages) return tl::unexpected(pages.error());
     live.pages = std::move(*pages);
-    const Lengths lengths = lengths_for(*model_.model, content.length);
+    const auto checked = lengths_of(*model_.model, content);
+    if (!checked) return tl::unexpected(checked.error());
+    const Lengths lengths = live.lengths = *checked;
     auto results = device_.results(output_bytes(model_, lengths));
     if (!results) return tl::unexpected(results.error());
     live.results = std::move(*results);
     live.ends = SequenceEnds(lengths);
-    Request request = lane_request(model_, lengths, live.pages->addresses(), live.results.address);
-    request.tag = begun_;
-    request.arrival = engine_.now();
-    const AdmitResult admitted = engine_.admit(std::move(request));
+    auto request = unfolded_request(model_, structure_of(content), lengths, live.pages->addresses(),
+                                    live.results.address);
+    if (!request) return tl::unexpected(request.error());
+    request->tag = begun_;
+    request->arrival = engine_.now();
+    const AdmitResult admitted = engine_.admit(std::move(*request));
     live.id = admitted.id;
     if (admitted.kind == AdmitResult::Kind::kNeverFits || admitted.kind == AdmitResult::Kind::kFull) {
       return invalid("request " + std::to_string(begun_) + " was refused: " + admitted.reason);
@@ -97,12 +103,13 @@ class ChainRun {
     std::unique_ptr<InputPages> pages;
     ResultBlock results;
     SequenceEnds ends;
+    Lengths lengths{};
     RequestId id;
   };
 
   // Zeros where a sequence has ended before.
   void take_answer(std::uint64_t request) {
-    const Lengths lengths = lengths_for(*model_.model, contents_[request].length);
+    const Lengths& lengths = live_[request].lengths;
     std::vector<std::byte>& answer = answers_[request];
     answer.assign(output_bytes(model_, lengths), std::byte{});
     for (std::size_t i = 0; i < model_.model->outputs.size(); ++i) {
@@ -143,6 +150,17 @@ Status run_all(Engine& engine, ChainRun& run, std::size_t in_flight, Duration pa
 }
 
 }  // namespace
+
+Structure structure_of(const ChainContent& content) {
+  const bool chain = std::holds_alternative<NoStructure>(content.structure);
+  return chain ? Structure(ChainStructure{content.length}) : content.structure;
+}
+
+Result<Lengths> lengths_of(const Model& model, const ChainContent& content) {
+  const auto extent = model.unfolding->check(structure_of(content), model);
+  if (!extent) return tl::unexpected(extent.error());
+  return extent->lengths;
+}
 
 ChainContent random_content(const Model& model, std::uint32_t length, Chance& chance) {
   ChainContent content;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/structure.h"
 #include "device/device.h"
 #include "install/installation.h"
 #include "simulation/chance.h"
@@ -15,11 +16,18 @@
 
 namespace volvox {
 
-// The content of one chain request: for each of the model's inputs, `length` rows back to back.
+// The content of one request: along a chain of `length` steps, or over a structure, whose arrays belong to
+// whoever made it. inputs[i]: the rows of each of the model's inputs, back to back.
 struct ChainContent {
   std::uint32_t length = 0;
-  std::vector<std::vector<std::byte>> inputs;
+  std::vector<std::vector<std::byte>> inputs{};
+  Structure structure = NoStructure{};
 };
+
+// Along which it unfolds.
+Structure structure_of(const ChainContent& content);
+// The lengths that the model makes of it. Fails on what it cannot run.
+Result<Lengths> lengths_of(const Model& model, const ChainContent& content);
 
 // Ids below each input's vocabulary, reals in [-1, 1).
 ChainContent random_content(const Model& model, std::uint32_t length, Chance& chance);

@@ -1,4 +1,4 @@
-"""What models that `volvox models new-check` makes answer, for programs that look at every answer."""
+"""What models that `volvox models new check` makes answer, for programs that look at every answer."""
 
 MASK = 2**64 - 1
 

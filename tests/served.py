@@ -11,7 +11,7 @@ PATIENCE = 60  # seconds for what must happen, however slow the machine is
 class Server:
     """A server on ports of its own, with its models, configuration and log in `folder`.
 
-    `models`: (kind, name, options…) of each, as `volvox models` takes them; one that is there already is kept. The server
+    `models`: (kind, name, options…) of each, as `volvox models new` takes them; one that is there already is kept. The server
     has answered nothing yet when this returns; RuntimeError with its log when it does not start. Attributes: `process`,
     `endpoint`, `metrics` and, unless `http` is empty, `http`.
     """
@@ -20,7 +20,7 @@ class Server:
         self.folder = pathlib.Path(folder)
         for kind, name, *shape in models:
             if not (self.folder / "models" / name).exists():
-                command = [volvox, "models", kind, str(self.folder / "models" / name), *shape]
+                command = [volvox, "models", "new", kind, str(self.folder / "models" / name), *shape]
                 subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         (self.folder / "serve.toml").write_text(config, encoding="utf-8")
         self.ports = self.folder / "ports"

@@ -66,7 +66,7 @@ ModelSource repository_source(const ServeConfig& config, const FoldRows& folding
 Result<LoadedRepository> load_repository(const ServeConfig& config, const FoldRows& folding) {
   const std::string& folder = config.server.models;
   const auto entries = list_models(folder);
-  const std::string what_to_do = "; write one with `volvox models new-lstm " +
+  const std::string what_to_do = "; write one with `volvox models new lstm " +
                                  (fs::path(folder) / "lstm").string() +
                                  "`, or name another folder with --models";
   if (!entries) return fail(entries.error().code, entries.error().message + what_to_do);

@@ -29,9 +29,9 @@ Result<std::shared_ptr<const Model>> made_up_lstm(const EngineOptions& options, 
     return fail(ErrorCode::kUnavailable, "cannot make a folder like " + folder);
   NewModel place;
   place.path = std::filesystem::path(folder) / "lstm";
-  NewLstm lstm;
+  NewSizes lstm;
   lstm.hidden = options.hidden;
-  const Status written = write_lstm_model(place, lstm);
+  const Status written = write_new_model(place, "lstm", lstm);
   Result<std::shared_ptr<const Model>> model = tl::unexpected(Error{});
   if (written) model = load_model(place.path, load);
   if (!written) model = tl::unexpected(written.error());

@@ -126,18 +126,18 @@ void add_model(Seeds& seeds, const fs::path& folder) {
 
 void add_models(Seeds& seeds, const fs::path& scratch) {
   const NewModel model{.path = scratch / "m", .overwrite = true};
-  require(write_lstm_model(model, {.hidden = 2, .input = 1, .vocabulary = 3}).has_value(), "an lstm");
+  require(write_new_model(model, "lstm", {.hidden = 2, .input = 1, .vocabulary = 3}).has_value(), "an lstm");
   add_model(seeds, model.path);
-  require(write_noop_model(model).has_value(), "a noop");
+  require(write_new_model(model, "noop").has_value(), "a noop");
   add_model(seeds, model.path);
-  require(write_check_model(model).has_value(), "a check");
+  require(write_new_model(model, "check").has_value(), "a check");
   add_model(seeds, model.path);
-  const NewLstm small{.hidden = 2, .input = 1, .vocabulary = 3};
-  for (const NewTreeKind kind : {NewTreeKind::kBinary, NewTreeKind::kChildSum}) {
-    require(write_tree_model(model, small, kind).has_value(), "a tree");
+  const NewSizes small{.hidden = 2, .input = 1, .vocabulary = 3};
+  for (const char* kind : {"tree_lstm", "child_sum"}) {
+    require(write_new_model(model, kind, small).has_value(), "a tree");
     add_model(seeds, model.path);
   }
-  require(write_check_tree_model(model).has_value(), "a check of trees");
+  require(write_new_model(model, "check_tree").has_value(), "a check of trees");
   add_model(seeds, model.path);
 }
 

@@ -154,7 +154,7 @@ class Endless(threading.Thread):
 def memory(world):
     """J11: a server may grow by 128 MiB; clients ask for answers of 2 MiB and read none, others send messages without an end."""
     world.make_cluster(0, 0)
-    world.new_model("wide", "--hidden", "256", "--vocabulary", "16", "--every-step", kind="new-lstm")
+    world.new_model("wide", "--hidden", "256", "--vocabulary", "16", "--every-step", kind="lstm")
     single = world.add_single("serve", CPU + BOUNDS)
     group = MemoryGroup(f"{world.folder.name}-serve", single.process.pid)
     world.closing.insert(0, group)

@@ -70,7 +70,7 @@ class World:
                 router.command[router.command.index("--http") + 1] = router.http
         return self.cluster
 
-    def new_model(self, name, *options, kind="new-check"):
+    def new_model(self, name, *options, kind="check"):
         """A check model whose chains may be long."""
         self.cluster.new_model(kind, name, *options)
         toml = self.cluster.models / name / "model.toml"

@@ -3,7 +3,7 @@
 
 Usage: cluster.py [--volvox PATH] [--seconds S] [--json FILE] SCENARIO …
 
-Most run two routers and three nodes on the `timed` device (a `new-check` model, 24 cells of 2 ms, 32 rows at most: 667 requests a
+Most run two routers and three nodes on the `timed` device (a `check` model, 24 cells of 2 ms, 32 rows at most: 667 requests a
 second a node), offer 800 requests a second, half of them at each router, with every answer checked, and do harm every 5 s:
 
   kill       SIGKILL a node; it is started again 2 s later

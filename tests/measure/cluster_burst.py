@@ -14,8 +14,8 @@ CONFIG = '[admin]\nsocket = ""\n[device]\nkind = "cpu"\ncompute_threads = 1\n'
 
 def make_cluster(volvox, folder, network):
     cluster = Cluster(volvox, folder, network, CONFIG, routers=1, nodes=1)
-    cluster.new_model("new-check", "small")
-    cluster.new_model("new-check", "big", "--every-step")
+    cluster.new_model("check", "small")
+    cluster.new_model("check", "big", "--every-step")
     definition = cluster.models / "big" / "model.toml"
     definition.write_text(definition.read_text().replace("max_length = 4096", "max_length = 32768"), encoding="utf-8")
     return cluster

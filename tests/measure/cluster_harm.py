@@ -23,7 +23,7 @@ max_tasks_to_submit = 2
 
 def make_cluster(volvox, folder, network, **more):
     cluster = Cluster(volvox, folder, network, CONFIG, **more)
-    cluster.new_model("new-check", "check", "--max-batch", 32)
+    cluster.new_model("check", "check", "--max-batch", 32)
     return cluster
 
 

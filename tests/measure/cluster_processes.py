@@ -239,7 +239,7 @@ class Cluster:
         return self.folder / f"{name}.log"
 
     def new_model(self, kind, name, *options):
-        command = [self.volvox, "models", kind, str(self.models / name), *map(str, options)]
+        command = [self.volvox, "models", "new", kind, str(self.models / name), *map(str, options)]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
     def start(self):

@@ -17,7 +17,7 @@ LEAST_RPS, IN_FLIGHT, LIGHT_RATE, LIGHT_P50_MS, LIGHT_TO_BARE = 15_000, 64, 200,
 LINK_MBIT, LARGE_MIB, LARGE_REQUESTS, SMALL_RATE, SMALL_P90_MS = 100, 15.75, 8, 50, 50.0
 LARGE_ROWS = int(LARGE_MIB * (1 << 20)) // (65536 * 4 + 4)
 NOOP = '[admin]\nsocket = ""\n[device]\nkind = "cpu"\ncompute_threads = 1\n'
-# As new-check makes it, with an input beside it that only has weight.
+# As `models new check` makes it, with an input beside it that only has weight.
 HEAVY = """
 name = "heavy"
 unfolding = "chain"
@@ -101,7 +101,7 @@ def bare_ways(volvox, seconds):
 
 def speed(volvox, folder, network, seconds):
     cluster = Cluster(volvox, folder, network, NOOP, routers=1, nodes=1)
-    cluster.new_model("new-noop", "noop")
+    cluster.new_model("noop", "noop")
     common = ["--model", "noop", "--length", 1]
     try:
         cluster.start()

@@ -58,7 +58,7 @@ def through(loader, endpoint, folder, seconds, cpu_s):
 
 
 def empty(volvox, loader, folder, seconds):
-    server = Server(volvox, folder, (("new-noop", "noop"),), NOOP)
+    server = Server(volvox, folder, (("noop", "noop"),), NOOP)
     try:
         return through(loader, server.endpoint, folder, seconds, lambda: cpu_s_of(server.process.pid))
     finally:
@@ -67,7 +67,7 @@ def empty(volvox, loader, folder, seconds):
 
 def cluster(volvox, loader, folder, seconds):
     members = Cluster(volvox, folder, Loopback(), NOOP, routers=1, nodes=1)
-    members.new_model("new-noop", "noop")
+    members.new_model("noop", "noop")
     try:
         members.start()
         return through(loader, members.routers[0].endpoint, folder, seconds, members.cpu_s)
@@ -93,7 +93,7 @@ def large(volvox, _loader, folder, seconds):
 
 
 def lstm(volvox, loader, folder, seconds):
-    server = Server(volvox, folder, (("new-lstm", "lstm", "--hidden", "1024"),), LSTM)
+    server = Server(volvox, folder, (("lstm", "lstm", "--hidden", "1024"),), LSTM)
     try:
         report = offer(loader, server.endpoint, folder, "lstm", 2 * seconds, "--concurrency", 256)
         return {"requests a second": report["throughput_rps"]}

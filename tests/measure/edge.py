@@ -188,7 +188,7 @@ class Door:
                     os.environ["LD_PRELOAD"] = str(self.preload)
                 if files:
                     resource.setrlimit(resource.RLIMIT_NOFILE, (files, own[1]))
-                server = Server(self.volvox, folder, (("new-check", "check", "--every-step"),), BASE + limits, options=options)
+                server = Server(self.volvox, folder, (("check", "check", "--every-step"),), BASE + limits, options=options)
             finally:
                 os.environ.pop("LD_PRELOAD", None) if before is None else os.environ.update(LD_PRELOAD=before)
                 if files:

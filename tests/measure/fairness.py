@@ -4,7 +4,7 @@ requests to the overloaded one.
 
 Usage: fairness.py [--volvox PATH] [--seconds S] [--repeat K] [--json FILE]
 
-Serves two `new-check` models on the `timed` device (a task takes 1 ms and 20 us a row, 32 rows at most) and drives them with
+Serves two `check` models on the `timed` device (a task takes 1 ms and 20 us a row, 32 rows at most) and drives them with
 `volvox load`. Every answer's state is computed, so that the server does its whole work but for the arithmetic. Prints medians,
 and the spread over the repetitions; --json also writes them. Keys: `light_alone_ms`, `light_beside_ms`, `urgent_queue_ms` (each
 `p50`, `p90`, `p99`), `heavy_rps`, `task_ms`, `ratio_p99` (light beside / alone), `holds` (light beside <= 2 x alone + a task).
@@ -52,7 +52,7 @@ def result(started):
 
 def measure(volvox, seconds):
     with tempfile.TemporaryDirectory() as folder:
-        server = Server(volvox, folder, (("new-check", "light"), ("new-check", "heavy")), CONFIG)
+        server = Server(volvox, folder, (("check", "light"), ("check", "heavy")), CONFIG)
         try:
             light = ("--rate", 10, "--seconds", seconds)
             alone = result(start_load(volvox, server, "alone", "light", *light))

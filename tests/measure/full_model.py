@@ -4,7 +4,7 @@
 Usage: full_model.py [--volvox PATH] [--seconds S] [--where process|cluster|both] [--json FILE]
 
 Serves an LSTM that keeps its state memory for eight requests (its eager part runs far ahead, so each needs a MiB) and a light
-`new-check`, on the `timed` device (a task takes 50 us and 1 us a row, 8 rows at most): in one process, and behind a router. The
+`check`, on the `timed` device (a task takes 50 us and 1 us a row, 8 rows at most): in one process, and behind a router. The
 full model has 500 requests of 200 steps in flight all the time; the light one gets 100 a second, at least 1,000. It holds when the
 light one's p99 is at most 2 x alone + one task of the other + 4 ms, and the full model's urgent requests begin before its normal
 ones that wait: within the time that one that runs takes to the end. --json also writes the figures; the exit status says whether
@@ -44,7 +44,7 @@ age_ms = 600000
 name = "full"
 state_mib = {PLACES + 1}
 """
-MODELS = (("new-lstm", "full", "--hidden", str(HIDDEN)), ("new-check", "light"))
+MODELS = (("lstm", "full", "--hidden", str(HIDDEN)), ("check", "light"))
 
 
 class OneProcess:

@@ -4,7 +4,7 @@ that never read or vanish.
 
 Usage: overload.py [--volvox PATH] [--seconds S] [--json FILE]
 
-Serves a `new-check` model on the `timed` device (a task takes 2 ms, 8 rows at most, requests of 20 steps: 200 a second) and
+Serves a `check` model on the `timed` device (a task takes 2 ms, 8 rows at most, requests of 20 steps: 200 a second) and
 drives it with `volvox load`, deadlines of 500 ms, every answer checked. Keys: `capacity_rps` (a closed loop's), `normal`, `twice`,
 `tenfold`, `after` (reports of `volvox load`; `after` begins 2 s after `tenfold` has ended), `idle_mib`, `peak_mib`, `limit_mib`
 (`idle_mib`, the configured bounds on bytes, and 64), `answers` (the server's own count, by outcome), `figures` (each with `is`,
@@ -123,7 +123,7 @@ def main():
     parser.add_argument("--json", metavar="FILE")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        server = Server(arguments.volvox, folder, (("new-check", "check"),), CONFIG)
+        server = Server(arguments.volvox, folder, (("check", "check"),), CONFIG)
         try:
             report = measure(arguments.volvox, server, arguments.seconds)
         finally:

@@ -3,7 +3,7 @@
 
 Usage: soak.py [--volvox PATH] [--seconds S] [--rate R] [--json FILE]
 
-Serves LSTMs and `new-check` models on the CPU. Beside the load, for the whole time: sessions, more than have a place on the
+Serves LSTMs and `check` models on the CPU. Beside the load, for the whole time: sessions, more than have a place on the
 device, with repeated, cancelled and abandoned parts; frames of random bytes, cut, oversized and of too many parts; HTTP requests
 that make no sense; clients that are killed or vanish with requests in flight, that never read, that cancel; answers streamed row
 by row; a model that is replaced under requests, and broken versions of it. Passes when every request of the load was answered and
@@ -29,8 +29,8 @@ from disturbances import Disturbances  # noqa: E402
 from served import Server  # noqa: E402
 
 GROWTH_MIB, SAMPLE_S = 16.0, 5.0
-MODELS = (("new-lstm", "lstm", "--hidden", "256"), ("new-check", "check"), ("new-check", "every", "--every-step"),
-          ("new-lstm", "changing", "--hidden", "16", "--vocabulary", "100"))  # fmt: skip
+MODELS = (("lstm", "lstm", "--hidden", "256"), ("check", "check"), ("check", "every", "--every-step"),
+          ("lstm", "changing", "--hidden", "16", "--vocabulary", "100"))  # fmt: skip
 CONFIG = "[sessions]\nmax_resident = 60\nidle_expiry_ms = 4000\n"
 
 

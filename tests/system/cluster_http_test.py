@@ -30,9 +30,9 @@ class Cluster(unittest.TestCase):
         self.folder = pathlib.Path(scratch.name)
         self.processes = {}
         self.addCleanup(self.kill_all)
-        for kind, name in (("new-check", "m"), ("new-lstm", "floats")):
-            command = [VOLVOX, "models", kind, str(self.folder / "models" / name)]
-            command += ["--hidden", "8", "--vocabulary", "1000"] if kind == "new-lstm" else []
+        for kind, name in (("check", "m"), ("lstm", "floats")):
+            command = [VOLVOX, "models", "new", kind, str(self.folder / "models" / name)]
+            command += ["--hidden", "8", "--vocabulary", "1000"] if kind == "lstm" else []
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         listen = ["--listen", "tcp://127.0.0.1:0", "--cluster-listen", "127.0.0.1:0"]
         pages = ["--metrics", "127.0.0.1:0", "--http", "127.0.0.1:0", "--port-file", str(self.folder / "ports")]

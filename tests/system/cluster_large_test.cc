@@ -23,7 +23,7 @@ class ClusterLarge : public ClusterProcesses {
   void SetUp() override {
     ClusterProcesses::SetUp();
     const CommandResult made =
-        run_volvox({"models", "new-check", models() + "/big", "--every-step"}, seconds(20));
+        run_volvox({"models", "new", "check", models() + "/big", "--every-step"}, seconds(20));
     ASSERT_TRUE(made.ok()) << made.err;
     const std::string definition = models() + "/big/model.toml";
     std::string text = read_file(definition);

@@ -81,7 +81,7 @@ class Names(unittest.TestCase):
         self.addCleanup(network.close)
         folder = self.enterContext(tempfile.TemporaryDirectory())
         cluster = Cluster(VOLVOX, folder, network, '[admin]\nsocket = ""\n[device]\nkind = "timed"\n', routers=3, nodes=1)
-        cluster.new_model("new-check", "check")
+        cluster.new_model("check", "check")
         self.addCleanup(cluster.end)
         port = cluster.routers[0].dial.rsplit(":", 1)[1]
         for router in cluster.routers:
@@ -112,7 +112,7 @@ class LocalCluster(unittest.TestCase):
 
     def setUp(self):
         self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
-        subprocess.run([VOLVOX, "models", "new-check", str(self.folder / "m")], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([VOLVOX, "models", "new", "check", str(self.folder / "m")], check=True, stdout=subprocess.DEVNULL)
 
     def start(self, *options):
         command = [str(ROOT / "deploy/local-cluster.sh"), "--models", str(self.folder), "--nodes", "2", *options]

@@ -15,7 +15,7 @@ using std::chrono::seconds;
 void ClusterProcesses::SetUp() {
   std::filesystem::create_directory(models());
   const CommandResult made =
-      run_volvox({"models", "new-check", models() + "/m", "--max-batch", "32"}, seconds(20));
+      run_volvox({"models", "new", "check", models() + "/m", "--max-batch", "32"}, seconds(20));
   ASSERT_TRUE(made.ok()) << made.err;
   write_file(file("node.toml"), "[device]\nkind = \"timed\"\ntimed_task_us = 2000.0\ntimed_row_us = 0.0\n");
   write_file(file("patient.toml"), "[cluster]\nsuspect_ms = 3000\ndead_ms = 4000\n");

@@ -22,8 +22,7 @@ from served import PATIENCE, Server  # noqa: E402
 
 VOLVOX = "volvox"
 COMMANDS = ("serve", "router", "node", "drain", "load", "infer", "status", "models", "import", "keys", "log-level", "simulate")
-MODELS = ("list", "check", "load", "unload", "reload", "new-lstm", "new-bidirectional",
-          "new-seq2seq", "new-tree", "new-noop", "new-check")
+MODELS = ("list", "check", "load", "unload", "reload", "new")
 DOORS = {"--listen": "tcp://127.0.0.1:0", "--metrics": "", "--http": "", "--admin": ""}  # no port that another may have
 
 
@@ -80,7 +79,7 @@ class Words(unittest.TestCase):
             ("status", "--interval SECONDS=1"),
             ("drain", "--admin SOCKET=auto"),
             ("keys", "--days DAYS="),
-            ("models new-lstm", "--hidden WIDTH="),
+            ("models new", "--hidden WIDTH="),
         ):
             self.assertIn(option, " ".join(pages[tuple(command.split())].split()), command)
         for key in ("model", "version", "tokens", "inputs", "length", "structure", "outputs", "deadline_ms", "priority"):
@@ -139,7 +138,7 @@ class Mistakes(unittest.TestCase):
 
     def test_models_that_do_not_fit(self):
         model = self.folder / "models" / "lstm"
-        self.assertEqual(run("models", "new-lstm", model, "--hidden", "8", "--input", "4", "--vocabulary", "10").returncode, 0)
+        self.assertEqual(run("models", "new", "lstm", model, "--hidden", "8", "--input", "4", "--vocabulary", "10").returncode, 0)
         (weights,) = model.rglob("*.safetensors")
         written = weights.read_bytes()
 
@@ -182,14 +181,14 @@ class Mistakes(unittest.TestCase):
 
     def test_servers_that_cannot_start(self):
         text = self.refused("serve", "--models", self.folder / "nothing", *ANYWHERE)
-        self.assertIn("write one with `volvox models new-lstm", text)
+        self.assertIn("write one with `volvox models new lstm", text)
         self.assertIn("tcp://HOST:PORT", self.refused("serve", "--listen", "127.0.0.1:7100"))
         config = self.folder / "serve.toml"
         config.write_text('[server]\nlisten_at = "x"\n')
         self.assertRegex(self.refused("serve", "--config", config), r"serve.toml:2: server.listen_at: is unknown; \[server\] has .*listen")
 
     def test_a_taken_port_is_told_before_models_are_loaded(self):
-        server = Server(VOLVOX, self.folder, [("new-check", "m")])
+        server = Server(VOLVOX, self.folder, [("check", "m")])
         self.addCleanup(server.kill)
         none = self.folder / "none"  # so that whoever looked for models would say something else
         for option, address in (("listen", server.endpoint), ("metrics", server.metrics.removeprefix("http://"))):
@@ -199,10 +198,10 @@ class Mistakes(unittest.TestCase):
 
     def test_a_bad_model_may_be_skipped(self):
         for name in ("good", "bad"):
-            self.assertEqual(run("models", "new-check", self.folder / "models" / name).returncode, 0)
+            self.assertEqual(run("models", "new", "check", self.folder / "models" / name).returncode, 0)
         (self.folder / "models" / "bad" / "model.toml").write_text("nonsense")
         self.assertIn("bad/model.toml", self.refused("serve", "--models", self.folder / "models", *ANYWHERE))
-        server = Server(VOLVOX, self.folder, [("new-check", "good")], options=("--bad-models", "skip"))
+        server = Server(VOLVOX, self.folder, [("check", "good")], options=("--bad-models", "skip"))
         self.addCleanup(server.kill)
         self.assertIn("skipped model 'bad' version 1: ", server.log())
         self.assertEqual(server.values()['volvox_model_loads_total{outcome="failed"}'], 1)
@@ -212,7 +211,7 @@ class Mistakes(unittest.TestCase):
         self.assertIn("can be loaded; the log says why", self.refused("serve", "--models", self.folder / "models", "--bad-models", "skip", *ANYWHERE))
 
     def test_requests_that_do_not_fit(self):
-        server = Server(VOLVOX, self.folder, [("new-lstm", "mine", "--hidden", "8", "--vocabulary", "100")], http="127.0.0.1:0")
+        server = Server(VOLVOX, self.folder, [("lstm", "mine", "--hidden", "8", "--vocabulary", "100")], http="127.0.0.1:0")
         self.addCleanup(server.kill)
 
         def refusal(request, *options):
@@ -260,14 +259,14 @@ class Acts(unittest.TestCase):
         self.assertTrue((self.folder / "clients" / "bob.key").exists())
 
     def test_a_hang_up_drains(self):
-        server = Server(VOLVOX, self.folder, [("new-check", "m")])
+        server = Server(VOLVOX, self.folder, [("check", "m")])
         server.process.send_signal(signal.SIGHUP)
         self.assertEqual(server.process.wait(PATIENCE), 0, server.log())
         self.assertIn("signal 1", server.log())
 
     def test_nobody_need_read_what_a_server_prints(self):
         folder = self.folder
-        self.assertEqual(run("models", "new-check", folder / "models" / "m").returncode, 0)
+        self.assertEqual(run("models", "new", "check", folder / "models" / "m").returncode, 0)
         ends = os.pipe()
         os.set_blocking(ends[1], False)
         with contextlib.suppress(BlockingIOError):
@@ -290,7 +289,7 @@ class Acts(unittest.TestCase):
     def test_a_hang_up_is_nothing_to_who_was_started_to_survive_it(self):
         before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
         self.addCleanup(signal.signal, signal.SIGHUP, before)
-        server = Server(VOLVOX, self.folder, [("new-check", "m")])
+        server = Server(VOLVOX, self.folder, [("check", "m")])
         self.addCleanup(server.kill)
         server.process.send_signal(signal.SIGHUP)
         self.assertIn("volvox_requests_in_flight", server.page())

@@ -54,7 +54,7 @@ class Failures : public testing::Test {
 };
 
 TEST_F(Failures, BadRequestsGetTypedErrorsAndTheServerGoesOn) {
-  ASSERT_NO_FATAL_FAILURE(start_with("new-lstm", {"--hidden", "8", "--vocabulary", "100"}));
+  ASSERT_NO_FATAL_FAILURE(start_with("lstm", {"--hidden", "8", "--vocabulary", "100"}));
   const std::pair<json, const char*> cases[] = {
       {{{"model", "nobody"}, {"tokens", {1}}}, "MODEL_NOT_FOUND"},
       {{{"model", "m"}, {"version", 9}, {"tokens", {1}}}, "MODEL_NOT_FOUND"},
@@ -81,7 +81,7 @@ TEST_F(Failures, BadRequestsGetTypedErrorsAndTheServerGoesOn) {
 }
 
 TEST_F(Failures, GarbageOnTheSocketHarmsNobody) {
-  ASSERT_NO_FATAL_FAILURE(start_with("new-check"));
+  ASSERT_NO_FATAL_FAILURE(start_with("check"));
   const auto load = load_beside(
       {"--rate", "100", "--seconds", "2", "--warmup", "0", "--verify", server_.model("m"), "--require-all"});
   void* context = zmq_ctx_new();
@@ -108,7 +108,7 @@ TEST_F(Failures, GarbageOnTheSocketHarmsNobody) {
 }
 
 TEST_F(Failures, SigtermUnderLoadDrains) {
-  ASSERT_NO_FATAL_FAILURE(start_with("new-lstm", {"--hidden", "64", "--vocabulary", "100"}));
+  ASSERT_NO_FATAL_FAILURE(start_with("lstm", {"--hidden", "64", "--vocabulary", "100"}));
   const auto load = load_beside({"--rate", "300", "--seconds", "3", "--warmup", "0", "--timeout", "3",
                                  "--verify", server_.model("m"), "--verify-count", "50"});
   ASSERT_NO_FATAL_FAILURE(wait_for_answers());
@@ -128,7 +128,7 @@ TEST_F(Failures, SigtermUnderLoadDrains) {
 }
 
 TEST_F(Failures, ADeadServerEndsTheClientInBoundedTime) {
-  ASSERT_NO_FATAL_FAILURE(start_with("new-lstm", {"--hidden", "64", "--vocabulary", "100"}));
+  ASSERT_NO_FATAL_FAILURE(start_with("lstm", {"--hidden", "64", "--vocabulary", "100"}));
   const auto load = load_beside(
       {"--concurrency", "32", "--seconds", "3", "--warmup", "0", "--timeout", "2", "--vocabulary", "100"});
   ASSERT_NO_FATAL_FAILURE(wait_for_answers());
@@ -143,7 +143,7 @@ TEST_F(Failures, ADeadServerEndsTheClientInBoundedTime) {
 }
 
 TEST_F(Failures, ADeadClientDoesNotTroubleTheServer) {
-  ASSERT_NO_FATAL_FAILURE(start_with("new-check"));
+  ASSERT_NO_FATAL_FAILURE(start_with("check"));
   for (int i = 0; i < 3; ++i) {
     const auto load =
         load_beside({"--concurrency", "64", "--seconds", "20", "--warmup", "0", "--length", "300"});
@@ -168,7 +168,7 @@ TEST_F(Failures, ADeadClientDoesNotTroubleTheServer) {
 }
 
 TEST_F(Failures, AnInterruptedLoadStillReports) {
-  ASSERT_NO_FATAL_FAILURE(start_with("new-check"));
+  ASSERT_NO_FATAL_FAILURE(start_with("check"));
   const auto load = load_beside({"--rate", "200", "--seconds", "60", "--warmup", "0"});
   ASSERT_NO_FATAL_FAILURE(wait_for_answers());
   load->send(SIGINT);
@@ -180,7 +180,7 @@ TEST_F(Failures, AnInterruptedLoadStillReports) {
 }
 
 TEST_F(Failures, ADeadlineThatCannotBeMetIsSaidSo) {
-  ASSERT_NO_FATAL_FAILURE(start_with("new-lstm", {"--hidden", "256", "--vocabulary", "100"}));
+  ASSERT_NO_FATAL_FAILURE(start_with("lstm", {"--hidden", "256", "--vocabulary", "100"}));
   for (const char* deadline_ms : {"5", "0.001"}) {
     const auto load =
         server_.load("m", {"--concurrency", "64", "--requests", "200", "--warmup", "0", "--length", "2000",
@@ -193,7 +193,7 @@ TEST_F(Failures, ADeadlineThatCannotBeMetIsSaidSo) {
 }
 
 TEST_F(Failures, MoreThanTheLimitIsRefusedAtOnce) {
-  ASSERT_NO_FATAL_FAILURE(start_with("new-lstm", {"--hidden", "256", "--vocabulary", "100"},
+  ASSERT_NO_FATAL_FAILURE(start_with("lstm", {"--hidden", "256", "--vocabulary", "100"},
                                      "[limits]\nmax_requests_in_flight = 8\n"));
   const auto load = server_.load("m", {"--concurrency", "64", "--requests", "300", "--warmup", "0",
                                        "--length", "500", "--vocabulary", "100", "--timeout", "5"});
@@ -219,7 +219,7 @@ TEST_F(Failures, NobodyThereIsAnError) {
 }
 
 TEST_F(Failures, ABrokenModelIsNamedAtTheStart) {
-  ASSERT_NO_FATAL_FAILURE(server_.add_model("new-lstm", "m", {"--hidden", "8", "--vocabulary", "100"}));
+  ASSERT_NO_FATAL_FAILURE(server_.add_model("lstm", "m", {"--hidden", "8", "--vocabulary", "100"}));
   const std::string weights = server_.model("m") + "/1/weights.safetensors";
   write_file(weights, read_file(weights).substr(0, 500));
   const CommandResult serve = run_volvox(

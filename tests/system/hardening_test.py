@@ -92,7 +92,7 @@ class Confined(unittest.TestCase):
             script.write_text(f'#!/bin/sh\nexec {sys.executable} -c "{forbid}" {VOLVOX} "$@"\n', encoding="utf-8")
             script.chmod(0o700)
             config = '[admin]\nsocket = ""\n[device]\nkind = "cpu"\n'
-            server = Server(str(script), folder, (("new-lstm", "lstm", "--hidden", "64"),), config)
+            server = Server(str(script), folder, (("lstm", "lstm", "--hidden", "64"),), config)
             self.addCleanup(server.kill)
             request = json.dumps({"model": "lstm", "tokens": [1, 2, 3]})
             command = [VOLVOX, "infer", "--connect", server.endpoint, "--timeout", "20"]

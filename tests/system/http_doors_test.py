@@ -56,7 +56,7 @@ class Doors(unittest.TestCase):
         scratch = tempfile.TemporaryDirectory()
         self.addCleanup(scratch.cleanup)
         self.folder = pathlib.Path(scratch.name)
-        self.server = Server(VOLVOX, scratch.name, (("new-check", "m"),), config=config, http=http, **settings)
+        self.server = Server(VOLVOX, scratch.name, (("check", "m"),), config=config, http=http, **settings)
         self.addCleanup(self.server.kill)
         return self.server
 

@@ -33,7 +33,7 @@ class Streams(unittest.TestCase):
     def test_no_answer_is_wrong_and_nothing_is_left(self):
         scratch = tempfile.TemporaryDirectory()
         self.addCleanup(scratch.cleanup)
-        server = Server(VOLVOX, scratch.name, (("new-check", "m"),), config=FEW_PLACES, http="127.0.0.1:0")
+        server = Server(VOLVOX, scratch.name, (("check", "m"),), config=FEW_PLACES, http="127.0.0.1:0")
         self.addCleanup(server.kill)
         self.assertEqual(run_streams(Client(server.http), "m"), [])
         values = self.values_at_rest(server)

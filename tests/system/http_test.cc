@@ -33,8 +33,8 @@ class Http : public testing::Test {
 };
 
 TEST_F(Http, AClientWrittenFromTheSpecificationPasses) {
-  ASSERT_NO_FATAL_FAILURE(server_.add_model("new-lstm", "floats", {"--hidden", "8", "--vocabulary", "1000"}));
-  ASSERT_NO_FATAL_FAILURE(start_with("new-check"));
+  ASSERT_NO_FATAL_FAILURE(server_.add_model("lstm", "floats", {"--hidden", "8", "--vocabulary", "1000"}));
+  ASSERT_NO_FATAL_FAILURE(start_with("check"));
   const CommandResult checks =
       run_command({"/usr/bin/python3", "-B", VOLVOX_V2_CLIENT, server_.http(), "m", "floats"}, seconds(60));
   EXPECT_TRUE(checks.ok()) << checks.out << checks.err << server_.log();
@@ -44,7 +44,7 @@ TEST_F(Http, AClientWrittenFromTheSpecificationPasses) {
 
 // As docs/protocol.md shows it.
 TEST_F(Http, ACurlSession) {
-  ASSERT_NO_FATAL_FAILURE(start_with("new-lstm", {"--hidden", "8", "--vocabulary", "1000"}));
+  ASSERT_NO_FATAL_FAILURE(start_with("lstm", {"--hidden", "8", "--vocabulary", "1000"}));
   EXPECT_TRUE(curl({"--fail"}, "/v2/health/ready").ok());
   const json metadata = json::parse(curl({}, "/v2/models/m").out, nullptr, false);
   ASSERT_TRUE(metadata.is_object());
@@ -66,7 +66,7 @@ TEST_F(Http, ACurlSession) {
 
 // What a page in a browser of this machine's user can send, which needs no leave of the server.
 TEST_F(Http, APageInABrowserEndsNobodysSequence) {
-  ASSERT_NO_FATAL_FAILURE(start_with("new-check"));
+  ASSERT_NO_FATAL_FAILURE(start_with("check"));
   const auto part = [&](const std::string& flag, std::vector<std::string> headers) {
     const std::string content =
         R"({"parameters": {"sequence_id": 7, ")" + flag +
@@ -88,7 +88,7 @@ TEST_F(Http, APageInABrowserEndsNobodysSequence) {
 }
 
 TEST_F(Http, AClientThatDiesAndASignalLeaveNothingHanging) {
-  ASSERT_NO_FATAL_FAILURE(start_with("new-check", {},
+  ASSERT_NO_FATAL_FAILURE(start_with("check", {},
                                      "[server]\ndrain_timeout_ms = 200\n[device]\nkind = \"timed\"\n"
                                      "timed_task_us = 500000.0\n"));
   json input{{"name", "tokens"}, {"datatype", "INT32"}, {"shape", {80}}};

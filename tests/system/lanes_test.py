@@ -22,9 +22,9 @@ from volvox_client import Client, Code, Sequences, SessionToken, VolvoxError  # 
 
 VOLVOX = "volvox"
 STEPS = 40
-BOTH = ("new-bidirectional", "both", "--layers", "2", "--hidden", "20", "--input", "12", "--vocabulary", "100")
-SHORT = ("new-seq2seq", "short", "--hidden", "16", "--vocabulary", "8", "--steps", str(STEPS), "--seed", "3")
-LONG = ("new-seq2seq", "long", "--hidden", "8", "--vocabulary", "8", "--steps", "60000", "--max-batch", "2")
+BOTH = ("bidirectional", "both", "--layers", "2", "--hidden", "20", "--input", "12", "--vocabulary", "100")
+SHORT = ("seq2seq", "short", "--hidden", "16", "--vocabulary", "8", "--steps", str(STEPS), "--seed", "13")
+LONG = ("seq2seq", "long", "--hidden", "8", "--vocabulary", "8", "--steps", "60000", "--max-batch", "2")
 END = 0  # the token that ends an answer
 
 

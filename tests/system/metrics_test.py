@@ -22,7 +22,7 @@ VOLVOX = sys.argv.pop(1)
 def metrics_page():
     """The page of a server that has answered one request by each door."""
     with tempfile.TemporaryDirectory() as folder:
-        server = Server(VOLVOX, folder, (("new-check", "check"),), http="127.0.0.1:0")
+        server = Server(VOLVOX, folder, (("check", "check"),), http="127.0.0.1:0")
         try:
             request = json.dumps({"model": "check", "tokens": [1, 2]}).encode()
             command = [VOLVOX, "infer", "--connect", server.endpoint]

@@ -37,7 +37,7 @@ class ModelsChange : public testing::Test {
 };
 
 TEST_F(ModelsChange, AReloadMidLoadIsNotNoticed) {
-  ASSERT_NO_FATAL_FAILURE(server_.add_model("new-check", "m"));
+  ASSERT_NO_FATAL_FAILURE(server_.add_model("check", "m"));
   ASSERT_NO_FATAL_FAILURE(server_.start());
   const std::string file = server_.scratch().file("beside.json");
   Process load(
@@ -63,8 +63,8 @@ TEST_F(ModelsChange, AReloadMidLoadIsNotNoticed) {
 }
 
 TEST_F(ModelsChange, EachVersionAnswersForItself) {
-  ASSERT_NO_FATAL_FAILURE(server_.add_model("new-lstm", "m", {"--hidden", "8", "--vocabulary", "100"}));
-  ASSERT_NO_FATAL_FAILURE(server_.add_model("new-noop", "other"));
+  ASSERT_NO_FATAL_FAILURE(server_.add_model("lstm", "m", {"--hidden", "8", "--vocabulary", "100"}));
+  ASSERT_NO_FATAL_FAILURE(server_.add_model("noop", "other"));
   ASSERT_NO_FATAL_FAILURE(server_.start());
   const json first = answer_of("m");
   ASSERT_TRUE(first.is_object()) << first;
@@ -94,7 +94,7 @@ TEST_F(ModelsChange, EachVersionAnswersForItself) {
 }
 
 TEST_F(ModelsChange, TheLogSpeaksJsonAndChangesItsLevel) {
-  ASSERT_NO_FATAL_FAILURE(server_.add_model("new-check", "m"));
+  ASSERT_NO_FATAL_FAILURE(server_.add_model("check", "m"));
   ASSERT_NO_FATAL_FAILURE(server_.start("[server]\nlog_format = \"json\"\nlog_level = \"error\"\n"));
   EXPECT_EQ(server_.process().err(), "") << "nothing is an error yet";
   ASSERT_TRUE(run_volvox({"log-level", "info", "--admin", server_.admin()}, seconds(10)).ok());

@@ -43,7 +43,7 @@ class Served(unittest.TestCase):
         self.addCleanup(scratch.cleanup)
         self.folder = pathlib.Path(scratch.name)
         config = CONFIG.format(task_us=self.task_us, task_timeout_ms=self.task_timeout_ms)
-        self.server = Server(VOLVOX, self.folder, (("new-check", "check"),), config)
+        self.server = Server(VOLVOX, self.folder, (("check", "check"),), config)
         self.addCleanup(self.server.kill)
 
     def load(self, *options):

@@ -32,7 +32,7 @@ class Scratch(unittest.TestCase):
         self.folder = pathlib.Path(scratch.name)
 
     def start(self, config="", volvox=VOLVOX, **options):
-        server = Server(volvox, self.folder, (("new-check", "check"),), config, **options)
+        server = Server(volvox, self.folder, (("check", "check"),), config, **options)
         self.addCleanup(server.kill)
         return server
 

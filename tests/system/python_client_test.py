@@ -27,8 +27,8 @@ from served import PATIENCE, Server  # noqa: E402
 from volvox_client import Client, Code, SessionToken, Tensor, Tree, VolvoxError  # noqa: E402
 
 VOLVOX = None
-MODELS = (("new-lstm", "lstm", "--hidden", "24", "--vocabulary", "100"), ("new-check", "check"),
-          ("new-check", "every", "--every-step"))  # fmt: skip
+MODELS = (("lstm", "lstm", "--hidden", "24", "--vocabulary", "100"), ("check", "check"),
+          ("check", "every", "--every-step"))  # fmt: skip
 
 
 class AgainstAServer(unittest.TestCase):

@@ -16,7 +16,7 @@ from pages import Pages, blocks_with_curl  # noqa: E402
 
 
 class Readme(Pages):
-    models = (("new-lstm", "lstm", "--hidden", "16"),)
+    models = (("lstm", "lstm", "--hidden", "16"),)
 
     def test_the_readme(self):
         blocks = blocks_with_curl("README.md")

@@ -18,7 +18,7 @@ ServerProcess::ServerProcess() {
 
 void ServerProcess::add_model(const std::string& kind, const std::string& name,
                               const std::vector<std::string>& options) {
-  std::vector<std::string> arguments{"models", kind, model(name)};
+  std::vector<std::string> arguments{"models", "new", kind, model(name)};
   arguments.insert(arguments.end(), options.begin(), options.end());
   const CommandResult result = run_volvox(arguments, seconds(20));
   ASSERT_TRUE(result.ok()) << result.err;

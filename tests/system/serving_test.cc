@@ -34,7 +34,7 @@ class Serving : public testing::Test {
 };
 
 TEST_F(Serving, AnLstmsAnswersAreRight) {
-  ASSERT_NO_FATAL_FAILURE(start_with("new-lstm", {"--hidden", "48", "--vocabulary", "1000"}));
+  ASSERT_NO_FATAL_FAILURE(start_with("lstm", {"--hidden", "48", "--vocabulary", "1000"}));
   const auto load = server_.load("m", {"--rate", "200", "--seconds", "2", "--warmup", "0.2", "--verify",
                                        server_.model("m"), "--verify-count", "200"});
   ASSERT_NO_FATAL_FAILURE(expect_clean(load));
@@ -48,7 +48,7 @@ TEST_F(Serving, AnLstmsAnswersAreRight) {
 
 // The check itself is checked: a reference off by 1 % in one row must disagree.
 TEST_F(Serving, AOnePercentErrorInOneWeightRowIsSeen) {
-  ASSERT_NO_FATAL_FAILURE(start_with("new-lstm", {"--hidden", "48", "--vocabulary", "1000"}));
+  ASSERT_NO_FATAL_FAILURE(start_with("lstm", {"--hidden", "48", "--vocabulary", "1000"}));
   const std::string altered = server_.scratch().file("altered");
   std::filesystem::copy(server_.model("m"), altered, std::filesystem::copy_options::recursive);
   ASSERT_NO_FATAL_FAILURE(scale_weight_row(altered, "lstm.weight_ih", 2 * 48 + 5, 1.01F));
@@ -63,7 +63,7 @@ TEST_F(Serving, AOnePercentErrorInOneWeightRowIsSeen) {
 
 // Every answer is a hash of all tokens in their order, and every one is compared.
 TEST_F(Serving, NoStepIsLostDoubledOrMixedUp) {
-  ASSERT_NO_FATAL_FAILURE(start_with("new-check"));
+  ASSERT_NO_FATAL_FAILURE(start_with("check"));
   const auto load = server_.load("m", {"--concurrency", "48", "--connections", "2", "--seconds", "2",
                                        "--warmup", "0.2", "--verify", server_.model("m")});
   ASSERT_NO_FATAL_FAILURE(expect_clean(load));
@@ -72,7 +72,7 @@ TEST_F(Serving, NoStepIsLostDoubledOrMixedUp) {
 }
 
 TEST_F(Serving, LengthsFromAFileAndOpenLoop) {
-  ASSERT_NO_FATAL_FAILURE(start_with("new-check"));
+  ASSERT_NO_FATAL_FAILURE(start_with("check"));
   const std::string lengths = server_.scratch().file("lengths.tsv");
   write_file(lengths, "3\t4\n34\t40\n1\t1\n300\t310\n");
   const auto load = server_.load(
@@ -83,7 +83,7 @@ TEST_F(Serving, LengthsFromAFileAndOpenLoop) {
 }
 
 TEST_F(Serving, AnEmptyCellGoesThereAndBack) {
-  ASSERT_NO_FATAL_FAILURE(start_with("new-noop"));
+  ASSERT_NO_FATAL_FAILURE(start_with("noop"));
   const auto load = server_.load("m", {"--concurrency", "64", "--seconds", "1", "--warmup", "0.2", "--length",
                                        "1", "--verify", server_.model("m")});
   ASSERT_NO_FATAL_FAILURE(expect_clean(load));
@@ -91,7 +91,7 @@ TEST_F(Serving, AnEmptyCellGoesThereAndBack) {
 }
 
 TEST_F(Serving, InferAnswersOneRequest) {
-  ASSERT_NO_FATAL_FAILURE(start_with("new-lstm", {"--hidden", "8", "--vocabulary", "100"}));
+  ASSERT_NO_FATAL_FAILURE(start_with("lstm", {"--hidden", "8", "--vocabulary", "100"}));
   const CommandResult first = server_.infer({{"model", "m"}, {"tokens", {12, 7, 99}}});
   ASSERT_TRUE(first.ok()) << first.err;
   const json answer = json::parse(first.out);
@@ -111,7 +111,7 @@ TEST_F(Serving, InferAnswersOneRequest) {
 }
 
 TEST_F(Serving, StatusShowsWhatWasDone) {
-  ASSERT_NO_FATAL_FAILURE(start_with("new-check"));
+  ASSERT_NO_FATAL_FAILURE(start_with("check"));
   const auto load =
       server_.load("m", {"--concurrency", "4", "--requests", "40", "--warmup", "0", "--length", "10"});
   ASSERT_NO_FATAL_FAILURE(expect_clean(load));
@@ -139,7 +139,7 @@ TEST_F(Serving, StatusShowsWhatWasDone) {
 }
 
 TEST_F(Serving, SeveralDevicesShareTheRequests) {
-  ASSERT_NO_FATAL_FAILURE(server_.add_model("new-lstm", "m", {"--hidden", "48", "--vocabulary", "1000"}));
+  ASSERT_NO_FATAL_FAILURE(server_.add_model("lstm", "m", {"--hidden", "48", "--vocabulary", "1000"}));
   ASSERT_NO_FATAL_FAILURE(server_.start("[device]\nkind = \"cpu\"\ncount = 2\ncompute_threads = 1\n"));
   const auto load = server_.load("m", {"--concurrency", "48", "--requests", "1000", "--warmup", "0",
                                        "--verify", server_.model("m"), "--verify-count", "1000"});
@@ -158,10 +158,10 @@ TEST_F(Serving, SeveralDevicesShareTheRequests) {
 }
 
 TEST_F(Serving, SeveralModelsAtOnce) {
-  ASSERT_NO_FATAL_FAILURE(server_.add_model("new-lstm", "a", {"--hidden", "16", "--vocabulary", "50"}));
+  ASSERT_NO_FATAL_FAILURE(server_.add_model("lstm", "a", {"--hidden", "16", "--vocabulary", "50"}));
   ASSERT_NO_FATAL_FAILURE(
-      server_.add_model("new-lstm", "b", {"--hidden", "24", "--vocabulary", "60", "--seed", "2"}));
-  ASSERT_NO_FATAL_FAILURE(server_.add_model("new-check", "c"));
+      server_.add_model("lstm", "b", {"--hidden", "24", "--vocabulary", "60", "--seed", "2"}));
+  ASSERT_NO_FATAL_FAILURE(server_.add_model("check", "c"));
   ASSERT_NO_FATAL_FAILURE(server_.start());
   std::vector<std::unique_ptr<Process>> loads;
   const auto report_of = [&](const std::string& name) { return server_.scratch().file(name + ".json"); };

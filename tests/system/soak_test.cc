@@ -43,7 +43,7 @@ class Soak : public testing::Test {
 
 TEST_F(Soak, MemoryStaysFlat) {
   ServerProcess server;
-  ASSERT_NO_FATAL_FAILURE(server.add_model("new-lstm", "m", {"--hidden", "128"}));
+  ASSERT_NO_FATAL_FAILURE(server.add_model("lstm", "m", {"--hidden", "128"}));
   ASSERT_NO_FATAL_FAILURE(server.start());
   const auto load = load_beside(server, "load", {"--rate", "200", "--seconds", "60", "--require-all"});
   std::this_thread::sleep_for(seconds(20));
@@ -59,7 +59,7 @@ TEST_F(Soak, MemoryStaysFlat) {
 // Loads of several kinds side by side, and clients that die among them.
 TEST_F(Soak, EveryStepIsRightWhileClientsComeAndGo) {
   ServerProcess server;
-  ASSERT_NO_FATAL_FAILURE(server.add_model("new-check", "m"));
+  ASSERT_NO_FATAL_FAILURE(server.add_model("check", "m"));
   ASSERT_NO_FATAL_FAILURE(server.start());
   std::vector<std::unique_ptr<Process>> loads;
   loads.push_back(load_beside(server, "open", {"--rate", "300", "--connections", "2", "--seconds", "25"}));
@@ -88,7 +88,7 @@ TEST_F(Soak, EveryStepIsRightWhileClientsComeAndGo) {
 TEST_F(Soak, DrainsAtAnyMoment) {
   for (int round = 0; round < 12; ++round) {
     ServerProcess server;
-    ASSERT_NO_FATAL_FAILURE(server.add_model("new-check", "m"));
+    ASSERT_NO_FATAL_FAILURE(server.add_model("check", "m"));
     ASSERT_NO_FATAL_FAILURE(server.start());
     const auto load =
         load_beside(server, "load", {"--concurrency", "64", "--seconds", "3", "--timeout", "3"});

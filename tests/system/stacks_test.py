@@ -23,9 +23,9 @@ from v2_client import Client as HttpClient  # noqa: E402
 from volvox_client import Client, Code, VolvoxError  # noqa: E402
 
 VOLVOX = "volvox"
-WIDE = ("new-lstm", "wide", "--layers", "2", "--hidden", "40", "--input", "72", "--vocabulary", "100")
-DEEP = ("new-lstm", "deep", "--layers", "3", "--hidden", "24", "--input", "11", "--vocabulary", "100", "--max-batch", "7")
-EVERY = ("new-lstm", "every", "--layers", "2", "--hidden", "16", "--vocabulary", "100", "--every-step")
+WIDE = ("lstm", "wide", "--layers", "2", "--hidden", "40", "--input", "72", "--vocabulary", "100")
+DEEP = ("lstm", "deep", "--layers", "3", "--hidden", "24", "--input", "11", "--vocabulary", "100", "--max-batch", "7")
+EVERY = ("lstm", "every", "--layers", "2", "--hidden", "16", "--vocabulary", "100", "--every-step")
 CONFIG = '[batching]\neager = "{}"\nfold_mib = {}\n[sessions]\nmax_resident = 3\n'
 
 

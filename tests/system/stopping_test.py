@@ -51,7 +51,7 @@ class Stopping(unittest.TestCase):
         self.addCleanup(scratch.cleanup)
         self.folder = pathlib.Path(scratch.name)
         text = CONFIG.format(drain=drain, stop=stop, task_us=task_us) + config
-        models = (("new-check", "check"), ("new-check", "every", "--every-step"))
+        models = (("check", "check"), ("check", "every", "--every-step"))
         server = Server(VOLVOX, self.folder, models, text, **options)
         self.addCleanup(server.kill)
         return server
@@ -143,7 +143,7 @@ class Stopping(unittest.TestCase):
 
     def test_a_signal_while_it_starts_ends_it(self):
         with tempfile.TemporaryDirectory() as folder:
-            subprocess.run([VOLVOX, "models", "new-lstm", folder + "/lstm", "--hidden", "1024"], check=True, stdout=subprocess.DEVNULL)
+            subprocess.run([VOLVOX, "models", "new", "lstm", folder + "/lstm", "--hidden", "1024"], check=True, stdout=subprocess.DEVNULL)
             command = [VOLVOX, "serve", "--models", folder, "--listen", "tcp://127.0.0.1:0", "--metrics", "", "--http", ""]
             with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
                 self.addCleanup(process.kill)

@@ -16,7 +16,7 @@ class ClusterTrees : public ClusterProcesses {};
 // Random trees, every answer compared, while a node dies.
 TEST_F(ClusterTrees, TreesGoToAnotherNodeAsChainsDo) {
   const CommandResult made =
-      run_volvox({"models", "new-check", models() + "/tree", "--tree", "--max-batch", "32"}, seconds(20));
+      run_volvox({"models", "new", "check_tree", models() + "/tree", "--max-batch", "32"}, seconds(20));
   ASSERT_TRUE(made.ok()) << made.err;
   ASSERT_NO_FATAL_FAILURE(start_router("r1"));
   start_node("a");

@@ -17,8 +17,8 @@ from volvox_client import Client, Tree  # noqa: E402
 
 
 class Trees(Pages):
-    models = (("new-lstm", "lstm", "--hidden", "16"), ("new-tree", "tree", "--hidden", "16"),
-              ("new-check", "nodes", "--tree", "--every-step"))  # fmt: skip
+    models = (("lstm", "lstm", "--hidden", "16"), ("tree_lstm", "tree", "--hidden", "16"),
+              ("check_tree", "nodes", "--every-step"))  # fmt: skip
 
     def test_the_protocols_page(self):
         (structure,) = [block for block in blocks_with_curl("docs/protocol.md") if "models/tree" in block]

@@ -33,8 +33,8 @@ class Graphs(unittest.TestCase):
         scratch = tempfile.TemporaryDirectory()
         self.addCleanup(scratch.cleanup)
         folder = pathlib.Path(scratch.name)
-        for model in (("new-check", "hashes", "--tree", "--every-step"), ("new-tree", "tree", "--hidden", "16", "--vocabulary", "50")):
-            command = [VOLVOX, "models", model[0], str(folder / "models" / model[1]), *model[2:]]
+        for model in (("check_tree", "hashes", "--every-step"), ("tree_lstm", "tree", "--hidden", "16", "--vocabulary", "50")):
+            command = [VOLVOX, "models", "new", model[0], str(folder / "models" / model[1]), *model[2:]]
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         shutil.copytree(folder / "models" / "tree", folder / "models" / "graph")
         for name in ("hashes", "graph"):  # the same cells and weights, over graphs

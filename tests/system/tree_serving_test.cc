@@ -17,13 +17,13 @@ class ServedTrees : public testing::Test {
  protected:
   void SetUp() override {
     const std::vector<std::string> small{"--hidden", "24", "--vocabulary", "100"};
-    ASSERT_NO_FATAL_FAILURE(server_.add_model("new-tree", "binary", small));
+    ASSERT_NO_FATAL_FAILURE(server_.add_model("tree_lstm", "binary", small));
     std::vector<std::string> child_sum = small;
-    child_sum.insert(child_sum.end(), {"--child-sum", "--every-step"});
-    ASSERT_NO_FATAL_FAILURE(server_.add_model("new-tree", "any", child_sum));
-    ASSERT_NO_FATAL_FAILURE(server_.add_model("new-check", "hash", {"--tree"}));
-    ASSERT_NO_FATAL_FAILURE(server_.add_model("new-check", "nodes", {"--tree", "--every-step"}));
-    ASSERT_NO_FATAL_FAILURE(server_.add_model("new-check", "chain"));
+    child_sum.push_back("--every-step");
+    ASSERT_NO_FATAL_FAILURE(server_.add_model("child_sum", "any", child_sum));
+    ASSERT_NO_FATAL_FAILURE(server_.add_model("check_tree", "hash"));
+    ASSERT_NO_FATAL_FAILURE(server_.add_model("check_tree", "nodes", {"--every-step"}));
+    ASSERT_NO_FATAL_FAILURE(server_.add_model("check", "chain"));
     ASSERT_NO_FATAL_FAILURE(server_.start());
   }
 

@@ -100,7 +100,7 @@ TEST_F(Upgrade, ARouterOfTheVersionBeforeHearsOfOtherModels) {
   start_node("a", {"--admin", file("a.admin")});
   start_node("b", {}, kPrevious);
   ASSERT_NO_FATAL_FAILURE(wait_for_members(2));
-  ASSERT_TRUE(run_volvox({"models", "new-check", models() + "/other"}, seconds(20)).ok());
+  ASSERT_TRUE(run_volvox({"models", "new", "check", models() + "/other"}, seconds(20)).ok());
   const CommandResult loaded =
       run_volvox({"models", "load", "other", "--admin", file("a.admin")}, seconds(20));
   ASSERT_TRUE(loaded.ok()) << loaded.err;

@@ -47,7 +47,7 @@ inline Models write_models(const Scratch& scratch) {
     NewModel model;
     model.path = scratch.path() / name;
     model.every_step = name == "every";
-    EXPECT_TRUE(name == "noop" ? write_noop_model(model) : write_check_model(model));
+    EXPECT_TRUE(write_new_model(model, name == "noop" ? "noop" : "check"));
     auto loaded = load_model(model.path);
     EXPECT_TRUE(loaded) << loaded.error().message;
     if (loaded) models.push_back(*loaded);

@@ -167,8 +167,8 @@ class FoldedModel : public testing::Test {
     return *model;
   }
   void write() {
-    ASSERT_TRUE(
-        write_lstm_model({.path = folder_.path() / "m"}, {.hidden = 8, .vocabulary = 50, .layers = 2}));
+    ASSERT_TRUE(write_new_model({.path = folder_.path() / "m"}, "lstm",
+                                {.hidden = 8, .vocabulary = 50, .layers = 2}));
   }
 
   TemporaryFolder folder_;

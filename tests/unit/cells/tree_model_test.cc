@@ -23,7 +23,7 @@ using testing_cells::TemporaryFolder;
 using Parents = std::vector<std::int32_t>;
 using Tokens = std::vector<std::int32_t>;
 
-const NewLstm kSmall{.hidden = 6, .input = 5, .vocabulary = 20, .seed = 3};
+const NewSizes kSmall{.hidden = 6, .input = 5, .vocabulary = 20, .seed = 3};
 
 ModelDefinition definition_of(const std::string& kind, const std::string& output, bool every) {
   ModelDefinition definition{.name = "m", .unfolding = "tree", .max_length = 50};
@@ -65,9 +65,9 @@ std::vector<std::uint64_t> numbers(const ReferenceOutput& output) {
   return values;
 }
 
-std::shared_ptr<const Model> written(const TemporaryFolder& folder, NewTreeKind kind, bool every) {
+std::shared_ptr<const Model> written(const TemporaryFolder& folder, const char* kind, bool every) {
   const NewModel model{.path = folder.path() / "m", .overwrite = true, .every_step = every};
-  EXPECT_TRUE(write_tree_model(model, kSmall, kind));
+  EXPECT_TRUE(write_new_model(model, kind, kSmall));
   auto loaded = load_model(model.path);
   EXPECT_TRUE(loaded) << loaded.error().message;
   return loaded ? *loaded : nullptr;
@@ -75,7 +75,7 @@ std::shared_ptr<const Model> written(const TemporaryFolder& folder, NewTreeKind 
 
 TEST(TreeModel, ABinaryTreeLstmIsAPairOfCells) {
   const TemporaryFolder folder;
-  const auto model = written(folder, NewTreeKind::kBinary, false);
+  const auto model = written(folder, "tree_lstm", false);
   ASSERT_NE(model, nullptr);
   EXPECT_EQ(model->unfolding->takes(*model), "binary tree");
   ASSERT_EQ(model->types.size(), 2U);
@@ -95,7 +95,7 @@ TEST(TreeModel, ABinaryTreeLstmIsAPairOfCells) {
 
 TEST(TreeModel, AChildSumCellIsOneTypeAndIsNotSplit) {
   const TemporaryFolder folder;
-  const auto model = written(folder, NewTreeKind::kChildSum, true);
+  const auto model = written(folder, "child_sum", true);
   ASSERT_NE(model, nullptr);
   ASSERT_EQ(model->types.size(), 1U);
   EXPECT_EQ(model->unfolding->takes(*model), "tree");
@@ -105,7 +105,7 @@ TEST(TreeModel, AChildSumCellIsOneTypeAndIsNotSplit) {
 
 TEST(TreeModel, NumbersOfAProcessAreAddedToItsOwn) {
   const TemporaryFolder folder;
-  const auto model = written(folder, NewTreeKind::kBinary, false);
+  const auto model = written(folder, "tree_lstm", false);
   const Parents parents{2, 2, -1};
   const auto nodes = model->unfolding->nodes(tree(parents), {7, 20, 30});
   ASSERT_TRUE(nodes) << nodes.error().message;
@@ -153,7 +153,7 @@ TEST(TreeModel, ErrorsSayWhereAndWhy) {
 
 TEST(TreeModel, ValidateSeesWhatDoesNotAgree) {
   const TemporaryFolder folder;
-  const auto good = written(folder, NewTreeKind::kBinary, false);
+  const auto good = written(folder, "tree_lstm", false);
   const auto broken = [&](const std::function<void(Model&)>& breaks) {
     Model model = *good;
     breaks(model);
@@ -206,7 +206,7 @@ TEST(TreeReference, TheOrderOfChildrenCounts) {
 // A leaf and a node of one child are the chain's steps; the numbers of the nodes do not matter.
 TEST(TreeReference, ABinaryTreeLstmDependsOnTheShapeAndNotOnTheNumbers) {
   const TemporaryFolder folder;
-  Reference reference = reference_of(written(folder, NewTreeKind::kBinary, false));
+  Reference reference = reference_of(written(folder, "tree_lstm", false));
   const auto answer = reference.run(Tokens{4, 9, 11, -1, -1}, tree(Parents{4, 3, 3, 4, -1}));
   const auto renumbered = reference.run(Tokens{9, 4, 11, 0, 0}, tree(Parents{3, 4, 3, 4, -1}));
   const auto mirrored = reference.run(Tokens{4, 11, 9, -1, -1}, tree(Parents{4, 3, 3, 4, -1}));
@@ -220,7 +220,7 @@ TEST(TreeReference, ABinaryTreeLstmDependsOnTheShapeAndNotOnTheNumbers) {
 
 TEST(TreeReference, RefusesWhatAServerRefuses) {
   const TemporaryFolder folder;
-  Reference reference = reference_of(written(folder, NewTreeKind::kBinary, false));
+  Reference reference = reference_of(written(folder, "tree_lstm", false));
   const auto message = [&](const Tokens& tokens, const Parents& parents) {
     return reference.run(tokens, TreeStructure{parents}).error().message;
   };

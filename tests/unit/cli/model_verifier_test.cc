@@ -8,7 +8,7 @@
 namespace volvox {
 namespace {
 
-// A chain of check cells, as `volvox models new-check` writes one.
+// A chain of check cells, as `volvox models new check` writes one.
 std::shared_ptr<Model> check_model() {
   auto model = std::make_shared<Model>();
   model->name = "check";

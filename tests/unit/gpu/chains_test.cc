@@ -55,7 +55,7 @@ class GpuChains : public ::testing::TestWithParam<Backend> {
     return made;
   }
 
-  void expect_right(const NewLstm& sizes, bool eager, const Way& way, double tolerance) {
+  void expect_right(const NewSizes& sizes, bool eager, const Way& way, double tolerance) {
     const auto requests = contents(*folder_.lstm(sizes, {.eager = eager}), 80);
     const Answers made = answers(folder_.lstm(sizes, {.eager = eager}), requests, way);
     auto reference = Reference::make(folder_.lstm(sizes, {.eager = false})).value();
@@ -91,7 +91,7 @@ TEST_P(GpuChains, LoseDoubleAndMixNoStep) {
 }
 
 TEST_P(GpuChains, ComputeWhatTheReferenceComputes) {
-  const NewLstm sizes{.hidden = 37, .input = 29, .vocabulary = 200};
+  const NewSizes sizes{.hidden = 37, .input = 29, .vocabulary = 200};
   for (const bool eager : {true, false}) {
     expect_right(sizes, eager, {}, 1e-5);
     expect_right(sizes, eager, {.workers = 2}, 1e-5);
@@ -100,7 +100,7 @@ TEST_P(GpuChains, ComputeWhatTheReferenceComputes) {
 }
 
 TEST_P(GpuChains, ComputeTheSameInOneKernel) {
-  const NewLstm sizes{.hidden = 32, .input = 64, .vocabulary = 200};
+  const NewSizes sizes{.hidden = 32, .input = 64, .vocabulary = 200};
   for (const bool eager : {true, false}) {
     expect_right(sizes, eager, {.cells = {.precision = Precision::kTf32, .path = KernelPath::kFused}}, 1e-3);
   }

@@ -121,8 +121,8 @@ void replace_text(const fs::path& path, const std::string& text) {
 class FileCell : public testing::Test {
  protected:
   void SetUp() override {
-    const NewLstm sizes{.hidden = 6, .input = 5, .vocabulary = 20, .seed = 3};
-    ASSERT_TRUE(write_lstm_model({.path = library_, .name = "model", .every_step = true}, sizes));
+    const NewSizes sizes{.hidden = 6, .input = 5, .vocabulary = 20, .seed = 3};
+    ASSERT_TRUE(write_new_model({.path = library_, .name = "model", .every_step = true}, "lstm", sizes));
     fs::copy(library_, file_, fs::copy_options::recursive);
     const auto cell = lstm_cell("lstm", {.input = 5, .hidden = 6}, nullptr, "");
     ASSERT_TRUE(cell);

@@ -38,11 +38,11 @@ void write(const fs::path& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
 }
 
-const NewLstm kSmall{.hidden = 6, .input = 5, .vocabulary = 20, .seed = 3};
+const NewSizes kSmall{.hidden = 6, .input = 5, .vocabulary = 20, .seed = 3};
 
 class Repository : public testing::Test {
  protected:
-  void SetUp() override { ASSERT_TRUE(write_lstm_model({.path = model_}, kSmall)); }
+  void SetUp() override { ASSERT_TRUE(write_new_model({.path = model_}, "lstm", kSmall)); }
 
   // Loads the model after one replacement in its model.toml; it must fail.
   std::string error_after(const std::string& from, const std::string& to) {
@@ -116,11 +116,11 @@ TEST_F(Repository, TheDigestIsOfTheFilesAlone) {
   const std::uint64_t digest = (*load_model(model_))->digest;
   EXPECT_EQ((*load_model(model_, {.eager = false, .max_batch = 3}))->digest, digest);
   const fs::path other = folder_.path() / "other";
-  ASSERT_TRUE(write_lstm_model({.path = other, .name = "small"}, kSmall));
+  ASSERT_TRUE(write_new_model({.path = other, .name = "small"}, "lstm", kSmall));
   EXPECT_EQ((*load_model(other))->digest, digest);
-  NewLstm seed = kSmall;
+  NewSizes seed = kSmall;
   seed.seed = 4;
-  ASSERT_TRUE(write_lstm_model({.path = other, .name = "small", .overwrite = true}, seed));
+  ASSERT_TRUE(write_new_model({.path = other, .name = "small", .overwrite = true}, "lstm", seed));
   EXPECT_NE((*load_model(other))->digest, digest);
   std::string text = read(model_ / "model.toml");
   write(model_ / "model.toml", text.replace(text.find("4096"), 4, "4095"));
@@ -153,8 +153,8 @@ TEST_F(Repository, TheNewestVersionUnlessToldOtherwise) {
 }
 
 TEST_F(Repository, ListsModelsByName) {
-  ASSERT_TRUE(write_noop_model({.path = folder_.path() / "b"}));
-  ASSERT_TRUE(write_check_model({.path = folder_.path() / "a"}));
+  ASSERT_TRUE(write_new_model({.path = folder_.path() / "b"}, "noop"));
+  ASSERT_TRUE(write_new_model({.path = folder_.path() / "a"}, "check"));
   fs::create_directory(folder_.path() / "no-model");
   write(folder_.path() / "file", "");
   const auto models = list_models(folder_.path());
@@ -278,14 +278,14 @@ TEST_F(Repository, AnInputWithoutVocabularyGetsTheTables) {
 
 TEST(ModelWriter, NewModelsLoad) {
   const TemporaryFolder folder;
-  ASSERT_TRUE(write_noop_model({.path = folder.path() / "deep" / "noop", .max_batch = 32}));
+  ASSERT_TRUE(write_new_model({.path = folder.path() / "deep" / "noop", .max_batch = 32}, "noop"));
   const auto noop = load_model(folder.path() / "deep" / "noop");
   ASSERT_TRUE(noop) << noop.error().message;
   EXPECT_FALSE((*noop)->plan.lanes[0].has_state);
   EXPECT_EQ((*noop)->pools.size(), 1U);
   EXPECT_EQ((*noop)->types[0].max_batch, 32U);
   EXPECT_TRUE((*noop)->outputs.empty());
-  ASSERT_TRUE(write_check_model({.path = folder.path() / "check/", .name = "sum"}));
+  ASSERT_TRUE(write_new_model({.path = folder.path() / "check/", .name = "sum"}, "check"));
   const auto check = load_model(folder.path() / "check");
   ASSERT_TRUE(check) << check.error().message;
   EXPECT_EQ((*check)->name, "sum");
@@ -296,11 +296,11 @@ TEST(ModelWriter, NewModelsLoad) {
 TEST(ModelWriter, NothingIsOverwrittenUnasked) {
   const TemporaryFolder folder;
   const fs::path path = folder.path() / "m";
-  ASSERT_TRUE(write_noop_model({.path = path}));
+  ASSERT_TRUE(write_new_model({.path = path}, "noop"));
   write(path / "old", "");
-  EXPECT_THAT(write_noop_model({.path = path}).error().message, HasSubstr("exists already"));
+  EXPECT_THAT(write_new_model({.path = path}, "noop").error().message, HasSubstr("exists already"));
   EXPECT_TRUE(fs::exists(path / "old"));
-  ASSERT_TRUE(write_check_model({.path = path, .overwrite = true}));
+  ASSERT_TRUE(write_new_model({.path = path, .overwrite = true}, "check"));
   EXPECT_FALSE(fs::exists(path / "old"));
   std::vector<std::string> left;
   for (const auto& entry : fs::directory_iterator(folder.path()))
@@ -311,22 +311,23 @@ TEST(ModelWriter, NothingIsOverwrittenUnasked) {
 TEST(ModelWriter, RefusesNamesAndSizesThatCannotBe) {
   const TemporaryFolder folder;
   const fs::path path = folder.path() / "m";
-  EXPECT_THAT(write_noop_model({.path = path, .name = "a b"}).error().message, HasSubstr("'a b' is no name"));
-  EXPECT_THAT(write_noop_model({.path = "", .name = "a"}).error().message, HasSubstr("no folder"));
-  EXPECT_THAT(write_noop_model({.path = "/", .name = "a"}).error().message, HasSubstr("no folder"));
-  EXPECT_FALSE(write_lstm_model({.path = path}, {.hidden = 0}));
-  EXPECT_FALSE(write_lstm_model({.path = path}, {.hidden = 1U << 20}));
-  EXPECT_FALSE(write_lstm_model({.path = path}, {.hidden = 4, .vocabulary = 0}));
+  EXPECT_THAT(write_new_model({.path = path, .name = "a b"}, "noop").error().message,
+              HasSubstr("'a b' is no name"));
+  EXPECT_THAT(write_new_model({.path = "", .name = "a"}, "noop").error().message, HasSubstr("no folder"));
+  EXPECT_THAT(write_new_model({.path = "/", .name = "a"}, "noop").error().message, HasSubstr("no folder"));
+  EXPECT_FALSE(write_new_model({.path = path}, "lstm", {.hidden = 0}));
+  EXPECT_FALSE(write_new_model({.path = path}, "lstm", {.hidden = 1U << 20}));
+  EXPECT_FALSE(write_new_model({.path = path}, "lstm", {.hidden = 4, .vocabulary = 0}));
   EXPECT_FALSE(fs::exists(path));
   write(path, "a file");
-  EXPECT_FALSE(write_noop_model({.path = path / "inside"}));
+  EXPECT_FALSE(write_new_model({.path = path / "inside"}, "noop"));
 }
 
 // The bytes must be the same on every machine and in every later version: benchmarks and tests name seeds.
 // The numbers come from another implementation of the same generator.
 TEST(ModelWriter, SeededWeightsNeverChange) {
   const TemporaryFolder folder;
-  ASSERT_TRUE(write_lstm_model({.path = folder.path() / "m"}, kSmall));
+  ASSERT_TRUE(write_new_model({.path = folder.path() / "m"}, "lstm", kSmall));
   const auto model = load_model(folder.path() / "m");
   ASSERT_TRUE(model);
   const Weights& weights = (*model)->weights;

@@ -10,7 +10,7 @@ namespace {
 
 TEST(ModelWriter, WritesModelsOverTrees) {
   const testing_cells::TemporaryFolder folder;
-  ASSERT_TRUE(write_check_tree_model({.path = folder.path() / "trees", .every_step = true}));
+  ASSERT_TRUE(write_new_model({.path = folder.path() / "trees", .every_step = true}, "check_tree"));
   const auto trees = load_model(folder.path() / "trees");
   ASSERT_TRUE(trees) << trees.error().message;
   EXPECT_EQ((*trees)->unfolding->takes(**trees), "tree");

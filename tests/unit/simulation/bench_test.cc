@@ -108,7 +108,7 @@ TEST_F(Bench, Kernel) {
 
 TEST_F(Bench, RunsTreesAndFoldedTables) {
   const std::string model = (folder_ / "tree").string(), trees = (folder_ / "trees").string();
-  ASSERT_TRUE(write_tree_model({.path = model}, {.hidden = 8, .vocabulary = 50}, NewTreeKind::kBinary));
+  ASSERT_TRUE(write_new_model({.path = model}, "tree_lstm", {.hidden = 8, .vocabulary = 50}));
   std::ofstream(trees) << "(3 (2 It) (4 (2 works) (2 well)))\n(2 (1 It) (1 does))\n";
   const auto json =
       report("engine --model " + model + " --trees " + trees +

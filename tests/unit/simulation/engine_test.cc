@@ -129,7 +129,7 @@ TEST_P(Policies, AFailedQueueIsReplaced) {
 
 TEST(Installation, AnInterpretedLstmAgreesWithTheReference) {
   ModelFolder folder;
-  const NewLstm sizes{.hidden = 12, .input = 7, .vocabulary = 50};
+  const NewSizes sizes{.hidden = 12, .input = 7, .vocabulary = 50};
   const auto whole = folder.lstm(sizes, {.eager = false});
   for (const bool eager : {false, true}) {
     FakeDevice device;

@@ -16,7 +16,7 @@ namespace {
 class Identity : public ::testing::Test {
  protected:
   // Hidden and input sizes that no vector width divides.
-  static constexpr NewLstm kSizes{.hidden = 37, .input = 29, .vocabulary = 200};
+  static constexpr NewSizes kSizes{.hidden = 37, .input = 29, .vocabulary = 200};
 
   void SetUp() override {
     const auto model = folder_.lstm(kSizes);

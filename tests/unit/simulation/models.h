@@ -25,31 +25,28 @@ class ModelFolder {
   ModelFolder(const ModelFolder&) = delete;
   ModelFolder& operator=(const ModelFolder&) = delete;
 
-  std::shared_ptr<const Model> lstm(const NewLstm& sizes, const LoadOptions& options = {}) {
-    EXPECT_TRUE(write_lstm_model(place("lstm"), sizes));
-    return load_model(path_ / "lstm", options).value();
+  // Of a kind that `volvox models new` makes.
+  std::shared_ptr<const Model> make(const char* kind, const NewSizes& sizes, const LoadOptions& options = {},
+                                    bool every_step = false) {
+    const NewModel place{.path = path_ / kind, .overwrite = true, .every_step = every_step};
+    const Status written = write_new_model(place, kind, sizes);
+    EXPECT_TRUE(written) << written.error().message;
+    auto model = load_model(path_ / kind, options);
+    EXPECT_TRUE(model) << model.error().message;
+    return model.value();
   }
-  std::shared_ptr<const Model> bidirectional(const NewLstm& sizes, const LoadOptions& options = {}) {
-    EXPECT_TRUE(write_bidirectional_model(place("bidirectional"), sizes));
-    return load_model(path_ / "bidirectional", options).value();
+  std::shared_ptr<const Model> lstm(const NewSizes& sizes, const LoadOptions& options = {}) {
+    return make("lstm", sizes, options);
   }
-  std::shared_ptr<const Model> seq2seq(const NewLstm& sizes, const LoadOptions& options = {}) {
-    EXPECT_TRUE(write_seq2seq_model(place("seq2seq"), sizes));
-    return load_model(path_ / "seq2seq", options).value();
+  std::shared_ptr<const Model> bidirectional(const NewSizes& sizes, const LoadOptions& options = {}) {
+    return make("bidirectional", sizes, options);
   }
-  std::shared_ptr<const Model> check(const LoadOptions& options = {}) {
-    EXPECT_TRUE(write_check_model(place("check")));
-    return load_model(path_ / "check", options).value();
+  std::shared_ptr<const Model> seq2seq(const NewSizes& sizes, const LoadOptions& options = {}) {
+    return make("seq2seq", sizes, options);
   }
+  std::shared_ptr<const Model> check(const LoadOptions& options = {}) { return make("check", {}, options); }
 
  private:
-  NewModel place(const char* name) const {
-    NewModel model;
-    model.path = path_ / name;
-    model.overwrite = true;
-    return model;
-  }
-
   std::filesystem::path path_;
 };
 

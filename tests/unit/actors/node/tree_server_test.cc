@@ -18,10 +18,10 @@ Models write_tree_models(const Scratch& scratch) {
   const auto at = [&](const char* name, bool every = false) {
     return NewModel{.path = scratch.path() / name, .every_step = every};
   };
-  EXPECT_TRUE(write_check_tree_model(at("tree")));
-  EXPECT_TRUE(write_check_tree_model(at("nodes", true)));
-  EXPECT_TRUE(write_tree_model(at("lstm"), {.hidden = 4, .vocabulary = 20}, NewTreeKind::kBinary));
-  EXPECT_TRUE(write_check_model(at("check")));
+  EXPECT_TRUE(write_new_model(at("tree"), "check_tree"));
+  EXPECT_TRUE(write_new_model(at("nodes", true), "check_tree"));
+  EXPECT_TRUE(write_new_model(at("lstm"), "tree_lstm", {.hidden = 4, .vocabulary = 20}));
+  EXPECT_TRUE(write_new_model(at("check"), "check"));
   Models models;
   for (const char* name : {"tree", "nodes", "lstm", "check"}) {
     auto loaded = load_model(scratch.path() / name);

@@ -352,7 +352,7 @@ TEST(Sessions, AnLstmInPartsGivesTheSameBitsAsInOnePass) {
   NewModel model;
   model.path = scratch.path() / "lstm";
   model.every_step = true;
-  ASSERT_TRUE(write_lstm_model(model, {.hidden = 12, .input = 6, .vocabulary = 50}));
+  ASSERT_TRUE(write_new_model(model, "lstm", {.hidden = 12, .input = 6, .vocabulary = 50}));
   const Models models{load_model(model.path).value()};
   Monitor monitor("test");
   auto server = Server::start(session_config(1), Devices{std::make_shared<FakeDevice>()}, models, monitor);

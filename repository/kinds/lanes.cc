@@ -1,0 +1,138 @@
+#include "cells/ir/lane_plan.h"
+#include "repository/kinds/definitions.h"
+
+namespace volvox {
+namespace {
+
+// The lowest layer computes ahead in both directions, and takes four lanes; each above it two.
+constexpr std::uint32_t kMaxLayers = LanePlan::kMaxLanes / 2 - 1;
+
+std::string back_name(std::uint32_t layer) {
+  return layer_name(layer) + "_back";
+}
+
+std::uint32_t layers_of(const NewSizes& sizes) {
+  return sizes.layers == 0 ? 1 : sizes.layers;
+}
+
+// Two lanes for each layer, in both directions, "layer0" and "layer0_back" and so on, and no output.
+ModelDefinition both_directions(const NewSizes& sizes, std::uint32_t layers) {
+  ModelDefinition definition{.unfolding = "lanes"};
+  definition.inputs.push_back({.name = "tokens", .vocabulary = sizes.vocabulary});
+  for (std::uint32_t layer = 0; layer < layers; ++layer) {
+    for (const bool back : {false, true}) {
+      const NewSizes above{.hidden = sizes.hidden, .input = sizes.hidden};
+      const std::string name = back ? back_name(layer) : layer_name(layer);
+      definition.cells.push_back(layer == 0 ? sized_cell(name, "lstm", sizes)
+                                            : sized_cell(name, "lstm_layer_2", above));
+      LaneDefinition lane{.cell = name, .reverse = back};
+      if (layer > 0) lane.from = {layer_name(layer - 1), back_name(layer - 1)};
+      definition.lanes.push_back(std::move(lane));
+    }
+  }
+  return definition;
+}
+
+ModelDefinition bidirectional(const NewSizes& sizes, bool) {
+  ModelDefinition definition = both_directions(sizes, layers_of(sizes));
+  const std::size_t lanes = definition.lanes.size();
+  definition.lanes[lanes - 2].push = {"h"};
+  definition.lanes[lanes - 1].push = {"h_back"};
+  definition.outputs.push_back(state_output("h", sizes, true));
+  definition.outputs.push_back(state_output("h_back", sizes, true));
+  return definition;
+}
+
+ModelDefinition tagger(const NewSizes& sizes, bool) {
+  const std::uint32_t layers = layers_of(sizes);
+  ModelDefinition definition = both_directions(sizes, layers);
+  definition.cells.push_back(
+      {.name = "tagger", .kind = "tagger_2", .input = sizes.hidden, .hidden = sizes.labels});
+  definition.lanes.push_back(
+      {.cell = "tagger", .from = {layer_name(layers - 1), back_name(layers - 1)}, .push = {"label"}});
+  definition.outputs.push_back({.name = "label", .every = true});
+  return definition;
+}
+
+ModelDefinition classifier(const NewSizes& sizes, bool) {
+  ModelDefinition definition{.unfolding = "lanes"};
+  definition.cells = {sized_cell("lstm", "lstm", sizes),
+                      sized_cell("pooled", "max_pooling", sizes),
+                      sized_cell("highway", "highway", sizes),
+                      {.name = "label", .kind = "tagger", .input = sizes.hidden, .hidden = sizes.labels}};
+  definition.lanes = {{.cell = "lstm", .over = "tokens"},
+                      {.cell = "pooled", .from = {"lstm:all"}, .over = "text"},
+                      {.cell = "highway", .from = {"pooled"}, .over = "text"},
+                      {.cell = "label", .from = {"highway"}, .over = "text", .push = {"label"}}};
+  definition.sequences.push_back({.name = "text", .once = true});
+  definition.inputs.push_back({.name = "tokens", .vocabulary = sizes.vocabulary});
+  definition.outputs.push_back({.name = "label"});
+  return definition;
+}
+
+ModelDefinition similarity(const NewSizes& sizes, bool) {
+  ModelDefinition definition{.unfolding = "lanes"};
+  definition.cells = {sized_cell("encoder", "lstm", sizes), sized_cell("cosine", "cosine", sizes)};
+  for (const std::string side : {"left", "right"}) {
+    definition.lanes.push_back({.name = side, .cell = "encoder", .over = side});
+    definition.sequences.push_back({.name = side});
+    definition.inputs.push_back({.name = side, .sequence = side, .vocabulary = sizes.vocabulary});
+  }
+  definition.lanes.push_back(
+      {.cell = "cosine", .from = {"left:last", "right:last"}, .over = "pair", .push = {"similarity"}});
+  definition.sequences.push_back({.name = "pair", .once = true});
+  definition.outputs.push_back({.name = "similarity"});
+  return definition;
+}
+
+// An encoder, and a decoder that goes on from its last state.
+ModelDefinition translator(const NewSizes& sizes, const char* decoder) {
+  ModelDefinition definition{.unfolding = "lanes"};
+  definition.cells = {sized_cell("encoder", "lstm", sizes), sized_cell("decoder", decoder, sizes)};
+  definition.cells.back().start = 1;
+  definition.lanes = {{.cell = "encoder", .over = "tokens"},
+                      {.cell = "decoder", .initial = "encoder", .over = "target", .push = {"translation"}}};
+  definition.sequences.push_back(
+      {.name = "target", .max_length = sizes.steps, .until = "translation", .equals = 0});
+  definition.inputs.push_back({.name = "tokens", .vocabulary = sizes.vocabulary});
+  definition.outputs.push_back({.name = "translation", .every = true});
+  return definition;
+}
+ModelDefinition seq2seq(const NewSizes& sizes, bool) {
+  return translator(sizes, "lstm_decoder");
+}
+ModelDefinition attending(const NewSizes& sizes, const char* decoder) {
+  ModelDefinition definition = translator(sizes, decoder);
+  definition.lanes.back().from = {"encoder:all"};
+  return definition;
+}
+ModelDefinition attention_seq2seq(const NewSizes& sizes, bool) {
+  return attending(sizes, "lstm_dot_decoder");
+}
+ModelDefinition additive_seq2seq(const NewSizes& sizes, bool) {
+  return attending(sizes, "lstm_additive_decoder");
+}
+
+constexpr std::uint8_t kDecoderSizes = kTokenSizes | ModelKind::kSteps,
+                       kTaggerSizes = kTokenSizes | ModelKind::kLabels;
+
+constexpr ModelKind kKinds[] = {
+    {"bidirectional", "LSTMs in both directions: h and h_back of every step", kTokenSizes, false, kMaxLayers,
+     bidirectional},
+    {"tagger", "LSTMs in both directions and a label of every step", kTaggerSizes, false, kMaxLayers - 1,
+     tagger},
+    {"classifier", "an LSTM, the largest of its states, a highway layer, and one label", kTaggerSizes, false,
+     0, classifier},
+    {"similarity", "an LSTM over left and right, and the cosine of both last states", kTokenSizes, false, 0,
+     similarity},
+    {"seq2seq", "an LSTM encoder and a greedy decoder", kDecoderSizes, false, 0, seq2seq},
+    {"attention_seq2seq", "the same, whose decoder attends to all states of the encoder (dot)", kDecoderSizes,
+     false, 0, attention_seq2seq},
+    {"additive_seq2seq", "the same with additive attention", kDecoderSizes, false, 0, additive_seq2seq}};
+
+}  // namespace
+
+extern const std::span<const ModelKind> kLanesModels;
+const std::span<const ModelKind> kLanesModels = kKinds;
+
+}  // namespace volvox

@@ -1,0 +1,319 @@
+#!/usr/bin/env python3
+"""Writes kinds.json: what PyTorch answers, in double precision, for models of the kinds of `volvox models new`.
+
+Usage: make_kinds_golden.py > kinds.json        (Debian package python3-torch)
+
+For each kind: its sizes, the names and shapes of its weights, and requests with their answers. Weight number i, from 1, is made as
+tensor i of make_lstm_golden.py is; tests/unit/cells/kinds_golden_test.cc has the same formula, and reads all else from the file.
+"""
+
+import json
+import random
+
+import torch
+from make_lstm_golden import weights as numbered
+
+HIDDEN, INPUT, VOCABULARY, LABELS, STEPS = 5, 4, 11, 3, 7
+SIZES = {"hidden": HIDDEN, "input": INPUT, "vocabulary": VOCABULARY, "labels": LABELS, "steps": STEPS}
+sigmoid, tanh, relu, exp = torch.sigmoid, torch.tanh, torch.relu, torch.exp
+
+
+class Weights:
+    """A kind's tensors by name, numbered in the order in which they are first asked for."""
+
+    def __init__(self):
+        self.shapes, self.tensors = [], {}
+
+    def __call__(self, name, *shape):
+        if name not in self.tensors:
+            self.shapes.append([name, list(shape)])
+            self.tensors[name] = numbered(len(self.shapes), *shape)
+        return self.tensors[name]
+
+    def linear(self, out, bias, *terms):
+        total = self(bias, out) if bias else 0
+        for name, x in terms:
+            total = total + self(name, out, x.shape[0]) @ x
+        return total
+
+    def row(self, table, token, width=INPUT):
+        return self(table, VOCABULARY, width)[token]
+
+
+def zeros():
+    return torch.zeros(HIDDEN, dtype=torch.float64)
+
+
+def lstm(w, name, x, state):
+    h, c = state
+    i, f, g, o = w.linear(4 * HIDDEN, f"{name}.bias", (f"{name}.weight_ih", x), (f"{name}.weight_hh", h)).split(HIDDEN)
+    c = sigmoid(f) * c + sigmoid(i) * tanh(g)
+    return sigmoid(o) * tanh(c), c
+
+
+def run_lstm(w, name, tokens, back=False):
+    state, found = (zeros(), zeros()), []
+    for token in reversed(tokens) if back else tokens:
+        state = lstm(w, name, w.row(f"{name}.embedding", token), state)
+        found.append(state)
+    return found[::-1] if back else found
+
+
+def gru(w, name, x, h):
+    # PyTorch's own cell: the reset gate stands after the product.
+    cell = torch.nn.GRUCell(x.shape[0], HIDDEN, dtype=torch.float64)
+    with torch.no_grad():
+        cell.weight_ih.copy_(w(f"{name}.weight_ih", 3 * HIDDEN, x.shape[0]))
+        cell.weight_hh.copy_(w(f"{name}.weight_hh", 3 * HIDDEN, HIDDEN))
+        cell.bias_ih.copy_(w(f"{name}.bias_ih", 3 * HIDDEN))
+        cell.bias_hh.copy_(w(f"{name}.bias_hh", 3 * HIDDEN))
+        return cell(x.unsqueeze(0), h.unsqueeze(0))[0]
+
+
+# ---- Trees: node(w, token, type, states of the children) -> state, whose first part is the answer ----
+
+
+def tree_lstm_leaf(w, token):
+    i, g, o = w.linear(3 * HIDDEN, "tree.leaf.bias", ("tree.leaf.weight", w.row("tree.leaf.embedding", token))).split(HIDDEN)
+    c = sigmoid(i) * tanh(g)
+    return sigmoid(o) * tanh(c), c
+
+
+def tree_lstm_node(w, name, children):
+    (h0, c0), (h1, c1) = children
+    i, f0, f1, g, o = w.linear(5 * HIDDEN, f"{name}.bias", (f"{name}.left", h0), (f"{name}.right", h1)).split(HIDDEN)
+    c = sigmoid(f0) * c0 + sigmoid(f1) * c1 + sigmoid(i) * tanh(g)
+    return sigmoid(o) * tanh(c), c
+
+
+def tree_lstm(w, token, _, children):
+    return tree_lstm_node(w, "tree.internal", children) if children else tree_lstm_leaf(w, token)
+
+
+def tree_lstm_2type(w, token, kind, children):
+    return tree_lstm_node(w, f"{kind}.internal", children) if children else tree_lstm_leaf(w, token)
+
+
+def child_sum(w, token, _, children):
+    x = w.row("tree.embedding", token)
+    total = sum((h for h, _ in children), zeros())
+    i, g, o = w.linear(3 * HIDDEN, "tree.bias", ("tree.weight", x), ("tree.children", total)).split(HIDDEN)
+    c = sigmoid(i) * tanh(g)
+    for h, kept in children:
+        c = c + sigmoid(w.linear(HIDDEN, "tree.forget_bias", ("tree.forget_weight", x), ("tree.forget_child", h))) * kept
+    w("tree.forget_bias", HIDDEN), w("tree.forget_weight", HIDDEN, INPUT), w("tree.forget_child", HIDDEN, HIDDEN)
+    return sigmoid(o) * tanh(c), c
+
+
+def tree_gru(w, token, _, children):
+    x = w.row("tree.embedding", token)
+    total = sum((h for (h,) in children), zeros())
+    z = sigmoid(w.linear(HIDDEN, "tree.update_bias", ("tree.update_weight", x), ("tree.update_children", total)))
+    reset = zeros()
+    for (h,) in children:
+        reset = reset + h * sigmoid(w.linear(HIDDEN, "tree.reset_bias", ("tree.reset_weight", x), ("tree.reset_child", h)))
+    w("tree.reset_bias", HIDDEN), w("tree.reset_weight", HIDDEN, INPUT), w("tree.reset_child", HIDDEN, HIDDEN)
+    n = tanh(w.linear(HIDDEN, "tree.bias", ("tree.weight", x), ("tree.children", reset)))
+    return (z * total + (1 - z) * n,)
+
+
+def tree_fc(w, token, _, children):
+    if not children:
+        return (relu(w.linear(HIDDEN, "tree.leaf.bias", ("tree.leaf.weight", w.row("tree.leaf.embedding", token)))),)
+    (h0,), (h1,) = children
+    return (relu(w.linear(HIDDEN, "tree.internal.bias", ("tree.internal.left", h0), ("tree.internal.right", h1))),)
+
+
+def mv_rnn(w, token, _, children):
+    if not children:
+        matrix = w.row("tree.leaf.matrices", token, HIDDEN * HIDDEN).reshape(HIDDEN, HIDDEN)
+        return w.row("tree.leaf.embedding", token, HIDDEN), matrix
+    (a, of_a), (b, of_b) = children
+    h = tanh(w.linear(HIDDEN, "tree.internal.bias", ("tree.internal.left", of_b @ a), ("tree.internal.right", of_a @ b)))
+    return h, w("tree.internal.joined", HIDDEN, 2 * HIDDEN) @ torch.cat([of_a, of_b])
+
+
+def over_trees(node, binary=True, types=()):
+    def requests(w, chance):
+        for leaves in (1, 2, 5, 9):
+            parents, open_nodes = [], []
+            while leaves or len(open_nodes) > 1:
+                count = 0
+                if not leaves or (len(open_nodes) > 1 and chance.random() < 0.5):
+                    count = 2 if binary else chance.randint(1, len(open_nodes))
+                leaves -= count == 0
+                for child in open_nodes[len(open_nodes) - count :]:
+                    parents[child] = len(parents)
+                del open_nodes[len(open_nodes) - count :]
+                open_nodes.append(len(parents))
+                parents.append(-1)
+            tokens = [chance.randrange(VOCABULARY) for _ in parents]
+            children = [[v for v, parent in enumerate(parents) if parent == node] for node in range(len(parents))]
+            kinds = [(1 + chance.randrange(len(types) - 1) if below else 0) if types else 0 for below in children]
+            states = []
+            for token, kind, below in zip(tokens, kinds, children):
+                states.append(node(w, token, types[kind] if types else "", [states[v] for v in below]))
+            structure = {"tree": parents}
+            if types:
+                offsets = [sum(map(len, children[:v])) for v in range(len(parents) + 1)]
+                structure = {"graph": [list(types), kinds, offsets, sum(children, [])]}
+            yield {"inputs": [tokens], "structure": structure, "outputs": [torch.cat([s[0] for s in states]).tolist()]}
+
+    return requests
+
+
+# ---- Lattices ----
+
+
+def lattice_lstm_word(w, token, state):
+    h, c = state
+    x = w.row("lattice.word.embedding", token)
+    terms = (("lattice.word.weight_ih", x), ("lattice.word.weight_hh", h))
+    i, f, g = w.linear(3 * HIDDEN, "lattice.word.bias", *terms).split(HIDDEN)
+    return (sigmoid(f) * c + sigmoid(i) * tanh(g),)
+
+
+def lattice_lstm_character(w, token, state, words):
+    x, own = w.row("lattice.character.embedding", token), "lattice.character"
+    h, c = state or (zeros(), zeros())
+    i, f, g, o = w.linear(4 * HIDDEN, f"{own}.bias", (f"{own}.weight_ih", x), (f"{own}.weight_hh", h)).split(HIDDEN)
+    shares = [sigmoid(i)]
+    cells = [tanh(g)]
+    for (word,) in words:
+        shares.append(sigmoid(w.linear(HIDDEN, f"{own}.link_bias", (f"{own}.link_weight", x), (f"{own}.link_cell", word))))
+        cells.append(word)
+    w(f"{own}.link_bias", HIDDEN), w(f"{own}.link_weight", HIDDEN, INPUT), w(f"{own}.link_cell", HIDDEN, HIDDEN)
+    # Zhang and Yang's normalisation: a softmax over the candidates, element by element.
+    mixed = (torch.softmax(torch.stack(shares), dim=0) * torch.stack(cells)).sum(dim=0)
+    c = mixed if words else sigmoid(f) * c + sigmoid(i) * tanh(g)
+    return sigmoid(o) * tanh(c), c
+
+
+def lattice_gru_word(w, token, state):
+    return (gru(w, "lattice.word", w.row("lattice.word.embedding", token), state[0]),)
+
+
+def lattice_gru_character(w, token, state, words):
+    x, own = w.row("lattice.character.embedding", token), "lattice.character"
+    (h,) = state or (zeros(),)
+    candidates = [gru(w, own, x, h)]
+    shares = [sigmoid(w.linear(HIDDEN, f"{own}.own_bias", (f"{own}.own_weight", x)))]
+    for (word,) in words:
+        candidates.append(word)
+        shares.append(sigmoid(w.linear(HIDDEN, f"{own}.link_bias", (f"{own}.link_weight", x), (f"{own}.link_state", word))))
+    w(f"{own}.link_bias", HIDDEN), w(f"{own}.link_weight", HIDDEN, INPUT), w(f"{own}.link_state", HIDDEN, HIDDEN)
+    return ((torch.softmax(torch.stack(shares), dim=0) * torch.stack(candidates)).sum(dim=0),)
+
+
+def over_lattices(character, word):
+    def requests(w, chance):
+        for length, count in ((1, 0), (2, 1), (7, 5), (12, 14)):
+            spans = []
+            while len(spans) < count:
+                start = chance.randrange(length - 1)
+                spans.append((start, chance.randint(start + 2, min(length, start + 5))))
+            tokens, words = ([chance.randrange(VOCABULARY) for _ in range(n)] for n in (length, count))
+            states = []
+            for i, token in enumerate(tokens):
+                ending = [word(w, words[k], states[start]) for k, (start, end) in enumerate(spans) if end == i + 1]
+                states.append(character(w, token, states[-1] if states else None, ending))
+            lattice = [length, [start for start, _ in spans], [end for _, end in spans]]
+            yield {"inputs": [tokens, words], "structure": {"lattice": lattice}, "outputs": [torch.cat([s[0] for s in states]).tolist()]}
+
+    return requests
+
+
+# ---- Lanes ----
+
+
+def labels(w, name, x):
+    best = w.linear(LABELS, f"{name}.bias", (f"{name}.weight", x)).topk(2)
+    assert best.values[0] - best.values[1] > 1e-9, "a near tie: no answer to compare with"
+    return int(best.indices[0])
+
+
+def chains(answer):
+    def requests(w, chance):
+        for length in (1, 2, 6, 13):
+            tokens = [chance.randrange(VOCABULARY) for _ in range(length)]
+            yield {"inputs": [tokens], "structure": {"chain": length}, "outputs": [answer(w, tokens)]}
+
+    return requests
+
+
+def tagger(w, tokens):
+    both = zip(run_lstm(w, "layer0", tokens), run_lstm(w, "layer0_back", tokens, back=True))
+    return [labels(w, "tagger", torch.cat([ahead[0], back[0]])) for ahead, back in both]
+
+
+def classifier(w, tokens):
+    x = torch.stack([h for h, _ in run_lstm(w, "lstm", tokens)]).max(dim=0).values
+    made = relu(w.linear(HIDDEN, "highway.bias", ("highway.weight", x)))
+    t = sigmoid(w.linear(HIDDEN, "highway.gate_bias", ("highway.gate", x)))
+    return [labels(w, "label", t * made + (1 - t) * x)]
+
+
+def decoder(scores):
+    def answer(w, tokens):
+        states = run_lstm(w, "encoder", tokens)
+        everything = torch.stack([h for h, _ in states])
+        state, said = states[-1], [1]
+        while len(said) <= STEPS and (len(said) == 1 or said[-1] != 0):
+            state = lstm(w, "decoder", w.row("decoder.embedding", said[-1]), state)
+            context = torch.softmax(scores(w, state[0], everything), dim=0) @ everything
+            attended = tanh(w.linear(HIDDEN, "", ("decoder.mix_context", context), ("decoder.mix_h", state[0])))
+            best = w.linear(VOCABULARY, "decoder.output_bias", ("decoder.output", attended)).topk(2)
+            assert best.values[0] - best.values[1] > 1e-9, "a near tie: no answer to compare with"
+            said.append(int(best.indices[0]))
+        return said[1:]
+
+    return chains(answer)
+
+
+def dot(_, h, everything):
+    return everything @ h
+
+
+def additive(w, h, everything):
+    asked = w("decoder.query", HIDDEN, HIDDEN) @ h
+    keys = everything @ w("decoder.key", HIDDEN, HIDDEN).T
+    return tanh(keys + asked) @ w("decoder.score", 1, HIDDEN)[0]
+
+
+def similarity(w, chance):
+    for lengths in ([1, 1], [3, 7], [9, 2]):
+        sides = [[chance.randrange(VOCABULARY) for _ in range(length)] for length in lengths]
+        ends = [run_lstm(w, "encoder", tokens)[-1][0] for tokens in sides]
+        cosine = torch.nn.functional.cosine_similarity(*ends, dim=0)
+        yield {"inputs": sides, "structure": {"sequences": [["left", "right"], lengths]}, "outputs": [[float(cosine)]]}
+
+
+KINDS = {
+    "tree_lstm": over_trees(tree_lstm),
+    "child_sum": over_trees(child_sum, binary=False),
+    "tree_gru": over_trees(tree_gru, binary=False),
+    "tree_fc": over_trees(tree_fc),
+    "mv_rnn": over_trees(mv_rnn),
+    "tree_lstm_2type": over_trees(tree_lstm_2type, types=("tree.leaf", "tree.a", "tree.b")),
+    "lattice_lstm": over_lattices(lattice_lstm_character, lattice_lstm_word),
+    "lattice_gru": over_lattices(lattice_gru_character, lattice_gru_word),
+    "tagger": chains(tagger),
+    "classifier": chains(classifier),
+    "attention_seq2seq": decoder(dot),
+    "additive_seq2seq": decoder(additive),
+    "similarity": similarity,
+}
+
+
+def main():
+    golden = {"made_by": f"PyTorch {torch.__version__}", "sizes": SIZES, "kinds": []}
+    with torch.no_grad():
+        for kind, requests in KINDS.items():
+            weights = Weights()
+            made = list(requests(weights, random.Random(17)))
+            golden["kinds"].append({"kind": kind, "weights": weights.shapes, "requests": made})
+    print(json.dumps(golden))
+
+
+if __name__ == "__main__":
+    main()
