@@ -35,9 +35,9 @@ BUILD_PACKAGES=(
 # What a build does without, but then reads no ONNX (`volvox import`).
 ONNX_PACKAGES=(libonnx-dev libprotobuf-dev protobuf-compiler)
 # What tests/run.sh needs on top.
-TEST_PACKAGES=(libgtest-dev libgmock-dev libbenchmark-dev python3 python3-zmq curl clang-format)
+TEST_PACKAGES=(libgtest-dev libgmock-dev libbenchmark-dev python3 python3-zmq python3-numpy curl clang-format)
 # What tests/run.sh --full needs on top.
-DEV_PACKAGES=(clang clang-tidy libclang-rt-14-dev shellcheck python3-numpy python3-torch)
+DEV_PACKAGES=(clang clang-tidy libclang-rt-14-dev shellcheck python3-torch)
 
 # Prints those of the given packages that are not fully installed.
 missing_of() {

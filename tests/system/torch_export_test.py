@@ -32,6 +32,7 @@ LAYERS = {
     "rnn_tanh": lambda: nn.RNN(7, 6),
     "rnn_relu_both": lambda: nn.RNN(7, 6, num_layers=2, nonlinearity="relu", bidirectional=True),
 }
+CELLS = {"lstm_cell": lambda: nn.LSTMCell(7, 6), "gru_cell": lambda: nn.GRUCell(7, 6), "rnn_cell": lambda: nn.RNNCell(7, 6)}
 
 
 class Step(nn.Module):
@@ -55,6 +56,11 @@ class Exported(unittest.TestCase):
         cls.layers = {name: make().eval() for name, make in LAYERS.items()}
         for name, layer in cls.layers.items():
             export(layer, models / name)
+        cls.cells = {name: make().eval() for name, make in CELLS.items()}
+        for name, cell in cls.cells.items():
+            export(cell, models / name)
+        cls.head, cls.below_head = nn.Linear(12, 5), nn.GRU(7, 6, bidirectional=True).eval()
+        export(cls.below_head, models / "head", output=cls.head)
         cls.table = nn.Embedding(11, 7)
         cls.ids = nn.LSTM(7, 6, num_layers=2).eval()
         export(cls.ids, models / "ids", embedding=cls.table, every_step=False)
@@ -91,6 +97,23 @@ class Exported(unittest.TestCase):
                     got = [np.asarray(reply[output]) for output in (["h", "h_back"] if layer.bidirectional else ["h"])]
                     np.testing.assert_allclose(np.concatenate(got, axis=1), self.wanted(layer, rows), atol=1e-5)
 
+    def test_cells_are_pytorchs(self):
+        rows = np.random.default_rng(4).normal(size=(5, 7)).astype(np.float32)
+        for name, cell in self.cells.items():
+            state, wanted = None, []
+            with torch.no_grad():
+                for row in rows:
+                    state = cell(torch.tensor(row)[None], state)
+                    wanted.append((state[0] if isinstance(state, tuple) else state)[0].numpy())
+            with self.subTest(cell=name):
+                np.testing.assert_allclose(self.client.infer(name, {"x": rows})["h"], wanted, atol=1e-5)
+
+    def test_a_linear_layer_stands_above(self):
+        rows = np.random.default_rng(3).normal(size=(9, 7)).astype(np.float32)
+        with torch.no_grad():
+            wanted = self.head(torch.tensor(self.wanted(self.below_head, rows))).numpy()
+        np.testing.assert_allclose(self.client.infer("head", {"x": rows})["y"], wanted, atol=1e-5)
+
     def test_ids_are_looked_up_and_the_last_step_answers(self):
         ids = [3, 10, 0, 7]
         rows = self.table.weight.detach().numpy()[ids]
@@ -120,7 +143,7 @@ class Exported(unittest.TestCase):
     def test_says_what_it_cannot(self):
         with self.assertRaisesRegex(TypeError, "Linear is none of"):
             export(nn.Linear(2, 2), "nowhere")
-        with self.assertRaisesRegex(TypeError, "rows of 5, the module reads 7"):
+        with self.assertRaisesRegex(ValueError, "rows of 5, the module reads 7"):
             export(nn.LSTM(7, 6), "nowhere", embedding=nn.Embedding(3, 5))
         with self.assertRaises(FileExistsError):
             export(nn.LSTM(7, 6), pathlib.Path(self.folder.name) / "models" / "lstm")

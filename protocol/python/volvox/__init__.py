@@ -2,12 +2,14 @@
 
     from volvox import Client, SessionToken, export
 
-`export` needs PyTorch and numpy, and nothing else does.
+`export` and `export_state` need numpy, `export_step` PyTorch, and nothing else does.
 """
 
 from volvox_client import Client, SessionToken, VolvoxError
 
-from volvox.model import CellWriter, write_model
-from volvox.torch_export import export, export_step
+from volvox.model import CellWriter, read_safetensors, write_model
+from volvox.recurrent import export, export_state
+from volvox.torch_export import export_step
 
-__all__ = ["CellWriter", "Client", "SessionToken", "VolvoxError", "export", "export_step", "write_model"]
+__all__ = ["CellWriter", "Client", "SessionToken", "VolvoxError", "export", "export_state", "export_step", "read_safetensors",
+           "write_model"]  # fmt: skip
