@@ -7,6 +7,7 @@
 #include <iterator>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -14,6 +15,7 @@
 #include "cli/help_format.h"
 #include "cli/json_request.h"
 #include "cli/key_options.h"
+#include "cli/local_server.h"
 #include "cli/model_verifier.h"
 #include "cli/option.h"
 #include "cli/session_file.h"
@@ -31,7 +33,9 @@ struct InferArguments {
   KeyFiles keys;
   std::string session;  // the file that holds its token; empty: the request stands alone
   bool last = false;
-  std::string verify;  // folder of the model that the answer is compared with; empty: it is not
+  std::string local;       // folder of a model that is run here; empty: a server is asked
+  std::string vocabulary;  // its file; empty: words are ids
+  std::string verify;      // folder of the model that the answer is compared with; empty: it is not
 };
 
 Result<std::string> read_all(const std::string& file) {
@@ -44,11 +48,14 @@ Result<std::string> read_all(const std::string& file) {
   return std::string(std::istreambuf_iterator<char>(stream), {});
 }
 
-Result<OwnedRequest> read_request(const std::string& file) {
-  const auto text = read_all(file);
+Result<OwnedRequest> read_request(const InferArguments& arguments) {
+  const auto text = read_all(arguments.file);
   if (!text) return tl::unexpected(text.error());
+  auto vocabulary = arguments.vocabulary.empty() ? Result<Vocabulary>(Vocabulary::of_numbers())
+                                                 : Vocabulary::from_file(arguments.vocabulary);
+  if (!vocabulary) return tl::unexpected(vocabulary.error());
   try {
-    return request_from_json(nlohmann::json::parse(*text));
+    return request_from_json(nlohmann::json::parse(*text), *vocabulary);
   } catch (
       const nlohmann::json::parse_error& error) {  // "[json.exception…] parse error at line 1, column 2: …"
     const std::string_view what = error.what();
@@ -140,32 +147,27 @@ Result<Reply> ask_in_session(const InferArguments& arguments, OwnedRequest& owne
   return reply;
 }
 
-// What the request says, for the reference; which takes nothing but a row of ids.
-RequestContent content_of(const RequestBody& body) {
-  RequestContent content;
-  if (const auto* chain = std::get_if<ChainStructure>(&body.structure)) content.tokens.resize(chain->length);
-  if (const auto* tree = std::get_if<TreeStructure>(&body.structure))
-    content.parents.assign(tree->parents.begin(), tree->parents.end());
-  if (body.inputs.empty()) return content;
-  const auto tokens = body.inputs.front().values<std::int32_t>();
-  if (tokens) content.tokens.assign(tokens->begin(), tokens->end());
-  return content;
-}
-
 // Says what is wrong with the answer, by the double-precision reference.
 Status verify_answer(const InferArguments& arguments, const OwnedRequest& owned, const Reply& reply) {
   auto model = load_model(arguments.verify, {.version = owned.request.header.model_version, .eager = false});
   if (!model) return tl::unexpected(model.error());
   auto verifier = ModelVerifier::make(std::move(*model));
   if (!verifier) return tl::unexpected(verifier.error());
-  const auto complaint = (*verifier)->check(content_of(owned.request.body), reply.body);
+  const auto complaint = (*verifier)->check(owned.request.body, reply.body);
   if (!complaint) return tl::unexpected(complaint.error());
   return complaint->empty() ? Status{} : fail(ErrorCode::kInternal, "the answer is wrong: " + *complaint);
 }
 
-int run_infer(const InferArguments& arguments) {
-  auto request = read_request(arguments.file);
+int run_infer(InferArguments arguments) {
+  auto request = read_request(arguments);
   if (!request) return print_answer(arguments, tl::unexpected(request.error()));
+  std::unique_ptr<LocalServer> local;
+  if (!arguments.local.empty()) {
+    auto started = LocalServer::start(arguments.local, request->request.header.model_version);
+    if (!started) return print_answer(arguments, tl::unexpected(started.error()));
+    local = std::move(*started);
+    arguments.endpoint = local->endpoint();
+  }
   const bool alone = arguments.session.empty();
   const auto reply = alone ? ask(arguments, *request) : ask_in_session(arguments, *request);
   const int code = print_answer(arguments, reply);
@@ -197,7 +199,12 @@ void add_infer_command(CLI::App& app, CommandBody& run) {
       *command, "--session FILE", arguments->session,
       "The request is the next part of a session, whose token this file holds; without the file it begins");
   session->excludes(stream);
+  add_option(*command, "--local FOLDER", arguments->local,
+             "Run the model in this folder here, on the CPU, without a server")
+      ->excludes(session);
   command->add_flag("--end", arguments->last, "The session ends with this part")->needs(session);
+  add_option(*command, "--vocabulary FILE", arguments->vocabulary,
+             "Words of texts, trees and lattices, one a line: ids count from 0, and <unk> is any other");
   add_option(*command, "--verify FOLDER", arguments->verify,
              "Compare the answer with a double-precision reference of the model in this folder")
       ->excludes(stream)

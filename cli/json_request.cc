@@ -7,10 +7,12 @@
 #include <limits>
 #include <span>
 #include <type_traits>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "loadgen/trees.h"
 #include "protocol/structure_check.h"
 
 namespace volvox {
@@ -149,6 +151,132 @@ Status add_inputs(const json& request, OwnedRequest& owned) {
   return {};
 }
 
+// ---- Text ----
+
+Status add_ids(const std::string& name, std::span<const std::int32_t> ids, OwnedRequest& owned) {
+  const auto bytes = std::as_bytes(ids);
+  auto& kept = owned.tensors.emplace_back(bytes.begin(), bytes.end());
+  WireTensor tensor = wire_tensor(owned.names.emplace_back(name), ids);
+  tensor.bytes = kept;
+  owned.request.body.inputs.push_back(tensor);
+  return {};
+}
+
+std::span<const std::int32_t> keep(std::vector<std::int32_t> ints, OwnedRequest& owned) {
+  return owned.ints.emplace_back(std::move(ints));
+}
+
+Status add_text(const json& request, const Vocabulary& vocabulary, OwnedRequest& owned) {
+  if (!request["text"].is_string()) return invalid("\"text\" must be a text");
+  const auto text = request["text"].get<std::string>();
+  const auto ids = vocabulary.ids(words_of(text));
+  if (!ids) return tl::unexpected(ids.error());
+  return add_ids("tokens", *ids, owned);
+}
+
+Status add_tree(const json& request, const Vocabulary& vocabulary, OwnedRequest& owned) {
+  if (!request["tree"].is_string()) return invalid("\"tree\" must be a text: (3 (2 It) (4 works))");
+  const auto text = request["tree"].get<std::string>();
+  auto tree = parse_word_tree(text);
+  if (!tree) return invalid("\"tree\": " + tree.error().message);
+  std::vector<bool> inner(tree->parents.size(), false);
+  for (const std::int32_t parent : tree->parents) {
+    if (parent >= 0) inner[static_cast<std::size_t>(parent)] = true;
+  }
+  std::vector<std::int32_t> ids;
+  for (std::size_t node = 0; node < inner.size(); ++node) {
+    const auto id = vocabulary.id(tree->words[node]);
+    if (!id && !inner[node]) return tl::unexpected(id.error());
+    ids.push_back(id.value_or(0));
+  }
+  owned.request.header.cells_hint = static_cast<std::uint32_t>(ids.size());
+  owned.request.body.structure = TreeStructure{keep(std::move(tree->parents), owned)};
+  return add_ids("tokens", ids, owned);
+}
+
+// Characters of a lattice, as ids and, where they are given so, as text.
+struct LatticeText {
+  std::string text;
+  std::vector<std::string_view> characters;
+  std::vector<std::int32_t> ids;
+};
+
+Status read_characters(const json& lattice, const Vocabulary& vocabulary, LatticeText& read) {
+  const json& given = lattice["characters"];
+  if (given.is_string()) {
+    read.text = given.get<std::string>();
+    auto characters = characters_of(read.text);
+    if (!characters) return tl::unexpected(characters.error());
+    read.characters = std::move(*characters);
+    auto ids = vocabulary.ids(read.characters);
+    if (!ids) return tl::unexpected(ids.error());
+    read.ids = std::move(*ids);
+    return {};
+  }
+  if (!given.is_array()) return invalid("\"characters\" of a lattice must be ids or a text");
+  for (const json& id : given) {
+    if (!fits<std::int32_t>(id)) return invalid("\"characters\": " + id.dump() + " is no i32");
+    read.ids.push_back(id.get<std::int32_t>());
+  }
+  return {};
+}
+
+// The id that is given, or that of the characters from the first to the end.
+Result<std::int32_t> word_id(const json& word, const Vocabulary& vocabulary, const LatticeText& read) {
+  if (word.size() == 3) return word[2].get<std::int32_t>();
+  const auto first = word[0].get<std::int32_t>(), end = word[1].get<std::int32_t>();
+  if (first < 0 || end <= first || static_cast<std::size_t>(end) > read.characters.size())
+    return invalid("\"words\": " + word.dump() + " has no id, and is no part of a text");
+  std::string text;
+  for (std::int32_t at = first; at < end; ++at) text += read.characters[static_cast<std::size_t>(at)];
+  return vocabulary.id(text);
+}
+
+Status add_lattice(const json& request, const Vocabulary& vocabulary, OwnedRequest& owned) {
+  const json& lattice = request["lattice"];
+  if (!lattice.is_object() || !lattice.contains("characters") || !lattice.contains("words") ||
+      !lattice["words"].is_array())
+    return invalid("\"lattice\" must be {\"characters\": [ids] or a text, \"words\": [[first, end, id]]}");
+  LatticeText read;
+  if (Status ok = read_characters(lattice, vocabulary, read); !ok) return ok;
+  std::vector<std::int32_t> starts, ends, ids;
+  for (const json& word : lattice["words"]) {
+    const bool whole =
+        word.is_array() && (word.size() == 2 || word.size() == 3) &&
+        std::all_of(word.begin(), word.end(), [](const json& one) { return fits<std::int32_t>(one); });
+    if (!whole) return invalid("\"words\": " + word.dump() + " is not [first, end, id]");
+    const auto id = word_id(word, vocabulary, read);
+    if (!id) return tl::unexpected(id.error());
+    starts.push_back(word[0].get<std::int32_t>());
+    ends.push_back(word[1].get<std::int32_t>());
+    ids.push_back(*id);
+  }
+  owned.request.header.cells_hint = static_cast<std::uint32_t>(read.ids.size() + ids.size());
+  owned.request.body.structure =
+      LatticeStructure{static_cast<std::uint32_t>(read.ids.size()), keep(std::move(starts), owned),
+                       keep(std::move(ends), owned)};
+  if (Status ok = add_ids("characters", read.ids, owned); !ok) return ok;
+  return add_ids("words", ids, owned);
+}
+
+// What the request is made of: one of these, or tokens, inputs, or neither.
+using Adder = Status (*)(const json&, const Vocabulary&, OwnedRequest&);
+constexpr std::array<std::pair<std::string_view, Adder>, 3> kTexts{
+    {{"text", add_text}, {"tree", add_tree}, {"lattice", add_lattice}}};
+
+Status add_texts(const json& request, const Vocabulary& vocabulary, OwnedRequest& owned) {
+  for (const auto& [key, add] : kTexts) {
+    if (!request.contains(key)) continue;
+    for (const std::string_view other :
+         {"tokens", "inputs", "text", "tree", "lattice", "structure", "length"}) {
+      if (other != key && request.contains(other) && !(key == "text" && other == "structure"))
+        return invalid("give \"" + std::string(key) + "\" or \"" + std::string(other) + "\", not both");
+    }
+    return add(request, vocabulary, owned);
+  }
+  return {};
+}
+
 // A whole number of at most `most`, or `absent` if the key is not there.
 Result<std::uint64_t> whole_number(const json& request, const char* key, std::uint64_t most,
                                    std::uint64_t absent) {
@@ -173,6 +301,8 @@ Status add_written_structure(const json& request, OwnedRequest& owned) {
 }
 
 Status add_structure(const json& request, OwnedRequest& owned) {
+  if (request.contains("tree") || request.contains("lattice"))
+    return check_structure(owned.request.body.structure, {});
   if (request.contains("structure")) return add_written_structure(request, owned);
   std::uint64_t steps = 0;
   if (!owned.request.body.inputs.empty()) {
@@ -249,13 +379,19 @@ json tensor_to_json(const WireTensor& tensor) {
 }  // namespace
 
 Result<OwnedRequest> request_from_json(const json& request) {
+  return request_from_json(request, Vocabulary::of_numbers());
+}
+
+Result<OwnedRequest> request_from_json(const json& request, const Vocabulary& vocabulary) {
   if (!request.is_object())
     return invalid("a request is a JSON object: {\"model\": \"lstm\", \"tokens\": [1, 2]}");
   OwnedRequest owned;
   std::vector<std::string_view> keys;
   for (const auto& [key, help] : kRequestKeys) keys.push_back(key);
   Status ok = check_keys(request, keys, "");
-  for (const auto step : {add_header, add_inputs, add_structure, add_outputs}) {
+  if (ok) ok = add_header(request, owned);
+  if (ok) ok = add_texts(request, vocabulary, owned);
+  for (const auto step : {add_inputs, add_structure, add_outputs}) {
     if (ok) ok = step(request, owned);
   }
   if (!ok) return tl::unexpected(ok.error());

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "base/error.h"
+#include "cli/vocabulary.h"
 #include "protocol/request.h"
 #include "protocol/v2/structure_reader.h"
 
@@ -21,7 +23,8 @@ struct OwnedRequest {
   ClientRequest request;
   std::deque<std::string> names;  // a deque keeps its elements' addresses when it moves
   std::deque<std::vector<std::byte>> tensors;
-  V2Structure structure;  // unless it is a chain
+  std::deque<std::vector<std::int32_t>> ints;  // of structures that were made of text
+  V2Structure structure;                       // unless it is a chain
 
   OwnedRequest() = default;
   OwnedRequest(OwnedRequest&&) = default;
@@ -31,10 +34,15 @@ struct OwnedRequest {
 };
 
 // The keys of a request, and what each is for.
-inline constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kRequestKeys{
+inline constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kRequestKeys{
     {{"model", "the model's name"},
      {"version", "its version; 0 or absent: the newest"},
      {"tokens", "short for an i32 input 'tokens' of one dimension"},
+     {"text", "instead of tokens: words between spaces, by --vocabulary, or ids"},
+     {"tree", "instead of both: a tree in brackets, \"(3 (2 It) (4 works))\", with its words"},
+     {"lattice",
+      "instead of all: {\"characters\": [ids] or a text, \"words\": [[first, end, id]]}; of a text without "
+      "ids"},
      {"inputs",
       "by name: {\"data\": [numbers], \"shape\": [sizes], \"type\": \"f32\"}; shape and type if needed"},
      {"length", "the number of steps; by default the rows of the first input"},
@@ -55,6 +63,12 @@ inline constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kR
 // where it is no chain, as docs/protocol.md §9 writes it. Optional: "version", "outputs" (names),
 // "deadline_ms", "priority" (high, normal, low). INVALID_ARGUMENT says which key is wrong; unknown keys are
 // errors.
+//   {"model": "lstm", "text": "It works"}
+//   {"model": "tree", "tree": "(3 (2 It) (4 works))"}: "tokens" are the words' ids, and those of inner nodes
+//   0 unless the vocabulary has their labels
+//   {"model": "lattice", "lattice": {"characters": [4, 9, 2], "words": [[0, 2, 17]]}}: inputs "characters"
+//   and "words"; where the characters are a text, ids of words may be left out
+Result<OwnedRequest> request_from_json(const nlohmann::json& json, const Vocabulary& vocabulary);
 Result<OwnedRequest> request_from_json(const nlohmann::json& json);
 
 // A reply as programs read one:

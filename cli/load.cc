@@ -6,6 +6,7 @@
 #include <string>
 #include <thread>
 #include <variant>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 #include <unistd.h>
@@ -30,7 +31,7 @@ constexpr const char* kDefaultMetrics = "http://127.0.0.1:7101";
 
 struct LoadArguments {
   std::string endpoint = kDefaultEndpoint, model, input = "tokens", arrivals = "poisson", priority = "normal";
-  std::string lengths_file, column = "source", trees, json_file, timeline_file, metrics, verify_dir,
+  std::string lengths_file, column = "source", trees, lattices, json_file, timeline_file, metrics, verify_dir,
                             models_dir;
   double rate = 0, seconds = 0, warmup = 1, timeout_s = 30, deadline_ms = 0;
   double cancel_fraction = 0, cancel_after_ms = 10;
@@ -81,8 +82,11 @@ void add_request_options(CLI::App& command, LoadArguments& options) {
   add_option(command, "--trees FILE", options.trees,
              "Trees from a file: one in brackets a line, labels and words are ignored; or 'random': "
              "binary ones, with as many leaves as there would be steps");
+  add_option(command, "--lattices FILE", options.lattices,
+             "Lattices from a file: {\"chars\": 5, \"words\": [[0, 2], [3, 5]]} a line; or 'random', with as "
+             "many characters as there would be steps");
   add_option(command, "--input NAME", options.input,
-             "The model's input that takes the tokens; '' if it has none");
+             "The model's inputs that take the tokens, with commas; '' if it has none");
   add_option(command, "--vocabulary COUNT", options.vocabulary, "Token ids are below this")
       ->check(CLI::Range(1U, 1U << 31));
   add_option(command, "--deadline-ms MS", options.deadline_ms,
@@ -147,6 +151,42 @@ Result<TreeSource> trees_of(const LoadArguments& options, bool binary) {
   return TreeSource::random(std::move(*leaves), binary ? 2 : kMostChildren);
 }
 
+Result<LatticeSource> lattices_of(const LoadArguments& options) {
+  if (!options.lattices.empty() && options.lattices != "random")
+    return LatticeSource::from_file(options.lattices);
+  auto lengths = lengths_of(options);
+  if (!lengths) return tl::unexpected(lengths.error());
+  return LatticeSource::random(std::move(*lengths));
+}
+
+// Of a model over graphs: the nodes of a tree, each of a cell type that fits.
+Result<GraphSource> graphs_of(const LoadArguments& options, const Model& model) {
+  std::vector<GraphCellType> types;
+  bool binary = false;
+  for (const CellTypeSpec& type : model.types) {
+    const Cell& cell = type.cell;
+    types.push_back({type.name, cell.gathers == 0, cell.gathers >= 2, cell.gathers_all});
+    binary = binary || (types.back().is_inner && !types.back().reads_any);
+  }
+  auto trees = trees_of(options, binary);
+  if (!trees) return tl::unexpected(trees.error());
+  return GraphSource::make(std::move(*trees), types);
+}
+
+Result<SequencesSource> sequences_of(const LoadArguments& options, const Model& model) {
+  auto lengths = lengths_of(options);
+  if (!lengths) return tl::unexpected(lengths.error());
+  SequencesSource source{.lengths = std::move(*lengths)};
+  std::vector<std::size_t> number(model.sequences.size(), 0);
+  for (std::size_t i = 0; i < model.sequences.size(); ++i) {
+    if (model.sequences[i].kind != SequenceSpec::Kind::kGiven) continue;
+    number[i] = source.names.size();
+    source.names.push_back(model.sequences[i].name);
+  }
+  for (const InputSpec& input : model.inputs) source.of_input.push_back(number[input.sequence]);
+  return source;
+}
+
 LoadPlan plan_of(const LoadArguments& options) {
   LoadPlan plan;
   plan.arrivals = options.arrivals == "constant" ? Arrivals::kConstant : Arrivals::kPoisson;
@@ -186,7 +226,7 @@ class LoadCommand {
     priorities_ = *priorities;
     auto shapes = shapes_of_requests();
     if (!shapes) return tl::unexpected(shapes.error());
-    const RequestSource source(options_.seed, std::move(*shapes), options_.vocabulary);
+    const RequestSource source(options_.seed, std::move(*shapes), options_.vocabulary, more_vocabularies_);
     LoadPlan plan = plan_of(options_);
     if (verifier_) plan.samples = options_.verify_count.value_or(verifier_->exact() ? 100'000 : 100);
 
@@ -205,22 +245,30 @@ class LoadCommand {
   }
 
  private:
-  // Trees if they are asked for, or if the model is known to take them.
-  using Shapes = std::variant<LengthSource, TreeSource>;
+  // What is asked for, or what the model is known to take.
+  using Shapes = RequestSource::Shapes;
   Result<Shapes> shapes_of_requests() const {
     const auto either = [](auto&& shapes) { return Shapes(std::forward<decltype(shapes)>(shapes)); };
-    const bool known = verifier_ != nullptr;
-    const bool takes_trees = known && verifier_->takes().ends_with("tree");
-    if (known && !takes_trees && !options_.trees.empty()) {
-      return invalid("model '" + options_.model + "' unfolds along a " + std::string(verifier_->takes()) +
-                     "; leave out --trees");
-    }
+    const std::string_view takes = verifier_ != nullptr ? verifier_->takes() : std::string_view();
+    if (takes == "graph") return graphs_of(options_, verifier_->loaded()).map(either);
+    const auto refuse = [&](const std::string& option, const std::string& asked, bool known) -> Status {
+      if (asked.empty() || takes.empty() || known) return {};
+      return invalid("model '" + options_.model + "' unfolds along a " + std::string(takes) + "; leave out " +
+                     option);
+    };
+    const bool takes_trees = takes.ends_with("tree");
+    Status fits = refuse("--trees", options_.trees, takes_trees);
+    if (fits) fits = refuse("--lattices", options_.lattices, takes == "lattice");
+    if (!fits) return tl::unexpected(fits.error());
+    if (takes == "sequences") return sequences_of(options_, verifier_->loaded()).map(either);
+    if (takes == "lattice" || !options_.lattices.empty()) return lattices_of(options_).map(either);
     if (options_.trees.empty() && !takes_trees) return lengths_of(options_).map(either);
-    return trees_of(options_, !known || verifier_->takes() == "binary tree").map(either);
+    return trees_of(options_, takes.empty() || takes == "binary tree").map(either);
   }
 
   Result<int> run_sessions() {
-    if (!options_.trees.empty()) return invalid("trees take no part in sessions; leave out --trees");
+    if (!options_.trees.empty() || !options_.lattices.empty())
+      return invalid("trees and lattices take no part in sessions; leave out --trees and --lattices");
     auto lengths = lengths_of(options_);
     if (!lengths) return tl::unexpected(lengths.error());
     if (options_.model.empty()) return invalid("which model? Name it with --model");
@@ -250,8 +298,14 @@ class LoadCommand {
     if (!verifier) return tl::unexpected(verifier.error());
     verifier_ = std::move(*verifier);
     options_.input = verifier_->input();
+    if (Status fine = verifier_->can_be_loaded(); !fine) return fine;
     if (verifier_->vocabulary() > 0)
       options_.vocabulary = static_cast<std::uint32_t>(verifier_->vocabulary());
+    for (std::size_t i = 1; i < verifier_->loaded().inputs.size(); ++i) {
+      const std::int64_t vocabulary = verifier_->vocabulary(i);
+      more_vocabularies_.push_back(vocabulary > 0 ? static_cast<std::uint32_t>(vocabulary)
+                                                  : options_.vocabulary);
+    }
     if (options_.model.empty()) options_.model = verifier_->model();
     return {};
   }
@@ -349,6 +403,7 @@ class LoadCommand {
   LoadArguments options_;
   PriorityMix priorities_;
   std::unique_ptr<ModelVerifier> verifier_;
+  std::vector<std::uint32_t> more_vocabularies_;  // of inputs beside the first
 };
 
 }  // namespace

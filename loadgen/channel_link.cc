@@ -21,8 +21,7 @@ Result<std::unique_ptr<LoadLink>> ChannelLink::open(const std::string& endpoint,
 ChannelLink::ChannelLink(std::unique_ptr<ChannelGroup> channel, const RequestTemplate& request)
     : channel_(std::move(channel)),
       template_(request),
-      request_(chain_request(template_.model, template_.input, std::span<const std::int32_t>())) {
-  if (template_.input.empty()) request_.body.inputs.clear();
+      request_(request_with_inputs(template_.model, template_.input)) {
   request_.header.model_version = template_.model_version;
   request_.header.deadline_us = static_cast<std::uint64_t>(template_.deadline.count() / 1000);
 }

@@ -14,7 +14,7 @@ namespace volvox {
 struct RequestTemplate {
   std::string model;
   std::uint32_t model_version = 0;  // 0: the newest
-  std::string input;  // the model's input that takes the tokens; empty: it has none, only a length
+  std::string input;  // the model's inputs, with commas between them; empty: it has none, only a length
   PriorityMix priorities;
   Duration deadline{};  // told to the server with each request; 0: none
 };

@@ -1,7 +1,6 @@
 #include "loadgen/misbehaviour.h"
 
 #include <chrono>
-#include <span>
 #include <thread>
 #include <utility>
 
@@ -51,8 +50,7 @@ void Misbehaviour::round() {
 void Misbehaviour::send_one(RawPeer& peer) {
   RequestContent content;
   source_.make(next_id_, content);
-  ClientRequest request = chain_request(plan_.model, plan_.input, std::span<const std::int32_t>());
-  if (plan_.input.empty()) request.body.inputs.clear();
+  ClientRequest request = request_with_inputs(plan_.model, plan_.input);
   fill_request(request, content);
   request.header.request_id = next_id_++;
   request.header.deadline_us = static_cast<std::uint64_t>(plan_.deadline.count() / 1000);

@@ -31,25 +31,43 @@ class TreeWriter {
 
 }  // namespace
 
-Result<std::vector<std::int32_t>> parse_tree(std::string_view line) {
-  std::vector<std::int32_t> parents;
-  TreeWriter writer(parents);
-  std::vector<std::size_t> brackets;  // how many nodes were open at each one that is not closed
-  for (const char c : line) {
+Result<WordTree> parse_word_tree(std::string_view line) {
+  struct Bracket {
+    std::size_t open;       // how many nodes were open there
+    std::string_view word;  // the last one in it
+  };
+  WordTree tree;
+  TreeWriter writer(tree.parents);
+  std::vector<Bracket> brackets;  // those that are not closed
+  for (std::size_t at = 0; at < line.size(); ++at) {
+    const char c = line[at];
     const bool outside = brackets.empty();
-    if (outside && (c == ' ' || c == '\r')) continue;
+    if (c == ' ' || c == '\r' || c == '\t') continue;
     if (outside && (c != '(' || writer.open() > 0))
       return invalid("expected one tree in brackets, like (3 (2 It) (4 works))");
-    if (c == '(') brackets.push_back(writer.open());
-    if (c != ')') continue;
-    writer.add(writer.open() - brackets.back());
-    brackets.pop_back();
-    if (parents.size() > LengthSource::kMaxLength)
-      return invalid("the tree has more than " + std::to_string(LengthSource::kMaxLength) + " nodes");
+    if (c == '(') {
+      brackets.push_back({writer.open(), {}});
+    } else if (c == ')') {
+      writer.add(writer.open() - brackets.back().open);
+      tree.words.push_back(brackets.back().word);
+      brackets.pop_back();
+      if (tree.parents.size() > LengthSource::kMaxLength)
+        return invalid("the tree has more than " + std::to_string(LengthSource::kMaxLength) + " nodes");
+    } else {
+      const std::size_t end = std::min(line.find_first_of(" \t\r()", at), line.size());
+      brackets.back().word = line.substr(at, end - at);
+      at = end - 1;
+    }
   }
   if (!brackets.empty()) return invalid("a bracket is not closed");
-  if (parents.empty()) return invalid("expected one tree in brackets, like (3 (2 It) (4 works))");
-  return parents;
+  if (tree.parents.empty()) return invalid("expected one tree in brackets, like (3 (2 It) (4 works))");
+  return tree;
+}
+
+Result<std::vector<std::int32_t>> parse_tree(std::string_view line) {
+  auto tree = parse_word_tree(line);
+  if (!tree) return tl::unexpected(tree.error());
+  return std::move(tree->parents);
 }
 
 Result<TreeSource> TreeSource::from_file(const std::string& path) {

@@ -49,4 +49,12 @@ class TreeSource {
 // nodes are numbered by their closing brackets.
 Result<std::vector<std::int32_t>> parse_tree(std::string_view line);
 
+// The same with the words: words[node] is the last one that stands in the node's brackets and in no child's,
+// empty if there is none. Views `line`.
+struct WordTree {
+  std::vector<std::int32_t> parents;
+  std::vector<std::string_view> words;
+};
+Result<WordTree> parse_word_tree(std::string_view line);
+
 }  // namespace volvox

@@ -221,7 +221,7 @@ class Mistakes(unittest.TestCase):
             '{"model": "mine", "tokens": [1, 2, 100]}': "has the id 100 at 2; ids must be at least 0 and below 100",
             '{"model": "mine", "tokens": [1.5]}': "1.5 at 0 is no i32",
             '{"model": "mine", "tokens": [1, 2}': "the request is not JSON: parse error at line 1, column 34",
-            '{"model": "mine", "token": [1, 2]}': 'unknown key "token"; there are model, version, tokens, inputs',
+            '{"model": "mine", "token": [1, 2]}': 'unknown key "token"; there are model, version, tokens, text',
             '{"model": "yours", "tokens": [1]}': "no model has this name; there are 'mine'",
             '{"model": "mine", "inputs": {"tokens": {"data": [1, 2], "shape": [1, 2]}}, "length": 2}': "leave the batch dimension out",
             '{"model": "mine", "inputs": {"words": {"data": [1]}}}': "'words' is none of the model's; it has 'tokens'",
