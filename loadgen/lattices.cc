@@ -12,7 +12,7 @@ constexpr std::uint32_t kLongestRandomWord = 4;
 
 }  // namespace
 
-Result<Lattice> parse_lattice(std::string_view line) {
+Result<LatticeShape> parse_lattice(std::string_view line) {
   using nlohmann::json;
   const json parsed = json::parse(line, nullptr, false);
   const auto is_count = [](const json& number, std::uint64_t most) {
@@ -23,7 +23,7 @@ Result<Lattice> parse_lattice(std::string_view line) {
                      parsed["words"].size() <= LengthSource::kMaxLength;
   if (!whole || parsed["chars"] == 0)
     return invalid("expected a lattice like {\"chars\": 5, \"words\": [[0, 2], [3, 5]]}");
-  Lattice lattice{.length = parsed["chars"].get<std::uint32_t>()};
+  LatticeShape lattice{.length = parsed["chars"].get<std::uint32_t>()};
   for (const json& word : parsed["words"]) {
     if (!word.is_array() || word.size() != 2 || !is_count(word[0], lattice.length) ||
         !is_count(word[1], lattice.length) || word[1].get<std::uint32_t>() < word[0].get<std::uint32_t>() + 2)
@@ -38,7 +38,7 @@ Result<Lattice> parse_lattice(std::string_view line) {
 Result<LatticeSource> LatticeSource::from_file(const std::string& path) {
   std::ifstream file(path);
   if (!file) return invalid("cannot read the lattices in '" + path + "'; check the path");
-  std::vector<Lattice> lattices;
+  std::vector<LatticeShape> lattices;
   std::string line;
   while (std::getline(file, line)) {
     auto lattice = parse_lattice(line);
@@ -56,9 +56,9 @@ LatticeSource LatticeSource::random(LengthSource lengths) {
   return {{}, std::move(lengths), std::move(description)};
 }
 
-Lattice LatticeSource::draw(SeededRandom& random) const {
+LatticeShape LatticeSource::draw(SeededRandom& random) const {
   if (!lattices_.empty()) return lattices_[random.below(lattices_.size())];
-  Lattice lattice{.length = lengths_.draw(random)};
+  LatticeShape lattice{.length = lengths_.draw(random)};
   for (std::uint32_t end = 2; end <= lattice.length; ++end) {
     if (random.below(2) == 0) continue;
     const auto longest = std::min(end, kLongestRandomWord);

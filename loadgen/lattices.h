@@ -13,11 +13,11 @@
 namespace volvox {
 
 // A lattice: so many characters, and words over [starts[i], ends[i]) of them.
-struct Lattice {
+struct LatticeShape {
   std::uint32_t length = 0;
   std::vector<std::int32_t> starts{}, ends{};
 
-  bool operator==(const Lattice&) const = default;
+  bool operator==(const LatticeShape&) const = default;
 };
 
 // The lattices that requests of a load are made of. Draws are independent of each other. Immutable once made:
@@ -32,22 +32,22 @@ class LatticeSource {
   // characters ends, on average.
   static LatticeSource random(LengthSource lengths);
 
-  Lattice draw(SeededRandom& random) const;
+  LatticeShape draw(SeededRandom& random) const;
 
   // For reports: "random lattices, characters built-in (…)", or the file's path and size.
   const std::string& description() const { return description_; }
 
  private:
-  LatticeSource(std::vector<Lattice> lattices, LengthSource lengths, std::string description)
+  LatticeSource(std::vector<LatticeShape> lattices, LengthSource lengths, std::string description)
       : lattices_(std::move(lattices)), lengths_(std::move(lengths)), description_(std::move(description)) {}
 
-  std::vector<Lattice> lattices_;  // empty: random ones
+  std::vector<LatticeShape> lattices_;  // empty: random ones
   LengthSource lengths_;
   std::string description_;
 };
 
 // {"chars": 5, "words": [[0, 2], [3, 5]]}: characters counted from 0, ends behind the last character of a
 // word, which has two or more. Other keys are ignored. INVALID_ARGUMENT otherwise.
-Result<Lattice> parse_lattice(std::string_view line);
+Result<LatticeShape> parse_lattice(std::string_view line);
 
 }  // namespace volvox

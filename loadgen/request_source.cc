@@ -22,7 +22,7 @@ class ContentMaker {
     content_.tokens.resize(content_.parents.size());
   }
   void operator()(const LatticeSource& lattices) {
-    Lattice lattice = lattices.draw(random_);
+    LatticeShape lattice = lattices.draw(random_);
     content_.form = Form::kLattice;
     content_.tokens.resize(lattice.length);
     content_.more.resize(1);

@@ -19,8 +19,8 @@ using Ints = std::vector<std::int32_t>;
 
 TEST(ParseLattice, ReadsCharactersAndWords) {
   EXPECT_EQ(parse_lattice(R"({"chars": 5, "words": [[0, 2], [1, 5]], "text": "x"})").value(),
-            (Lattice{5, {0, 1}, {2, 5}}));
-  EXPECT_EQ(parse_lattice(R"({"chars": 1, "words": []})").value(), (Lattice{1, {}, {}}));
+            (LatticeShape{5, {0, 1}, {2, 5}}));
+  EXPECT_EQ(parse_lattice(R"({"chars": 1, "words": []})").value(), (LatticeShape{1, {}, {}}));
 }
 
 TEST(ParseLattice, RefusesAllElse) {
@@ -42,7 +42,7 @@ TEST(LatticeSource, ErrorsNameTheLine) {
   const auto source = LatticeSource::from_file(path.string());
   ASSERT_TRUE(source) << source.error().message;
   SeededRandom random(1);
-  EXPECT_EQ(source->draw(random), (Lattice{3, {1}, {3}}));
+  EXPECT_EQ(source->draw(random), (LatticeShape{3, {1}, {3}}));
   std::filesystem::remove(path);
   EXPECT_FALSE(LatticeSource::from_file(path.string()));
 }
@@ -52,7 +52,7 @@ TEST(LatticeSource, RandomOnesAreWhole) {
   SeededRandom random(1);
   std::size_t words = 0, characters = 0;
   for (int i = 0; i < 300; ++i) {
-    const Lattice lattice = source.draw(random);
+    const LatticeShape lattice = source.draw(random);
     words += lattice.starts.size();
     characters += lattice.length;
     for (std::size_t word = 0; word < lattice.starts.size(); ++word) {
