@@ -231,7 +231,7 @@ class LoadCommand {
     if (verifier_) plan.samples = options_.verify_count.value_or(verifier_->exact() ? 100'000 : 100);
 
     const auto before = read_batches();
-    LoadReport report;
+    LoadSummary report;
     auto outcome = measure_beside(plan, source, report.misbehaved);
     if (!outcome) return tl::unexpected(outcome.error());
     report.endpoint = options_.endpoint;
@@ -365,7 +365,7 @@ class LoadCommand {
     return status ? batch_counts(status->page, options_.model) : std::map<std::string, BatchCount>{};
   }
 
-  Status verify_answers(LoadReport& report, const RequestSource& source) {
+  Status verify_answers(LoadSummary& report, const RequestSource& source) {
     if (!verifier_) return {};
     const auto& samples = report.outcome.samples;
     auto last = std::chrono::steady_clock::now();
@@ -384,7 +384,7 @@ class LoadCommand {
     return {};
   }
 
-  Result<int> publish(const LoadReport& report) const {
+  Result<int> publish(const LoadSummary& report) const {
     std::fputs(to_text(report).c_str(), stdout);
     if (!options_.json_file.empty()) {
       std::ofstream file(options_.json_file);

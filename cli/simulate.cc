@@ -35,7 +35,7 @@ int run_simulate(const SimulateArguments& arguments) {
   if (arguments.placement == "pack") scenario->placement = PlacementKind::kPack;
   if (arguments.placement == "random") scenario->placement = PlacementKind::kRandom;
   if (const Status good = check(*scenario); !good) return fail_with(to_string(good.error()));
-  const ClusterReport report = ClusterWorld(*scenario).run();
+  const ScenarioReport report = ClusterWorld(*scenario).run();
   std::fputs(to_text(report).c_str(), stdout);
   if (!arguments.json_file.empty()) {
     std::ofstream json(arguments.json_file, std::ios::binary);

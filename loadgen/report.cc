@@ -52,7 +52,7 @@ void add_errors(std::string& text, const LoadTally& tally) {
   }
 }
 
-void add_verification(std::string& text, const LoadReport& report) {
+void add_verification(std::string& text, const LoadSummary& report) {
   const VerifyOutcome& outcome = report.verification;
   add_line(text, "verified %llu answers: %llu wrong; %llu duplicates",
            static_cast<unsigned long long>(outcome.verified), static_cast<unsigned long long>(outcome.wrong),
@@ -67,7 +67,7 @@ void add_verification(std::string& text, const LoadReport& report) {
 
 }  // namespace
 
-nlohmann::json to_json(const LoadReport& report) {
+nlohmann::json to_json(const LoadSummary& report) {
   const LoadTally& tally = report.outcome.tally;
   nlohmann::json json;
   json["offered"] = tally.offered;
@@ -95,7 +95,7 @@ nlohmann::json to_json(const LoadReport& report) {
   return json;
 }
 
-std::string to_text(const LoadReport& report) {
+std::string to_text(const LoadSummary& report) {
   const LoadTally& tally = report.outcome.tally;
   std::string text;
   add_line(text, "%s at %s: %s, %s", report.model.c_str(), report.endpoint.c_str(), report.arrivals.c_str(),
@@ -122,7 +122,7 @@ std::string to_text(const LoadReport& report) {
   return text;
 }
 
-bool is_good(const LoadReport& report) {
+bool is_good(const LoadSummary& report) {
   return report.outcome.tally.completed > 0 && report.verification.wrong == 0 &&
          report.outcome.tally.duplicates == 0;
 }

@@ -12,7 +12,7 @@
 namespace volvox {
 
 // Everything that a load found out.
-struct LoadReport {
+struct LoadSummary {
   std::string endpoint, model, arrivals, shapes;  // what was asked for, in words
   LoadOutcome outcome;
   VerifyOutcome verification;
@@ -40,12 +40,12 @@ struct LoadReport {
 //   mean_batch          rows a task, by cell type
 //   misbehaved          {"sent", "vanished"}: requests of the connections that misbehaved, those cut
 // The "_ms" are {"p50", "p90", "p99", "max"}, zeros when there is nothing to show.
-nlohmann::json to_json(const LoadReport& report);
+nlohmann::json to_json(const LoadSummary& report);
 
 // The report for people, in some twelve lines.
-std::string to_text(const LoadReport& report);
+std::string to_text(const LoadSummary& report);
 
 // Whether the load shows a server that works: something completed and nothing was wrong or answered twice.
-bool is_good(const LoadReport& report);
+bool is_good(const LoadSummary& report);
 
 }  // namespace volvox

@@ -37,7 +37,7 @@ nlohmann::json spread(std::vector<float> values) {
 
 }  // namespace
 
-nlohmann::json to_json(const ClusterReport& report) {
+nlohmann::json to_json(const ScenarioReport& report) {
   const ClusterScenario& scenario = report.scenario;
   nlohmann::json json;
   json["scenario"] = {{"seed", scenario.seed},
@@ -67,7 +67,7 @@ nlohmann::json to_json(const ClusterReport& report) {
   return json;
 }
 
-std::string to_text(const ClusterReport& report) {
+std::string to_text(const ScenarioReport& report) {
   const nlohmann::json json = to_json(report);
   std::string text;
   const auto line = [&](const char* name, const std::string& value) {

@@ -13,7 +13,7 @@
 namespace volvox {
 
 // What happened in a simulated cluster. Figures begin after the warm-up; counts begin at the start.
-struct ClusterReport {
+struct ScenarioReport {
   ClusterScenario scenario;
   std::uint64_t requests = 0, completed = 0, unfinished = 0;  // unfinished: in flight when the time was over
   std::map<ErrorCode, std::uint64_t> refused;
@@ -25,7 +25,7 @@ struct ClusterReport {
   std::vector<float> loads_ms;
 };
 
-nlohmann::json to_json(const ClusterReport& report);
-std::string to_text(const ClusterReport& report);
+nlohmann::json to_json(const ScenarioReport& report);
+std::string to_text(const ScenarioReport& report);
 
 }  // namespace volvox

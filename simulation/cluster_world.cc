@@ -93,7 +93,7 @@ void ClusterWorld::post(What what, TimePoint at, std::uint32_t node, std::uint32
   events_.push({at, order_++, what, node, router, 0, {}, 0});
 }
 
-ClusterReport ClusterWorld::run() {
+ScenarioReport ClusterWorld::run() {
   const TimePoint first(from_ms(2 * scenario_.report_every_ms + scenario_.report_delay_ms));
   post(What::kArrival, first);
   post(What::kSample, warm_);

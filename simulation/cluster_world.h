@@ -29,7 +29,7 @@ class ClusterWorld {
   // The scenario must have passed check().
   explicit ClusterWorld(const ClusterScenario& scenario);
 
-  ClusterReport run();
+  ScenarioReport run();
 
  private:
   enum class What : std::uint8_t {
@@ -123,7 +123,7 @@ class ClusterWorld {
   std::vector<std::unique_ptr<Router>> routers_;
   IndexPool<Open> open_;
   double per_second_ = 0;
-  ClusterReport report_;
+  ScenarioReport report_;
   std::vector<SimRequest> done_;
 };
 

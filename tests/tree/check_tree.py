@@ -132,13 +132,23 @@ def check_sources(tree):
 
 
 def check_classes(tree):
-    """No class is larger than a file may be, over however many files it is spread."""
+    """No class is larger than a file may be, over however many files it is spread; and no two have one name, which a linker
+    would take for one."""
     definitions = []
     for path in tree.sources_of(rules.LAYERS):
         reader = class_lines.Reader(path, code_of(tree.text(path)))
         definitions += reader.definitions
         if not reader.balanced:
             tree.offend(path, 1, path.name, "its braces do not match, so that nobody can count the lines of its classes")
+    places = {}
+    for found in definitions:
+        if found.is_class and len(found.names) == 1:
+            places.setdefault((found.scope, found.names), {}).setdefault(found.path, found)
+    for (scope, names), found in places.items():
+        if len(found) > 1:
+            files = ", ".join(map(str, sorted(found)))
+            first = min(found.values(), key=lambda definition: definition.path)
+            tree.offend(first.path, first.first, "::".join((*scope, *names)), f"classes of one name in {files}")
     for found in class_lines.count(definitions):
         if found.lines > rules.MAX_CLASS_LINES:
             files = ", ".join(map(str, sorted(found.paths)))

@@ -177,6 +177,11 @@ class ClassesTest(CheckTest):
         }
         self.assert_passes("classes", files)
 
+    def test_two_classes_of_one_name_are_caught(self):
+        report = "#pragma once\nnamespace volvox {\nstruct Report {\n  int x;\n};\n}\n"
+        files = {"cells/a.h": report, "cells/b.h": report.replace("int", "double")}
+        self.assert_caught("classes", files, "cells/a.h:3", "classes of one name in cells/a.h, cells/b.h")
+
     def test_every_kind_of_member_is_found(self):
         heads = (
             "Table::Table(int x)\n    : a_{x}, b_(make([] { return 1; })), c_{{1, 2}}",

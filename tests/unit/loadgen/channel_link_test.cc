@@ -106,13 +106,13 @@ class ChannelLoad : public testing::Test {
     plan_.timeout = seconds(5);
   }
 
-  LoadReport run() {
+  LoadSummary run() {
     RequestTemplate request;
     request.model = "sums";
     request.input = "tokens";
     request.priorities = {1, 0, 0};
     request.deadline = milliseconds(1500);
-    LoadReport report;
+    LoadSummary report;
     auto outcome =
         run_load(plan_, source_, [&] { return ChannelLink::open(server_.endpoint(), request); }, {}, {});
     EXPECT_TRUE(outcome.has_value()) << outcome.error().message;
@@ -129,7 +129,7 @@ class ChannelLoad : public testing::Test {
 };
 
 TEST_F(ChannelLoad, EverythingComesBackRight) {
-  const LoadReport report = run();
+  const LoadSummary report = run();
   EXPECT_EQ(report.outcome.tally.offered, 400U);
   EXPECT_EQ(report.outcome.tally.completed, 400U);
   EXPECT_EQ(report.verification.verified, 400U);
@@ -147,7 +147,7 @@ TEST_F(ChannelLoad, ClosedLoopOverSeveralConnections) {
   plan_.concurrency = 16;
   plan_.connections = 2;
   plan_.requests = 3000;
-  const LoadReport report = run();
+  const LoadSummary report = run();
   EXPECT_EQ(report.outcome.tally.completed, 3000U);
   EXPECT_EQ(report.verification.verified, 1000U);
   EXPECT_TRUE(is_good(report));
@@ -155,21 +155,21 @@ TEST_F(ChannelLoad, ClosedLoopOverSeveralConnections) {
 
 TEST_F(ChannelLoad, WrongAnswersAreSeen) {
   server_.spoil_every = 100;
-  const LoadReport report = run();
+  const LoadSummary report = run();
   EXPECT_EQ(report.verification.wrong, 4U);
   EXPECT_FALSE(is_good(report));
 }
 
 TEST_F(ChannelLoad, SecondAnswersAreSeen) {
   server_.repeat_every = 100;
-  const LoadReport report = run();
+  const LoadSummary report = run();
   EXPECT_EQ(report.outcome.tally.duplicates, 4U);
   EXPECT_EQ(report.outcome.tally.completed, 400U);
 }
 
 TEST_F(ChannelLoad, RefusalsAreCountedByCode) {
   server_.refuse_every = 10;
-  const LoadReport report = run();
+  const LoadSummary report = run();
   EXPECT_EQ(report.outcome.tally.errors.at("OVERLOADED"), 40U);
   EXPECT_EQ(report.outcome.tally.completed, 360U);
 }

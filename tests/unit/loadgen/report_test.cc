@@ -8,8 +8,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-LoadReport example() {
-  LoadReport report;
+LoadSummary example() {
+  LoadSummary report;
   report.model = "lstm";
   LoadTally& tally = report.outcome.tally;
   tally.offered = 103;
@@ -52,7 +52,7 @@ TEST(Report, Values) {
 }
 
 TEST(Report, NothingMeasuredIsStillValidJson) {
-  const nlohmann::json json = to_json(LoadReport{});
+  const nlohmann::json json = to_json(LoadSummary{});
   EXPECT_EQ(json["throughput_rps"], 0.0);
   EXPECT_EQ(json["errors"], nlohmann::json::object());
   EXPECT_EQ(json["mean_batch"], nlohmann::json::object());
@@ -67,14 +67,14 @@ TEST(Report, TextTellsTheErrors) {
 }
 
 TEST(Report, GoodMeansSomethingDoneAndNothingWrong) {
-  LoadReport report = example();
+  LoadSummary report = example();
   EXPECT_TRUE(is_good(report));
   report.verification.wrong = 1;
   EXPECT_FALSE(is_good(report));
   report.verification.wrong = 0;
   report.outcome.tally.duplicates = 1;
   EXPECT_FALSE(is_good(report));
-  EXPECT_FALSE(is_good(LoadReport{}));
+  EXPECT_FALSE(is_good(LoadSummary{}));
 }
 
 }  // namespace

@@ -93,7 +93,7 @@ ClusterScenario small() {
   return scenario;
 }
 
-void expect_all_accounted(const ClusterReport& report) {
+void expect_all_accounted(const ScenarioReport& report) {
   std::uint64_t refused = 0;
   for (const auto& [code, count] : report.refused) refused += count;
   EXPECT_GT(report.completed, 0U);
@@ -101,7 +101,7 @@ void expect_all_accounted(const ClusterReport& report) {
   EXPECT_EQ(report.twice, 0U);
 }
 
-double p99_over_mean(const ClusterReport& report) {
+double p99_over_mean(const ScenarioReport& report) {
   return to_json(report)["load_p99_over_mean"].get<double>();
 }
 
@@ -118,9 +118,9 @@ TEST(ClusterWorld, TheSameSeedGivesTheSameBytes) {
 
 TEST(ClusterWorld, TheBetterOfTwoSpreadsBetterThanChance) {
   ClusterScenario scenario = small();
-  const ClusterReport balanced = ClusterWorld(scenario).run();
+  const ScenarioReport balanced = ClusterWorld(scenario).run();
   scenario.placement = PlacementKind::kRandom;
-  const ClusterReport random = ClusterWorld(scenario).run();
+  const ScenarioReport random = ClusterWorld(scenario).run();
   expect_all_accounted(balanced);
   expect_all_accounted(random);
   EXPECT_LT(p99_over_mean(balanced), 1.6);
@@ -130,7 +130,7 @@ TEST(ClusterWorld, TheBetterOfTwoSpreadsBetterThanChance) {
 TEST(ClusterWorld, WhatADeadNodeHeldIsDoneElsewhere) {
   ClusterScenario scenario = small();
   scenario.churn_per_minute = 5;
-  const ClusterReport report = ClusterWorld(scenario).run();
+  const ScenarioReport report = ClusterWorld(scenario).run();
   expect_all_accounted(report);
   EXPECT_GT(report.deaths, 5U);
   EXPECT_GT(report.retries, report.deaths);
@@ -144,7 +144,7 @@ TEST(ClusterWorld, CutLinksHealAndNothingIsAnsweredTwice) {
   scenario.stragglers = 0.1;
   scenario.wave = 0.3;
   scenario.wave_s = 3;
-  const ClusterReport report = ClusterWorld(scenario).run();
+  const ScenarioReport report = ClusterWorld(scenario).run();
   expect_all_accounted(report);
   EXPECT_GT(report.suspicions, 0U);
   EXPECT_GT(report.rejoins, 0U);
@@ -158,7 +158,7 @@ TEST(ClusterWorld, TheSchedulerBearsTheFlowOut) {
   scenario.max_rows = 64;
   const auto flow = to_json(ClusterWorld(scenario).run());
   scenario.engine = SimEngine::kScheduler;
-  const ClusterReport report = ClusterWorld(scenario).run();
+  const ScenarioReport report = ClusterWorld(scenario).run();
   const auto scheduled = to_json(report);
   expect_all_accounted(report);
   EXPECT_TRUE(report.refused.empty()) << to_text(report);
@@ -175,7 +175,7 @@ TEST(ClusterWorld, AnOverloadIsRefusedNotQueuedForEver) {
   ClusterScenario scenario = small();
   scenario.utilisation = 3;
   scenario.max_requests_per_node = 300;
-  const ClusterReport report = ClusterWorld(scenario).run();
+  const ScenarioReport report = ClusterWorld(scenario).run();
   expect_all_accounted(report);
   EXPECT_GT(report.refused.at(ErrorCode::kOverloaded), 0U);
   EXPECT_LE(report.unfinished, 40U * 300U);
