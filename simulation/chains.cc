@@ -163,10 +163,17 @@ Result<Lengths> lengths_of(const Model& model, const ChainContent& content) {
 }
 
 ChainContent random_content(const Model& model, std::uint32_t length, Chance& chance) {
-  ChainContent content;
+  Lengths lengths{};
+  lengths.fill(length);
+  ChainContent content = random_content(model, lengths, chance);
   content.length = length;
+  return content;
+}
+
+ChainContent random_content(const Model& model, const Lengths& lengths, Chance& chance) {
+  ChainContent content;
   for (const InputSpec& input : model.inputs) {
-    content.inputs.emplace_back(row_bytes(input) * length);
+    content.inputs.emplace_back(row_bytes(input) * lengths[input.sequence]);
     fill_rows(input, content.inputs.back(), chance);
   }
   return content;

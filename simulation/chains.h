@@ -29,8 +29,10 @@ Structure structure_of(const ChainContent& content);
 // The lengths that the model makes of it. Fails on what it cannot run.
 Result<Lengths> lengths_of(const Model& model, const ChainContent& content);
 
-// Ids below each input's vocabulary, reals in [-1, 1).
+// Ids below each input's vocabulary, reals in [-1, 1): along a chain, or as many rows as a structure of these
+// lengths needs, which the caller adds.
 ChainContent random_content(const Model& model, std::uint32_t length, Chance& chance);
+ChainContent random_content(const Model& model, const Lengths& lengths, Chance& chance);
 
 // Inputs on a device, and what keeps them there.
 Result<std::unique_ptr<InputPages>> stage(Device& device, const ChainContent& content);

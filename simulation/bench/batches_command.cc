@@ -94,6 +94,7 @@ void add_batches_command(CLI::App& app, int& status) {
       ->required();
   command->add_option("--lengths", options->engine.lengths, "file of request lengths (default: made up)");
   command->add_option("--trees", options->engine.trees, "file of trees in brackets, one a line");
+  command->add_option("--lattices", options->engine.lattices, "file of lattices in JSON, one a line");
   command->add_option("--requests", options->requests, "how many come at once")->check(CLI::Range(1, 4096));
   command->add_option("--seed", options->engine.seed, "of the choice of requests");
   command->add_option("--json", options->engine.json, "where to write them, too");

@@ -87,13 +87,15 @@ int run(const EngineOptions& options) {
 }
 
 void add_model_options(CLI::App& command, EngineOptions& o) {
-  auto* model = command.add_option("--model", o.model, "folder of a model: chains, lanes, or trees");
+  auto* model = command.add_option("--model", o.model, "folder of a model: chains, lanes, trees or lattices");
   command.add_option("--hidden", o.hidden, "without a model: an LSTM of this size is made up")
       ->check(CLI::Range(1, 16384))
       ->excludes(model);
   command.add_option("--lengths", o.lengths, "file of request lengths (default: made up, mean 24)");
   command.add_option("--trees", o.trees,
                      "file of trees in brackets, one a line (default: made up over --lengths)");
+  command.add_option("--lattices", o.lattices,
+                     "file of lattices in JSON, one a line (default: made up over --lengths)");
   command.add_option("--eager", o.eager, "on: run what does not wait for the recurrence ahead of it")
       ->transform(CLI::CheckedTransformer(std::map<std::string, bool>{{"on", true}, {"off", false}}));
   command.add_option("--fold", o.fold, "on: look products of embeddings up in tables made at load")

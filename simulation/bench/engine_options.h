@@ -32,8 +32,9 @@ struct Load {
 struct EngineOptions {
   std::string model;  // folder; empty: an LSTM is made up
   std::uint32_t hidden = 1024;
-  std::string lengths;  // file; empty: made up, mean 24
-  std::string trees;    // file, for a model over trees; empty: made up, over as many leaves as lengths say
+  std::string lengths;   // file; empty: made up, mean 24
+  std::string lattices;  // file, for a model over lattices; empty: made up likewise
+  std::string trees;     // file, for a model over trees; empty: made up, over as many leaves as lengths say
   std::vector<std::string> policies{"cellular", "padded"};
   std::vector<std::uint32_t> max_batches{64}, bucket_widths{10};
   bool backlog = false;

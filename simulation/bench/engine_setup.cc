@@ -109,56 +109,80 @@ std::vector<std::int32_t> parents_of(const Tree& tree) {
   return parents;
 }
 
-// The samples without their inputs.
-Result<std::vector<EngineSetup::Sample>> EngineSetup::shapes(const EngineOptions& options,
-                                                             Chance& chance) const {
-  std::vector<Sample> samples(kSamples);
-  const bool over_trees = model().model->unfolding->takes(*model().model).ends_with("tree");
+// The lengths of the samples become so many leaves, where no file has trees.
+Status EngineSetup::make_trees(const EngineOptions& options, Chance& chance) {
   std::vector<Tree> trees;
   if (!options.trees.empty()) {
-    if (!over_trees) return invalid("--trees is for models over trees");
     auto read = read_trees(options.trees);
     if (!read) return tl::unexpected(read.error());
     trees = std::move(*read);
   }
-  std::vector<std::uint32_t> lengths;
-  if (options.lengths.empty()) {
-    lengths = typical_lengths(kSamples, chance);
-  } else {
-    auto read = read_lengths(options.lengths);
-    if (!read) return tl::unexpected(read.error());
-    lengths = std::move(*read);
-  }
-  for (Sample& sample : samples) {
-    sample.length = lengths[chance.below(lengths.size())];
-    if (!over_trees) continue;
-    const Tree made = trees.empty() ? random_tree(sample.length, chance) : trees[chance.below(trees.size())];
-    sample.parents = parents_of(made);
+  for (Sample& sample : samples_) {
+    const Tree tree = trees.empty() ? random_tree(sample.length, chance) : trees[chance.below(trees.size())];
+    sample.parents = parents_of(tree);
     sample.length = static_cast<std::uint32_t>(sample.parents.size());
   }
-  return samples;
+  return {};
+}
+
+// Likewise, so many characters.
+Status EngineSetup::make_lattices(const EngineOptions& options, Chance& chance) {
+  std::vector<Lattice> lattices;
+  if (!options.lattices.empty()) {
+    auto read = read_lattices(options.lattices);
+    if (!read) return tl::unexpected(read.error());
+    lattices = std::move(*read);
+  }
+  for (Sample& sample : samples_) {
+    const Lattice lattice =
+        lattices.empty() ? random_lattice(sample.length, chance) : lattices[chance.below(lattices.size())];
+    sample.length = lattice.chars;
+    for (const auto& [begin, end] : lattice.words) {
+      sample.starts.push_back(static_cast<std::int32_t>(begin));
+      sample.ends.push_back(static_cast<std::int32_t>(end));
+    }
+  }
+  return {};
 }
 
 Structure EngineSetup::structure(const Sample& sample) const {
-  if (sample.parents.empty()) return ChainStructure{sample.length};
-  return TreeStructure{sample.parents};
+  if (over_ == Over::kTrees) return TreeStructure{sample.parents};
+  if (over_ == Over::kLattices) return LatticeStructure{sample.length, sample.starts, sample.ends};
+  return ChainStructure{sample.length};
 }
 
 Status EngineSetup::make_samples(const EngineOptions& options) {
-  Chance chance(options.seed);
-  auto made = shapes(options, chance);
-  if (!made) return tl::unexpected(made.error());
-  samples_ = std::move(*made);
   const Model& model = *this->model().model;
+  const std::string_view takes = model.unfolding->takes(model);
+  over_ = takes.ends_with("tree") ? Over::kTrees : takes == "lattice" ? Over::kLattices : Over::kSteps;
+  if (!options.trees.empty() && over_ != Over::kTrees) return invalid("--trees is for models over trees");
+  if (!options.lattices.empty() && over_ != Over::kLattices)
+    return invalid("--lattices is for models over lattices");
+  Chance chance(options.seed);
+  auto lengths = options.lengths.empty()
+                     ? Result<std::vector<std::uint32_t>>(typical_lengths(kSamples, chance))
+                     : read_lengths(options.lengths);
+  if (!lengths) return tl::unexpected(lengths.error());
+  samples_.resize(kSamples);
+  for (Sample& sample : samples_) sample.length = (*lengths)[chance.below(lengths->size())];
+  Status made;
+  if (over_ == Over::kTrees) made = make_trees(options, chance);
+  if (over_ == Over::kLattices) made = make_lattices(options, chance);
   for (Sample& sample : samples_) {
-    const auto extent = model.unfolding->check(structure(sample), model);
-    if (!extent) return tl::unexpected(extent.error());
-    sample.lengths = extent->lengths;
-    auto pages = stage(*device_, random_content(model, sample.length, chance));
-    if (!pages) return tl::unexpected(pages.error());
-    sample.pages = std::move(*pages);
-    result_bytes_ = std::max(result_bytes_, output_bytes(this->model(), sample.lengths));
+    if (made) made = stage_sample(sample, chance);
   }
+  return made;
+}
+
+Status EngineSetup::stage_sample(Sample& sample, Chance& chance) {
+  const Model& model = *this->model().model;
+  const auto extent = model.unfolding->check(structure(sample), model);
+  if (!extent) return tl::unexpected(extent.error());
+  sample.lengths = extent->lengths;
+  auto pages = stage(*device_, random_content(model, sample.lengths, chance));
+  if (!pages) return tl::unexpected(pages.error());
+  sample.pages = std::move(*pages);
+  result_bytes_ = std::max(result_bytes_, output_bytes(this->model(), sample.lengths));
   return {};
 }
 
@@ -171,7 +195,7 @@ double EngineSetup::mean_length() const {
 // A leaf and an inner node are cells of different sizes.
 double EngineSetup::flops(std::size_t number) const {
   const Sample& sample = samples_[number];
-  if (sample.parents.empty()) return sample.length * model().flops_per_step();
+  if (over_ == Over::kSteps) return sample.length * model().flops_per_step();
   const auto request = this->request(number, 0);
   double flops = 0;
   if (!request || request->graph == nullptr) return flops;

@@ -44,7 +44,8 @@ class EngineSetup {
  private:
   struct Sample {
     std::uint32_t length = 0;
-    std::vector<std::int32_t> parents{};  // of a tree
+    std::vector<std::int32_t> parents{};         // of a tree
+    std::vector<std::int32_t> starts{}, ends{};  // of a lattice's words
     Lengths lengths{};
     std::unique_ptr<InputPages> pages{};
     std::uint64_t hash = 0;  // of the results; 0: none yet
@@ -52,10 +53,15 @@ class EngineSetup {
   Status make_device(const EngineOptions& options);
   Status install_model(const EngineOptions& options, const EnginePlan& plan);
   Status make_samples(const EngineOptions& options);
-  Result<std::vector<Sample>> shapes(const EngineOptions& options, Chance& chance) const;
+  Status make_trees(const EngineOptions& options, Chance& chance);
+  Status make_lattices(const EngineOptions& options, Chance& chance);
+  Status stage_sample(Sample& sample, Chance& chance);
   Structure structure(const Sample& sample) const;
 
+  enum class Over : std::uint8_t { kSteps, kTrees, kLattices };
+
   bool verifies_ = true;
+  Over over_ = Over::kSteps;  // what a request unfolds over
   std::unique_ptr<Device> device_;
   Installation installation_;
   CellTypeId core_type_ = 0;
