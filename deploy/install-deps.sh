@@ -37,7 +37,7 @@ ONNX_PACKAGES=(libonnx-dev libprotobuf-dev protobuf-compiler)
 # What tests/run.sh needs on top.
 TEST_PACKAGES=(libgtest-dev libgmock-dev libbenchmark-dev python3 python3-zmq python3-numpy curl clang-format)
 # What tests/run.sh --full needs on top.
-DEV_PACKAGES=(clang clang-tidy libclang-rt-14-dev shellcheck python3-torch)
+DEV_PACKAGES=(clang clang-tidy libclang-rt-14-dev shellcheck python3-torch python3-onnx libonnx-testdata)
 
 # Prints those of the given packages that are not fully installed.
 missing_of() {

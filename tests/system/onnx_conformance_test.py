@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""ONNX's own cases for recurrent layers (Debian: libonnx-testdata), imported and served: onnx_conformance_test.py VOLVOX.
+
+Their weights are inputs of the graph, which a model has as constants: they are made so first. Each case passes, or is refused with
+the reason that stands in REFUSED. Skips without the cases, without python3-onnx, or in a build that has no ONNX.
+"""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "protocol" / "python"), str(ROOT / "tests")]
+
+import served  # noqa: E402
+from volvox_client import Client  # noqa: E402
+
+try:
+    import numpy as np
+    import onnx
+    import onnx.numpy_helper
+except ImportError:
+    print("onnx_conformance_test: no python3-onnx here, skipped")
+    sys.exit(0)
+
+VOLVOX = sys.argv.pop(1) if len(sys.argv) > 1 else "build/release/volvox"
+CASES = pathlib.Path("/usr/share/libonnx-testdata/data/node")
+LAYERS = ("test_lstm_", "test_gru_", "test_rnn_", "test_simple_rnn_")
+# A cell has no loop of its own: a recurrence over a sequence is a state of the model.
+REFUSED = {
+    "test_scan_sum": "(Scan): is not read",
+    "test_scan9_sum": "(Scan): is not read",
+    "test_loop11": "input 'cond' is neither of floats nor of whole numbers",
+    "test_loop13_seq": "input 'cond' is neither of floats nor of whole numbers",
+    "test_loop16_seq_none": "input 'cond' is neither of floats nor of whole numbers",
+}
+
+
+def tensors(case, kind):
+    files = sorted((CASES / case / "test_data_set_0").glob(f"{kind}_*.pb"))
+    return [onnx.numpy_helper.to_array(onnx.TensorProto.FromString(file.read_bytes())) for file in files]
+
+
+def with_weights_inside(case):
+    """The model, with all inputs but the first as constants; what the first is; what comes out, by name."""
+    model, inputs = onnx.load(CASES / case / "model.onnx"), tensors(case, "input")
+    for input, array in list(zip(model.graph.input, inputs))[1:]:
+        model.graph.initializer.append(onnx.numpy_helper.from_array(array, input.name))
+    outputs = dict(zip((output.name for output in model.graph.output), tensors(case, "output")))
+    return model.SerializeToString(), model.graph.input[0].name, inputs[0], outputs
+
+
+@unittest.skipUnless(CASES.is_dir(), "no libonnx-testdata here")
+class Conformance(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = pathlib.Path(scratch.name)
+
+    def imported(self, case, onnx_bytes):
+        file = self.folder / f"{case}.onnx"
+        file.write_bytes(onnx_bytes)
+        command = [VOLVOX, "import", file, "--into", self.folder / "models", "--no-states"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if "reads no ONNX" in done.stderr:
+            self.skipTest("the build has no ONNX")
+        return done
+
+    def test_layers_pass(self):
+        cases = [path.name for path in sorted(CASES.iterdir()) if path.name.startswith(LAYERS)]
+        self.assertGreaterEqual(len(cases), 12)
+        wanted = {}
+        for case in cases:
+            model, name, rows, outputs = with_weights_inside(case)
+            done = self.imported(case, model)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            wanted[case] = (name, rows, outputs)
+        server = served.Server(VOLVOX, self.folder, [])
+        self.addCleanup(server.kill)
+        with Client(server.endpoint, timeout=served.PATIENCE, connect_timeout=served.PATIENCE) as client:
+            for case, (name, rows, outputs) in wanted.items():
+                with self.subTest(case=case):
+                    row = rows if rows.shape[0] != 1 else rows[0]  # what stands for the batch is no axis of a row
+                    reply = client.infer(case, {name: row[None]})
+                    for output, array in outputs.items():
+                        np.testing.assert_allclose(np.ravel(reply[output]), np.ravel(array), atol=1e-6)
+
+    def test_loops_are_refused_by_name(self):
+        for case, why in REFUSED.items():
+            if (CASES / case).is_dir():
+                done = self.imported(case, (CASES / case / "model.onnx").read_bytes())
+                self.assertEqual(done.returncode, 1, case)
+                self.assertIn(why, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
