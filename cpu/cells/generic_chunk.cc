@@ -38,10 +38,26 @@ bool has_kernel(const Operator& op) {
          std::any_of(std::begin(kBinary), std::end(kBinary), is_it);
 }
 
-// copy_window(), whole rows of a window at a time.
+// Elements left … of a row of x, as many as a window's row has; of those outside of [begin, end), which lie
+// beside x, zeros. With kWidth of a width known beforehand: narrow ones are copied without a call for each.
+template <std::int64_t kWidth>
+void copy_window_row(const float* x, std::int64_t left, std::int64_t begin, std::int64_t end,
+                     std::int64_t width, float* to) {
+  if (kWidth > 0 && begin == 0 && end == kWidth) {
+    for (std::int64_t k = 0; k < kWidth; ++k) to[k] = x[left + k];
+  } else if (kWidth > 0) {
+    for (std::int64_t k = 0; k < kWidth; ++k) to[k] = k >= begin && k < end ? x[left + k] : 0.0F;
+  } else {
+    std::fill(to, to + begin, 0.0F);
+    if (begin < end) std::copy(x + left + begin, x + left + end, to + begin);
+    std::fill(to + end, to + width, 0.0F);
+  }
+}
+
+// copy_window() of windows without gaps in a row, a row at a time.
+template <std::int64_t kWidth>
 void copy_window_rows(const Convolution& c, const float* x, std::int64_t position, float* to,
                       std::int64_t group) {
-  if (c.dilation[1] != 1) return copy_window(c, x, position, to, group);
   const std::int64_t top = position / c.out_width() * c.stride[0] - c.padding[0];
   const std::int64_t left = position % c.out_width() * c.stride[1] - c.padding[1];
   const std::int64_t begin = std::clamp<std::int64_t>(-left, 0, c.kernel_width);
@@ -50,13 +66,27 @@ void copy_window_rows(const Convolution& c, const float* x, std::int64_t positio
   for (std::int64_t channel = 0; channel < c.group_channels(); ++channel, plane += c.height * c.width) {
     for (std::int64_t k = 0; k < c.kernel_height; ++k, to += c.kernel_width) {
       const std::int64_t row = top + k * c.dilation[0];
-      const bool outside = row < 0 || row >= c.height || begin == end;
-      const std::int64_t first = outside ? c.kernel_width : begin, last = outside ? c.kernel_width : end;
-      std::fill(to, to + first, 0.0F);
-      if (!outside)
-        std::copy(plane + row * c.width + left + first, plane + row * c.width + left + last, to + first);
-      std::fill(to + last, to + c.kernel_width, 0.0F);
+      const bool inside = row >= 0 && row < c.height;
+      copy_window_row<kWidth>(inside ? plane + row * c.width : plane, left, inside ? begin : 0,
+                              inside ? end : 0, c.kernel_width, to);
     }
+  }
+}
+
+void copy_one_window(const Convolution& c, const float* x, std::int64_t position, float* to,
+                     std::int64_t group) {
+  if (c.dilation[1] != 1) return copy_window(c, x, position, to, group);
+  switch (c.kernel_width) {
+    case 1:
+      return copy_window_rows<1>(c, x, position, to, group);
+    case 2:
+      return copy_window_rows<2>(c, x, position, to, group);
+    case 3:
+      return copy_window_rows<3>(c, x, position, to, group);
+    case 5:
+      return copy_window_rows<5>(c, x, position, to, group);
+    default:
+      return copy_window_rows<0>(c, x, position, to, group);
   }
 }
 
@@ -236,16 +266,21 @@ void GenericChunk::convolve(const GenericOp& op, std::size_t group) {
     for (std::size_t i = 0; i < n; ++i) {
       const std::size_t row = (first + i) / positions, position = (first + i) % positions;
       float* to = scratch_.window_memory.f32() + i * window;
-      copy_window_rows(c, from[row], static_cast<std::int64_t>(position), to,
-                       static_cast<std::int64_t>(group));
+      copy_one_window(c, from[row], static_cast<std::int64_t>(position), to,
+                      static_cast<std::int64_t>(group));
       scratch_.windows[i] = to;
       scratch_.out[i] = scratch_.window_products.f32() + i * kernels;
     }
     multiply((*op.products)[group], {&term, 1}, nullptr, n);
     for (std::size_t i = 0; i < n; ++i) {
       const std::size_t row = (first + i) / positions, position = (first + i) % positions;
+      const float* products = scratch_.out[i];
       float* out = result(op.op, row) + group * kernels * positions + position;
-      for (std::size_t k = 0; k < kernels; ++k) out[k * positions] = scratch_.out[i][k];
+      if (positions == 1) {
+        std::copy(products, products + kernels, out);
+      } else {
+        for (std::size_t k = 0; k < kernels; ++k) out[k * positions] = products[k];
+      }
     }
   }
 }
