@@ -268,7 +268,7 @@ class Importer {
     }
     for (const auto& [output, input] : states_) {
       const Quantity& value = made(walked, output);
-      const auto is_it = [&](const Input& one) { return one.name == input; };
+      const auto is_it = [&from = input](const Input& one) { return one.name == from; };
       const Input& from = *std::find_if(inputs_.begin(), inputs_.end(), is_it);
       if (value.shape != from.shape || value.dtype != DType::kF32 || from.dtype != DType::kF32)
         refuse("the output " + in_quotes(output) + " is " + described(value.dtype, value.shape) +
