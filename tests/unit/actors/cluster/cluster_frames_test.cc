@@ -94,6 +94,8 @@ TEST(ClusterFrames, ADecodedBodyIsEncoded) {
   auto packed = pack_request_body(body, kLimits);
   ASSERT_TRUE(packed);
   const auto request = std::make_shared<IncomingRequest>();
+  request->header.request_id = 4;
+  request->header.model = std::string("mt");
   request->body = IncomingBody(std::move(*packed));
   const auto submit = submit_frames({1, 2, 3}, request, 0, TimePoint(), kLimits);
   ASSERT_TRUE(submit) << to_string(submit.error());
