@@ -18,8 +18,14 @@
 #include "cells/ops/ops.h"
 #include "cells/unfold/unfolding.h"
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 namespace volvox {
 namespace {
+
+constexpr std::size_t kLine = 64, kHugePage = std::size_t{2} << 20;
 
 template <class T>
 std::optional<std::uint8_t> find_named(const std::vector<T>& all, std::string_view name) {
@@ -201,14 +207,19 @@ Result<Cell> Assembly::fold(Cell cell) {
 }
 
 Status Assembly::add_table(const FoldedTable& table) {
-  constexpr std::size_t kLine = 64;
   const auto bytes = static_cast<std::size_t>(table.bytes());
-  const std::shared_ptr<float> memory(
-      static_cast<float*>(std::aligned_alloc(kLine, (bytes + kLine - 1) / kLine * kLine)), std::free);
+  const std::size_t alignment = bytes >= kHugePage ? kHugePage : kLine;
+  const std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
+  const std::shared_ptr<float> memory(static_cast<float*>(std::aligned_alloc(alignment, rounded)), std::free);
   if (memory == nullptr) {
     return fail(ErrorCode::kOverloaded, "there is no memory for the folded table " + in_quotes(table.name) +
                                             " of " + std::to_string(bytes) + " bytes");
   }
+#if defined(__linux__)
+  // Advice only: rows are read here and there, and small pages of them are hardly ever known to the
+  // processor.
+  if (alignment == kHugePage) (void)madvise(memory.get(), rounded, MADV_HUGEPAGE);
+#endif
   if (Status computed = options_.fold_rows(table, memory.get()); !computed) return computed;
   const Tensor tensor{
       DType::kF32, {table.ids, table.width}, {reinterpret_cast<const std::byte*>(memory.get()), bytes}};

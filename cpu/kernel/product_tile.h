@@ -35,7 +35,10 @@ struct Tile {
   static constexpr std::size_t kColumns = kColumnsOf<G>;
   typename V::Reg acc[R][G];
 
+  // A row of `start` may lie anywhere, as in a table of which few rows are in a cache: what the thread's next
+  // block reads of it is asked for now.
   VOLVOX_INLINE void begin(const ProductBlock& p, std::size_t row, std::size_t half) {
+    const std::size_t next = p.gate_stride == kUnits ? kColumns : kUnits;
     VOLVOX_UNROLL
     for (int r = 0; r < R; ++r) {
       VOLVOX_UNROLL
@@ -43,6 +46,7 @@ struct Tile {
         if (p.start != nullptr) {
           const float* from = p.start[row + r] + p.column + g * p.gate_stride + half;
           acc[r][g] = V::load_first(from, lanes_of<V>(p.valid[g], half));
+          __builtin_prefetch(from + next, 0, 2);
         } else {
           acc[r][g] = p.bias == nullptr ? V::set(0.0F) : V::load(p.bias + g * kUnits + half);
         }
