@@ -4,14 +4,11 @@
 #include <cmath>
 #include <utility>
 
+#include "cells/ir/product_terms.h"
 #include "cells/ops/ops.h"
 
 namespace volvox {
 namespace {
-
-std::size_t terms_of(const Operator& product) {
-  return product.weights.size() - (product.has_bias ? 1 : 0);
-}
 
 class Folder {
  public:
@@ -48,7 +45,8 @@ class Folder {
   std::size_t leading_rows(const Operator& product) const {
     const ValueId id = id_of(product.inputs[0]);
     std::size_t leading = 0;
-    while (id != kNoValue && leading < terms_of(product) && id_of(product.inputs[leading]) == id) ++leading;
+    while (id != kNoValue && leading < product_term_count(product) && id_of(product.inputs[leading]) == id)
+      ++leading;
     return leading;
   }
 
@@ -69,7 +67,7 @@ class Folder {
   std::size_t replace(std::size_t at, std::size_t leading, const std::string& table) {
     Operator& product = cell_.operators[at];
     Operator row{.def = &kEmbedOp, .inputs = {id_of(product.inputs[0])}, .weights = {table}};
-    if (leading == terms_of(product)) {
+    if (leading == product_term_count(product)) {
       row.output = product.output;
       product = std::move(row);
       return at;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cells/ir/infer.h"
+#include "cells/ir/product_terms.h"
 #include "cells/ops/ops.h"
 
 namespace volvox {
@@ -17,10 +18,6 @@ bool is_sink(const Operator& op) {
 // What costs nothing to have: each part that uses it has its own.
 bool is_free(const Operator& op) {
   return op.is(kPullOp) || op.is(kConstantOp);
-}
-
-std::size_t terms_of(const Operator& product) {
-  return product.weights.size() - (product.has_bias ? 1 : 0);
 }
 
 // One part under construction: operators copied from the whole cell, with values numbered anew.
@@ -107,11 +104,11 @@ void Splitter::find_leading() {
   for (std::size_t i = 0; i < cell_.operators.size(); ++i) {
     const Operator& op = cell_.operators[i];
     if (!op.is(kProductOp) || (op.has_start && !pulled_[op.inputs.back()])) continue;
-    while (leading_[i] < terms_of(op) && pulled_[op.inputs[leading_[i]]]) ++leading_[i];
+    while (leading_[i] < product_term_count(op) && pulled_[op.inputs[leading_[i]]]) ++leading_[i];
     for (std::size_t term = 0; term < leading_[i]; ++term) mark_eager(op.inputs[term]);
     if (leading_[i] == 0) continue;
     if (op.has_start) mark_eager(op.inputs.back());
-    if (leading_[i] == terms_of(op)) mark_eager(op.output);
+    if (leading_[i] == product_term_count(op)) mark_eager(op.output);
   }
   // What follows from eager values alone runs with them.
   for (const Operator& op : cell_.operators) {
@@ -155,7 +152,8 @@ std::vector<ValueId> Splitter::carried() const {
 // number.
 void Splitter::split_product(const Operator& op, std::size_t leading, Part& eager, Part& core) const {
   Operator front = op, back = op;
-  const auto at = static_cast<std::ptrdiff_t>(leading), end = static_cast<std::ptrdiff_t>(terms_of(op));
+  const auto at = static_cast<std::ptrdiff_t>(leading),
+             end = static_cast<std::ptrdiff_t>(product_term_count(op));
   front.inputs.erase(front.inputs.begin() + at, front.inputs.begin() + end);
   front.weights.erase(front.weights.begin() + at, front.weights.begin() + end);
   eager.define(std::move(front));

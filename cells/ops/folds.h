@@ -5,7 +5,7 @@ namespace volvox {
 // What several elements become, for operators that fold (reduce.h, pool.h): from the first, one after the
 // other, in their order.
 
-struct MeanFold {
+struct SumFold {
   template <class Real>
   static Real first(Real x) {
     return x;
@@ -14,6 +14,13 @@ struct MeanFold {
   static Real next(Real so_far, Real x) {
     return so_far + x;
   }
+  template <class Real>
+  static Real last(Real so_far, Real) {
+    return so_far;
+  }
+};
+
+struct MeanFold : SumFold {
   template <class Real>
   static Real last(Real so_far, Real count) {
     return so_far / count;
