@@ -64,11 +64,11 @@ TEST_F(Serving, AOnePercentErrorInOneWeightRowIsSeen) {
 // Every answer is a hash of all tokens in their order, and every one is compared.
 TEST_F(Serving, NoStepIsLostDoubledOrMixedUp) {
   ASSERT_NO_FATAL_FAILURE(start_with("check"));
-  const auto load = server_.load("m", {"--concurrency", "48", "--connections", "2", "--seconds", "2",
-                                       "--warmup", "0.2", "--verify", server_.model("m")});
+  const auto load = server_.load("m", {"--concurrency", "48", "--connections", "2", "--requests", "40000",
+                                       "--warmup", "0", "--verify", server_.model("m")});
   ASSERT_NO_FATAL_FAILURE(expect_clean(load));
   EXPECT_EQ(load.report["verified"], load.report["completed"]);
-  EXPECT_GT(load.report["completed"], 100);
+  EXPECT_EQ(load.report["completed"], 40000);
 }
 
 TEST_F(Serving, LengthsFromAFileAndOpenLoop) {
