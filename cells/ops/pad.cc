@@ -4,16 +4,7 @@ namespace volvox {
 namespace {
 
 struct Constant {
-  template <class Real>
-  static Real value(const Operator& op, const Real* x, const Shape& shape, const Walk& at) {
-    std::int64_t offset = 0;
-    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-      const std::int64_t index = at[axis] - op.attributes.integers[axis];
-      if (index < 0 || index >= shape[axis]) return static_cast<Real>(op.attributes.reals[0]);
-      offset = offset * shape[axis] + index;
-    }
-    return x[offset];
-  }
+  static std::int64_t index(std::int64_t index, std::int64_t extent) { return index < extent ? index : -1; }
 };
 
 Status infer(Inference& at) {

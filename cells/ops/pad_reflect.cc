@@ -4,16 +4,9 @@ namespace volvox {
 namespace {
 
 struct Reflection {
-  template <class Real>
-  static Real value(const Operator& op, const Real* x, const Shape& shape, const Walk& at) {
-    std::int64_t offset = 0;
-    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-      std::int64_t index = at[axis] - op.attributes.integers[axis];
-      if (index < 0) index = -index;
-      if (index >= shape[axis]) index = 2 * (shape[axis] - 1) - index;
-      offset = offset * shape[axis] + index;
-    }
-    return x[offset];
+  static std::int64_t index(std::int64_t index, std::int64_t extent) {
+    if (index < 0) index = -index;
+    return index < extent ? index : 2 * (extent - 1) - index;
   }
 };
 
