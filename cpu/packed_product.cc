@@ -21,7 +21,9 @@ Result<PackedProduct> PackedProduct::make(std::span<const WeightTerm> terms, con
   for (const WeightTerm& term : terms) packed.width_ += term.width;
   packed.blocks_ = packed.plain_ ? (outputs + packed.columns() - 1) / packed.columns()
                                  : (packed.units() + kUnits - 1) / kUnits;
-  auto weights = AlignedBuffer::make(packed.blocks_ * packed.block_bytes());
+  const std::size_t last = packed.blocks_ - 1;
+  const std::size_t columns = last * packed.columns() + packed.groups(last) * kUnits;
+  auto weights = AlignedBuffer::make(packed.width_ * columns * sizeof(float));
   if (!weights) return tl::unexpected(weights.error());
   packed.weights_ = std::move(*weights);
   auto biases = AlignedBuffer::make(packed.blocks_ * packed.columns() * sizeof(float));
@@ -41,10 +43,16 @@ std::size_t PackedProduct::valid(std::size_t block, std::size_t gate) const {
   return first >= end ? 0 : std::min(end - first, kUnits);
 }
 
+std::size_t PackedProduct::groups(std::size_t block) const {
+  if (!plain_ || block + 1 < blocks_) return groups_;
+  return (outputs_ - block * columns() + kUnits - 1) / kUnits;
+}
+
 void PackedProduct::pack(std::span<const WeightTerm> terms, const float* bias) {
   for (std::size_t b = 0; b < blocks_; ++b) {
     float* block = weights_.f32() + b * width_ * columns();
-    for (std::size_t g = 0; g < groups_; ++g) {
+    const std::size_t wide = groups(b) * kUnits;
+    for (std::size_t g = 0; g < groups(b); ++g) {
       for (std::size_t u = 0; u < valid(b, g); ++u) {
         const std::size_t column = g * kUnits + u;
         const std::size_t output = output_of(b, g, u);
@@ -52,7 +60,7 @@ void PackedProduct::pack(std::span<const WeightTerm> terms, const float* bias) {
         float* to = block + column;
         for (const WeightTerm& term : terms) {
           const float* from = term.data + output * term.width;
-          for (std::size_t k = 0; k < term.width; ++k, to += columns()) *to = from[k];
+          for (std::size_t k = 0; k < term.width; ++k, to += wide) *to = from[k];
         }
       }
     }
@@ -62,11 +70,18 @@ void PackedProduct::pack(std::span<const WeightTerm> terms, const float* bias) {
 ProductBlock PackedProduct::block(std::size_t index) const {
   ProductBlock p;
   p.weights = weights_.f32() + index * width_ * columns();
+  p.groups = groups(index);
   p.bias = has_bias_ ? bias_.f32() + index * columns() : nullptr;
   p.column = output_of(index, 0, 0);
   p.gate_stride = plain_ ? kUnits : units();
-  for (std::size_t g = 0; g < groups_; ++g) p.valid[g] = static_cast<std::uint8_t>(valid(index, g));
+  for (std::size_t g = 0; g < p.groups; ++g) p.valid[g] = static_cast<std::uint8_t>(valid(index, g));
   p.unit = index * kUnits;
+  return p;
+}
+
+ProductBlock PackedProduct::block(std::size_t index, std::size_t skip) const {
+  ProductBlock p = block(index);
+  p.weights += skip * p.groups * kUnits;
   return p;
 }
 

@@ -17,8 +17,9 @@ struct WeightTerm {
   std::size_t width = 0;
 };
 
-// How outputs are dealt to column blocks. Plain: block b has the outputs 64·b … 64·b + 63. Otherwise they are
-// so many gates of H units each, at most kMaxGroups, and block b has the units 16·b … 16·b + 15 of each gate.
+// How outputs are dealt to column blocks. Plain: block b has the outputs 64·b … 64·b + 63, and the last one
+// no more groups of 16 than it needs. Otherwise they are so many gates of H units each, at most kMaxGroups,
+// and block b has the units 16·b … 16·b + 15 of each gate.
 using Gates = std::size_t;
 inline constexpr Gates kPlain = 0;
 
@@ -35,14 +36,18 @@ class PackedProduct {
   std::size_t units() const { return outputs_ / groups_; }  // of gates: H
   std::size_t width() const { return width_; }              // sum over the terms
   std::size_t blocks() const { return blocks_; }
-  std::size_t columns() const { return groups_ * kUnits; }  // of a block
-  std::size_t block_bytes() const { return width_ * columns() * sizeof(float); }
+  std::size_t block_bytes() const { return width_ * columns() * sizeof(float); }  // of the widest
   double flops_per_row() const { return 2.0 * static_cast<double>(width_) * static_cast<double>(outputs_); }
 
   // The part of a ProductBlock that this product determines; rows, operands and results are the caller's.
   ProductBlock block(std::size_t index) const;
+  // The same without the first `skip` of its operands' numbers, whose weights then are not read: the caller's
+  // operands begin behind them.
+  ProductBlock block(std::size_t index, std::size_t skip) const;
 
  private:
+  std::size_t columns() const { return groups_ * kUnits; }  // of a block but the last
+  std::size_t groups(std::size_t block) const;              // that it has
   std::size_t output_of(std::size_t block, std::size_t gate, std::size_t unit) const;
   std::size_t valid(std::size_t block, std::size_t gate) const;
   void pack(std::span<const WeightTerm> terms, const float* bias);

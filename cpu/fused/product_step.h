@@ -4,9 +4,10 @@
 
 namespace volvox::cpu {
 
-// out[0] = the product.
-struct ProductStep {
-  static constexpr std::size_t kGroups = kPlainGroups;
+// out[0] = the product, of a block of so many groups.
+template <std::size_t G>
+struct PlainStep {
+  static constexpr std::size_t kGroups = G;
   template <class V, int R>
   static VOLVOX_INLINE void finish(const Tile<V, R, kGroups>& z, const ProductBlock& p, std::size_t row,
                                    std::size_t half) {
@@ -19,6 +20,12 @@ struct ProductStep {
       }
     }
   }
+};
+
+// The last block of a plain product may have fewer groups than the others: run_block() looks.
+struct ProductStep : PlainStep<kPlainGroups> {
+  template <std::size_t G>
+  using Narrow = PlainStep<G>;
 };
 
 }  // namespace volvox::cpu

@@ -6,7 +6,7 @@
 namespace volvox::cpu {
 
 // A product's columns are computed in blocks of a few groups of 16: for an LSTM the gates i, f, g, o of 16
-// units, for a plain product 64 columns in a row.
+// units, for a plain product 64 columns in a row, in its last block as many groups as there are columns for.
 inline constexpr std::size_t kUnits = 16;
 inline constexpr std::size_t kPlainGroups = 4;
 inline constexpr std::size_t kMaxGroups = 5;
@@ -38,6 +38,7 @@ struct ProductTerm {
 // nothing here may be an inline function with code of its own.
 struct ProductBlock {
   const float* weights = nullptr;  // [sum of widths][groups][16], 64-byte aligned
+  std::size_t groups = 0;  // of a plain product: 1 … kPlainGroups; otherwise as many as the step has
   const ProductTerm* terms = nullptr;
   std::size_t term_count = 0;
   // Where the chains start: bias[groups][16]; else row r's start[r][column + g·gate_stride + unit]; else

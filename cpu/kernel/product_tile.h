@@ -25,8 +25,12 @@ VOLVOX_INLINE int lanes_of(std::size_t valid, std::size_t half) {
 }
 
 // How many rows a tile of G groups has at most: accumulators leave room for a row of weights and an operand.
+// More than twelve chains at a time are no faster.
+inline constexpr int kMostTileRows = 12;
 template <class V, std::size_t G>
-inline constexpr int kTileRows = V::kAccumulators / static_cast<int>(G);
+inline constexpr int kTileRows = V::kAccumulators / static_cast<int>(G) < kMostTileRows
+                                     ? V::kAccumulators / static_cast<int>(G)
+                                     : kMostTileRows;
 
 // R rows × G registers of accumulators: the part of a block that lives in registers. `half` is the first
 // unit that this tile computes, for lanes narrower than 16.

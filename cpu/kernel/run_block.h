@@ -59,7 +59,7 @@ VOLVOX_INLINE BlockPlan plan_block(std::size_t width, std::size_t tiles) {
 }
 
 template <class V, class Step>
-inline void run_block(const ProductBlock& p) {
+inline void run_whole(const ProductBlock& p) {
   std::size_t width = 0;
   for (std::size_t t = 0; t < p.term_count; ++t) width += p.terms[t].width;
   const std::size_t rows = p.row_end - p.row_begin;
@@ -74,6 +74,17 @@ inline void run_block(const ProductBlock& p) {
     s.fetch = reinterpret_cast<const char*>(next);
     s.lines = next == nullptr ? 0 : plan.lines;
     run_stretch<V, Step>(p, s);
+  }
+}
+
+// A block whose step is of one number of groups, or of those of its class Narrow as well.
+template <class V, class Step, std::size_t G = 1>
+inline void run_block(const ProductBlock& p) {
+  if constexpr (requires { typename Step::template Narrow<G>; } && G < Step::kGroups) {
+    if (p.groups == G) return run_whole<V, typename Step::template Narrow<G>>(p);
+    return run_block<V, Step, G + 1>(p);
+  } else {
+    run_whole<V, Step>(p);
   }
 }
 

@@ -48,10 +48,12 @@ TEST(PackedProduct, DealsPlainOutputsInARow) {
   ASSERT_EQ(packed->blocks(), 2U);
   const ProductBlock second = packed->block(1);
   EXPECT_EQ(second.valid[0], 6);
-  EXPECT_EQ(second.valid[1], 0);
+  EXPECT_EQ(packed->block(0).groups, 4U);
+  EXPECT_EQ(second.groups, 1U) << "the last block is no wider than it must be";
   EXPECT_EQ(second.bias[5], bias[69]);
   EXPECT_EQ(second.bias[6], 0.0F);
-  EXPECT_EQ(second.weights[64 + 5], w[69 * 2 + 1]);
+  EXPECT_EQ(second.weights[16 + 5], w[69 * 2 + 1]);
+  EXPECT_EQ(packed->block(1, 1).weights, second.weights + 16);
 }
 
 TEST(PackedProduct, LaysTermsOneAfterAnother) {
