@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #if defined(__linux__)
 #include <sys/mman.h>
@@ -41,6 +42,14 @@ Result<AlignedBuffer> AlignedBuffer::make(std::size_t size_bytes) {
   std::memset(buffer.data_.get(), 0, rounded);
   buffer.size_bytes_ = size_bytes;
   return buffer;
+}
+
+Status AlignedBuffer::grow(std::size_t size_bytes) {
+  if (size_bytes_ >= size_bytes) return {};
+  auto larger = make(size_bytes);
+  if (!larger) return tl::unexpected(larger.error());
+  *this = std::move(*larger);
+  return {};
 }
 
 }  // namespace volvox::cpu

@@ -15,6 +15,9 @@ class AlignedBuffer {
   // Fails with kOverloaded when the memory is not to be had.
   static Result<AlignedBuffer> make(std::size_t size_bytes);
 
+  // Makes it so large, unless it is; then what was in it is lost. Unchanged when the memory is not to be had.
+  Status grow(std::size_t size_bytes);
+
   std::byte* data() const { return data_.get(); }
   float* f32() const { return reinterpret_cast<float*>(data_.get()); }
   std::size_t size_bytes() const { return size_bytes_; }

@@ -62,13 +62,25 @@ struct Convolution {
 };
 
 // Copies the elements of x that the kernels of a group make result `position` (row by row) of, window() of
-// them, in the order of a kernel's weights.
+// them, tap by tap: of each its channels, zeros outside of x. In this order they are multiplied and added, so
+// that the taps that lie in x can be taken from where they lie, if the channels of an element stand together.
 template <class Real>
 void copy_window(const Convolution& c, const Real* x, std::int64_t position, Real* to,
                  std::int64_t group = 0) {
-  const Real* plane = x + group * c.group_channels() * c.height * c.width;
-  for (std::int64_t channel = 0; channel < c.group_channels(); ++channel, plane += c.height * c.width) {
-    c.for_window(position, [&](std::int64_t at) { *to++ = at < 0 ? Real{0} : plane[at]; });
+  const std::int64_t plane = c.height * c.width;
+  const Real* first = x + group * c.group_channels() * plane;
+  c.for_window(position, [&](std::int64_t at) {
+    for (std::int64_t channel = 0; channel < c.group_channels(); ++channel)
+      *to++ = at < 0 ? Real{0} : first[channel * plane + at];
+  });
+}
+
+// Copies a kernel's weights in that order.
+inline void copy_kernel(const Convolution& c, const float* kernel, float* to) {
+  const std::int64_t taps = c.kernel_height * c.kernel_width;
+  for (std::int64_t tap = 0; tap < taps; ++tap) {
+    for (std::int64_t channel = 0; channel < c.group_channels(); ++channel)
+      *to++ = kernel[channel * taps + tap];
   }
 }
 

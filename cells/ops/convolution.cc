@@ -1,4 +1,5 @@
 #include <string>
+#include <vector>
 
 #include "cells/ops/define.h"
 #include "cells/ops/extents.h"
@@ -6,21 +7,28 @@
 namespace volvox {
 namespace {
 
+// One chain over the taps of a window that lie in x, of each over its channels.
 struct Slide {
   template <class Real>
   static void row(RowValues<Real>& row, const Operator& op) {
     const Convolution& c = op.convolution;
     const auto window = static_cast<std::size_t>(c.window());
+    const auto channels = static_cast<std::size_t>(c.group_channels());
     Real* out = row.real(op.output);
     std::vector<Real>& windowed = row.scratch();
     windowed.resize(window);
-    for (std::int64_t at = 0; at < c.groups * c.positions(); ++at) {
-      const std::int64_t group = at / c.positions(), position = at % c.positions();
-      copy_window(c, row.real(op.inputs[0]), position, windowed.data(), group);
-      for (std::int64_t k = group * c.group_kernels(); k < (group + 1) * c.group_kernels(); ++k) {
-        const Real start = op.has_bias ? static_cast<Real>(row.weights()[1][k]) : Real{0};
-        out[k * c.positions() + position] = row.math().chain(
-            start, row.weights()[0] + static_cast<std::size_t>(k) * window, windowed.data(), window);
+    std::vector<float> kernel(window);
+    for (std::int64_t k = 0; k < c.kernels; ++k) {
+      copy_kernel(c, row.weights()[0] + static_cast<std::size_t>(k) * window, kernel.data());
+      for (std::int64_t position = 0; position < c.positions(); ++position) {
+        copy_window(c, row.real(op.inputs[0]), position, windowed.data(), k / c.group_kernels());
+        Real sum = op.has_bias ? static_cast<Real>(row.weights()[1][k]) : Real{0};
+        std::size_t from = 0;
+        c.for_window(position, [&](std::int64_t at) {
+          if (at >= 0) sum = row.math().chain(sum, kernel.data() + from, windowed.data() + from, channels);
+          from += channels;
+        });
+        out[k * c.positions() + position] = sum;
       }
     }
   }
@@ -44,8 +52,8 @@ Status infer(Inference& at) {
 
 }  // namespace
 
-constinit const OpDef kConvolutionOp =
-    computed_op<Slide>("convolution", OpDef::kAny, OpDef::kAny, infer,
-                       "(x; a convolution) -> windows of x times kernels, ONE chain for each element");
+constinit const OpDef kConvolutionOp = computed_op<Slide>(
+    "convolution", OpDef::kAny, OpDef::kAny, infer,
+    "(x; a convolution) -> windows of x times kernels, ONE chain for each element, tap by tap");
 
 }  // namespace volvox

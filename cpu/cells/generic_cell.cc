@@ -135,7 +135,7 @@ Status GenericCell::add_operator(const Cell& cell, const Operator& op, const Wei
     if (!products) return tl::unexpected(products.error());
     flops_ += op.convolution.flops();
     row_us_ += kFlopUs * op.convolution.flops();
-    windows_.include(op.convolution);
+    room_.include(op.convolution);
     made.products = std::make_shared<std::vector<PackedProduct>>(std::move(*products));
   }
   ops_.push_back(std::move(made));
@@ -162,7 +162,7 @@ Status GenericCell::run(const ResolvedRows& rows, Workspace& work, ThreadTeam& t
   const std::size_t edges = most_edges(rows, chunk);
   for (std::uint32_t t = 0; t < (alone ? 1 : team.size()); ++t) {
     if (work.generic.size() <= t) work.generic.push_back(std::make_unique<GenericScratch>());
-    if (Status ok = work.generic[t]->prepare(values_, chunk, edges, windows_); !ok) return ok;
+    if (Status ok = work.generic[t]->prepare(values_, chunk, edges, room_); !ok) return ok;
   }
   work.counts.resize(team.size());
   for (std::size_t o = 0; o < job.owners; ++o) {
@@ -185,7 +185,7 @@ Status GenericCell::run_wide(const ResolvedRows& rows, Workspace& work, ThreadTe
   if (work.generic.empty()) work.generic.push_back(std::make_unique<GenericScratch>());
   GenericScratch& scratch = *work.generic[0];
   const std::size_t edges = most_edges(rows, rows.real_rows);
-  if (Status ok = scratch.prepare(values_, rows.real_rows, edges, windows_); !ok) return ok;
+  if (Status ok = scratch.prepare(values_, rows.real_rows, edges, room_); !ok) return ok;
   GenericChunk chunk(*kernels_, values_, zeros_.f32(), rows, 0, rows.real_rows, scratch);
   work.counts.assign(team.size(), 0);
   work.counts[0] = 1;

@@ -72,7 +72,7 @@ class GenericCell final : public CpuCell {
   double row_us_ = 0;           // a guess of what one row takes
   std::size_t row_bytes_ = 64;  // of the values computed for a row
   bool wide_ = false;           // it has a wide product
-  WindowScratch windows_;       // what its convolutions need
+  ConvolutionRoom room_;        // what its convolutions need
   AlignedBuffer zeros_;         // what a pull without an address reads
 };
 

@@ -8,6 +8,8 @@
 #include "cells/ir/evaluate.h"
 #include "cells/ops/ops.h"
 #include "cells/ops/row_values.h"
+#include "cpu/cells/convolver.h"
+#include "cpu/cells/row_product.h"
 #include "cpu/cells/workspace.h"
 #include "device/host_memory.h"
 
@@ -36,58 +38,6 @@ bool has_kernel(const Operator& op) {
   const auto is_it = [&](const auto& kernel) { return op.is(*kernel.op); };
   return op.is(kMulAddOp) || std::any_of(std::begin(kUnary), std::end(kUnary), is_it) ||
          std::any_of(std::begin(kBinary), std::end(kBinary), is_it);
-}
-
-// Elements left … of a row of x, as many as a window's row has; of those outside of [begin, end), which lie
-// beside x, zeros. With kWidth of a width known beforehand: narrow ones are copied without a call for each.
-template <std::int64_t kWidth>
-void copy_window_row(const float* x, std::int64_t left, std::int64_t begin, std::int64_t end,
-                     std::int64_t width, float* to) {
-  if (kWidth > 0 && begin == 0 && end == kWidth) {
-    for (std::int64_t k = 0; k < kWidth; ++k) to[k] = x[left + k];
-  } else if (kWidth > 0) {
-    for (std::int64_t k = 0; k < kWidth; ++k) to[k] = k >= begin && k < end ? x[left + k] : 0.0F;
-  } else {
-    std::fill(to, to + begin, 0.0F);
-    if (begin < end) std::copy(x + left + begin, x + left + end, to + begin);
-    std::fill(to + end, to + width, 0.0F);
-  }
-}
-
-// copy_window() of windows without gaps in a row, a row at a time.
-template <std::int64_t kWidth>
-void copy_window_rows(const Convolution& c, const float* x, std::int64_t position, float* to,
-                      std::int64_t group) {
-  const std::int64_t top = position / c.out_width() * c.stride[0] - c.padding[0];
-  const std::int64_t left = position % c.out_width() * c.stride[1] - c.padding[1];
-  const std::int64_t begin = std::clamp<std::int64_t>(-left, 0, c.kernel_width);
-  const std::int64_t end = std::clamp<std::int64_t>(c.width - left, begin, c.kernel_width);
-  const float* plane = x + group * c.group_channels() * c.height * c.width;
-  for (std::int64_t channel = 0; channel < c.group_channels(); ++channel, plane += c.height * c.width) {
-    for (std::int64_t k = 0; k < c.kernel_height; ++k, to += c.kernel_width) {
-      const std::int64_t row = top + k * c.dilation[0];
-      const bool inside = row >= 0 && row < c.height;
-      copy_window_row<kWidth>(inside ? plane + row * c.width : plane, left, inside ? begin : 0,
-                              inside ? end : 0, c.kernel_width, to);
-    }
-  }
-}
-
-void copy_one_window(const Convolution& c, const float* x, std::int64_t position, float* to,
-                     std::int64_t group) {
-  if (c.dilation[1] != 1) return copy_window(c, x, position, to, group);
-  switch (c.kernel_width) {
-    case 1:
-      return copy_window_rows<1>(c, x, position, to, group);
-    case 2:
-      return copy_window_rows<2>(c, x, position, to, group);
-    case 3:
-      return copy_window_rows<3>(c, x, position, to, group);
-    case 5:
-      return copy_window_rows<5>(c, x, position, to, group);
-    default:
-      return copy_window_rows<0>(c, x, position, to, group);
-  }
 }
 
 // What definitions compute with on this path: the same bits as on any other.
@@ -225,64 +175,14 @@ ProductCall GenericChunk::call(const GenericOp& op, std::array<ProductTerm, kMax
 void GenericChunk::product(const GenericOp& op) {
   std::array<ProductTerm, kMaxTerms> terms;
   const ProductCall made = call(op, terms);
-  multiply(*made.product, {made.terms, made.term_count}, made.start, made.rows);
+  multiply_rows(kernels_, *made.product, {made.terms, made.term_count}, made.start, scratch_.out.data(),
+                made.rows, scratch_.parked.f32());
 }
 
-// The products of `rows` rows, to where scratch_.out points.
-void GenericChunk::multiply(const PackedProduct& product, std::span<const ProductTerm> terms,
-                            const float* const* start, std::size_t rows) {
-  for (std::size_t first = 0; first < rows; first += kMaxBlockRows) {
-    for (std::size_t b = 0; b < product.blocks(); ++b) {
-      ProductBlock block = product.block(b);
-      block.terms = terms.data();
-      block.term_count = terms.size();
-      block.start = start;
-      block.row_begin = first;
-      block.row_end = std::min(first + kMaxBlockRows, rows);
-      block.scratch = scratch_.parked.f32();
-      block.out[0] = scratch_.out.data();
-      kernels_.product(block);
-    }
-  }
-}
-
-// The windows of all rows side by side, so that the kernels of a product do the work, and read their weights
-// once for many of them; what they leave position by position is turned around.
 void GenericChunk::convolution(const GenericOp& op) {
   point_at_results(op.op);
-  for (std::size_t group = 0; group < op.products->size(); ++group) convolve(op, group);
-}
-
-void GenericChunk::convolve(const GenericOp& op, std::size_t group) {
-  const Convolution& c = op.op.convolution;
-  const auto positions = static_cast<std::size_t>(c.positions()),
-             window = static_cast<std::size_t>(c.window());
-  const auto kernels = static_cast<std::size_t>(c.group_kernels());
-  const float* const* from = operand(op.op, 0);
-  const ProductTerm term{scratch_.windows.data(), window};
-  const std::size_t all = rows_ * positions, most = windows_at_once(c);
-  for (std::size_t first = 0; first < all; first += most) {
-    const std::size_t n = std::min(most, all - first);
-    for (std::size_t i = 0; i < n; ++i) {
-      const std::size_t row = (first + i) / positions, position = (first + i) % positions;
-      float* to = scratch_.window_memory.f32() + i * window;
-      copy_one_window(c, from[row], static_cast<std::int64_t>(position), to,
-                      static_cast<std::int64_t>(group));
-      scratch_.windows[i] = to;
-      scratch_.out[i] = scratch_.window_products.f32() + i * kernels;
-    }
-    multiply((*op.products)[group], {&term, 1}, nullptr, n);
-    for (std::size_t i = 0; i < n; ++i) {
-      const std::size_t row = (first + i) / positions, position = (first + i) % positions;
-      const float* products = scratch_.out[i];
-      float* out = result(op.op, row) + group * kernels * positions + position;
-      if (positions == 1) {
-        std::copy(products, products + kernels, out);
-      } else {
-        for (std::size_t k = 0; k < kernels; ++k) out[k * positions] = products[k];
-      }
-    }
-  }
+  Convolver(kernels_, op.op.convolution, *op.products, scratch_.convolution, scratch_.parked.f32())
+      .run(operand(op.op, 0), rows_, scratch_.memory[op.op.output], values_[op.op.output].stride);
 }
 
 void GenericChunk::constant(const GenericOp& made) {

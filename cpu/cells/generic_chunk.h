@@ -48,9 +48,6 @@ class GenericChunk {
   void embed(const GenericOp& op);
   void product(const GenericOp& op);
   void convolution(const GenericOp& op);
-  void convolve(const GenericOp& op, std::size_t group);
-  void multiply(const PackedProduct& product, std::span<const ProductTerm> terms, const float* const* start,
-                std::size_t rows);
   void slice(const GenericOp& made);
   void concat(const GenericOp& made);
   void constant(const GenericOp& made);

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "cells/ir/convolution.h"
 #include "cpu/aligned_buffer.h"
+#include "cpu/cells/convolver.h"
 
 namespace volvox::cpu {
 
@@ -18,19 +18,6 @@ struct GenericValue {
   bool ragged = false;
 };
 
-// How many windows of a convolution are multiplied at once: a row's, and where it has few, those of rows
-// beside it.
-std::size_t windows_at_once(const Convolution& convolution);
-
-// Room for so many windows, and for their products: the most that any convolution of a cell needs.
-struct WindowScratch {
-  std::size_t rows = 0;      // windows at a time
-  std::size_t window = 0;    // floats of one
-  std::size_t products = 0;  // of each
-
-  void include(const Convolution& convolution);
-};
-
 // What one thread needs to interpret a chunk of rows: a pointer for each row of each value, and memory for
 // the values that are computed. Kept from task to task; grows to the largest chunk seen.
 struct GenericScratch {
@@ -38,7 +25,7 @@ struct GenericScratch {
 
   // Makes room for a chunk of `rows` rows with `edges` edges together.
   Status prepare(std::span<const GenericValue> values, std::size_t rows, std::size_t edges,
-                 const WindowScratch& windows);
+                 const ConvolutionRoom& room);
 
   std::vector<Rows> rows;                   // [value][row or edge]
   std::vector<Rows> spread;                 // row pointers repeated for each edge, by operand
@@ -46,13 +33,9 @@ struct GenericScratch {
   std::vector<float*> out;                  // rows of the product under way
   std::vector<const float* const*> places;  // [value] of the operator and row that its definition computes
   std::vector<float> reals;                 // room that definitions ask for
-  Rows windows;                             // of the convolution under way, in `window_memory`
-  AlignedBuffer window_memory, window_products;
+  ConvolutionScratch convolution;           // of the one under way
   AlignedBuffer buffer;
   AlignedBuffer parked;  // accumulators of a product
-
- private:
-  Status grow(AlignedBuffer& buffer, std::size_t floats);
 };
 
 }  // namespace volvox::cpu

@@ -47,9 +47,12 @@ Result<std::vector<PackedProduct>> pack_convolution(const Cell& cell, const Oper
   if (!tensor) return tl::unexpected(tensor.error());
   const auto bias = find_bias(cell, op, c.kernels, weights);
   if (!bias) return tl::unexpected(bias.error());
+  std::vector<float> kernels(static_cast<std::size_t>(c.kernels * c.window()));
+  for (std::int64_t k = 0; k < c.kernels; ++k)
+    copy_kernel(c, (*tensor)->f32() + k * c.window(), kernels.data() + k * c.window());
   std::vector<PackedProduct> products;
   for (std::int64_t kernel = 0; kernel < c.kernels; kernel += c.group_kernels()) {
-    const WeightTerm term{(*tensor)->f32() + kernel * c.window(), static_cast<std::size_t>(c.window())};
+    const WeightTerm term{kernels.data() + kernel * c.window(), static_cast<std::size_t>(c.window())};
     auto product = PackedProduct::make({&term, 1}, *bias == nullptr ? nullptr : *bias + kernel,
                                        static_cast<std::size_t>(c.group_kernels()), kPlain);
     if (!product) return tl::unexpected(product.error());

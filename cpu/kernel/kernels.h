@@ -36,6 +36,9 @@ struct Kernels {
   // start + Σ a[k]·b[k]: one chain of fused multiply-adds over ascending k.
   float (*chain)(float start, const float* a, const float* b, std::size_t n);
 
+  // A matrix turned around: to[c · stride + r] = from[r · columns + c] of `rows` rows.
+  void (*turn)(const float* from, std::size_t rows, std::size_t columns, float* to, std::size_t stride);
+
   // Index of the largest of n floats (n > 0), the first of equals; a NaN is less than all else.
   std::int32_t (*argmax)(const float* x, std::size_t n);
 

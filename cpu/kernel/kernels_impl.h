@@ -80,6 +80,34 @@ float chain_of(float start, const float* a, const float* b, std::size_t n) {
   return start;
 }
 
+// With one of the extents known beforehand, loads and stores of the other are of whole registers.
+template <class V, std::size_t kRows>
+VOLVOX_INLINE void turn_few(const float* from, std::size_t columns, float* to, std::size_t stride) {
+  for (std::size_t c = 0; c < columns; ++c) {
+    VOLVOX_UNROLL
+    for (std::size_t r = 0; r < kRows; ++r) to[c * stride + r] = from[r * columns + c];
+  }
+}
+template <class V, std::size_t kColumns>
+VOLVOX_INLINE void turn_narrow(const float* from, std::size_t rows, float* to, std::size_t stride) {
+  for (std::size_t r = 0; r < rows; ++r) {
+    VOLVOX_UNROLL
+    for (std::size_t c = 0; c < kColumns; ++c) to[c * stride + r] = from[r * kColumns + c];
+  }
+}
+template <class V>
+void turn(const float* from, std::size_t rows, std::size_t columns, float* to, std::size_t stride) {
+  if (rows == 2) return turn_few<V, 2>(from, columns, to, stride);
+  if (rows == 4) return turn_few<V, 4>(from, columns, to, stride);
+  if (columns == 2) return turn_narrow<V, 2>(from, rows, to, stride);
+  if (columns == 4) return turn_narrow<V, 4>(from, rows, to, stride);
+  // A few rows at a time, so that what is written lies on few lines.
+  constexpr std::size_t kRows = 8;
+  std::size_t r = 0;
+  for (; r + kRows <= rows; r += kRows) turn_few<V, kRows>(from + r * columns, columns, to + r, stride);
+  for (; r < rows; ++r) turn_few<V, 1>(from + r * columns, columns, to + r, stride);
+}
+
 // The largest of n floats without the NaNs, or -∞.
 template <class V>
 VOLVOX_INLINE float largest_of(const float* x, std::size_t n) {
@@ -145,6 +173,7 @@ constexpr Kernels make_kernels(Isa isa, const char* name) {
           div_array<V>,
           mul_add_array<V>,
           chain_of<V>,
+          turn<V>,
           argmax<V>,
           fma_burst<V>};
 }

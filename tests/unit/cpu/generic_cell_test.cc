@@ -83,9 +83,19 @@ TEST(GenericCell, RunsAGruAsTheEvaluatorDoes) {
   expect_same_bits(gru_cell("gru", {9, kHidden}, &weights).value(), weights);
 }
 
-// Windows over a state, with fewer positions than a block of rows has, and with more.
+// Windows over a state: with fewer positions than a block of rows has, and with more; of one element or none
+// that lies in the state; in groups; with gaps; with kernels that do not fill their blocks.
 TEST(GenericCell, RunsConvolutionsAsTheEvaluatorDoes) {
-  for (const Convolution& c : {kPlanes, line_of(450)}) {
+  const Convolution ends{.channels = 6, .width = 5, .kernels = 70, .kernel_width = 3, .padding = {0, 4}};
+  const Convolution single{.channels = 20, .kernels = 33, .kernel_width = 3, .padding = {0, 1}};
+  const Convolution strides{
+      .channels = 8, .width = 4, .kernels = 130, .kernel_width = 3, .stride = {1, 2}, .padding = {0, 1}};
+  const Convolution groups{
+      .channels = 6, .width = 7, .kernels = 4, .kernel_width = 2, .padding = {0, 1}, .groups = 2};
+  const Convolution alone{.channels = 5, .width = 9, .kernels = 5, .kernel_width = 3, .groups = 5};
+  const Convolution gaps{
+      .channels = 3, .width = 9, .kernels = 6, .kernel_width = 3, .padding = {0, 2}, .dilation = {1, 2}};
+  for (const Convolution& c : {kPlanes, line_of(450), ends, single, strides, groups, alone, gaps}) {
     const ConvolutionCell made = convolution_cell(c, RandomWeights());
     expect_same_bits(made.cell, made.weights);
   }

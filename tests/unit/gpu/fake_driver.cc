@@ -310,15 +310,15 @@ void FakeDriver::multiply(const ProductCall& call) const {
 void FakeDriver::convolve(const ConvolutionCall& call) const {
   const ConvolutionShape& shape = convolutions_.at(call.convolution);
   const Convolution& c = shape.convolution;
-  std::vector<float> window(static_cast<std::size_t>(c.window()));
+  std::vector<float> window(static_cast<std::size_t>(c.window())), kernel(window.size());
   for (std::uint64_t r = 0; r < shape.rows; ++r) {
     const float* x = at<const float>(call.x) + r * shape.stride_x;
     for (std::int64_t position = 0; position < c.positions(); ++position) {
       copy_window(c, x, position, window.data());
       for (std::int64_t k = 0; k < c.kernels; ++k) {
-        const float* kernel = at<const float>(call.w) + k * c.window();
+        copy_kernel(c, at<const float>(call.w) + k * c.window(), kernel.data());
         float* out = at<float>(call.out) + r * shape.stride_out + k * c.positions() + position;
-        *out = std::inner_product(window.begin(), window.end(), kernel, 0.0F);
+        *out = std::inner_product(window.begin(), window.end(), kernel.begin(), 0.0F);
       }
     }
   }

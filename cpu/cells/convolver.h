@@ -1,0 +1,89 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "base/error.h"
+#include "cells/ir/convolution.h"
+#include "cpu/aligned_buffer.h"
+#include "cpu/kernel/kernels.h"
+#include "cpu/packed_product.h"
+
+namespace volvox::cpu {
+
+// How a convolution goes through its results: so many rows at once, and of each so many positions.
+struct ConvolutionPlan {
+  // A conv1d without gaps reads its windows where they lie, the channels of an element side by side; whatever
+  // else there is copies them.
+  bool in_place = false;
+  std::size_t rows = 1, positions = 1;
+};
+ConvolutionPlan plan_convolution(const Convolution& convolution);
+
+// Floats that a thread needs for the largest of a cell's convolutions.
+struct ConvolutionRoom {
+  std::size_t windows = 0;   // how many at once
+  std::size_t operands = 0;  // of them, or of the inputs with the channels side by side
+  std::size_t products = 0;
+
+  void include(const Convolution& convolution);
+};
+
+// One thread's memory for it, kept from task to task.
+struct ConvolutionScratch {
+  Status prepare(const ConvolutionRoom& room);
+
+  AlignedBuffer operands, products;
+  std::vector<const float*> windows;
+  std::vector<float*> out;
+};
+
+// A convolution as products of windows with its kernels, group by group: the windows of many rows together,
+// so that weights are read once for all of them. What lies outside of a row is not multiplied.
+class Convolver {
+ public:
+  // `products`: by group. `parked`: see multiply_rows(). All must outlive it.
+  Convolver(const Kernels& kernels, const Convolution& convolution, std::span<const PackedProduct> products,
+            ConvolutionScratch& scratch, float* parked)
+      : kernels_(kernels),
+        c_(convolution),
+        plan_(plan_convolution(convolution)),
+        products_(products),
+        scratch_(scratch),
+        parked_(parked) {}
+
+  // Rows of x, [channels, height, width] each, to rows of out that are `stride` floats apart.
+  void run(const float* const* x, std::size_t rows, float* out, std::size_t stride);
+
+ private:
+  // Results [begin, end) of rows of the same window: the taps [first, last) lie in x, the first at element
+  // `at` of the first result.
+  struct Run {
+    std::size_t begin = 0, end = 0;
+    std::size_t first = 0, last = 0, at = 0;
+  };
+  Run run_from(std::size_t position, std::size_t end) const;
+  void turn_inputs(const float* const* x, std::size_t rows, std::size_t group);
+  void multiply(const float* const* x, std::size_t rows, std::size_t group, const Run& run);
+  void point_at(const float* const* x, std::size_t rows, std::size_t group, const Run& run);
+
+  std::size_t channels() const { return static_cast<std::size_t>(c_.group_channels()); }
+  std::size_t elements() const { return static_cast<std::size_t>(c_.height * c_.width); }
+  std::size_t group_kernels() const { return static_cast<std::size_t>(c_.group_kernels()); }
+  std::size_t positions() const { return static_cast<std::size_t>(c_.positions()); }
+
+  const Kernels& kernels_;
+  const Convolution& c_;
+  const ConvolutionPlan plan_;
+  std::span<const PackedProduct> products_;
+  ConvolutionScratch& scratch_;
+  float* parked_;
+  // Of the block under way: its results [first_, first_ + block_) of each row, and where those of a group
+  // lie.
+  std::size_t first_ = 0, block_ = 0;
+  float* out_ = nullptr;
+  std::size_t stride_ = 0;
+};
+
+}  // namespace volvox::cpu
