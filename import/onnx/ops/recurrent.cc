@@ -114,6 +114,9 @@ class Recurrence {
     if (how.name == "Tanh") return w_.pointwise("tanh", {z});
     if (how.name == "Relu") return w_.pointwise("relu", {z});
     if (how.name == "Softplus") return w_.pointwise("softplus", {z});
+    if (how.name == "Softsign") {
+      return w_.pointwise("div", {z, w_.add(w_.pointwise("abs", {z}), known_reals({}, {1}))});
+    }
     if (how.name == "LeakyRelu") return w_.pointwise("leaky_relu", {z}, {.reals = {how.alpha}});
     if (how.name == "Elu") return w_.pointwise("elu", {z}, {.reals = {how.alpha}});
     if (how.name != "HardSigmoid" && how.name != "Affine") refuse("the activation " + how.name);
