@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""ONNX's own cases for recurrent layers (Debian: libonnx-testdata), imported and served: onnx_conformance_test.py VOLVOX.
+"""Recurrent layers as ONNX, imported and served: onnx_conformance_test.py VOLVOX [--keep FOLDER].
 
-Their weights are inputs of the graph, which a model has as constants: they are made so first. Each case passes, or is refused with
-the reason that stands in REFUSED. Skips without the cases, without python3-onnx, or in a build that has no ONNX.
+ONNX's own cases (Debian: libonnx-testdata): their weights are inputs of the graph, which a model has as constants, so they are
+made so first. Each passes, or is refused with the reason that stands in REFUSED. And layers of every option, by onnx_layers.py;
+with --keep, these stay in FOLDER with their inputs and what was served, for a comparison with ONNX Runtime. Skips without
+python3-onnx, or in a build that has no ONNX.
 """
 
+import json
 import pathlib
 import subprocess
 import sys
@@ -25,6 +28,10 @@ except ImportError:
     print("onnx_conformance_test: no python3-onnx here, skipped")
     sys.exit(77)
 
+import onnx_layers  # noqa: E402  (it needs onnx)
+
+KEEP = pathlib.Path(sys.argv.pop(sys.argv.index("--keep") + 1)) if "--keep" in sys.argv else None
+sys.argv[:] = [argument for argument in sys.argv if argument != "--keep"]
 VOLVOX = sys.argv.pop(1) if len(sys.argv) > 1 else "build/release/volvox"
 CASES = pathlib.Path("/usr/share/libonnx-testdata/data/node")
 LAYERS = ("test_lstm_", "test_gru_", "test_rnn_", "test_simple_rnn_")
@@ -52,7 +59,6 @@ def with_weights_inside(case):
     return model.SerializeToString(), model.graph.input[0].name, inputs[0], outputs
 
 
-@unittest.skipUnless(CASES.is_dir(), "no libonnx-testdata here")
 class Conformance(unittest.TestCase):
     def setUp(self):
         scratch = tempfile.TemporaryDirectory()
@@ -68,6 +74,33 @@ class Conformance(unittest.TestCase):
             self.skipTest("the build has no ONNX")
         return done
 
+    def served(self):
+        server = served.Server(VOLVOX, self.folder, [])
+        self.addCleanup(server.kill)
+        client = Client(server.endpoint, timeout=served.PATIENCE, connect_timeout=served.PATIENCE)
+        self.addCleanup(client.close)
+        return client
+
+    def test_layers_of_every_option_are_as_onnx_says(self):
+        layers = onnx_layers.layers()
+        for name, layer in layers.items():
+            done = self.imported(name, layer.graph())
+            self.assertEqual(done.returncode, 0, f"{name}: {done.stderr}")
+        client = self.served()
+        for name, layer in layers.items():
+            with self.subTest(layer=name):
+                x = layer.x if layer.batch_first else layer.x[:, None]
+                reply = client.infer(name, {"X": x[None]})
+                if KEEP:
+                    KEEP.mkdir(exist_ok=True)
+                    (KEEP / f"{name}.onnx").write_bytes(layer.graph())
+                    kept = {"x": layer.x.tolist(), "dims": [1, *x.shape] if layer.batch_first else x.shape}
+                    kept["served"] = {output: np.ravel(reply[output]).tolist() for output in layer.answers()}
+                    (KEEP / f"{name}.json").write_text(json.dumps(kept))
+                for output, wanted in layer.answers().items():
+                    np.testing.assert_allclose(np.ravel(reply[output]), np.ravel(wanted), atol=1e-5, err_msg=output)
+
+    @unittest.skipUnless(CASES.is_dir(), "no libonnx-testdata here")
     def test_layers_pass(self):
         cases = [path.name for path in sorted(CASES.iterdir()) if path.name.startswith(LAYERS)]
         self.assertGreaterEqual(len(cases), 12)
@@ -77,16 +110,15 @@ class Conformance(unittest.TestCase):
             done = self.imported(case, model)
             self.assertEqual(done.returncode, 0, done.stderr)
             wanted[case] = (name, rows, outputs)
-        server = served.Server(VOLVOX, self.folder, [])
-        self.addCleanup(server.kill)
-        with Client(server.endpoint, timeout=served.PATIENCE, connect_timeout=served.PATIENCE) as client:
-            for case, (name, rows, outputs) in wanted.items():
-                with self.subTest(case=case):
-                    row = rows if rows.shape[0] != 1 else rows[0]  # what stands for the batch is no axis of a row
-                    reply = client.infer(case, {name: row[None]})
-                    for output, array in outputs.items():
-                        np.testing.assert_allclose(np.ravel(reply[output]), np.ravel(array), atol=1e-6)
+        client = self.served()
+        for case, (name, rows, outputs) in wanted.items():
+            with self.subTest(case=case):
+                row = rows if rows.shape[0] != 1 else rows[0]  # what stands for the batch is no axis of a row
+                reply = client.infer(case, {name: row[None]})
+                for output, array in outputs.items():
+                    np.testing.assert_allclose(np.ravel(reply[output]), np.ravel(array), atol=1e-6)
 
+    @unittest.skipUnless(CASES.is_dir(), "no libonnx-testdata here")
     def test_loops_are_refused_by_name(self):
         for case, why in REFUSED.items():
             if (CASES / case).is_dir():

@@ -10,7 +10,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "protocol" / "python"), str(ROOT / "tests")]
 
 import served  # noqa: E402
-from volvox import Client, SessionToken, export, export_step  # noqa: E402
+from volvox import Client, SessionToken, export, export_state, export_step  # noqa: E402
 
 try:
     import numpy as np
@@ -21,16 +21,24 @@ except ImportError:
     sys.exit(77)
 
 VOLVOX = sys.argv.pop(1) if len(sys.argv) > 1 else "build/release/volvox"
+KINDS = {
+    "lstm": nn.LSTM,
+    "gru": nn.GRU,
+    "rnn": nn.RNN,
+    "rnn_relu": lambda *shape, **options: nn.RNN(*shape, nonlinearity="relu", **options),
+}
 LAYERS = {
-    "lstm": lambda: nn.LSTM(7, 6),
-    "lstm_deep_both": lambda: nn.LSTM(7, 6, num_layers=3, bidirectional=True, batch_first=True),
+    f"{kind}_{count}_{'both' if both else 'forth'}": lambda make=make, count=count, both=both: make(
+        7, 6, num_layers=count, bidirectional=both, batch_first=count % 2 == 0
+    )
+    for kind, make in KINDS.items()
+    for count in (1, 2, 3, 4)
+    for both in (False, True)
+} | {
     "lstm_projection": lambda: nn.LSTM(7, 6, num_layers=2, proj_size=3),
+    "lstm_projection_both": lambda: nn.LSTM(7, 6, num_layers=2, proj_size=3, bidirectional=True),
     "lstm_without_bias": lambda: nn.LSTM(7, 6, bias=False),
-    "gru": lambda: nn.GRU(7, 6, num_layers=2),
-    "gru_both": lambda: nn.GRU(7, 6, bidirectional=True),
     "gru_without_bias": lambda: nn.GRU(7, 6, bias=False),
-    "rnn_tanh": lambda: nn.RNN(7, 6),
-    "rnn_relu_both": lambda: nn.RNN(7, 6, num_layers=2, nonlinearity="relu", bidirectional=True),
 }
 CELLS = {"lstm_cell": lambda: nn.LSTMCell(7, 6), "gru_cell": lambda: nn.GRUCell(7, 6), "rnn_cell": lambda: nn.RNNCell(7, 6)}
 
@@ -56,6 +64,8 @@ class Exported(unittest.TestCase):
         cls.layers = {name: make().eval() for name, make in LAYERS.items()}
         for name, layer in cls.layers.items():
             export(layer, models / name)
+        cls.projected = nn.LSTM(7, 6, num_layers=3, proj_size=4, bidirectional=True).eval()
+        export_state("lstm", {name: tensor.numpy() for name, tensor in cls.projected.state_dict().items()}, models / "state_dict")
         cls.cells = {name: make().eval() for name, make in CELLS.items()}
         for name, cell in cls.cells.items():
             export(cell, models / name)
@@ -88,14 +98,27 @@ class Exported(unittest.TestCase):
             y, _ = layer(torch.tensor(rows)[None] if layer.batch_first else torch.tensor(rows)[:, None])
         return y.numpy().reshape(len(rows), -1)
 
+    def check_ragged(self, name, layer):
+        """Sequences of many lengths under way at once, against PyTorch's packed ones."""
+        lengths = (17, 9, 5, 2, 1)
+        rows = [np.random.default_rng(length).normal(size=(length, 7)).astype(np.float32) for length in lengths]
+        waiting = [self.client.submit(name, {"x": one}) for one in rows]
+        with torch.no_grad():
+            packed, _ = layer(nn.utils.rnn.pack_sequence([torch.tensor(one) for one in rows]))
+            wanted, _ = nn.utils.rnn.pad_packed_sequence(packed, batch_first=True)
+        outputs = ["h", "h_back"] if layer.bidirectional else ["h"]
+        for answer, length, one in zip(waiting, lengths, wanted.numpy()):
+            reply = answer.result(served.PATIENCE)
+            got = np.concatenate([np.asarray(reply[output]) for output in outputs], axis=1)
+            np.testing.assert_allclose(got, one[:length], atol=1e-5)
+
     def test_every_step_is_pytorchs(self):
         for name, layer in self.layers.items():
-            for length in (1, 2, 17):
-                with self.subTest(layer=name, length=length):
-                    rows = np.random.default_rng(length).normal(size=(length, 7)).astype(np.float32)
-                    reply = self.client.infer(name, {"x": rows})
-                    got = [np.asarray(reply[output]) for output in (["h", "h_back"] if layer.bidirectional else ["h"])]
-                    np.testing.assert_allclose(np.concatenate(got, axis=1), self.wanted(layer, rows), atol=1e-5)
+            with self.subTest(layer=name):
+                self.check_ragged(name, layer)
+
+    def test_weights_by_name_are_the_module(self):
+        self.check_ragged("state_dict", self.projected)
 
     def test_cells_are_pytorchs(self):
         rows = np.random.default_rng(4).normal(size=(5, 7)).astype(np.float32)
@@ -122,10 +145,10 @@ class Exported(unittest.TestCase):
 
     def test_parts_of_a_session_are_one_pass(self):
         rows = np.random.default_rng(1).normal(size=(9, 7)).astype(np.float32)
-        first = self.client.infer("gru", {"x": rows[:4]}, session=SessionToken.begin())
-        second = self.client.infer("gru", {"x": rows[4:]}, session=first.session.next(end=True))
+        first = self.client.infer("gru_2_forth", {"x": rows[:4]}, session=SessionToken.begin())
+        second = self.client.infer("gru_2_forth", {"x": rows[4:]}, session=first.session.next(end=True))
         got = np.concatenate([first["h"], second["h"]])
-        np.testing.assert_allclose(got, self.wanted(self.layers["gru"], rows), atol=1e-5)
+        np.testing.assert_allclose(got, self.wanted(self.layers["gru_2_forth"], rows), atol=1e-5)
 
     def test_any_step_goes_by_way_of_onnx(self):
         if not self.reads_onnx:
@@ -146,7 +169,7 @@ class Exported(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "rows of 5, the module reads 7"):
             export(nn.LSTM(7, 6), "nowhere", embedding=nn.Embedding(3, 5))
         with self.assertRaises(FileExistsError):
-            export(nn.LSTM(7, 6), pathlib.Path(self.folder.name) / "models" / "lstm")
+            export(nn.LSTM(7, 6), pathlib.Path(self.folder.name) / "models" / "ids")
 
 
 if __name__ == "__main__":
