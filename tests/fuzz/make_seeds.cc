@@ -1,5 +1,7 @@
-// Writes good inputs for the fuzzers to begin with: make_seeds FOLDER fills FOLDER/NAME for each.
+// Writes good inputs for the fuzzers to begin with: make_seeds FOLDER GOLDENS fills FOLDER/NAME for each;
+// GOLDENS is tests/golden.
 
+#include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -8,11 +10,16 @@
 #include <string_view>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "cells/model/model_definition.h"
 #include "config/load.h"
 #include "protocol/codec.h"
+#include "repository/cell_file.h"
+#include "repository/kinds/model_kind.h"
 #include "repository/model_toml.h"
 #include "repository/model_writer.h"
+#include "repository/repository.h"
 #include "tests/fuzz/cluster_seeds.h"
 #include "tests/fuzz/parts.h"
 #include "tests/fuzz/small_seeds.h"
@@ -31,6 +38,17 @@ std::string_view text_of(const WireBuffer& buffer) {
 std::string read(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// Of hexadecimal digits.
+std::string bytes_of(std::string_view digits) {
+  std::string bytes(digits.size() / 2, '\0');
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    unsigned value = 0;
+    std::from_chars(digits.data() + 2 * i, digits.data() + 2 * i + 2, value, 16);
+    bytes[i] = static_cast<char>(value);
+  }
+  return bytes;
 }
 
 class Seeds {
@@ -126,19 +144,25 @@ void add_model(Seeds& seeds, const fs::path& folder) {
 
 void add_models(Seeds& seeds, const fs::path& scratch) {
   const NewModel model{.path = scratch / "m", .overwrite = true};
-  require(write_new_model(model, "lstm", {.hidden = 2, .input = 1, .vocabulary = 3}).has_value(), "an lstm");
-  add_model(seeds, model.path);
-  require(write_new_model(model, "noop").has_value(), "a noop");
-  add_model(seeds, model.path);
-  require(write_new_model(model, "check").has_value(), "a check");
-  add_model(seeds, model.path);
-  const NewSizes small{.hidden = 2, .input = 1, .vocabulary = 3};
-  for (const char* kind : {"tree_lstm", "child_sum"}) {
-    require(write_new_model(model, kind, small).has_value(), "a tree");
-    add_model(seeds, model.path);
+  const NewSizes small{.hidden = 2, .input = 1, .vocabulary = 3, .steps = 3, .labels = 2};
+  for (const auto* kinds : model_kinds()) {
+    for (const ModelKind& kind : *kinds) {
+      require(write_new_model(model, kind.name, small).has_value(), "a model of any kind");
+      const auto loaded = load_model(model.path);
+      require(loaded.has_value(), "a model that was written can be loaded");
+      for (const CellTypeSpec& type : (*loaded)->types) seeds.add("cell", to_json(type.cell));
+      add_model(seeds, model.path);
+    }
   }
-  require(write_new_model(model, "check_tree").has_value(), "a check of trees");
-  add_model(seeds, model.path);
+}
+
+// Graphs that are read, and some that are refused.
+void add_graphs(Seeds& seeds, const fs::path& goldens) {
+  const auto golden = nlohmann::json::parse(read(goldens / "onnx.json"), nullptr, false);
+  for (const char* list : {"cases", "refused"}) {
+    require(golden.contains(list), "tests/golden/onnx.json has its lists");
+    for (const auto& one : golden[list]) seeds.add("onnx", bytes_of(one["onnx"].get<std::string>()));
+  }
 }
 
 // Every key of a definition, most at the end of its range: from here mutations reach the sums of all.
@@ -162,8 +186,8 @@ void add_wide_definition(Seeds& seeds) {
 
 int main(int count, char** arguments) {
   using namespace volvox::fuzz;
-  if (count != 2) {
-    std::fprintf(stderr, "usage: %s FOLDER\n", arguments[0]);
+  if (count != 3) {
+    std::fprintf(stderr, "usage: %s FOLDER GOLDENS\n", arguments[0]);
     return 2;
   }
   Seeds seeds(arguments[1]);
@@ -173,6 +197,7 @@ int main(int count, char** arguments) {
   for (const std::string& seed : cluster_seeds()) seeds.add("cluster", seed);
   for (const auto& [fuzzer, seed] : small_seeds()) seeds.add(fuzzer, seed);
   add_models(seeds, arguments[1]);
+  add_graphs(seeds, arguments[2]);
   add_wide_definition(seeds);
   seeds.add("toml", volvox::to_toml(volvox::ServeConfig{}));
   return 0;

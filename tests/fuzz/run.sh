@@ -30,6 +30,7 @@ largest() {
   case "$1" in
     cluster) echo 262144 ;;     # fragments of 64 KiB, and what they make together
     request | reply | http) echo 20000 ;;  # headers of 4 KiB
+    onnx) echo 20000 ;;  # a detector of speech, small
     *) echo 8192 ;;
   esac
 }
@@ -86,7 +87,7 @@ cmake --preset fuzz >/dev/null
 cmake --build --preset fuzz --parallel "$jobs"
 mkdir -p build/fuzz/found
 rm -rf build/fuzz/seeds
-"$programs/make_seeds" build/fuzz/seeds
+"$programs/make_seeds" build/fuzz/seeds tests/golden
 cp config/example.toml build/fuzz/seeds/toml/example
 status=0
 for name in "${names[@]}"; do
