@@ -13,6 +13,7 @@
 
 #include "cli/commands.h"
 #include "cli/key_options.h"
+#include "cli/load_calls.h"
 #include "cli/load_sessions.h"
 #include "cli/model_verifier.h"
 #include "cli/option.h"
@@ -42,6 +43,7 @@ struct LoadArguments {
   bool progress = false, require_all = false;
   KeyFiles keys;
   SessionArguments sessions;
+  CallArguments calls;
 };
 
 Duration seconds_of(double seconds) {
@@ -220,6 +222,7 @@ class LoadCommand {
 
   Result<int> run() {
     if (options_.sessions.sessions > 0) return run_sessions();
+    if (options_.calls.calls > 0) return run_calls();
     if (auto ok = open_verifier(); !ok) return tl::unexpected(ok.error());
     auto priorities = parse_priority_mix(options_.priority);
     if (!priorities) return tl::unexpected(priorities.error());
@@ -287,10 +290,38 @@ class LoadCommand {
     return load_sessions(options_.sessions, std::move(plan), *lengths, options_.json_file);
   }
 
+  Result<int> run_calls() {
+    auto keys = read_keys(options_.keys);
+    if (!keys) return tl::unexpected(keys.error());
+    const LoadPlan common = plan_of(options_);
+    CallPlan plan;
+    plan.connections = common.connections;
+    plan.warmup = common.warmup;
+    plan.measured = common.measured;
+    plan.timeout = common.timeout;
+    plan.seed = common.seed;
+    CallSurroundings around;
+    around.target = {.endpoint = options_.endpoint,
+                     .model = options_.model,
+                     .input = options_.input == LoadArguments().input ? std::string() : options_.input,
+                     .model_version = options_.version,
+                     .timeout = common.timeout,
+                     .keys = std::move(*keys)};
+    around.verify_folder = folder_to_verify();
+    around.verify_calls = static_cast<std::uint32_t>(options_.verify_count.value_or(around.verify_calls));
+    around.json_file = options_.json_file;
+    return load_calls(options_.calls, plan, std::move(around));
+  }
+
+  // Of the model that answers are compared with; empty if they are not.
+  std::string folder_to_verify() const {
+    return options_.models_dir.empty() ? options_.verify_dir : options_.models_dir + "/" + options_.model;
+  }
+
   Status open_verifier() {
-    std::string folder = options_.verify_dir;
-    if (options_.model.empty() && folder.empty()) return invalid("which model? Name it with --model");
-    if (!options_.models_dir.empty()) folder = options_.models_dir + "/" + options_.model;
+    if (options_.model.empty() && options_.verify_dir.empty())
+      return invalid("which model? Name it with --model");
+    const std::string folder = folder_to_verify();
     if (folder.empty()) return {};
     auto model = load_model(folder, {.version = options_.version, .eager = false});
     if (!model) return tl::unexpected(model.error());
@@ -421,6 +452,7 @@ void add_load_command(CLI::App& app, CommandBody& run) {
   add_misbehaviour_options(*command, *options);
   add_check_options(*command, *options);
   add_session_options(*command, options->sessions);
+  add_call_options(*command, options->calls);
   command->callback([options, &run] {
     run = [options] {
       const auto code = LoadCommand(*options).run();

@@ -1,0 +1,74 @@
+#include "loadgen/call_channel.h"
+
+#include <chrono>
+#include <utility>
+
+namespace volvox {
+
+Result<std::unique_ptr<CallLink>> CallChannel::open(const CallTarget& target, std::uint32_t slots) {
+  ChannelOptions options;
+  options.endpoint = target.endpoint;
+  options.keys = target.keys;
+  options.default_timeout = target.timeout;
+  options.send_queue = 1 << 16;
+  auto channel = ChannelGroup::connect(options);
+  if (!channel) return tl::unexpected(channel.error());
+  return std::unique_ptr<CallLink>(new CallChannel(std::move(*channel), target, slots));
+}
+
+CallChannel::CallChannel(std::unique_ptr<ChannelGroup> channel, const CallTarget& target, std::uint32_t slots)
+    : channel_(std::move(channel)), input_(target.input), end_(end_request(target.model)), calls_(slots) {
+  request_.header.model = target.model;
+  request_.header.model_version = target.model_version;
+  request_.header.cells_hint = 1;
+  request_.body.structure = ChainStructure{1};
+  request_.body.inputs.resize(1);
+}
+
+TimePoint CallChannel::now() {
+  return std::chrono::steady_clock::now();
+}
+
+Status CallChannel::send(const CallFrame& frame) {
+  Call& call = calls_[frame.call];
+  if (frame.number == 0 && !frame.repeated) call = {SessionStream::begin(), frame.ticket};
+  ClientRequest& request = frame.samples.empty() ? end_ : request_;
+  call.stream.stamp(request, frame.last);
+  request.header.session->sequence = frame.number;  // which may be ahead of the newest answer
+  request.header.request_id = frame.ticket;
+  if (!frame.samples.empty()) {
+    const auto width = static_cast<std::int64_t>(frame.samples.size());
+    request_.body.inputs.front() = wire_tensor(input_, frame.samples, {1, width});
+  }
+  const auto id = channel_->send(request);
+  if (!id) return tl::unexpected(id.error());
+  return {};
+}
+
+void CallChannel::receive(Duration at_most, const Handler& handler) {
+  channel_->poll(at_most, [&](Reply&& reply) {
+    if (reply.header.final) take(reply, handler);
+  });
+}
+
+void CallChannel::take(const Reply& reply, const Handler& handler) {
+  CallAnswer answer{.ticket = reply.header.request_id};
+  const std::size_t slot = CallFrame::slot_of(answer.ticket);
+  if (slot >= calls_.size()) return;
+  if (reply.header.kind == ReplyKind::kError) {
+    answer.error = &reply.header.error;
+    answer.silent = reply.local && answer.error->code == ErrorCode::kDeadlineExceeded;
+    answer.retry_after = std::chrono::microseconds(reply.header.retry_after_us);
+  } else {
+    if (answer.ticket >= calls_[slot].first_ticket) static_cast<void>(calls_[slot].stream.take(reply));
+    answer.outputs = reply.body.outputs;
+  }
+  handler(answer);
+}
+
+CallLinkCounts CallChannel::counts() const {
+  const ChannelStats stats = channel_->stats();
+  return {stats.duplicates + stats.unknown, stats.late, stats.resent};
+}
+
+}  // namespace volvox

@@ -1,0 +1,166 @@
+"""`volvox load --calls` against a real server of a small recurrent model over frames of sound.
+
+Usage: load_calls_test.py VOLVOX [unittest's options]      VOLVOX: the executable
+"""
+
+import array
+import json
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+import unittest
+import wave
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+
+from served import PATIENCE, Server  # noqa: E402
+
+VOLVOX = "volvox"
+RATE, WINDOW = 250, 9  # 32 ms are 8 samples, with one more before them
+
+MODEL = f"""name = "voice"
+unfolding = "chain"
+
+[[cell]]
+name = "listen"
+kind = "file"
+
+[[input]]
+name = "samples"
+dtype = "f32"
+shape = [{WINDOW}]
+
+[[output]]
+name = "level"
+every = true
+"""
+
+
+def listening(operator):
+    """A cell that keeps tanh or the sigmoid of what it has heard."""
+    return json.dumps({
+        "states": [{"name": "heard", "dtype": "f32", "shape": [WINDOW], "initial": 0.0}],
+        "values": [{"dtype": "f32", "shape": [WINDOW]}] * 4,
+        "operators": [
+            {"op": "pull", "name": "samples", "output": 0},
+            {"op": "gather", "name": "heard", "output": 1},
+            {"op": "add", "inputs": [0, 1], "output": 2},
+            {"op": operator, "inputs": [2], "output": 3},
+            {"op": "scatter", "inputs": [3], "name": "heard"},
+            {"op": "push", "inputs": [3], "name": "level"},
+        ],
+    })  # fmt: skip
+
+
+def write_model(folder, operator):
+    (folder / "1").mkdir(parents=True)
+    (folder / "model.toml").write_text(MODEL, encoding="utf-8")
+    (folder / "listen.cell.json").write_text(listening(operator), encoding="utf-8")
+    (folder / "1" / "weights.safetensors").write_bytes((2).to_bytes(8, "little") + b"{}")
+
+
+def write_sound(path, samples, channels=1):
+    chance = random.Random(samples)
+    with wave.open(str(path), "wb") as file:
+        file.setparams((channels, 2, RATE, 0, "NONE", ""))
+        file.writeframes(array.array("h", [chance.randrange(-20000, 20000) for _ in range(samples)]).tobytes())
+
+
+class Calls(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = pathlib.Path(scratch.name)
+        self.sounds = self.folder / "sounds"
+        self.sounds.mkdir()
+        for samples in (700, 1234):
+            write_sound(self.sounds / f"{samples}.wav", samples)
+        write_model(self.folder / "models" / "voice", "tanh")
+        self.server = Server(VOLVOX, self.folder, ())
+        self.addCleanup(lambda: self.server.kill())
+
+    def load(self, *options, audio=None, calls=20, model="voice"):
+        """(exit status, report or None, what was said)"""
+        report = self.folder / "report.json"
+        report.unlink(missing_ok=True)
+        command = [VOLVOX, "load", "--connect", self.server.endpoint, "--model", model, "--calls", str(calls)]
+        command += ["--audio", str(audio or self.sounds), "--seconds", "2", "--late-ms", "10000", "--json", str(report), *options]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+        found = json.loads(report.read_text(encoding="utf-8")) if report.exists() else None
+        return done.returncode, found, done.stdout + done.stderr
+
+    def test_every_frame_is_answered_with_the_right_bits(self):
+        status, report, said = self.load("--verify", str(self.folder / "models" / "voice"), "--churn", "0.3", "--jitter-ms", "9")
+        self.assertEqual(status, 0, said)
+        self.assertAlmostEqual(report["frames"], 20 * 2 / 0.032, delta=100)
+        self.assertEqual((report["lost"], report["wrong"], report["late"]), (0, 0, 0), report)
+        self.assertEqual((report["answered"], report["live"]), (report["frames"], 20), report)
+        self.assertGreater(report["verified"], 200)
+        self.assertEqual(report["joins"], report["leaves"])
+        self.assertGreater(report["joins"], 0)
+        self.assertIn("verified", said)
+
+    def test_sessions_are_ended(self):
+        status, _, said = self.load("--input", "samples", "--churn", "1")
+        self.assertEqual(status, 0, said)
+        values = self.server.values()
+        self.assertEqual(values['volvox_sessions{state="live"}'], 0)
+        self.assertGreater(values["volvox_sessions_begun_total"], 20)
+        self.assertEqual(values["volvox_sessions_begun_total"], values['volvox_sessions_ended_total{reason="ended"}'])
+
+    def test_frames_may_go_out_together_over_several_connections(self):
+        status, report, said = self.load("--input", "samples", "--tick-ms", "4", "--connections", "3", calls=21)
+        self.assertEqual(status, 0, said)
+        self.assertEqual((report["lost"], report["live"]), (0, 21), report)
+
+    def test_other_bits_are_wrong(self):
+        other = self.folder / "other" / "voice"
+        write_model(other, "sigmoid")
+        status, report, said = self.load("--verify", str(other))
+        self.assertEqual(status, 1, said)
+        self.assertGreater(report["wrong"], 0)
+        self.assertIn("WRONG", said)
+
+    def test_what_is_refused_counts(self):
+        status, report, _ = self.load("--input", "samples", model="nobody")
+        self.assertEqual(status, 1)
+        self.assertEqual((report["answered"], report["lost"]), (0, report["frames"]), report)
+        self.assertGreater(report["errors"]["MODEL_NOT_FOUND"], 0)
+        self.assertGreater(report["ended"], 0)
+
+    def test_a_few_places_for_sessions_are_shared(self):
+        self.server.kill()
+        self.server = Server(VOLVOX, self.folder, (), "[sessions]\nmax_sessions = 5\n")
+        status, report, _ = self.load("--input", "samples", "--behind", "8")
+        self.assertEqual(status, 1)
+        self.assertGreater(report["answered"], 0, report)
+        self.assertGreater(report["errors"]["OVERLOADED"], 0, report)
+        self.assertGreater(report["dropped"], 0, report)
+        self.assertEqual(report["frames"], report["answered"] + report["lost"], report)
+
+    def test_says_what_is_wrong_with_a_sound(self):
+        two = self.folder / "two.wav"
+        write_sound(two, 100, channels=2)
+        text = self.folder / "text.wav"
+        text.write_text("no sound", encoding="utf-8")
+        for path, why in ((two, "2 channels"), (text, "no wave file"), (self.folder / "none.wav", "none.wav")):
+            status, report, said = self.load(audio=path)
+            self.assertEqual((status, report), (1, None), said)
+            self.assertIn(why, said)
+
+    def test_says_which_options_do_not_fit(self):
+        verify = ("--verify", str(self.folder / "models" / "voice"))
+        for options, why in ((("--window", "12", *verify), "9 samples a step"), (("--hop", "10", *verify), "hop"),
+                             (("--jitter-ms", "40"), "jitter"), (("--sessions", "3"), "--sessions")):  # fmt: skip
+            status, report, said = self.load(*options)
+            self.assertNotEqual(status, 0, said)
+            self.assertIsNone(report)
+            self.assertIn(why, said)
+
+
+if __name__ == "__main__":
+    VOLVOX = sys.argv.pop(1)
+    unittest.main()
