@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cpu/fma_peak.h"
+#include "simulation/bench/calls_run.h"
 #include "simulation/bench/commands.h"
 #include "simulation/bench/engine_options.h"
 #include "simulation/bench/engine_report.h"
@@ -50,8 +51,7 @@ class Campaign {
     std::fprintf(stderr, "repetition %u of %u: %s, %s", repetition + 1, options_.repeat,
                  configuration.text().c_str(), load.text().c_str());
     // The same seed for all: every policy meets the same arrivals.
-    EngineRun run(setup_, options_, configuration, load, options_.seed + repetition);
-    const auto result = run.run(rate);
+    const auto result = run(configuration, load, rate, options_.seed + repetition);
     if (!result) return tl::unexpected(result.error());
     std::fprintf(stderr, ": %.1f requests/s\n", result->throughput_rps);
     if (load.kind == Load::Kind::kBacklog) {
@@ -60,6 +60,13 @@ class Campaign {
     }
     report_.add(*result);
     return {};
+  }
+
+  Result<EngineResult> run(const Configuration& configuration, const Load& load, double rate,
+                           std::uint64_t seed) {
+    if (load.kind == Load::Kind::kCalls)
+      return CallsRun(setup_, options_, configuration, load.calls, seed).run();
+    return EngineRun(setup_, options_, configuration, load, seed).run(rate);
   }
 
   const EngineOptions& options_;
@@ -115,6 +122,12 @@ void add_load_options(CLI::App& command, EngineOptions& o) {
   command.add_option("--rate,--rates", o.rates, "requests a second, Poisson");
   command.add_option("--rate-of", o.shares,
                      "share of a policy's best saturated rate in this run: padded:0.5");
+  command
+      .add_option("--calls", o.calls,
+                  "live calls: sessions with a part of one step every --period-ms, each at a time of its own")
+      ->check(CLI::Range(1, 1 << 22));
+  command.add_option("--period-ms", o.period_ms, "between the parts of a call")
+      ->check(CLI::Range(0.1, 10000.0));
   command
       .add_option("--backlog-depth", o.backlog_depth,
                   "requests kept waiting under backlog, in batches of the largest that is tried")

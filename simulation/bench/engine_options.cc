@@ -73,6 +73,25 @@ Load backlog_of(const EngineOptions& options, const EnginePlan& plan) {
   return load;
 }
 
+Result<EnginePlan> plan_of_calls(const EngineOptions& options) {
+  EnginePlan plan;
+  if (options.backlog || !options.rates.empty() || !options.shares.empty())
+    return invalid("calls are measured by themselves; leave out --backlog, --rate and --rate-of");
+  for (const std::string& policy : options.policies) {
+    if (Status ok = add_policy(policy, options, plan); !ok) return tl::unexpected(ok.error());
+  }
+  std::erase_if(plan.configurations, [](const Configuration& c) { return c.policy == "padded"; });
+  if (plan.configurations.empty())
+    return invalid("calls need the policy cellular, for padded runs no sessions");
+  for (const std::uint32_t calls : options.calls) {
+    Load load;
+    load.kind = Load::Kind::kCalls;
+    load.calls = calls;
+    plan.loads.push_back(load);
+  }
+  return plan;
+}
+
 }  // namespace
 
 std::string Configuration::text() const {
@@ -82,11 +101,13 @@ std::string Configuration::text() const {
 
 std::string Load::text() const {
   if (kind == Kind::kBacklog) return "backlog";
+  if (kind == Kind::kCalls) return std::to_string(calls) + " calls";
   if (kind == Kind::kRate) return fixed(rate_rps, 1) + "/s";
   return of + ":" + fixed(share, 2);
 }
 
 Result<EnginePlan> plan_of(const EngineOptions& options) {
+  if (!options.calls.empty()) return plan_of_calls(options);
   EnginePlan plan;
   for (const std::string& policy : options.policies) {
     if (Status ok = add_policy(policy, options, plan); !ok) return tl::unexpected(ok.error());

@@ -17,16 +17,18 @@ struct Configuration {
   std::string text() const;  // "padded:64:10"
 };
 
-// How requests come: as many as can be served, at a rate, or at a share of what a policy can serve.
+// How requests come: as many as can be served, at a rate, at a share of what a policy can serve, or as parts
+// of live calls.
 struct Load {
-  enum class Kind { kBacklog, kRate, kShare };
+  enum class Kind { kBacklog, kRate, kShare, kCalls };
   Kind kind = Kind::kBacklog;
   std::uint64_t outstanding = 0;  // kBacklog: requests kept live or waiting, the same for every configuration
   double rate_rps = 0;            // kRate
   double share = 0;               // kShare: of the best saturated rate of `of` in the same repetition
   std::string of;
+  std::uint32_t calls = 0;  // kCalls
 
-  std::string text() const;  // "backlog", "120.0/s", "padded:0.5"
+  std::string text() const;  // "backlog", "120.0/s", "padded:0.5", "4000 calls"
 };
 
 struct EngineOptions {
@@ -39,7 +41,9 @@ struct EngineOptions {
   std::vector<std::uint32_t> max_batches{64}, bucket_widths{10};
   bool backlog = false;
   std::vector<double> rates;
-  std::vector<std::string> shares;  // "padded:0.5"
+  std::vector<std::string> shares;   // "padded:0.5"
+  std::vector<std::uint32_t> calls;  // live ones, each with a part of one step every …
+  double period_ms = 32;             // … so often
   std::string device = "cpu", isa = "auto";
   std::string precision = "float32", gpu_path = "auto";  // gpu
   bool reproducible = false;                             // gpu
@@ -55,7 +59,8 @@ struct EngineOptions {
 };
 
 // Every configuration and load of one repetition, in the order in which they run: backlogs first, because
-// shares need them. A policy may carry its own batch sizes and widths: "padded:16,64:1,10".
+// shares need them. A policy may carry its own batch sizes and widths: "padded:16,64:1,10". Calls run
+// alone, and with policies that run sessions.
 struct EnginePlan {
   std::vector<Configuration> configurations;
   std::vector<Load> loads;

@@ -33,7 +33,8 @@ class EngineReport {
   struct Row {
     Configuration configuration;
     Load load;
-    Repeated offered, throughput, p50, p90, p99, max, mean_batch, useful, executed, moved, host_ns, seconds;
+    Repeated offered, throughput, p50, p90, p99, max, late, mean_batch, useful, executed, moved, host_ns, cpu,
+        seconds;
     std::uint64_t completed = 0, failed = 0, refused = 0, unfinished = 0, mismatched = 0;
   };
   nlohmann::json json(const Row& row) const;

@@ -2,34 +2,14 @@
 
 #include <algorithm>
 #include <chrono>
-#include <ctime>
 #include <utility>
 
-#include "batching/policy/policies.h"
 #include "simulation/bench/statistics.h"
 
 namespace volvox::bench {
 namespace {
 
 constexpr Duration kLongestWait = std::chrono::milliseconds(20);
-
-Duration seconds(double s) {
-  return Duration(static_cast<std::int64_t>(s * 1e9));
-}
-
-double in_seconds(Duration d) {
-  return static_cast<double>(d.count()) * 1e-9;
-}
-
-std::uint64_t process_cpu_ns() {
-  timespec t{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(t.tv_nsec);
-}
-
-double ratio(double a, double b) {
-  return b > 0 ? a / b : 0;
-}
 
 }  // namespace
 
@@ -40,16 +20,7 @@ EngineRun::EngineRun(EngineSetup& setup, const EngineOptions& options, const Con
 }
 
 Status EngineRun::start() {
-  SchedulerConfig config = scheduler_config(setup_.installation(), options_.workers);
-  for (TypeConfig& type : config.types) {
-    if (!type.independent) type.max_batch = std::min(type.max_batch, configuration_.max_batch);
-    type.min_batch = std::min(type.min_batch, type.max_batch);
-  }
-  auto policy = configuration_.policy == "padded"
-                    ? make_padded_policy(config, {configuration_.bucket_width, configuration_.max_batch})
-                    : make_cellular_policy(config);
-  auto engine =
-      Engine::make(setup_.device(), config, std::move(policy), queue_config(config, options_.threads));
+  auto engine = make_engine(setup_, options_, configuration_);
   if (!engine) return tl::unexpected(engine.error());
   engine_ = std::move(*engine);
   return {};
@@ -107,18 +78,8 @@ Status EngineRun::turn(Duration timeout) {
   return {};
 }
 
-EngineRun::Mark EngineRun::mark() const {
-  Mark m;
-  m.at = engine_->now();
-  m.totals = engine_->totals();
-  const SchedulerStats stats = engine_->scheduler().stats();
-  m.rows_moved = stats.rows_moved;
-  m.rows_executed = stats.rows_executed;
-  m.cpu_ns = process_cpu_ns();
-  m.kernel_cpu_ns = engine_->kernel_time().cpu_kernel_ns;
-  m.completed = completed_;
-  m.useful_flops = useful_flops_;
-  return m;
+EngineRun::Mark EngineRun::mark() {
+  return {mark_of(*engine_), completed_, useful_flops_};
 }
 
 Status EngineRun::run_backlog() {
@@ -131,25 +92,27 @@ Status EngineRun::run_backlog() {
     const std::uint64_t before = completed_;
     if (Status ok = turn(kLongestWait); !ok) return ok;
     if (failed_ > 0) return fail(ErrorCode::kInternal, engine_->last_failure());
-    const Duration passed = engine_->now() - (measuring ? begin_.at : start);
-    if (completed_ > before && passed >= seconds(measuring ? options_.seconds : options_.warm_up_seconds)) {
+    const Duration passed = engine_->now() - (measuring ? begin_.engine.at : start);
+    if (completed_ > before &&
+        passed >= seconds_of(measuring ? options_.seconds : options_.warm_up_seconds)) {
       (measuring ? end_ : begin_) = mark();
       if (std::exchange(measuring, true)) return {};
     }
-    if (passed > seconds(60 + 10 * options_.seconds))
+    if (passed > seconds_of(60 + 10 * options_.seconds))
       return fail(ErrorCode::kInternal, "nothing was completed");
   }
 }
 
 Status EngineRun::run_rate(double rate_rps) {
   const TimePoint start = engine_->now();
-  const TimePoint from = start + seconds(options_.warm_up_seconds), to = from + seconds(options_.seconds);
-  const TimePoint limit = to + seconds(options_.seconds) + std::chrono::seconds(2);
+  const TimePoint from = start + seconds_of(options_.warm_up_seconds),
+                  to = from + seconds_of(options_.seconds);
+  const TimePoint limit = to + seconds_of(options_.seconds) + std::chrono::seconds(2);
   TimePoint next = start;
   bool measuring = false, ended = false;
   while (!ended || (in_window_ > 0 && engine_->now() < limit)) {
     const TimePoint now = engine_->now();
-    for (; next <= now; next += seconds(chance_.exponential(1 / rate_rps))) {
+    for (; next <= now; next += seconds_of(chance_.exponential(1 / rate_rps))) {
       const bool inside = next >= from && next < to;
       arrivals_ += inside ? 1 : 0;
       if (Status ok = admit(next, inside); !ok) return ok;
@@ -183,26 +146,11 @@ void EngineRun::add_latencies(EngineResult& result) const {
 
 EngineResult EngineRun::result() const {
   EngineResult r;
-  const double window = in_seconds(end_.at - begin_.at);
-  r.seconds = window;
+  add_work(begin_.engine, end_.engine, setup_, r);
   r.completed = end_.completed - begin_.completed;
   r.offered_rps = ratio(static_cast<double>(arrivals_), options_.seconds);
-  r.throughput_rps = ratio(static_cast<double>(r.completed), window);
-  r.useful_gflops = ratio((end_.useful_flops - begin_.useful_flops) * 1e-9, window);
-  double executed = 0;
-  for (std::size_t t = 0; t < end_.totals.size(); ++t) {
-    const double rows = static_cast<double>(end_.totals[t].executed_rows - begin_.totals[t].executed_rows);
-    executed += rows * setup_.model().compiled[t].flops_per_row * 1e-9;
-  }
-  r.executed_gflops = ratio(executed, window);
-  const TypeTotals& a = begin_.totals[setup_.core_type()];
-  const TypeTotals& b = end_.totals[setup_.core_type()];
-  r.mean_batch = ratio(static_cast<double>(b.rows - a.rows), static_cast<double>(b.tasks - a.tasks));
-  r.rows_moved_ratio = ratio(static_cast<double>(end_.rows_moved - begin_.rows_moved),
-                             static_cast<double>(end_.rows_executed - begin_.rows_executed));
-  const double outside = static_cast<double>(end_.cpu_ns - begin_.cpu_ns) -
-                         static_cast<double>(end_.kernel_cpu_ns - begin_.kernel_cpu_ns);
-  r.host_ns_per_cell = ratio(outside, static_cast<double>(b.rows - a.rows));
+  r.throughput_rps = ratio(static_cast<double>(r.completed), r.seconds);
+  r.useful_gflops = ratio((end_.useful_flops - begin_.useful_flops) * 1e-9, r.seconds);
   r.failed = failed_;
   r.refused = refused_;
   r.mismatched = mismatched_;

@@ -5,25 +5,14 @@
 #include <vector>
 
 #include "base/error.h"
+#include "simulation/bench/engine_mark.h"
 #include "simulation/bench/engine_options.h"
+#include "simulation/bench/engine_result.h"
 #include "simulation/bench/engine_setup.h"
 #include "simulation/chance.h"
 #include "simulation/engine.h"
 
 namespace volvox::bench {
-
-struct EngineResult {
-  double offered_rps = 0;  // arrivals in the window; 0 under backlog
-  double throughput_rps = 0;
-  double p50_ms = 0, p90_ms = 0, p99_ms = 0, max_ms = 0;
-  double mean_batch = 0;  // real rows in a task of the core type
-  double useful_gflops = 0, executed_gflops = 0;
-  double rows_moved_ratio = 0;  // rows moved within cohorts, by rows executed
-  double host_ns_per_cell = 0;  // CPU time of the process outside kernels, by steps executed
-  double seconds = 0;           // of the window
-  std::uint64_t completed = 0;  // in the window
-  std::uint64_t failed = 0, refused = 0, unfinished = 0, mismatched = 0;
-};
 
 // One configuration under one load for a few seconds, with a scheduler and queues of its own.
 //   Backlog: requests are replaced as they finish. The window runs from the first completion after the
@@ -48,10 +37,7 @@ class EngineRun {
   };
   // What has been done up to some moment.
   struct Mark {
-    TimePoint at{};
-    std::vector<TypeTotals> totals;
-    std::uint64_t rows_moved = 0, rows_executed = 0;
-    std::uint64_t cpu_ns = 0, kernel_cpu_ns = 0;
+    EngineMark engine;
     std::uint64_t completed = 0;
     double useful_flops = 0;
   };
@@ -62,7 +48,7 @@ class EngineRun {
   Status admit(TimePoint arrival, bool in_window);
   Status turn(Duration timeout);
   void take(const Event& event);
-  Mark mark() const;
+  Mark mark();
   EngineResult result() const;
   void add_latencies(EngineResult& result) const;
 

@@ -85,6 +85,8 @@ Status EngineSetup::install_model(const EngineOptions& options, const EnginePlan
   for (const Configuration& c : plan.configurations) {
     install_options.max_batch = std::max(install_options.max_batch, c.max_batch);
   }
+  for (const Load& load : plan.loads)
+    install_options.session_places = std::max(install_options.session_places, load.calls);
   auto installed = install(*device_, {&*model, 1}, install_options);
   if (!installed) return tl::unexpected(installed.error());
   installation_ = std::move(*installed);
@@ -164,7 +166,8 @@ Status EngineSetup::make_samples(const EngineOptions& options) {
                      : read_lengths(options.lengths);
   if (!lengths) return tl::unexpected(lengths.error());
   samples_.resize(kSamples);
-  for (Sample& sample : samples_) sample.length = (*lengths)[chance.below(lengths->size())];
+  for (Sample& sample : samples_)
+    sample.length = options.calls.empty() ? (*lengths)[chance.below(lengths->size())] : 1;
   Status made;
   if (over_ == Over::kTrees) made = make_trees(options, chance);
   if (over_ == Over::kLattices) made = make_lattices(options, chance);

@@ -69,6 +69,19 @@ TEST(EnginePlan, WithARateTheBacklogIsLeftOutUnlessAskedFor) {
   EXPECT_THAT(texts(plan_of(options).value()), ElementsAre("cellular:64", "backlog", "5.0/s"));
 }
 
+TEST(EnginePlan, CallsRunAloneAndNeverPadded) {
+  EngineOptions options;
+  options.calls = {100, 2000};
+  options.max_batches = {16, 64};
+  EXPECT_THAT(texts(plan_of(options).value()),
+              ElementsAre("cellular:16", "cellular:64", "100 calls", "2000 calls"));
+  options.policies = {"padded"};
+  EXPECT_FALSE(plan_of(options));
+  options.policies = {"cellular"};
+  options.rates = {5};
+  EXPECT_FALSE(plan_of(options));
+}
+
 TEST(EnginePlan, RefusesNonsense) {
   const auto with = [](auto change) {
     EngineOptions options;

@@ -83,6 +83,32 @@ TEST_F(Bench, EngineOnTheTimedDevice) {
   expect_measured(json["runs"][0]["latency_ms"]["p90"], "p90");
 }
 
+TEST_F(Bench, LiveCalls) {
+  const auto json = report(
+      "engine --device timed --hidden 8 --calls 20 40 --period-ms 10 --seconds 0.5 --warm-up 0.1 --repeat 1");
+  ASSERT_EQ(json["runs"].size(), 2U) << "one policy runs sessions";
+  for (const auto& run : json["runs"]) {
+    for (const char* key : {"late_fraction", "cpu_share", "mean_batch"}) expect_measured(run[key], key);
+    EXPECT_EQ(run["policy"], "cellular");
+    EXPECT_EQ(run["mismatched"], 0);
+    EXPECT_GT(run["latency_ms"]["p50"]["median"], 0);
+  }
+  EXPECT_EQ(json["runs"][1]["load"], "40 calls");
+  EXPECT_EQ(json["runs"][1]["offered_rps"]["median"], 4000.0);
+  EXPECT_EQ(json["runs"][0]["completed"].get<int>() + json["runs"][0]["unfinished"].get<int>(), 20 * 50);
+  EXPECT_NE(run("engine --hidden 8 --calls 5 --rate 10"), 0);
+  EXPECT_THAT(read("err"), ::testing::HasSubstr("calls"));
+  EXPECT_NE(run("engine --hidden 8 --calls 5 --policy padded"), 0);
+  EXPECT_THAT(read("err"), ::testing::HasSubstr("cellular"));
+}
+
+TEST_F(Bench, CallsNeedAModelOfSessions) {
+  const std::string model = (folder_ / "both").string();
+  ASSERT_TRUE(write_new_model({.path = model}, "bidirectional", {.hidden = 8, .vocabulary = 50}));
+  EXPECT_NE(run("engine --model " + model + " --calls 5 --seconds 0.1 --repeat 1"), 0);
+  EXPECT_THAT(read("err"), ::testing::HasSubstr("sessions"));
+}
+
 TEST_F(Bench, Scheduler) {
   const auto json = report("scheduler --live 500 --cells 40000 --warm-up-cells 20000 --repeat 1");
   for (const char* key : {"chain_64", "chain_512", "tree_64", "lattice_64"})
