@@ -227,6 +227,8 @@ void visit_wire(Config& config, Visitor& v) {
   v.number("max_rank", wire.max_rank, 1U, 8U);
   v.number("max_nodes", wire.max_nodes, 1U, 1U << 30);
   v.number("max_edges", wire.max_edges, 1U, 1U << 30);
+  v.number("max_bundle_parts", wire.max_bundle_parts, 1U, 65'536U);
+  v.number("bundle_gather_us", wire.bundle_gather_us, 0U, 1'000'000U);
   v.number("traversal_words", wire.traversal_words, 256U, 1U << 30);
   v.number("nesting", wire.nesting, 4U, 1024U);
 }

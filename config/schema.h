@@ -170,6 +170,8 @@ struct WireSection {
   std::uint32_t max_rank = 8;
   std::uint32_t max_nodes = 1U << 20;
   std::uint32_t max_edges = 1U << 22;
+  std::uint32_t max_bundle_parts = 8192;
+  std::uint32_t bundle_gather_us = 1000;  // so long a part's answer waits for others that travel with it
   std::uint32_t traversal_words = 1U << 22;
   std::uint32_t nesting = 16;
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "protocol/bundle_codec.h"
 #include "protocol/codec.h"
 #include "protocol/wakeup.h"
 
@@ -117,6 +118,28 @@ Result<std::uint64_t> Channel::send(RequestHeader header, WireBuffer&& body, Dur
   return send_frames(header, frame, timeout);
 }
 
+Result<std::uint64_t> Channel::send(const ClientBundle& bundle) {
+  RequestBundle parts = bundle.parts.bundle();
+  parts.inputs = bundle.inputs;
+  parts.outputs = bundle.outputs;
+  auto body = encode_request_bundle(parts, options_.limits);
+  if (!body) return tl::unexpected<Error>(std::move(body).error());
+  RequestHeader header = bundle.header;
+  header.parts = static_cast<std::uint32_t>(bundle.parts.size());
+  return send_bundle(std::move(header), std::move(*body), bundle.timeout);
+}
+
+Result<std::uint64_t> Channel::send_bundle(RequestHeader header, WireBuffer&& body, Duration timeout) {
+  header.kind = RequestKind::kBundle;
+  const std::uint32_t parts = header.parts;
+  ZmqFrame frame(std::move(body));
+  auto id = send_frames(header, frame, timeout);
+  if (!id) return id;
+  bundles_.add(*id, parts);
+  next_id_ = std::max(next_id_, *id + parts);
+  return id;
+}
+
 Result<std::uint64_t> Channel::ping(Duration timeout) {
   RequestHeader header;
   header.kind = RequestKind::kPing;
@@ -158,10 +181,11 @@ Status Channel::push(const RequestHeader& header, ZmqFrame& body) {
   return fail(ErrorCode::kInternal, "cannot send: " + zmq_error_text(error));
 }
 
-Status Channel::cancel(std::uint64_t id) {
+Status Channel::cancel(std::uint64_t id, std::uint32_t count) {
   RequestHeader header;
   header.kind = RequestKind::kCancel;
   header.request_id = id;
+  header.parts = count > 1 ? count : 0;
   ZmqFrame empty;
   return push(header, empty);
 }
@@ -254,6 +278,8 @@ bool Channel::accept(std::span<const std::byte> header, std::span<const std::byt
       break;
   }
   if (!decoded) return accept_unreadable(id, std::move(decoded).error(), handler);
+  if (bundles_.contains(id) || decoded->kind == ReplyKind::kBundle)
+    return accept_bundle(*decoded, body, handler);
   if (is_repeated_partial(*decoded)) return false;
   Reply reply;
   reply.header = std::move(*decoded);
@@ -263,6 +289,44 @@ bool Channel::accept(std::span<const std::byte> header, std::span<const std::byt
     reply.body = std::move(*content);
   }
   return deliver(std::move(reply), handler);
+}
+
+bool Channel::accept_bundle(const ReplyHeader& header, std::span<const std::byte> body,
+                            const Handler& handler) {
+  const std::uint64_t id = header.request_id;
+  if (header.kind == ReplyKind::kError && bundles_.contains(id))
+    return refuse_bundle(id, header.error, false, header.undecided);
+  if (header.kind != ReplyKind::kBundle || !bundles_.contains(id)) {
+    return accept_unreadable(
+        id, {ErrorCode::kInternal, "it is of kind " + std::string(to_string(header.kind))}, handler);
+  }
+  auto content = read_reply_bundle(WireBuffer::share_copy_of(body), options_.limits);
+  if (!content) return accept_unreadable(id, std::move(content).error(), handler);
+  BundleReply reply;
+  reply.elapsed = steady_now() - pending_.find(id)->sent;
+  if (!bundles_.take(id, *content, reply.final)) {
+    ++stats_.duplicates;
+    return false;
+  }
+  reply.first_id = id;
+  reply.server = header.server;
+  stats_.results += content->done.size();
+  stats_.errors += content->errors.size();
+  if (reply.final) pending_.remove(id, true);
+  reply.body = std::move(*content);
+  if (bundle_handler_) bundle_handler_(std::move(reply));
+  return true;
+}
+
+// Each part that has no answer yet gets this one.
+bool Channel::refuse_bundle(std::uint64_t id, const Error& error, bool local, bool undecided) {
+  const Duration elapsed = steady_now() - pending_.find(id)->sent;
+  pending_.remove(id, !local);
+  BundleReply reply = local_bundle_reply(id, bundles_.give_up(id), error, undecided, elapsed);
+  reply.local = local;
+  if (!local) stats_.errors += reply.body.errors.size();
+  if (bundle_handler_) bundle_handler_(std::move(reply));
+  return true;
 }
 
 bool Channel::accept_unreadable(std::uint64_t id, Error error, const Handler& handler) {
@@ -302,6 +366,7 @@ bool Channel::deliver(Reply&& reply, const Handler& handler) {
 bool Channel::give_up(std::uint64_t id, Error error, const Handler& handler) {
   const PendingRequests::Entry* entry = pending_.find(id);
   if (entry == nullptr) return false;
+  if (bundles_.contains(id)) return refuse_bundle(id, error, true, true);
   const Duration elapsed = steady_now() - entry->sent;
   pending_.remove(id, false);
   handler(local_reply(id, std::move(error), elapsed));
@@ -326,7 +391,8 @@ std::size_t Channel::report_expired(TimePoint now, const Handler& handler) {
   std::size_t count = 0;
   for (const std::uint64_t id : pending_.expired(now)) {
     // A failure to tell the server changes nothing here: the answer is given anyway.
-    if (options_.cancel_on_timeout) (void)cancel(id);
+    const auto parts = static_cast<std::uint32_t>(bundles_.parts_of(id));
+    if (options_.cancel_on_timeout) (void)cancel(id, std::max(parts, 1U));
     const Error error{ErrorCode::kDeadlineExceeded, "no answer came within the client's own time limit"};
     if (!give_up(id, error, handler)) continue;
     ++count;

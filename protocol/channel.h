@@ -12,6 +12,8 @@
 
 #include "base/error.h"
 #include "base/time.h"
+#include "protocol/bundle.h"
+#include "protocol/bundle_flights.h"
 #include "protocol/connection_monitor.h"
 #include "protocol/curve_keys.h"
 #include "protocol/limits.h"
@@ -100,11 +102,24 @@ class Channel {
                              Duration timeout = Duration{0});
   Result<std::uint64_t> send(RequestHeader header, WireBuffer&& body, Duration timeout = Duration{0});
 
+  // Sends many parts in one message and returns the id of the first; part i has that id + i. Answers come,
+  // some at a time, to the handler of bundles; each part has exactly one. A bundle that the server refuses as
+  // a whole, an old one for example, is that error for each part. Errors as of send().
+  Result<std::uint64_t> send(const ClientBundle& bundle);
+  // The same of a body from encode_request_bundle(), whose number of parts the header says.
+  Result<std::uint64_t> send_bundle(RequestHeader header, WireBuffer&& body, Duration timeout = Duration{0});
+  // Who gets the answers of bundles, within poll() as a Handler. To be set before the first bundle is sent.
+  using BundleHandler = std::function<void(BundleReply&&)>;
+  void on_bundle(BundleHandler handler) { bundle_handler_ = std::move(handler); }
+  // Numbers of the parts of a bundle, by the id of its part 0, that have no answer.
+  std::vector<std::uint32_t> unanswered(std::uint64_t bundle) const { return bundles_.unanswered(bundle); }
+
   // Asks for a pong, answered without touching a model.
   Result<std::uint64_t> ping(Duration timeout = Duration{0});
 
-  // Asks the server to stop a request. It is still answered: CANCELLED, or its result if that was under way.
-  Status cancel(std::uint64_t id);
+  // Asks the server to stop a request, or so many with ids from this one on. They are still answered:
+  // CANCELLED, or with the result if that was under way.
+  Status cancel(std::uint64_t id, std::uint32_t count = 1);
 
   // Waits for this answer no more: it is late when it comes.
   void forget(std::uint64_t id) { pending_.remove(id, false); }
@@ -114,6 +129,7 @@ class Channel {
   // or after wake_fd.
   std::size_t poll(Duration timeout, const Handler& handler, int wake_fd = -1);
 
+  // Requests without an answer; a bundle counts as one until all its parts have theirs.
   std::size_t in_flight() const { return pending_.size(); }
   bool connected() const { return monitor_.connected(); }
   const Status& refusal() const { return monitor_.refusal(); }
@@ -148,6 +164,8 @@ class Channel {
   TimePoint next_ping() const;
   bool receive_all(const Handler& handler, std::size_t& delivered);
   bool accept(std::span<const std::byte> header, std::span<const std::byte> body, const Handler& handler);
+  bool accept_bundle(const ReplyHeader& header, std::span<const std::byte> body, const Handler& handler);
+  bool refuse_bundle(std::uint64_t id, const Error& error, bool local, bool undecided);
   bool accept_unreadable(std::uint64_t id, Error error, const Handler& handler);
   bool is_repeated_partial(const ReplyHeader& header);
   bool deliver(Reply&& reply, const Handler& handler);
@@ -164,6 +182,8 @@ class Channel {
   TimePoint unanswered_{};  // the first ping since something came
   ZmqFrame frames_[2];
   PendingRequests pending_;
+  BundleFlights bundles_;  // of these
+  BundleHandler bundle_handler_;
   std::vector<std::uint64_t> lost_;  // in flight when the connection broke, and not yet reported
   std::uint64_t next_id_ = 1;
   ChannelStats stats_;

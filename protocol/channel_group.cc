@@ -9,6 +9,7 @@
 #include <poll.h>
 
 #include "base/clock.h"
+#include "protocol/bundle_codec.h"
 #include "protocol/codec.h"
 
 namespace volvox {
@@ -63,6 +64,7 @@ Status ChannelGroup::open(const std::vector<std::string>& endpoints) {
     options.endpoint = endpoint;
     auto channel = Channel::open(options);
     if (!channel) return tl::unexpected<Error>(std::move(channel).error());
+    (*channel)->on_bundle([this](BundleReply&& reply) { take_bundle(std::move(reply)); });
     channels_.push_back(std::move(*channel));
   }
   on_.resize(channels_.size());
@@ -102,7 +104,7 @@ Result<std::uint64_t> ChannelGroup::send(RequestHeader header, WireBuffer&& body
         ErrorCode::kOverloaded,
         "too many bytes wait for answers; wait for some before sending more, or raise max_kept_bytes");
   }
-  if (header.request_id == 0) header.request_id = next_id_;
+  header.request_id = next_id(header);
   const std::uint64_t id = header.request_id;
   if (flights_.contains(id)) return invalid("request " + std::to_string(id) + " is in flight already");
   Flight flight;
@@ -116,6 +118,47 @@ Result<std::uint64_t> ChannelGroup::send(RequestHeader header, WireBuffer&& body
   kept_bytes_ += flight.body.size();
   flights_.emplace(id, std::move(flight));
   return id;
+}
+
+Result<std::uint64_t> ChannelGroup::send(const ClientBundle& bundle) {
+  RequestBundle parts = bundle.parts.bundle();
+  parts.inputs = bundle.inputs;
+  parts.outputs = bundle.outputs;
+  auto body = encode_request_bundle(parts, options_.limits);
+  if (!body) return tl::unexpected<Error>(std::move(body).error());
+  RequestHeader header = bundle.header;
+  header.parts = static_cast<std::uint32_t>(bundle.parts.size());
+  return send_bundle(std::move(header), std::move(*body), bundle.timeout);
+}
+
+Result<std::uint64_t> ChannelGroup::send_bundle(RequestHeader header, WireBuffer&& body, Duration timeout) {
+  header.request_id = next_id(header);
+  const std::uint64_t id = header.request_id;
+  const std::uint32_t parts = header.parts;
+  const std::vector<std::size_t> open = order(Flight{}, steady_now(), false);
+  if (open.empty()) return fail(ErrorCode::kUnavailable, "no connection to '" + options_.endpoint + "'");
+  auto sent = channels_[open.front()]->send_bundle(std::move(header), std::move(body), timeout);
+  if (!sent) return sent;
+  next_id_ = std::max(next_id_, id + parts);
+  bundles_[id] = {open.front(), parts};
+  ++on_[open.front()];
+  return sent;
+}
+
+std::vector<std::uint32_t> ChannelGroup::unanswered(std::uint64_t bundle) const {
+  const auto found = bundles_.find(bundle);
+  if (found == bundles_.end()) return {};
+  return channels_[found->second.channel]->unanswered(bundle);
+}
+
+void ChannelGroup::take_bundle(BundleReply&& reply) {
+  ++bundle_replies_;
+  const auto found = bundles_.find(reply.first_id);
+  if (reply.final && found != bundles_.end()) {
+    --on_[found->second.channel];
+    bundles_.erase(found);
+  }
+  if (bundle_handler_) bundle_handler_(std::move(reply));
 }
 
 bool ChannelGroup::answers(std::size_t channel, TimePoint now) const {
@@ -183,6 +226,8 @@ bool ChannelGroup::send_again(Flight& flight, TimePoint now, bool answering) {
 }
 
 Status ChannelGroup::cancel(std::uint64_t id) {
+  const auto bundle = bundles_.find(id);
+  if (bundle != bundles_.end()) return channels_[bundle->second.channel]->cancel(id, bundle->second.parts);
   const auto found = flights_.find(id);
   if (found == flights_.end()) return {};
   found->second.cancelled = true;
@@ -195,12 +240,13 @@ std::size_t ChannelGroup::poll(Duration timeout, const Handler& handler, int wak
   for (;;) {
     sent_ = false;
     std::size_t delivered = 0;
+    bundle_replies_ = 0;
     for (const auto& channel : channels_) {
       channel->poll(Duration{0},
                     [&](Reply&& reply) { delivered += take(std::move(reply), handler) ? 1 : 0; });
     }
     const TimePoint now = steady_now();
-    delivered += leave_silent(now, handler);
+    delivered += bundle_replies_ + leave_silent(now, handler);
     if (delivered > 0 || now >= until || woken_) return delivered;
     // What was sent meanwhile may have used up the sign that something came.
     if (!sent_) sleep(until == TimePoint::max() ? Duration::max() : until - now, wake_fd);

@@ -37,13 +37,21 @@ class ChannelGroup {
   Result<std::uint64_t> send(const ClientRequest& request);
   Result<std::uint64_t> send(RequestHeader header, WireBuffer&& body, Duration timeout = Duration{0});
 
-  // As Channel::cancel(), which goes to the newest attempt; there is none after it.
+  // As Channel::send() of a bundle, to the router with the least of this client's under way. It goes to no
+  // other: parts whose router is gone are answered UNAVAILABLE, undecided, and are the caller's to repeat.
+  Result<std::uint64_t> send(const ClientBundle& bundle);
+  Result<std::uint64_t> send_bundle(RequestHeader header, WireBuffer&& body, Duration timeout = Duration{0});
+  void on_bundle(Channel::BundleHandler handler) { bundle_handler_ = std::move(handler); }
+  std::vector<std::uint32_t> unanswered(std::uint64_t bundle) const;
+
+  // As Channel::cancel(), which goes to the newest attempt; there is none after it. Of a bundle: all its
+  // parts.
   Status cancel(std::uint64_t id);
 
   // As Channel::poll().
   std::size_t poll(Duration timeout, const Handler& handler, int wake_fd = -1);
 
-  std::size_t in_flight() const { return flights_.size(); }
+  std::size_t in_flight() const { return flights_.size() + bundles_.size(); }
   bool connected() const;
   // Summed over the connections: each attempt counts as one sent and one answer or loss.
   ChannelStats stats() const;
@@ -68,6 +76,11 @@ class ChannelGroup {
   Status open(const std::vector<std::string>& endpoints);
   Status await_connection();
 
+  void take_bundle(BundleReply&& reply);
+  std::uint64_t next_id(const RequestHeader& header) const {
+    return header.request_id == 0 ? next_id_ : header.request_id;
+  }
+
   bool alone() const { return channels_.size() == 1; }
   bool answers(std::size_t channel, TimePoint now) const;
   bool was_tried(const Flight& flight, std::size_t channel) const;
@@ -82,10 +95,18 @@ class ChannelGroup {
   std::size_t leave_silent(TimePoint now, const Handler& handler);
   void sleep(Duration timeout, int wake_fd);
 
+  struct Bundle {
+    std::size_t channel = 0;
+    std::uint32_t parts = 0;
+  };
+
   const ChannelOptions options_;
   std::vector<std::unique_ptr<Channel>> channels_;
   Flights flights_;
-  std::vector<std::size_t> on_;  // requests in flight by channel
+  std::unordered_map<std::uint64_t, Bundle> bundles_;  // by the id of the first part
+  Channel::BundleHandler bundle_handler_;
+  std::size_t bundle_replies_ = 0;  // within this poll()
+  std::vector<std::size_t> on_;     // requests in flight by channel
   std::size_t kept_bytes_ = 0;
   std::uint64_t next_id_ = 1;
   std::size_t turn_ = 0;  // among equals

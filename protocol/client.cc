@@ -1,10 +1,22 @@
 #include "protocol/client.h"
 
+#include <numeric>
 #include <utility>
 
+#include "protocol/bundle_codec.h"
+#include "protocol/bundle_flights.h"
 #include "protocol/codec.h"
 
 namespace volvox {
+namespace {
+
+std::vector<std::uint32_t> all_parts(std::uint32_t count) {
+  std::vector<std::uint32_t> parts(count);
+  std::iota(parts.begin(), parts.end(), 0U);
+  return parts;
+}
+
+}  // namespace
 
 Result<std::unique_ptr<Client>> Client::connect(const ClientOptions& options) {
   auto channel = ChannelGroup::connect(options.channel);
@@ -27,18 +39,32 @@ Client::~Client() {
 Result<std::uint64_t> Client::submit(const ClientRequest& request, Callback done) {
   auto body = encode_request_body(request.body, options_.channel.limits);
   if (!body) return tl::unexpected<Error>(std::move(body).error());
-  if (in_flight_.fetch_add(1) >= options_.max_in_flight) {
-    in_flight_.fetch_sub(1);
+  return push({request.header, std::move(*body), request.timeout, std::move(done), {}}, 1);
+}
+
+Result<std::uint64_t> Client::submit(const ClientBundle& bundle, BundleCallback done) {
+  RequestBundle parts = bundle.parts.bundle();
+  parts.inputs = bundle.inputs;
+  parts.outputs = bundle.outputs;
+  auto body = encode_request_bundle(parts, options_.channel.limits);
+  if (!body) return tl::unexpected<Error>(std::move(body).error());
+  Submission submission{bundle.header, std::move(*body), bundle.timeout, {}, std::move(done)};
+  submission.header.parts = static_cast<std::uint32_t>(bundle.parts.size());
+  return push(std::move(submission), submission.header.parts);
+}
+
+Result<std::uint64_t> Client::push(Submission&& submission, std::uint32_t parts) {
+  if (in_flight_.fetch_add(parts) + parts > options_.max_in_flight) {
+    in_flight_.fetch_sub(parts);
     return fail(ErrorCode::kOverloaded,
                 "max_in_flight requests wait for answers; wait for some before sending more");
   }
-  Submission submission{request.header, std::move(*body), request.timeout, std::move(done)};
-  const std::uint64_t id = next_id_.fetch_add(1);
+  const std::uint64_t id = next_id_.fetch_add(parts);
   submission.header.request_id = id;
   const std::size_t bytes = submission.body.size();
   const PushResult pushed = submissions_.push(std::move(submission), bytes);
   if (pushed == PushResult::kTaken) return id;
-  in_flight_.fetch_sub(1);
+  in_flight_.fetch_sub(parts);
   if (pushed == PushResult::kClosed) return fail(ErrorCode::kUnavailable, "the client is closed");
   return fail(ErrorCode::kOverloaded, "too much waits to be sent; wait for some answers before sending more");
 }
@@ -75,6 +101,7 @@ ChannelStats Client::stats() const {
 
 void Client::run() {
   const ChannelGroup::Handler handler = [this](Reply&& reply) { on_reply(std::move(reply)); };
+  channel_->on_bundle([this](BundleReply&& reply) { on_bundle(std::move(reply)); });
   while (!closing_.load()) {
     send_submitted();
     const Duration timeout = submissions_.fall_asleep() ? Duration::max() : Duration{0};
@@ -94,6 +121,7 @@ void Client::send_submitted() {
 
 void Client::send(Submission& submission) {
   const std::uint64_t id = submission.header.request_id;
+  if (submission.bundle_done) return send_bundle(submission);
   if (!submission.done) {
     (void)channel_->cancel(id);  // without a connection there is nothing to stop
     return;
@@ -105,6 +133,25 @@ void Client::send(Submission& submission) {
   }
   in_flight_.fetch_sub(1);
   submission.done(local_reply(id, std::move(sent).error(), Duration{0}));
+}
+
+void Client::send_bundle(Submission& submission) {
+  const std::uint64_t id = submission.header.request_id;
+  const std::uint32_t parts = submission.header.parts;
+  auto sent =
+      channel_->send_bundle(std::move(submission.header), std::move(submission.body), submission.timeout);
+  bundles_[id] = std::move(submission.bundle_done);
+  if (!sent) on_bundle(local_bundle_reply(id, all_parts(parts), sent.error(), false, Duration{0}));
+}
+
+void Client::on_bundle(BundleReply&& reply) {
+  const auto found = bundles_.find(reply.first_id);
+  if (found == bundles_.end()) return;
+  in_flight_.fetch_sub(reply.body.done.size() + reply.body.errors.size());
+  if (!reply.final) return found->second(std::move(reply));
+  const BundleCallback done = std::move(found->second);
+  bundles_.erase(found);
+  done(std::move(reply));
 }
 
 void Client::on_reply(Reply&& reply) {
@@ -125,9 +172,19 @@ void Client::cancel_everything() {
   // Callbacks may still submit; the queue is closed, so that nothing new arrives.
   submissions_.take(batch_);
   for (Submission& submission : batch_) {
-    if (submission.done) callbacks_.emplace(submission.header.request_id, std::move(submission.done));
+    const std::uint64_t id = submission.header.request_id;
+    if (submission.done) callbacks_.emplace(id, std::move(submission.done));
+    if (!submission.bundle_done) continue;
+    bundles_.emplace(id, std::move(submission.bundle_done));
+    on_bundle(local_bundle_reply(id, all_parts(submission.header.parts), error, false, Duration{0}));
   }
   batch_.clear();
+  for (auto& [id, done] : std::exchange(bundles_, {})) {
+    (void)channel_->cancel(id);
+    BundleReply reply = local_bundle_reply(id, channel_->unanswered(id), error, true, Duration{0});
+    in_flight_.fetch_sub(reply.body.errors.size());
+    done(std::move(reply));
+  }
   for (auto& [id, done] : std::exchange(callbacks_, {})) {
     (void)channel_->cancel(id);
     in_flight_.fetch_sub(1);

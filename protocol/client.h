@@ -56,7 +56,12 @@ class Client {
   // dropped.
   std::future<Reply> submit(const ClientRequest& request);
 
-  // As Channel::cancel: the request is still answered.
+  // A bundle likewise; returns the id of its part 0. `done` is called with answers to some parts at a time,
+  // until all have one: BundleReply::final. max_in_flight counts parts.
+  using BundleCallback = Channel::BundleHandler;
+  Result<std::uint64_t> submit(const ClientBundle& bundle, BundleCallback done);
+
+  // As ChannelGroup::cancel: the request is still answered. Of a bundle's id: all its parts.
   void cancel(std::uint64_t id);
 
   // Answers everything in flight with CANCELLED, then ends the thread. Idempotent.
@@ -70,20 +75,24 @@ class Client {
     RequestHeader header;
     WireBuffer body;
     Duration timeout;
-    Callback done;  // empty: cancel header.request_id
+    Callback done;               // empty: cancel header.request_id, unless it is
+    BundleCallback bundle_done;  // a bundle's
   };
-
   Client(const ClientOptions& options, std::unique_ptr<ChannelGroup> channel);
   void run();
   void send_submitted();
   void send(Submission& submission);
+  Result<std::uint64_t> push(Submission&& submission, std::uint32_t parts);
+  void send_bundle(Submission& submission);
   void on_reply(Reply&& reply);
+  void on_bundle(BundleReply&& reply);
   void cancel_everything();
   void publish_stats();
 
   const ClientOptions options_;
   std::unique_ptr<ChannelGroup> channel_;  // the thread's, like callbacks_ and batch_
   std::unordered_map<std::uint64_t, Callback> callbacks_;
+  std::unordered_map<std::uint64_t, BundleCallback> bundles_;  // by the id of part 0
   std::vector<Submission> batch_;
   BurstQueue<Submission> submissions_;
   std::atomic<std::uint64_t> next_id_{1};

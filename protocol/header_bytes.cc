@@ -20,4 +20,10 @@ Status check_version(std::uint16_t version, std::string_view peer) {
                   std::to_string(kProtocolVersion) + "; use a client and a server of matching releases");
 }
 
+ErrorCode known_code(std::uint16_t number) {
+  const bool known = number >= static_cast<std::uint16_t>(ErrorCode::kInvalidArgument) &&
+                     number <= static_cast<std::uint16_t>(ErrorCode::kInternal);
+  return known ? static_cast<ErrorCode>(number) : ErrorCode::kInternal;
+}
+
 }  // namespace volvox

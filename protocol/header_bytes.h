@@ -43,4 +43,7 @@ Status check_frame_size(std::string_view what, std::size_t bytes, std::size_t li
 // Refuses a protocol version that this build does not speak, naming both sides' versions.
 Status check_version(std::uint16_t version, std::string_view peer);
 
+// A newer server may know more errors than this client: what it means is in the text.
+ErrorCode known_code(std::uint16_t number);
+
 }  // namespace volvox

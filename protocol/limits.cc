@@ -34,6 +34,7 @@ Status check_limits(const WireLimits& limits) {
       {"max_rank", limits.max_rank, 1, WireShape::kMaxRank},
       {"max_nodes", limits.max_nodes, 1, kCountBound - 1},
       {"max_edges", limits.max_edges, 1, kCountBound - 1},
+      {"max_bundle_parts", limits.max_bundle_parts, 1, 1 << 16},
       {"traversal_words", limits.traversal_words, limits.max_body_bytes / 8 + 1, 1ULL << 32},
       {"nesting", limits.nesting, 8, 64},
   };

@@ -15,11 +15,11 @@ std::string_view name_of(Enum value, const std::array<std::string_view, N>& name
 }  // namespace
 
 std::string_view to_string(RequestKind kind) {
-  return name_of(kind, std::array<std::string_view, 3>{"infer", "cancel", "ping"});
+  return name_of(kind, std::array<std::string_view, 4>{"infer", "cancel", "ping", "bundle"});
 }
 
 std::string_view to_string(ReplyKind kind) {
-  return name_of(kind, std::array<std::string_view, 4>{"result", "partial", "error", "pong"});
+  return name_of(kind, std::array<std::string_view, 5>{"result", "partial", "error", "pong", "bundle"});
 }
 
 std::string_view to_string(WirePriority priority) {

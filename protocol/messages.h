@@ -21,8 +21,8 @@ namespace volvox {
 inline constexpr std::uint16_t kProtocolVersion = 1;
 inline constexpr std::uint16_t kOldestProtocolVersion = 1;
 
-enum class RequestKind : std::uint8_t { kInfer, kCancel, kPing };
-enum class ReplyKind : std::uint8_t { kResult, kPartial, kError, kPong };
+enum class RequestKind : std::uint8_t { kInfer, kCancel, kPing, kBundle };
+enum class ReplyKind : std::uint8_t { kResult, kPartial, kError, kPong, kBundle };
 enum class WirePriority : std::uint8_t { kNormal, kHigh, kLow };
 enum class SessionOperation : std::uint8_t { kNone, kBegin, kContinue, kEnd };
 
@@ -59,6 +59,7 @@ struct RequestHeader {
   std::optional<WireSessionToken> session;
   bool stream = false;            // rows of outputs that have one for every step come as partials
   std::uint32_t stream_from = 0;  // the first partial that is wanted
+  std::uint32_t parts = 0;        // of a bundle or a cancel: ids that are meant, from request_id on
 
   bool operator==(const RequestHeader&) const = default;
 };

@@ -12,13 +12,6 @@
 namespace volvox {
 namespace {
 
-// A newer server may know more errors than this client: what it means is in the text.
-ErrorCode known_code(std::uint16_t number) {
-  const bool known = number >= static_cast<std::uint16_t>(ErrorCode::kInvalidArgument) &&
-                     number <= static_cast<std::uint16_t>(ErrorCode::kInternal);
-  return known ? static_cast<ErrorCode>(number) : ErrorCode::kInternal;
-}
-
 Status read_error(wire::ReplyHeader::Reader reader, ReplyHeader& header) {
   if (header.kind != ReplyKind::kError) return {};
   header.error.code = known_code(reader.getErrorCode());
@@ -45,7 +38,7 @@ Status read_fields(wire::ReplyHeader::Reader reader, const WireLimits& limits, R
   header.request_id = reader.getRequestId();
   if (auto ok = check_version(header.version, "the server"); !ok) return ok;
   const auto kind = static_cast<std::uint16_t>(reader.getKind());
-  if (kind > static_cast<std::uint16_t>(ReplyKind::kPong)) {
+  if (kind > static_cast<std::uint16_t>(ReplyKind::kBundle)) {
     return invalid("reply kind " + std::to_string(kind) + " is not known");
   }
   header.kind = static_cast<ReplyKind>(kind);

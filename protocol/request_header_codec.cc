@@ -10,16 +10,36 @@
 namespace volvox {
 namespace {
 
+// What parts say by themselves, the header of their bundle does not say.
+Status check_parts(const RequestHeader& header, const WireLimits& limits) {
+  if (header.parts == 0) return invalid("a bundle without parts; it has one at least");
+  if (header.parts > limits.max_bundle_parts) {
+    return invalid("a bundle of " + std::to_string(header.parts) + " parts; the limit is " +
+                   std::to_string(limits.max_bundle_parts));
+  }
+  if (header.request_id + header.parts < header.request_id)
+    return invalid("the ids of the bundle's parts exceed 64 bits; number requests from 1");
+  if (header.session) return invalid("a bundle's session tokens are in its body, none is in its header");
+  if (header.stream) return invalid("the parts of a bundle are not streamed; ask without `stream`");
+  return {};
+}
+
 Status check_fields(const RequestHeader& header, const WireLimits& limits) {
   if (header.request_id == 0 && header.kind != RequestKind::kPing)
     return invalid("request id 0 is reserved; number requests from 1");
-  if (header.kind == RequestKind::kInfer) return check_given_name("model name", header.model, limits);
+  if (header.kind == RequestKind::kCancel && header.parts > limits.max_bundle_parts)
+    return invalid("a cancel means more requests than a bundle may have parts");
+  if (header.kind == RequestKind::kBundle) {
+    if (auto ok = check_parts(header, limits); !ok) return ok;
+  }
+  if (header.kind == RequestKind::kInfer || header.kind == RequestKind::kBundle)
+    return check_given_name("model name", header.model, limits);
   return check_name("model name", header.model, limits);
 }
 
 Status read_enums(wire::RequestHeader::Reader reader, RequestHeader& header) {
   const auto kind = static_cast<std::uint16_t>(reader.getKind());
-  if (kind > static_cast<std::uint16_t>(RequestKind::kPing)) {
+  if (kind > static_cast<std::uint16_t>(RequestKind::kBundle)) {
     return invalid("request kind " + std::to_string(kind) + " is not known");
   }
   const auto priority = static_cast<std::uint16_t>(reader.getPriority());
@@ -44,6 +64,7 @@ Status read_fields(wire::RequestHeader::Reader reader, const WireLimits& limits,
   header.trace_lo = reader.getTraceIdLo();
   header.stream = reader.getStream();
   header.stream_from = reader.getStreamFrom();
+  header.parts = reader.getParts();
   if (reader.hasSessionToken()) {
     auto session = read_session(reader.getSessionToken(), limits);
     if (!session) return tl::unexpected<Error>(std::move(session).error());
@@ -64,6 +85,7 @@ void write_fields(const RequestHeader& header, wire::RequestHeader::Builder buil
   builder.setTraceIdLo(header.trace_lo);
   builder.setStream(header.stream);
   builder.setStreamFrom(header.stream_from);
+  builder.setParts(header.parts);
   put_text(header.model, [&](unsigned size) { return builder.initModel(size); });
   if (header.session) write_session(*header.session, builder.initSessionToken());
 }

@@ -17,21 +17,30 @@ SessionStream::SessionStream(WireSessionToken answered)
     : parts_(answered.sequence + 1), token_(std::move(answered)) {}
 
 void SessionStream::stamp(ClientRequest& request, bool last) const {
+  request.header.session = next(last);
+}
+
+WireSessionToken SessionStream::next(bool last) const {
   WireSessionToken token = token_.value_or(WireSessionToken{});
   token.operation = SessionOperation::kBegin;
   if (token_) token.operation = last ? SessionOperation::kEnd : SessionOperation::kContinue;
   token.nonce = nonce_;
   token.nonce_hi = nonce_hi_;
   token.sequence = parts_;
-  request.header.session = std::move(token);
+  return token;
 }
 
 bool SessionStream::take(const Reply& reply) {
   undecided_ = !reply.status() && reply.header.undecided;
   if (!reply.status() || !reply.header.session) return false;
-  token_ = reply.header.session;
-  ++parts_;
+  take(*reply.header.session);
   return true;
+}
+
+void SessionStream::take(const WireSessionToken& token) {
+  undecided_ = false;
+  token_ = token;
+  ++parts_;
 }
 
 ClientRequest end_request(std::string model) {

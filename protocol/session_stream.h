@@ -29,9 +29,14 @@ class SessionStream {
 
   // Makes the request the session's next part; `last`: the session ends with it.
   void stamp(ClientRequest& request, bool last = false) const;
+  // The same part's token, for a bundle (BundleParts::add).
+  WireSessionToken next(bool last = false) const;
   // The answer to the part that was stamped last. False: it failed, and the session is where it was, unless
   // the reply says that nobody knows.
   bool take(const Reply& reply);
+  // The same of a part in a bundle: it is done, and this is its token; or it failed.
+  void take(const WireSessionToken& token);
+  void failed(bool undecided) { undecided_ = undecided; }
   // Whether the part that was stamped last may have been done although it failed: then it must be repeated
   // with the same content, not replaced by another, until one of its answers decides.
   bool undecided() const { return undecided_; }

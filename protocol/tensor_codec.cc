@@ -44,6 +44,20 @@ Result<WireShape> read_shape(std::string_view what, std::string_view name,
   return shape;
 }
 
+// Quadratic, over at most max_tensors (itself bounded) short names.
+template <class Range, class NameOf>
+Status check_distinct(std::string_view what, const Range& range, NameOf name_of) {
+  for (std::size_t i = 1; i < range.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (name_of(range[i]) == name_of(range[j]))
+        return invalid(quoted(what, name_of(range[i])) + " is given twice");
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<WireTensor> read_tensor(std::string_view what, wire::Tensor::Reader reader, const WireLimits& limits) {
   WireTensor tensor;
   tensor.name = view_of(reader.getName());
@@ -61,20 +75,6 @@ Result<WireTensor> read_tensor(std::string_view what, wire::Tensor::Reader reade
   if (auto ok = check_content(what, tensor, limits); !ok) return tl::unexpected<Error>(std::move(ok).error());
   return tensor;
 }
-
-// Quadratic, over at most max_tensors (itself bounded) short names.
-template <class Range, class NameOf>
-Status check_distinct(std::string_view what, const Range& range, NameOf name_of) {
-  for (std::size_t i = 1; i < range.size(); ++i) {
-    for (std::size_t j = 0; j < i; ++j) {
-      if (name_of(range[i]) == name_of(range[j]))
-        return invalid(quoted(what, name_of(range[i])) + " is given twice");
-    }
-  }
-  return {};
-}
-
-}  // namespace
 
 Result<std::vector<WireTensor>> read_tensors(std::string_view what, capnp::List<wire::Tensor>::Reader list,
                                              const WireLimits& limits) {

@@ -17,6 +17,7 @@ namespace volvox {
 // Lists of named tensors and of names, which requests and replies share. Internal to the codec.
 
 // `what` names one element in errors: "input", "output".
+Result<WireTensor> read_tensor(std::string_view what, wire::Tensor::Reader reader, const WireLimits& limits);
 Result<std::vector<WireTensor>> read_tensors(std::string_view what, capnp::List<wire::Tensor>::Reader list,
                                              const WireLimits& limits);
 Status check_tensors(std::string_view what, std::span<const WireTensor> tensors, const WireLimits& limits);

@@ -15,6 +15,7 @@ enum RequestKind {
   infer @0;   # run a model
   cancel @1;  # stop the request with this id; no reply of its own
   ping @2;    # answered by `pong`, without touching a model
+  bundle @3;  # run many parts of sessions, each as if it had come alone; the body is a BundleBody
 }
 
 enum Priority {
@@ -61,6 +62,7 @@ struct RequestHeader {
   sessionToken @10 :SessionToken;  # absent = stands alone
   stream @11 :Bool;        # send the rows of outputs that have one for every step as partials, as they are made
   streamFrom @12 :UInt32;  # with `stream`: the first partial that is wanted; those before it are not sent
+  parts @13 :UInt32;       # of a bundle: how many, with the ids from requestId on; of a cancel: how many ids it means (0: one)
 }
 
 enum ElementType {
@@ -133,11 +135,30 @@ struct RequestBody {
   outputs @2 :List(Text);  # empty = all that the model declares
 }
 
+# Tokens of many parts, column by column: what many of them have in common is written once. Part i has the token
+# kinds[kindOf[i]] with the id, nonce and sequence of its own.
+struct TokenColumns {
+  kinds @0 :List(SessionToken);  # ids, nonces and sequences in them mean nothing; none: all parts stand alone
+  kindOf @1 :List(UInt16);       # none: all have the first kind
+  idHi @2 :List(UInt64);         # of a `begin`: nonceHi
+  idLo @3 :List(UInt64);         # of a `begin`: nonce
+  sequences @4 :List(UInt64);
+}
+
+# Part i is a chain of lengths[i] steps, whose rows of each input follow those of part i − 1.
+struct BundleBody {
+  tokens @0 :TokenColumns;
+  lengths @1 :List(UInt32);
+  inputs @2 :List(Tensor);  # the first dimension of each is the sum of the lengths
+  outputs @3 :List(Text);   # of each part; empty = all that the model declares
+}
+
 enum ReplyKind {
   result @0;   # the answer
   partial @1;  # a part of the answer; more follows
-  error @2;    # the request failed
+  error @2;    # the request failed; of a bundle: all its parts that have no answer
   pong @3;     # the answer to `ping`
+  bundle @4;   # answers to some parts of a bundle; the body is a BundleReplyBody
 }
 
 struct ReplyHeader {
@@ -160,4 +181,31 @@ struct ReplyHeader {
 
 struct ReplyBody {
   outputs @0 :List(Tensor);
+}
+
+# An output of the parts that have outputs, in their order.
+struct BundleOutput {
+  tensor @0 :Tensor;
+  rows @1 :List(UInt32);  # none: all have the shape that is left without the tensor's first dimension; else part i has
+}                         # rows[i] of the tensor's rows
+
+struct PartError {
+  part @0 :UInt32;  # number within the bundle, from 0
+  errorCode @1 :UInt16;
+  undecided @2 :Bool;
+  retryAfterUs @3 :UInt64;
+  message @4 :Text;
+}
+
+# Answers to parts of one bundle. Columns have an entry for each part that is done.
+struct BundleReplyBody {
+  done @0 :List(UInt32);  # numbers within the bundle, from 0; those that have outputs first
+  withOutputs @1 :UInt32; # so many of them
+  tokens @2 :TokenColumns;
+  cells @3 :List(UInt32);
+  queueUs @4 :List(UInt32);
+  computeUs @5 :List(UInt32);
+  totalUs @6 :List(UInt32);
+  outputs @7 :List(BundleOutput);
+  errors @8 :List(PartError);  # those that failed
 }

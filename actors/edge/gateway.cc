@@ -102,6 +102,7 @@ WireLimits wire_limits(const WireSection& wire) {
   limits.max_rank = wire.max_rank;
   limits.max_nodes = wire.max_nodes;
   limits.max_edges = wire.max_edges;
+  limits.max_bundle_parts = wire.max_bundle_parts;
   limits.traversal_words = wire.traversal_words;
   limits.nesting = wire.nesting;
   return limits;
