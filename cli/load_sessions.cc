@@ -30,6 +30,8 @@ void add_session_options(CLI::App& command, SessionArguments& arguments) {
   };
   fraction("--repeat-parts", arguments.repeats, "This fraction of the parts is sent twice");
   fraction("--cancel-parts", arguments.cancels, "This fraction is cancelled, and then sent anew");
+  command.add_flag("--bundle", arguments.bundles, "Send the parts that are due at one time in one message")
+      ->needs(sessions);
   command
       .add_flag("--same-parts", arguments.same_parts,
                 "A part that fails is sent again unchanged; otherwise something else is sent in its place")
@@ -48,6 +50,7 @@ Result<int> load_sessions(const SessionArguments& arguments, SessionLoadPlan pla
   plan.repeats = arguments.repeats;
   plan.cancels = arguments.cancels;
   plan.abandons = arguments.abandons;
+  plan.bundles = arguments.bundles;
   plan.same_parts = arguments.same_parts;
   const InterruptWatch interrupt;
   const auto report = run_session_load(plan, lengths, interrupt.token());

@@ -15,7 +15,7 @@ struct SessionArguments {
   std::uint32_t parts = 10;
   double pause_ms = 0, every_ms = 0;
   double repeats = 0, cancels = 0, abandons = 0;
-  bool same_parts = false;
+  bool bundles = false, same_parts = false;
 };
 
 void add_session_options(CLI::App& command, SessionArguments& arguments);

@@ -65,7 +65,11 @@ class SessionLoad {
         channel_(std::move(channel)),
         stop_(stop),
         random_(plan.seed),
-        sessions_(plan.sessions) {}
+        sessions_(plan.sessions) {
+    channel_->on_bundle([this](BundleReply&& replies) {
+      for (Reply& reply : replies.split()) settle(std::move(reply));
+    });
+  }
 
   SessionLoadReport run() {
     const TimePoint start = now();
@@ -100,15 +104,59 @@ class SessionLoad {
     return Duration(static_cast<Duration::rep>(static_cast<double>(plan_.pause.count()) * times));
   }
 
+  // Requests that were made at one time, as they go in one message.
+  struct Bundle {
+    struct Part {
+      std::uint32_t session = 0;
+      bool cancelled = false;
+    };
+    ClientBundle message;
+    Tokens rows;
+    std::vector<Part> parts;
+  };
+
   void step() {
     while (!due_.empty() && due_.top().first <= now()) {
       const std::uint32_t index = due_.top().second;
       due_.pop();
       send(index);
     }
+    send_bundle();
     Duration left = kLongestPoll;
     if (!due_.empty()) left = std::clamp<Duration>(due_.top().first - now(), Duration{0}, left);
     channel_->poll(left, [this](Reply&& reply) { settle(std::move(reply)); });
+    send_bundle();
+  }
+
+  void send_bundle() {
+    if (bundle_.parts.empty()) return;
+    Bundle bundle = std::exchange(bundle_, {});
+    bundle.message.header.model = plan_.model;
+    bundle.message.header.model_version = plan_.model_version;
+    if (!bundle.rows.empty())
+      bundle.message.inputs = {wire_tensor(plan_.input, std::span(std::as_const(bundle.rows)))};
+    const auto id = channel_->send(bundle.message);
+    for (std::uint32_t part = 0; part < bundle.parts.size(); ++part) {
+      const std::uint32_t index = bundle.parts[part].session;
+      --sessions_[index].outstanding;
+      if (!id) {
+        not_sent(index, id.error());
+        continue;
+      }
+      note_sent(index, *id + part);
+      if (bundle.parts[part].cancelled) static_cast<void>(channel_->cancel_part(*id, part));
+    }
+  }
+
+  // As send(), once this step is over. A part that waits here counts as outstanding.
+  void put_into_bundle(std::uint32_t index, const ClientRequest& request, const Tokens& tokens,
+                       bool cancelled) {
+    if (bundle_.parts.size() == WireLimits{}.max_bundle_parts) send_bundle();
+    bundle_.message.parts.add(request.header.session.value_or(WireSessionToken{}),
+                              static_cast<std::uint32_t>(tokens.size()));
+    bundle_.rows.insert(bundle_.rows.end(), tokens.begin(), tokens.end());
+    bundle_.parts.push_back({index, cancelled});
+    ++sessions_[index].outstanding;
   }
 
   void restart(Session& session) {
@@ -136,6 +184,15 @@ class SessionLoad {
     request.header.model_version = plan_.model_version;
     session.stream.stamp(request, session.last);
     report_.begun += fresh ? 1 : 0;
+    if (plan_.bundles) {
+      const bool cancelled = chance(plan_.cancels);
+      report_.cancels += cancelled ? 1 : 0;
+      put_into_bundle(index, request, session.part, cancelled);
+      if (!chance(plan_.repeats)) return;
+      put_into_bundle(index, request, session.part, false);
+      ++report_.repeats;
+      return;
+    }
     const auto id = send(index, request);
     if (!session.whole && chance(plan_.repeats) && send(index, request)) ++report_.repeats;
     if (id && chance(plan_.cancels)) {
@@ -149,20 +206,28 @@ class SessionLoad {
     session.whole = true;
     ClientRequest request = chain_request(plan_.model, plan_.input, std::span(std::as_const(session.so_far)));
     request.header.model_version = plan_.model_version;
-    send(index, request);
+    plan_.bundles ? put_into_bundle(index, request, session.so_far, false) : void(send(index, request));
   }
 
   std::optional<std::uint64_t> send(std::uint32_t index, const ClientRequest& request) {
     const auto id = channel_->send(request);
     if (!id) {
-      ++report_.errors[std::string(to_string(id.error().code))];
-      if (sessions_[index].outstanding == 0) due_.push({now() + kAgain, index});
+      not_sent(index, id.error());
       return std::nullopt;
     }
+    note_sent(index, *id);
+    return *id;
+  }
+
+  void not_sent(std::uint32_t index, const Error& error) {
+    ++report_.errors[std::string(to_string(error.code))];
+    if (sessions_[index].outstanding == 0) due_.push({now() + kAgain, index});
+  }
+
+  void note_sent(std::uint32_t index, std::uint64_t id) {
     ++report_.sent;
     ++sessions_[index].outstanding;
-    flights_[*id] = {index, now()};
-    return *id;
+    flights_[id] = {index, now()};
   }
 
   void settle(Reply&& reply) {
@@ -252,6 +317,7 @@ class SessionLoad {
   std::size_t going_ = 0;
   std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;
   std::unordered_map<std::uint64_t, Flight> flights_;
+  Bundle bundle_;  // of what is to be sent next
   SessionLoadReport report_;
 };
 

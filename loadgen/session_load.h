@@ -24,6 +24,7 @@ struct SessionLoadPlan {
   Duration pause{};                               // between an answer and the session's next part
   bool random_pauses = true;                      // exponential ones, of that mean
   double repeats = 0, cancels = 0, abandons = 0;  // parts sent twice, cancelled; sessions that are just left
+  bool bundles = false;                           // what is due at one time is sent in one message
   bool same_parts = false;  // what fails is sent again as it was; else something else in its place
   Duration measured{};      // afterwards sessions end with their next part
   Duration timeout = std::chrono::seconds(30);  // without an answer for so long a request is lost

@@ -15,7 +15,7 @@ bool same_kind(const WireSessionToken& kind, const WireSessionToken& token) {
 
 }  // namespace
 
-Result<std::optional<WireSessionToken>> TokenColumns::token(std::size_t part) const {
+Result<std::optional<WireSessionToken>> TokenColumns::answered(std::size_t part) const {
   if (kinds.empty()) return std::optional<WireSessionToken>();
   const std::size_t kind = kind_of.empty() ? 0 : kind_of[part];
   if (kind >= kinds.size()) {
@@ -24,22 +24,38 @@ Result<std::optional<WireSessionToken>> TokenColumns::token(std::size_t part) co
   }
   if (kinds[kind].operation == SessionOperation::kNone) return std::optional<WireSessionToken>();
   std::optional<WireSessionToken> token(kinds[kind]);
-  const bool begins = token->operation == SessionOperation::kBegin;
-  (begins ? token->nonce_hi : token->id_hi) = id_hi[part];
-  (begins ? token->nonce : token->id_lo) = id_lo[part];
+  token->id_hi = id_hi[part];
+  token->id_lo = id_lo[part];
+  token->nonce = token->nonce_hi = 0;
   token->sequence = sequences[part];
   return token;
 }
 
+Result<std::optional<WireSessionToken>> TokenColumns::asked(std::size_t part) const {
+  auto token = answered(part);
+  if (!token || !*token || (*token)->operation != SessionOperation::kBegin) return token;
+  (*token)->nonce_hi = std::exchange((*token)->id_hi, 0);
+  (*token)->nonce = std::exchange((*token)->id_lo, 0);
+  return token;
+}
+
 void BundleParts::add(const WireSessionToken& token, std::uint32_t steps) {
-  last_ = kind(token);
   const bool begins = token.operation == SessionOperation::kBegin;
-  kind_of_.push_back(static_cast<std::uint16_t>(last_));
-  id_hi_.push_back(begins ? token.nonce_hi : token.id_hi);
-  id_lo_.push_back(begins ? token.nonce : token.id_lo);
-  sequences_.push_back(token.sequence);
+  add(token, begins ? token.nonce_hi : token.id_hi, begins ? token.nonce : token.id_lo);
   lengths_.push_back(steps);
   steps_ += steps;
+}
+
+void BundleParts::add_answer(const WireSessionToken& token) {
+  add(token, token.id_hi, token.id_lo);
+}
+
+void BundleParts::add(const WireSessionToken& token, std::uint64_t hi, std::uint64_t lo) {
+  last_ = kind(token);
+  kind_of_.push_back(static_cast<std::uint16_t>(last_));
+  id_hi_.push_back(hi);
+  id_lo_.push_back(lo);
+  sequences_.push_back(token.sequence);
 }
 
 std::size_t BundleParts::kind(const WireSessionToken& token) {
@@ -96,6 +112,36 @@ WireTensor BundleOutput::at(std::size_t place) const {
 std::optional<WireTensor> ReplyBundle::output(std::size_t output, std::size_t place) const {
   if (place >= with_outputs || output >= outputs.size()) return std::nullopt;
   return outputs[output].at(place);
+}
+
+std::vector<Reply> BundleReply::split() const {
+  std::vector<Reply> replies;
+  replies.reserve(body.done.size() + body.errors.size());
+  const auto add = [&](std::uint32_t part) -> Reply& {
+    Reply& reply = replies.emplace_back();
+    reply.header.request_id = first_id + part;
+    reply.header.server = server;
+    reply.local = local;
+    reply.elapsed = elapsed;
+    return reply;
+  };
+  for (std::size_t i = 0; i < body.done.size(); ++i) {
+    Reply& reply = add(body.done[i]);
+    reply.header.cells = body.cells[i];
+    reply.header.timings = {body.queue_us[i], body.compute_us[i], body.total_us[i]};
+    if (auto token = body.tokens.answered(i)) reply.header.session = std::move(*token);
+    for (std::size_t output = 0; i < body.with_outputs && output < body.outputs.size(); ++output)
+      reply.body.outputs.push_back(body.outputs[output].at(i));
+    reply.body.storage = body.storage;
+  }
+  for (const PartError& error : body.errors) {
+    Reply& reply = add(error.part);
+    reply.header.kind = ReplyKind::kError;
+    reply.header.error = error.error;
+    reply.header.undecided = error.undecided;
+    reply.header.retry_after_us = error.retry_after_us;
+  }
+  return replies;
 }
 
 const BundleOutput* ReplyBundle::find(std::string_view name) const {

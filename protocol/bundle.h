@@ -13,6 +13,7 @@
 #include "base/time.h"
 #include "protocol/buffer.h"
 #include "protocol/messages.h"
+#include "protocol/request.h"
 
 namespace volvox {
 
@@ -24,11 +25,13 @@ namespace volvox {
 struct TokenColumns {
   std::vector<WireSessionToken> kinds;     // none: all parts stand alone, and there are no columns
   std::span<const std::uint16_t> kind_of;  // none: all have the first kind
-  std::span<const std::uint64_t> id_hi, id_lo, sequences;  // of a begin the nonce is in the place of the id
+  std::span<const std::uint64_t> id_hi, id_lo, sequences;
 
-  // Nothing for a part that stands alone. INVALID_ARGUMENT where there is no such kind; `part` is one of the
-  // message's.
-  Result<std::optional<WireSessionToken>> token(std::size_t part) const;
+  // Of a request, where a begin has its nonce in the place of the id; nothing for a part that stands alone.
+  // INVALID_ARGUMENT where there is no such kind; `part` is one of the message's.
+  Result<std::optional<WireSessionToken>> asked(std::size_t part) const;
+  // Of a reply.
+  Result<std::optional<WireSessionToken>> answered(std::size_t part) const;
 };
 
 // The body of a bundle: part i is a chain of lengths[i] steps. Views, as of RequestBody.
@@ -49,6 +52,8 @@ class BundleParts {
   // A part of `steps` steps; its token as SessionStream::next() gives it, an operation of kNone for a part
   // that stands alone. An end with 0 steps only ends its session.
   void add(const WireSessionToken& token, std::uint32_t steps);
+  // The token of an answer.
+  void add_answer(const WireSessionToken& token);
   void clear();
   std::size_t size() const { return lengths_.size(); }
   std::uint64_t steps() const { return steps_; }  // of all
@@ -56,6 +61,7 @@ class BundleParts {
   RequestBundle bundle() const;
 
  private:
+  void add(const WireSessionToken& token, std::uint64_t hi, std::uint64_t lo);
   std::size_t kind(const WireSessionToken& token);
 
   std::vector<WireSessionToken> kinds_;
@@ -124,6 +130,10 @@ struct BundleReply {
   std::string server;
   ReplyBundle body;
   Duration elapsed{0};  // since the bundle was sent
+
+  // The same answers as if each part had been sent alone, those that are done first. For whoever has few: the
+  // columns are made for many.
+  std::vector<Reply> split() const;
 };
 
 }  // namespace volvox

@@ -319,7 +319,7 @@ ReplyColumns columns_of(std::span<const PartReply> replies, const WireLimits& li
     columns.queue_us.push_back(narrow(reply->timings.queue_us));
     columns.compute_us.push_back(narrow(reply->timings.compute_us));
     columns.total_us.push_back(narrow(reply->timings.total_us));
-    columns.tokens.add(reply->token == nullptr ? alone : *reply->token, 0);
+    columns.tokens.add_answer(reply->token == nullptr ? alone : *reply->token);
   }
   if (columns.with_outputs > 0) {
     const auto parts = std::span<const PartReply* const>(columns.good).first(columns.with_outputs);

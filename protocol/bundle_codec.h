@@ -15,7 +15,7 @@ namespace volvox {
 
 // Reads in place; `storage` as for read_request_body. INVALID_ARGUMENT refuses the bundle as a whole: columns
 // or inputs do not fit the number of parts, or their steps. That a part's own token makes no sense is its own
-// affair: TokenColumns::token() says so.
+// affair: TokenColumns::asked() says so.
 Result<RequestBundle> read_request_bundle(std::shared_ptr<const WireBuffer> storage,
                                           const WireLimits& limits);
 Result<ReplyBundle> read_reply_bundle(std::shared_ptr<const WireBuffer> storage, const WireLimits& limits);

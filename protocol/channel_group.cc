@@ -234,6 +234,11 @@ Status ChannelGroup::cancel(std::uint64_t id) {
   return channels_[found->second.attempts.back().channel]->cancel(id);
 }
 
+Status ChannelGroup::cancel_part(std::uint64_t bundle, std::uint32_t part) {
+  const auto found = bundles_.find(bundle);
+  return found == bundles_.end() ? Status{} : channels_[found->second.channel]->cancel(bundle + part);
+}
+
 std::size_t ChannelGroup::poll(Duration timeout, const Handler& handler, int wake_fd) {
   const TimePoint until = later(steady_now(), timeout);
   woken_ = false;

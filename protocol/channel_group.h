@@ -47,6 +47,7 @@ class ChannelGroup {
   // As Channel::cancel(), which goes to the newest attempt; there is none after it. Of a bundle: all its
   // parts.
   Status cancel(std::uint64_t id);
+  Status cancel_part(std::uint64_t bundle, std::uint32_t part);
 
   // As Channel::poll().
   std::size_t poll(Duration timeout, const Handler& handler, int wake_fd = -1);

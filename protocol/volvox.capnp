@@ -140,8 +140,8 @@ struct RequestBody {
 struct TokenColumns {
   kinds @0 :List(SessionToken);  # ids, nonces and sequences in them mean nothing; none: all parts stand alone
   kindOf @1 :List(UInt16);       # none: all have the first kind
-  idHi @2 :List(UInt64);         # of a `begin`: nonceHi
-  idLo @3 :List(UInt64);         # of a `begin`: nonce
+  idHi @2 :List(UInt64);         # of a request that begins: nonceHi
+  idLo @3 :List(UInt64);         # of a request that begins: nonce
   sequences @4 :List(UInt64);
 }
 

@@ -54,7 +54,15 @@ class ClusterRouterShell {
               take_over();
               start(run.work);
             },
+            [this](const RunWorks& run) {
+              take_over();
+              for (const WorkPtr& work : *run.works) start(work);
+            },
             [this](const CancelWork& cancel) { stop(cancel); },
+            [this](const CancelWorks& cancel) {
+              take_over();
+              for (const std::uint64_t key : *cancel.keys) stop({key, cancel.why});
+            },
             [this](const ClusterPacket& packet) { receive(packet); },
             [this](const ShowMembers& show_members) {
               take_over();

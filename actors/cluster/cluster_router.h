@@ -26,8 +26,8 @@ struct ClusterRouterSetup {
 };
 
 // The router's place among the actors of a process that has no device: drives the pure Router, and keeps the
-// links that nodes opened to it. Takes RunWork and CancelWork from request actors, ClusterPacket from nodes.
-// Each Work that it holds is settled, whatever becomes of nodes.
+// links that nodes opened to it. Takes RunWork(s) and CancelWork(s) from request actors, ClusterPacket from
+// nodes. Each Work that it holds is settled, whatever becomes of nodes.
 caf::actor spawn_cluster_router(caf::actor_system& system, ClusterRouterSetup setup);
 
 }  // namespace volvox

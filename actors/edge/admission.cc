@@ -1,11 +1,14 @@
 #include "actors/edge/admission.h"
 
 #include <algorithm>
+#include <string>
 #include <tuple>
 #include <utility>
 
+#include "actors/edge/gateway.h"
 #include "actors/system/random_number.h"
 #include "base/clock.h"
+#include "protocol/bundle_codec.h"
 #include "serving/request_terms.h"
 
 namespace volvox {
@@ -27,6 +30,9 @@ PriorityChoice choice_of(WirePriority priority) {
   if (priority == WirePriority::kNormal) return PriorityChoice::kNormal;
   return priority == WirePriority::kHigh ? PriorityChoice::kHigh : PriorityChoice::kLow;
 }
+
+constexpr const char* kShuttingDown = "the server is shutting down; ask another one";
+constexpr const char* kTooManyInFlight = "too many requests are in flight; wait and try again";
 
 bool goes_on_with_a_session(const RequestHeader& header) {
   return header.session && header.session->operation != SessionOperation::kBegin;
@@ -52,6 +58,7 @@ Admission::Admission(const ServeConfig& config, RequestMetrics& metrics, NodePtr
                      std::shared_ptr<const Dispatcher> dispatcher)
     : models_(config.model),
       rights_(config),
+      limits_(wire_limits(config.wire)),
       max_body_bytes_(config.wire.max_body_bytes),
       least_retry_us_(std::uint64_t{config.limits.retry_after_ms} * 1000),
       metrics_(metrics),
@@ -80,7 +87,7 @@ tl::expected<std::shared_ptr<IncomingRequest>, Refusal> Admission::admit(Caller 
                                                                          OfferedBody body, ModelPtr model) {
   // Who goes on with a session of a node that drains is to learn what becomes of it.
   if (draining_ && !(node_ && goes_on_with_a_session(header)))
-    return refused({ErrorCode::kUnavailable, "the server is shutting down; ask another one"});
+    return refused({ErrorCode::kUnavailable, kShuttingDown});
   if (Status open = check_door(body.size()); !open) return refused(std::move(open).error());
   auto shares = enter(caller, body.size());
   if (!shares) return tl::unexpected(std::move(shares).error());
@@ -108,6 +115,106 @@ tl::expected<std::shared_ptr<IncomingRequest>, Refusal> Admission::admit(Caller 
   return request;
 }
 
+// What the parts of one bundle have in common.
+struct Admission::Bundle {
+  Caller caller;
+  RequestHeader header;  // as it came; of each part but for its id, length and token
+  BundleBodyPtr body;
+  Result<ModelPtr> model;  // null: this process runs none
+  std::uint64_t connection = 0, retry_us = 0;
+  TimePoint now{};
+};
+
+tl::expected<AdmittedBundle, Refusal> Admission::admit_bundle(Caller caller, RequestHeader header,
+                                                              std::span<const std::byte> bytes) {
+  if (Status open = check_door(bytes.size()); !open) return refused(std::move(open).error());
+  auto body = keep_bundle(caller, header, bytes);
+  if (!body) return tl::unexpected(std::move(body).error());
+  const std::uint32_t parts = header.parts;
+  header.kind = RequestKind::kInfer;
+  header.parts = 0;
+  apply_rights(caller, header);
+  apply_rules(header);
+  std::vector<ClientShare> own = ClientShares::enter_parts(clients_, caller, parts);
+  Bundle bundle{std::move(caller), std::move(header), std::move(*body), ModelPtr()};
+  if (node_) bundle.model = node_->catalog->find(bundle.header.model, bundle.header.model_version);
+  bundle.connection = number_of(bundle.caller);
+  bundle.retry_us = retry_after_us();
+  bundle.now = steady_now();
+  own.resize(parts);
+  AdmittedBundle admitted;
+  admitted.parts.reserve(parts);
+  for (std::uint32_t part = 0; part < parts; ++part) {
+    auto request = admit_part(bundle, part, std::move(own[part]));
+    if (request) {
+      admitted.parts.push_back(std::move(*request));
+    } else {
+      admitted.refused.push_back({part, std::move(request).error()});
+    }
+  }
+  return admitted;
+}
+
+tl::expected<std::shared_ptr<IncomingRequest>, Refusal> Admission::admit_part(const Bundle& bundle,
+                                                                              std::uint32_t part,
+                                                                              ClientShare own) {
+  auto token = bundle.body->token(part);
+  if (!token) return refused(std::move(token).error());
+  auto request = std::make_shared<IncomingRequest>();
+  request->header = bundle.header;
+  request->header.request_id += part;
+  request->header.cells_hint = bundle.body->steps(part);
+  request->header.session = std::move(*token);
+  if (draining_ && !(node_ && goes_on_with_a_session(request->header)))
+    return refused({ErrorCode::kUnavailable, kShuttingDown});
+  if (!own) {
+    metrics_.refused(bundle.caller.account.empty() ? Bound::kClient : Bound::kKey);
+    return refused(ClientShares::too_many(bundle.caller), bundle.retry_us);
+  }
+  request->client_share = std::move(own);
+  request->share = InFlightGauge::enter(gauge_, InFlightAmount{1, 0});
+  if (!request->share) {
+    metrics_.refused(Bound::kInFlight);
+    return refused({ErrorCode::kOverloaded, kTooManyInFlight}, bundle.retry_us);
+  }
+  if (!bundle.model) return refused(bundle.model.error());
+  request->model = *bundle.model;
+  if (request->model) {
+    if (auto expected = expect(*request->model, *request); !expected)
+      return tl::unexpected(std::move(expected).error());
+  }
+  request->key = next_key_++;
+  request->connection = bundle.connection;
+  request->client = bundle.caller.connection;
+  request->account = bundle.caller.account;
+  request->body = IncomingBody(bundle.body, part);
+  request->arrival = bundle.now;
+  return request;
+}
+
+// Its bytes are counted before they are copied.
+tl::expected<BundleBodyPtr, Refusal> Admission::keep_bundle(const Caller& caller, const RequestHeader& header,
+                                                            std::span<const std::byte> bytes) {
+  InFlightShare share = InFlightGauge::enter(gauge_, InFlightAmount{0, bytes.size()});
+  if (!share) {
+    metrics_.refused(Bound::kInFlight);
+    return refused({ErrorCode::kOverloaded, kTooManyInFlight}, retry_after_us());
+  }
+  auto own = ClientShares::enter_body(clients_, caller, bytes.size());
+  if (!own) {
+    metrics_.refused(caller.account.empty() ? Bound::kClient : Bound::kKey);
+    return refused(std::move(own).error(), retry_after_us());
+  }
+  auto bundle = read_request_bundle(WireBuffer::share_copy_of(bytes), limits_);
+  if (!bundle) return refused(std::move(bundle).error());
+  if (bundle->parts() != header.parts) {
+    return refused({ErrorCode::kInvalidArgument, "the bundle's header speaks of " +
+                                                     std::to_string(header.parts) + " parts, its body of " +
+                                                     std::to_string(bundle->parts())});
+  }
+  return std::make_shared<const BundleBody>(std::move(*bundle), std::move(share), std::move(*own));
+}
+
 // Routing ids are no secret, and another process has the same ones.
 std::uint64_t Admission::number_of(const Caller& caller) const {
   if (caller.connection.empty()) return caller.far_connection;
@@ -132,8 +239,7 @@ tl::expected<Admission::Shares, Refusal> Admission::enter(const Caller& caller, 
   InFlightShare share = InFlightGauge::enter(gauge_, bytes);
   if (!share) {
     metrics_.refused(Bound::kInFlight);
-    return refused({ErrorCode::kOverloaded, "too many requests are in flight; wait and try again"},
-                   retry_after_us());
+    return refused({ErrorCode::kOverloaded, kTooManyInFlight}, retry_after_us());
   }
   if (caller.connection.empty()) return Shares(std::move(share), ClientShare());
   auto own = ClientShares::enter(clients_, caller, bytes);

@@ -47,6 +47,16 @@ class OfferedBody {
   IncomingBody kept_;
 };
 
+// What became of the parts of a bundle at a door: each is in one of them.
+struct AdmittedBundle {
+  struct Refused {
+    std::uint32_t part = 0;
+    Refusal why;
+  };
+  std::vector<std::shared_ptr<IncomingRequest>> parts;  // ids: the bundle's and their number
+  std::vector<Refused> refused;
+};
+
 // A request may come in by more than one door, and all doors share the same bounds. Each shows its requests
 // here first, before any work is done for them: refused, or numbered, counted, its body kept, and its
 // deadline and priority set as its model's table says. Any thread.
@@ -64,6 +74,10 @@ class Admission {
   // last reference to the request. No model: the header says which.
   tl::expected<std::shared_ptr<IncomingRequest>, Refusal> admit(Caller caller, RequestHeader header,
                                                                 OfferedBody body, ModelPtr model = nullptr);
+  // A bundle, whose parts are each admitted as if they had come alone; its body is kept as one. Refused as a
+  // whole: it cannot be read, or nothing may come in.
+  tl::expected<AdmittedBundle, Refusal> admit_bundle(Caller caller, RequestHeader header,
+                                                     std::span<const std::byte> body);
   // The priority as the client may have it.
   void apply_rights(const Caller& caller, RequestHeader& header) const;
   // The deadline and the priority as the model's table says.
@@ -94,6 +108,11 @@ class Admission {
   Admission(const ServeConfig& config, RequestMetrics& metrics, NodePtr node,
             std::shared_ptr<const Dispatcher> dispatcher);
   Status check_door(std::size_t body_bytes) const;
+  struct Bundle;
+  tl::expected<std::shared_ptr<IncomingRequest>, Refusal> admit_part(const Bundle& bundle, std::uint32_t part,
+                                                                     ClientShare own);
+  tl::expected<BundleBodyPtr, Refusal> keep_bundle(const Caller& caller, const RequestHeader& header,
+                                                   std::span<const std::byte> body);
   // Takes the request's place in the estimate, unless it would end too late.
   tl::expected<void, Refusal> expect(const InstalledModel& model, const IncomingRequest& request);
   std::uint64_t number_of(const Caller& caller) const;
@@ -101,6 +120,7 @@ class Admission {
 
   const std::vector<ModelSection> models_;
   const PriorityRights rights_;
+  const WireLimits limits_;
   const std::size_t max_body_bytes_;
   const std::uint64_t least_retry_us_;
   RequestMetrics& metrics_;

@@ -41,8 +41,31 @@ ClientShares::ClientShares(const ServeConfig& config)
 Result<ClientShare> ClientShares::enter(const std::shared_ptr<ClientShares>& shares, const Caller& caller,
                                         std::size_t bytes) {
   std::string client = client_of(caller);
-  if (const Status taken = shares->take(caller, bytes); !taken) return tl::unexpected(taken.error());
-  return ClientShare(shares, {std::move(client), bytes});
+  if (const Status taken = shares->take(caller, 1, bytes); !taken) return tl::unexpected(taken.error());
+  return ClientShare(shares, {std::move(client), 1, bytes});
+}
+
+Result<ClientShare> ClientShares::enter_body(const std::shared_ptr<ClientShares>& shares,
+                                             const Caller& caller, std::size_t bytes) {
+  std::string client = client_of(caller);
+  if (const Status taken = shares->take(caller, 0, bytes); !taken) return tl::unexpected(taken.error());
+  return ClientShare(shares, {std::move(client), 0, bytes});
+}
+
+std::vector<ClientShare> ClientShares::enter_parts(const std::shared_ptr<ClientShares>& shares,
+                                                   const Caller& caller, std::size_t parts) {
+  std::vector<ClientShare> taken;
+  taken.reserve(parts);
+  while (taken.size() < parts) {
+    std::string client = client_of(caller);
+    if (!shares->take(caller, 1, 0)) break;
+    taken.emplace_back(shares, ClientAmount{std::move(client), 1, 0});
+  }
+  return taken;
+}
+
+Error ClientShares::too_many(const Caller& caller) {
+  return too_much(caller, true);
 }
 
 const ClientShares::Bounds& ClientShares::bounds_of(const Caller& caller) const {
@@ -50,26 +73,28 @@ const ClientShares::Bounds& ClientShares::bounds_of(const Caller& caller) const 
   return found == special_.end() ? usual_ : found->second;
 }
 
-Status ClientShares::take(const Caller& caller, std::size_t bytes) {
+Status ClientShares::take(const Caller& caller, std::size_t requests, std::size_t bytes) {
   const Bounds& bounds = bounds_of(caller);
   const std::lock_guard lock(mutex_);
   const auto at = held_.try_emplace(client_of(caller)).first;
   Bounds& held = at->second;
-  const bool too_many = held.requests >= bounds.requests;
+  const bool too_many = held.requests + requests > bounds.requests;
   if (too_many || held.bytes + bytes > bounds.bytes) {
-    if (held.requests == 0) held_.erase(at);
+    if (held.requests == 0 && held.bytes == 0) held_.erase(at);
     return tl::unexpected(too_much(caller, too_many));
   }
-  ++held.requests;
+  held.requests += requests;
   held.bytes += bytes;
   return {};
 }
 
-void ClientShares::give_back(const ClientBytes& share) {
+void ClientShares::give_back(const ClientAmount& share) {
   const std::lock_guard lock(mutex_);
   const auto at = held_.find(share.client);
+  if (at == held_.end()) return;  // of nothing: a body without bytes
   at->second.bytes -= share.bytes;
-  if (--at->second.requests == 0) held_.erase(at);
+  at->second.requests -= share.requests;
+  if (at->second.requests == 0 && at->second.bytes == 0) held_.erase(at);
 }
 
 std::size_t ClientShares::clients() const {

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "actors/edge/held_share.h"
 #include "base/error.h"
@@ -24,11 +25,11 @@ struct Caller {
 
 class ClientShares;
 
-struct ClientBytes {
+struct ClientAmount {
   std::string client;
-  std::size_t bytes = 0;
+  std::size_t requests = 0, bytes = 0;
 };
-using ClientShare = HeldShare<ClientShares, ClientBytes>;
+using ClientShare = HeldShare<ClientShares, ClientAmount>;
 
 // One client must not use up what all of them share. Counts what each holds until the last actor has
 // forgotten its requests: a client is whoever has one key, over however many connections; without keys, a
@@ -40,6 +41,13 @@ class ClientShares {
   // Or OVERLOADED, naming the bound.
   static Result<ClientShare> enter(const std::shared_ptr<ClientShares>& shares, const Caller& caller,
                                    std::size_t bytes);
+  // For a bundle, whose body is one: its bytes; and for as many of its parts as there is room for.
+  static Result<ClientShare> enter_body(const std::shared_ptr<ClientShares>& shares, const Caller& caller,
+                                        std::size_t bytes);
+  static std::vector<ClientShare> enter_parts(const std::shared_ptr<ClientShares>& shares,
+                                              const Caller& caller, std::size_t parts);
+  // What a part is told for which there is none.
+  static Error too_many(const Caller& caller);
 
   std::size_t clients() const;  // that hold something
 
@@ -51,8 +59,8 @@ class ClientShares {
   };
 
   const Bounds& bounds_of(const Caller& caller) const;
-  Status take(const Caller& caller, std::size_t bytes);
-  void give_back(const ClientBytes& share);
+  Status take(const Caller& caller, std::size_t requests, std::size_t bytes);
+  void give_back(const ClientAmount& share);
 
   Bounds usual_;
   std::map<std::string, Bounds, std::less<>> special_;  // by account

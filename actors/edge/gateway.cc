@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
 #include <new>
 #include <utility>
 #include <vector>
 
 #include <spdlog/spdlog.h>
 
+#include "actors/edge/bundle_actor.h"
 #include "actors/edge/request_actor.h"
 #include "actors/system/handoff.h"
 #include "actors/system/insist.h"
@@ -23,6 +25,11 @@ constexpr Duration kLookAround = std::chrono::milliseconds(500);  // an idle gat
 constexpr Duration kLookWhileStopping = std::chrono::milliseconds(20);
 
 constexpr Duration kLookForSilence = std::chrono::milliseconds(100);
+
+constexpr const char* kNoRoomForResults =
+    "the results on their way exceed limits.max_result_mib_in_flight; ask again later";
+
+constexpr const char* kIdInFlight = "a request with this id is in flight on the connection; number on";
 
 constexpr std::uint32_t kRefusals = 65'536;  // that may wait for the socket
 
@@ -89,6 +96,40 @@ ReplyHeader reply_header(const IncomingRequest& request, const Outcome& outcome)
     header.undecided = outcome.undecided;
   }
   return header;
+}
+
+// The parts of a bundle have one actor.
+std::vector<caf::actor> each_once(std::vector<caf::actor> actors) {
+  std::sort(actors.begin(), actors.end());
+  actors.erase(std::unique(actors.begin(), actors.end()), actors.end());
+  return actors;
+}
+
+// What a part is answered; `content` holds what another process has encoded, for as long as the reply is
+// used.
+PartReply part_reply(std::uint32_t number, const IncomingRequest& request, const Outcome& outcome,
+                     TimePoint now, std::deque<Result<ReplyBody>>& content, const WireLimits& limits) {
+  PartReply reply;
+  reply.part = number;
+  reply.token = outcome.session ? &*outcome.session : nullptr;
+  reply.cells = outcome.cells;
+  reply.timings = {outcome.queue_us, outcome.compute_us, microseconds(now - request.arrival)};
+  if (outcome.error) {
+    reply.error = &*outcome.error;
+    reply.undecided = outcome.undecided;
+    reply.retry_after_us = spread_retry_us(outcome.retry_after_us, request.key);
+  } else if (outcome.encoded) {
+    auto& body = content.emplace_back(read_reply_body(outcome.encoded, limits));
+    if (body) {
+      reply.outputs = body->outputs;
+    } else {
+      reply.error = &body.error();
+      reply.undecided = reply.token != nullptr;
+    }
+  } else {
+    reply.outputs = outcome.outputs;
+  }
+  return reply;
 }
 
 }  // namespace
@@ -185,7 +226,7 @@ void Gateway::look_around() {
   }
   if (now - looked_ >= kLookForSilence) look_for_silence(now);
   if (aborting_.exchange(false)) {
-    for (const caf::actor& request : in_flight_.all()) caf::anon_send(request, AbortAtom::value);
+    for (const caf::actor& request : each_once(in_flight_.all())) caf::anon_send(request, AbortAtom::value);
   }
 }
 
@@ -209,19 +250,20 @@ void Gateway::on_request(const ClientId& client, std::span<const std::byte> head
   if (!in_flight_.hear(client, steady_now(), edge_->sender_name())) lose(client, LostClient::kUnreachable);
   auto header = decode_request_header(header_bytes, limits_, &id);
   if (!header) return refuse(client, id, {std::move(header).error()});
-  if (header->kind != RequestKind::kInfer && !signals_.take(client, steady_now()))
-    return metrics_.signal_ignored();
+  const bool asks = header->kind == RequestKind::kInfer || header->kind == RequestKind::kBundle;
+  if (!asks && !signals_.take(client, steady_now())) return metrics_.signal_ignored();
   switch (header->kind) {
     case RequestKind::kPing:
       return pong(client, *header);
     case RequestKind::kCancel:
-      if (const caf::actor request = in_flight_.find(client, id)) caf::anon_send(request, CancelAtom::value);
-      return;
+      return cancel(client, *header);
     case RequestKind::kInfer:
+    case RequestKind::kBundle:
       break;
   }
   try {
-    accept(client, std::move(*header), body);
+    const bool bundle = header->kind == RequestKind::kBundle;
+    bundle ? accept_bundle(client, std::move(*header), body) : accept(client, std::move(*header), body);
   } catch (const std::exception& error) {  // out of memory, out of threads: this request's problem only
     spdlog::error("the gateway could not take request {}: {}", id, error.what());
     refuse(client, id, {{ErrorCode::kInternal, "the server could not take the request; see its log"}});
@@ -234,9 +276,7 @@ void Gateway::accept(const ClientId& client, RequestHeader header, std::span<con
   if (!admitted) return refuse(client, id, std::move(admitted).error());
   const std::string account = (*admitted)->account;
   if (!in_flight_.add(client, id, (*admitted)->arrival, account)) {
-    return refuse(
-        client, id,
-        {{ErrorCode::kInvalidArgument, "a request with this id is in flight on the connection; number on"}});
+    return refuse(client, id, {{ErrorCode::kInvalidArgument, kIdInFlight}});
   }
   try {
     in_flight_.set(client, id,
@@ -246,6 +286,65 @@ void Gateway::accept(const ClientId& client, RequestHeader header, std::span<con
     if (in_flight_.remove(client, id, account)) in_flight_.answered();
     throw;
   }
+}
+
+void Gateway::accept_bundle(const ClientId& client, RequestHeader header, std::span<const std::byte> body) {
+  const std::uint64_t first = header.request_id;
+  auto admitted =
+      admission_->admit_bundle({client, std::string(edge_->sender_name())}, std::move(header), body);
+  if (!admitted) return refuse(client, first, std::move(admitted).error());
+  std::vector<std::uint64_t> ids;
+  ids.reserve(admitted->parts.size());
+  for (const auto& part : admitted->parts) ids.push_back(part->header.request_id);
+  const std::string account(edge_->sender_name());
+  const std::vector<bool> added = in_flight_.add_all(client, ids, steady_now(), account);
+  std::vector<RequestPtr> parts;
+  parts.reserve(ids.size());
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (added[i]) {
+      parts.push_back(std::move(admitted->parts[i]));
+    } else {
+      admitted->refused.push_back(
+          {static_cast<std::uint32_t>(ids[i] - first), {{ErrorCode::kInvalidArgument, kIdInFlight}, 0}});
+    }
+  }
+  refuse_parts(client, first, admitted->refused);
+  if (!parts.empty()) spawn_bundle(client, first, std::move(parts));
+}
+
+void Gateway::spawn_bundle(const ClientId& client, std::uint64_t first_id, std::vector<RequestPtr> parts) {
+  std::vector<std::uint64_t> ids;
+  ids.reserve(parts.size());
+  for (const RequestPtr& part : parts) ids.push_back(part->header.request_id);
+  const std::string account = parts.front()->account;
+  BundleSetup setup{shared_from_this(), runner_->get(), first_id, std::move(parts),
+                    std::chrono::microseconds(config_.wire.bundle_gather_us)};
+  try {
+    in_flight_.set_all(client, ids, spawn_bundle_actor(system_, std::move(setup)));
+  } catch (...) {
+    const std::vector<bool> left = in_flight_.remove_all(client, ids, account);
+    in_flight_.answered(static_cast<std::size_t>(std::count(left.begin(), left.end(), true)));
+    throw;
+  }
+}
+
+void Gateway::refuse_parts(const ClientId& client, std::uint64_t first_id,
+                           std::span<const AdmittedBundle::Refused> parts) {
+  std::vector<PartReply> replies;
+  replies.reserve(parts.size());
+  for (const AdmittedBundle::Refused& part : parts) {
+    PartReply& reply = replies.emplace_back();
+    reply.part = part.part;
+    reply.error = &part.why.error;
+    reply.retry_after_us = admission_->spread(part.why.retry_after_us);
+  }
+  send_bundle(client, first_id, replies);
+}
+
+void Gateway::cancel(const ClientId& client, const RequestHeader& header) {
+  const CancelIds ids{header.request_id, std::max(header.parts, 1U)};
+  for (const caf::actor& request : each_once(in_flight_.find_all(client, ids.first, ids.count)))
+    caf::anon_send(request, ids);
 }
 
 void Gateway::refuse(const ClientId& client, std::uint64_t id, Refusal why) {
@@ -278,8 +377,7 @@ void Gateway::answer(const IncomingRequest& request, const Outcome& outcome) {
   }
   if (!body.empty() && !edge_->has_room(body.size())) {
     header.kind = ReplyKind::kError;
-    header.error = {ErrorCode::kOverloaded,
-                    "the results on their way exceed limits.max_result_mib_in_flight; ask again later"};
+    header.error = {ErrorCode::kOverloaded, kNoRoomForResults};
     body = {};
   }
   RequestSample sample{std::nullopt, header.timings.queue_us, header.timings.compute_us,
@@ -293,6 +391,67 @@ void Gateway::answer(const IncomingRequest& request, const Outcome& outcome) {
   OutgoingReply reply = insist([&] { return outgoing(request.client, header, std::move(body)); });
   insist([&] { edge_->post_anyway(std::move(reply)); });
   in_flight_.answered();
+}
+
+void Gateway::answer_parts(std::uint64_t first_id, std::span<const Answered> parts) {
+  const IncomingRequest& one = *parts.front().request;
+  std::vector<std::uint64_t> ids;
+  std::vector<PartReply> replies;
+  std::deque<Result<ReplyBody>> content;
+  insist([&] {
+    ids.clear();
+    for (const Answered& part : parts) ids.push_back(part.request->header.request_id);
+    replies.reserve(parts.size());
+  });
+  const std::vector<bool> mine = insist([&] { return in_flight_.remove_all(one.client, ids, one.account); });
+  const TimePoint now = steady_now();
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (!mine[i]) continue;
+    const Answered& part = parts[i];
+    replies.push_back(insist([&] {
+      return part_reply(static_cast<std::uint32_t>(ids[i] - first_id), *part.request, part.outcome, now,
+                        content, limits_);
+    }));
+  }
+  send_bundle(one.client, first_id, replies);
+  in_flight_.answered(replies.size());
+}
+
+// What finds no room, or cannot be encoded, is replaced by an error, for which there is room always.
+void Gateway::send_bundle(const ClientId& client, std::uint64_t first_id, std::span<PartReply> replies) {
+  ReplyHeader header;
+  header.kind = ReplyKind::kBundle;
+  header.request_id = first_id;
+  header.final = false;
+  Error trouble;
+  const auto give_up = [&](std::span<PartReply> group) {
+    for (PartReply& reply : group) {
+      reply.undecided = reply.error != nullptr ? reply.undecided : reply.token != nullptr;
+      if (reply.error == nullptr) reply.error = &trouble;
+    }
+  };
+  while (!replies.empty()) {
+    const std::size_t count = insist([&] { return bundled_replies(replies, limits_); });
+    const std::span<PartReply> group = replies.first(count);
+    auto body = insist([&] { return encode_reply_bundle(group, limits_); });
+    if (!body || !edge_->has_room(body->size())) {
+      trouble = body ? Error{ErrorCode::kOverloaded, kNoRoomForResults} : body.error();
+      give_up(group);
+      body = insist([&] { return encode_reply_bundle(group, limits_); });
+    }
+    if (!body) spdlog::error("answers to a bundle could not be encoded: {}", to_string(body.error()));
+    for (const PartReply& reply : group) {
+      RequestSample sample{std::nullopt, reply.timings.queue_us, reply.timings.compute_us,
+                           reply.timings.total_us};
+      if (reply.error != nullptr) sample.error = reply.error->code;
+      metrics_.answered(sample);
+    }
+    if (body) {
+      OutgoingReply reply = insist([&] { return outgoing(client, header, std::move(*body)); });
+      insist([&] { edge_->post_anyway(std::move(reply)); });
+    }
+    replies = replies.subspan(count);
+  }
 }
 
 bool Gateway::partial(const IncomingRequest& request, std::uint32_t index, const Outcome& part) {
@@ -353,10 +512,8 @@ void Gateway::lose(const ClientId& client, LostClient why) {
   spdlog::debug("a client is gone: {}", to_string(why));
   const std::vector<caf::actor> requests = in_flight_.take_client(client);
   if (!requests.empty()) metrics_.lost(why);
-  for (const caf::actor& request : requests) {
-    metrics_.answered({ErrorCode::kCancelled});
-    caf::anon_send(request, CancelAtom::value);
-  }
+  for (std::size_t i = 0; i < requests.size(); ++i) metrics_.answered({ErrorCode::kCancelled});
+  for (const caf::actor& request : each_once(requests)) caf::anon_send(request, CancelAtom::value);
 }
 
 }  // namespace volvox

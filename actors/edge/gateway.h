@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <caf/all.hpp>
 
@@ -16,6 +17,7 @@
 #include "base/error.h"
 #include "config/schema.h"
 #include "monitoring/request_metrics.h"
+#include "protocol/bundle_codec.h"
 #include "protocol/edge_socket.h"
 #include "serving/tally.h"
 #include "serving/token_buckets.h"
@@ -50,6 +52,7 @@ class Gateway : public ReplySink, private EdgeHandler, public std::enable_shared
   std::size_t unanswered() const { return in_flight_.unanswered(); }
 
   void answer(const IncomingRequest& request, const Outcome& outcome) override;
+  void answer_parts(std::uint64_t first_id, std::span<const Answered> parts) override;
   bool partial(const IncomingRequest& request, std::uint32_t index, const Outcome& part) override;
 
  private:
@@ -64,6 +67,12 @@ class Gateway : public ReplySink, private EdgeHandler, public std::enable_shared
   void on_client_refused(const RefusedClient& client) override;
   void on_keys_trouble(const std::string& why) override;
   void accept(const ClientId& client, RequestHeader header, std::span<const std::byte> body);
+  void accept_bundle(const ClientId& client, RequestHeader header, std::span<const std::byte> body);
+  void spawn_bundle(const ClientId& client, std::uint64_t first_id, std::vector<RequestPtr> parts);
+  void refuse_parts(const ClientId& client, std::uint64_t first_id,
+                    std::span<const AdmittedBundle::Refused> parts);
+  void cancel(const ClientId& client, const RequestHeader& header);
+  void send_bundle(const ClientId& client, std::uint64_t first_id, std::span<PartReply> replies);
   void refuse(const ClientId& client, std::uint64_t id, Refusal why);
   void look_for_silence(TimePoint now);
   void lose(const ClientId& client, LostClient why);

@@ -4,30 +4,49 @@
 
 namespace volvox {
 
-InFlightShare InFlightGauge::enter(const std::shared_ptr<InFlightGauge>& gauge, std::size_t bytes) {
-  if (!gauge->take(bytes)) return {};
-  return {gauge, bytes};
+InFlightShare InFlightGauge::enter(const std::shared_ptr<InFlightGauge>& gauge,
+                                   const InFlightAmount& amount) {
+  if (!gauge->take(amount)) return {};
+  return {gauge, amount};
 }
 
-bool InFlightGauge::take(std::size_t bytes) {
-  const std::size_t requests = requests_.fetch_add(1) + 1;
-  const std::size_t total = bytes_.fetch_add(bytes) + bytes;
-  if (requests <= limits_.requests && total <= limits_.bytes) return true;
-  give_back(bytes);
+bool InFlightGauge::take(const InFlightAmount& amount) {
+  const std::size_t requests = requests_.fetch_add(amount.requests) + amount.requests;
+  const std::size_t bytes = bytes_.fetch_add(amount.bytes) + amount.bytes;
+  if (requests <= limits_.requests && bytes <= limits_.bytes) return true;
+  give_back(amount);
   return false;
 }
 
-void InFlightGauge::give_back(std::size_t bytes) {
-  requests_.fetch_sub(1);
-  bytes_.fetch_sub(bytes);
+void InFlightGauge::give_back(const InFlightAmount& amount) {
+  requests_.fetch_sub(amount.requests);
+  bytes_.fetch_sub(amount.bytes);
 }
 
 bool InFlightTable::add(const ClientId& client, std::uint64_t id, TimePoint now, const std::string& account) {
   const std::lock_guard lock(mutex_);
   Client& entry = enter(client);
-  if (!entry.requests.try_emplace(id).second) return false;
+  if (!add(entry, id)) return false;
   entry.heard = now;
   entry.account = account;
+  return true;
+}
+
+std::vector<bool> InFlightTable::add_all(const ClientId& client, std::span<const std::uint64_t> ids,
+                                         TimePoint now, const std::string& account) {
+  std::vector<bool> added(ids.size());
+  if (ids.empty()) return added;
+  const std::lock_guard lock(mutex_);
+  Client& entry = enter(client);
+  entry.heard = now;
+  entry.account = account;
+  for (std::size_t i = 0; i < ids.size(); ++i) added[i] = add(entry, ids[i]);
+  return added;
+}
+
+// Under the lock.
+bool InFlightTable::add(Client& entry, std::uint64_t id) {
+  if (!entry.requests.try_emplace(id).second) return false;
   ++unanswered_;
   return true;
 }
@@ -60,6 +79,17 @@ void InFlightTable::set(const ClientId& client, std::uint64_t id, caf::actor req
   if (entry == clients_.end()) return;
   const auto found = entry->second.requests.find(id);
   if (found != entry->second.requests.end()) found->second.swap(request);
+}
+
+void InFlightTable::set_all(const ClientId& client, std::span<const std::uint64_t> ids,
+                            const caf::actor& requests) {
+  const std::lock_guard lock(mutex_);
+  const auto entry = clients_.find(client);
+  if (entry == clients_.end()) return;
+  for (const std::uint64_t id : ids) {
+    const auto found = entry->second.requests.find(id);
+    if (found != entry->second.requests.end()) found->second = requests;
+  }
 }
 
 bool InFlightTable::hear(const ClientId& client, TimePoint now, std::string_view account) {
@@ -99,9 +129,27 @@ bool InFlightTable::remove(const ClientId& client, std::uint64_t id, std::string
   return true;
 }
 
-void InFlightTable::answered() {
+std::vector<bool> InFlightTable::remove_all(const ClientId& client, std::span<const std::uint64_t> ids,
+                                            std::string_view account) {
+  std::vector<bool> removed(ids.size());
   const std::lock_guard lock(mutex_);
-  if (--unanswered_ == 0) empty_.notify_all();
+  const auto entry = clients_.find(client);
+  if (entry == clients_.end() || entry->second.account != account) return removed;
+  auto& requests = entry->second.requests;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    const auto request = requests.find(ids[i]);
+    if (request == requests.end()) continue;
+    requests.erase(request);  // not the last handle: its actor asks
+    removed[i] = true;
+  }
+  if (requests.empty()) leave(entry);
+  return removed;
+}
+
+void InFlightTable::answered(std::size_t count) {
+  const std::lock_guard lock(mutex_);
+  unanswered_ -= count;
+  if (unanswered_ == 0) empty_.notify_all();
 }
 
 caf::actor InFlightTable::find(const ClientId& client, std::uint64_t id) const {
@@ -110,6 +158,19 @@ caf::actor InFlightTable::find(const ClientId& client, std::uint64_t id) const {
   if (entry == clients_.end()) return {};
   const auto request = entry->second.requests.find(id);
   return request == entry->second.requests.end() ? caf::actor{} : request->second;
+}
+
+std::vector<caf::actor> InFlightTable::find_all(const ClientId& client, std::uint64_t first,
+                                                std::uint32_t count) const {
+  std::vector<caf::actor> found;
+  const std::lock_guard lock(mutex_);
+  const auto entry = clients_.find(client);
+  if (entry == clients_.end()) return found;
+  for (std::uint64_t id = first; id - first < count; ++id) {
+    const auto request = entry->second.requests.find(id);
+    if (request != entry->second.requests.end()) found.push_back(request->second);
+  }
+  return found;
 }
 
 std::vector<caf::actor> InFlightTable::take_client(const ClientId& client) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -28,7 +29,10 @@ struct InFlightLimits {
 
 class InFlightGauge;
 
-using InFlightShare = HeldShare<InFlightGauge, std::size_t>;  // the bytes
+struct InFlightAmount {
+  std::size_t requests = 0, bytes = 0;
+};
+using InFlightShare = HeldShare<InFlightGauge, InFlightAmount>;
 
 // Counts what requests hold until the last actor has forgotten them, which may be later than their answer: a
 // client that cancels all it sends must not get past the bounds. Any thread.
@@ -37,7 +41,10 @@ class InFlightGauge {
   explicit InFlightGauge(const InFlightLimits& limits) : limits_(limits) {}
 
   // False when a bound is reached.
-  static InFlightShare enter(const std::shared_ptr<InFlightGauge>& gauge, std::size_t bytes);
+  static InFlightShare enter(const std::shared_ptr<InFlightGauge>& gauge, const InFlightAmount& amount);
+  static InFlightShare enter(const std::shared_ptr<InFlightGauge>& gauge, std::size_t bytes) {
+    return enter(gauge, InFlightAmount{1, bytes});
+  }
 
   std::size_t requests() const { return requests_.load(std::memory_order_relaxed); }
   std::size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
@@ -45,8 +52,8 @@ class InFlightGauge {
  private:
   friend InFlightShare;
 
-  bool take(std::size_t bytes);
-  void give_back(std::size_t bytes);
+  bool take(const InFlightAmount& amount);
+  void give_back(const InFlightAmount& amount);
 
   const InFlightLimits limits_;
   std::atomic<std::size_t> requests_{0}, bytes_{0};
@@ -61,6 +68,11 @@ class InFlightTable {
   bool add(const ClientId& client, std::uint64_t id, TimePoint now = {}, const std::string& account = {});
   // Ignored once the request is answered.
   void set(const ClientId& client, std::uint64_t id, caf::actor request);
+  // As add() and set(), for parts of a bundle, which one actor answers: by place in `ids`, whether each was
+  // added.
+  std::vector<bool> add_all(const ClientId& client, std::span<const std::uint64_t> ids, TimePoint now,
+                            const std::string& account);
+  void set_all(const ClientId& client, std::span<const std::uint64_t> ids, const caf::actor& requests);
   // A message came from the client. False, and nothing is noted: whoever had requests in flight under this id
   // had another key, so that they are not this one's to cancel, to keep alive or to have answered.
   bool hear(const ClientId& client, TimePoint now, std::string_view account = {});
@@ -71,13 +83,18 @@ class InFlightTable {
   // The request of this account is about to be answered: forgets it. True for the caller that must answer
   // now, and call answered() once the answer is on its way.
   bool remove(const ClientId& client, std::uint64_t id, std::string_view account = {});
-  void answered();
+  // The same for parts of a bundle, by place in `ids`.
+  std::vector<bool> remove_all(const ClientId& client, std::span<const std::uint64_t> ids,
+                               std::string_view account);
+  void answered(std::size_t count = 1);
 
   // Forgets all requests of a client that nothing can reach any more: they need no answer.
   std::vector<caf::actor> take_client(const ClientId& client);
 
   // An invalid handle when there is none.
   caf::actor find(const ClientId& client, std::uint64_t id) const;
+  // Of those with the ids from `first` on, `count` at most, that are in flight.
+  std::vector<caf::actor> find_all(const ClientId& client, std::uint64_t first, std::uint32_t count) const;
   std::vector<caf::actor> all() const;
 
   std::size_t unanswered() const;
@@ -95,6 +112,7 @@ class InFlightTable {
 
   static constexpr std::size_t kMostSpare = 16;
 
+  bool add(Client& entry, std::uint64_t id);
   Client& enter(const ClientId& client);
   void leave(Clients::iterator client);
 

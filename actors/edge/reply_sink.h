@@ -1,5 +1,9 @@
 #pragma once
 
+#include <cstdint>
+#include <span>
+#include <vector>
+
 #include "actors/work/work.h"
 
 namespace volvox {
@@ -10,6 +14,12 @@ class ReplySink {
   virtual ~ReplySink() = default;
   // The one answer to this request. Any thread; never blocks.
   virtual void answer(const IncomingRequest& request, const Outcome& outcome) = 0;
+  // The same of parts of one bundle, the id of whose part 0 this is.
+  struct Answered {
+    RequestPtr request;
+    Outcome outcome;
+  };
+  virtual void answer_parts(std::uint64_t first_id, std::span<const Answered> parts);
   // A part of the answer of a streamed request, before it. False: it cannot be taken, so that no later one
   // may follow. Any thread; never blocks.
   virtual bool partial(const IncomingRequest& request, std::uint32_t index, const Outcome& part);

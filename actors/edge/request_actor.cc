@@ -25,6 +25,7 @@ struct RequestSetup {
 class RequestShell {
  public:
   static constexpr const char* kName = "request actor";
+  static constexpr const char* kCancelledByClient = "the client cancelled the request";
 
   RequestShell(caf::event_based_actor* self, RequestSetup setup)
       : self_(self), runner_(std::move(setup.runner)), ticket_(std::move(setup.sink), take(setup)) {}
@@ -50,7 +51,8 @@ class RequestShell {
               forward(partial);
             },
             [this](DeadlineAtom) { give_up(ErrorCode::kDeadlineExceeded, kTooLate); },
-            [this](CancelAtom) { give_up(ErrorCode::kCancelled, "the client cancelled the request"); },
+            [this](CancelAtom) { give_up(ErrorCode::kCancelled, kCancelledByClient); },
+            [this](const CancelIds&) { give_up(ErrorCode::kCancelled, kCancelledByClient); },
             [this](AbortAtom) {
               give_up(ErrorCode::kUnavailable,
                       "the server shut down before the request ended; send it elsewhere");

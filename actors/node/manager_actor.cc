@@ -45,11 +45,19 @@ class ManagerShell final : private PartRunner {
         node_(std::move(node)),
         jobs_(node_),
         schedulers_(actor_slots(node_->devices.size())),
+        starting_(node_->devices.size()),
         dispatcher_(node_, schedulers_),
         sessions_(SessionDriver::make(node_, jobs_, *this)) {}
 
   caf::behavior behavior() {
-    return {[this](const RunWork& run) { begin(run.work); },
+    return {[this](const RunWork& run) {
+              begin(run.work);
+              after_sessions();
+            },
+            [this](const RunWorks& run) {
+              for (const WorkPtr& work : *run.works) begin(work);
+              after_sessions();
+            },
             [this](const RerunWork& rerun) {
               take_over();
               run_again(rerun.work, rerun.lost_on);
@@ -57,6 +65,7 @@ class ManagerShell final : private PartRunner {
             [this](const FinishedWorks& finished) {
               take_over();
               for (const WorkPtr& work : *finished.works) finish(work);
+              after_sessions();
             },
             [](const Stepped& stepped) {
               take_over();
@@ -64,16 +73,25 @@ class ManagerShell final : private PartRunner {
                 advance_stream(lane.work, lane.lane, lane.steps);
               }
             },
-            [this](const CancelWork& cancelled) { cancel(cancelled); },
+            [this](const CancelWork& cancelled) {
+              cancel(cancelled);
+              after_sessions();
+            },
+            [this](const CancelWorks& cancelled) {
+              take_over();
+              for (const std::uint64_t key : *cancelled.keys) cancel({key, cancelled.why});
+              after_sessions();
+            },
             [this](const PartLost& lost) {
               take_over();
               if (sessions_) sessions_->lost(lost.session, steady_now());
+              after_sessions();
             },
             [this](const StateCopied& copied) {
               take_over();
               const TimePoint now = steady_now();
               sessions_->copied(*copied.copy, now);
-              tick_later();
+              after_sessions();
             },
             [](const AliveQuery& query) {
               take_over();
@@ -82,6 +100,7 @@ class ManagerShell final : private PartRunner {
             [this](TickAtom) { tick(); },
             [this](DrainAtom) {
               if (sessions_) sessions_->drain(steady_now());
+              after_sessions();
             },
             [this](const UseScheduler& use_scheduler) { use(use_scheduler); }};
   }
@@ -113,7 +132,6 @@ class ManagerShell final : private PartRunner {
     const TimePoint now = steady_now();
     look_at_devices(now);
     sessions_->submit(work, now);
-    tick_later();
   }
 
   // PartRunner
@@ -122,10 +140,14 @@ class ManagerShell final : private PartRunner {
       hand_over();
       caf::anon_send(self, PartLost{session});
     };
-    hand_over();
-    self_->send(schedulers_[part->device_place->device()]->get(), AdmitWork{part});
+    auto& ready = starting_[part->device_place->device()];
+    if (!ready) ready = std::make_shared<std::vector<WorkPtr>>();
+    ready->push_back(part);
   }
-  void stop(std::uint64_t key) override { tell_schedulers({key}); }
+  void stop(std::uint64_t key) override {
+    send_started();
+    tell_schedulers({key});
+  }
   StateCopier::Done on_copied() override {
     return [self = self()](const StateCopyPtr& copy) {
       hand_over();
@@ -133,6 +155,22 @@ class ManagerShell final : private PartRunner {
     };
   }
   bool ready(std::uint32_t device) const override { return dispatcher_.usable(device); }
+
+  // What the message at hand has made ready goes to a scheduler in one of its own.
+  void send_started() {
+    for (std::uint32_t device = 0; device < starting_.size(); ++device) {
+      if (!starting_[device]) continue;
+      hand_over();
+      self_->send(schedulers_[device]->get(), AdmitWorks{std::exchange(starting_[device], nullptr)});
+    }
+  }
+
+  // At the end of each message that may have moved a session.
+  void after_sessions() {
+    send_started();
+    if (sessions_) sessions_->publish();
+    tick_later();
+  }
 
   // Nobody keeps where a request runs: a scheduler that does not know it ignores the message.
   void tell_schedulers(const CancelWork& cancelled) {
@@ -148,7 +186,7 @@ class ManagerShell final : private PartRunner {
     look_at_devices(now);
     // Nobody knows what the device still holds.
     if (!use.scheduler) sessions_->device_lost(use.device, now);
-    tick_later();
+    after_sessions();
   }
 
   // Sessions go where parts can run; where they can nowhere, anywhere: a device will be back.
@@ -169,7 +207,7 @@ class ManagerShell final : private PartRunner {
     const TimePoint now = steady_now();
     look_at_devices(now);
     sessions_->tick(now);
-    tick_later();
+    after_sessions();
   }
 
   // At least every second: a clock that is set further ahead would hold on to this actor.
@@ -183,7 +221,7 @@ class ManagerShell final : private PartRunner {
   }
 
   void cancel(const CancelWork& cancelled) {
-    if (sessions_ && sessions_->cancel(cancelled.key, cancelled.why, steady_now())) return tick_later();
+    if (sessions_ && sessions_->cancel(cancelled.key, cancelled.why, steady_now())) return;
     tell_schedulers(cancelled);
   }
 
@@ -213,13 +251,13 @@ class ManagerShell final : private PartRunner {
     }
     if (work->part == nullptr) return work->settle(std::move(outcome));
     if (sessions_) sessions_->finished(work, outcome, steady_now());
-    tick_later();
   }
 
   caf::event_based_actor* self_;
   NodePtr node_;
   JobMaker jobs_;
   SchedulerSlots schedulers_;  // by device, as the supervisor says; empty: there is none for now
+  std::vector<std::shared_ptr<std::vector<WorkPtr>>> starting_;  // parts, by device; null: none
   Dispatcher dispatcher_;
   std::unique_ptr<SessionDriver> sessions_;     // null: there are none
   std::vector<std::uint32_t> session_devices_;  // that it was told of last

@@ -39,6 +39,9 @@ class SchedulerShell {
 
   caf::behavior behavior() {
     return {[this](const AdmitWork& admit) { take_in(admit.work); },
+            [this](const AdmitWorks& admit) {
+              for (const WorkPtr& work : *admit.works) take_in(work);
+            },
             [this](const TasksEnded& ended) { take_back(ended); },
             [this](TickAtom) { decide(); },
             [this](const CancelWork& cancel) { drop(cancel.key); },

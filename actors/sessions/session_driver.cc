@@ -54,7 +54,7 @@ std::unique_ptr<SessionDriver> SessionDriver::make(const NodePtr& node, const Jo
   }
   limits.hash_seed = *seed;
   auto driver = std::make_unique<SessionDriver>(node, jobs, runner, limits, HashKey{*low, *high});
-  if (node->session_metrics != nullptr) driver->publish();  // zeros are figures, too
+  driver->publish();  // zeros are figures, too
   return driver;
 }
 
@@ -239,10 +239,10 @@ void SessionDriver::perform(TimePoint now) {
     perform(action, now);
   }
   actions_.clear();
-  if (node_->session_metrics != nullptr) publish();
 }
 
 void SessionDriver::publish() {
+  if (node_->session_metrics == nullptr) return;
   const SessionStats stats = table_.stats();
   const std::uint64_t host_bytes = states_.host_bytes();
   if (published_ == std::pair(stats, host_bytes)) return;

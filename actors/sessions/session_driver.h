@@ -65,6 +65,8 @@ class SessionDriver {
   void drain(TimePoint now);
 
   SessionStats stats() const { return table_.stats(); }
+  // Shows what has changed since; after each message is often enough.
+  void publish();
 
  private:
   // A request without an answer.
@@ -97,7 +99,6 @@ class SessionDriver {
   // Does what the table has said since, and what it says to the reports of that.
   void perform(TimePoint now);
   void perform(const SessionAction& action, TimePoint now);
-  void publish();
   void run(const SessionAction& action, TimePoint now);
   Status start(const SessionAction& action, const Work& asked);
   std::vector<std::uint32_t> devices() const;

@@ -8,13 +8,16 @@ namespace volvox {
 
 Result<RequestBody> IncomingBody::read(const Owner& owner, const WireLimits& limits) const {
   if (decoded_) return *decoded_;
+  if (bundle_) return bundle_->part(part_, limits);
   return read_request_body(shared(owner), limits);
 }
 
 Result<std::shared_ptr<const WireBuffer>> IncomingBody::message(const Owner& owner,
                                                                 const WireLimits& limits) const {
-  if (!decoded_) return shared(owner);
-  auto encoded = encode_request_body(*decoded_, limits);
+  if (!decoded_ && !bundle_) return shared(owner);
+  const auto body = read(owner, limits);
+  if (!body) return tl::unexpected(body.error());
+  auto encoded = encode_request_body(*body, limits);
   if (!encoded) return tl::unexpected(std::move(encoded).error());
   return std::make_shared<const WireBuffer>(std::move(*encoded));
 }

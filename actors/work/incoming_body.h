@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "actors/work/bundle_body.h"
 #include "base/error.h"
 #include "protocol/buffer.h"
 #include "protocol/limits.h"
@@ -12,8 +13,8 @@
 namespace volvox {
 
 // A request's body as its door took it: as its client encoded it, and nobody has looked into it yet; or
-// decoded by a door whose clients write no messages. The bytes lie here: what is read of them holds `owner`,
-// whose member this is. Immutable once its owner is shared; any thread.
+// decoded by a door whose clients write no messages; or a part of a bundle. The bytes lie here: what is read
+// of them holds `owner`, whose member this is. Immutable once its owner is shared; any thread.
 class IncomingBody {
  public:
   using Owner = std::shared_ptr<const void>;
@@ -24,7 +25,11 @@ class IncomingBody {
   explicit IncomingBody(RequestBody decoded)
       : size_(decoded.storage->size()), decoded_(std::make_unique<const RequestBody>(std::move(decoded))) {}
 
-  // Bytes that it holds.
+  // Of a part of a bundle, whose bytes it keeps.
+  IncomingBody(BundleBodyPtr bundle, std::uint32_t part)
+      : size_(bundle->bytes(part)), bundle_(std::move(bundle)), part_(part) {}
+
+  // Bytes that are its own.
   std::size_t size() const { return size_; }
   // Its views hold its bytes. INVALID_ARGUMENT when it cannot be read.
   Result<RequestBody> read(const Owner& owner, const WireLimits& limits) const;
@@ -37,6 +42,8 @@ class IncomingBody {
   std::size_t size_ = 0;
   WireBuffer encoded_;                          // empty if it is decoded
   std::unique_ptr<const RequestBody> decoded_;  // null: not yet
+  BundleBodyPtr bundle_;                        // null: it came alone
+  std::uint32_t part_ = 0;
 };
 
 }  // namespace volvox

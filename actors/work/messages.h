@@ -8,6 +8,7 @@
 
 #include <caf/all.hpp>
 
+#include "actors/work/answer_group.h"
 #include "actors/work/work.h"
 #include "device/task.h"
 #include "monitoring/engine_snapshot.h"
@@ -21,6 +22,10 @@ namespace volvox {
 // door → runner (the manager, or the router of a cluster): run it.
 struct RunWork {
   WorkPtr work;
+};
+// door → runner: the parts of a bundle; each as by RunWork.
+struct RunWorks {
+  std::shared_ptr<const std::vector<WorkPtr>> works;
 };
 // a work that went astray on this device → manager: its successor, to be run on another.
 struct RerunWork {
@@ -36,6 +41,15 @@ struct AdmitWork {
 struct CancelWork {
   std::uint64_t key = 0;
   ErrorCode why = ErrorCode::kCancelled;  // or DEADLINE_EXCEEDED
+};
+// The same of parts of sessions that were found ready together.
+struct AdmitWorks {
+  std::shared_ptr<const std::vector<WorkPtr>> works;
+};
+// request actor → runner: as CancelWork, of many.
+struct CancelWorks {
+  std::shared_ptr<const std::vector<std::uint64_t>> keys;
+  ErrorCode why = ErrorCode::kCancelled;
 };
 // scheduler → manager: these ended; a group.
 struct FinishedWorks {
@@ -62,6 +76,16 @@ struct PartLost {
 // anybody → request actor: how it ended. The first one counts.
 struct FinishRequest {
   Outcome outcome;
+};
+
+// AnswerGroup → the actor of its bundle: answers lie there.
+struct AnswersReady {
+  AnswerGroupPtr group;
+};
+// gateway → request actor: the client asks to cancel its requests with so many ids from this one on.
+struct CancelIds {
+  std::uint64_t first = 0;
+  std::uint32_t count = 1;
 };
 
 // Tasks of one worker, in order. Whoever holds the group owns them.
@@ -120,8 +144,7 @@ struct UseScheduler {
   caf::actor scheduler;  // invalid: there is none for now
 };
 
-using CancelAtom =
-    caf::atom_constant<caf::atom("cancel")>;  // gateway → request actor: the client asks, or is gone
+using CancelAtom = caf::atom_constant<caf::atom("cancel")>;  // gateway → request actor: the client is gone
 using DeadlineAtom =
     caf::atom_constant<caf::atom("deadline")>;  // cluster node → request actor: the router's clock says so
 using AbortAtom =
@@ -133,7 +156,12 @@ using RetryAtom = caf::atom_constant<caf::atom("retry")>;  // supervisor to itse
 }  // namespace volvox
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::RunWork)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::RunWorks)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::RerunWork)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::AdmitWorks)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::CancelWorks)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::AnswersReady)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::CancelIds)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::AdmitWork)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::CancelWork)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::FinishedWorks)

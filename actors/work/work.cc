@@ -79,6 +79,8 @@ WorkPtr Work::successor() {
   settled_ = true;
   give_back_memory();
   auto next = std::make_shared<Work>(request_, std::exchange(reply_to_, nullptr));
+  next->group_ = std::move(group_);
+  next->place_ = place_;
   next->second_ = true;
   return next;
 }
@@ -88,7 +90,9 @@ bool Work::can_run_again() const {
 }
 
 void Work::settle(Outcome outcome) {
-  if (std::exchange(settled_, true) || !reply_to_) return;
+  if (std::exchange(settled_, true)) return;
+  if (const AnswerGroupPtr group = std::move(group_)) return group->put(place_, std::move(outcome));
+  if (!reply_to_) return;
   hand_over();
   FinishRequest finish{std::move(outcome)};
   insist([&] { caf::anon_send(reply_to_, std::move(finish)); });  // moved once there is memory for it
@@ -103,7 +107,7 @@ void Work::settle(Error why, std::uint64_t retry_after) {
 }
 
 void Work::send_partial(std::uint32_t index, Outcome part) {
-  if (settled_) return;
+  if (settled_ || !reply_to_) return;
   hand_over();
   caf::anon_send(reply_to_, PartialResult{index, std::make_shared<const Outcome>(std::move(part))});
 }

@@ -15,6 +15,7 @@
 #include "actors/edge/in_flight.h"
 #include "actors/node/catalog.h"
 #include "actors/sessions/session_part.h"
+#include "actors/work/answer_group.h"
 #include "actors/work/device_loads.h"
 #include "actors/work/incoming_body.h"
 #include "actors/work/workload.h"
@@ -45,12 +46,18 @@ struct IncomingRequest {
   RequestHeader header;
   IncomingBody body;
   TimePoint arrival{};
-  InFlightShare share;       // of the bounds on what is in flight
-  ClientShare client_share;  // of those on what its client has in flight
-  ModelPtr model;            // that the door has chosen already; null: the header says which
+  mutable InFlightShare share;       // of the bounds on what is in flight
+  mutable ClientShare client_share;  // of those on what its client has in flight
+  ModelPtr model;                    // that the door has chosen already; null: the header says which
   // In the estimate of what is accepted; none: it is not in it. It guards itself.
   mutable std::optional<WorkPlace> place;
 
+  // Gives back its shares, when nothing of it runs any more: before its answer, so that whoever has the
+  // answer finds room for what comes next. Called by one thread, at most once.
+  void leave() const {
+    share.reset();
+    client_share.reset();
+  }
   TimePoint deadline() const;  // TimePoint::max(): none
   // Request::client: whoever has one key; without keys, a connection.
   std::uint64_t client_number() const;
@@ -131,6 +138,9 @@ class Work {
   // `reply_to` may be invalid: then nobody is told.
   Work(RequestPtr request, caf::actor reply_to)
       : request_(std::move(request)), reply_to_(std::move(reply_to)) {}
+  // A part of a bundle, which is answered with the others.
+  Work(RequestPtr request, AnswerGroupPtr group, std::uint32_t place)
+      : request_(std::move(request)), group_(std::move(group)), place_(place) {}
   ~Work();
   Work(const Work&) = delete;
   Work& operator=(const Work&) = delete;
@@ -167,6 +177,8 @@ class Work {
 
   RequestPtr request_;
   caf::actor reply_to_;
+  AnswerGroupPtr group_;  // in its place; null: it came alone
+  std::uint32_t place_ = 0;
   std::shared_ptr<ByteBudget> budget_;
   std::uint64_t reserved_bytes_ = 0;
   bool settled_ = false, second_ = false;

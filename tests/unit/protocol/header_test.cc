@@ -126,7 +126,7 @@ TEST(RequestHeaderCodec, RefusesWhatItDoesNotKnow) {
   using Builder = wire::RequestHeader::Builder;
   EXPECT_EQ(refusal([](Builder) {}), "accepted");
   EXPECT_TRUE(
-      contains(refusal([](Builder b) { b.setKind(static_cast<wire::RequestKind>(3)); }), "request kind 3"));
+      contains(refusal([](Builder b) { b.setKind(static_cast<wire::RequestKind>(4)); }), "request kind 4"));
   EXPECT_TRUE(
       contains(refusal([](Builder b) { b.setPriority(static_cast<wire::Priority>(9)); }), "priority 9"));
   EXPECT_TRUE(contains(refusal([](Builder b) { b.setRequestId(0); }), "id 0 is reserved"));
@@ -211,7 +211,7 @@ TEST(ReplyHeaderCodec, RefusesUnknownVersionsAndKinds) {
   EXPECT_TRUE(contains(decoded.error().message, "the server speaks protocol version 2"));
   const auto bytes = foreign<wire::ReplyHeader>([](wire::ReplyHeader::Builder builder) {
     builder.setProtocolVersion(kProtocolVersion);
-    builder.setKind(static_cast<wire::ReplyKind>(4));
+    builder.setKind(static_cast<wire::ReplyKind>(5));
   });
   EXPECT_FALSE(decode_reply_header(bytes.bytes(), kLimits));
 }

@@ -1,0 +1,201 @@
+#include "actors/edge/bundle_actor.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "actors/sessions/session_token.h"
+#include "actors/system/handoff.h"
+#include "actors/system/shell.h"
+#include "actors/work/messages.h"
+#include "base/clock.h"
+
+namespace volvox {
+namespace {
+
+class BundleShell {
+ public:
+  static constexpr const char* kName = "bundle actor";
+
+  BundleShell(caf::event_based_actor* self, BundleSetup setup)
+      : self_(self), setup_(std::move(setup)), states_(setup_.parts.size()), running_(states_.size()) {
+    take_over();
+    deadline_ = setup_.parts.front()->deadline();
+  }
+
+  // Whoever still waits is told that nobody knows.
+  ~BundleShell() {
+    Outcome lost;
+    lost.error =
+        Error{ErrorCode::kInternal, "the server lost this request; send it again, and see the server's log"};
+    answer_all(lost);
+  }
+  BundleShell(const BundleShell&) = delete;
+  BundleShell& operator=(const BundleShell&) = delete;
+
+  caf::behavior behavior() {
+    if (setup_.runner) return waiting();
+    Outcome outcome;
+    outcome.error =
+        Error{ErrorCode::kUnavailable,
+              "what runs requests here has failed and is being started again; try again soon, or elsewhere"};
+    answer_all(outcome, false);
+    self_->quit();
+    return handlers();
+  }
+
+ private:
+  // Of a part.
+  struct State {
+    bool answered = false;
+    bool given_up = false;  // the runner was told
+    bool ended = false;     // the runner has said how
+  };
+
+  caf::message_handler handlers() {
+    return {[this](const AnswersReady& ready) {
+              take_over();
+              answers_ready(ready.group);
+            },
+            [this](DeadlineAtom) { give_up(ErrorCode::kDeadlineExceeded, kTooLate); },
+            [this](CancelAtom) { give_up(ErrorCode::kCancelled, kCancelled); },
+            [this](const CancelIds& ids) {
+              give_up(ErrorCode::kCancelled, kCancelled, [&](const IncomingRequest& part) {
+                return part.header.request_id - ids.first < ids.count;
+              });
+            },
+            [this](AbortAtom) {
+              give_up(ErrorCode::kUnavailable,
+                      "the server shut down before the request ended; send it elsewhere");
+            }};
+  }
+
+  // A receive timeout dies with its actor, but each message sets it anew: it is made as long as it has to be
+  // after each.
+  caf::behavior waiting() {
+    const TimePoint at = std::min(flush_at_.value_or(TimePoint::max()), deadline_);
+    if (at == TimePoint::max()) return handlers();
+    // Never zero: CAF renews a zero timeout for ever, before it lets the actor act on it.
+    const Duration left = std::max<Duration>(std::chrono::microseconds(1), at - steady_now());
+    return handlers().or_else(caf::after(left) >> [this] { time_passed(); });
+  }
+
+  void time_passed() {
+    const TimePoint now = steady_now();
+    if (flush_at_ && *flush_at_ <= now) flush();
+    if (deadline_ <= now) return give_up(ErrorCode::kDeadlineExceeded, kTooLate);
+    if (running_ > 0) self_->become(waiting());
+  }
+
+  void answers_ready(const AnswerGroupPtr& group) {
+    group_ = group;
+    if (group->complete()) {
+      flush();
+    } else if (!flush_at_) {
+      flush_at_ = steady_now() + setup_.gather;
+    }
+    if (running_ > 0) self_->become(waiting());
+  }
+
+  void flush() {
+    flush_at_.reset();
+    bool all = false;
+    AnswerGroup::Answers answers = group_->take(all);
+    std::vector<ReplySink::Answered> answered;
+    answered.reserve(answers.size());
+    for (auto& [place, outcome] : answers) {
+      State& state = states_[place];
+      state.ended = true;
+      setup_.parts[place]->leave();
+      --running_;
+      if (!std::exchange(state.answered, true)) answered.push_back({setup_.parts[place], std::move(outcome)});
+    }
+    if (!answered.empty()) setup_.sink->answer_parts(setup_.first_id, answered);
+    for (const auto& [place, outcome] : answers)
+      setup_.parts[place] = nullptr;
+    if (running_ == 0) self_->quit();
+  }
+
+  template <class Which>
+  void give_up(ErrorCode code, const char* message, Which which) {
+    auto keys = std::make_shared<std::vector<std::uint64_t>>();
+    std::vector<ReplySink::Answered> answered;
+    for (std::size_t place = 0; place < states_.size(); ++place) {
+      State& state = states_[place];
+      if (state.ended || state.answered || state.given_up || !which(*setup_.parts[place])) continue;
+      state.given_up = true;
+      keys->push_back(setup_.parts[place]->key);
+      if (is_decided_elsewhere(*setup_.parts[place], code)) continue;
+      state.answered = true;
+      Outcome outcome;
+      outcome.error = Error{code, message};
+      outcome.undecided = is_session_part(setup_.parts[place]->header);
+      answered.push_back({setup_.parts[place], std::move(outcome)});
+    }
+    if (code == ErrorCode::kDeadlineExceeded) deadline_ = TimePoint::max();
+    if (!keys->empty()) {
+      hand_over();
+      self_->send(setup_.runner, CancelWorks{std::move(keys), code});
+    }
+    if (!answered.empty()) setup_.sink->answer_parts(setup_.first_id, answered);
+    if (running_ > 0) self_->become(waiting());
+  }
+  void give_up(ErrorCode code, const char* message) {
+    give_up(code, message, [](const IncomingRequest&) { return true; });
+  }
+
+  // As of a request actor: a part of a session is decided by whoever keeps the session.
+  static bool is_decided_elsewhere(const IncomingRequest& part, ErrorCode code) {
+    const bool waits = code == ErrorCode::kCancelled || code == ErrorCode::kDeadlineExceeded;
+    return waits && is_session_part(part.header);
+  }
+
+  // All that have no answer. `perhaps_done`: a part of a session may have been done.
+  void answer_all(const Outcome& outcome, bool perhaps_done = true) {
+    std::vector<ReplySink::Answered> answered;
+    for (std::size_t place = 0; place < states_.size(); ++place) {
+      if (std::exchange(states_[place].answered, true)) continue;
+      answered.push_back({setup_.parts[place], outcome});
+      answered.back().outcome.undecided = perhaps_done && is_session_part(setup_.parts[place]->header);
+    }
+    if (!answered.empty()) setup_.sink->answer_parts(setup_.first_id, answered);
+  }
+
+  static constexpr const char* kCancelled = "the client cancelled the request";
+
+  caf::event_based_actor* self_;
+  BundleSetup setup_;
+  std::vector<State> states_;
+  std::size_t running_;  // parts of which the runner has not said how they ended
+  TimePoint deadline_;
+  std::optional<TimePoint> flush_at_;  // nothing: no answer waits
+  AnswerGroupPtr group_;               // once something lies there
+};
+
+// One that waits for its answers only needs no thread before that.
+caf::actor spawn(caf::actor_system& system, BundleSetup setup) {
+  const bool waits = setup.runner && setup.parts.front()->header.deadline_us == 0;
+  hand_over();
+  if (waits) return spawn_shell<BundleShell, caf::lazy_init>(system, std::move(setup));
+  return spawn_shell<BundleShell>(system, std::move(setup));
+}
+
+}  // namespace
+
+caf::actor spawn_bundle_actor(caf::actor_system& system, BundleSetup setup) {
+  const caf::actor runner = setup.runner;
+  const std::vector<RequestPtr> parts = setup.parts;
+  caf::actor actor = spawn(system, std::move(setup));
+  if (!runner) return actor;
+  const auto group = std::make_shared<AnswerGroup>(parts.size(), actor);
+  auto works = std::make_shared<std::vector<WorkPtr>>();
+  works->reserve(parts.size());
+  for (std::uint32_t place = 0; place < parts.size(); ++place)
+    works->push_back(std::make_shared<Work>(parts[place], group, place));
+  hand_over();
+  caf::anon_send(runner, RunWorks{std::move(works)});
+  return actor;
+}
+
+}  // namespace volvox
