@@ -44,6 +44,7 @@ struct LoadArguments {
   KeyFiles keys;
   SessionArguments sessions;
   CallArguments calls;
+  bool bundles = false;
 };
 
 Duration seconds_of(double seconds) {
@@ -221,6 +222,9 @@ class LoadCommand {
   explicit LoadCommand(LoadArguments options) : options_(std::move(options)) {}
 
   Result<int> run() {
+    if (options_.bundles && options_.sessions.sessions == 0 && options_.calls.calls == 0)
+      return invalid("--bundle needs --sessions or --calls");
+    options_.sessions.bundles = options_.calls.bundles = options_.bundles;
     if (options_.sessions.sessions > 0) return run_sessions();
     if (options_.calls.calls > 0) return run_calls();
     if (auto ok = open_verifier(); !ok) return tl::unexpected(ok.error());
@@ -453,6 +457,8 @@ void add_load_command(CLI::App& app, CommandBody& run) {
   add_check_options(*command, *options);
   add_session_options(*command, options->sessions);
   add_call_options(*command, options->calls);
+  command->add_flag("--bundle", options->bundles,
+                    "With --sessions or --calls: send the parts that are due at one time in one message");
   command->callback([options, &run] {
     run = [options] {
       const auto code = LoadCommand(*options).run();

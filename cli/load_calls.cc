@@ -9,6 +9,7 @@
 #include "cli/call_verifier.h"
 #include "cli/option.h"
 #include "loadgen/call_audio.h"
+#include "loadgen/call_bundles.h"
 #include "loadgen/call_report.h"
 #include "loadgen/call_window.h"
 #include "loadgen/interrupt.h"
@@ -16,6 +17,8 @@
 
 namespace volvox {
 namespace {
+
+constexpr double kBundleTickMs = 5;
 
 Duration milliseconds(double ms) {
   return Duration(static_cast<Duration::rep>(ms * 1e6));
@@ -78,8 +81,11 @@ void add_call_options(CLI::App& command, CallArguments& arguments) {
          "This fraction of the calls leaves and is replaced each second");
   number("--late-ms MS", arguments.late_ms,
          "Answers that come so long after their frame was due are late (default: when the next one is due)");
-  number("--tick-ms MS", arguments.tick_ms,
-         "Send what is due so often, together, as a media server does (default: each frame when it is due)");
+  add_option(command, "--tick-ms MS", arguments.tick_ms,
+             "Send what is due so often, together, as a media server does (default: each frame when it is "
+             "due; with --bundle every 5 ms)")
+      ->check(CLI::NonNegativeNumber)
+      ->needs(calls);
   add_option(command, "--behind FRAMES", arguments.behind,
              "A call with so many frames unanswered is given up and replaced")
       ->check(CLI::Range(1U, CallWindow::kMost))
@@ -109,12 +115,15 @@ Result<int> load_calls(const CallArguments& arguments, CallPlan plan, CallSurrou
   plan.jitter = milliseconds(arguments.jitter_ms);
   plan.leaves = arguments.churn;
   plan.late_after = milliseconds(arguments.late_ms);
-  plan.tick = milliseconds(arguments.tick_ms);
+  plan.tick = milliseconds(arguments.tick_ms.value_or(arguments.bundles ? kBundleTickMs : 0));
   plan.behind = arguments.behind;
 
   CallSummary summary{.plan = plan};
   const InterruptWatch interrupt;
-  const auto open = [&](std::uint32_t slots) { return CallChannel::open(around.target, slots); };
+  const auto open = [&](std::uint32_t slots) {
+    return arguments.bundles ? CallBundles::open(around.target, slots)
+                             : CallChannel::open(around.target, slots);
+  };
   auto outcome = run_call_load(plan, *audio, open, interrupt.token());
   if (!outcome) return tl::unexpected(outcome.error());
   summary.outcome = std::move(*outcome);

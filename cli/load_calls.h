@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include <CLI/CLI.hpp>
@@ -16,7 +17,9 @@ struct CallArguments {
   std::string audio;
   std::uint32_t window = 0, hop = 0;  // samples
   std::uint32_t behind = 31, record = 512;
-  double jitter_ms = 0, churn = 0.01, late_ms = 0, tick_ms = 0;
+  double jitter_ms = 0, churn = 0.01, late_ms = 0;
+  std::optional<double> tick_ms;
+  bool bundles = false;
 };
 
 void add_call_options(CLI::App& command, CallArguments& arguments);

@@ -30,8 +30,6 @@ void add_session_options(CLI::App& command, SessionArguments& arguments) {
   };
   fraction("--repeat-parts", arguments.repeats, "This fraction of the parts is sent twice");
   fraction("--cancel-parts", arguments.cancels, "This fraction is cancelled, and then sent anew");
-  command.add_flag("--bundle", arguments.bundles, "Send the parts that are due at one time in one message")
-      ->needs(sessions);
   command
       .add_flag("--same-parts", arguments.same_parts,
                 "A part that fails is sent again unchanged; otherwise something else is sent in its place")

@@ -5,13 +5,21 @@
 
 namespace volvox {
 
-Result<std::unique_ptr<CallLink>> CallChannel::open(const CallTarget& target, std::uint32_t slots) {
+ChannelOptions channel_options(const CallTarget& target) {
   ChannelOptions options;
   options.endpoint = target.endpoint;
   options.keys = target.keys;
   options.default_timeout = target.timeout;
   options.send_queue = 1 << 16;
-  auto channel = ChannelGroup::connect(options);
+  return options;
+}
+
+CallLinkCounts link_counts(const ChannelStats& stats) {
+  return {stats.duplicates + stats.unknown, stats.late, stats.resent};
+}
+
+Result<std::unique_ptr<CallLink>> CallChannel::open(const CallTarget& target, std::uint32_t slots) {
+  auto channel = ChannelGroup::connect(channel_options(target));
   if (!channel) return tl::unexpected(channel.error());
   return std::unique_ptr<CallLink>(new CallChannel(std::move(*channel), target, slots));
 }
@@ -67,8 +75,7 @@ void CallChannel::take(const Reply& reply, const Handler& handler) {
 }
 
 CallLinkCounts CallChannel::counts() const {
-  const ChannelStats stats = channel_->stats();
-  return {stats.duplicates + stats.unknown, stats.late, stats.resent};
+  return link_counts(channel_->stats());
 }
 
 }  // namespace volvox

@@ -20,6 +20,9 @@ struct CallTarget {
   std::optional<ChannelKeys> keys{};
 };
 
+ChannelOptions channel_options(const CallTarget& target);
+CallLinkCounts link_counts(const ChannelStats& stats);
+
 // One message a frame, over a connection to each router.
 class CallChannel : public CallLink {
  public:

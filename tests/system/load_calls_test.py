@@ -116,6 +116,21 @@ class Calls(unittest.TestCase):
         self.assertEqual(status, 0, said)
         self.assertEqual((report["lost"], report["live"]), (0, 21), report)
 
+    def test_frames_of_a_tick_go_out_in_one_bundle(self):
+        verify = ("--verify", str(self.folder / "models" / "voice"))
+        status, report, said = self.load("--bundle", "--churn", "0.3", *verify, calls=60)
+        self.assertEqual(status, 0, said)
+        self.assertEqual((report["lost"], report["wrong"], report["live"]), (0, 0, 60), report)
+        self.assertGreater(report["verified"], 200)
+        values = self.server.values()
+        self.assertEqual(values["volvox_sessions_begun_total"], values['volvox_sessions_ended_total{reason="ended"}'])
+
+    def test_bundles_are_of_sessions(self):
+        command = [VOLVOX, "load", "--connect", self.server.endpoint, "--model", "voice", "--bundle"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("--bundle needs --sessions or --calls", done.stderr)
+
     def test_other_bits_are_wrong(self):
         other = self.folder / "other" / "voice"
         write_model(other, "sigmoid")
