@@ -15,8 +15,9 @@ namespace {
 constexpr std::size_t kLineFloats = 16;
 // What one chunk's values may take of a thread's second cache.
 constexpr std::size_t kChunkBytes = 512U << 10;
-constexpr std::size_t kMinChunkRows = 12;
+constexpr std::size_t kMinChunkRows = 12;  // fewer read the weights too often
 constexpr std::size_t kMaxChunkRows = 1024;
+// At most so many: one that is lost to a preempted thread is made up for by the others.
 constexpr std::size_t kChunksPerThread = 4;
 // Weights that stay in a core's own cache (1 to 2 MiB on today's machines) cost little to read again.
 constexpr std::size_t kWideBytes = 2U << 20;
@@ -221,7 +222,10 @@ void GenericCell::run_chunk(const void* context, std::uint32_t owner, std::uint3
 
 std::size_t GenericCell::chunk_rows(std::size_t rows, std::uint32_t threads) const {
   std::size_t chunk = std::clamp(kChunkBytes / row_bytes_, kMinChunkRows, kMaxChunkRows);
-  if (threads > 1) chunk = std::min(chunk, rows / (threads * kChunksPerThread) + 1);
+  if (threads > 1) {
+    const std::size_t each = std::clamp<std::size_t>(rows / (threads * kMinChunkRows), 1, kChunksPerThread);
+    chunk = std::min(chunk, (rows + threads * each - 1) / (threads * each));
+  }
   return std::max<std::size_t>(chunk, 1);
 }
 
