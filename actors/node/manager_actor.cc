@@ -51,10 +51,12 @@ class ManagerShell final : private PartRunner {
 
   caf::behavior behavior() {
     return {[this](const RunWork& run) {
+              look_at_devices();
               begin(run.work);
               after_sessions();
             },
             [this](const RunWorks& run) {
+              look_at_devices();
               for (const WorkPtr& work : *run.works) begin(work);
               after_sessions();
             },
@@ -129,9 +131,7 @@ class ManagerShell final : private PartRunner {
       return work->settle({ErrorCode::kInvalidArgument,
                            "this server keeps no sessions; send the request without a session token"});
     }
-    const TimePoint now = steady_now();
-    look_at_devices(now);
-    sessions_->submit(work, now);
+    sessions_->submit(work, steady_now());
   }
 
   // PartRunner
@@ -183,14 +183,15 @@ class ManagerShell final : private PartRunner {
     schedulers_[use.device]->set(use.scheduler);
     if (!sessions_) return;
     const TimePoint now = steady_now();
-    look_at_devices(now);
+    look_at_devices();
     // Nobody knows what the device still holds.
     if (!use.scheduler) sessions_->device_lost(use.device, now);
     after_sessions();
   }
 
   // Sessions go where parts can run; where they can nowhere, anywhere: a device will be back.
-  void look_at_devices(TimePoint now) {
+  void look_at_devices() {
+    if (!sessions_) return;
     std::vector<std::uint32_t> usable_ones, all;
     for (std::uint32_t device = 0; device < schedulers_.size(); ++device) {
       all.push_back(device);
@@ -199,14 +200,13 @@ class ManagerShell final : private PartRunner {
     std::vector<std::uint32_t>& devices = usable_ones.empty() ? all : usable_ones;
     if (devices == session_devices_) return;
     session_devices_ = std::move(devices);
-    sessions_->use_devices(session_devices_, now);
+    sessions_->use_devices(session_devices_, steady_now());
   }
 
   void tick() {
     ticking_ = false;
-    const TimePoint now = steady_now();
-    look_at_devices(now);
-    sessions_->tick(now);
+    look_at_devices();
+    sessions_->tick(steady_now());
     after_sessions();
   }
 

@@ -187,7 +187,7 @@ void SessionDriver::finished(const WorkPtr& part, const Outcome& outcome, TimePo
   ended.lost = nullptr;
   ended.place = nullptr;
   if (ended.driver != incarnation_) return;
-  running_.erase(ended.session.index);
+  forget_running(ended.session);
   PartResult result;
   if (outcome.error) {
     result.status = tl::unexpected(*outcome.error);
@@ -200,8 +200,13 @@ void SessionDriver::finished(const WorkPtr& part, const Outcome& outcome, TimePo
   perform(now);
 }
 
+void SessionDriver::forget_running(SessionRef session) {
+  const auto found = running_.find(session.index);
+  if (found != running_.end()) running_.erase(found);
+}
+
 void SessionDriver::lost(SessionRef session, TimePoint now) {
-  running_.erase(session.index);
+  forget_running(session);
   PartResult result;
   result.status =
       fail(ErrorCode::kInternal, "the device failed under this part of the session; see the server's log");
@@ -343,7 +348,7 @@ void SessionDriver::moved(SessionRef session, TimePoint now) {
 }
 
 void SessionDriver::run(const SessionAction& action, TimePoint now) {
-  const WorkPtr asked = waiting_.at(action.request).work;
+  const WorkPtr asked = waiting_.find(action.request)->second.work;
   if (action.read != kInitialState) {
     if (auto state = move_home(action.session, action.read)) {
       moving_[action.session.index] = {action, asked, false};
@@ -383,6 +388,7 @@ Status SessionDriver::start(const SessionAction& action, const Work& asked) {
 
 // Those that parts can run on first, and of these the one with the least to do.
 std::vector<std::uint32_t> SessionDriver::devices() const {
+  if (node_->devices.size() == 1) return {0};
   auto all = node_->loads->in_order([](std::uint32_t) { return true; });
   std::stable_partition(all.begin(), all.end(), [this](auto device) { return runner_.ready(device); });
   return all;
@@ -391,6 +397,7 @@ std::vector<std::uint32_t> SessionDriver::devices() const {
 // A session stays where its state is, unless that device hangs, or has so much more to do that the copy is
 // worth it. Null: it stays.
 StateCopyPtr SessionDriver::move_home(SessionRef session, StateSlot state) {
+  if (node_->devices.size() == 1) return nullptr;
   const std::uint32_t home = *states_.device_of(state), other = devices().front();
   if (other == home || !runner_.ready(other)) return nullptr;
   const bool leaves = !runner_.ready(home) || node_->loads->worth_moving(home, other, kCopyOfState);

@@ -15,6 +15,7 @@
 #include "actors/node/job_maker.h"
 #include "actors/node/node.h"
 #include "actors/sessions/session_states.h"
+#include "base/recycled_map.h"
 #include "routing/sessions/session_table.h"
 
 namespace volvox {
@@ -105,6 +106,7 @@ class SessionDriver {
   void copy(StateCopyPtr state);
   void moved(SessionRef session, TimePoint now);
   StateCopyPtr move_home(SessionRef session, StateSlot state);
+  void forget_running(SessionRef session);
   void stop(const SessionAction& action);
   void answer(const SessionAction& action);
   void refuse(const SessionAction& action);
@@ -123,9 +125,9 @@ class SessionDriver {
   SessionStates states_;
   std::optional<std::pair<SessionStats, std::uint64_t>> published_;  // with the bytes of states on the host
   SessionActions actions_;
-  std::unordered_map<std::uint64_t, Waiting> waiting_;        // by the request's key
-  std::unordered_map<std::uint32_t, std::uint64_t> running_;  // keys of the parts, by session
-  std::unordered_map<std::uint32_t, Moving> moving_;          // by session
+  RecycledMap<Waiting> waiting_;                      // by the request's key
+  RecycledMap<std::uint64_t> running_;                // keys of the parts, by session
+  std::unordered_map<std::uint32_t, Moving> moving_;  // by session
   StateCopier copier_;
 };
 

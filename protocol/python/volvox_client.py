@@ -20,7 +20,6 @@ import atexit
 import collections
 import concurrent.futures
 import heapq
-import itertools
 import logging
 import socket
 import struct
@@ -33,11 +32,11 @@ import zmq
 
 from volvox_capnp import Malformed
 from volvox_link import Link
-from volvox_wire import (DEADLINE_AT, STREAM_FROM_AT, Chain, Code, Graph, Lattice, Reply, Sequences, SessionToken, Tensor, Tree,
-                         VolvoxError, cells_of, decode_body, decode_reply_header, encode_body, encode_header,
-                         input_tensor, is_pong, read_reply_header, tensor)  # fmt: skip
+from volvox_wire import (DEADLINE_AT, STREAM_FROM_AT, Chain, Code, Graph, Lattice, Part, Reply, Sequences, SessionToken, Tensor,
+                         Tree, VolvoxError, cells_of, decode_body, decode_bundle, decode_reply_header, encode_body, encode_bundle,
+                         encode_header, input_tensor, is_pong, read_reply_header, tensor)  # fmt: skip
 
-__all__ = ["Chain", "Client", "Code", "Graph", "Lattice", "Pending", "Reply", "Sequences", "SessionToken", "Tensor", "Tree",
+__all__ = ["Chain", "Client", "Code", "Graph", "Lattice", "Part", "Pending", "Reply", "Sequences", "SessionToken", "Tensor", "Tree",
            "VolvoxError", "tensor"]  # fmt: skip
 
 DEADLINE_GRACE = 5.0  # beyond the deadline that the server keeps, before the client gives up by itself
@@ -56,6 +55,7 @@ class Pending(concurrent.futures.Future):
         self._on_partial, self._next_partial = on_partial, 0
         self._repeatable, self._in_session = repeatable, in_session  # repeatable: by another server
         self._attempts, self._doubtful = [], False  # (link, its connection); nobody knows whether an earlier one was done
+        self._bundle = None  # that it is a part of
 
     def cancel(self) -> bool:
         """Asks the server to stop. The request is still answered: CANCELLED, or its result if that was under way.
@@ -70,6 +70,18 @@ class Pending(concurrent.futures.Future):
     def _tell_to_stop(self):
         if self._attempts:
             self._attempts[-1][0].send((encode_header("cancel", self.request_id), b""))
+
+
+class _Bundle:
+    """Parts that are sent in one message; a Pending for each, with ids that follow each other."""
+
+    def __init__(self, parts, header, body, deadline):
+        self.parts, self.header, self.body, self.deadline, self.left = parts, header, body, deadline, len(parts)
+        for part in parts:
+            part._bundle = self
+
+    def waiting(self):
+        return [part for part in self.parts if not part.done()]
 
 
 class Client:
@@ -93,11 +105,12 @@ class Client:
             connect_timeout = min(5.0, timeout)
         self._endpoint, self._timeout = endpoint, timeout
         self._max_in_flight, self._max_bytes, self._max_message = max_in_flight, max_bytes_in_flight, max_message_bytes
-        self._ids = itertools.count(1)
         self._lock = threading.Lock()  # of what follows, up to the blank line
+        self._next_id = 1
         self._pending, self._bytes = {}, 0
         self._expiries = []  # heap of (time, request id), some of them answered long ago
-        self._outbox = collections.deque()  # Pending, or the id of one to cancel
+        self._outbox = collections.deque()  # Pending, _Bundle, or the id of a Pending to cancel
+        self._bundles = {}  # by the id of the first part; with parts that have no answer
         self._closed = None  # why nothing can be sent any more
 
         self.unknown_replies = 0  # to nothing that was asked or still waits, or unreadable; for logs and tests
@@ -183,6 +196,22 @@ class Client:
         except (struct.error, OverflowError, TypeError, ValueError, IndexError, AttributeError) as problem:
             raise VolvoxError(Code.INVALID_ARGUMENT, f"the request cannot be encoded: {problem}") from problem
 
+    def submit_bundle(self, model: str, parts: Iterable[Part], *, outputs: Iterable[str] = (), version: int = 0,
+                      priority: str = "normal", deadline: float = 0.0, timeout: Optional[float] = None,
+                      trace: int = 0) -> list[Pending]:  # fmt: skip
+        """Sends many parts of sessions, each a Part, in one message, and returns a Pending for each. All is as if each had
+        been submitted alone, but that with several routers none goes to another one by itself. The rows of an input are
+        of one shape and type in all parts; the other options are of each part."""
+        try:
+            parts = list(parts)
+            body, lengths = encode_bundle(parts, list(outputs))
+            if timeout is None:
+                timeout = deadline + DEADLINE_GRACE if deadline else self._timeout
+            facts = (model, version, priority, sum(lengths), trace, None, None, len(parts))
+            return self._send_bundle(parts, facts, body, timeout, deadline)
+        except (struct.error, OverflowError, TypeError, ValueError, IndexError, AttributeError) as problem:
+            raise VolvoxError(Code.INVALID_ARGUMENT, f"the bundle cannot be encoded: {problem}") from problem
+
     def ping(self, timeout: float = 5.0) -> float:
         """Seconds to the server and back, without touching a model."""
         start = time.monotonic()
@@ -211,7 +240,7 @@ class Client:
         if len(body) > self._max_message:
             message = f"the request has {len(body)} bytes; the limit is {self._max_message}"
             raise VolvoxError(Code.INVALID_ARGUMENT, message)
-        request_id, now = next(self._ids), time.monotonic()
+        request_id, now = self._take_ids(1), time.monotonic()
         header = encode_header(kind, request_id, *facts)
         deadline_at = now + deadline if deadline else None
         session = facts[5] if facts else None  # one that begins without a nonce would begin twice
@@ -219,17 +248,48 @@ class Client:
         facts = (deadline_at, header, body, on_partial, repeatable, session is not None)
         pending = Pending(self, request_id, now + timeout, *facts)
         with self._lock:
-            if self._closed is not None:
-                raise VolvoxError(Code.UNAVAILABLE, "the client is closed")
-            if len(self._pending) >= self._max_in_flight or self._bytes + len(body) > self._max_bytes:
-                message = "too many requests are in flight; wait for some answers before sending more"
-                raise VolvoxError(Code.OVERLOADED, message)
-            self._pending[request_id] = pending
-            self._bytes += len(body)
-            heapq.heappush(self._expiries, (pending._expires, request_id))
+            self._take_in([pending], len(body))
             self._outbox.append(pending)
         self._wake()
         return pending
+
+    def _take_ids(self, count):
+        """The first of so many that follow each other."""
+        with self._lock:
+            first, self._next_id = self._next_id, self._next_id + count
+        return first
+
+    def _take_in(self, pendings, size):
+        if self._closed is not None:
+            raise VolvoxError(Code.UNAVAILABLE, "the client is closed")
+        if len(self._pending) + len(pendings) > self._max_in_flight or self._bytes + size > self._max_bytes:
+            message = "too many requests are in flight; wait for some answers before sending more"
+            raise VolvoxError(Code.OVERLOADED, message)
+        self._bytes += size
+        for pending in pendings:
+            self._pending[pending.request_id] = pending
+            heapq.heappush(self._expiries, (pending._expires, pending.request_id))
+
+    def _send_bundle(self, parts, facts, body, timeout, deadline):
+        if len(body) > self._max_message:
+            message = f"the bundle has {len(body)} bytes; the limit is {self._max_message}"
+            raise VolvoxError(Code.INVALID_ARGUMENT, message)
+        first, now = self._take_ids(len(parts)), time.monotonic()
+        header = encode_header("bundle", first, *facts)
+        deadline_at = now + deadline if deadline else None
+        pendings = []
+        for number, part in enumerate(parts):
+            in_session = part.session is not None
+            pending = Pending(self, first + number, now + timeout, deadline_at, None, b"", None, False, in_session)
+            pending._size = len(body) if number == 0 else 0
+            pendings.append(pending)
+        bundle = _Bundle(pendings, header, body, deadline_at)
+        with self._lock:
+            self._take_in(pendings, len(body))
+            self._bundles[first] = bundle
+            self._outbox.append(bundle)
+        self._wake()
+        return pendings
 
     def _wake(self):
         try:
@@ -268,7 +328,10 @@ class Client:
         """Sends what waits; true if ZeroMQ takes no more for now."""
         while self._outbox:
             item = self._outbox[0]
-            if not isinstance(item, Pending):
+            if isinstance(item, _Bundle):
+                if not self._flush_bundle(item):
+                    return True
+            elif not isinstance(item, Pending):
                 if (pending := self._pending.get(item)) is not None:
                     pending._tell_to_stop()
             elif not item.done():  # else it was given up on before it was sent
@@ -279,6 +342,26 @@ class Client:
                 elif len(self._links) == 1:
                     item._header = item._body = None
             self._outbox.popleft()
+        return False
+
+    def _flush_bundle(self, bundle):
+        """False if ZeroMQ takes no more for now."""
+        waiting, now = bundle.waiting(), time.monotonic()
+        if not self.connected:
+            for pending in waiting:
+                self._finish(pending.request_id, VolvoxError(Code.UNAVAILABLE, f"no connection to {self._endpoint}"))
+        if not waiting or not self.connected:
+            return True
+        if bundle.deadline is not None:
+            struct.pack_into("<Q", bundle.header, DEADLINE_AT, max(1, int((bundle.deadline - now) * 1e6)))
+        for link in sorted(self._links, key=lambda link: (not link.answers(now), link.busy)):
+            if not link.send((bundle.header, bundle.body)):
+                continue
+            for pending in waiting:
+                link.take_on(now)
+                pending._attempts.append((link, link.connections))
+            bundle.header = bundle.body = None
+            return True
         return False
 
     def _send_somewhere(self, pending, now, only_answering=False):
@@ -350,6 +433,9 @@ class Client:
             except Malformed:
                 self.unknown_replies += 1
                 continue
+            if (bundle := self._bundles.get(request_id)) is not None:
+                self._accept_bundle(link, bundle, root, frames[1])
+                continue
             pending = self._pending.get(request_id)
             if pending is None or pending._attempts[-1:] != [(link, link.connections)]:
                 self.unknown_replies += request_id != 0 or not is_pong(root)  # that is the answer to a sign of life
@@ -372,6 +458,30 @@ class Client:
         elif reply.index >= pending._next_partial:
             pending._next_partial = reply.index + 1
             self._deliver_partial(pending, reply)
+
+    def _accept_bundle(self, link, bundle, root, body):
+        """Answers to some parts; or an error, which is that of all that have no answer."""
+        mine = {pending.request_id: pending for pending in bundle.waiting()
+                if pending._attempts[-1:] == [(link, link.connections)]}  # fmt: skip
+        first = bundle.parts[0].request_id
+        try:
+            header = decode_reply_header(root)
+            if header.kind not in ("bundle", "error"):
+                raise Malformed(f"it is of kind {header.kind}")
+            answers = decode_bundle(body, header.fields["server"]) if header.kind == "bundle" else []
+            if header.kind == "error":
+                error = header.error
+                answers = [(request_id - first, VolvoxError(error.code, error.message, error.retry_after, False, error.undecided))
+                           for request_id in mine]  # fmt: skip
+        except (Malformed, VolvoxError) as problem:
+            if isinstance(problem, Malformed):
+                problem = VolvoxError(Code.INTERNAL, f"the server's reply cannot be read: {problem}")
+            answers = [(request_id - first, VolvoxError(problem.code, problem.message)) for request_id in mine]
+        for part, outcome in answers:
+            if mine.pop(first + part, None) is None:
+                self.unknown_replies += 1
+            else:
+                self._finish(first + part, outcome)
 
     @staticmethod
     def _deliver_partial(pending, reply):
@@ -399,6 +509,10 @@ class Client:
             if pending is None:
                 return
             self._bytes -= pending._size
+            if pending._bundle is not None:
+                pending._bundle.left -= 1
+                if pending._bundle.left == 0:
+                    del self._bundles[pending._bundle.parts[0].request_id]
             if pending._attempts:
                 pending._attempts[-1][0].busy -= 1
         if isinstance(outcome, VolvoxError):

@@ -26,8 +26,9 @@ PROTOCOL_VERSION = 1
 MAX_HEADER_BYTES, MAX_TENSORS, MAX_NAME_BYTES, MAX_RANK = 4096, 64, 128, 8
 MAX_ERROR_TEXT_BYTES = 1024
 DEADLINE_AT, STREAM_FROM_AT = 40, 64  # places of deadlineUs and streamFrom in the header that encode_header makes
-REQUEST_KINDS = ("infer", "cancel", "ping")
-REPLY_KINDS = ("result", "partial", "error", "pong")
+MAX_BUNDLE_PARTS = 8192
+REQUEST_KINDS = ("infer", "cancel", "ping", "bundle")
+REPLY_KINDS = ("result", "partial", "error", "pong", "bundle")
 PRIORITIES = ("normal", "high", "low")
 SESSION_OPERATIONS = ("none", "begin", "continue", "end")
 # Element types in the order of their numbers, with the letter that `struct` and `memoryview` have for them.
@@ -252,7 +253,7 @@ def cells_of(structure):
 
 
 def encode_header(kind, request_id, model="", version=0, priority="normal", cells=0, trace=0, session=None,
-                  stream_from=None):  # fmt: skip
+                  stream_from=None, parts=0):  # fmt: skip
     """The first frame of a request. The deadline is written by whoever sends it, at DEADLINE_AT."""
     _check(priority in PRIORITIES, f"{priority!r} is no priority; use one of {', '.join(PRIORITIES)}")
     out = Builder(7, 2)
@@ -262,6 +263,7 @@ def encode_header(kind, request_id, model="", version=0, priority="normal", cell
     if stream_from is not None:
         struct.pack_into("<B", out.bytes, out.root + 6, 1)
         struct.pack_into("<I", out.bytes, out.root + 48, stream_from)
+    struct.pack_into("<I", out.bytes, out.root + 52, parts)
     out.add_text(out.root + 56, model)
     if session is not None:
         _put_session(out, out.root + 64, session)
@@ -270,7 +272,10 @@ def encode_header(kind, request_id, model="", version=0, priority="normal", cell
 
 
 def _put_session(out, pointer, token):
-    place = out.add_struct(pointer, 9, 2)
+    _fill_session(out, out.add_struct(pointer, 9, 2), token)
+
+
+def _fill_session(out, place, token):
     operation = SESSION_OPERATIONS.index(token.operation)
     numbers = (token.model_digest, token.numerics_id, token.epoch, token.nonce, token.sequence)
     struct.pack_into("<QQIHxxQQQQQ", out.bytes, place, token.id_hi, token.id_lo, token.model_version, operation, *numbers)
@@ -281,11 +286,17 @@ def _put_session(out, pointer, token):
 
 def encode_body(structure, inputs, outputs=()):
     """The second frame of an infer request: a structure, Tensors by name, names of wanted outputs."""
-    _check_names("input", list(inputs))
     _check_names("wanted output", list(outputs))
     out = Builder(0, 3)
     _put_structure(out, out.root, structure)
-    place = out.add_structs(out.root + 8, len(inputs), 1, 3)
+    _put_inputs(out, out.root + 8, inputs)
+    out.add_names(out.root + 16, outputs)
+    return out.finish()
+
+
+def _put_inputs(out, pointer, inputs):
+    _check_names("input", list(inputs))
+    place = out.add_structs(pointer, len(inputs), 1, 3)
     for name, value in inputs.items():
         _check_tensor(name, value)
         struct.pack_into("<H", out.bytes, place, TYPES.index(value.type))
@@ -294,8 +305,65 @@ def encode_body(structure, inputs, outputs=()):
         data = memoryview(value.data)
         out.add_list(place + 24, 2, data.nbytes, data.tobytes())
         place += 32
-    out.add_names(out.root + 16, outputs)
-    return out.finish()
+
+
+class Part(NamedTuple):
+    """One of many that travel together: `session` as for a request, None for one that stands alone, and the inputs of its
+    chain. One that ends its session may come without inputs."""
+
+    session: Optional[SessionToken]
+    inputs: dict
+
+
+def encode_bundle(parts, outputs=()):
+    """The second frame of a bundle, and how many steps each of its Parts has."""
+    _check(0 < len(parts) <= MAX_BUNDLE_PARTS, f"a bundle has 1 to {MAX_BUNDLE_PARTS} parts, not {len(parts)}")
+    _check_names("wanted output", list(outputs))
+    rows, lengths = _rows_of([{name: input_tensor(values) for name, values in part.inputs.items()} for part in parts])
+    out = Builder(0, 4)
+    _put_tokens(out, out.root, [part.session or SessionToken() for part in parts])
+    _put_column(out, out.root + 8, "I", lengths)
+    _put_inputs(out, out.root + 16, rows)
+    out.add_names(out.root + 24, outputs)
+    return out.finish(), lengths
+
+
+def _rows_of(parts):
+    """The inputs of all parts, one after the other, and the steps of each."""
+    lengths, first, data = [], {}, {}
+    for inputs in parts:
+        lengths.append(next(iter(inputs.values())).shape[0] if inputs else 0)
+        for name, value in inputs.items():
+            known = first.setdefault(name, value)
+            _check(value.shape and value.shape[0] == lengths[-1], f"{name!r} of a part must have a row for each of its steps")
+            alike = value.type == known.type and value.shape[1:] == known.shape[1:]
+            _check(alike, f"the rows of {name!r} must be alike in all parts of a bundle")
+            data.setdefault(name, []).append(value.data)
+    steps = sum(lengths)
+    rows = {name: Tensor(value.type, (steps, *value.shape[1:]), b"".join(data[name])) for name, value in first.items()}
+    return rows, lengths
+
+
+def _put_column(out, pointer, format_, values):
+    size = struct.calcsize(format_)
+    out.add_list(pointer, {2: 3, 4: 4, 8: 5}[size], len(values), struct.pack(f"<{len(values)}{format_}", *values))
+
+
+def _put_tokens(out, pointer, tokens):
+    kinds, kind_of, ids = {}, [], []
+    for token in tokens:
+        begins = token.operation == "begin"
+        ids.append((token.nonce_hi, token.nonce) if begins else (token.id_hi, token.id_lo))
+        kind = dataclasses.replace(token, id_hi=0, id_lo=0, nonce=0, nonce_hi=0, sequence=0)
+        kind_of.append(kinds.setdefault(kind, len(kinds)))
+    place = out.add_struct(pointer, 0, 5)
+    kind_at = out.add_structs(place, len(kinds), 9, 2)
+    for number, kind in enumerate(kinds):
+        _fill_session(out, kind_at + 88 * number, kind)
+    _put_column(out, place + 8, "H", kind_of)
+    _put_column(out, place + 16, "Q", [hi for hi, _ in ids])
+    _put_column(out, place + 24, "Q", [lo for _, lo in ids])
+    _put_column(out, place + 32, "Q", [token.sequence for token in tokens])
 
 
 def _put_structure(out, pointer, structure):
@@ -382,15 +450,88 @@ def decode_body(frame):
     """Tensors by name; they share the frame's memory."""
     tensors = {}
     for item in Message(frame).root().structs(0, MAX_TENSORS):
-        number, name = item.fields("<H")[0], item.text(0)
-        if number >= len(TYPES):
-            raise Malformed(f"element type {number} of {name!r} is not known")
-        extents = item.list(1, 5, 8)
-        shape = struct.unpack(f"<{len(extents) // 8}q", extents) if len(extents) <= 8 * MAX_RANK else None
-        data = item.list(2, 2, 1)
-        if shape is None or min(shape, default=0) < 0 or _tensor_bytes(TYPES[number], shape) != len(data):
-            raise Malformed(f"the shape {shape} of {name!r} does not fit its {len(data)} bytes")
-        if not name or name in tensors:
-            raise Malformed(f"the output {name!r} has no name, or comes twice")
-        tensors[name] = Tensor(TYPES[number], shape, data)
+        _add_tensor(tensors, item)
     return tensors
+
+
+def _add_tensor(tensors, item):
+    number, name = item.fields("<H")[0], item.text(0)
+    if number >= len(TYPES):
+        raise Malformed(f"element type {number} of {name!r} is not known")
+    extents = item.list(1, 5, 8)
+    shape = struct.unpack(f"<{len(extents) // 8}q", extents) if len(extents) <= 8 * MAX_RANK else None
+    data = item.list(2, 2, 1)
+    if shape is None or min(shape, default=0) < 0 or _tensor_bytes(TYPES[number], shape) != len(data):
+        raise Malformed(f"the shape {shape} of {name!r} does not fit its {len(data)} bytes")
+    if not name or name in tensors:
+        raise Malformed(f"the output {name!r} has no name, or comes twice")
+    tensors[name] = Tensor(TYPES[number], shape, data)
+
+
+def decode_bundle(frame, server):
+    """(number within the bundle, Reply or VolvoxError) of each part that the reply answers."""
+    root = Message(frame).root()
+    done = _column(root, 0, "I")
+    with_outputs, count = root.fields("<I")[0], len(done)
+    if count > MAX_BUNDLE_PARTS or with_outputs > count:
+        raise Malformed("it has more answers than a bundle may have parts")
+    tokens = _tokens(root.struct(1), count)
+    numbers = [_column(root, number, "I", count) for number in range(2, 6)]
+    outputs = {}
+    for item in root.structs(6, MAX_TENSORS):
+        _add_bundled(outputs, item, with_outputs)
+    answers = []
+    for i, part in enumerate(done):
+        cells, queue, compute, total = (column[i] for column in numbers)
+        tensors = {name: parts[i] for name, parts in outputs.items()} if i < with_outputs else {}
+        answers.append((part, Reply(tensors, cells, queue * 1e-6, compute * 1e-6, total * 1e-6, server, tokens[i])))
+    for item in root.structs(7, MAX_BUNDLE_PARTS):
+        part, code, flags, retry_us = item.fields("<IHBxQ")
+        text = item.text(0, errors="replace")[:MAX_ERROR_TEXT_BYTES]
+        error = VolvoxError(code, text, retry_after=retry_us * 1e-6, local=False, undecided=bool(flags & 1))
+        answers.append((part, error))
+    return answers
+
+
+def _column(struct_, number, format_, count=None):
+    size = struct.calcsize(format_)
+    data = struct_.list(number, {2: 3, 4: 4, 8: 5}[size], size)
+    if count is not None and len(data) != count * size:
+        raise Malformed(f"a column has {len(data) // size} entries for {count} parts")
+    return struct.unpack(f"<{len(data) // size}{format_}", data)
+
+
+def _tokens(columns, count):
+    kinds = [] if columns is None else [_session(kind) for kind in columns.structs(0, count)]
+    if not kinds:
+        return [None] * count
+    kind_of = _column(columns, 1, "H") or (0,) * count
+    ids = (_column(columns, number, "Q", count) for number in (2, 3, 4))
+    if len(kind_of) != count or max(kind_of, default=0) >= len(kinds):
+        raise Malformed("an answer has no kind of token")
+    tokens = []
+    for kind, id_hi, id_lo, sequence in zip(kind_of, *ids):
+        token = dataclasses.replace(kinds[kind], id_hi=id_hi, id_lo=id_lo, sequence=sequence)
+        tokens.append(None if token.operation == "none" else token)
+    return tokens
+
+
+def _add_bundled(outputs, item, count):
+    """The tensors of each of `count` parts, under the output's name."""
+    tensor, whole = item.struct(0), {}
+    if tensor is None:
+        raise Malformed("an output has no tensor")
+    _add_tensor(whole, tensor)
+    ((name, value),) = whole.items()
+    rows = _column(item, 1, "I")
+    stacked = not rows
+    counts = (1,) * count if stacked else rows
+    if name in outputs or len(counts) != count or not value.shape or value.shape[0] != sum(counts):
+        raise Malformed(f"the output {name!r} comes twice, or does not fit its parts")
+    row = len(value.data) // value.shape[0] if value.shape[0] else 0
+    parts, at = [], 0
+    for size in counts:
+        shape = value.shape[1:] if stacked else (size, *value.shape[1:])
+        parts.append(Tensor(value.type, shape, value.data[at : at + size * row]))
+        at += size * row
+    outputs[name] = parts

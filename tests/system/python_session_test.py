@@ -13,7 +13,7 @@ import unittest
 
 import python_client_test as base
 from python_client_test import AgainstAServer, check_hash
-from volvox_client import Code, SessionToken, VolvoxError
+from volvox_client import Code, Part, SessionToken, VolvoxError
 
 FEW_PLACES = "[sessions]\nmax_resident = 3\n"
 
@@ -82,6 +82,53 @@ class Sessions(AgainstAServer):
                 self.assertEqual(state, expected)
                 for copy in copies[1:]:
                     self.assertEqual(copy.result(base.PATIENCE).tensors["state"].data, expected)
+
+    def test_parts_in_a_bundle_give_the_same_bits_as_alone(self):
+        chance = random.Random(7)
+        streams = [Stream("lstm") for _ in range(40)]
+        for _ in range(4):
+            for stream in streams:
+                stream.sent = [chance.randrange(100) for _ in range(chance.randint(1, 20))]
+            parts = [Part(stream.token, {"tokens": stream.sent}) for stream in streams]
+            for stream, answer in zip(streams, self.client.submit_bundle("lstm", parts, deadline=base.PATIENCE)):
+                self.assertEqual(stream.take(answer), self.whole("lstm", stream.tokens))
+        ends = [Part(stream.ending(), {}) for stream in streams]
+        for stream, answer in zip(streams, self.client.submit_bundle("lstm", ends)):
+            reply = answer.result(base.PATIENCE)
+            self.assertEqual((reply.tensors, reply.session.id_lo), ({}, stream.token.id_lo))
+        self.fails(Code.SESSION_EXPIRED, self.client.infer, "lstm", {"tokens": [1]}, session=streams[0].token)
+        self.assertEqual((self.client.in_flight, self.client.unknown_replies, self.client._bundles), (0, 0, {}))
+
+    def test_parts_of_a_bundle_fail_each_for_itself(self):
+        stream, other = Stream("check"), Stream("check")
+        stream.send(self.client, [1])
+        stale = dataclasses.replace(stream.token, epoch=0)
+        parts = [Part(stale, {"tokens": [2]}), Part(stream.token, {"tokens": [2, 3]}), Part(other.token, {"tokens": [9]}),
+                 Part(None, {"tokens": [4]}), Part(stream.token, {"tokens": [2, 3]})]  # fmt: skip
+        answers = self.client.submit_bundle("check", parts)
+        self.fails(Code.INVALID_ARGUMENT, answers[0].result, base.PATIENCE)
+        states = [answer.result(base.PATIENCE)["state"].tolist() for answer in answers[1:]]
+        self.assertEqual(states, [check_hash([1, 2, 3]), check_hash([9]), check_hash([4]), check_hash([1, 2, 3])])
+        self.assertIsNone(answers[3].result().session)
+
+    def test_a_bundle_is_refused_as_a_whole(self):
+        parts = [Part(SessionToken.begin(), {"tokens": [number]}) for number in range(3)]
+        for answer in self.client.submit_bundle("nobody", parts):
+            self.fails(Code.MODEL_NOT_FOUND, answer.result, base.PATIENCE)
+        self.fails(Code.INVALID_ARGUMENT, self.client.submit_bundle, "check", [])
+        uneven = [Part(None, {"tokens": [1]}), Part(None, {"tokens": [1.5]})]
+        self.fails(Code.INVALID_ARGUMENT, self.client.submit_bundle, "check", uneven)
+
+    def test_a_part_of_a_bundle_is_cancelled_alone(self):
+        first, second = Stream("check"), Stream("check")
+        first.send(self.client, [1])
+        early = dataclasses.replace(first.token, sequence=first.token.sequence + 1)  # waits for the one before it
+        waiting, done = self.client.submit_bundle("check", [Part(early, {"tokens": [3]}), Part(second.token, {"tokens": [5]})])
+        self.assertEqual(done.result(base.PATIENCE)["state"].tolist(), check_hash([5]))
+        self.assertFalse(waiting.done())
+        waiting.cancel()
+        self.fails(Code.CANCELLED, waiting.result, base.PATIENCE)
+        self.assertEqual(first.send(self.client, [2]), check_hash([1, 2]).to_bytes(8, "little"))
 
     def test_a_part_is_repeated_over_another_connection(self):
         stream = Stream("check")

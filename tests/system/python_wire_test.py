@@ -4,6 +4,7 @@ Usage: python_wire_test.py [unittest's options]
 """
 
 import array
+import dataclasses
 import json
 import pathlib
 import random
@@ -60,14 +61,44 @@ def full_body():
                         {"name": "none", "type": "i16", "shape": ["0", "7"], "data": []}]}  # fmt: skip
 
 
+def bundled_body():
+    """Answers to five parts: three with outputs, one that only ended its session, one that failed."""
+    kind = dict(session_json(), operation="begin", nonce="0", nonceHi="0", idHi="0", idLo="0", sequence="0")
+    return {"done": [7, 0, 3, 2], "withOutputs": 3, "cells": [1, 2, 3, 4], "queueUs": [10, 20, 30, 40],
+            "computeUs": [5, 6, 7, 8], "totalUs": [50, 60, 70, 80],
+            "tokens": {"kinds": [kind, {"operation": "none"}], "kindOf": [0, 1, 0, 0], "idHi": ["1", "2", "3", "4"],
+                       "idLo": ["5", "6", "7", "8"], "sequences": ["9", "10", "11", "12"]},
+            "outputs": [{"tensor": {"name": "h", "type": "u8", "shape": ["3", "2"], "data": [1, 2, 3, 4, 5, 6]}},
+                        {"tensor": {"name": "rows", "type": "u8", "shape": ["4", "1"], "data": [1, 2, 3, 4]}, "rows": [2, 0, 2]}],
+            "errors": [{"part": 1, "errorCode": 4, "undecided": True, "retryAfterUs": "2500", "message": "full"}]}  # fmt: skip
+
+
 class Encoder(unittest.TestCase):
+    def test_a_bundle_has_columns(self):
+        begin, ended = wire.SessionToken.begin(), dataclasses.replace(TOKEN, operation="end")
+        parts = [wire.Part(begin, {"x": [[1.0, 2.0], [3.0, 4.0]]}), wire.Part(TOKEN, {"x": [[5.0, 6.0]]}),
+                 wire.Part(ended, {}), wire.Part(None, {"x": [[7.0, 8.0]]})]  # fmt: skip
+        body, lengths = wire.encode_bundle(parts, ["h"])
+        read = as_json("BundleBody", body)
+        self.assertEqual((lengths, read["lengths"], read["outputs"]), ([2, 1, 0, 1], [2, 1, 0, 1], ["h"]))
+        self.assertEqual((read["inputs"][0]["shape"], len(read["inputs"])), (["4", "2"], 1))
+        self.assertEqual(bytes(read["inputs"][0]["data"]), array.array("f", range(1, 9)).tobytes())
+        tokens = read["tokens"]
+        self.assertEqual([kind["operation"] for kind in tokens["kinds"]], ["begin", "continue", "end", "none"])
+        self.assertEqual(tokens["kinds"][1]["home"], TOKEN.home)
+        self.assertEqual(tokens["kindOf"], [0, 1, 2, 3])
+        self.assertEqual(tokens["idHi"], [str(begin.nonce_hi), str(TOKEN.id_hi), str(TOKEN.id_hi), "0"])
+        self.assertEqual(tokens["idLo"][:2], [str(begin.nonce), str(TOKEN.id_lo)])
+        self.assertEqual(tokens["sequences"], ["0", "18", "18", "0"])
+
     def test_every_field_of_a_request_header(self):
-        header = wire.encode_header("infer", 2**64 - 1, "a/größer", 7, "low", 330, (1 << 127) | 5, TOKEN, 2**32 - 1)
+        header = wire.encode_header("infer", 2**64 - 1, "a/größer", 7, "low", 330, (1 << 127) | 5, TOKEN, 2**32 - 1, 9)
         struct.pack_into("<Q", header, wire.DEADLINE_AT, 123456789012)
         self.assertEqual(as_json("RequestHeader", header), {
             "protocolVersion": 1, "kind": "infer", "priority": "low", "requestId": str(2**64 - 1), "modelVersion": 7,
             "cellsHint": 330, "deadlineUs": "123456789012", "traceIdHi": str(1 << 63), "traceIdLo": "5",
-            "model": "a/größer", "sessionToken": session_json(), "stream": True, "streamFrom": 2**32 - 1})  # fmt: skip
+            "model": "a/größer", "sessionToken": session_json(), "stream": True, "streamFrom": 2**32 - 1,
+            "parts": 9})  # fmt: skip
 
     def test_cancel_and_ping(self):
         for kind in ("cancel", "ping"):
@@ -223,6 +254,41 @@ class Decoder(unittest.TestCase):
             wire.decode_body(from_json("ReplyBody", body))
 
 
+    def test_answers_in_a_bundle(self):
+        for options in ((), ("--segment-size=1",)):
+            answers = dict(wire.decode_bundle(from_json("BundleReplyBody", bundled_body(), *options), "node-a"))
+            self.assertEqual(sorted(answers), [0, 1, 2, 3, 7])
+            shapes = {part: {name: (t.shape, list(t.data)) for name, t in answers[part].tensors.items()} for part in (7, 0, 3, 2)}
+            self.assertEqual(shapes[7], {"h": ((2,), [1, 2]), "rows": ((2, 1), [1, 2])})
+            self.assertEqual(shapes[0], {"h": ((2,), [3, 4]), "rows": ((0, 1), [])})
+            self.assertEqual(shapes[3], {"h": ((2,), [5, 6]), "rows": ((2, 1), [3, 4])})
+            self.assertEqual(shapes[2], {})
+            token = answers[7].session
+            self.assertEqual((token.id_hi, token.id_lo, token.sequence, token.home), (1, 5, 9, "node-a"))
+            self.assertIsNone(answers[0].session)
+            self.assertEqual((answers[3].cells, answers[3].server), (3, "node-a"))
+            self.assertAlmostEqual(answers[3].compute, 7e-6)
+            error = answers[1]
+            self.assertEqual((error.code, error.message, error.undecided), (wire.Code.OVERLOADED, "full", True))
+            self.assertAlmostEqual(error.retry_after, 2.5e-3)
+
+    def test_answers_that_lie_are_refused(self):
+        def lie(change):
+            body = bundled_body()
+            change(body)
+            with self.assertRaises(Malformed):
+                wire.decode_bundle(from_json("BundleReplyBody", body), "")
+
+        lie(lambda body: body.update(cells=[1, 2, 3]))
+        lie(lambda body: body.update(withOutputs=5))
+        lie(lambda body: body["tokens"].update(kindOf=[0, 1, 2, 0]))
+        lie(lambda body: body["tokens"].update(idLo=["1"]))
+        lie(lambda body: body["outputs"][1].update(rows=[2, 1, 2]))
+        lie(lambda body: body["outputs"][1].update(rows=[2, 2]))
+        lie(lambda body: body["outputs"][0]["tensor"].update(shape=["2", "3"]))
+        lie(lambda body: body["outputs"].append(body["outputs"][0]))
+
+
 class BadBytes(unittest.TestCase):
     """Any bytes are a value or Malformed, in bounded time; no other exception gets out."""
 
@@ -240,11 +306,18 @@ class BadBytes(unittest.TestCase):
             taken += 1
         except Malformed:
             pass
+        try:
+            for _, answer in wire.decode_bundle(frame, ""):
+                if isinstance(answer, wire.Reply):
+                    self.assertTrue(all(value.array().nbytes == len(value.data) for value in answer.tensors.values()))
+            taken += 1
+        except Malformed:
+            pass
         return taken > 0
 
     def messages(self):
         made = [from_json("ReplyHeader", full_header()), from_json("ReplyBody", full_body())]
-        made += [from_json("ReplyHeader", full_header(), "--segment-size=1")]
+        made += [from_json("ReplyHeader", full_header(), "--segment-size=1"), from_json("BundleReplyBody", bundled_body())]
         return made + [from_json("ReplyBody", full_body(), "--segment-size=1")]
 
     def test_truncated_and_extended(self):

@@ -5,11 +5,11 @@
 `export` and `export_state` need numpy, `export_step` PyTorch, and nothing else does.
 """
 
-from volvox_client import Client, SessionToken, VolvoxError
+from volvox_client import Client, Part, SessionToken, VolvoxError
 
 from volvox.model import CellWriter, read_safetensors, write_model
 from volvox.recurrent import export, export_state
 from volvox.torch_export import export_step
 
-__all__ = ["CellWriter", "Client", "SessionToken", "VolvoxError", "export", "export_state", "export_step", "read_safetensors",
+__all__ = ["CellWriter", "Client", "Part", "SessionToken", "VolvoxError", "export", "export_state", "export_step", "read_safetensors",
            "write_model"]  # fmt: skip

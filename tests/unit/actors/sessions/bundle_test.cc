@@ -396,6 +396,7 @@ TEST(Bundles, IdsThatAreInFlightAreTheirPartsOwnTrouble) {
   parts.bundle.inputs = {wire_tensor("tokens", std::span(std::as_const(parts.tokens)))};
   parts.bundle.header.request_id = 10;
   ASSERT_TRUE((*first)->send(parts.bundle));
+  house.wait_for_live(3);
   const LetRun run(device);
   std::size_t replies = 0;
   while ((*first)->in_flight() > 0) (*first)->poll(std::chrono::seconds(1), [&](Reply&&) { ++replies; });
