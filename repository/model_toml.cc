@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::int64_t kMaxWidth = 65536;
 constexpr std::int64_t kMaxRows = 65536;
+constexpr std::int64_t kMaxWindow = std::int64_t{1} << 24;
 constexpr std::int64_t kMaxLength = std::int64_t{1} << 24;
 
 template <class T>
@@ -70,6 +71,8 @@ Read<InputDefinition> read_input(TomlTable table) {
   table.shape("shape", shape);
   table.text("sequence", input.sequence);
   table.integer("vocabulary", input.vocabulary, 0, std::numeric_limits<std::int32_t>::max());
+  table.integer("window", input.window, 2, kMaxWindow);
+  table.integer("hop", input.hop, 1, kMaxWindow);
   if (Status status = table.finish(); !status) return tl::unexpected(status.error());
   input.dtype = dtype.value_or(DType::kI32);
   input.shape = shape.value_or(Shape{});
@@ -193,6 +196,7 @@ std::string to_toml(const ModelDefinition& model) {
     out << "\n[[input]]\nname = " << quoted_toml(input.name) << "\ndtype = \"" << to_string(input.dtype)
         << "\"\nshape = " << to_string(input.shape) << "\nvocabulary = " << input.vocabulary << '\n';
     write_text(out, "sequence", input.sequence);
+    if (input.window > 0) out << "window = " << input.window << "\nhop = " << input.hop << '\n';
   }
   for (const OutputDefinition& output : model.outputs) write_output(out, output);
   return out.str();

@@ -14,6 +14,7 @@
 #include "cells/ir/fold.h"
 #include "cells/ir/infer.h"
 #include "cells/ir/inference.h"
+#include "cells/ir/window.h"
 #include "cells/library/cell_kind.h"
 #include "cells/ops/ops.h"
 #include "cells/unfold/unfolding.h"
@@ -32,6 +33,10 @@ std::optional<std::uint8_t> find_named(const std::vector<T>& all, std::string_vi
   const auto it = std::find_if(all.begin(), all.end(), [&](const T& item) { return item.name == name; });
   if (it == all.end()) return std::nullopt;
   return static_cast<std::uint8_t>(it - all.begin());
+}
+
+InputWindow window_of(const InputDefinition& input) {
+  return {input.window, input.hop, input.window == 0 ? Shape{} : input.shape};
 }
 
 }  // namespace
@@ -132,15 +137,77 @@ Status Assembly::read_inputs() {
     if (input.vocabulary > 0 && input.dtype != DType::kI32) {
       return error(input.line, "vocabulary: only i32 inputs have one");
     }
+    if (Status fine = check_window(input); !fine) return fine;
     const auto sequence =
         input.sequence.empty() ? std::uint8_t{0} : find_named(model_.sequences, input.sequence);
     if (!sequence || model_.sequences[*sequence].kind != SequenceSpec::Kind::kGiven) {
       return error(input.line,
                    "sequence: there is none " + in_quotes(input.sequence) + " whose length requests give");
     }
-    model_.inputs.push_back({input.name, input.dtype, input.shape, input.vocabulary, *sequence});
+    const Shape row = input.window == 0 ? input.shape : row_shape(window_of(input));
+    model_.inputs.push_back({input.name, input.dtype, row, input.vocabulary, *sequence});
   }
   return {};
+}
+
+Status Assembly::check_window(const InputDefinition& input) const {
+  if (input.window == 0 && input.hop == 0) return {};
+  if (input.window == 0 || input.hop == 0)
+    return error(input.line, "window, hop: neither is anything without the other");
+  if (input.dtype != DType::kF32) return error(input.line, "window: only f32 inputs have one");
+  if (input.hop < 1 || input.hop >= input.window)
+    return error(input.line, "hop: " + std::to_string(input.hop) + " is not from 1 to below the window of " +
+                                 std::to_string(input.window) + "; where they are equal, leave both out");
+  const std::int64_t most = kMaxValueElements / std::max<std::int64_t>(elements(input.shape), 1);
+  if (input.window > most || input.shape.size() >= kMaxAxes)
+    return error(input.line, "window: has more than " + std::to_string(kMaxValueElements) +
+                                 " elements, or more than " + std::to_string(kMaxAxes) + " axes");
+  return {};
+}
+
+// Other unfoldings have no step before.
+Status Assembly::check_windows_used() const {
+  for (std::size_t i = 0; i < definition_.inputs.size(); ++i) {
+    const InputDefinition& input = definition_.inputs[i];
+    if (input.window != 0 && !windowed_[i])
+      return error(input.line, "window: no step of a chain or a lane reads " + in_quotes(input.name));
+  }
+  return {};
+}
+
+// All lanes of a cell share it, and so its windows.
+Result<Cell> Assembly::over_windows(const CellDefinition& definition, Cell cell) {
+  std::vector<LaneDefinition> lanes = definition_.lanes;
+  std::erase_if(lanes, [&](const LaneDefinition& lane) { return lane.cell != definition.name; });
+  if (definition_.lanes.empty()) lanes.push_back({.line = definition.line, .cell = definition.name});
+  const bool any = std::any_of(definition_.inputs.begin(), definition_.inputs.end(),
+                               [](const InputDefinition& input) { return input.window != 0; });
+  if (!any) return cell;
+  std::array<InputWindow, kMaxPulls> windows{};
+  for (const LaneDefinition& lane : lanes) {
+    const auto inputs = pulled_inputs(cell, lane);
+    if (!inputs) return tl::unexpected(inputs.error());
+    for (std::uint32_t pull = 0; pull < cell.pulls; ++pull) {
+      const InputDefinition& input = definition_.inputs[(*inputs)[pull]];
+      const InputWindow window = window_of(input);
+      if (&lane != &lanes.front() && window != windows[pull])
+        return error(lane.line, "pull: lanes of one cell read inputs with one window; write the cell twice");
+      if (window.samples != 0 && lane.reverse)
+        return error(lane.line, "reverse: the steps before are later ones; input " + in_quotes(input.name) +
+                                    " has a window");
+      windows[pull] = window;
+      windowed_[(*inputs)[pull]] = true;
+    }
+  }
+  for (std::uint32_t pull = 0; pull < kMaxPulls; ++pull) {
+    if (windows[pull].samples == 0) continue;
+    auto over = over_window(cell, pull, windows[pull]);
+    if (!over) return error(lanes.front().line, "window: " + over.error().message);
+    if (Status fits = infer(*over, &model_.weights, model_.name); !fits)
+      return error(lanes.front().line, "window: " + fits.error().message);
+    cell = std::move(*over);
+  }
+  return cell;
 }
 
 Status Assembly::read_outputs() {
@@ -257,8 +324,8 @@ CellTypeSpec Assembly::type_of(const CellDefinition& definition, Cell cell) cons
   return type;
 }
 
-Status Assembly::map_pulls(const Cell& cell, const LaneDefinition& lane,
-                           std::array<std::uint8_t, kMaxPulls>& pulls) {
+Result<Assembly::Pulls> Assembly::pulled_inputs(const Cell& cell, const LaneDefinition& lane) const {
+  Pulls pulls{};
   const auto sequence = sequence_of(lane);
   if (!sequence) return tl::unexpected(sequence.error());
   const auto usual = usual_input(lane, *sequence);
@@ -279,6 +346,13 @@ Status Assembly::map_pulls(const Cell& cell, const LaneDefinition& lane,
                                   " are steps of another sequence than the lane's");
     pulls[i] = *input;
   }
+  return pulls;
+}
+
+Status Assembly::map_pulls(const Cell& cell, const LaneDefinition& lane, Pulls& pulls) {
+  const auto inputs = pulled_inputs(cell, lane);
+  if (!inputs) return tl::unexpected(inputs.error());
+  pulls = *inputs;
   for (const Operator& op : cell.operators) {
     if (!op.is(kPullOp)) continue;
     if (Status status = match_input(cell, op, pulls[op.index]); !status) return status;
@@ -375,6 +449,7 @@ Result<Model> Assembly::run() {
   if (status) status = read_outputs();
   if (status) status = kind->build(*this);
   if (status) status = check_all_read();
+  if (status) status = check_windows_used();
   if (!status) return tl::unexpected(status.error());
   std::uint32_t line = 1;
   if (!definition_.cells.empty()) line = definition_.cells[0].line;

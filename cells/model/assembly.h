@@ -46,6 +46,8 @@ class Assembly {
   // options allow.
   Result<std::vector<Cell>> library_cells(const CellDefinition& cell, std::string_view whose,
                                           std::initializer_list<std::string_view> unfoldings);
+  // The cell as its lanes run it: over the windows of the inputs that they give it (cells/ir/window.h).
+  Result<Cell> over_windows(const CellDefinition& definition, Cell cell);
   // Whose steps the lane's are: by number in Model::sequences.
   Result<std::uint8_t> sequence_of(const LaneDefinition& lane) const;
   // Which input each pull of the cell reads; the definition says it by names, or leaves it to the order.
@@ -61,10 +63,14 @@ class Assembly {
   Result<Model> run();
 
  private:
+  using Pulls = std::array<std::uint8_t, kMaxPulls>;
+  Result<Pulls> pulled_inputs(const Cell& cell, const LaneDefinition& lane) const;
   Status read_sequences();
   Result<std::vector<Cell>> given_cell(const CellDefinition& cell) const;
   std::optional<std::uint8_t> usual_input(const LaneDefinition& lane, std::uint8_t sequence) const;
   Status read_inputs();
+  Status check_window(const InputDefinition& input) const;
+  Status check_windows_used() const;
   Status read_outputs();
   Result<std::vector<Cell>> built_cells(const CellDefinition& cell, std::string_view whose,
                                         std::initializer_list<std::string_view> unfoldings) const;
@@ -77,7 +83,8 @@ class Assembly {
   const LoadOptions& options_;
   std::string_view file_;
   Model model_;
-  std::set<std::string> read_;  // weights that some cell reads, or read before it was folded
+  std::set<std::string> read_;               // weights that some cell reads, or read before it was folded
+  std::array<bool, kMaxInputs> windowed_{};  // inputs whose windows some cell sees
 };
 
 }  // namespace volvox

@@ -58,8 +58,11 @@ struct InputDefinition {
   std::string name{};
   std::string sequence{};  // whose steps its rows are; empty: the one of all inputs that name none
   DType dtype = DType::kI32;
-  Shape shape{};
+  Shape shape{};  // of a row; of an input with a window, of one of its samples
   std::int64_t vocabulary = 0;
+  // What a cell sees of it: so many samples, of which each row brings the last `hop`, and those before are of
+  // earlier steps (cells/ir/window.h). Both 0: the row.
+  std::int64_t window = 0, hop = 0;
 };
 
 struct OutputDefinition {

@@ -71,7 +71,10 @@ LaneAssembly::LaneAssembly(Assembly& assembly)
       written_(model_.outputs.size(), false),
       writers_(model_.outputs.size(), LaneEdge::kNone) {}
 
-Result<std::size_t> LaneAssembly::add_cell(const CellDefinition& definition, Cell whole) {
+Result<std::size_t> LaneAssembly::add_cell(const CellDefinition& definition, Cell given) {
+  auto seen = assembly_.over_windows(definition, std::move(given));
+  if (!seen) return tl::unexpected(seen.error());
+  Cell whole = std::move(*seen);
   auto split_parts = split(assembly_, definition, whole);
   if (!split_parts) return tl::unexpected(split_parts.error());
   Parts parts{.gather = split_parts->gather, .whole = std::move(whole), .name = definition.name};

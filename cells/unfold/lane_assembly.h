@@ -24,7 +24,7 @@ class LaneAssembly {
   explicit LaneAssembly(Assembly& assembly);
 
   // Its number for add_lane().
-  Result<std::size_t> add_cell(const CellDefinition& definition, Cell whole);
+  Result<std::size_t> add_cell(const CellDefinition& definition, Cell given);
 
   // A lane of a cell. The cell's gather 0 reads the lane's own step before; gather i + 1 what the
   // definition's i-th `from` says, lists left out, which are what it gathers as a whole.

@@ -21,7 +21,7 @@ from served import PATIENCE, Server  # noqa: E402
 VOLVOX = "volvox"
 RATE, WINDOW = 250, 9  # 32 ms are 8 samples, with one more before them
 
-MODEL = f"""name = "voice"
+MODEL = """name = "NAME"
 unfolding = "chain"
 
 [[cell]]
@@ -31,7 +31,7 @@ kind = "file"
 [[input]]
 name = "samples"
 dtype = "f32"
-shape = [{WINDOW}]
+INPUT
 
 [[output]]
 name = "level"
@@ -55,9 +55,10 @@ def listening(operator):
     })  # fmt: skip
 
 
-def write_model(folder, operator):
+def write_model(folder, operator="tanh", given=f"shape = [{WINDOW}]"):
+    """A model over windows, of which clients send all, or what `given` says."""
     (folder / "1").mkdir(parents=True)
-    (folder / "model.toml").write_text(MODEL, encoding="utf-8")
+    (folder / "model.toml").write_text(MODEL.replace("NAME", folder.name).replace("INPUT", given), encoding="utf-8")
     (folder / "listen.cell.json").write_text(listening(operator), encoding="utf-8")
     (folder / "1" / "weights.safetensors").write_bytes((2).to_bytes(8, "little") + b"{}")
 
@@ -78,7 +79,8 @@ class Calls(unittest.TestCase):
         self.sounds.mkdir()
         for samples in (700, 1234):
             write_sound(self.sounds / f"{samples}.wav", samples)
-        write_model(self.folder / "models" / "voice", "tanh")
+        write_model(self.folder / "models" / "voice")
+        write_model(self.folder / "models" / "samples", given=f"window = {WINDOW}\nhop = {WINDOW - 1}")
         self.server = Server(VOLVOX, self.folder, ())
         self.addCleanup(lambda: self.server.kill())
 
@@ -102,6 +104,13 @@ class Calls(unittest.TestCase):
         self.assertEqual(report["joins"], report["leaves"])
         self.assertGreater(report["joins"], 0)
         self.assertIn("verified", said)
+
+    def test_a_model_may_keep_what_was_before_itself(self):
+        status, report, said = self.load("--verify", str(self.folder / "models" / "samples"), model="samples")
+        self.assertEqual((status, report["wrong"]), (0, 0), said)
+        self.assertGreater(report["verified"], 200)
+        status, report, said = self.load("--input", "samples", "--window", str(WINDOW - 1), model="samples")
+        self.assertEqual((status, report["lost"]), (0, 0), said)
 
     def test_sessions_are_ended(self):
         status, _, said = self.load("--input", "samples", "--churn", "1")

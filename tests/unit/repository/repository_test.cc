@@ -4,14 +4,17 @@
 #include <cstring>
 #include <fstream>
 #include <functional>
+#include <set>
 #include <sstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "cells/ir/cell_builder.h"
 #include "cells/model/model_definition.h"
 #include "cells/unfold/unfolding.h"
+#include "repository/cell_file.h"
 #include "repository/model_toml.h"
 #include "repository/model_writer.h"
 #include "repository/safetensors.h"
@@ -125,6 +128,27 @@ TEST_F(Repository, TheDigestIsOfTheFilesAlone) {
   std::string text = read(model_ / "model.toml");
   write(model_ / "model.toml", text.replace(text.find("4096"), 4, "4095"));
   EXPECT_NE((*load_model(model_))->digest, digest);
+}
+
+// Whoever sees another part of the input is another model.
+TEST_F(Repository, TheDigestCoversWindows) {
+  const fs::path folder = folder_.path() / "sound";
+  fs::create_directories(folder / "1");
+  CellBuilder b("level");
+  b.push("y", b.tanh(b.pull("x", DType::kF32, {8})));
+  write(folder / "level.cell.json", to_json(b.build().value()));
+  write(folder / "1" / "weights.safetensors", std::string("\2\0\0\0\0\0\0\0{}", 10));
+  std::set<std::uint64_t> digests;
+  for (const std::string input : {"shape = [8]", "window = 8\nhop = 6", "window = 8\nhop = 5"}) {
+    write(folder / "model.toml",
+          "name = \"sound\"\n[[cell]]\nname = \"level\"\nkind = \"file\"\n[[input]]\nname = \"x\"\ndtype = "
+          "\"f32\"\n" +
+              input + "\n[[output]]\nname = \"y\"\nevery = true\n");
+    const auto model = load_model(folder);
+    ASSERT_TRUE(model) << model.error().message;
+    digests.insert((*model)->digest);
+  }
+  EXPECT_EQ(digests.size(), 3U);
 }
 
 TEST_F(Repository, SplitsOnlyCellsWithLargeProductsWhenAsked) {
