@@ -1,3 +1,4 @@
+#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -7,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -20,7 +22,7 @@ namespace {
 struct ImportArguments {
   OnnxImport import;
   std::string name, repository = "models";
-  std::vector<std::string> constants, shapes, states;
+  std::vector<std::string> constants, shapes, windows, states;
   bool no_states = false, operators = false;
 };
 
@@ -41,6 +43,20 @@ std::optional<std::vector<double>> numbers_of(const std::string& text) {
     at = end;
     if (*at == '\0') return numbers;
   }
+}
+
+// "576/512"
+std::optional<OnnxImport::Window> window_of(const std::string& text) {
+  OnnxImport::Window window;
+  const char *at = text.data(), *const end = at + text.size();
+  for (std::int64_t* number : {&window.samples, &window.hop}) {
+    const auto [behind, error] = std::from_chars(at, end, *number);
+    if (error != std::errc{} || *number < 1 || *number > (std::int64_t{1} << 24)) return std::nullopt;
+    at = behind;
+    const bool last = number == &window.hop;
+    if (last ? at != end : at == end || *at++ != '/') return std::nullopt;
+  }
+  return window;
 }
 
 constexpr const char* kShapeForm = "INPUT=EXTENT,… with whole extents of 1 to 65536";
@@ -68,6 +84,12 @@ int read_arguments(ImportArguments& arguments) {
         return wrong("--shape", text, kShapeForm);
       shape.push_back(static_cast<std::int64_t>(extent));
     }
+  }
+  for (const std::string& text : arguments.windows) {
+    const auto pair = parted(text, '=');
+    const auto window = pair ? window_of(pair->second) : std::nullopt;
+    if (!window) return wrong("--window", text, "INPUT=SAMPLES/NEW, whole numbers of 1 to 16777216");
+    arguments.import.windows[pair->first] = *window;
   }
   for (const std::string& text : arguments.states) {
     const auto pair = parted(text, ':');
@@ -111,6 +133,8 @@ void add_import_command(CLI::App& app, CommandBody& body) {
   add_option(*command, "--set INPUT=NUMBER", arguments->constants, "An input that is the same for everybody");
   add_option(*command, "--shape INPUT=EXTENTS", arguments->shapes,
              "The whole shape of an input that the file leaves open, with 1 for the batch");
+  add_option(*command, "--window INPUT=SAMPLES/NEW", arguments->windows,
+             "An input that overlaps, as 576/512: clients send the new samples of each step alone");
   add_option(
       *command, "--state INPUT:OUTPUT", arguments->states,
       "INPUT:OUTPUT, an input that is this output of the step before; those whose names or shapes tell "
@@ -118,7 +142,7 @@ void add_import_command(CLI::App& app, CommandBody& body) {
   command->add_flag("--no-states", arguments->no_states,
                     "Take no other states than those given with --state");
   add_option(*command, "--output NAME", arguments->import.outputs, "An output to keep, instead of all");
-  for (const char* option : {"--set", "--shape", "--state", "--output"})
+  for (const char* option : {"--set", "--shape", "--window", "--state", "--output"})
     command->get_option(option)->allow_extra_args(false);
   add_option(*command, "--max-batch ROWS", arguments->import.model.max_batch,
              "Rows of one task at most; 0 for the default");

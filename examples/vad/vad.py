@@ -24,7 +24,7 @@ import numpy as np  # noqa: E402
 import serving  # noqa: E402
 
 FRAME = {16000: 512, 8000: 256}  # samples of one probability
-CONTEXT = {16000: 64, 8000: 32}  # samples before them that v5 and v6 see once more
+CONTEXT = {16000: 64, 8000: 32}  # samples before them that v5 and v6 see once more; the server keeps them
 
 
 class Detector:
@@ -38,8 +38,10 @@ class Detector:
             self._import(volvox, onnx, models)
 
     def _import(self, volvox, onnx, models):
-        shape = f"input=1,{self.context + self.frame}"
-        common = ["import", onnx, "--as", self.name, "--into", models, "--overwrite", "--shape", shape]
+        seen = self.context + self.frame
+        common = ["import", onnx, "--as", self.name, "--into", models, "--overwrite", "--shape", f"input=1,{seen}"]
+        if self.context:
+            common += ["--window", f"input={seen}/{self.frame}"]
         good, said = serving.run_volvox(volvox, *common, "--set", f"sr={self.rate}")
         if not good and "has no input 'sr'" in said:  # one that is made for 16000 a second
             good, said = serving.run_volvox(volvox, *common)
@@ -49,11 +51,9 @@ class Detector:
 
     def rows(self, samples):
         """A row for each frame, the last one filled up with silence."""
-        count = -(-len(samples) // self.frame)
-        padded = np.zeros(self.context + count * self.frame, dtype=np.float32)
-        padded[self.context : self.context + len(samples)] = samples
-        starts = np.arange(count)[:, None] * self.frame
-        return padded[starts + np.arange(self.context + self.frame)[None, :]]
+        rows = np.zeros((-(-len(samples) // self.frame), self.frame), dtype=np.float32)
+        rows.reshape(-1)[: len(samples)] = samples
+        return rows
 
 
 def at_served_rate(samples, rate):

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "cells/ir/inference.h"
+#include "cells/ir/window.h"
 #include "cells/model/assemble.h"
 #include "import/onnx/graph_walk.h"
 #include "import/onnx/known.h"
@@ -111,6 +112,11 @@ class Importer {
     };
     for (const auto& [name, numbers] : wanted_.constants) known_name(name);
     for (const auto& [name, shape] : wanted_.shapes) known_name(name);
+    for (const auto& [name, window] : wanted_.windows) known_name(name);
+    for (const auto& [name, constant] : wanted_.constants) {
+      if (wanted_.windows.contains(name))
+        refuse("the input " + in_quotes(name) + " is a constant, and has no window");
+    }
     for (const auto& [input, output] : wanted_.states) {
       known_name(input);
       const auto& outputs = model_.graph->outputs;
@@ -242,13 +248,16 @@ class Importer {
   }
 
   Result<ConvertedOnnx> convert() {
+    for (const auto& [output, input] : states_) {
+      if (wanted_.windows.contains(input))
+        refuse("the input " + in_quotes(input) + " is a state, and has no window");
+    }
     Walked walked = walk();
     ModelDefinition definition{.unfolding = "chain"};
     LaneDefinition lane{.cell = "cell"};
     for (const Input& input : inputs_) {
       if (input.constant || state_output(input.name) != nullptr) continue;
-      definition.inputs.push_back(
-          {.name = plain(input.name), .dtype = input.dtype, .shape = row_of(input.shape)});
+      definition.inputs.push_back(definition_of(input));
       lane.pull.push_back(definition.inputs.back().name);
     }
     if (definition.inputs.empty())
@@ -290,6 +299,25 @@ class Importer {
     return converted;
   }
 
+  // With what a client sends of it.
+  InputDefinition definition_of(const Input& input) const {
+    InputDefinition made{.name = plain(input.name), .dtype = input.dtype, .shape = row_of(input.shape)};
+    const auto found = wanted_.windows.find(input.name);
+    if (found == wanted_.windows.end()) return made;
+    const auto [samples, hop] = found->second;
+    const auto longer = [](std::int64_t extent) { return extent != 1; };
+    const auto axis = std::find_if(made.shape.begin(), made.shape.end(), longer);
+    const std::int64_t extent = axis == made.shape.end() ? 1 : *axis;
+    if (extent != samples || hop < 1 || hop >= samples)
+      refuse("the window of input " + in_quotes(input.name) + " is of " + std::to_string(samples) +
+             " samples with " + std::to_string(hop) + " new ones; the graph takes " + std::to_string(extent) +
+             " at a time, and 1 to all but one of them are new");
+    made.shape.erase(made.shape.begin(), axis + 1);
+    made.window = samples;
+    made.hop = hop;
+    return made;
+  }
+
   std::vector<std::string> kept_outputs() const {
     std::vector<std::string> kept;
     for (const std::string& output : model_.graph->outputs) {
@@ -313,6 +341,14 @@ class Importer {
     return model ? Status{} : tl::unexpected(model.error());
   }
 
+  static std::string line_of(const InputDefinition& input) {
+    const std::string name = "input " + input.name + ": ";
+    if (input.window == 0) return name + described(input.dtype, input.shape) + " a step\n";
+    const InputWindow window{input.window, input.hop, input.shape};
+    return name + described(input.dtype, row_shape(window)) + " a step, seen as " +
+           described(input.dtype, window_shape(window)) + " with what came before\n";
+  }
+
   std::string report_of(const Walked& walked, const CellWriter::Written& written,
                         const ModelDefinition& definition) const {
     std::string text = "opset " + std::to_string(model_.opset);
@@ -323,8 +359,7 @@ class Importer {
     for (const Input& input : inputs_) {
       if (input.constant) text += "constant " + input.name + "\n";
     }
-    for (const InputDefinition& input : definition.inputs)
-      text += "input " + input.name + ": " + described(input.dtype, input.shape) + " a step\n";
+    for (const InputDefinition& input : definition.inputs) text += line_of(input);
     for (const auto& [output, input] : states_) text += "state " + input + " becomes " + output + "\n";
     for (const OutputDefinition& output : definition.outputs)
       text += "output " + output.name + ": " + described(*output.dtype, *output.shape) + " a step\n";

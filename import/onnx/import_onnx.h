@@ -22,8 +22,14 @@ namespace volvox {
 // one; then requests of any length and sessions run it (docs/import.md).
 struct OnnxImport {
   std::filesystem::path file{};
-  std::map<std::string, std::vector<double>> constants{};     // inputs that are the same for everybody
-  std::map<std::string, Shape> shapes{};                      // of inputs, where the file leaves them open
+  std::map<std::string, std::vector<double>> constants{};  // inputs that are the same for everybody
+  std::map<std::string, Shape> shapes{};                   // of inputs, where the file leaves them open
+  // Of inputs of which a step's row brings the newest samples only, along the first axis that is longer
+  // than 1.
+  struct Window {
+    std::int64_t samples = 0, hop = 0;
+  };
+  std::map<std::string, Window> windows{};
   std::vector<std::pair<std::string, std::string>> states{};  // input, output; beside those that are found
   bool find_states = true;
   std::vector<std::string> outputs{};  // which to keep; none: all that are no states

@@ -187,6 +187,42 @@ TEST_F(Onnx, TakesPackedStatesApart) {
   for (const Operator& op : cell.operators) EXPECT_NE(op.def->name, "concat_axis");
 }
 
+// Clients of the one send what is new, of the other all that a step sees.
+TEST_F(Onnx, WritesWindows) {
+  constexpr std::size_t kSeen = 20, kNew = 15, kSteps = 6;
+  std::vector<float> stream;
+  for (std::size_t i = 0; i < kSteps * kNew; ++i)
+    stream.push_back(std::sin(0.37F * static_cast<float>(i * i)));
+  std::vector<float> padded(kSeen - kNew, 0.0F), rows;
+  padded.insert(padded.end(), stream.begin(), stream.end());
+  for (std::size_t step = 0; step < kSteps; ++step) {
+    const auto* at = padded.data() + step * kNew;
+    rows.insert(rows.end(), at, at + kSeen);
+  }
+  ASSERT_TRUE(import_onnx(of(case_of("detector"))));
+  const std::vector<double> want = answer(rows, false);
+  OnnxImport import = of(case_of("detector"));
+  import.windows["x"] = {.samples = kSeen, .hop = kNew};
+  const auto done = import_onnx(import);
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_THAT(*done, HasSubstr("input x: f32[15] a step, seen as f32[20] with what came before\n"));
+  EXPECT_EQ(answer(stream, false), want);
+  EXPECT_EQ(answer(stream, true), want);
+}
+
+TEST_F(Onnx, RefusesWindowsThatDoNotFit) {
+  OnnxImport import = of(case_of("detector"));
+  const auto why_not = [&](const std::string& input, OnnxImport::Window window) {
+    import.windows = {{ input, window }};
+    const auto done = import_onnx(import);
+    return done ? "taken" : done.error().message;
+  };
+  EXPECT_THAT(why_not("x", {.samples = 21, .hop = 15}), HasSubstr("takes 20 at a time"));
+  EXPECT_THAT(why_not("x", {.samples = 20, .hop = 20}), HasSubstr("all but one"));
+  EXPECT_THAT(why_not("state", {.samples = 20, .hop = 15}), HasSubstr("is a state"));
+  EXPECT_THAT(why_not("z", {.samples = 20, .hop = 15}), HasSubstr("has no input 'z'"));
+}
+
 TEST(OnnxTable, IsThatOfThePage) {
   EXPECT_THAT(read(fs::path(VOLVOX_DOCS_DIR) / "import.md"),
               HasSubstr("|---|---|\n" + onnx_operator_table()));
