@@ -55,6 +55,7 @@ RequestMetrics::RequestMetrics(prometheus::Registry& registry)
                                     "1: the folder of client keys cannot be read.")),
       partials_(
           single_counter(registry, "volvox_partials_total", "Parts of streamed answers that were sent.")),
+      bundled_parts_(single_counter(registry, "volvox_bundled_parts_total", "Parts that came in bundles.")),
       replies_dropped_(
           single_counter(registry, "volvox_replies_dropped_total",
                          "Replies that could not reach their client: it is gone or does not read.")),
@@ -83,6 +84,12 @@ RequestMetrics::RequestMetrics(prometheus::Registry& registry)
                       .Register(registry);
   for (std::size_t i = 0; i < refused_.size(); ++i)
     refused_[i] = &refused.Add({{"bound", to_string(static_cast<Bound>(i))}});
+  auto& bundles = prometheus::BuildCounter()
+                      .Name("volvox_bundles_total")
+                      .Help("Bundles that came: taken apart, or refused as a whole.")
+                      .Register(registry);
+  bundles_taken_ = &bundles.Add({{"outcome", "taken"}});
+  bundles_refused_ = &bundles.Add({{"outcome", "refused"}});
   auto& lost =
       prometheus::BuildCounter()
           .Name("volvox_lost_clients_total")

@@ -52,6 +52,12 @@ class RequestMetrics {
   void signal_ignored() { signals_ignored_.Increment(); }
   // Whether the folder of client keys cannot be read.
   void set_keys_unreadable(bool unreadable) { keys_unreadable_.Set(unreadable ? 1 : 0); }
+  // A bundle came, and its parts were looked at one by one; or it was refused as a whole.
+  void bundle_taken(std::size_t parts) {
+    bundles_taken_->Increment();
+    bundled_parts_.Increment(static_cast<double>(parts));
+  }
+  void bundle_refused() { bundles_refused_->Increment(); }
   // A part of a streamed answer was sent.
   void partial_sent() { partials_.Increment(); }
   void refused(Bound bound) { refused_[static_cast<std::size_t>(bound)]->Increment(); }
@@ -80,6 +86,8 @@ class RequestMetrics {
   prometheus::Counter& signals_ignored_;
   prometheus::Gauge& keys_unreadable_;
   prometheus::Counter& partials_;
+  prometheus::Counter *bundles_taken_ = nullptr, *bundles_refused_ = nullptr;
+  prometheus::Counter& bundled_parts_;
   prometheus::Counter& replies_dropped_;
   prometheus::Counter& restarts_;
   std::array<prometheus::Counter*, 5> refused_{};  // by Bound

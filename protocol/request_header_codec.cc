@@ -10,13 +10,9 @@
 namespace volvox {
 namespace {
 
-// What parts say by themselves, the header of their bundle does not say.
-Status check_parts(const RequestHeader& header, const WireLimits& limits) {
+// Of a bundle. Whoever reads its body looks whether there are too many.
+Status check_parts(const RequestHeader& header) {
   if (header.parts == 0) return invalid("a bundle without parts; it has one at least");
-  if (header.parts > limits.max_bundle_parts) {
-    return invalid("a bundle of " + std::to_string(header.parts) + " parts; the limit is " +
-                   std::to_string(limits.max_bundle_parts));
-  }
   if (header.request_id + header.parts < header.request_id)
     return invalid("the ids of the bundle's parts exceed 64 bits; number requests from 1");
   if (header.session) return invalid("a bundle's session tokens are in its body, none is in its header");
@@ -30,7 +26,7 @@ Status check_fields(const RequestHeader& header, const WireLimits& limits) {
   if (header.kind == RequestKind::kCancel && header.parts > limits.max_bundle_parts)
     return invalid("a cancel means more requests than a bundle may have parts");
   if (header.kind == RequestKind::kBundle) {
-    if (auto ok = check_parts(header, limits); !ok) return ok;
+    if (auto ok = check_parts(header); !ok) return ok;
   }
   if (header.kind == RequestKind::kInfer || header.kind == RequestKind::kBundle)
     return check_given_name("model name", header.model, limits);

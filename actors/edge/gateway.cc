@@ -292,7 +292,11 @@ void Gateway::accept_bundle(const ClientId& client, RequestHeader header, std::s
   const std::uint64_t first = header.request_id;
   auto admitted =
       admission_->admit_bundle({client, std::string(edge_->sender_name())}, std::move(header), body);
-  if (!admitted) return refuse(client, first, std::move(admitted).error());
+  if (!admitted) {
+    metrics_.bundle_refused();
+    return refuse(client, first, std::move(admitted).error());
+  }
+  metrics_.bundle_taken(admitted->parts.size() + admitted->refused.size());
   std::vector<std::uint64_t> ids;
   ids.reserve(admitted->parts.size());
   for (const auto& part : admitted->parts) ids.push_back(part->header.request_id);

@@ -14,6 +14,7 @@
 
 #include "cells/model/model_definition.h"
 #include "config/load.h"
+#include "protocol/bundle_codec.h"
 #include "protocol/codec.h"
 #include "repository/cell_file.h"
 #include "repository/kinds/model_kind.h"
@@ -94,6 +95,50 @@ void add_requests(Seeds& seeds) {
     require(frames.first && frames.second, "a seed can be encoded");
     seeds.add("request", join(text_of(*frames.first), text_of(*frames.second)));
     header.session = session();
+  }
+}
+
+void add_bundles(Seeds& seeds) {
+  const std::vector<float> rows{1, 2, 3, 4, 5, 6};
+  WireSessionToken begin = session(), end = session();
+  begin.operation = SessionOperation::kBegin;
+  end.operation = SessionOperation::kEnd;
+  BundleParts parts;
+  parts.add(begin, 1);
+  parts.add(session(), 2);
+  parts.add(end, 0);
+  RequestBundle bundle = parts.bundle();
+  bundle.inputs = {wire_tensor("x", std::span(rows), {3, 2})};
+  RequestHeader header;
+  header.kind = RequestKind::kBundle;
+  header.request_id = 5;
+  header.model = "m";
+  header.parts = 3;
+  const auto frame = encode_request_header(header, kLimits);
+  const auto body = encode_request_bundle(bundle, kLimits);
+  require(frame && body, "a seed can be encoded");
+  seeds.add("request", join(text_of(*frame), text_of(*body)));
+
+  const WireSessionToken token = session();
+  const Error error{ErrorCode::kOverloaded, "wait"};
+  for (const std::int64_t steps : {1, 2}) {  // stacked, and one after the other
+    const std::vector<WireTensor> one{wire_tensor("h", std::span(rows).first(2), {1, 2})};
+    const std::vector<WireTensor> other{
+        wire_tensor("h", std::span(rows).first(static_cast<std::size_t>(2 * steps)), {steps, 2})};
+    std::vector<PartReply> replies(4);
+    replies[0].outputs = one;
+    replies[0].token = &token;
+    replies[1].outputs = other;
+    replies[2].token = &token;
+    replies[3].error = &error;
+    for (std::uint32_t part = 0; part < 4; ++part) replies[part].part = 3 - part;
+    ReplyHeader reply;
+    reply.kind = ReplyKind::kBundle;
+    reply.request_id = 5;
+    const auto reply_frame = encode_reply_header(reply, kLimits);
+    const auto reply_body = encode_reply_bundle(replies, kLimits);
+    require(reply_frame && reply_body, "a seed can be encoded");
+    seeds.add("reply", join(text_of(*reply_frame), text_of(*reply_body)));
   }
 }
 
@@ -192,6 +237,7 @@ int main(int count, char** arguments) {
   }
   Seeds seeds(arguments[1]);
   add_requests(seeds);
+  add_bundles(seeds);
   add_contents(seeds);
   add_replies(seeds);
   for (const std::string& seed : cluster_seeds()) seeds.add("cluster", seed);

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "protocol/bundle_codec.h"
 #include "protocol/codec.h"
 #include "protocol/text.h"
 #include "tests/fuzz/parts.h"
@@ -38,6 +39,23 @@ void check_body(Bytes bytes) {
   require(again && again->outputs.size() == body->outputs.size(), "a body that was written can be read");
 }
 
+void check_bundle(Bytes bytes) {
+  const auto bundle = read_reply_bundle(WireBuffer::share_copy_of(bytes), kLimits);
+  if (!bundle) return require_refusal(bundle.error());
+  BundleReply reply;
+  reply.body = *bundle;
+  const std::vector<Reply> parts = reply.split();
+  require(parts.size() == bundle->done.size() + bundle->errors.size(), "each answer is that of a part");
+  for (const Reply& part : parts) {
+    require(is_clean_text(part.header.error.message), "the text of an error may be printed");
+    for (const WireTensor& output : part.body.outputs) {
+      require(output.bytes.size() == tensor_bytes(output.type, output.shape),
+              "a tensor has its shape's bytes");
+      touch(output.bytes);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace volvox::fuzz
 
@@ -45,5 +63,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto [header, body] = volvox::fuzz::split(data, size);
   volvox::fuzz::check_header(header);
   volvox::fuzz::check_body(body);
+  volvox::fuzz::check_bundle(body);
   return 0;
 }

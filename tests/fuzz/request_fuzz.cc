@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "protocol/bundle_codec.h"
 #include "protocol/codec.h"
 #include "tests/fuzz/parts.h"
 
@@ -64,6 +65,30 @@ void check_body(Bytes bytes) {
           "a body means the same when it is read again");
 }
 
+void check_bundle(Bytes bytes) {
+  const auto bundle = read_request_bundle(WireBuffer::share_copy_of(bytes), kLimits);
+  if (!bundle) return require_refusal(bundle.error());
+  require(bundle->parts() > 0 && bundle->parts() <= kLimits.max_bundle_parts, "a bundle has parts");
+  std::uint64_t steps = 0;
+  for (std::size_t part = 0; part < bundle->parts(); ++part) {
+    steps += bundle->lengths[part];
+    const auto token = bundle->tokens.asked(part);
+    if (!token) require_refusal(token.error());
+  }
+  for (const WireTensor& input : bundle->inputs) {
+    require(static_cast<std::uint64_t>(input.shape[0]) == steps, "each step has its row");
+    require(input.bytes.size() == tensor_bytes(input.type, input.shape), "a tensor has its shape's bytes");
+    touch(input.bytes);
+  }
+  const auto written = encode_request_bundle(*bundle, kLimits);
+  require(written.has_value(), "a bundle that was read can be written");
+  const auto again = read_request_bundle(WireBuffer::share_copy_of(written->bytes()), kLimits);
+  require(again.has_value(), "a bundle that was written can be read");
+  const auto rewritten = encode_request_bundle(*again, kLimits);
+  require(rewritten && same(rewritten->bytes(), written->bytes()),
+          "a bundle means the same when it is read again");
+}
+
 }  // namespace
 }  // namespace volvox::fuzz
 
@@ -71,5 +96,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto [header, body] = volvox::fuzz::split(data, size);
   volvox::fuzz::check_header(header);
   volvox::fuzz::check_body(body);
+  volvox::fuzz::check_bundle(body);
   return 0;
 }

@@ -31,9 +31,11 @@ class ClusterSessions : public ClusterProcesses {
   }
 
   // 60 streams; each is compared with one pass over all its input when it ends.
-  void start_sessions() {
-    start_load({"--sessions", "60", "--parts", "8", "--length", "5", "--pause-ms", "30", "--seconds", "4",
-                "--repeat-parts", "0.05"});
+  void start_sessions(const std::vector<std::string>& more = {}) {
+    std::vector<std::string> arguments{"--sessions", "60", "--parts",   "8", "--length",       "5",
+                                       "--pause-ms", "30", "--seconds", "4", "--repeat-parts", "0.05"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    start_load(arguments);
     ASSERT_NO_FATAL_FAILURE(wait_for_requests_in_flight(1, "r1"));
     ASSERT_NO_FATAL_FAILURE(wait_for_requests_in_flight(1, "r2"));
   }
@@ -69,6 +71,32 @@ TEST_F(ClusterSessions, NoneIsLostWhenARouterIsRestarted) {
   ASSERT_NO_FATAL_FAILURE(start_router("r1"));
   const json report = expect_right();
   EXPECT_EQ(report["over"], 0) << report << logs();
+}
+
+TEST_F(ClusterSessions, GoOnInBundlesWhosePartsHaveDifferentHomes) {
+  ASSERT_NO_FATAL_FAILURE(start_sessions({"--bundle", "--cancel-parts", "0.05"}));
+  const json report = expect_right();
+  EXPECT_EQ(report["over"], 0);
+  json others = report["errors"];
+  others.erase("CANCELLED");
+  EXPECT_EQ(others, json::object()) << report;
+}
+
+// A bundle goes to no other router by itself: its parts are told that nobody knows, and repeated.
+TEST_F(ClusterSessions, NoneIsLostWhenARouterIsKilledUnderBundles) {
+  ASSERT_NO_FATAL_FAILURE(start_sessions({"--bundle"}));
+  router("r1").send(SIGKILL);
+  const json report = expect_right();
+  EXPECT_EQ(report["over"], 0) << report << logs();
+}
+
+TEST_F(ClusterSessions, OnlyThoseOfADeadNodeAreLostUnderBundles) {
+  ASSERT_NO_FATAL_FAILURE(start_sessions({"--bundle"}));
+  ASSERT_NO_FATAL_FAILURE(wait_for_sessions_at_a());
+  node("a").send(SIGKILL);
+  const json report = expect_right();
+  EXPECT_GT(report["over"], 0) << report;
+  EXPECT_FALSE(report["errors"].contains("SESSION_EXPIRED")) << report;
 }
 
 TEST_F(ClusterSessions, OnlyThoseOfADeadNodeAreLost) {

@@ -130,6 +130,17 @@ class Sessions(AgainstAServer):
         self.fails(Code.CANCELLED, waiting.result, base.PATIENCE)
         self.assertEqual(first.send(self.client, [2]), check_hash([1, 2]).to_bytes(8, "little"))
 
+    def test_a_load_in_bundles_with_repeats_and_cancellations(self):
+        report = pathlib.Path(self.folder) / "load.json"
+        load = [base.VOLVOX, "load", "--connect", self.server.endpoint, "--model", "lstm", "--vocabulary", "100", "--bundle"]
+        load += ["--sessions", "60", "--parts", "6", "--length", "4", "--every-ms", "5", "--seconds", "2", "--json", str(report)]
+        load += ["--repeat-parts", "0.1", "--cancel-parts", "0.1", "--abandon-after", "0.02"]
+        subprocess.run(load, check=True, stdout=subprocess.DEVNULL)
+        said = json.loads(report.read_text())
+        self.assertGreater(said["verified"], 60, said)
+        self.assertEqual((said["wrong"], said["lost"], said["duplicates"], said["over"]), (0, 0, 0, 0), said)
+        self.assertLessEqual(set(said["errors"]), {"CANCELLED"}, said)
+
     def test_a_part_is_repeated_over_another_connection(self):
         stream = Stream("check")
         stream.send(self.client, [1, 2])

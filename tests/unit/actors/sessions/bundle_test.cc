@@ -214,8 +214,12 @@ TEST(Bundles, ABundleThatMakesNoSenseIsRefusedAsAWhole) {
   for (int i = 0; i < 4; ++i) many.add(SessionStream::begin(), {1});
   for (const Reply& reply : many.ask(house)) {
     EXPECT_EQ(code_of(reply), ErrorCode::kInvalidArgument);
-    EXPECT_THAT(reply.header.error.message, HasSubstr("the limit is 3"));
+    EXPECT_THAT(reply.header.error.message, HasSubstr("1 to 3"));
   }
+  EXPECT_EQ(metric(house, "volvox_bundles_total{outcome=\"refused\"}"), 1);
+  EXPECT_EQ(metric(house, "volvox_bundles_total{outcome=\"taken\"}"), 1)
+      << "a part's model is its own affair";
+  EXPECT_EQ(metric(house, "volvox_bundled_parts_total"), 1);
   // A header that speaks of other parts than the body.
   ChannelOptions options;
   options.endpoint = house.server->endpoint();
