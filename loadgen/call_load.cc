@@ -207,7 +207,7 @@ class CallConnection {
 
   void fail(std::uint32_t index, const Error& error, Duration advice, Duration due) {
     Call& call = calls_[index];
-    if (is_measured(due)) outcome_.tally.failed(error.code);
+    if (is_measured(due)) outcome_.tally.failed(error);
     if (call.cut && (error.code != ErrorCode::kOverloaded || !call.window.begun())) return over(index);
     if (!is_passing(error.code) || (ended_ && now() > ended_at_ + kGrace)) {
       outcome_.ended += ended_ ? 0 : 1;

@@ -115,7 +115,9 @@ std::string to_json_text(const CallSummary& summary) {
   json["lost"] = tally.lost();
   json["late"] = tally.late();
   json["late_fraction"] = tally.late_fraction();
-  json["errors"] = tally.errors();
+  json["errors"] = nlohmann::json::object();
+  for (const auto& [code, failures] : tally.errors())
+    json["errors"][std::string(to_string(code))] = failures.count;
   json["verified"] = summary.verified;
   json["wrong"] = summary.wrong;
   json["duplicates"] = outcome.link.duplicates;
@@ -149,7 +151,9 @@ std::string to_text(const CallSummary& summary) {
   std::snprintf(line, sizeof line, "cpu      %.2f s in %.2f s, %.2f us a frame\n", outcome.cpu_seconds,
                 outcome.seconds, cpu_us_per_frame(outcome));
   text += line;
-  for (const auto& [code, count] : tally.errors()) text += "error    " + code + ": " + number(count) + "\n";
+  for (const auto& [code, failures] : tally.errors())
+    text += "error    " + std::string(to_string(code)) + ": " + number(failures.count) +
+            " times, as: " + failures.first + "\n";
   if (outcome.link.duplicates > 0) text += "WRONG    " + number(outcome.link.duplicates) + " duplicates\n";
   if (summary.verifies)
     text += "verified " + number(summary.verified) + " frames, " + number(summary.wrong) + " wrong\n";

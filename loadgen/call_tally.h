@@ -28,7 +28,7 @@ class CallTally {
     latency_.record(after);
     late_ += after > late_after_ ? 1 : 0;
   }
-  void failed(ErrorCode code) { ++errors_[static_cast<std::uint16_t>(code)]; }
+  void failed(const Error& error);
   void merge(const CallTally& other);
 
   std::uint64_t frames() const { return frames_; }    // that were due
@@ -39,14 +39,18 @@ class CallTally {
   std::uint64_t late() const { return late_; }                 // of the answered
   // Of all frames: those that had no answer in time, the lost ones included; 0 without any.
   double late_fraction() const;
-  std::map<std::string, std::uint64_t> errors() const;           // answers that are errors, by code
-  const DurationHistogram& latency() const { return latency_; }  // from due to answered
-  const DurationHistogram& behind() const { return behind_; }    // from due to first sent
+  struct Failures {
+    std::uint64_t count = 0;
+    std::string first;  // what one of them said
+  };
+  const std::map<ErrorCode, Failures>& errors() const { return errors_; }  // answers that are errors
+  const DurationHistogram& latency() const { return latency_; }            // from due to answered
+  const DurationHistogram& behind() const { return behind_; }              // from due to first sent
 
  private:
   Duration late_after_;
   std::uint64_t frames_ = 0, sent_ = 0, repeats_ = 0, late_ = 0;
-  std::map<std::uint16_t, std::uint64_t> errors_;
+  std::map<ErrorCode, Failures> errors_;
   DurationHistogram latency_, behind_;
 };
 

@@ -10,13 +10,9 @@ bool CallWindow::add(Duration due, std::uint32_t most) {
   return true;
 }
 
-// Behind the last frame that may be sent.
-std::uint64_t CallWindow::reach() const {
-  return std::min(end_, first_ + (begun_ ? kAhead : 1));
-}
-
 std::optional<std::uint64_t> CallWindow::next() const {
-  for (std::uint64_t number = first_; number < reach(); ++number) {
+  const std::uint64_t end = reach(begun_ && !alone_ ? kAhead : 1);
+  for (std::uint64_t number = first_; number < end; ++number) {
     if (entry(number).state == State::kWaiting) return number;
   }
   return std::nullopt;
@@ -30,7 +26,7 @@ void CallWindow::sent(std::uint64_t number, std::uint64_t ticket) {
 }
 
 std::optional<std::uint64_t> CallWindow::find(std::uint64_t ticket) const {
-  for (std::uint64_t number = first_; number < reach(); ++number) {
+  for (std::uint64_t number = first_; number < reach(kAhead); ++number) {
     if (entry(number).state == State::kSent && entry(number).ticket == ticket) return number;
   }
   return std::nullopt;
@@ -41,19 +37,22 @@ CallWindow::Answered CallWindow::answered(std::uint64_t number) {
   const Answered done{number, e.due, e.sendings};
   e.state = State::kDone;
   begun_ = true;
+  alone_ = false;
   while (first_ < end_ && entry(first_).state == State::kDone) ++first_;
   return done;
 }
 
 void CallWindow::cut(Duration now) {
-  const auto waiting = next();
-  end_ = waiting ? *waiting : std::min(end_, reach());
+  std::uint64_t cut = first_;
+  while (cut < reach(kAhead) && entry(cut).state != State::kWaiting) ++cut;
+  end_ = cut;
+  alone_ = false;
   entry(end_++) = {.due = now};
 }
 
 std::uint32_t CallWindow::under_way() const {
   std::uint32_t count = 0;
-  for (std::uint64_t number = first_; number < reach(); ++number)
+  for (std::uint64_t number = first_; number < reach(kAhead); ++number)
     count += entry(number).state == State::kSent ? 1 : 0;
   return count;
 }

@@ -11,7 +11,8 @@ namespace volvox {
 
 // The frames of one call that are not answered yet. They are numbered from 0, as the parts of a session are;
 // the first must be answered before others can be sent, then a few may be sent ahead of answers, in their
-// order. One that failed is sent again, unchanged, and before all that come after it. A plain value in a few
+// order. One that failed is sent again, unchanged, and until something is answered nothing is sent ahead of
+// it: whoever is overloaded is asked for less. A plain value in a few
 // bytes; one thread.
 class CallWindow {
  public:
@@ -37,7 +38,10 @@ class CallWindow {
   // It is done.
   Answered answered(std::uint64_t number);
   // It failed.
-  void failed(std::uint64_t number) { entry(number).state = State::kWaiting; }
+  void failed(std::uint64_t number) {
+    entry(number).state = State::kWaiting;
+    alone_ = true;
+  }
 
   // Forgets the frame that is to be sent next and all after it, and puts an empty one there, to end the call.
   void cut(Duration now);
@@ -60,11 +64,12 @@ class CallWindow {
 
   Entry& entry(std::uint64_t number) { return entries_[number % kMost]; }
   const Entry& entry(std::uint64_t number) const { return entries_[number % kMost]; }
-  std::uint64_t reach() const;
+  std::uint64_t reach(std::uint32_t ahead) const { return end_ - first_ < ahead ? end_ : first_ + ahead; }
 
   std::array<Entry, kMost> entries_{};
   std::uint64_t first_ = 0, end_ = 0;  // all before the first are done
   bool begun_ = false;                 // the first frame of the call is
+  bool alone_ = false;                 // one failed, and none was done since
 };
 
 }  // namespace volvox

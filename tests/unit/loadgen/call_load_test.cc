@@ -195,7 +195,7 @@ TEST(CallLoad, LateCountsFromWhenAFrameWasDue) {
   };
   const CallOutcome outcome = run_calls({.calls = 5, .leaves = 0, .measured = seconds(4)}, server, book);
   EXPECT_EQ(outcome.tally.lost(), 0U) << "all of it was sent afterwards";
-  EXPECT_GT(outcome.tally.errors()["UNAVAILABLE"], 5U);
+  EXPECT_GT(outcome.tally.errors().at(ErrorCode::kUnavailable).count, 5U);
   EXPECT_GE(outcome.tally.latency().max(), milliseconds(180));
   EXPECT_GE(outcome.tally.late(), 20U);
 }
@@ -224,7 +224,7 @@ TEST(CallLoad, WhatFailedIsSentAgainUnchanged) {
   EXPECT_EQ(different, 0U);
   EXPECT_EQ(outcome.tally.lost(), 0U);
   EXPECT_EQ(outcome.tally.repeats(), outcome.tally.sent() - outcome.tally.frames());
-  EXPECT_GT(outcome.tally.errors()["OVERLOADED"], 50U);
+  EXPECT_GT(outcome.tally.errors().at(ErrorCode::kOverloaded).count, 50U);
 }
 
 TEST(CallLoad, ACallThatIsFarBehindIsGivenUpAndEnded) {
@@ -261,7 +261,7 @@ TEST(CallLoad, ACallThatTheServerEndedIsReplaced) {
   const CallOutcome outcome = run_calls({.calls = 6, .leaves = 0, .measured = seconds(5)}, server, book);
   EXPECT_GT(outcome.ended, 6U);
   EXPECT_EQ(outcome.live, 6U);
-  EXPECT_GE(outcome.tally.errors()["SESSION_LOST"], outcome.ended);
+  EXPECT_GE(outcome.tally.errors().at(ErrorCode::kSessionLost).count, outcome.ended);
 }
 
 TEST(CallLoad, FramesGoOutTogetherAtTicks) {

@@ -33,14 +33,14 @@ TEST(CallTally, RepeatsAreNoFramesOfTheirOwn) {
   CallTally tally;
   tally.due();
   tally.sent(milliseconds(2), false);
-  tally.failed(ErrorCode::kOverloaded);
+  tally.failed({ErrorCode::kOverloaded, "too many"});
   tally.sent(milliseconds(25), true);
   tally.answered(milliseconds(30));
   EXPECT_EQ(tally.frames(), 1U);
   EXPECT_EQ(tally.sent(), 2U);
   EXPECT_EQ(tally.repeats(), 1U);
   EXPECT_EQ(tally.behind().max(), milliseconds(2)) << "of the first sending";
-  EXPECT_EQ(tally.errors().at("OVERLOADED"), 1U);
+  EXPECT_EQ(tally.errors().at(ErrorCode::kOverloaded).count, 1U);
 }
 
 TEST(CallTally, MergesConnections) {
@@ -48,14 +48,15 @@ TEST(CallTally, MergesConnections) {
   for (CallTally* tally : {&a, &b, &b}) {
     tally->due();
     tally->sent(milliseconds(1), false);
-    tally->failed(ErrorCode::kUnavailable);
+    tally->failed({ErrorCode::kUnavailable, "gone"});
     tally->answered(milliseconds(40));
   }
   a.merge(b);
   EXPECT_EQ(a.frames(), 3U);
   EXPECT_EQ(a.answered(), 3U);
   EXPECT_EQ(a.late(), 3U);
-  EXPECT_EQ(a.errors().at("UNAVAILABLE"), 3U);
+  EXPECT_EQ(a.errors().at(ErrorCode::kUnavailable).count, 3U);
+  EXPECT_EQ(a.errors().at(ErrorCode::kUnavailable).first, "gone");
   EXPECT_EQ(a.behind().count(), 3U);
 }
 

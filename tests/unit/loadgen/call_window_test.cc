@@ -51,8 +51,10 @@ TEST(CallWindow, WhatFailedIsNext) {
   EXPECT_EQ(window.sendings(1), 1U);
   window.sent(1, 4);
   EXPECT_EQ(window.find(4), 1U);
-  EXPECT_EQ(window.next(), 3U);
+  EXPECT_EQ(window.find(3), 2U) << "what was sent ahead still is";
+  EXPECT_EQ(window.next(), std::nullopt) << "nothing more before something is answered";
   EXPECT_EQ(window.answered(1).sendings, 2U);
+  EXPECT_EQ(window.next(), 3U);
 }
 
 TEST(CallWindow, ThereIsABoundToWhatWaits) {
