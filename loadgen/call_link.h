@@ -17,7 +17,7 @@ struct CallFrame {
   std::uint32_t call = 0;            // the call's slot
   std::uint64_t ticket = 0;          // comes back with the answer; no other sending has it: see ticket_of()
   std::uint64_t number = 0;          // of the frame in its call; 0 begins a new one in the slot
-  bool last = false;                 // ends the call
+  bool last = false;                 // ends the call; never its first
   bool repeated = false;             // was sent before, with another ticket
   std::span<const float> samples{};  // of one step; none with a last frame that only ends the call
 

@@ -91,7 +91,8 @@ class CallConnection {
     CallVoice voice;
     std::uint64_t last = ~std::uint64_t{0};  // the frame that ends it …
     bool cut = false;                        // … without saying anything
-    bool waits = false;                      // for the time to send again
+    bool given_up = false;
+    bool waits = false;  // for the time to send again
     Duration again{};
     std::uint32_t record = kUnrecorded;
   };
@@ -147,9 +148,16 @@ class CallConnection {
         continue;
       }
       if (is_measured(frame.due)) outcome_.tally.due();
-      if (frame.last) call.last = call.window.end() - 1;
+      if (frame.last) end_with_newest(call, frame.due);
       send_all(frame.call);
     }
+  }
+
+  // What begins a session cannot end it: a call of one frame ends with an empty one behind it.
+  static void end_with_newest(Call& call, Duration due) {
+    call.cut = call.window.end() == 1;
+    if (call.cut) call.window.add(due);
+    call.last = call.window.end() - 1;
   }
 
   void begin(Call& call) {
@@ -208,7 +216,7 @@ class CallConnection {
   void fail(std::uint32_t index, const Error& error, Duration advice, Duration due) {
     Call& call = calls_[index];
     if (is_measured(due)) outcome_.tally.failed(error);
-    if (call.cut && (error.code != ErrorCode::kOverloaded || !call.window.begun())) return over(index);
+    if (call.given_up && (error.code != ErrorCode::kOverloaded || !call.window.begun())) return over(index);
     if (!is_passing(error.code) || (ended_ && now() > ended_at_ + kGrace)) {
       outcome_.ended += ended_ ? 0 : 1;
       schedule_.hang_up(index);
@@ -237,7 +245,7 @@ class CallConnection {
   void hang_up(std::uint32_t index) {
     Call& call = calls_[index];
     schedule_.hang_up(index);
-    if (call.cut) return;
+    if (std::exchange(call.given_up, true)) return;
     if (!call.window.begun() && call.window.under_way() == 0) return over(index);
     call.window.cut(now());
     call.cut = true;

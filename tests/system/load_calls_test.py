@@ -10,6 +10,7 @@ import random
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 import wave
 
@@ -19,7 +20,8 @@ sys.path.insert(0, str(ROOT / "tests"))
 from served import PATIENCE, Server  # noqa: E402
 
 VOLVOX = "volvox"
-RATE, WINDOW = 250, 9  # 32 ms are 8 samples, with one more before them
+# Frames of 160 ms, so that a machine that stalls for seconds is not too late.
+RATE, WINDOW = 50, 9
 
 MODEL = """name = "NAME"
 unfolding = "chain"
@@ -63,10 +65,10 @@ def write_model(folder, operator="tanh", given=f"shape = [{WINDOW}]"):
     (folder / "1" / "weights.safetensors").write_bytes((2).to_bytes(8, "little") + b"{}")
 
 
-def write_sound(path, samples, channels=1):
+def write_sound(path, samples, channels=1, rate=RATE):
     chance = random.Random(samples)
     with wave.open(str(path), "wb") as file:
-        file.setparams((channels, 2, RATE, 0, "NONE", ""))
+        file.setparams((channels, 2, rate, 0, "NONE", ""))
         file.writeframes(array.array("h", [chance.randrange(-20000, 20000) for _ in range(samples)]).tobytes())
 
 
@@ -84,12 +86,12 @@ class Calls(unittest.TestCase):
         self.server = Server(VOLVOX, self.folder, ())
         self.addCleanup(lambda: self.server.kill())
 
-    def load(self, *options, audio=None, calls=20, model="voice"):
+    def load(self, *options, audio=None, calls=60, model="voice", frames=("--hop", str(WINDOW - 1), "--behind", "64")):
         """(exit status, report or None, what was said)"""
         report = self.folder / "report.json"
         report.unlink(missing_ok=True)
         command = [VOLVOX, "load", "--connect", self.server.endpoint, "--model", model, "--calls", str(calls)]
-        command += ["--audio", str(audio or self.sounds), "--seconds", "2", "--late-ms", "10000", "--json", str(report), *options]
+        command += ["--audio", str(audio or self.sounds), "--seconds", "2", "--late-ms", "10000", "--json", str(report), *frames, *options]
         done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
         found = json.loads(report.read_text(encoding="utf-8")) if report.exists() else None
         return done.returncode, found, done.stdout + done.stderr
@@ -97,10 +99,10 @@ class Calls(unittest.TestCase):
     def test_every_frame_is_answered_with_the_right_bits(self):
         status, report, said = self.load("--verify", str(self.folder / "models" / "voice"), "--churn", "0.3", "--jitter-ms", "9")
         self.assertEqual(status, 0, said)
-        self.assertAlmostEqual(report["frames"], 20 * 2 / 0.032, delta=100)
+        self.assertAlmostEqual(report["frames"], 60 * 2 / 0.16, delta=150)
         self.assertEqual((report["lost"], report["wrong"], report["late"]), (0, 0, 0), report)
-        self.assertEqual((report["answered"], report["live"]), (report["frames"], 20), report)
-        self.assertGreater(report["verified"], 200)
+        self.assertEqual((report["answered"], report["live"]), (report["frames"], 60), report)
+        self.assertGreater(report["verified"], 50)
         self.assertEqual(report["joins"], report["leaves"])
         self.assertGreater(report["joins"], 0)
         self.assertIn("verified", said)
@@ -108,16 +110,18 @@ class Calls(unittest.TestCase):
     def test_a_model_may_keep_what_was_before_itself(self):
         status, report, said = self.load("--verify", str(self.folder / "models" / "samples"), model="samples")
         self.assertEqual((status, report["wrong"]), (0, 0), said)
-        self.assertGreater(report["verified"], 200)
+        self.assertGreater(report["verified"], 50)
         status, report, said = self.load("--input", "samples", "--window", str(WINDOW - 1), model="samples")
         self.assertEqual((status, report["lost"]), (0, 0), said)
 
     def test_sessions_are_ended(self):
         status, _, said = self.load("--input", "samples", "--churn", "1")
         self.assertEqual(status, 0, said)
-        values = self.server.values()
+        until = time.monotonic() + PATIENCE
+        while (values := self.server.values())['volvox_sessions{state="live"}'] > 0 and time.monotonic() < until:
+            time.sleep(0.1)  # the page is not of this moment
         self.assertEqual(values['volvox_sessions{state="live"}'], 0)
-        self.assertGreater(values["volvox_sessions_begun_total"], 20)
+        self.assertGreater(values["volvox_sessions_begun_total"], 60)
         self.assertEqual(values["volvox_sessions_begun_total"], values['volvox_sessions_ended_total{reason="ended"}'])
 
     def test_frames_may_go_out_together_over_several_connections(self):
@@ -140,6 +144,13 @@ class Calls(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("--bundle needs --sessions or --calls", done.stderr)
 
+    def test_a_frame_is_of_32_ms_with_an_eighth_before_it(self):
+        sound = self.folder / "sound.wav"
+        write_sound(sound, 1000, rate=250)
+        _, report, said = self.load("--input", "samples", audio=sound, calls=3, frames=())
+        self.assertEqual(report["errors"], {}, said)
+        self.assertGreater(report["answered"], 0, said)
+
     def test_other_bits_are_wrong(self):
         other = self.folder / "other" / "voice"
         write_model(other, "sigmoid")
@@ -158,7 +169,7 @@ class Calls(unittest.TestCase):
     def test_a_few_places_for_sessions_are_shared(self):
         self.server.kill()
         self.server = Server(VOLVOX, self.folder, (), "[sessions]\nmax_sessions = 5\n")
-        status, report, _ = self.load("--input", "samples", "--behind", "8")
+        status, report, _ = self.load("--input", "samples", frames=("--hop", str(WINDOW - 1), "--behind", "4"))
         self.assertEqual(status, 1)
         self.assertGreater(report["answered"], 0, report)
         self.assertGreater(report["errors"]["OVERLOADED"], 0, report)
@@ -177,9 +188,9 @@ class Calls(unittest.TestCase):
 
     def test_says_which_options_do_not_fit(self):
         verify = ("--verify", str(self.folder / "models" / "voice"))
-        for options, why in ((("--window", "12", *verify), "9 samples a step"), (("--hop", "10", *verify), "hop"),
-                             (("--jitter-ms", "40"), "jitter"), (("--sessions", "3"), "--sessions")):  # fmt: skip
-            status, report, said = self.load(*options)
+        for options, why in ((("--window", "12", *verify), "9 samples a step"), (("--hop", "10", *verify), "a hop of 10"),
+                             (("--jitter-ms", "170"), "jitter"), (("--sessions", "3"), "--sessions")):  # fmt: skip
+            status, report, said = self.load(*options, frames=() if "--hop" in options else ("--hop", "8"))
             self.assertNotEqual(status, 0, said)
             self.assertIsNone(report)
             self.assertIn(why, said)

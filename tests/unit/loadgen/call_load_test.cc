@@ -107,6 +107,7 @@ class FakeCallLink : public CallLink {
     if (frame.number > call.reached) wrong(frame, "one before it was never sent");
     call.reached = std::max(call.reached, frame.number + 1);
     if (frame.samples.empty() && !frame.last) wrong(frame, "it is empty");
+    if (frame.number == 0 && frame.last) wrong(frame, "what begins a session cannot end it");
   }
 
   void deliver(const Coming& answer, const Handler& handler) {
@@ -170,6 +171,16 @@ TEST(CallLoad, EveryFrameIsSentWhenItIsDueAndAnswered) {
   EXPECT_EQ(outcome.dropped, 0U);
   EXPECT_EQ(book.begun, book.ended) << "each call was ended";
   EXPECT_NEAR(outcome.seconds, 10, 0.06);
+}
+
+TEST(CallLoad, CallsOfOneFrameAreEnded) {
+  FakeCallLink::Book book;
+  // So many come and go that some leave before they have said anything.
+  const CallOutcome outcome =
+      run_calls({.calls = 100, .leaves = 5, .measured = seconds(4)}, answers_after(milliseconds(2)), book);
+  EXPECT_EQ(outcome.tally.lost(), 0U);
+  EXPECT_GT(book.begun, 1500U);
+  EXPECT_EQ(book.begun, book.ended);
 }
 
 // A server that answers after 100 ms is three frames behind all the time, and the load does not wait for it.
