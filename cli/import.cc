@@ -22,7 +22,7 @@ namespace {
 struct ImportArguments {
   OnnxImport import;
   std::string name, repository = "models";
-  std::vector<std::string> constants, shapes, windows, states;
+  std::vector<std::string> constants, shapes, windows, states, sequences;
   bool no_states = false, operators = false;
 };
 
@@ -96,6 +96,15 @@ int read_arguments(ImportArguments& arguments) {
     if (!pair) return wrong("--state", text, "INPUT:OUTPUT");
     arguments.import.states.push_back(*pair);
   }
+  for (const std::string& text : arguments.sequences) {
+    const auto pair = parted(text, '=');
+    const auto numbers = pair ? numbers_of(pair->second) : std::nullopt;
+    const bool fits = !pair || (numbers && numbers->size() == 1 && (*numbers)[0] >= 0 && (*numbers)[0] < 8 &&
+                                (*numbers)[0] == std::floor((*numbers)[0]));
+    if (!fits) return wrong("--sequence", text, "INPUT or INPUT=AXIS with an axis of 0 to 7");
+    auto& axis = arguments.import.sequences[pair ? pair->first : text];
+    if (pair) axis = static_cast<std::size_t>((*numbers)[0]);
+  }
   return 0;
 }
 
@@ -141,8 +150,12 @@ void add_import_command(CLI::App& app, CommandBody& body) {
       "are found");
   command->add_flag("--no-states", arguments->no_states,
                     "Take no other states than those given with --state");
+  add_option(
+      *command, "--sequence INPUT", arguments->sequences,
+      "INPUT or INPUT=AXIS, whose steps along an axis are a sequence of any length; an axis that is open "
+      "and along which recurrent layers go is found");
   add_option(*command, "--output NAME", arguments->import.outputs, "An output to keep, instead of all");
-  for (const char* option : {"--set", "--shape", "--window", "--state", "--output"})
+  for (const char* option : {"--set", "--shape", "--window", "--state", "--sequence", "--output"})
     command->get_option(option)->allow_extra_args(false);
   add_option(*command, "--max-batch ROWS", arguments->import.model.max_batch,
              "Rows of one task at most; 0 for the default");

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cells/ir/cell_builder.h"
 #include "cells/ir/inference.h"
+#include "cells/ir/lane_order.h"
 #include "cells/ir/split.h"
 #include "cells/model/model.h"
 #include "cells/ops/ops.h"
@@ -396,6 +397,20 @@ Status LaneAssembly::add_stops() {
   return {};
 }
 
+// A lane may be read by one that follows it and by one that waits for the end of something else: then it
+// keeps its whole length.
+void LaneAssembly::keep_what_is_read_later() {
+  std::vector<LaneSpec>& lanes = model_.plan.lanes;
+  while (const auto lane = LaneOrder(model_.plan).find_small_ring()) {
+    const auto small =
+        lanes[*lane].ring != 0
+            ? lanes.begin() + static_cast<std::ptrdiff_t>(*lane)
+            : std::find_if(lanes.begin(), lanes.end(), [](const LaneSpec& one) { return one.ring != 0; });
+    if (small == lanes.end()) return;  // a circle, which validate() finds
+    small->ring = 0;
+  }
+}
+
 Status LaneAssembly::finish() {
   for (Lane& lane : lanes_) {
     if (Status ok = connect(lane); !ok) return ok;
@@ -416,6 +431,7 @@ Status LaneAssembly::finish() {
     if (!runs)
       return assembly_.error(1, "sequence: no lane runs over " + in_quotes(model_.sequences[i].name));
   }
+  keep_what_is_read_later();
   return add_stops();
 }
 

@@ -1,7 +1,6 @@
 #include "import/onnx/cell_writer.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cstring>
 #include <memory>
 #include <numeric>
@@ -17,7 +16,8 @@ namespace volvox::onnx_import {
 namespace {
 
 constexpr std::size_t kMaxJoinedTerms = 2;
-constexpr int kMaxDepth = 16;  // of tensors that were put together of others
+constexpr std::size_t kMaxPartedTerms = 4;  // that kernels of devices take
+constexpr int kMaxDepth = 16;               // of tensors that were put together of others
 constexpr std::size_t kMaxBackwards = 1024;
 constexpr std::size_t kFewNumbers = 8;  // that stand in the cell itself
 
@@ -74,13 +74,13 @@ Quantity CellWriter::pull(const std::string& name, std::uint32_t index, DType dt
   return emit({.def = &kPullOp, .name = name, .index = index}, shape, dtype);
 }
 
-Quantity CellWriter::gather(const std::string& state, const Shape& shape) {
-  return emit({.def = &kGatherOp, .name = state}, shape);
+Quantity CellWriter::gather(const std::string& state, const Shape& shape, std::uint32_t index, DType dtype) {
+  return emit({.def = &kGatherOp, .name = state, .index = index}, shape, dtype);
 }
 
-void CellWriter::scatter(const std::string& state, const Quantity& x) {
+void CellWriter::scatter(const std::string& state, const Quantity& x, double initial) {
   const Quantity value = computed(x);
-  cell_.states.push_back({.name = state, .shape = value.shape, .dtype = value.dtype});
+  cell_.states.push_back({.name = state, .shape = value.shape, .dtype = value.dtype, .initial = initial});
   emit({.def = &kScatterOp, .inputs = {value.id}, .name = state}, {});
 }
 
@@ -90,20 +90,6 @@ void CellWriter::push(const std::string& name, std::uint32_t index, const Quanti
 
 bool CellWriter::is_made_by(const Quantity& x, std::string_view op) const {
   return !x.is_known() && producer(x).def->name == op;
-}
-
-std::string CellWriter::weight(const KnownTensor& numbers, const Shape& shape) {
-  std::string& name = names_[{numbers.get(), shape}];
-  if (!name.empty()) return name;
-  for (const char c : hint_) {
-    const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
-    name += plain ? c : '_';
-  }
-  if (const std::uint32_t before = taken_[name]++; before > 0)
-    name.append(".").append(std::to_string(before));
-  weights_.push_back({name, shape, as_real(numbers)});
-  kept_.push_back(numbers);
-  return name;
 }
 
 Quantity CellWriter::computed(const Quantity& x) {
@@ -345,8 +331,31 @@ Quantity CellWriter::pointwise(std::string_view op, const std::vector<Quantity>&
   return apply(op, inputs, std::move(attributes), std::move(shape));
 }
 
-Quantity CellWriter::product(const std::vector<Term>& terms, const KnownTensor& bias, const Quantity* start) {
+// Of parts that were put together, each with its columns of the weight: the chain goes over the same numbers
+// in the same order, and reads them where they lie.
+std::vector<CellWriter::Term> CellWriter::parted(const std::vector<Term>& terms) {
+  std::vector<Term> made;
+  for (const Term& term : terms) {
+    if (!is_made_by(term.x, "concat")) {
+      made.push_back(term);
+      continue;
+    }
+    std::int64_t begin = 0;
+    for (const ValueId id : producer(term.x).inputs) {
+      const Quantity part = value_of(id);
+      if (!is_made_by(part, "gather") && !is_made_by(part, "pull") && !is_made_by(part, "embed"))
+        return terms;
+      const std::int64_t end = begin + part.shape[0];
+      made.push_back({slice(known(as_real(term.weight)), 1, begin, end).known, part});
+      begin = end;
+    }
+  }
+  return made.size() > kMaxPartedTerms ? terms : made;
+}
+
+Quantity CellWriter::product(const std::vector<Term>& whole, const KnownTensor& bias, const Quantity* start) {
   Operator op{.def = &kProductOp};
+  const std::vector<Term> terms = parted(whole);
   const std::int64_t width = terms.front().weight->shape[0];
   for (const Term& term : terms) {
     op.inputs.push_back(computed(term.x).id);
@@ -446,7 +455,7 @@ CellWriter::Written CellWriter::finish() const {
     for (const std::string& name : cell_.operators[i].weights) used[name] = true;
     written.cell.operators.push_back(std::move(op));
   }
-  for (const Weight& weight : weights_) {
+  for (const Weight& weight : weights_->all()) {
     if (used.contains(weight.name)) written.weights.push_back(weight);
   }
   return written;

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,6 +12,7 @@
 
 #include "cells/ir/cell.h"
 #include "import/onnx/graph.h"
+#include "import/onnx/weight_book.h"
 
 namespace volvox::onnx_import {
 
@@ -28,6 +31,9 @@ struct Quantity {
   ValueId id = kNoValue;  // unless known
   Shape shape{};
   DType dtype = DType::kF32;
+  // Which axis is that of a sequence of any length: the cell is one step of it, and the extent is 1. Only
+  // import/onnx/sequence/ sets it.
+  std::optional<std::size_t> steps{};
 
   bool is_known() const { return known != nullptr; }
   std::size_t rank() const { return shape.size(); }
@@ -42,9 +48,15 @@ Quantity known_integers(Shape shape, std::vector<std::int64_t> integers);
 // does not fit.
 class CellWriter {
  public:
+  // Cells of one model share a book.
+  explicit CellWriter(std::shared_ptr<WeightBook> weights = std::make_shared<WeightBook>())
+      : weights_(std::move(weights)) {}
+
   Quantity pull(const std::string& name, std::uint32_t index, DType dtype, const Shape& shape);
-  Quantity gather(const std::string& state, const Shape& shape);
-  void scatter(const std::string& state, const Quantity& x);
+  // Of predecessor `index`: 0 is the step before.
+  Quantity gather(const std::string& state, const Shape& shape, std::uint32_t index = 0,
+                  DType dtype = DType::kF32);
+  void scatter(const std::string& state, const Quantity& x, double initial = 0);
   void push(const std::string& name, std::uint32_t index, const Quantity& x);
 
   Quantity reshape(const Quantity& x, const Shape& shape);
@@ -78,11 +90,16 @@ class CellWriter {
   // What the weights that are made from here on are called.
   void name_weights(std::string hint) { hint_ = std::move(hint); }
 
-  struct Weight {
-    std::string name{};
-    Shape shape{};
-    KnownTensor numbers{};
-  };
+  // What has been written, for whoever copies it into other cells with the same book: the operator that made
+  // a value, and any operator as it is, whose inputs are values of this cell.
+  const Operator& maker(ValueId value) const { return cell_.operators[producers_[value]]; }
+  Quantity value_of(ValueId id) const {
+    return {.id = id, .shape = cell_.values[id].shape, .dtype = cell_.values[id].dtype};
+  }
+  Quantity emit(Operator op, Shape shape, DType dtype = DType::kF32);
+  std::size_t values() const { return cell_.values.size(); }
+
+  using Weight = WeightBook::Weight;
   // The cell without what nobody reads, and the weights that are left. Not inferred yet.
   struct Written {
     Cell cell{};
@@ -91,26 +108,25 @@ class CellWriter {
   Written finish() const;
 
  private:
-  const Operator& producer(const Quantity& x) const { return cell_.operators[producers_[x.id]]; }
+  const Operator& producer(const Quantity& x) const { return maker(x.id); }
   bool is_made_by(const Quantity& x, std::string_view op) const;
-  Quantity value_of(ValueId id) const { return {.id = id, .shape = cell_.values[id].shape}; }
-  Quantity emit(Operator op, Shape shape, DType dtype = DType::kF32);
   Quantity computed(const Quantity& x);  // one of the cell
   Quantity backwards(const Quantity& x, std::size_t axis, std::int64_t begin, std::int64_t end,
                      std::int64_t step);
   Quantity part_of_concat(const Quantity& x, std::size_t axis, std::int64_t begin, std::int64_t end);
   Quantity joined(const Quantity& a, const Quantity& b);
-  std::string weight(const KnownTensor& numbers, const Shape& shape);
+  std::vector<Term> parted(const std::vector<Term>& terms);
+  std::string weight(const KnownTensor& numbers, const Shape& shape) {
+    return weights_->name_of(numbers, shape, hint_);
+  }
   Quantity evaluate(const Operator& op, const std::vector<Quantity>& inputs,
                     const std::vector<KnownTensor>& weights, const Shape& shape, DType dtype);
 
   Cell cell_;
   std::vector<std::size_t> producers_;  // by value: its operator
-  std::vector<Weight> weights_;
-  std::map<std::pair<const Constant*, Shape>, std::string> names_;
+  std::shared_ptr<WeightBook> weights_;
   std::map<std::pair<const Constant*, Shape>, ValueId> constants_;
-  std::map<std::string, std::uint32_t> taken_;
-  std::vector<KnownTensor> kept_;  // so that no other tensor gets the address of one that has a name
+  std::vector<KnownTensor> kept_;  // so that no other tensor gets the address of one that has a value
   std::string hint_ = "weight";
   int depth_ = 0;
   std::int64_t folded_ = 0;  // elements that were computed

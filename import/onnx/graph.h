@@ -57,7 +57,8 @@ struct Node {
 struct GraphInput {
   std::string name{};
   std::int32_t type = 0;                             // TensorProto::DataType
-  std::vector<std::optional<std::int64_t>> shape{};  // nothing: symbolic
+  std::vector<std::optional<std::int64_t>> shape{};  // nothing: symbolic …
+  std::vector<std::string> symbols{};                // … of this name, which others may have as well
 };
 
 struct Graph {

@@ -19,20 +19,24 @@ std::string named(const Node& node) {
   return "node " + in_quotes(name) + " (" + node.op + ")";
 }
 
-bool is_there(const Node& node) {
+}  // namespace
+
+bool GraphWalk::takes(const Node& node) const {
   return node.domain.empty() && (node.op == "If" || find_rule(node.op) != nullptr);
 }
 
+void GraphWalk::write(NodeCall& call, const Scope&) {
+  find_rule(call.node.op)->write(call);
+}
+
 // All operators of a graph that are not there, so that nobody finds them one by one.
-std::string missing_of(const Graph& graph) {
+std::string GraphWalk::missing_of(const Graph& graph) const {
   std::set<std::string> missing;
   for (const Node& node : graph.nodes) {
-    if (!is_there(node)) missing.insert(node.domain.empty() ? node.op : node.domain + "." + node.op);
+    if (!takes(node)) missing.insert(node.domain.empty() ? node.op : node.domain + "." + node.op);
   }
   return listed(missing);
 }
-
-}  // namespace
 
 const Quantity* GraphWalk::Scope::find(const std::string& name) const {
   for (const Scope* scope = this; scope != nullptr; scope = scope->around) {
@@ -46,7 +50,7 @@ Status GraphWalk::run(const Graph& graph, Scope& scope) {
   for (const auto& [name, tensor] : graph.constants) scope.values[name] = known(tensor);
   for (const Node& one : graph.nodes) {
     try {
-      if (!is_there(one)) refuse("is not read; of this graph there are not: " + missing_of(graph));
+      if (!takes(one)) refuse("is not read; of this graph there are not: " + missing_of(graph));
       one.op == "If" ? branch(one, scope) : node(one, scope);
     } catch (const Refusal& refusal) {
       return invalid(named(one) + ": " + refusal.why);
@@ -65,7 +69,7 @@ void GraphWalk::node(const Node& node, Scope& scope) {
   }
   NodeCall call(writer_, node, opset_, std::move(inputs));
   writer_.name_weights(node.inputs.size() > 1 && !node.inputs[1].empty() ? node.inputs[1] : named(node));
-  find_rule(node.op)->write(call);
+  write(call, scope);
   if (call.all_known()) {
     ++folded_;
     count(call);

@@ -16,9 +16,12 @@ inline constexpr std::int64_t kMaxMadeElements = std::int64_t{1} << 26;
 inline constexpr std::int64_t kMaxTouchedElements = std::int64_t{1} << 30;
 
 // Writes a graph into a cell, node by node. Nodes whose inputs are all known are computed, and an `If` with a
-// known condition becomes the branch that it takes.
+// known condition becomes the branch that it takes. What else becomes of a node a walk of another kind may
+// say.
 class GraphWalk {
  public:
+  virtual ~GraphWalk() = default;
+
   // Values by name; those of the graph around are seen from within.
   struct Scope {
     const Scope* around = nullptr;
@@ -36,7 +39,20 @@ class GraphWalk {
   std::size_t written() const { return written_; }  // those of the cell
   std::size_t branches() const { return branches_; }
 
+ protected:
+  GraphWalk(const GraphWalk&) = default;
+  GraphWalk& operator=(const GraphWalk&) = delete;
+
+  // Operators that are taken beside the table's.
+  virtual bool takes(const Node& node) const;
+  // Makes the outputs of a node. `scope` is where it stands.
+  virtual void write(NodeCall& call, const Scope& scope);
+
+  CellWriter& writer() { return writer_; }
+  std::int64_t opset() const { return opset_; }
+
  private:
+  std::string missing_of(const Graph& graph) const;
   void node(const Node& node, Scope& scope);
   void count(const NodeCall& call);
   void branch(const Node& node, Scope& scope);

@@ -1,8 +1,6 @@
 #include "import/onnx/import_onnx.h"
 
 #include <algorithm>
-#include <cctype>
-#include <cmath>
 #include <optional>
 #include <set>
 #include <span>
@@ -10,31 +8,20 @@
 #include "base/text.h"
 #include "cells/ir/inference.h"
 #include "cells/ir/window.h"
-#include "cells/model/assemble.h"
+#include "import/onnx/converted.h"
 #include "import/onnx/graph_walk.h"
 #include "import/onnx/known.h"
 #include "import/onnx/read_onnx.h"
+#include "import/onnx/sequence/import_sequence.h"
 #include "repository/mapped_file.h"
 
 namespace volvox {
 namespace onnx_import {
 namespace {
 
-constexpr std::int32_t kFloat = 1, kInt32 = 6, kInt64 = 7, kFloat16 = 10, kDouble = 11;
 constexpr std::uint32_t kMaxBatch = 256;
 
 using StatePairs = std::map<std::string, std::string>;  // input by output
-
-// A name for model.toml.
-std::string plain(const std::string& name) {
-  std::string made;
-  for (const char c : name) {
-    const bool fits = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.';
-    made += fits ? c : '_';
-  }
-  if (made.empty() || std::isalnum(static_cast<unsigned char>(made.front())) == 0) made.insert(0, "x");
-  return made.substr(0, 64);
-}
 
 // One row of it: without the batch.
 Shape row_of(const Shape& shape) {
@@ -129,12 +116,12 @@ class Importer {
 
   Input prepared(const GraphInput& input) const {
     Input made{.name = input.name, .shape = shape_of(input)};
-    const bool real = input.type == kFloat || input.type == kFloat16 || input.type == kDouble;
+    const bool real = is_real_input(input.type);
     if (const auto given = wanted_.constants.find(input.name); given != wanted_.constants.end()) {
-      made.constant = constant_of(made, given->second, real);
+      made.constant = given_constant(made.shape, given->second, real);
       return made;
     }
-    if (!real && input.type != kInt32 && input.type != kInt64)
+    if (!real && !is_whole_input(input.type))
       refuse("input " + in_quotes(input.name) +
              " is neither of floats nor of whole numbers; give it with --set");
     if (!real) made.dtype = DType::kI32;
@@ -159,17 +146,6 @@ class Importer {
     return shape;
   }
 
-  static Quantity constant_of(const Input& input, const std::vector<double>& numbers, bool real) {
-    Shape shape = input.shape;
-    const auto count = static_cast<std::int64_t>(numbers.size());
-    if (elements(shape) != count && count == 1) shape.clear();
-    if (elements(shape) != count) shape = {count};
-    if (real) return known_reals(shape, {numbers.begin(), numbers.end()});
-    std::vector<std::int64_t> whole;
-    for (const double number : numbers) whole.push_back(std::llround(number));
-    return known_integers(shape, std::move(whole));
-  }
-
   // One walk over the graph.
   struct Walked {
     CellWriter writer{};
@@ -192,9 +168,10 @@ class Importer {
       if (input.constant) {
         value = *input.constant;
       } else if (state_output(input.name) != nullptr) {
-        value = StateParts(plain(input.name), input.shape).gather(walked.writer);
+        value = StateParts(plain_name(input.name), input.shape).gather(walked.writer);
       } else {
-        const Quantity row = walked.writer.pull(plain(input.name), pulls++, input.dtype, row_of(input.shape));
+        const Quantity row =
+            walked.writer.pull(plain_name(input.name), pulls++, input.dtype, row_of(input.shape));
         value = walked.writer.reshape(row, input.shape);
       }
     }
@@ -270,9 +247,9 @@ class Importer {
     for (const std::string& output : kept_outputs()) {
       const Quantity& value = made(walked, output);
       const Quantity row = walked.writer.reshape(value, row_of(value.shape));
-      walked.writer.push(plain(output), static_cast<std::uint32_t>(definition.outputs.size()), row);
+      walked.writer.push(plain_name(output), static_cast<std::uint32_t>(definition.outputs.size()), row);
       definition.outputs.push_back(
-          {.name = plain(output), .dtype = row.dtype, .shape = row.shape, .every = true});
+          {.name = plain_name(output), .dtype = row.dtype, .shape = row.shape, .every = true});
       lane.push.push_back(definition.outputs.back().name);
     }
     for (const auto& [output, input] : states_) {
@@ -283,17 +260,14 @@ class Importer {
         refuse("the output " + in_quotes(output) + " is " + described(value.dtype, value.shape) +
                ", its input " + in_quotes(input) + " is " + described(from.dtype, from.shape) +
                ": that is no state");
-      StateParts(plain(input), from.shape).scatter(walked.writer, value);
+      StateParts(plain_name(input), from.shape).scatter(walked.writer, value);
     }
     CellWriter::Written written = walked.writer.finish();
     ConvertedOnnx converted{.report = report_of(walked, written, definition)};
     definition.cells.push_back({.name = "cell", .kind = std::string(kFileCell), .max_batch = kMaxBatch});
     definition.cells.back().given = std::make_shared<const Cell>(std::move(written.cell));
     definition.lanes.push_back(std::move(lane));
-    for (CellWriter::Weight& weight : written.weights) {
-      converted.weights.push_back(
-          {std::move(weight.name), std::move(weight.shape), {weight.numbers, &weight.numbers->reals}});
-    }
+    add_weights(converted, std::move(written.weights));
     converted.definition = std::move(definition);
     if (Status fine = check(converted); !fine) return tl::unexpected(fine.error());
     return converted;
@@ -301,7 +275,7 @@ class Importer {
 
   // With what a client sends of it.
   InputDefinition definition_of(const Input& input) const {
-    InputDefinition made{.name = plain(input.name), .dtype = input.dtype, .shape = row_of(input.shape)};
+    InputDefinition made{.name = plain_name(input.name), .dtype = input.dtype, .shape = row_of(input.shape)};
     const auto found = wanted_.windows.find(input.name);
     if (found == wanted_.windows.end()) return made;
     const auto [samples, hop] = found->second;
@@ -330,17 +304,6 @@ class Importer {
            std::to_string(kMaxPushes) + "; choose with --output");
   }
 
-  // As a server will.
-  static Status check(const ConvertedOnnx& converted) {
-    std::map<std::string, Tensor, std::less<>> tensors;
-    for (const ConvertedOnnx::Weight& weight : converted.weights)
-      tensors[weight.name] = {DType::kF32, weight.shape, std::as_bytes(std::span(*weight.numbers))};
-    ModelDefinition named = converted.definition;
-    named.name = "model";
-    const auto model = assemble(named, Weights(std::move(tensors), nullptr), {}, "model.toml");
-    return model ? Status{} : tl::unexpected(model.error());
-  }
-
   static std::string line_of(const InputDefinition& input) {
     const std::string name = "input " + input.name + ": ";
     if (input.window == 0) return name + described(input.dtype, input.shape) + " a step\n";
@@ -351,11 +314,10 @@ class Importer {
 
   std::string report_of(const Walked& walked, const CellWriter::Written& written,
                         const ModelDefinition& definition) const {
-    std::string text = "opset " + std::to_string(model_.opset);
-    if (!model_.producer.empty()) text += ", written by " + model_.producer;
-    text += ": " + std::to_string(walked.folded) + " nodes computed beforehand, " +
-            std::to_string(walked.branches) + " branches taken, " + std::to_string(walked.written) +
-            " nodes become " + std::to_string(written.cell.operators.size()) + " operators\n";
+    std::string text = origin_of(model_) + std::to_string(walked.folded) + " nodes computed beforehand, " +
+                       std::to_string(walked.branches) + " branches taken, " +
+                       std::to_string(walked.written) + " nodes become " +
+                       std::to_string(written.cell.operators.size()) + " operators\n";
     for (const Input& input : inputs_) {
       if (input.constant) text += "constant " + input.name + "\n";
     }
@@ -363,10 +325,7 @@ class Importer {
     for (const auto& [output, input] : states_) text += "state " + input + " becomes " + output + "\n";
     for (const OutputDefinition& output : definition.outputs)
       text += "output " + output.name + ": " + described(*output.dtype, *output.shape) + " a step\n";
-    std::size_t numbers = 0;
-    for (const CellWriter::Weight& weight : written.weights) numbers += weight.numbers->size();
-    return text + "weights: " + std::to_string(written.weights.size()) + " tensors, " +
-           std::to_string(numbers) + " numbers\n";
+    return text + onnx_import::report_of(written.weights);
   }
 
   const OnnxImport& wanted_;
@@ -381,7 +340,13 @@ class Importer {
 Result<ConvertedOnnx> convert_onnx(const OnnxImport& import, std::span<const std::byte> bytes) {
   auto model = onnx_import::parse_onnx(bytes);
   if (!model) return invalid(import.file.string() + ": " + model.error().message);
-  return onnx_import::Importer(import, std::move(*model)).run();
+  if (!import.windows.empty() && !import.sequences.empty())
+    return invalid(import.file.string() + ": a window is of a graph of one step, and a sequence is none");
+  if (!import.windows.empty()) return onnx_import::Importer(import, std::move(*model)).run();
+  auto sequence = onnx_import::convert_sequence(import, *model);
+  if (sequence && (sequence->all_inputs || !import.sequences.empty())) return std::move(sequence->converted);
+  auto step = onnx_import::Importer(import, std::move(*model)).run();
+  return sequence && !step ? std::move(sequence->converted) : std::move(step);
 }
 
 Result<std::string> import_onnx(const OnnxImport& import) {

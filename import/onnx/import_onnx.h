@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -19,7 +20,8 @@ namespace volvox {
 
 // Brings a model in: the graph of an ONNX file becomes a cell, of which one step is one row of the model's
 // input. An output that goes into an input of the next step is a state, and with it the model is a recurrent
-// one; then requests of any length and sessions run it (docs/import.md).
+// one; then requests of any length and sessions run it. A graph with recurrent layers along a sequence of any
+// length becomes lanes instead (docs/import.md).
 struct OnnxImport {
   std::filesystem::path file{};
   std::map<std::string, std::vector<double>> constants{};  // inputs that are the same for everybody
@@ -32,6 +34,10 @@ struct OnnxImport {
   std::map<std::string, Window> windows{};
   std::vector<std::pair<std::string, std::string>> states{};  // input, output; beside those that are found
   bool find_states = true;
+  // Inputs whose steps are those of a sequence of any length, and which axis these are along; without an axis
+  // it is found. Where none is said, an axis that the file leaves open is one if recurrent layers go along
+  // it.
+  std::map<std::string, std::optional<std::size_t>> sequences{};
   std::vector<std::string> outputs{};  // which to keep; none: all that are no states
   NewModel model{};                    // where it is written
 };

@@ -139,6 +139,7 @@ class Reader {
     for (const auto& extent : proto.type().tensor_type().shape().dim()) {
       const bool known = extent.has_dim_value() && extent.dim_value() > 0;
       input.shape.push_back(known ? std::optional<std::int64_t>(extent.dim_value()) : std::nullopt);
+      input.symbols.push_back(known ? "" : extent.dim_param());
     }
     return input;
   }

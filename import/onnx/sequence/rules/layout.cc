@@ -1,0 +1,298 @@
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "import/onnx/known.h"
+#include "import/onnx/sequence/open_length.h"
+#include "import/onnx/sequence/step_call.h"
+
+namespace volvox::onnx_import {
+namespace {
+
+std::int64_t extents(const Shape& shape, std::size_t begin, std::size_t end) {
+  return elements(
+      {shape.begin() + static_cast<std::ptrdiff_t>(begin), shape.begin() + static_cast<std::ptrdiff_t>(end)});
+}
+
+// x in another shape, in which the sequence has this axis. Nothing may go across it.
+void reshaped(StepCall& call, const Shape& shape, std::size_t axis) {
+  const Quantity& x = call.in(0);
+  const std::size_t steps = *x.steps;
+  if (extents(x.shape, 0, steps) != extents(shape, 0, axis))
+    refuse("mixes the axis of the sequence with others: " + to_string(x.shape) + " becomes " +
+           to_string(shape));
+  call.make(call.node.writer.reshape(x, shape), axis);
+}
+
+void reshape(StepCall& call) {
+  const std::size_t steps = call.only_steps();
+  const Quantity& x = call.in(0);
+  Shape shape = call.node.integers_in(1);
+  std::optional<std::size_t> rest, axis;
+  const auto is_axis = [&](std::size_t i) {
+    if (axis) refuse("has the sequence along two axes");
+    axis = i;
+    shape[i] = 1;
+  };
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] == 0 && call.node.integer("allowzero", 0) == 0) {
+      if (i >= x.rank()) refuse("keeps an axis that is not there");
+      if (i == steps) is_axis(i);
+      shape[i] = x.shape[i];
+    } else if (shape[i] == kOpenLength) {
+      is_axis(i);
+    } else if (shape[i] == -1) {
+      if (rest) refuse("two extents are left open");
+      rest = i;
+      shape[i] = 1;
+    } else if (shape[i] < 1 || shape[i] > kMaxConstantElements) {
+      refuse("its shape is " + to_string(shape));
+    }
+  }
+  const std::int64_t others = checked_elements(shape), all = checked_elements(x.shape);
+  if (rest && !axis && others == all) {
+    axis = rest;
+  } else if (rest && all % others == 0) {
+    shape[*rest] = all / others;
+  }
+  if (!axis) refuse("puts the steps of the sequence into one axis with others");
+  reshaped(call, shape, *axis);
+}
+
+void flatten(StepCall& call) {
+  const std::size_t steps = call.only_steps();
+  const Quantity& x = call.in(0);
+  const std::int64_t written = call.node.integer("axis", 1);
+  const std::size_t middle =
+      written == static_cast<std::int64_t>(x.rank()) ? x.rank() : NodeCall::axis(written, x.rank());
+  const Shape shape{extents(x.shape, 0, middle), extents(x.shape, middle, x.rank())};
+  const std::size_t axis = steps < middle ? 0 : 1;
+  if (shape[axis] != 1) refuse("puts the steps of the sequence into one axis with others");
+  reshaped(call, shape, axis);
+}
+
+void squeeze(StepCall& call) {
+  const std::size_t steps = call.only_steps();
+  const Quantity& x = call.in(0);
+  const auto axes = call.node.integers_of("axes", 1);
+  std::vector<bool> dropped(x.rank(), false);
+  for (std::size_t axis = 0; axis < x.rank(); ++axis)
+    dropped[axis] = !axes && x.shape[axis] == 1 && axis != steps;
+  for (const std::int64_t written : axes.value_or(std::vector<std::int64_t>())) {
+    const std::size_t axis = NodeCall::axis(written, x.rank());
+    if (axis == steps) refuse("drops the axis of the sequence");
+    if (x.shape[axis] != 1)
+      refuse("axis " + std::to_string(axis) + " of " + to_string(x.shape) + " is longer than 1");
+    dropped[axis] = true;
+  }
+  Shape shape;
+  std::size_t axis = 0;
+  for (std::size_t i = 0; i < x.rank(); ++i) {
+    if (i == steps) axis = shape.size();
+    if (!dropped[i]) shape.push_back(x.shape[i]);
+  }
+  reshaped(call, shape, axis);
+}
+
+void unsqueeze(StepCall& call) {
+  const std::size_t steps = call.only_steps();
+  const Quantity& x = call.in(0);
+  const auto axes = call.node.integers_of("axes", 1);
+  if (!axes) refuse("names no axes");
+  const std::size_t rank = x.rank() + axes->size();
+  if (rank > kMaxRank) refuse("has too many axes");
+  std::vector<bool> added(rank, false);
+  for (const std::int64_t written : *axes) {
+    const std::size_t axis = NodeCall::axis(written, rank);
+    if (added[axis]) refuse("names an axis twice");
+    added[axis] = true;
+  }
+  Shape shape;
+  std::size_t from = 0, axis = 0;
+  for (std::size_t i = 0; i < rank; ++i) {
+    if (!added[i] && from == steps) axis = i;
+    shape.push_back(added[i] ? 1 : x.shape[from++]);
+  }
+  reshaped(call, shape, axis);
+}
+
+void transpose(StepCall& call) {
+  const std::size_t steps = call.only_steps();
+  const std::size_t rank = call.in(0).rank();
+  const auto order = call.node.integers("perm");
+  if (order.empty()) return call.one_step(rank - 1 - steps);
+  const auto found = std::find(order.begin(), order.end(), static_cast<std::int64_t>(steps));
+  if (found == order.end()) refuse("its axes are not those of " + to_string(call.in(0).shape));
+  call.one_step(static_cast<std::size_t>(found - order.begin()));
+}
+
+void concat(StepCall& call) {
+  const std::size_t axis = NodeCall::axis(call.node.integer("axis", 0), call.in(0).rank());
+  std::optional<std::size_t> steps;
+  for (std::size_t i = 0; i < call.node.inputs(); ++i) steps = call.steps(i) ? call.steps(i) : steps;
+  if (!steps) refuse("depends on the length of the sequence, which may be any");
+  if (*steps == axis) refuse("puts something before or behind the steps of the sequence");
+  for (std::size_t i = 0; i < call.node.inputs(); ++i) {
+    if (call.steps(i) != steps) refuse("puts steps of the sequence beside what has other steps, or none");
+  }
+  call.one_step(*steps);
+}
+
+void split(StepCall& call) {
+  const std::size_t steps = call.only_steps();
+  if (NodeCall::axis(call.node.integer("axis", 0), call.in(0).rank()) == steps)
+    refuse("takes a sequence apart whose length may be any");
+  call.one_step(steps);
+}
+
+// ---- Ends of the sequence ----
+
+bool is_last(std::int64_t place) {
+  return place == -1 || (is_open(place) && from_the_end(place) == -1);
+}
+
+bool is_behind(std::int64_t place) {
+  constexpr std::int64_t kFar =
+      std::numeric_limits<std::int32_t>::max();  // "to the end", as exporters write it
+  return place >= kFar && (!is_open(place) || from_the_end(place) >= 0);
+}
+
+// Of a slice along the sequence: all of it (nothing), or one end.
+std::optional<SequenceEnd> sliced_end(std::int64_t begin, std::int64_t end, std::int64_t step) {
+  if (step == 1 && is_last(begin) && is_behind(end)) return SequenceEnd::kLast;
+  if (step == 1 && begin == 0 && end == 1) return SequenceEnd::kFirst;
+  if (step != 1 || begin != 0 || !is_behind(end))
+    refuse("takes a part of a sequence whose length may be any: its first step and its last can be picked");
+  return std::nullopt;
+}
+
+void slice(StepCall& call) {
+  const std::size_t steps = call.only_steps();
+  const Quantity& x = call.in(0);
+  const auto starts = call.node.integers_of("starts", 1), ends = call.node.integers_of("ends", 2);
+  if (!starts || !ends || starts->size() != ends->size()) refuse("its starts and ends are no pairs");
+  std::vector<std::int64_t> usual;
+  for (std::size_t i = 0; i < starts->size(); ++i) usual.push_back(static_cast<std::int64_t>(i));
+  const auto axes = call.node.integers_of("axes", 3).value_or(usual);
+  const auto by = call.node.integers_of("steps", 4).value_or(std::vector<std::int64_t>(axes.size(), 1));
+  if (axes.size() != starts->size() || by.size() != starts->size())
+    refuse("its axes and steps are not as many as its starts");
+  std::optional<SequenceEnd> picked;
+  Node others = call.node.node;  // the same without the axis of the sequence
+  others.attributes.clear();
+  std::vector<std::vector<std::int64_t>> kept(4);
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (NodeCall::axis(axes[i], x.rank()) == steps) {
+      if (picked) refuse("names an axis twice");
+      picked = sliced_end((*starts)[i], (*ends)[i], by[i]);
+      continue;
+    }
+    for (std::size_t k = 0; const std::int64_t number : {(*starts)[i], (*ends)[i], axes[i], by[i]}) {
+      if (is_open(number)) refuse("computes with the length of the sequence, which may be any");
+      kept[k++].push_back(number);
+    }
+  }
+  std::vector<std::optional<Quantity>> inputs{x};
+  inputs[0]->steps.reset();
+  for (std::vector<std::int64_t>& numbers : kept)
+    inputs.emplace_back(known_integers({static_cast<std::int64_t>(numbers.size())}, numbers));
+  others.inputs.resize(inputs.size());
+  NodeCall one(call.node.writer, others, call.node.opset, std::move(inputs));
+  find_rule("Slice")->write(one);
+  if (!picked) return call.make(one.outputs[0], steps);
+  call.make(call.lanes.at_end(one.outputs[0], *picked), std::nullopt);
+}
+
+// Rows of a table for each step, parts of each step, or one step.
+void gather(StepCall& call) {
+  const Quantity& x = call.in(0);
+  const std::size_t axis = NodeCall::axis(call.node.integer("axis", 0), x.rank());
+  if (call.steps(1)) {
+    if (call.steps(0) || axis != 0) refuse("looks up steps of the sequence in other steps");
+    return call.one_step(*call.steps(1));
+  }
+  const std::size_t steps = call.only_steps();
+  const std::vector<std::int64_t> places = call.node.integers_in(1);
+  const Shape& shape = call.in(1).shape;
+  if (axis != steps) return call.one_step(axis < steps ? steps + shape.size() - 1 : steps);
+  const bool last = places.size() == 1 && is_last(places[0]);
+  if (!last && (places.size() != 1 || places[0] != 0))
+    refuse("picks steps of a sequence whose length may be any: the first one and the last one can be picked");
+  Shape left(x.shape.begin(), x.shape.begin() + static_cast<std::ptrdiff_t>(axis));
+  left.insert(left.end(), shape.begin(), shape.end());
+  left.insert(left.end(), x.shape.begin() + static_cast<std::ptrdiff_t>(axis) + 1, x.shape.end());
+  const Quantity end = call.lanes.at_end(x, last ? SequenceEnd::kLast : SequenceEnd::kFirst);
+  call.make(call.node.writer.reshape(end, left), std::nullopt);
+}
+
+// ---- Shapes ----
+
+void shape(StepCall& call) {
+  Shape all = call.in(0).shape;
+  all[*call.in(0).steps] = kOpenLength;
+  const auto rank = static_cast<std::int64_t>(all.size());
+  const auto counted = [&](std::int64_t written) {
+    return std::clamp<std::int64_t>(written < 0 ? written + rank : written, 0, rank);
+  };
+  const std::int64_t begin = counted(call.node.integer("start", 0)),
+                     end = counted(call.node.integer("end", rank));
+  Shape numbers;
+  if (begin < end) numbers.assign(all.begin() + begin, all.begin() + end);
+  const auto count = static_cast<std::int64_t>(numbers.size());
+  call.make(known_integers({count}, std::move(numbers)), std::nullopt);
+}
+
+// The same at every step: its own rule with an extent of 1 where the length stands.
+void filled(StepCall& call, std::size_t input) {
+  Shape wanted = call.node.integers_in(input);
+  std::optional<std::size_t> from_last;
+  const auto is_axis = [&](std::size_t here) {
+    if (from_last && *from_last != here) refuse("has the sequence along two axes");
+    from_last = here;
+  };
+  if (input > 0 && call.steps(0)) is_axis(call.in(0).rank() - *call.steps(0));
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const std::size_t here = wanted.size() - i;
+    if (wanted[i] == kOpenLength) {
+      is_axis(here);
+      wanted[i] = 1;
+    } else if (from_last == here && wanted[i] != 1) {
+      refuse("makes a sequence whose length may be any " + std::to_string(wanted[i]) + " steps long");
+    }
+  }
+  if (!from_last) refuse("depends on the length of the sequence, which may be any");
+  std::vector<std::optional<Quantity>> inputs;
+  std::size_t rank = wanted.size();
+  if (input > 0) {
+    const Quantity& x = inputs.emplace_back(call.in(0)).value();
+    inputs[0]->steps.reset();
+    rank = std::max(rank, x.rank());
+    if (!call.steps(0) && x.rank() >= *from_last && x.shape[x.rank() - *from_last] != 1)
+      refuse("has numbers along the sequence, whose length may be any");
+  }
+  const auto count = static_cast<std::int64_t>(wanted.size());
+  inputs.emplace_back(known_integers({count}, std::move(wanted)));
+  NodeCall one(call.node.writer, call.node.node, call.node.opset, std::move(inputs));
+  find_rule(call.node.node.op)->write(one);
+  call.make(one.outputs[0], rank - *from_last);
+}
+void expand(StepCall& call) {
+  filled(call, 1);
+}
+void constant_of_shape(StepCall& call) {
+  filled(call, 0);
+}
+
+constexpr StepRule kRules[] = {
+    {"Reshape", reshape},     {"Flatten", flatten},     {"Squeeze", squeeze},
+    {"Unsqueeze", unsqueeze}, {"Transpose", transpose}, {"Concat", concat},
+    {"Split", split},         {"Slice", slice},         {"Gather", gather},
+    {"Shape", shape},         {"Expand", expand},       {"ConstantOfShape", constant_of_shape},
+};
+
+}  // namespace
+
+extern const std::span<const StepRule> kLayoutStepRules;
+const std::span<const StepRule> kLayoutStepRules = kRules;
+
+}  // namespace volvox::onnx_import

@@ -1,0 +1,30 @@
+#include "import/onnx/sequence/sequence_walk.h"
+
+#include "import/onnx/sequence/open_length.h"
+#include "import/onnx/sequence/step_call.h"
+
+namespace volvox::onnx_import {
+
+bool SequenceWalk::takes(const Node& node) const {
+  return GraphWalk::takes(node) || (node.domain.empty() && find_step_rule(node.op) != nullptr);
+}
+
+void SequenceWalk::write(NodeCall& call, const Scope& scope) {
+  bool steps = false, length = false, all_known = true;
+  for (std::size_t i = 0; i < call.inputs(); ++i) {
+    if (!call.has(i)) continue;
+    steps = steps || call.in(i).steps.has_value();
+    length = length || has_open(call.in(i));
+    all_known = all_known && call.in(i).is_known();
+  }
+  const bool ordinary = find_rule(call.node.op) != nullptr;
+  if (!steps && !length && ordinary) return GraphWalk::write(call, scope);
+  const bool fills = call.node.op == "Expand" || call.node.op == "ConstantOfShape";
+  if (!steps && length && all_known && ordinary && !fills) return compute_with_length(call);
+  const StepRule* rule = find_step_rule(call.node.op);
+  if (rule == nullptr) refuse("is not there for the steps of a sequence");
+  StepCall step{.node = call, .lanes = lanes_, .scope = scope, .recurs = recurs_};
+  rule->write(step);
+}
+
+}  // namespace volvox::onnx_import

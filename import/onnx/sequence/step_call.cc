@@ -1,0 +1,45 @@
+#include "import/onnx/sequence/step_call.h"
+
+#include <utility>
+#include <vector>
+
+#include "import/onnx/sequence/open_length.h"
+
+namespace volvox::onnx_import {
+
+std::size_t StepCall::only_steps() const {
+  for (std::size_t i = 1; i < node.inputs(); ++i) {
+    if (steps(i)) refuse("has a sequence in more than its first input");
+  }
+  if (!steps(0)) refuse("depends on the length of the sequence, which may be any");
+  return *steps(0);
+}
+
+void StepCall::one_step(std::size_t axis) const {
+  std::vector<std::optional<Quantity>> inputs;
+  for (std::size_t i = 0; i < node.inputs(); ++i) {
+    inputs.push_back(node.has(i) ? std::optional(node.in(i)) : std::nullopt);
+    if (!inputs.back()) continue;
+    if (has_open(*inputs.back())) refuse("computes with the length of the sequence, which may be any");
+    inputs.back()->steps.reset();
+  }
+  NodeCall one(node.writer, node.node, node.opset, std::move(inputs));
+  find_rule(node.node.op)->write(one);
+  for (Quantity& made : one.outputs) make(std::move(made), axis);
+}
+
+void StepCall::make(Quantity x, std::optional<std::size_t> axis) const {
+  x.steps = axis;
+  node.outputs.push_back(std::move(x));
+}
+
+const StepRule* find_step_rule(std::string_view op) {
+  for (const auto* rules : step_rules()) {
+    for (const StepRule& rule : *rules) {
+      if (rule.op == op) return &rule;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace volvox::onnx_import

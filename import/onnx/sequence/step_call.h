@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "import/onnx/graph_walk.h"
+#include "import/onnx/node_call.h"
+#include "import/onnx/sequence/lane_book.h"
+
+namespace volvox::onnx_import {
+
+// A node over a sequence of any length, for what makes lanes of it: Quantity::steps says which axis of an
+// input, and of an output, is that of the sequence.
+struct StepCall {
+  NodeCall& node;
+  LaneBook& lanes;
+  const GraphWalk::Scope& scope;
+  bool& recurs;  // set by what goes along the sequence
+
+  const Quantity& in(std::size_t i) const { return node.in(i); }
+  std::optional<std::size_t> steps(std::size_t i) const {
+    return node.has(i) ? node.in(i).steps : std::nullopt;
+  }
+  // Input 0 has them and no other does, or this refuses.
+  std::size_t only_steps() const;
+  // One step by the operator's own rule, all of whose outputs have the sequence along this axis.
+  void one_step(std::size_t axis) const;
+  void make(Quantity x, std::optional<std::size_t> axis) const;
+};
+
+// What an operator of ONNX does along a sequence, where each step has its own result, or one end of it is
+// picked. Each source in import/onnx/sequence/rules has some, k<File>StepRules, and nothing else names them.
+struct StepRule {
+  std::string_view op{};
+  void (*write)(StepCall& call) = nullptr;  // refuses what it cannot
+};
+
+std::span<const std::span<const StepRule>* const> step_rules();
+const StepRule* find_step_rule(std::string_view op);
+
+}  // namespace volvox::onnx_import

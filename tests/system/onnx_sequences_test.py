@@ -1,0 +1,246 @@
+#!/usr/bin/env python3
+"""Sequence models of PyTorch, exported as ONNX with an open length, imported as lanes and served, against PyTorch itself:
+onnx_sequences_test.py VOLVOX. Skips without PyTorch or python3-onnx, or in a build that has no ONNX."""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+import warnings
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "protocol" / "python"), str(ROOT / "tests")]
+
+import served  # noqa: E402
+from volvox_client import Client, SessionToken  # noqa: E402
+
+try:
+    import numpy as np
+    import onnx  # noqa: F401  (torch.onnx writes with it)
+    import torch
+    from torch import nn
+except ImportError:
+    print("onnx_sequences_test: no PyTorch or python3-onnx here, skipped")
+    sys.exit(77)
+
+VOLVOX = sys.argv.pop(1) if len(sys.argv) > 1 else "build/release/volvox"
+LENGTHS = (300, 1, 17, 2)
+WIDTH, WORDS = 5, 23
+warnings.filterwarnings("ignore")
+
+
+class Layer(nn.Module):
+    """A recurrent layer, its rows and its last states: as PyTorch returns them."""
+
+    def __init__(self, kind, **options):
+        super().__init__()
+        self.layer = kind(WIDTH, 6, **options)
+
+    def forward(self, x):
+        y, after = self.layer(x)
+        return (y, *after) if isinstance(after, tuple) else (y, after)
+
+
+class Tagger(nn.Module):
+    """Ids, an embedding, layers in both directions, a label for every step."""
+
+    def __init__(self, kind=nn.GRU, batch_first=False, layers=2):
+        super().__init__()
+        self.table = nn.Embedding(WORDS, WIDTH)
+        self.layer = kind(WIDTH, 4, num_layers=layers, bidirectional=True, batch_first=batch_first)
+        self.out = nn.Linear(8, 3)
+
+    def forward(self, ids):
+        return torch.log_softmax(self.out(self.layer(self.table(ids))[0]), dim=-1)
+
+
+class Classifier(nn.Module):
+    """One answer for the whole sequence: of the last row, or of the last state."""
+
+    def __init__(self, of_state, both=False):
+        super().__init__()
+        self.layer = nn.LSTM(WIDTH, 6, num_layers=2, batch_first=True, bidirectional=both)
+        self.out, self.of_state = nn.Linear(12 if both else 6, 3), of_state
+
+    def forward(self, x):
+        y, (h, _) = self.layer(x)
+        return self.out(torch.tanh(h[-1] if self.of_state else y[:, -1]))
+
+
+class Around(nn.Module):
+    """Linear layers, normalisation and residuals around and between recurrent layers."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.norm = nn.Linear(WIDTH, 6), nn.LayerNorm(6)
+        self.forth, self.both = nn.GRU(6, 6), nn.LSTM(6, 3, bidirectional=True)
+        self.last = nn.Linear(12, 4)
+
+    def forward(self, x):
+        x = torch.relu(self.first(x))
+        y = self.norm(self.forth(x)[0] + x)
+        z = self.both(y)[0] + y
+        return self.last(torch.cat([z, torch.sigmoid(x)], dim=-1))
+
+
+class Ends(nn.Module):
+    """The last states of both directions, and the first and the last row."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer, self.out = nn.GRU(WIDTH, 4, bidirectional=True), nn.Linear(8, 2)
+
+    def forward(self, x):
+        y, h = self.layer(x)
+        return self.out(torch.cat([h[-2], h[-1]], dim=1)), self.out(y)[0], self.out(y)[-1] + x[-1, :, :2], y
+
+
+class Handed(nn.Module):
+    """A second layer that begins with what the first has ended with, and a trained state at the beginning."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.LSTM(WIDTH, 6), nn.LSTM(WIDTH, 6)
+        self.h, self.c = nn.Parameter(torch.randn(1, 1, 6)), nn.Parameter(torch.full((1, 1, 6), 0.5))
+
+    def forward(self, x):
+        _, after = self.first(x, (self.h, self.c))
+        return self.second(x, after)[0]
+
+
+class Lengths(nn.Module):
+    """Padded sequences, packed by their lengths."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.GRU(WIDTH, 6, bidirectional=True)
+
+    def forward(self, x, lengths):
+        packed = nn.utils.rnn.pack_padded_sequence(x, lengths)
+        return nn.utils.rnn.pad_packed_sequence(self.layer(packed)[0])[0]
+
+
+class Steps(nn.Module):
+    """A convolution over each step's picture, and a recurrent layer over the steps."""
+
+    def __init__(self):
+        super().__init__()
+        self.windows, self.norm, self.layer = nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.RNN(12, 4)
+
+    def forward(self, x):
+        pictures = torch.relu(self.norm(self.windows(x.unsqueeze(1))))
+        return self.layer(pictures.flatten(1).unsqueeze(1))[0].squeeze(1)
+
+
+TIME_FIRST, BATCH_FIRST = {0: "steps", 1: "batch"}, {0: "batch", 1: "steps"}
+# By name: the module, the axes, the outputs, and what a step is.
+MODELS = {
+    **{
+        f"{kind.__name__.lower()}_{layers}_{'both' if both else 'forth'}": (
+            lambda kind=kind, layers=layers, both=both: Layer(kind, num_layers=layers, bidirectional=both),
+            TIME_FIRST,
+            ["y"],
+            "rows",
+        )
+        for kind in (nn.LSTM, nn.GRU, nn.RNN)
+        for layers in (1, 2, 3)
+        for both in (False, True)
+    },
+    "lstm_states": (lambda: Layer(nn.LSTM), TIME_FIRST, ["y", "h", "c"], "rows"),
+    "lstm_states_deep": (lambda: Layer(nn.LSTM, num_layers=3, bidirectional=True), TIME_FIRST, ["y", "h", "c"], "rows"),
+    "rnn_relu": (lambda: Layer(nn.RNN, nonlinearity="relu", batch_first=True), BATCH_FIRST, ["y"], "rows"),
+    "tagger": (Tagger, TIME_FIRST, ["y"], "ids"),
+    "tagger_batch_first": (lambda: Tagger(nn.LSTM, batch_first=True, layers=1), BATCH_FIRST, ["y"], "ids"),
+    "last_row": (lambda: Classifier(False), BATCH_FIRST, ["y"], "rows"),
+    "last_row_both": (lambda: Classifier(False, both=True), BATCH_FIRST, ["y"], "rows"),
+    "last_state": (lambda: Classifier(True), BATCH_FIRST, ["y"], "rows"),
+    "around": (Around, TIME_FIRST, ["y"], "rows"),
+    "ends": (Ends, TIME_FIRST, ["h", "first", "last", "y"], "rows"),
+    "handed": (Handed, TIME_FIRST, ["y"], "rows"),
+    "lengths": (Lengths, TIME_FIRST, ["y"], "lengths"),
+    "steps": (Steps, {0: "steps"}, ["y"], "pictures"),
+}
+
+
+def drawn(kind, length, seed=0):
+    """A sequence as a module takes it, without the batch; and as a request brings it."""
+    rng = np.random.default_rng([seed, length])
+    if kind == "ids":
+        return rng.integers(WORDS, size=length).astype(np.int32)
+    return rng.normal(size=(length, 5, 4) if kind == "pictures" else (length, WIDTH)).astype(np.float32)
+
+
+def arguments(axes, kind, rows):
+    """What a module is called with."""
+    x = torch.tensor(rows.astype(np.int64) if kind == "ids" else rows)
+    if len(axes) == 2:
+        x = x.unsqueeze(1) if axes[0] == "steps" else x.unsqueeze(0)
+    return (x, torch.tensor([len(rows)])) if kind == "lengths" else (x,)
+
+
+class Sequences(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        torch.manual_seed(3)
+        scratch = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(scratch.cleanup)
+        cls.folder = pathlib.Path(scratch.name)
+        cls.modules = {}
+        for name, (make, axes, outputs, kind) in MODELS.items():
+            module = cls.modules[name] = make().eval()
+            cls.export(name, module, axes, outputs, kind)
+            done = cls.imported(name)
+            if "reads no ONNX" in done.stderr:
+                raise unittest.SkipTest("the build has no ONNX")
+            if done.returncode != 0:
+                raise AssertionError(done.stderr)
+        server = served.Server(VOLVOX, cls.folder, [])
+        cls.addClassCleanup(server.kill)
+        cls.client = Client(server.endpoint, timeout=served.PATIENCE, connect_timeout=served.PATIENCE)
+        cls.addClassCleanup(cls.client.close)
+
+    @classmethod
+    def export(cls, name, module, axes, outputs, kind):
+        given = arguments(axes, kind, drawn(kind, 6))
+        names = ["x", "lengths"][: len(given)]
+        open_axes = {"x": axes, "lengths": {0: "batch"}} if kind == "lengths" else {"x": axes}
+        file = cls.folder / f"{name}.onnx"
+        torch.onnx.export(module, given, file, input_names=names, output_names=outputs, opset_version=17, dynamic_axes=open_axes)
+
+    @classmethod
+    def imported(cls, name, *options):
+        command = [VOLVOX, "import", cls.folder / f"{name}.onnx", "--into", cls.folder / "models", *options]
+        if name in MODELS:
+            command += [part for output in MODELS[name][2] for part in ("--output", output)]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    def wanted(self, name, rows):
+        _, axes, outputs, kind = MODELS[name]
+        with torch.no_grad():
+            made = self.modules[name](*arguments(axes, kind, rows))
+        made = made if isinstance(made, tuple) else (made,)
+        return {output: one.numpy() for output, one in zip(outputs, made)}
+
+    def test_answers_are_pytorchs(self):
+        for name, (_, _, outputs, kind) in MODELS.items():
+            with self.subTest(model=name):
+                rows = {length: drawn(kind, length) for length in LENGTHS}
+                waiting = {length: self.client.submit(name, {"x": one}) for length, one in rows.items()}
+                for length, answer in waiting.items():
+                    reply, wanted = answer.result(served.PATIENCE), self.wanted(name, rows[length])
+                    for output in outputs:
+                        got = np.asarray(reply[output])
+                        np.testing.assert_allclose(np.ravel(got), np.ravel(wanted[output]), atol=1e-5, err_msg=f"{length} {output}")
+
+    def test_one_direction_runs_in_sessions(self):
+        for name in ("lstm_2_forth", "gru_1_forth"):
+            rows = drawn("rows", 17)
+            first = self.client.infer(name, {"x": rows[:4]}, session=SessionToken.begin())
+            second = self.client.infer(name, {"x": rows[4:]}, session=first.session.next(end=True))
+            got = np.concatenate([first["y"], second["y"]])
+            np.testing.assert_allclose(got, self.wanted(name, rows)["y"][:, 0], atol=1e-5)
+
+
+if __name__ == "__main__":
+    unittest.main()
