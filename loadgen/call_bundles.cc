@@ -23,7 +23,8 @@ TimePoint CallBundles::now() {
 }
 
 Status CallBundles::send(const CallFrame& frame) {
-  if (tickets_.size() == WireLimits{}.max_bundle_parts) {
+  const std::size_t bytes = sizeof(float) * (rows_.size() + frame.samples.size());
+  if (tickets_.size() == limits_.max_bundle_parts || bytes > limits_.max_body_bytes / 2) {
     if (Status ok = flush(); !ok) return ok;
   }
   Call& call = calls_[frame.call];

@@ -41,6 +41,7 @@ class CallBundles : public CallLink {
     Error error;
   };
 
+  const WireLimits limits_{};
   std::unique_ptr<ChannelGroup> channel_;
   std::string input_;
   std::vector<Call> calls_;
