@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "base/aligned_buffer.h"
 #include "base/error.h"
-#include "cpu/aligned_buffer.h"
 #include "cpu/kernel/product_block.h"
 
 namespace volvox::cpu {

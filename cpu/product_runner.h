@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/aligned_buffer.h"
 #include "base/error.h"
-#include "cpu/aligned_buffer.h"
 #include "cpu/kernel/kernels.h"
 #include "cpu/packed_product.h"
 #include "cpu/team/thread_team.h"

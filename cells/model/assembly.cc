@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/aligned_buffer.h"
 #include "base/text.h"
 #include "cells/ir/fold.h"
 #include "cells/ir/infer.h"
@@ -19,14 +19,8 @@
 #include "cells/ops/ops.h"
 #include "cells/unfold/unfolding.h"
 
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
-
 namespace volvox {
 namespace {
-
-constexpr std::size_t kLine = 64, kHugePage = std::size_t{2} << 20;
 
 template <class T>
 std::optional<std::uint8_t> find_named(const std::vector<T>& all, std::string_view name) {
@@ -274,25 +268,14 @@ Result<Cell> Assembly::fold(Cell cell) {
 }
 
 Status Assembly::add_table(const FoldedTable& table) {
-  const auto bytes = static_cast<std::size_t>(table.bytes());
-  const std::size_t alignment = bytes >= kHugePage ? kHugePage : kLine;
-  const std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
-  const std::shared_ptr<float> memory(static_cast<float*>(std::aligned_alloc(alignment, rounded)), std::free);
-  if (memory == nullptr) {
-    return fail(ErrorCode::kOverloaded, "there is no memory for the folded table " + in_quotes(table.name) +
-                                            " of " + std::to_string(bytes) + " bytes");
-  }
-#if defined(__linux__)
-  // Advice only: rows are read here and there, and small pages of them are hardly ever known to the
-  // processor.
-  if (alignment == kHugePage) (void)madvise(memory.get(), rounded, MADV_HUGEPAGE);
-#endif
-  if (Status computed = options_.fold_rows(table, memory.get()); !computed) return computed;
-  const Tensor tensor{
-      DType::kF32, {table.ids, table.width}, {reinterpret_cast<const std::byte*>(memory.get()), bytes}};
+  auto made = AlignedBuffer::make(static_cast<std::size_t>(table.bytes()));
+  if (!made) return tl::unexpected(made.error());
+  const auto memory = std::make_shared<const AlignedBuffer>(std::move(*made));
+  if (Status computed = options_.fold_rows(table, memory->f32()); !computed) return computed;
+  const Tensor tensor{DType::kF32, {table.ids, table.width}, {memory->data(), memory->size_bytes()}};
   model_.weights.add(table.name, tensor, memory);
   read_.insert(table.name);
-  model_.folded_bytes += bytes;
+  model_.folded_bytes += memory->size_bytes();
   return {};
 }
 

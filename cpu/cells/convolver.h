@@ -4,9 +4,9 @@
 #include <span>
 #include <vector>
 
+#include "base/aligned_buffer.h"
 #include "base/error.h"
 #include "cells/ir/convolution.h"
-#include "cpu/aligned_buffer.h"
 #include "cpu/kernel/kernels.h"
 #include "cpu/packed_product.h"
 

@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
+#include "base/aligned_buffer.h"
 #include "base/error.h"
-#include "cpu/aligned_buffer.h"
 #include "cpu/cells/convolver.h"
 
 namespace volvox::cpu {

@@ -6,10 +6,10 @@
 #include <span>
 #include <vector>
 
+#include "base/aligned_buffer.h"
 #include "base/error.h"
 #include "cells/ir/cell.h"
 #include "cells/ir/weights.h"
-#include "cpu/aligned_buffer.h"
 #include "device/device.h"
 #include "device/planes.h"
 #include "device/row_table.h"

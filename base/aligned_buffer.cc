@@ -1,4 +1,4 @@
-#include "cpu/aligned_buffer.h"
+#include "base/aligned_buffer.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #endif
 
-namespace volvox::cpu {
+namespace volvox {
 namespace {
 
 constexpr std::size_t kLine = 64;
@@ -52,4 +52,4 @@ Status AlignedBuffer::grow(std::size_t size_bytes) {
   return {};
 }
 
-}  // namespace volvox::cpu
+}  // namespace volvox

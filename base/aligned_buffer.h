@@ -5,10 +5,11 @@
 
 #include "base/error.h"
 
-namespace volvox::cpu {
+namespace volvox {
 
 // Zeroed memory, 64-byte aligned. Large buffers are placed on huge pages where the system offers them: a pass
-// over 32 MB of weights touches 16 page table entries instead of 8,192.
+// over 32 MB of weights touches 16 page table entries instead of 8,192, and the small page of a row that is
+// read here or there is hardly ever known to the processor.
 class AlignedBuffer {
  public:
   AlignedBuffer() = default;
@@ -30,4 +31,4 @@ class AlignedBuffer {
   std::size_t size_bytes_ = 0;
 };
 
-}  // namespace volvox::cpu
+}  // namespace volvox
