@@ -49,6 +49,34 @@ void add_histories(Seeds& seeds) {
   }
 }
 
+void put(std::string& bytes, std::uint32_t number, int width) {
+  for (int i = 0; i < width; ++i) bytes.push_back(static_cast<char>(number >> (8 * i) & 0xff));
+}
+
+void add_chunk(std::string& bytes, const char* name, const std::string& content) {
+  bytes += name;
+  put(bytes, static_cast<std::uint32_t>(content.size()), 4);
+  bytes += content;
+}
+
+// Plain PCM, and an extensible format after a chunk that is passed over.
+void add_waves(Seeds& seeds) {
+  for (const bool extensible : {false, true}) {
+    std::string format;
+    const std::uint32_t numbers[][2] = {
+        {extensible ? 0xfffeU : 1U, 2}, {1, 2}, {16000, 4}, {32000, 4}, {2, 2}, {16, 2}};
+    for (const auto& [number, width] : numbers) put(format, number, static_cast<int>(width));
+    if (extensible) format += std::string(8, '\0') + '\1' + std::string(15, '\0');
+    std::string body = "WAVE";
+    if (extensible) add_chunk(body, "LIST", "more");
+    add_chunk(body, "fmt ", format);
+    add_chunk(body, "data", "some samples");
+    std::string wave;
+    add_chunk(wave, "RIFF", body);
+    seeds.emplace_back("wave", wave);
+  }
+}
+
 }  // namespace
 
 std::vector<std::pair<const char*, std::string>> small_seeds() {
@@ -57,6 +85,7 @@ std::vector<std::pair<const char*, std::string>> small_seeds() {
   add_questions(seeds);
   add_commands(seeds);
   add_histories(seeds);
+  add_waves(seeds);
   return seeds;
 }
 
