@@ -34,7 +34,8 @@ inline std::shared_ptr<const Cell> hearing_cell(const Overlap& overlap) {
   CellBuilder b("hear");
   b.state({"h", {5}});
   const ValueId seen = b.pull("x", DType::kF32, overlap.seen());
-  const ValueId flat = b.reshape(seen, {width});
+  const bool vector = overlap.seen().size() == 1;  // which no device needs to reshape
+  const ValueId flat = vector ? seen : b.reshape(seen, {width});
   const ValueId h = b.gather(0, "h");
   const ValueId next =
       b.tanh(b.product({{"hear.in", flat}, {"hear.state", h}}, {.bias = "hear.bias", .width = 5}));

@@ -9,6 +9,7 @@
 #include "cells/model/reference.h"
 #include "install/installation.h"
 #include "simulation/engine.h"
+#include "tests/unit/cells/windowed_models.h"
 #include "tests/unit/gpu/backends.h"
 #include "tests/unit/simulation/models.h"
 
@@ -103,6 +104,27 @@ TEST_P(GpuChains, ComputeTheSameInOneKernel) {
   const NewSizes sizes{.hidden = 32, .input = 64, .vocabulary = 200};
   for (const bool eager : {true, false}) {
     expect_right(sizes, eager, {.cells = {.precision = Precision::kTf32, .path = KernelPath::kFused}}, 1e-3);
+  }
+}
+
+// Clients send the new samples alone; what was before them is a state.
+TEST_P(GpuChains, SeeWindowsOfTheirInput) {
+  for (const testing_cells::Overlap& overlap : {testing_cells::Overlap{9, 2}, testing_cells::Overlap{6, 4}}) {
+    const auto model = testing_cells::hearing_model(overlap, true);
+    const auto requests = contents(*model, 60);
+    const Answers made = answers(model, requests, {});
+    auto reference = Reference::make(testing_cells::hearing_model(overlap, false, {.eager = false})).value();
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      std::vector<float> stream(requests[i].inputs[0].size() / sizeof(float));
+      std::memcpy(stream.data(), requests[i].inputs[0].data(), stream.size() * sizeof(float));
+      const std::vector<float> rows = testing_cells::by_hand(overlap, stream);
+      const auto input = std::as_bytes(std::span(rows));
+      const auto exact = reference.run(std::span(&input, 1)).value().front().reals;
+      std::vector<float> y(exact.size());
+      ASSERT_GE(made[i].size(), y.size() * sizeof(float));
+      std::memcpy(y.data(), made[i].data(), y.size() * sizeof(float));
+      for (std::size_t k = 0; k < y.size(); ++k) ASSERT_NEAR(y[k], exact[k], 1e-5) << "request " << i;
+    }
   }
 }
 
