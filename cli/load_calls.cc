@@ -97,6 +97,7 @@ void add_call_options(CLI::App& command, CallArguments& arguments) {
 }
 
 Result<int> load_calls(const CallArguments& arguments, CallPlan plan, CallSurroundings around) {
+  const InterruptWatch interrupt;  // before the device's threads
   std::unique_ptr<CallVerifier> verifier;
   if (!around.verify_folder.empty()) {
     auto loaded = CallVerifier::load(around.verify_folder, around.target.model_version);
@@ -119,7 +120,6 @@ Result<int> load_calls(const CallArguments& arguments, CallPlan plan, CallSurrou
   plan.behind = arguments.behind;
 
   CallSummary summary{.plan = plan};
-  const InterruptWatch interrupt;
   const auto open = [&](std::uint32_t slots) {
     return arguments.bundles ? CallBundles::open(around.target, slots)
                              : CallChannel::open(around.target, slots);
