@@ -102,6 +102,13 @@ class Words(unittest.TestCase):
             self.assertEqual(done.returncode, 2)
             self.assertIn("{debug,info,warning,error,off}", done.stderr.decode())
 
+    def test_a_window_of_an_import_is_two_numbers(self):
+        for text in ("input", "input=576", "input=576/0", "input=576/", "input=a/b", "input=576/512/1", "=576/512"):
+            done = run("import", "no.onnx", "--window", text)
+            self.assertEqual(done.returncode, 2, text)
+            self.assertIn("INPUT=SAMPLES/NEW", done.stderr.decode(), text)
+        self.assertEqual(run("import", "no.onnx", "--window", "input=576/512").returncode, 1, "there is no such file")
+
     def test_what_does_not_exist_is_told_with_what_does(self):
         done = run("frob")
         self.assertEqual(done.returncode, 2)
