@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "protocol/codec.h"
+#include "protocol/session_stream.h"
 #include "tests/unit/protocol/patience.h"
 #include "tests/unit/protocol/samples.h"
 #include "tests/unit/protocol/test_server.h"
@@ -379,6 +380,85 @@ TEST(ChannelConnection, DeliversWhatCameBeforeTheConnectionBroke) {
     ASSERT_GT(channel->poll(kPatience, [&](Reply&& reply) { results += reply.status() ? 1 : 0; }), 0U);
   }
   EXPECT_EQ(results, 20U);
+}
+
+class ChannelBundles : public ChannelTest {
+ protected:
+  // Sends a bundle of three parts: what was answered once all are, or the time is over.
+  std::vector<BundleReply> ask_for_three(Channel& channel, const std::string& model,
+                                         Duration timeout = Duration{0}) {
+    std::vector<BundleReply> replies;
+    channel.on_bundle([&](BundleReply&& reply) { replies.push_back(std::move(reply)); });
+    ClientBundle bundle;
+    bundle.header.model = model;
+    bundle.timeout = timeout;
+    for (int i = 0; i < 3; ++i) bundle.parts.add(SessionStream::begin().next(), 8);
+    bundle.inputs = {wire_tensor("token", std::span(tokens_))};
+    const auto id = channel.send(bundle);
+    EXPECT_TRUE(id) << to_string(id.error());
+    EXPECT_EQ(channel.in_flight(), 1U);
+    const auto end = std::chrono::steady_clock::now() + kPatience;
+    while (channel.in_flight() > 0 && std::chrono::steady_clock::now() < end)
+      channel.poll(100ms, [](Reply&& reply) { ADD_FAILURE() << reply.header.request_id; });
+    EXPECT_EQ(channel.in_flight(), 0U);
+    for (const BundleReply& reply : replies) EXPECT_EQ(reply.first_id, id.value_or(0));
+    return replies;
+  }
+};
+
+TEST_F(ChannelBundles, AServerThatKnowsNoneRefusesEachPart) {
+  const auto channel = connect();
+  const auto replies = ask_for_three(*channel, "echo");
+  ASSERT_EQ(replies.size(), 1U);
+  EXPECT_TRUE(replies[0].final);
+  EXPECT_FALSE(replies[0].local);
+  ASSERT_EQ(replies[0].body.errors.size(), 3U);
+  for (std::uint32_t part = 0; part < 3; ++part) {
+    EXPECT_EQ(replies[0].body.errors[part].part, part);
+    EXPECT_EQ(replies[0].body.errors[part].error.code, ErrorCode::kInvalidArgument);
+    EXPECT_FALSE(replies[0].body.errors[part].undecided);
+  }
+  const auto next = channel->send(ask("echo"));
+  ASSERT_TRUE(next);
+  EXPECT_EQ(*next, replies[0].first_id + 3) << "each part has an id of its own";
+  collect(*channel, 1);
+}
+
+TEST_F(ChannelBundles, APartIsAnsweredOnceWhateverTheServerSays) {
+  const auto channel = connect();
+  const auto replies = ask_for_three(*channel, "parts");
+  ASSERT_EQ(replies.size(), 3U);
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    ASSERT_EQ(replies[i].body.errors.size(), 1U);
+    EXPECT_EQ(replies[i].body.errors[0].part, 2 - i);
+    EXPECT_EQ(replies[i].final, i == 2);
+  }
+  settle(*channel);
+  EXPECT_EQ(channel->stats().errors, 3U);
+  EXPECT_EQ(channel->stats().duplicates, 5U) << "three repeats, and twice a part that there is not";
+}
+
+TEST_F(ChannelBundles, WhatCannotBeReadIsAnErrorOfEachPart) {
+  const auto channel = connect();
+  const auto replies = ask_for_three(*channel, "bad-body");
+  ASSERT_EQ(replies.size(), 1U);
+  EXPECT_TRUE(replies[0].local);
+  ASSERT_EQ(replies[0].body.errors.size(), 3U);
+  EXPECT_EQ(replies[0].body.errors[0].error.code, ErrorCode::kInternal);
+  EXPECT_TRUE(replies[0].body.errors[0].undecided);
+  EXPECT_EQ(channel->stats().unreadable, 1U);
+}
+
+TEST_F(ChannelBundles, ATimeLimitIsThatOfEachPart) {
+  const auto channel = connect();
+  const auto replies = ask_for_three(*channel, "silent", 30ms);
+  ASSERT_EQ(replies.size(), 1U);
+  EXPECT_TRUE(replies[0].local);
+  ASSERT_EQ(replies[0].body.errors.size(), 3U);
+  EXPECT_EQ(replies[0].body.errors[2].error.code, ErrorCode::kDeadlineExceeded);
+  settle(*channel);
+  EXPECT_EQ(server_.seen().at(1).kind, RequestKind::kCancel);
+  EXPECT_EQ(server_.seen().at(1).parts, 3U);
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "protocol/bundle_codec.h"
+
 namespace volvox::test {
 namespace {
 
@@ -85,12 +87,38 @@ void TestServer::on_request(const ClientId& client, std::span<const std::byte> h
       return infer(client, *decoded, body);
     case RequestKind::kCancel:
       return cancel(client, decoded->request_id);
+    case RequestKind::kBundle:
+      return refuse_parts(client, *decoded);
     case RequestKind::kPing: {
       ReplyHeader pong;
       pong.kind = ReplyKind::kPong;
       pong.request_id = decoded->request_id;
       return send(client, pong, {});
     }
+  }
+}
+
+void TestServer::refuse_parts(const ClientId& client, const RequestHeader& header) {
+  if (header.model == "silent") return;
+  ReplyHeader reply;
+  reply.kind = ReplyKind::kBundle;
+  reply.request_id = header.request_id;
+  const auto post = [&](WireBuffer body) {
+    edge_->post({client, std::move(encode_reply_header(reply, limits_)).value(), std::move(body)});
+  };
+  if (header.model == "bad-body") return post(WireBuffer::zeroed(12));
+  if (header.model != "parts") {
+    return send(client,
+                error_reply(header.request_id, {ErrorCode::kInvalidArgument, "request kind 3 is not known"}),
+                {});
+  }
+  const Error error{ErrorCode::kOverloaded, "try again later"};
+  for (std::uint32_t part = header.parts + 1; part-- > 0;) {
+    PartReply answer;
+    answer.part = part;
+    answer.error = &error;
+    for (int times = 0; times < 2; ++times)
+      post(std::move(encode_reply_bundle({&answer, 1}, limits_)).value());
   }
 }
 

@@ -18,7 +18,9 @@ namespace volvox::test {
 // when release() is called, "twice" twice, "partials" in parts of which one is repeated, "rows" with two rows
 // from the first that is wanted and then as "hold", "refuse" with an error, "unavailable" with that one,
 // "unavailable later" with it when release() is called, "wrong-id" with another id, "bad-header", "bad-body"
-// and "version-9" with what cannot be read. It runs an EdgeSocket on a thread of its own.
+// and "version-9" with what cannot be read. Bundles it refuses as one that knows none, but for the model
+// "silent", and "parts": each part with an error, every error twice, and one for a part that there is not. It
+// runs an EdgeSocket on a thread of its own.
 class TestServer : public EdgeHandler {
  public:
   explicit TestServer(const std::string& endpoint = "tcp://127.0.0.1:*", EdgeOptions options = {});
@@ -55,6 +57,7 @@ class TestServer : public EdgeHandler {
   void send_partials(const ClientId& client, const RequestHeader& header);
   void send_rows(const ClientId& client, const RequestHeader& header);
   void send_damaged(const ClientId& client, const RequestHeader& header);
+  void refuse_parts(const ClientId& client, const RequestHeader& header);
   void cancel(const ClientId& client, std::uint64_t id);
 
   const WireLimits limits_;

@@ -339,6 +339,40 @@ TEST(Bundles, ADeadlineIsThatOfEachPart) {
   wait_for_metric(house, "volvox_sessions{state=\"live\"}", 0);
 }
 
+TEST(Bundles, AClientsOwnTimeLimitIsThatOfEachPart) {
+  const auto device = held_device();
+  const House house(session_config(), device);
+  Parts parts;
+  parts.bundle.timeout = std::chrono::milliseconds(50);
+  parts.add(SessionStream::begin(), {1}).add(WireSessionToken{}, {2});
+  for (const Reply& reply : parts.ask(house)) {
+    EXPECT_EQ(code_of(reply), ErrorCode::kDeadlineExceeded);
+    EXPECT_TRUE(reply.local);
+    EXPECT_TRUE(reply.header.undecided);
+  }
+  EXPECT_EQ(house.client->in_flight(), 0U);
+  wait_for_metric(house, "volvox_requests_total{outcome=\"cancelled\"}", 2);
+  const LetRun run(device);
+  wait_for_metric(house, "volvox_requests_in_flight", 0);
+}
+
+TEST(Bundles, AServerThatStopsAnswersEachPart) {
+  const auto device = held_device();
+  const House house(session_config(), device);
+  Parts parts;
+  parts.add(SessionStream::begin(), {1}).add(WireSessionToken{}, {2});
+  const auto answers = parts.submit(*house.client);
+  house.wait_for_live(2);
+  EXPECT_FALSE(house.server->drain(std::chrono::milliseconds(20)));
+  const std::vector<Reply> replies = answers->wait();
+  for (const Reply& reply : replies) {
+    EXPECT_EQ(code_of(reply), ErrorCode::kUnavailable);
+    EXPECT_FALSE(reply.local);
+  }
+  EXPECT_TRUE(replies[0].header.undecided) << "nobody knows of a part that runs";
+  EXPECT_FALSE(replies[1].header.undecided);
+}
+
 TEST(Bundles, AClientThatVanishesLeavesNothingInFlight) {
   const auto device = held_device();
   ServeConfig config = session_config();
