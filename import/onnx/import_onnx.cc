@@ -344,7 +344,7 @@ Result<ConvertedOnnx> convert_onnx(const OnnxImport& import, std::span<const std
     return invalid(import.file.string() + ": a window is of a graph of one step, and a sequence is none");
   if (!import.windows.empty()) return onnx_import::Importer(import, std::move(*model)).run();
   auto sequence = onnx_import::convert_sequence(import, *model);
-  if (sequence && (sequence->all_inputs || !import.sequences.empty())) return std::move(sequence->converted);
+  if (sequence && (sequence->is_sure || !import.sequences.empty())) return std::move(sequence->converted);
   auto step = onnx_import::Importer(import, std::move(*model)).run();
   return sequence && !step ? std::move(sequence->converted) : std::move(step);
 }
@@ -363,7 +363,8 @@ Result<std::string> import_onnx(const OnnxImport& import) {
 }
 
 std::string onnx_operator_table() {
-  std::map<std::string, std::string> lines{{"If", "known condition"}};
+  std::map<std::string, std::string> lines{{"If", "known condition"},
+                                           {"Scan", "along the sequence of the model"}};
   for (const auto* rules : onnx_import::op_rules()) {
     for (const onnx_import::OpRule& rule : *rules) lines[std::string(rule.op)] = rule.limits;
   }

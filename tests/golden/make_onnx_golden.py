@@ -224,6 +224,108 @@ def branch_case(rate):
     return case(f"if_{rate}", proto, {"x": x}, {"y": made}, set={"sr": [rate]}, shapes={"x": [1, 3]})
 
 
+def along(name, module, axes, length=5, ids=None, opset=13, **options):
+    """A module over a whole sequence of any length, with a batch of 1: a row a step, or one answer at the end."""
+    module.eval()
+    steps_first = axes[0] == "steps"
+    x = torch.randint(ids, (length,)) if ids else torch.randn(length, 3)
+    batch = x.unsqueeze(1 if steps_first else 0)
+    proto = exported(module, (batch,), ["x"], ["y"], {"x": axes}, opset)
+    with torch.no_grad():
+        made = module(batch)
+    return case(name, proto, {"x": x.numpy()}, {"y": made.numpy()}, **options)
+
+
+class Rows(nn.Module):
+    """Only the rows of a recurrent layer."""
+
+    def __init__(self, layer):
+        super().__init__()
+        self.layer = layer
+
+    def forward(self, x):
+        return self.layer(x)[0]
+
+
+class Tagger(nn.Module):
+    """Ids, an embedding, two layers in both directions, a label for every step."""
+
+    def __init__(self):
+        super().__init__()
+        self.table, self.layer = nn.Embedding(7, 3), nn.GRU(3, 4, num_layers=2, bidirectional=True)
+        self.out = nn.Linear(8, 3)
+
+    def forward(self, ids):
+        return torch.log_softmax(self.out(self.layer(self.table(ids))[0]), dim=-1)
+
+
+class Ending(nn.Module):
+    """One answer: of the last row, in which the backward direction has seen one step."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer, self.out = nn.LSTM(3, 4, batch_first=True, bidirectional=True), nn.Linear(8, 2)
+
+    def forward(self, x):
+        return self.out(torch.relu(self.layer(x)[0][:, -1]))
+
+
+class Residual(nn.Module):
+    """Linear layers, a normalisation and residuals around layers of one and of both directions."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.norm, self.last = nn.Linear(3, 4), nn.LayerNorm(4), nn.Linear(8, 3)
+        self.forth, self.both = nn.GRU(4, 4), nn.LSTM(4, 2, bidirectional=True)
+
+    def forward(self, x):
+        x = torch.relu(self.first(x))
+        y = self.norm(self.forth(x)[0] + x)
+        return self.last(torch.cat([self.both(y)[0] + y, torch.sigmoid(x)], dim=-1))
+
+
+class Handed(nn.Module):
+    """States at the beginning: trained ones, and then those that another layer has ended with."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.LSTM(3, 4), nn.LSTM(3, 4)
+        self.h, self.c = nn.Parameter(torch.randn(1, 1, 4)), nn.Parameter(torch.full((1, 1, 4), 0.5))
+
+    def forward(self, x):
+        return self.second(x, self.first(x, (self.h, self.c))[1])[0]
+
+
+def scan_case(name, opset, length, reverse=False):
+    """A sum that leaks, over the steps; its body sees a factor of the graph around it."""
+    body = make.make_graph(
+        [
+            make.make_node("Mul", ["before", "factor"], ["kept"]),
+            make.make_node("Add", ["kept", "row"], ["after"]),
+            make.make_node("Tanh", ["after"], ["made"]),
+        ],
+        "body",
+        [info("before", [2]), info("row", [2])],
+        [info("after", [2]), info("made", [2])],
+    )
+    attributes = {"num_scan_inputs": 1, "body": body}
+    if reverse:
+        attributes.update(scan_input_directions=[1], scan_output_directions=[1])
+    batch = [1] if opset < 9 else []
+    start = np.array([0.25, -0.5], dtype=np.float32)
+    inputs = ["start", "x"] if opset > 8 else ["", "start", "x"]
+    node = make.make_node("Scan", inputs, ["end", "y"], name="scan", **attributes)
+    weights = [tensor("start", start.reshape(*batch, 2)), tensor("factor", np.array([0.5, 0.75], dtype=np.float32))]
+    shape = [*batch, length or "steps", 2]
+    proto = model([node], [info("x", shape)], [info("y", None), info("end", None)], weights, opset)
+    x = draw(length or 5, 2)
+    state, made = start.astype(np.float64), np.zeros(x.shape)
+    for step in reversed(range(len(x))) if reverse else range(len(x)):
+        state = state * [0.5, 0.75] + x[step]
+        made[step] = np.tanh(state)
+    return case(name, proto, {"x": x}, {"y": made})
+
+
 def cases():
     yield from_torch("lstm", Step(nn.LSTM(5, 16)), (1, 1, 5), {"h": (1, 1, 16), "c": (1, 1, 16)})
     yield from_torch("lstm_two_layers", Step(nn.LSTM(5, 16, num_layers=2)), (1, 1, 5), {"h": (2, 1, 16), "c": (2, 1, 16)})
@@ -245,10 +347,81 @@ def cases():
     yield reset_before_case()
     yield branch_case(16000)
     yield branch_case(8000)
+    forth, back = {0: "steps", 1: "batch"}, {0: "batch", 1: "steps"}
+    yield along("sequence_lstm", Rows(nn.LSTM(3, 4)), {0: "steps"})
+    yield along("sequence_tagger", Tagger(), forth, ids=7)
+    yield along("sequence_tagger_long", Tagger(), forth, ids=7, length=40, opset=9)
+    yield along("sequence_batch_first", Rows(nn.LSTM(3, 4, num_layers=2, bidirectional=True, batch_first=True)), back)
+    yield along("sequence_end", Ending(), back)
+    yield along("sequence_residual", Residual(), forth, length=9)
+    yield along("sequence_normalised", Residual(), forth, length=9, opset=17)
+    yield along("sequence_handed", Handed(), forth)
+    yield along("sequence_one_step", Tagger(), forth, ids=7, length=1)
+    yield scan_case("sequence_scan", 11, None)
+    yield scan_case("sequence_scan_known", 9, 6)
+    yield scan_case("sequence_scan_8", 8, None)
+    yield scan_case("sequence_scan_reverse", 11, None, reverse=True)
 
 
 def refused(name, proto, why):
     return {"name": name, "onnx": (proto if isinstance(proto, bytes) else proto.SerializeToString()).hex(), "why": why}
+
+
+class Attending(nn.Module):
+    """What no lane does: steps that read all other steps."""
+
+    def __init__(self, how):
+        super().__init__()
+        self.layer, self.how, self.mix = nn.GRU(3, 4), how, nn.Conv1d(3, 3, 3, padding=1)
+
+    def forward(self, x):
+        y = self.layer(self.mix(x.permute(1, 2, 0)).permute(2, 0, 1) if self.how == "convolution" else x)[0]
+        if self.how == "attention":
+            rows = y.transpose(0, 1)
+            return torch.softmax(rows @ rows.transpose(1, 2), dim=-1) @ rows
+        return {
+            "product": lambda: y.prod(dim=0),
+            "softmax": lambda: torch.softmax(y, dim=0),
+            "half": lambda: y[1:],
+            "padded": lambda: torch.cat([y, torch.zeros(1, 1, 4)], dim=0),
+            "merged": lambda: y.reshape(-1, 2, 2).reshape(-1, 2),
+            "length": lambda: y / x.shape[0],
+            "convolution": lambda: y,
+        }[self.how]()
+
+
+class Begins(nn.Module):
+    """The state at the beginning comes with the request."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.GRU(3, 4)
+
+    def forward(self, x, h):
+        return torch.tanh(self.layer(x, h)[0])
+
+
+def along_refused(name, module, arguments, names, why):
+    axes = {"x": {0: "steps", 1: "batch"}, "h": {1: "batch"}}
+    proto = exported(module.eval(), arguments, names, ["y"], {key: axes[key] for key in names}, 17)
+    return refused(f"sequence_{name}", proto, why)
+
+
+def sequence_refusals():
+    x, h = torch.randn(5, 1, 3), torch.randn(1, 1, 4)
+    reasons = {
+        "attention": "(MatMul): multiplies steps of the sequence with each other",
+        "product": "(ReduceProd): is not there for the steps of a sequence",
+        "softmax": "(Softmax): goes over the steps of the sequence",
+        "half": "(Slice): takes a part of a sequence",
+        "padded": "(Concat): puts something before or behind the steps",
+        "merged": "(Reshape): puts the steps of the sequence into one axis with others",
+        "length": "the length of the sequence, which may be any",
+        "convolution": "(Conv): goes over the steps of the sequence",
+    }
+    for how, why in reasons.items():
+        yield along_refused(how, Attending(how), (x,), ["x"], why)
+    yield along_refused("begins", Begins(), (x, h), ["x", "h"], "input 'h' has no axis of the sequence (axis 0 of x)")
 
 
 def refusals():
@@ -293,6 +466,7 @@ def refusals():
     nested = make.make_node("If", ["k"], ["y"], then_branch=deep, else_branch=inner)
     yield refused("deep", of([nested], [tensor("k", np.array(True))]), "is no ONNX model")
     yield refused("open", of([relu], given=info("x", ["a", "b"])), "leaves more than one extent open")
+    yield from sequence_refusals()
 
 
 def main():

@@ -42,9 +42,10 @@ class Recurrence {
       refuse("its weights have the shape " + to_string(weight->shape));
     hidden_ = weight->shape[1] / gates;
     if (steps_ < 1 || steps_ > kMaxSteps || batch_ < 1 || batch_ > kMaxSteps)
-      refuse("has " + std::to_string(steps_) + " steps of " + std::to_string(batch_) + " rows: 1 to " +
-             std::to_string(kMaxSteps) +
-             " are written out; a sequence of any length is a state of the model");
+      refuse(
+          "has " + std::to_string(steps_) + " steps of " + std::to_string(batch_) + " rows: 1 to " +
+          std::to_string(kMaxSteps) +
+          " are written out; for a sequence of any length leave its axis open, or name it with --sequence");
     const std::string way = call.text("direction", "forward");
     if (way != "forward" && way != "reverse" && way != "bidirectional") refuse("the direction " + way);
     backward_first_ = way == "reverse";
@@ -330,7 +331,8 @@ void rnn(NodeCall& call) {
   });
 }
 
-constexpr const char* kLimits = "known weights and lengths; up to 256 steps, written out";
+constexpr const char* kLimits =
+    "known weights and lengths; along the sequence of the model, or up to 256 steps, written out";
 constexpr OpRule kRules[] = {{"LSTM", lstm, kLimits}, {"GRU", gru, kLimits}, {"RNN", rnn, kLimits}};
 
 }  // namespace

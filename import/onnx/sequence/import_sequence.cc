@@ -112,18 +112,18 @@ class SequenceTrial {
   SequenceTrial(const OnnxImport& wanted, const OnnxModel& model, const SequenceAxes& axes)
       : wanted_(wanted), model_(model), axes_(axes), walk_(lanes_, model.opset) {}
 
-  // Whether a recurrent layer has gone along it; what came of the graph then.
-  bool run() {
+  // How the axis was used, as far as the graph could be read.
+  const AxisUse& run() {
     try {
       walk();
-      if (!walk_.recurs()) return false;
-      made_ = convert();
+      if (walk_.use().as_steps) made_ = convert();
     } catch (const Refusal& refusal) {
       made_ = invalid(wanted_.file.string() + ": " + refusal.why);
     }
-    return walk_.recurs();
+    return walk_.use();
   }
-  SequenceModel take() { return {.converted = std::move(made_), .all_inputs = others_.empty()}; }
+  bool is_refused() const { return made_ && !*made_; }
+  SequenceModel take() { return {.converted = std::move(*made_), .is_sure = others_.empty()}; }
 
  private:
   void walk() {
@@ -239,7 +239,7 @@ class SequenceTrial {
     std::string text = origin_of(model_) + std::to_string(walk_.folded()) + " nodes computed beforehand, " +
                        std::to_string(walk_.branches()) + " branches taken, " +
                        std::to_string(walk_.written()) + " nodes become " +
-                       std::to_string(written.lanes.size()) + " lanes along " + described_axes() + '\n';
+                       std::to_string(definition.lanes.size()) + " lanes along " + described_axes() + '\n';
     for (const auto& [name, numbers] : wanted_.constants) text += "constant " + name + '\n';
     for (const InputDefinition& input : definition.inputs)
       text += "input " + input.name + ": " + described(input.dtype, input.shape) + " a step\n";
@@ -258,7 +258,7 @@ class SequenceTrial {
   GraphWalk::Scope scope_;
   ModelDefinition definition_;
   std::vector<std::string> others_;  // inputs that do not go along the sequence
-  Result<ConvertedOnnx> made_;
+  std::optional<Result<ConvertedOnnx>> made_;
 };
 
 }  // namespace
@@ -277,11 +277,18 @@ std::optional<SequenceModel> convert_sequence(const OnnxImport& wanted, const On
     if (axis && *axis >= found->shape.size())
       return fail_with("input " + in_quotes(name) + " has no axis " + std::to_string(*axis));
   }
+  std::optional<SequenceModel> failed;
   if (recurs(*model.graph, false) || recurs(*model.graph, true)) {
     for (const SequenceAxes& axes : Guesses(wanted, *model.graph).all()) {
       SequenceTrial trial(wanted, model, axes);
-      if (trial.run()) return trial.take();
+      const AxisUse use = trial.run();
+      if (use.as_steps) return trial.take();
+      if (!use.as_batch && !failed && trial.is_refused()) failed = trial.take();
     }
+  }
+  if (failed) {
+    failed->is_sure = false;
+    return failed;
   }
   if (wanted.sequences.empty()) return std::nullopt;
   return fail_with("no recurrent layer goes along " +

@@ -11,12 +11,13 @@ namespace volvox::onnx_import {
 // A graph over a sequence of any length, as lanes.
 struct SequenceModel {
   Result<ConvertedOnnx> converted;
-  // Every input but constants and lengths goes along the sequence. Where not, and nobody has said that there
-  // is a sequence, the graph may also be that of one step, whose states are inputs.
-  bool all_inputs = true;
+  // Recurrent layers go along the sequence, and so do all inputs but constants and lengths. Where not, and
+  // nobody has said that there is a sequence, the graph may also be that of one step, whose states are
+  // inputs.
+  bool is_sure = true;
 };
 
-// Nothing: no recurrent layer goes along an axis that is open, or that the import names.
+// Nothing: there is no recurrent layer, or none goes along an axis that is open, or that the import names.
 std::optional<SequenceModel> convert_sequence(const OnnxImport& wanted, const OnnxModel& model);
 
 }  // namespace volvox::onnx_import

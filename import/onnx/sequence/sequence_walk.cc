@@ -1,7 +1,6 @@
 #include "import/onnx/sequence/sequence_walk.h"
 
 #include "import/onnx/sequence/open_length.h"
-#include "import/onnx/sequence/step_call.h"
 
 namespace volvox::onnx_import {
 
@@ -23,7 +22,7 @@ void SequenceWalk::write(NodeCall& call, const Scope& scope) {
   if (!steps && length && all_known && ordinary && !fills) return compute_with_length(call);
   const StepRule* rule = find_step_rule(call.node.op);
   if (rule == nullptr) refuse("is not there for the steps of a sequence");
-  StepCall step{.node = call, .lanes = lanes_, .scope = scope, .recurs = recurs_};
+  StepCall step{.node = call, .lanes = lanes_, .scope = scope, .use = use_};
   rule->write(step);
 }
 

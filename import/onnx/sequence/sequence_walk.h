@@ -4,6 +4,7 @@
 
 #include "import/onnx/graph_walk.h"
 #include "import/onnx/sequence/lane_book.h"
+#include "import/onnx/sequence/step_call.h"
 
 namespace volvox::onnx_import {
 
@@ -14,8 +15,7 @@ class SequenceWalk : public GraphWalk {
  public:
   SequenceWalk(LaneBook& lanes, std::int64_t opset) : GraphWalk(lanes.graph(), opset), lanes_(lanes) {}
 
-  // Whether anything went along the sequence: a recurrent layer read its steps as steps.
-  bool recurs() const { return recurs_; }
+  const AxisUse& use() const { return use_; }
 
  protected:
   bool takes(const Node& node) const override;
@@ -23,7 +23,7 @@ class SequenceWalk : public GraphWalk {
 
  private:
   LaneBook& lanes_;
-  bool recurs_ = false;
+  AxisUse use_;
 };
 
 }  // namespace volvox::onnx_import

@@ -11,13 +11,19 @@
 
 namespace volvox::onnx_import {
 
+// How the layers of a graph use an axis.
+struct AxisUse {
+  bool as_steps = false;  // a recurrent layer goes along it
+  bool as_batch = false;  // it is what a recurrent layer has several sequences along
+};
+
 // A node over a sequence of any length, for what makes lanes of it: Quantity::steps says which axis of an
 // input, and of an output, is that of the sequence.
 struct StepCall {
   NodeCall& node;
   LaneBook& lanes;
   const GraphWalk::Scope& scope;
-  bool& recurs;  // set by what goes along the sequence
+  AxisUse& use;  // of the axis that is taken for the sequence's
 
   const Quantity& in(std::size_t i) const { return node.in(i); }
   std::optional<std::size_t> steps(std::size_t i) const {

@@ -18,8 +18,9 @@ class RecurrentLanes {
     const std::size_t time = batch_first_ ? 1 : 0;
     const Quantity& x = call.in(0);
     if (x.rank() != 3) refuse("its input has the shape " + to_string(x.shape) + ", needs three axes");
+    call.use.as_batch = call.use.as_batch || call.steps(0) == 1 - time;
     if (call.steps(0) != time) refuse("has the sequence along another axis than its steps");
-    call.recurs = true;
+    call.use.as_steps = true;
     if (x.shape[1 - time] != 1)
       refuse("has a batch of " + std::to_string(x.shape[1 - time]) + "; the server makes the batches");
     const KnownTensor recurrent = call.node.known_in(2);
