@@ -296,6 +296,19 @@ class Handed(nn.Module):
         return self.second(x, self.first(x, (self.h, self.c))[1])[0]
 
 
+class Pooled(nn.Module):
+    """One answer: of the mean, the largest and the sum of all rows."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer, self.out = nn.GRU(3, 4, bidirectional=True), nn.Linear(20, 2)
+
+    def forward(self, x):
+        y, h = self.layer(x)
+        pooled = [y.mean(dim=0), torch.tanh(y).amax(dim=0), h[0]]
+        return self.out(torch.cat(pooled, dim=1)) + y.sum(dim=(0, 2))
+
+
 def scan_case(name, opset, length, reverse=False):
     """A sum that leaks, over the steps; its body sees a factor of the graph around it."""
     body = make.make_graph(
@@ -356,6 +369,7 @@ def cases():
     yield along("sequence_residual", Residual(), forth, length=9)
     yield along("sequence_normalised", Residual(), forth, length=9, opset=17)
     yield along("sequence_handed", Handed(), forth)
+    yield along("sequence_pooled", Pooled(), forth, opset=17)
     yield along("sequence_one_step", Tagger(), forth, ids=7, length=1)
     yield scan_case("sequence_scan", 11, None)
     yield scan_case("sequence_scan_known", 9, 6)
@@ -380,6 +394,7 @@ class Attending(nn.Module):
             rows = y.transpose(0, 1)
             return torch.softmax(rows @ rows.transpose(1, 2), dim=-1) @ rows
         return {
+            "least": lambda: y.amin(dim=0),
             "product": lambda: y.prod(dim=0),
             "softmax": lambda: torch.softmax(y, dim=0),
             "half": lambda: y[1:],
@@ -411,6 +426,7 @@ def sequence_refusals():
     x, h = torch.randn(5, 1, 3), torch.randn(1, 1, 4)
     reasons = {
         "attention": "(MatMul): multiplies steps of the sequence with each other",
+        "least": "(ReduceMin): goes over the steps of the sequence",
         "product": "(ReduceProd): is not there for the steps of a sequence",
         "softmax": "(Softmax): goes over the steps of the sequence",
         "half": "(Slice): takes a part of a sequence",

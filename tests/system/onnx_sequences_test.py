@@ -96,6 +96,18 @@ class Ends(nn.Module):
         return self.out(torch.cat([h[-2], h[-1]], dim=1)), self.out(y)[0], self.out(y)[-1] + x[-1, :, :2], y
 
 
+class Pooled(nn.Module):
+    """One answer for the whole sequence: of the mean and the largest of all rows."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer, self.out = nn.LSTM(WIDTH, 4, bidirectional=True), nn.Linear(16, 3)
+
+    def forward(self, x):
+        y, _ = self.layer(x)
+        return self.out(torch.cat([y.mean(dim=0), y.amax(dim=0)], dim=1))
+
+
 class Handed(nn.Module):
     """A second layer that begins with what the first has ended with, and a trained state at the beginning."""
 
@@ -157,6 +169,7 @@ MODELS = {
     "last_state": (lambda: Classifier(True), BATCH_FIRST, ["y"], "rows"),
     "around": (Around, TIME_FIRST, ["y"], "rows"),
     "ends": (Ends, TIME_FIRST, ["h", "first", "last", "y"], "rows"),
+    "pooled": (Pooled, TIME_FIRST, ["y"], "rows"),
     "handed": (Handed, TIME_FIRST, ["y"], "rows"),
     "lengths": (Lengths, TIME_FIRST, ["y"], "lengths"),
     "steps": (Steps, {0: "steps"}, ["y"], "pictures"),

@@ -310,6 +310,23 @@ Quantity LaneBook::at_end(const Quantity& x, SequenceEnd end) {
   return made.at(x.id);
 }
 
+Quantity LaneBook::over_all(const Quantity& x, std::string_view op) {
+  if (x.is_known()) refuse("goes over what is the same at every step");
+  settle(x, false);
+  const Operator& maker = graph_.maker(x.id);
+  const ValueId kept = maker.is(kReshapeOp) && places_.contains(maker.inputs[0]) ? maker.inputs[0] : x.id;
+  if (!places_.contains(kept)) places_[kept] = {.lane = set_aside(x, false), .state = kAside};
+  const StatePlace place = places_.at(kept);
+  const std::size_t lane = add("all", false, true);
+  LaneDraft& draft = *drafts_[lane];
+  draft.all = place.lane;
+  const Quantity rows = draft.cell.emit({.def = &kGatherAllOp, .name = place.state}, {elements(x.shape)});
+  const Quantity made = draft.cell.apply(op, {rows}, {}, rows.shape);
+  draft.cell.scatter(kAside, made);
+  draft.states[kAside] = made;
+  return graph_.reshape(state_of(lane, kAside, false), x.shape);
+}
+
 // ---- Results ----
 
 // Where a lane keeps just this, its cell emits it.
@@ -352,6 +369,15 @@ void LaneBook::output(const std::string& name, const Quantity& x, bool every) {
 
 // ---- The end ----
 
+std::vector<std::size_t> LaneBook::read_by(std::size_t lane) const {
+  const LaneDraft& draft = *drafts_[lane];
+  std::vector<std::size_t> lanes;
+  for (const auto& [from, last] : draft.from) lanes.push_back(from);
+  if (draft.all != LaneDraft::kNoLane) lanes.push_back(draft.all);
+  if (draft.initial != LaneDraft::kNoLane) lanes.push_back(draft.initial);
+  return lanes;
+}
+
 std::set<std::size_t> LaneBook::live() const {
   std::vector<std::size_t> open;
   for (std::size_t i = 0; i < drafts_.size(); ++i) {
@@ -362,9 +388,7 @@ std::set<std::size_t> LaneBook::live() const {
     const std::size_t lane = open.back();
     open.pop_back();
     if (!found.insert(lane).second) continue;
-    const LaneDraft& draft = *drafts_[lane];
-    for (const auto& [from, last] : draft.from) open.push_back(from);
-    if (draft.initial != LaneDraft::kNoLane) open.push_back(draft.initial);
+    for (const std::size_t from : read_by(lane)) open.push_back(from);
   }
   return found;
 }
@@ -375,9 +399,7 @@ std::vector<std::size_t> LaneBook::in_order() const {
   std::set<std::size_t> done;
   const std::function<void(std::size_t)> visit = [&](std::size_t lane) {
     if (!done.insert(lane).second) return;
-    const LaneDraft& draft = *drafts_[lane];
-    for (const auto& [from, last] : draft.from) visit(from);
-    if (draft.initial != LaneDraft::kNoLane) visit(draft.initial);
+    for (const std::size_t from : read_by(lane)) visit(from);
     order.push_back(lane);
   };
   for (const std::size_t lane : live()) visit(lane);
@@ -400,6 +422,7 @@ LaneBook::Written LaneBook::finish() const {
         .cell = draft.name, .over = draft.once ? once : inputs_.front(), .reverse = draft.reverse};
     for (const auto& [from, last] : draft.from)
       lane.from.push_back(drafts_[from]->name + (last ? ":last" : ""));
+    if (draft.all != LaneDraft::kNoLane) lane.from.push_back(drafts_[draft.all]->name + ":all");
     if (draft.initial != LaneDraft::kNoLane) lane.initial = drafts_[draft.initial]->name;
     for (const std::uint32_t input : draft.pulls) lane.pull.push_back(inputs_[input]);
     for (const LaneDraft::Push& push : draft.pushes) lane.push.push_back(push.output);

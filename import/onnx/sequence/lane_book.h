@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -44,6 +45,9 @@ class LaneBook {
   Quantity state_of(std::size_t lane, const std::string& state, bool last);
   // The row of a value at one end of the sequence.
   Quantity at_end(const Quantity& x, SequenceEnd end);
+
+  // What an operator over a list makes of all rows of a value.
+  Quantity over_all(const Quantity& x, std::string_view op);
 
   // A result of the model: x has the shape of a row of it.
   void output(const std::string& name, const Quantity& x, bool every);
@@ -85,6 +89,7 @@ class LaneBook {
   void begin_with(std::size_t lane, const std::string& state, const Quantity& initial);
   bool push_from_lane(const std::string& name, const Quantity& x, bool every);
   std::size_t head_for(const Quantity& x, bool every);
+  std::vector<std::size_t> read_by(std::size_t lane) const;
   std::set<std::size_t> live() const;
   std::vector<std::size_t> in_order() const;
 

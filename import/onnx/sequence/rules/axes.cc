@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "import/onnx/sequence/step_call.h"
@@ -19,10 +21,39 @@ std::vector<std::size_t> reduced_axes(const NodeCall& call, std::size_t rank) {
   return axes;
 }
 
+// Over all steps, and over other axes of each before that.
+void pool(StepCall& call, std::size_t steps, std::vector<std::size_t> axes) {
+  const std::string_view op = call.node.node.op == "ReduceMax"    ? "segment_max"
+                              : call.node.node.op == "ReduceMean" ? "segment_mean"
+                              : call.node.node.op == "ReduceSum"  ? "segment_sum"
+                                                                  : "";
+  if (op.empty()) refuse(kMixes);
+  std::erase(axes, steps);
+  Quantity x = call.in(0);
+  x.steps.reset();
+  Shape shape = x.shape, left;
+  Attributes others;
+  for (const std::size_t axis : axes) {
+    others.integers.push_back(static_cast<std::int64_t>(axis));
+    shape[axis] = 1;
+  }
+  CellWriter& w = call.node.writer;
+  const std::string_view of_step = op == "segment_max"    ? "reduce_max"
+                                   : op == "segment_mean" ? "reduce_mean"
+                                                          : "reduce_sum";
+  if (shape != x.shape) x = w.apply(of_step, {x}, std::move(others), shape);
+  const bool keep = call.node.integer("keepdims", 1) != 0;
+  axes.push_back(steps);
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    if (keep || std::find(axes.begin(), axes.end(), axis) == axes.end()) left.push_back(shape[axis]);
+  }
+  call.make(w.reshape(call.lanes.over_all(x, op), left), std::nullopt);
+}
+
 void reduce(StepCall& call) {
   const std::size_t steps = call.only_steps();
   const auto axes = reduced_axes(call.node, call.in(0).rank());
-  if (std::find(axes.begin(), axes.end(), steps) != axes.end()) refuse(kMixes);
+  if (std::find(axes.begin(), axes.end(), steps) != axes.end()) return pool(call, steps, axes);
   const auto before = std::count_if(axes.begin(), axes.end(), [&](std::size_t axis) { return axis < steps; });
   const bool keep = call.node.integer("keepdims", 1) != 0;
   call.one_step(keep ? steps : steps - static_cast<std::size_t>(before));
