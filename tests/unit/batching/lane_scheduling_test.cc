@@ -89,6 +89,18 @@ TEST(Cellular, ALeaversRowGoesToAJoiner) {
   EXPECT_EQ(next[0]->changes[0].from, RowChange::kBind);
 }
 
+// The lane below has two slots: it cannot be half of the length ahead, whatever the one above keeps.
+TEST(Cellular, AnIndependentLaneTakesWhatTheOneBelowHas) {
+  SchedulerConfig config = scheduler_config(8, 1, 4, kAmple);
+  config.types[kEncoder].independent = true;
+  Driver driver{config, make_cellular_policy(config), 8};
+  for (const std::uint32_t length : {1U, 2U, 17U, 40U})
+    driver.admit(lanes_request(length, between_plan(), length));
+  driver.run_to_the_end();
+  EXPECT_TRUE(driver.scheduler().idle());
+  driver.check();
+}
+
 // No edge inside a request waits for a completion: everything can be submitted before anything is done.
 class Withheld : public ::testing::TestWithParam<int> {};
 

@@ -111,6 +111,14 @@ const LanePlan& bidirectional_plan() {
   return plan;
 }
 
+const LanePlan& between_plan() {
+  static const LanePlan plan{
+      0,
+      {lane(kLayer0, kStates, 2, {self(0)}, false), lane(kEncoder, kStates, 0, {same_step(0, 0)}, false),
+       lane(kLayer1, kStates, 2, {self(2), {1, 1, 0, -1, true, false, LaneEdge::kNone}}, true)}};
+  return plan;
+}
+
 const LanePlan& seq2seq_plan() {
   static const LanePlan plan = [] {
     LanePlan made{0,

@@ -43,6 +43,7 @@ const LanePlan& chain_plan();  // one LSTM
 const LanePlan& eager_plan();  // its eager part in a window, and its core
 const LanePlan& stack_plan();  // three layers
 const LanePlan& bidirectional_plan();
+const LanePlan& between_plan();    // a layer, a kEncoder over it that keeps all, a layer in reverse over that
 const LanePlan& seq2seq_plan();    // a decoder that starts from the encoder's end; lengths[0], lengths[1]
 const LanePlan& attention_plan();  // a decoder that reads every state of the encoder
 const LanePlan& streamed_plan(bool eager);  // as eager_plan; one of its lanes pushes at every step
