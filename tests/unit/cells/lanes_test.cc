@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cells/ir/cell_builder.h"
 #include "cells/model/assemble.h"
 #include "cells/model/model_definition.h"
 #include "cells/unfold/unfolding.h"
@@ -106,6 +107,31 @@ TEST(Lanes, TheLowestComputesAhead) {
   EXPECT_EQ(lanes[2].edges[1].from, 1);
   EXPECT_LT(model->types[lanes[0].type].priority, model->types[lanes[1].type].priority);
   EXPECT_LT(model->types[lanes[1].type].priority, model->types[lanes[2].type].priority);
+}
+
+// A lane above reads the same step of both: of the one below when its own step is done, long after.
+TEST(Lanes, WhatIsReadLaterIsKept) {
+  std::string text = replaced("push = [\"h\"]", "reverse = true");
+  text += R"(
+[[cell]]
+name = "joined"
+kind = "file"
+[[lane]]
+cell = "joined"
+from = ["low", "high"]
+push = ["h"]
+)";
+  auto definition = parse_model_definition(text, "model.toml");
+  ASSERT_TRUE(definition) << definition.error().message;
+  CellBuilder b("joined");
+  b.push("h", b.concat({b.gather(1, "h", {6}), b.gather(2, "h", {5})}));
+  const auto joined = b.build();
+  ASSERT_TRUE(joined) << joined.error().message;
+  definition->cells.back().given = std::make_shared<const Cell>(*joined);
+  const auto model = assemble(*definition, stack_weights(), {.eager = false}, "model.toml");
+  ASSERT_TRUE(model) << model.error().message;
+  EXPECT_EQ(model->plan.lanes[0].ring, 0U);
+  EXPECT_EQ(model->plan.lanes[1].ring, 0U);
 }
 
 // One cell may have several lanes: they share its weights.
