@@ -86,6 +86,19 @@ RequestBundle BundleParts::bundle() const {
   return bundle;
 }
 
+RequestHeader ClientBundle::counted_header() const {
+  RequestHeader counted = header;
+  counted.parts = static_cast<std::uint32_t>(parts.size());
+  return counted;
+}
+
+RequestBundle ClientBundle::body() const {
+  RequestBundle body = parts.bundle();
+  body.inputs = inputs;
+  body.outputs = outputs;
+  return body;
+}
+
 void BundleOutput::index() {
   begins_.clear();
   std::size_t begin = 0;

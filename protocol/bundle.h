@@ -79,6 +79,10 @@ struct ClientBundle {
   std::vector<WireTensor> inputs;         // each with BundleParts::steps() rows, in the order of the parts
   std::vector<std::string_view> outputs;  // empty = all that the model declares
   Duration timeout{0};                    // as ClientRequest::timeout, of each part
+
+  // As they travel; the body borrows all that this holds.
+  RequestHeader counted_header() const;
+  RequestBundle body() const;
 };
 
 // One output of the parts that have outputs, in their order.

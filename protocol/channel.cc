@@ -119,14 +119,9 @@ Result<std::uint64_t> Channel::send(RequestHeader header, WireBuffer&& body, Dur
 }
 
 Result<std::uint64_t> Channel::send(const ClientBundle& bundle) {
-  RequestBundle parts = bundle.parts.bundle();
-  parts.inputs = bundle.inputs;
-  parts.outputs = bundle.outputs;
-  auto body = encode_request_bundle(parts, options_.limits);
+  auto body = encode_request_bundle(bundle.body(), options_.limits);
   if (!body) return tl::unexpected<Error>(std::move(body).error());
-  RequestHeader header = bundle.header;
-  header.parts = static_cast<std::uint32_t>(bundle.parts.size());
-  return send_bundle(std::move(header), std::move(*body), bundle.timeout);
+  return send_bundle(bundle.counted_header(), std::move(*body), bundle.timeout);
 }
 
 Result<std::uint64_t> Channel::send_bundle(RequestHeader header, WireBuffer&& body, Duration timeout) {

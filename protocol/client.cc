@@ -43,14 +43,10 @@ Result<std::uint64_t> Client::submit(const ClientRequest& request, Callback done
 }
 
 Result<std::uint64_t> Client::submit(const ClientBundle& bundle, BundleCallback done) {
-  RequestBundle parts = bundle.parts.bundle();
-  parts.inputs = bundle.inputs;
-  parts.outputs = bundle.outputs;
-  auto body = encode_request_bundle(parts, options_.channel.limits);
+  auto body = encode_request_bundle(bundle.body(), options_.channel.limits);
   if (!body) return tl::unexpected<Error>(std::move(body).error());
-  Submission submission{bundle.header, std::move(*body), bundle.timeout, {}, std::move(done)};
-  submission.header.parts = static_cast<std::uint32_t>(bundle.parts.size());
-  return push(std::move(submission), submission.header.parts);
+  Submission submission{bundle.counted_header(), std::move(*body), bundle.timeout, {}, std::move(done)};
+  return push(std::move(submission), static_cast<std::uint32_t>(bundle.parts.size()));
 }
 
 Result<std::uint64_t> Client::push(Submission&& submission, std::uint32_t parts) {
