@@ -364,6 +364,7 @@ Result<std::string> import_onnx(const OnnxImport& import) {
 
 std::string onnx_operator_table() {
   std::map<std::string, std::string> lines{{"If", "known condition"},
+                                           {"Loop", "a round for each step of the model's sequence"},
                                            {"Scan", "along the sequence of the model"}};
   for (const auto* rules : onnx_import::op_rules()) {
     for (const onnx_import::OpRule& rule : *rules) lines[std::string(rule.op)] = rule.limits;

@@ -339,6 +339,42 @@ def scan_case(name, opset, length, reverse=False):
     return case(name, proto, {"x": x}, {"y": made})
 
 
+def loop_model(pick="iteration", ends=False):
+    """The same sum as a loop with a round for each step of x."""
+    end = make.make_node("Less", ["largest", "most"], ["on"]) if ends else make.make_node("Identity", ["go"], ["on"])
+    body = make.make_graph(
+        [
+            make.make_node("ReduceMax", ["before"], ["largest"], keepdims=0),
+            end,
+            make.make_node("Sub", ["iteration", "one"], ["earlier"]),
+            make.make_node("Gather", ["x", pick], ["row"]),
+            make.make_node("Mul", ["before", "factor"], ["kept"]),
+            make.make_node("Add", ["kept", "row"], ["after"]),
+            make.make_node("Tanh", ["after"], ["made"]),
+        ],
+        "body",
+        [info("iteration", [], INT64), info("go", [], onnx.TensorProto.BOOL), info("before", [2])],
+        [info("on", [], onnx.TensorProto.BOOL), info("after", [2]), info("made", [2])],
+    )
+    nodes = [
+        make.make_node("Shape", ["x"], ["shape"]),
+        make.make_node("Gather", ["shape", "zero"], ["rounds"]),
+        make.make_node("Loop", ["rounds", "true", "start"], ["end", "y"], name="loop", body=body),
+    ]
+    weights = [tensor("start", np.array([0.25, -0.5], dtype=np.float32)), tensor("factor", np.array([0.5, 0.75], dtype=np.float32))]
+    weights += [tensor("zero", np.int64(0)), tensor("one", np.int64(1)), tensor("most", np.float32(3)), tensor("true", np.array(True))]
+    return model(nodes, [info("x", ["steps", 2])], [info("y", None), info("end", None)], weights)
+
+
+def loop_case():
+    x = draw(6, 2)
+    state, made = np.array([0.25, -0.5]), []
+    for row in x:
+        state = state * [0.5, 0.75] + row
+        made.append(np.tanh(state))
+    return case("sequence_loop", loop_model(), {"x": x}, {"y": made})
+
+
 def cases():
     yield from_torch("lstm", Step(nn.LSTM(5, 16)), (1, 1, 5), {"h": (1, 1, 16), "c": (1, 1, 16)})
     yield from_torch("lstm_two_layers", Step(nn.LSTM(5, 16, num_layers=2)), (1, 1, 5), {"h": (2, 1, 16), "c": (2, 1, 16)})
@@ -375,6 +411,7 @@ def cases():
     yield scan_case("sequence_scan_known", 9, 6)
     yield scan_case("sequence_scan_8", 8, None)
     yield scan_case("sequence_scan_reverse", 11, None, reverse=True)
+    yield loop_case()
 
 
 def refused(name, proto, why):
@@ -437,6 +474,8 @@ def sequence_refusals():
     }
     for how, why in reasons.items():
         yield along_refused(how, Attending(how), (x,), ["x"], why)
+    yield refused("sequence_loop_ends", loop_model(ends=True), "node 'loop' (Loop): ends by a condition")
+    yield refused("sequence_loop_before", loop_model(pick="earlier"), "otherwise than by picking the step of its own round")
     yield along_refused("begins", Begins(), (x, h), ["x", "h"], "input 'h' has no axis of the sequence (axis 0 of x)")
 
 

@@ -122,15 +122,29 @@ class Handed(nn.Module):
 
 
 class Lengths(nn.Module):
-    """Padded sequences, packed by their lengths."""
+    """Padded sequences, packed by their lengths, which may be sorted first."""
+
+    def __init__(self, is_sorted):
+        super().__init__()
+        self.layer, self.is_sorted = nn.GRU(WIDTH, 6, bidirectional=True), is_sorted
+
+    def forward(self, x, lengths):
+        packed = nn.utils.rnn.pack_padded_sequence(x, lengths, enforce_sorted=self.is_sorted)
+        return nn.utils.rnn.pad_packed_sequence(self.layer(packed)[0])[0]
+
+
+class Looped(nn.Module):
+    """A loop of its own over a cell of its own; the state at the end."""
 
     def __init__(self):
         super().__init__()
-        self.layer = nn.GRU(WIDTH, 6, bidirectional=True)
+        self.read, self.keep = nn.Linear(WIDTH, 6), nn.Linear(6, 6)
 
-    def forward(self, x, lengths):
-        packed = nn.utils.rnn.pack_padded_sequence(x, lengths)
-        return nn.utils.rnn.pad_packed_sequence(self.layer(packed)[0])[0]
+    def forward(self, x):
+        h = torch.zeros(1, 6)
+        for step in range(x.size(0)):
+            h = torch.tanh(self.read(x[step]) + self.keep(h))
+        return h
 
 
 class Steps(nn.Module):
@@ -171,7 +185,9 @@ MODELS = {
     "ends": (Ends, TIME_FIRST, ["h", "first", "last", "y"], "rows"),
     "pooled": (Pooled, TIME_FIRST, ["y"], "rows"),
     "handed": (Handed, TIME_FIRST, ["y"], "rows"),
-    "lengths": (Lengths, TIME_FIRST, ["y"], "lengths"),
+    "lengths": (lambda: Lengths(True), TIME_FIRST, ["y"], "lengths"),
+    "lengths_in_any_order": (lambda: Lengths(False), TIME_FIRST, ["y"], "lengths"),
+    "loop": (lambda: torch.jit.script(Looped()), TIME_FIRST, ["y"], "rows"),
     "steps": (Steps, {0: "steps"}, ["y"], "pictures"),
 }
 

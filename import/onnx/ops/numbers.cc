@@ -123,6 +123,38 @@ void product_of_all(NodeCall& call) {
   if (elements(call.outputs[0].shape) != 1) refuse("makes more than one number");
 }
 
+// Of one element along the axis, that; else by the cell's own operator.
+void top_k(NodeCall& call) {
+  const Quantity& x = call.in(0);
+  const std::size_t axis = NodeCall::axis(call.integer("axis", -1), x.rank());
+  const auto counts = call.integers_in(1);
+  const std::int64_t count = counts.size() == 1 ? counts[0] : 0;
+  if (count < 1 || count > x.shape[axis]) refuse("takes more elements than there are, or none");
+  if (x.shape[axis] == 1) {
+    call.outputs = {x, known_integers(x.shape, std::vector<std::int64_t>(
+                                                   static_cast<std::size_t>(elements(x.shape)), 0))};
+    return;
+  }
+  if (x.is_known() || x.dtype != DType::kF32 || axis + 1 != x.rank() || call.integer("largest", 1) == 0)
+    refuse("is there for the largest along the last axis, of what the model computes");
+  Shape shape = x.shape;
+  shape[axis] = count;
+  call.outputs = {call.writer.apply("top_k", {x}, {.integers = {count}}, shape),
+                  call.writer.apply("top_k_indices", {x}, {.integers = {count}}, shape, {}, DType::kI32)};
+}
+
+void scatter_elements(NodeCall& call) {
+  const KnownTensor x = as_integer(call.known_in(0)), updates = as_integer(call.known_in(2));
+  const std::vector<std::int64_t> places = call.integers_in(1);
+  if (call.in(0).known->is_real() || call.in(2).known->is_real() || x->shape.size() != 1 ||
+      places.size() != updates->size() || call.text("reduction", "none") != "none")
+    refuse("is there for known vectors of whole numbers");
+  std::vector<std::int64_t> made = x->integers;
+  for (std::size_t i = 0; i < places.size(); ++i)
+    made[NodeCall::axis(places[i], made.size())] = updates->integers[i];
+  call.outputs = {known_integers(x->shape, std::move(made))};
+}
+
 // Before opset 13 all axes from `axis` on were one.
 template <const char* const& op>
 void softmax(NodeCall& call) {
@@ -177,6 +209,8 @@ constexpr OpRule kRules[] = {
     {"Shape", shape},
     {"Size", size},
     {"Range", range, "of what is known"},
+    {"TopK", top_k, "the largest along the last axis"},
+    {"ScatterElements", scatter_elements, "known vectors of whole numbers"},
     {"ReduceSum", reduce<kSum>, "known axes"},
     {"ReduceMean", reduce<kMean>, "known axes"},
     {"ReduceMax", reduce<kMax>, "known axes"},

@@ -12,11 +12,14 @@ namespace volvox::onnx_import {
 
 inline constexpr std::int64_t kOpenLength = std::int64_t{1} << 40;
 
+// Stands for the number of a loop's round, which goes along the sequence.
+inline constexpr std::int64_t kRound = 2 * kOpenLength;
+
 // The length itself, or a little more or less than it.
 bool is_open(std::int64_t number);
 // A place from the end of the sequence: -1 is the last step, 0 behind it. Of others themselves.
 std::int64_t from_the_end(std::int64_t number);
-// Whether some of its numbers are.
+// Whether some of its numbers are, or near that of a round.
 bool has_open(const Quantity& x);
 
 // A node of known tensors, some of which have open numbers: computes it, or refuses.
