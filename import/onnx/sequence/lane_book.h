@@ -5,14 +5,14 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "cells/model/model_definition.h"
 #include "import/onnx/sequence/lane_draft.h"
+#include "import/onnx/sequence/step_graph.h"
+#include "import/onnx/sequence/written_lanes.h"
 
 namespace volvox::onnx_import {
 
@@ -27,7 +27,7 @@ class LaneBook {
  public:
   explicit LaneBook(std::shared_ptr<WeightBook> weights) : weights_(std::move(weights)), graph_(weights_) {}
 
-  CellWriter& graph() { return graph_; }
+  CellWriter& graph() { return graph_.writer(); }
 
   // An input of the model: a row of it for each step.
   Quantity input(const std::string& name, DType dtype, const Shape& row);
@@ -52,60 +52,31 @@ class LaneBook {
   // A result of the model: x has the shape of a row of it.
   void output(const std::string& name, const Quantity& x, bool every);
 
-  // What has been written, without lanes of which nothing comes out.
-  struct Written {
-    std::vector<CellDefinition> cells{};
-    std::vector<LaneDefinition> lanes{};
-    std::vector<SequenceDefinition> sequences{};
-    std::vector<CellWriter::Weight> weights{};
-    std::string report{};  // a line for each lane
-  };
-  Written finish() const;
+  WrittenLanes finish() const { return write_lanes(drafts_, inputs_); }
 
  private:
-  struct Needs {
-    std::set<std::pair<std::size_t, bool>> lanes{};
-    std::set<std::uint32_t> inputs{};
-    bool computes = false;  // more than to put together what lies in memory
-
-    void add(const Needs& other);
-    bool fit() const;
-  };
-
-  std::size_t add(std::string name, bool reverse, bool once);
-  bool is_stepwise(ValueId value);
-  bool is_leaf(ValueId value) const;
-  // What the value is made of, in order, down to leaves and to where `stop` says.
-  template <class Stop>
-  std::vector<ValueId> closure(ValueId value, const Stop& stop) const;
-  std::map<ValueId, Needs> needs_below(ValueId value) const;
+  std::size_t add(const std::string& name, bool reverse, bool once);
+  StatePlace place_in(std::size_t lane, const std::string& state, bool last = false) const;
   void settle(const Quantity& x, bool for_recurrence);
   void split_up(ValueId value);
+  void put_together(ValueId value);
   std::size_t set_aside(const Quantity& x, bool reverse);
-  Quantity leaf(StatePlace place, const Shape& shape, DType dtype);
+  void keep_aside(const Quantity& x);
   Quantity gathered(LaneDraft& draft, const StatePlace& place, const Quantity& as) const;
-  Quantity remade(CellWriter& to, ValueId value, const std::map<ValueId, Quantity>& known) const;
-  Quantity end_of(ValueId value, SequenceEnd end);
+  Quantity pulled(LaneDraft& draft, const Operator& pull, const Quantity& as) const;
   void begin_with(std::size_t lane, const std::string& state, const Quantity& initial);
+  Quantity end_of(ValueId value, SequenceEnd end);
   bool push_from_lane(const std::string& name, const Quantity& x, bool every);
   std::size_t head_for(const Quantity& x, bool every);
-  std::vector<std::size_t> read_by(std::size_t lane) const;
-  std::set<std::size_t> live() const;
-  std::vector<std::size_t> in_order() const;
 
   std::shared_ptr<WeightBook> weights_;
-  CellWriter graph_;
+  StepGraph graph_;
   std::vector<std::unique_ptr<LaneDraft>> drafts_;
   std::vector<std::map<ValueId, Quantity>> brought_;  // by lane: values of the graph that its cell has
-  std::map<ValueId, StatePlace> places_;              // values of the graph that lanes keep
-  std::map<StatePlace, Quantity> leaves_;
-  std::vector<bool> stepwise_;  // by value: other at every step
   std::map<std::pair<ValueId, SequenceEnd>, Quantity> ends_;
   std::vector<std::string> inputs_;
   std::map<std::string, std::size_t> names_;
   std::map<bool, std::size_t> heads_;  // lanes that emit what no other does: for every step, or once
 };
-
-inline constexpr const char* kOnceSequence = "once";
 
 }  // namespace volvox::onnx_import

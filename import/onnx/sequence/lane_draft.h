@@ -1,6 +1,5 @@
 #pragma once
 
-#include <compare>
 #include <cstddef>
 #include <map>
 #include <memory>
@@ -11,15 +10,6 @@
 #include "import/onnx/cell_writer.h"
 
 namespace volvox::onnx_import {
-
-// Where a value lies: a state of a lane, of the same row of the sequence or of the lane's last step.
-struct StatePlace {
-  std::size_t lane = 0;
-  bool last = false;
-  std::string state{};
-
-  auto operator<=>(const StatePlace&) const = default;
-};
 
 // A lane of the model to come, and its cell as far as it is written.
 struct LaneDraft {
