@@ -108,6 +108,34 @@ class Pooled(nn.Module):
         return self.out(torch.cat([y.mean(dim=0), y.amax(dim=0)], dim=1))
 
 
+class Several(nn.Module):
+    """Three inputs of one sequence, all read by one layer."""
+
+    def __init__(self):
+        super().__init__()
+        self.words, self.tags = nn.Embedding(WORDS, 4), nn.Embedding(WORDS, 3)
+        self.layer, self.out = nn.LSTM(7 + WIDTH, 6), nn.Linear(6, 2)
+
+    def forward(self, words, tags, x):
+        return self.out(self.layer(torch.cat([self.words(words), self.tags(tags), x], dim=-1))[0])
+
+
+class Joined(nn.Module):
+    """All layers' rows together, which is more than one cell can read; for every step, and of the ends."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.LSTM(WIDTH, 4), nn.GRU(4, 3, bidirectional=True)
+        self.c, self.d, self.norm = nn.RNN(6, 2), nn.LSTM(2, 3), nn.LayerNorm(3)
+
+    def forward(self, x):
+        a = self.a(x)[0]
+        b = self.b(a)[0]
+        c = self.c(b)[0]
+        y = torch.cat([x, a, b, c, self.norm(self.d(c)[0])], dim=-1)
+        return y, y[-1] * y.mean(dim=0) + x[0].sum()
+
+
 class Handed(nn.Module):
     """A second layer that begins with what the first has ended with, and a trained state at the beginning."""
 
@@ -183,6 +211,8 @@ MODELS = {
     "last_state": (lambda: Classifier(True), BATCH_FIRST, ["y"], "rows"),
     "around": (Around, TIME_FIRST, ["y"], "rows"),
     "ends": (Ends, TIME_FIRST, ["h", "first", "last", "y"], "rows"),
+    "several": (Several, TIME_FIRST, ["y"], "several"),
+    "joined": (Joined, TIME_FIRST, ["y", "end"], "rows"),
     "pooled": (Pooled, TIME_FIRST, ["y"], "rows"),
     "handed": (Handed, TIME_FIRST, ["y"], "rows"),
     "lengths": (lambda: Lengths(True), TIME_FIRST, ["y"], "lengths"),
@@ -193,19 +223,24 @@ MODELS = {
 
 
 def drawn(kind, length, seed=0):
-    """A sequence as a module takes it, without the batch; and as a request brings it."""
+    """What a request brings: rows by input."""
     rng = np.random.default_rng([seed, length])
-    if kind == "ids":
+
+    def ids():
         return rng.integers(WORDS, size=length).astype(np.int32)
-    return rng.normal(size=(length, 5, 4) if kind == "pictures" else (length, WIDTH)).astype(np.float32)
+
+    if kind == "ids":
+        return {"x": ids()}
+    x = rng.normal(size=(length, 5, 4) if kind == "pictures" else (length, WIDTH)).astype(np.float32)
+    return {"words": ids(), "tags": ids(), "x": x} if kind == "several" else {"x": x}
 
 
 def arguments(axes, kind, rows):
-    """What a module is called with."""
-    x = torch.tensor(rows.astype(np.int64) if kind == "ids" else rows)
+    """What a module is called with, by name: a batch of 1."""
+    made = {name: torch.tensor(one.astype(np.int64) if one.dtype == np.int32 else one) for name, one in rows.items()}
     if len(axes) == 2:
-        x = x.unsqueeze(1) if axes[0] == "steps" else x.unsqueeze(0)
-    return (x, torch.tensor([len(rows)])) if kind == "lengths" else (x,)
+        made = {name: one.unsqueeze(1 if axes[0] == "steps" else 0) for name, one in made.items()}
+    return made | {"lengths": torch.tensor([len(rows["x"])])} if kind == "lengths" else made
 
 
 class Sequences(unittest.TestCase):
@@ -232,10 +267,11 @@ class Sequences(unittest.TestCase):
     @classmethod
     def export(cls, name, module, axes, outputs, kind):
         given = arguments(axes, kind, drawn(kind, 6))
-        names = ["x", "lengths"][: len(given)]
-        open_axes = {"x": axes, "lengths": {0: "batch"}} if kind == "lengths" else {"x": axes}
+        open_axes = {name: {0: "batch"} if name == "lengths" else axes for name in given}
         file = cls.folder / f"{name}.onnx"
-        torch.onnx.export(module, given, file, input_names=names, output_names=outputs, opset_version=17, dynamic_axes=open_axes)
+        torch.onnx.export(
+            module, tuple(given.values()), file, input_names=list(given), output_names=outputs, opset_version=17, dynamic_axes=open_axes
+        )
 
     @classmethod
     def imported(cls, name, *options):
@@ -247,7 +283,7 @@ class Sequences(unittest.TestCase):
     def wanted(self, name, rows):
         _, axes, outputs, kind = MODELS[name]
         with torch.no_grad():
-            made = self.modules[name](*arguments(axes, kind, rows))
+            made = self.modules[name](*arguments(axes, kind, rows).values())
         made = made if isinstance(made, tuple) else (made,)
         return {output: one.numpy() for output, one in zip(outputs, made)}
 
@@ -255,7 +291,7 @@ class Sequences(unittest.TestCase):
         for name, (_, _, outputs, kind) in MODELS.items():
             with self.subTest(model=name):
                 rows = {length: drawn(kind, length) for length in LENGTHS}
-                waiting = {length: self.client.submit(name, {"x": one}) for length, one in rows.items()}
+                waiting = {length: self.client.submit(name, one) for length, one in rows.items()}
                 for length, answer in waiting.items():
                     reply, wanted = answer.result(served.PATIENCE), self.wanted(name, rows[length])
                     for output in outputs:
@@ -264,11 +300,11 @@ class Sequences(unittest.TestCase):
 
     def test_one_direction_runs_in_sessions(self):
         for name in ("lstm_2_forth", "gru_1_forth"):
-            rows = drawn("rows", 17)
+            rows = drawn("rows", 17)["x"]
             first = self.client.infer(name, {"x": rows[:4]}, session=SessionToken.begin())
             second = self.client.infer(name, {"x": rows[4:]}, session=first.session.next(end=True))
             got = np.concatenate([first["y"], second["y"]])
-            np.testing.assert_allclose(got, self.wanted(name, rows)["y"][:, 0], atol=1e-5)
+            np.testing.assert_allclose(got, self.wanted(name, {"x": rows})["y"][:, 0], atol=1e-5)
 
 
 if __name__ == "__main__":

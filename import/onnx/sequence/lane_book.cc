@@ -72,14 +72,22 @@ void LaneBook::put_together(ValueId value) {
   const Operator op = graph().maker(value);
   if (op.def->name != "concat_axis") refuse("reads too many values that other lanes keep");
   const auto axis = static_cast<std::size_t>(op.attributes.integers[0]);
-  std::vector<Quantity> groups;
-  for (std::size_t i = 0; i < op.inputs.size(); i += kMaxGathers - 1) {
-    std::vector<Quantity> group;
-    for (std::size_t k = i; k < std::min(i + kMaxGathers - 1, op.inputs.size()); ++k)
-      group.push_back(graph().value_of(op.inputs[k]));
+  std::vector<Quantity> groups, group;
+  StepGraph::Needs needs;
+  const auto close = [&] {
     groups.push_back(graph().concat(group, axis));
     if (group.size() > 1) keep_aside(groups.back());
+    group.clear();
+    needs = {};
+  };
+  for (const ValueId input : op.inputs) {
+    StepGraph::Needs with = needs;
+    with.add(graph_.needs_of(input));
+    if (!with.fit()) close();
+    needs.add(graph_.needs_of(input));
+    group.push_back(graph().value_of(input));
   }
+  close();
   const Quantity whole = graph().concat(groups, axis);
   split_up(whole.id);
   keep_aside(whole);

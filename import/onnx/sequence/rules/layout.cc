@@ -162,7 +162,9 @@ std::optional<SequenceEnd> sliced_end(std::int64_t begin, std::int64_t end, std:
   if (step == 1 && is_last(begin) && is_behind(end)) return SequenceEnd::kLast;
   if (step == 1 && begin == 0 && end == 1) return SequenceEnd::kFirst;
   if (step != 1 || begin != 0 || !is_behind(end))
-    refuse("takes a part of a sequence whose length may be any: its first step and its last can be picked");
+    refuse(
+        "takes a part of a sequence whose length may be any, or turns it around: its first step and its last "
+        "can be picked");
   return std::nullopt;
 }
 
