@@ -25,8 +25,8 @@ VOLVOX_INLINE int lanes_of(std::size_t valid, std::size_t half) {
 }
 
 // How many rows a tile of G groups has at most: accumulators leave room for a row of weights and an operand.
-// More than twelve chains at a time are no faster.
-inline constexpr int kMostTileRows = 12;
+// Eight chains at a time keep two units of fused multiply-adds busy; more would be more code.
+inline constexpr int kMostTileRows = 8;
 template <class V, std::size_t G>
 inline constexpr int kTileRows = V::kAccumulators / static_cast<int>(G) < kMostTileRows
                                      ? V::kAccumulators / static_cast<int>(G)
