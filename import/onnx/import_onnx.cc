@@ -342,8 +342,9 @@ Result<ConvertedOnnx> convert_onnx(const OnnxImport& import, std::span<const std
   if (!model) return invalid(import.file.string() + ": " + model.error().message);
   if (!import.windows.empty() && !import.sequences.empty())
     return invalid(import.file.string() + ": a window is of a graph of one step, and a sequence is none");
-  if (!import.windows.empty()) return onnx_import::Importer(import, std::move(*model)).run();
-  auto sequence = onnx_import::convert_sequence(import, *model);
+  // Whose states are said to be inputs is a graph of one step, and so is one with a window.
+  const bool is_step = !import.windows.empty() || (!import.states.empty() && import.sequences.empty());
+  auto sequence = is_step ? std::nullopt : onnx_import::convert_sequence(import, *model);
   if (sequence && (sequence->is_sure || !import.sequences.empty())) return std::move(sequence->converted);
   auto step = onnx_import::Importer(import, std::move(*model)).run();
   return sequence && !step ? std::move(sequence->converted) : std::move(step);

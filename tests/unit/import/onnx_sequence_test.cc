@@ -171,6 +171,17 @@ TEST_F(OnnxSequence, AStateThatIsAnInputCanBeAConstant) {
   EXPECT_EQ(converted(import).definition.lanes.size(), 2U);
 }
 
+TEST_F(OnnxSequence, AGraphWhoseStatesAreNamedIsOfOneStep) {
+  OnnxImport import;
+  for (const auto& one : testing_onnx::golden()["refused"]) {
+    if (one["name"] == "sequence_begins") import = of(one);
+  }
+  import.states = {{ "h", "y" }};
+  EXPECT_THAT(error_of(import), HasSubstr("input 'x' leaves more than one extent open"));
+  import.shapes = {{ "x", { 1, 1, 3 } }};
+  EXPECT_EQ(converted(import).definition.unfolding, "chain");
+}
+
 // Every operator that is read says what it does along a sequence, or is refused there by its name.
 TEST(OnnxSteps, RulesAreOfOperatorsThatThereAre) {
   for (const auto* rules : onnx_import::step_rules()) {
