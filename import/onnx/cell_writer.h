@@ -34,6 +34,7 @@ struct Quantity {
   // Which axis is that of a sequence of any length: the cell is one step of it, and the extent is 1. Only
   // import/onnx/sequence/ sets it.
   std::optional<std::size_t> steps{};
+  bool turned = false;  // its first step is the sequence's last
 
   bool is_known() const { return known != nullptr; }
   std::size_t rank() const { return shape.size(); }

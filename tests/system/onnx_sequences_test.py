@@ -136,6 +136,18 @@ class Joined(nn.Module):
         return y, y[-1] * y.mean(dim=0) + x[0].sum()
 
 
+class Turned(nn.Module):
+    """Both directions by hand; and the row with which the one that is turned around ends."""
+
+    def __init__(self):
+        super().__init__()
+        self.forth, self.back = nn.LSTM(WIDTH, 3), nn.LSTM(WIDTH, 3)
+
+    def forward(self, x):
+        back = self.back(torch.tanh(x.flip(0)))[0]
+        return torch.cat([self.forth(x)[0], back.flip(0)], dim=-1), back[-1], back[0]
+
+
 class Handed(nn.Module):
     """A second layer that begins with what the first has ended with, and a trained state at the beginning."""
 
@@ -213,6 +225,7 @@ MODELS = {
     "ends": (Ends, TIME_FIRST, ["h", "first", "last", "y"], "rows"),
     "several": (Several, TIME_FIRST, ["y"], "several"),
     "joined": (Joined, TIME_FIRST, ["y", "end"], "rows"),
+    "turned": (Turned, TIME_FIRST, ["y", "end", "begin"], "rows"),
     "pooled": (Pooled, TIME_FIRST, ["y"], "rows"),
     "handed": (Handed, TIME_FIRST, ["y"], "rows"),
     "lengths": (lambda: Lengths(True), TIME_FIRST, ["y"], "lengths"),

@@ -109,6 +109,8 @@ class SequenceTrial {
     for (const std::string& name : outputs) {
       const Quantity* made = scope_.find(name);
       if (made == nullptr) refuse("nothing makes the output " + in_quotes(name));
+      if (made->turned)
+        refuse("the rows of the output " + in_quotes(name) + " are in the other order than its sequence");
       const Quantity row = lanes_.graph().reshape(*made, row_of(*made));
       lanes_.output(plain_name(name), row, made->steps.has_value());
       definition_.outputs.push_back({.name = plain_name(name),

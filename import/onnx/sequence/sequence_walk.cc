@@ -10,11 +10,16 @@ bool SequenceWalk::takes(const Node& node) const {
 
 void SequenceWalk::write(NodeCall& call, const Scope& scope) {
   bool steps = false, length = false, all_known = true;
+  std::optional<bool> turned;
   for (std::size_t i = 0; i < call.inputs(); ++i) {
     if (!call.has(i)) continue;
     steps = steps || call.in(i).steps.has_value();
     length = length || has_open(call.in(i));
     all_known = all_known && call.in(i).is_known();
+    if (!call.in(i).steps || call.in(i).is_known()) continue;
+    if (turned.value_or(call.in(i).turned) != call.in(i).turned)
+      refuse("puts steps of the sequence together with steps in the other order");
+    turned = call.in(i).turned;
   }
   const bool ordinary = find_rule(call.node.op) != nullptr;
   if (!steps && !length && ordinary) return GraphWalk::write(call, scope);
@@ -22,7 +27,7 @@ void SequenceWalk::write(NodeCall& call, const Scope& scope) {
   if (!steps && length && all_known && ordinary && !fills) return compute_with_length(call);
   const StepRule* rule = find_step_rule(call.node.op);
   if (rule == nullptr) refuse("is not there for the steps of a sequence");
-  StepCall step{.node = call, .lanes = lanes_, .scope = scope, .use = use_};
+  StepCall step{.node = call, .lanes = lanes_, .scope = scope, .use = use_, .turned = turned.value_or(false)};
   rule->write(step);
 }
 

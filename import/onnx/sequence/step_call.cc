@@ -28,8 +28,9 @@ void StepCall::one_step(std::size_t axis) const {
   for (Quantity& made : one.outputs) make(std::move(made), axis);
 }
 
-void StepCall::make(Quantity x, std::optional<std::size_t> axis) const {
+void StepCall::make(Quantity x, std::optional<std::size_t> axis, bool is_turned) const {
   x.steps = axis;
+  x.turned = is_turned && axis && !x.is_known();  // what is known is the same at every step
   node.outputs.push_back(std::move(x));
 }
 

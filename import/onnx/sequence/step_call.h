@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "import/onnx/graph_walk.h"
 #include "import/onnx/node_call.h"
@@ -23,7 +24,8 @@ struct StepCall {
   NodeCall& node;
   LaneBook& lanes;
   const GraphWalk::Scope& scope;
-  AxisUse& use;  // of the axis that is taken for the sequence's
+  AxisUse& use;         // of the axis that is taken for the sequence's
+  bool turned = false;  // the steps of its inputs are in the other order
 
   const Quantity& in(std::size_t i) const { return node.in(i); }
   std::optional<std::size_t> steps(std::size_t i) const {
@@ -33,7 +35,9 @@ struct StepCall {
   std::size_t only_steps() const;
   // One step by the operator's own rule, all of whose outputs have the sequence along this axis.
   void one_step(std::size_t axis) const;
-  void make(Quantity x, std::optional<std::size_t> axis) const;
+  // An output; its steps are in the order of the inputs' unless told otherwise.
+  void make(Quantity x, std::optional<std::size_t> axis) const { make(std::move(x), axis, turned); }
+  void make(Quantity x, std::optional<std::size_t> axis, bool turned) const;
 };
 
 // What an operator of ONNX does along a sequence, where each step has its own result, or one end of it is

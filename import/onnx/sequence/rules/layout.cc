@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <vector>
 
@@ -157,15 +158,21 @@ bool is_behind(std::int64_t place) {
   return place >= kFar && (!is_open(place) || from_the_end(place) >= 0);
 }
 
-// Of a slice along the sequence: all of it (nothing), or one end.
-std::optional<SequenceEnd> sliced_end(std::int64_t begin, std::int64_t end, std::int64_t step) {
-  if (step == 1 && is_last(begin) && is_behind(end)) return SequenceEnd::kLast;
-  if (step == 1 && begin == 0 && end == 1) return SequenceEnd::kFirst;
-  if (step != 1 || begin != 0 || !is_behind(end))
-    refuse(
-        "takes a part of a sequence whose length may be any, or turns it around: its first step and its last "
-        "can be picked");
-  return std::nullopt;
+// What a slice takes along the sequence.
+enum class Taken : std::uint8_t { kAll, kTurned, kFirst, kLast };
+
+Taken taken_by(std::int64_t begin, std::int64_t end, std::int64_t step) {
+  constexpr std::int64_t kFar = std::numeric_limits<std::int32_t>::min() + std::int64_t{2};
+  if (step == 1 && begin == 0 && is_behind(end)) return Taken::kAll;
+  if (step == -1 && (is_last(begin) || is_behind(begin)) && end <= kFar) return Taken::kTurned;
+  if (step == 1 && is_last(begin) && is_behind(end)) return Taken::kLast;
+  if (step == 1 && begin == 0 && end == 1) return Taken::kFirst;
+  refuse("takes a part of a sequence whose length may be any: its first step and its last can be picked");
+}
+
+// The row at that end of what may be turned around.
+Quantity end_of(const StepCall& call, const Quantity& x, bool last) {
+  return call.lanes.at_end(x, last != call.turned ? SequenceEnd::kLast : SequenceEnd::kFirst);
 }
 
 void slice(StepCall& call) {
@@ -179,14 +186,14 @@ void slice(StepCall& call) {
   const auto by = call.node.integers_of("steps", 4).value_or(std::vector<std::int64_t>(axes.size(), 1));
   if (axes.size() != starts->size() || by.size() != starts->size())
     refuse("its axes and steps are not as many as its starts");
-  std::optional<SequenceEnd> picked;
+  std::optional<Taken> taken;
   Node others = call.node.node;  // the same without the axis of the sequence
   others.attributes.clear();
   std::vector<std::vector<std::int64_t>> kept(4);
   for (std::size_t i = 0; i < axes.size(); ++i) {
     if (NodeCall::axis(axes[i], x.rank()) == steps) {
-      if (picked) refuse("names an axis twice");
-      picked = sliced_end((*starts)[i], (*ends)[i], by[i]);
+      if (taken) refuse("names an axis twice");
+      taken = taken_by((*starts)[i], (*ends)[i], by[i]);
       continue;
     }
     for (std::size_t k = 0; const std::int64_t number : {(*starts)[i], (*ends)[i], axes[i], by[i]}) {
@@ -201,8 +208,10 @@ void slice(StepCall& call) {
   others.inputs.resize(inputs.size());
   NodeCall one(call.node.writer, others, call.node.opset, std::move(inputs));
   find_rule("Slice")->write(one);
-  if (!picked) return call.make(one.outputs[0], steps);
-  call.make(call.lanes.at_end(one.outputs[0], *picked), std::nullopt);
+  const Quantity& made = one.outputs[0];
+  if (taken == Taken::kFirst || taken == Taken::kLast)
+    return call.make(end_of(call, made, taken == Taken::kLast), std::nullopt);
+  call.make(made, steps, (taken == Taken::kTurned) != call.turned);
 }
 
 // Rows of a table for each step, parts of each step, or one step.
@@ -223,7 +232,7 @@ void gather(StepCall& call) {
   Shape left(x.shape.begin(), x.shape.begin() + static_cast<std::ptrdiff_t>(axis));
   left.insert(left.end(), shape.begin(), shape.end());
   left.insert(left.end(), x.shape.begin() + static_cast<std::ptrdiff_t>(axis) + 1, x.shape.end());
-  const Quantity end = call.lanes.at_end(x, last ? SequenceEnd::kLast : SequenceEnd::kFirst);
+  const Quantity end = end_of(call, x, last);
   call.make(call.node.writer.reshape(end, left), std::nullopt);
 }
 

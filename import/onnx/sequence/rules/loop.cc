@@ -81,9 +81,12 @@ void loop(StepCall& call) {
   std::vector<Quantity> rows, initial;
   const auto read = rows_read(body, call.scope);
   for (const auto& [name, x] : read) rows.push_back(x);
+  const bool turned = !rows.empty() && rows.front().turned;
+  if (std::any_of(rows.begin(), rows.end(), [&](const Quantity& x) { return x.turned != turned; }))
+    refuse("puts steps of the sequence together with steps in the other order");
   for (std::size_t i = 0; i < states; ++i) initial.push_back(call.in(2 + i));
   BodyLane lane(call, body);
-  lane.begin("loop", rows, initial, false);
+  lane.begin("loop", rows, initial, turned);
   GraphWalk::Scope around = lane.what_is_known(), inner{.around = &around};
   for (const auto& [name, x] : read) around.values.insert_or_assign(name, x);
   inner.values[body.inputs[0].name] = known_integers({}, {kRound});
@@ -99,7 +102,7 @@ void loop(StepCall& call) {
     const Quantity kept = lane.keep_rows(row, i);
     Shape shape = kept.shape;
     shape.insert(shape.begin(), 1);
-    call.make(call.node.writer.reshape(kept, shape), 0);
+    call.make(call.node.writer.reshape(kept, shape), 0, turned);
   }
 }
 

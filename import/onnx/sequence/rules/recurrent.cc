@@ -65,7 +65,7 @@ class RecurrentLanes {
   std::size_t lane(std::int64_t direction) {
     std::string name = node_.op;
     std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
-    const bool reverse = reverse_ || direction == 1;
+    const bool reverse = (reverse_ || direction == 1) != call_.turned;
     const std::size_t lane = call_.lanes.begin(name, {call_.in(0)}, reverse);
     CellWriter& cell = call_.lanes.draft(lane).cell;
     std::vector<std::optional<Quantity>> inputs;

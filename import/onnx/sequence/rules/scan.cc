@@ -30,7 +30,7 @@ class ScanLane {
     for (std::size_t i = 0; i < rows_; ++i) rows.push_back(scanned(i));
     for (std::size_t i = 0; i < states_; ++i) initial.push_back(before(i));
     BodyLane lane(call_, *body_);
-    lane.begin("scan", rows, initial, reverse_);
+    lane.begin("scan", rows, initial, reverse_ != call_.turned);
     const GraphWalk::Scope known = lane.what_is_known();
     GraphWalk::Scope inner{.around = &known};
     for (std::size_t i = 0; i < states_; ++i) inner.values[body_->inputs[i].name] = lane.state(i);
