@@ -52,14 +52,14 @@ inline LaneBound LaneBatcher::bound(LaneRef ref, std::uint32_t want) {
 }
 
 // An eager lane that must wait for room in its window waits for half of it, so that it runs in few, large
-// spans. One that follows another lane takes what there is: that lane may wait for this one's next step
-// before it goes on.
+// spans. One that follows another lane does so where its plan allows; elsewhere that lane may wait for this
+// one's next step before it goes on.
 std::uint32_t LaneBatcher::wanted_steps(LaneRef ref) {
   const LaneRun& run = run_of(ref);
   const auto& edges = spec(ref).edges;
   const auto follows = [](const LaneEdge& edge) { return !edge.all && edge.stride > 0; };
-  if (!config_.types[spec(ref).type].independent || std::any_of(edges.begin(), edges.end(), follows))
-    return 1;
+  if (!config_.types[spec(ref).type].independent) return 1;
+  if (!spec(ref).may_wait && std::any_of(edges.begin(), edges.end(), follows)) return 1;
   return std::clamp(run.ring / 2, 1U, run.run_length - run.cursor);
 }
 

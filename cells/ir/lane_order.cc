@@ -68,4 +68,20 @@ std::optional<std::size_t> LaneOrder::find_small_ring() const {
   return any;
 }
 
+std::vector<bool> LaneOrder::may_wait() const {
+  std::vector<bool> waits(plan_.lanes.size(), false);
+  Distances so_far = with_rings(LanePlan::kMaxLanes);
+  for (std::size_t lane = 0; lane < plan_.lanes.size(); ++lane) {
+    Distances distances = so_far;
+    const std::int64_t ring = plan_.lanes[lane].ring;
+    const std::int64_t more = ring == 0 ? kWhole : std::max<std::int64_t>(ring / 2, 1) - 1;
+    for (const LaneEdge& edge : plan_.lanes[lane].edges) {
+      if (follows(edge)) need(distances, lane, edge.from, std::min(edge.offset + more, kWhole));
+    }
+    waits[lane] = !cycle_of(distances);
+    if (waits[lane]) so_far = distances;
+  }
+  return waits;
+}
+
 }  // namespace volvox

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "cells/ir/lane_plan.h"
 
@@ -26,6 +27,11 @@ class LaneOrder {
   // A lane whose ring is too small, if possible one that alone is to blame. A ring demands that step u is
   // written after every reader of step u - ring, which may close a cycle that the edges alone do not have.
   std::optional<std::size_t> find_small_ring() const;
+
+  // By lane: whether its next step may wait until half of its ring's steps can run with it, those of a lane
+  // that keeps its whole length for any number. Where not, a lane that it follows might wait for that step
+  // before it goes on. Holds for all such lanes of the plan together, whose rings must be large enough.
+  std::vector<bool> may_wait() const;
 
  private:
   static constexpr std::int64_t kNever = INT64_MIN / 4;

@@ -44,6 +44,8 @@ struct LaneSpec {
   std::uint32_t ring = 2;
   PoolId pool = 0;        // where its states live
   bool has_state = true;  // false: scatters nothing, needs no slots
+  // Of a lane that follows others: its steps may wait for each other, to run together (LaneOrder::may_wait).
+  bool may_wait = false;
   std::vector<LaneEdge> edges{};
   std::array<std::uint8_t, kMaxPulls> pulls{};  // input of the request that the cell's pull i reads, row t
   std::array<LanePush, kMaxPushes> pushes{};

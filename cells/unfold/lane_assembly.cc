@@ -432,6 +432,8 @@ Status LaneAssembly::finish() {
       return assembly_.error(1, "sequence: no lane runs over " + in_quotes(model_.sequences[i].name));
   }
   keep_what_is_read_later();
+  const std::vector<bool> waits = LaneOrder(model_.plan).may_wait();
+  for (std::size_t lane = 0; lane < waits.size(); ++lane) model_.plan.lanes[lane].may_wait = waits[lane];
   return add_stops();
 }
 

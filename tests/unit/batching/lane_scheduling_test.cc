@@ -1,3 +1,4 @@
+#include "cells/ir/lane_order.h"
 #include "tests/unit/batching/driver.h"
 
 namespace volvox::toy {
@@ -96,6 +97,29 @@ TEST(Cellular, AnIndependentLaneTakesWhatTheOneBelowHas) {
   Driver driver{config, make_cellular_policy(config), 8};
   for (const std::uint32_t length : {1U, 2U, 17U, 40U})
     driver.admit(lanes_request(length, between_plan(), length));
+  driver.run_to_the_end();
+  EXPECT_TRUE(driver.scheduler().idle());
+  driver.check();
+}
+
+// Where the one below keeps all, or enough, the one above may let it go ahead.
+TEST(Cellular, AnIndependentLaneWaitsWhereItMay) {
+  EXPECT_FALSE(LaneOrder(between_plan()).may_wait()[1]);
+  LanePlan plan = between_plan();
+  plan.lanes[1].ring = 6;
+  plan.lanes[2].edges.pop_back();  // nobody waits for its end
+  for (const std::uint32_t below : {2U, 3U, 0U}) {
+    plan.lanes[0].ring = below;
+    EXPECT_EQ(LaneOrder(plan).may_wait()[1], below != 2) << "a ring of " << below;
+  }
+  plan = between_plan();
+  plan.lanes[0].ring = 0;
+  plan.lanes[1].may_wait = LaneOrder(plan).may_wait()[1];
+  EXPECT_TRUE(plan.lanes[1].may_wait);
+  SchedulerConfig config = scheduler_config(8, 1, 4, kAmple);
+  config.types[kEncoder].independent = true;
+  Driver driver{config, make_cellular_policy(config), 8};
+  for (const std::uint32_t length : {1U, 2U, 17U, 40U}) driver.admit(lanes_request(length, plan, length));
   driver.run_to_the_end();
   EXPECT_TRUE(driver.scheduler().idle());
   driver.check();
