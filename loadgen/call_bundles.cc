@@ -12,7 +12,7 @@ Result<std::unique_ptr<CallLink>> CallBundles::open(const CallTarget& target, st
 }
 
 CallBundles::CallBundles(std::unique_ptr<ChannelGroup> channel, const CallTarget& target, std::uint32_t slots)
-    : channel_(std::move(channel)), input_(target.input), calls_(slots) {
+    : channel_(std::move(channel)), input_(target.input), tokens_(slots) {
   message_.header.model = target.model;
   message_.header.model_version = target.model_version;
   channel_->on_bundle([this](BundleReply&& reply) { take(reply); });
@@ -27,11 +27,7 @@ Status CallBundles::send(const CallFrame& frame) {
   if (tickets_.size() == limits_.max_bundle_parts || bytes > limits_.max_body_bytes / 2) {
     if (Status ok = flush(); !ok) return ok;
   }
-  Call& call = calls_[frame.call];
-  if (frame.number == 0 && !frame.repeated) call = {SessionStream::begin(), frame.ticket};
-  WireSessionToken token = call.stream.next(frame.last);
-  token.sequence = frame.number;  // which may be ahead of the newest answer
-  message_.parts.add(token, frame.samples.empty() ? 0 : 1);
+  message_.parts.add(tokens_.of(frame), frame.samples.empty() ? 0 : 1);
   rows_.insert(rows_.end(), frame.samples.begin(), frame.samples.end());
   tickets_.push_back(frame.ticket);
   return {};
@@ -79,10 +75,7 @@ void CallBundles::take(const BundleReply& reply) {
   const ReplyBundle& body = reply.body;
   for (std::size_t i = 0; i < body.done.size(); ++i) {
     const std::uint64_t ticket = tickets[body.done[i]];
-    Call& call = calls_[CallFrame::slot_of(ticket)];
-    if (ticket >= call.first_ticket) {
-      if (const auto token = body.tokens.answered(i); token && *token) call.stream.take(**token);
-    }
+    if (const auto token = body.tokens.answered(i); token && *token) tokens_.answered(ticket, **token);
     outputs_.clear();
     for (std::size_t output = 0; i < body.with_outputs && output < body.outputs.size(); ++output)
       outputs_.push_back(body.outputs[output].at(i));

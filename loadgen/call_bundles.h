@@ -7,9 +7,9 @@
 
 #include "loadgen/call_channel.h"
 #include "loadgen/call_link.h"
+#include "loadgen/call_tokens.h"
 #include "protocol/bundle.h"
 #include "protocol/channel_group.h"
-#include "protocol/session_stream.h"
 
 namespace volvox {
 
@@ -31,10 +31,6 @@ class CallBundles : public CallLink {
   void take(const BundleReply& reply);
   void answer(const CallAnswer& answer) { (*handler_)(answer); }
 
-  struct Call {
-    SessionStream stream{0};
-    std::uint64_t first_ticket = 0;  // of its begin: answers to earlier calls in the slot say nothing of it
-  };
   // Frames that could not be sent, and why.
   struct Unsent {
     std::vector<std::uint64_t> tickets;
@@ -44,7 +40,7 @@ class CallBundles : public CallLink {
   const WireLimits limits_{};
   std::unique_ptr<ChannelGroup> channel_;
   std::string input_;
-  std::vector<Call> calls_;
+  CallTokens tokens_;
   // Of the bundle that is being filled.
   ClientBundle message_;
   std::vector<float> rows_;

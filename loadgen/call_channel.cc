@@ -25,7 +25,7 @@ Result<std::unique_ptr<CallLink>> CallChannel::open(const CallTarget& target, st
 }
 
 CallChannel::CallChannel(std::unique_ptr<ChannelGroup> channel, const CallTarget& target, std::uint32_t slots)
-    : channel_(std::move(channel)), input_(target.input), end_(end_request(target.model)), calls_(slots) {
+    : channel_(std::move(channel)), input_(target.input), end_(end_request(target.model)), tokens_(slots) {
   request_.header.model = target.model;
   request_.header.model_version = target.model_version;
   request_.header.cells_hint = 1;
@@ -38,11 +38,8 @@ TimePoint CallChannel::now() {
 }
 
 Status CallChannel::send(const CallFrame& frame) {
-  Call& call = calls_[frame.call];
-  if (frame.number == 0 && !frame.repeated) call = {SessionStream::begin(), frame.ticket};
   ClientRequest& request = frame.samples.empty() ? end_ : request_;
-  call.stream.stamp(request, frame.last);
-  request.header.session->sequence = frame.number;  // which may be ahead of the newest answer
+  request.header.session = tokens_.of(frame);
   request.header.request_id = frame.ticket;
   if (!frame.samples.empty()) {
     const auto width = static_cast<std::int64_t>(frame.samples.size());
@@ -61,14 +58,13 @@ void CallChannel::receive(Duration at_most, const Handler& handler) {
 
 void CallChannel::take(const Reply& reply, const Handler& handler) {
   CallAnswer answer{.ticket = reply.header.request_id};
-  const std::size_t slot = CallFrame::slot_of(answer.ticket);
-  if (slot >= calls_.size()) return;
+  if (!tokens_.contains(answer.ticket)) return;
   if (reply.header.kind == ReplyKind::kError) {
     answer.error = &reply.header.error;
     answer.silent = reply.local && answer.error->code == ErrorCode::kDeadlineExceeded;
     answer.retry_after = std::chrono::microseconds(reply.header.retry_after_us);
   } else {
-    if (answer.ticket >= calls_[slot].first_ticket) static_cast<void>(calls_[slot].stream.take(reply));
+    if (reply.header.session) tokens_.answered(answer.ticket, *reply.header.session);
     answer.outputs = reply.body.outputs;
   }
   handler(answer);

@@ -3,11 +3,10 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "loadgen/call_link.h"
+#include "loadgen/call_tokens.h"
 #include "protocol/channel_group.h"
-#include "protocol/session_stream.h"
 
 namespace volvox {
 
@@ -39,15 +38,10 @@ class CallChannel : public CallLink {
   CallChannel(std::unique_ptr<ChannelGroup> channel, const CallTarget& target, std::uint32_t slots);
   void take(const Reply& reply, const Handler& handler);
 
-  struct Call {
-    SessionStream stream{0};
-    std::uint64_t first_ticket = 0;  // of its begin: answers to earlier calls in the slot say nothing of it
-  };
-
   std::unique_ptr<ChannelGroup> channel_;
   std::string input_;
   ClientRequest request_, end_;  // reused, so that sending allocates little
-  std::vector<Call> calls_;
+  CallTokens tokens_;
 };
 
 }  // namespace volvox
