@@ -67,21 +67,15 @@ void PackedProduct::pack(std::span<const WeightTerm> terms, const float* bias) {
   }
 }
 
-ProductBlock PackedProduct::block(std::size_t index) const {
+ProductBlock PackedProduct::block(std::size_t index, std::size_t skip) const {
   ProductBlock p;
-  p.weights = weights_.f32() + index * width_ * columns();
   p.groups = groups(index);
+  p.weights = weights_.f32() + index * width_ * columns() + skip * p.groups * kUnits;
   p.bias = has_bias_ ? bias_.f32() + index * columns() : nullptr;
   p.column = output_of(index, 0, 0);
   p.gate_stride = plain_ ? kUnits : units();
   for (std::size_t g = 0; g < p.groups; ++g) p.valid[g] = static_cast<std::uint8_t>(valid(index, g));
   p.unit = index * kUnits;
-  return p;
-}
-
-ProductBlock PackedProduct::block(std::size_t index, std::size_t skip) const {
-  ProductBlock p = block(index);
-  p.weights += skip * p.groups * kUnits;
   return p;
 }
 

@@ -40,10 +40,9 @@ class PackedProduct {
   double flops_per_row() const { return 2.0 * static_cast<double>(width_) * static_cast<double>(outputs_); }
 
   // The part of a ProductBlock that this product determines; rows, operands and results are the caller's.
-  ProductBlock block(std::size_t index) const;
-  // The same without the first `skip` of its operands' numbers, whose weights then are not read: the caller's
-  // operands begin behind them.
-  ProductBlock block(std::size_t index, std::size_t skip) const;
+  // Without the first `skip` of its operands' numbers, whose weights then are not read: the caller's operands
+  // begin behind them.
+  ProductBlock block(std::size_t index, std::size_t skip = 0) const;
 
  private:
   std::size_t columns() const { return groups_ * kUnits; }  // of a block but the last

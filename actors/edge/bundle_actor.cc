@@ -109,8 +109,7 @@ class BundleShell {
 
   void flush() {
     flush_at_.reset();
-    bool all = false;
-    AnswerGroup::Answers answers = group_->take(all);
+    AnswerGroup::Answers answers = group_->take();
     std::vector<ReplySink::Answered> answered;
     answered.reserve(answers.size());
     for (auto& [place, outcome] : answers) {

@@ -25,9 +25,8 @@ void AnswerGroup::put(std::uint32_t place, Outcome outcome) {
   insist([&] { caf::anon_send(actor_, AnswersReady{shared_from_this()}); });
 }
 
-AnswerGroup::Answers AnswerGroup::take(bool& all) {
+AnswerGroup::Answers AnswerGroup::take() {
   const std::lock_guard lock(mutex_);
-  all = left_ == 0;
   return std::exchange(answers_, {});
 }
 

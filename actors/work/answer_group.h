@@ -24,8 +24,8 @@ class AnswerGroup : public std::enable_shared_from_this<AnswerGroup> {
 
   // How the part ended; once for each.
   void put(std::uint32_t place, Outcome outcome);
-  // What has come since the last time; `all`: nothing more will.
-  Answers take(bool& all);
+  // What has come since the last time.
+  Answers take();
   // Whether nothing more will come.
   bool complete() const;
 

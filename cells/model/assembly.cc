@@ -171,12 +171,12 @@ Status Assembly::check_windows_used() const {
 
 // All lanes of a cell share it, and so its windows.
 Result<Cell> Assembly::over_windows(const CellDefinition& definition, Cell cell) {
-  std::vector<LaneDefinition> lanes = definition_.lanes;
-  std::erase_if(lanes, [&](const LaneDefinition& lane) { return lane.cell != definition.name; });
-  if (definition_.lanes.empty()) lanes.push_back({.line = definition.line, .cell = definition.name});
   const bool any = std::any_of(definition_.inputs.begin(), definition_.inputs.end(),
                                [](const InputDefinition& input) { return input.window != 0; });
   if (!any) return cell;
+  std::vector<LaneDefinition> lanes = definition_.lanes;
+  std::erase_if(lanes, [&](const LaneDefinition& lane) { return lane.cell != definition.name; });
+  if (definition_.lanes.empty()) lanes.push_back({.line = definition.line, .cell = definition.name});
   std::array<InputWindow, kMaxPulls> windows{};
   for (const LaneDefinition& lane : lanes) {
     const auto inputs = pulled_inputs(cell, lane);

@@ -17,15 +17,18 @@ struct Slide {
     Real* out = row.real(op.output);
     std::vector<Real>& windowed = row.scratch();
     windowed.resize(window);
-    std::vector<float> kernel(window);
-    for (std::int64_t k = 0; k < c.kernels; ++k) {
-      copy_kernel(c, row.weights()[0] + static_cast<std::size_t>(k) * window, kernel.data());
-      for (std::int64_t position = 0; position < c.positions(); ++position) {
-        copy_window(c, row.real(op.inputs[0]), position, windowed.data(), k / c.group_kernels());
+    std::vector<float> kernels(static_cast<std::size_t>(c.kernels) * window);
+    for (std::size_t first = 0; first < kernels.size(); first += window)
+      copy_kernel(c, row.weights()[0] + first, kernels.data() + first);
+    for (std::int64_t at = 0; at < c.groups * c.positions(); ++at) {
+      const std::int64_t group = at / c.positions(), position = at % c.positions();
+      copy_window(c, row.real(op.inputs[0]), position, windowed.data(), group);
+      for (std::int64_t k = group * c.group_kernels(); k < (group + 1) * c.group_kernels(); ++k) {
+        const float* kernel = kernels.data() + static_cast<std::size_t>(k) * window;
         Real sum = op.has_bias ? static_cast<Real>(row.weights()[1][k]) : Real{0};
         std::size_t from = 0;
-        c.for_window(position, [&](std::int64_t at) {
-          if (at >= 0) sum = row.math().chain(sum, kernel.data() + from, windowed.data() + from, channels);
+        c.for_window(position, [&](std::int64_t tap) {
+          if (tap >= 0) sum = row.math().chain(sum, kernel + from, windowed.data() + from, channels);
           from += channels;
         });
         out[k * c.positions() + position] = sum;

@@ -80,9 +80,8 @@ Convolver::Run Convolver::run_from(std::size_t position, std::size_t end) const 
   return run;
 }
 
-// With the channels of an element side by side, where there are several of both.
 void Convolver::turn_inputs(const float* const* x, std::size_t rows, std::size_t group) {
-  if (!plan_.in_place || channels() == 1 || elements() == 1) return;
+  if (!turns()) return;
   const std::size_t inputs = channels() * elements();
   for (std::size_t r = 0; r < rows; ++r) {
     kernels_.turn(x[r] + group * inputs, channels(), elements(), scratch_.operands.f32() + r * inputs,
@@ -106,12 +105,11 @@ void Convolver::multiply(const float* const* x, std::size_t rows, std::size_t gr
 // Where the windows of the run are read, row by row.
 void Convolver::point_at(const float* const* x, std::size_t rows, std::size_t group, const Run& run) {
   const std::size_t each = run.end - run.begin, inputs = channels() * elements();
-  const bool turned = channels() > 1 && elements() > 1;
   const std::size_t step = static_cast<std::size_t>(c_.stride[1]) * channels();
   const auto window = static_cast<std::size_t>(c_.window());
   for (std::size_t r = 0; r < rows; ++r) {
     if (plan_.in_place) {
-      const float* from = turned ? scratch_.operands.f32() + r * inputs : x[r] + group * inputs;
+      const float* from = turns() ? scratch_.operands.f32() + r * inputs : x[r] + group * inputs;
       for (std::size_t i = 0; i < each; ++i)
         scratch_.windows[r * each + i] = from + run.at * channels() + i * step;
     } else {

@@ -68,6 +68,8 @@ class Convolver {
   void multiply(const float* const* x, std::size_t rows, std::size_t group, const Run& run);
   void point_at(const float* const* x, std::size_t rows, std::size_t group, const Run& run);
 
+  // Whether inputs are read with the channels of an element side by side, and do not lie so.
+  bool turns() const { return plan_.in_place && channels() > 1 && elements() > 1; }
   std::size_t channels() const { return static_cast<std::size_t>(c_.group_channels()); }
   std::size_t elements() const { return static_cast<std::size_t>(c_.height * c_.width); }
   std::size_t group_kernels() const { return static_cast<std::size_t>(c_.group_kernels()); }
