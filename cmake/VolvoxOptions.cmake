@@ -16,7 +16,9 @@ endif()
 add_library(volvox_options INTERFACE)
 target_include_directories(volvox_options INTERFACE "${PROJECT_SOURCE_DIR}" "${PROJECT_BINARY_DIR}")
 # -ffp-contract=off: a fused multiply-add happens where the source says so and nowhere else.
-target_compile_options(volvox_options INTERFACE -Wall -Wextra -Wpedantic -ffp-contract=off)
+# -fno-semantic-interposition: nobody replaces a function of ours at run time, so that those of a file may be inlined into each other
+# although their code can lie anywhere.
+target_compile_options(volvox_options INTERFACE -Wall -Wextra -Wpedantic -ffp-contract=off -fno-semantic-interposition)
 if(VOLVOX_WERROR)
   target_compile_options(volvox_options INTERFACE -Werror)
 endif()
