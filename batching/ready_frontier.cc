@@ -5,16 +5,17 @@ namespace volvox {
 void ReadyFrontier::ready_types(WorkerId worker, std::vector<ReadyType>& types) const {
   types.clear();
   const Worker& of = workers_[worker];
-  TypeSet::for_each(
-      of.cohort_types, queues_.types_at(worker), queues_.types_at(queues_.any()), [&](CellTypeId type) {
-        ReadyType& found = types.emplace_back();
-        found.type = type;
-        for (std::size_t c = 0; c < kPriorityClasses; ++c) {
-          const auto priority = static_cast<PriorityClass>(c);
-          found.by_class[c] = of.cohorts[type].active(priority) + queues_.count_for(type, worker, priority);
-          found.rows += found.by_class[c];
-        }
-      });
+  TypeSet::for_each(of.cohort_types, queues_.types_at(worker), queues_.types_at(queues_.any()),
+                    [&](CellTypeId type) {
+                      const Cohort& cohort = of.cohorts[type];
+                      ReadyType& found = types.emplace_back();
+                      found.type = type;
+                      found.by_class = queues_.classes_for(type, worker);
+                      for (std::size_t c = 0; c < kPriorityClasses; ++c) {
+                        found.by_class[c] += cohort.active(static_cast<PriorityClass>(c));
+                        found.rows += found.by_class[c];
+                      }
+                    });
 }
 
 std::optional<TimePoint> ReadyFrontier::waiting_since(CellTypeId type, WorkerId worker) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -33,10 +34,11 @@ struct TaskRecord {
 // The tasks in flight on one worker, oldest first: a ring, because a queue is FIFO. Records are reused.
 class TaskLog {
  public:
-  TaskLog(WorkerId worker, std::uint32_t capacity) : worker_(worker), records_(capacity) {}
+  // For `capacity` tasks at least.
+  TaskLog(WorkerId worker, std::uint32_t capacity) : worker_(worker), records_(std::bit_ceil(capacity)) {}
 
   TaskRecord& begin(CellTypeId type) {  // the next task
-    TaskRecord& record = records_[++submitted_ % records_.size()];
+    TaskRecord& record = at(++submitted_);
     record.seq = submitted_;
     record.type = type;
     record.worker = worker_;
@@ -48,14 +50,14 @@ class TaskLog {
     return record;
   }
   void commit(double cost_us) {
-    records_[submitted_ % records_.size()].cost_us = cost_us;
+    at(submitted_).cost_us = cost_us;
     ahead_us_ += cost_us;
   }
   void abandon() { --submitted_; }  // the task that was begun turned out to be empty
-  TaskRecord& at(TaskSeq seq) { return records_[seq % records_.size()]; }
-  const TaskRecord& at(TaskSeq seq) const { return records_[seq % records_.size()]; }
+  TaskRecord& at(TaskSeq seq) { return records_[seq & (records_.size() - 1)]; }
+  const TaskRecord& at(TaskSeq seq) const { return records_[seq & (records_.size() - 1)]; }
   void finish_oldest() {
-    ahead_us_ -= records_[++completed_ % records_.size()].cost_us;
+    ahead_us_ -= at(++completed_).cost_us;
     if (completed_ == submitted_) ahead_us_ = 0;
   }
 
