@@ -4,12 +4,11 @@
 #include <memory>
 
 #include "base/error.h"
+#include "base/large_memory.h"
 
 namespace volvox {
 
-// Zeroed memory, 64-byte aligned. Large buffers are placed on huge pages where the system offers them: a pass
-// over 32 MB of weights touches 16 page table entries instead of 8,192, and the small page of a row that is
-// read here or there is hardly ever known to the processor.
+// Zeroed memory, 64-byte aligned, on huge pages where it is large (allocate_large()).
 class AlignedBuffer {
  public:
   AlignedBuffer() = default;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/large_memory.h"
 #include "base/recycled_map.h"
 #include "batching/request.h"
 
@@ -21,7 +22,7 @@ struct WaitingPlace {
   PriorityClass priority = PriorityClass::kNormal;
   bool tried = false;  // and did not fit
 };
-using WaitingPlaces = std::vector<WaitingPlace>;
+using WaitingPlaces = std::vector<WaitingPlace, LargeAllocator<WaitingPlace>>;
 
 // Requests of several clients that wait in one line. Each client's are in the order of arrival; among clients
 // the turn goes round, and whoever has it may let in as many cells as the others, not as many requests: by

@@ -11,12 +11,11 @@
 namespace volvox {
 
 // A request from admission (or waiting) to its last event. Records are reused; `generation` tells lives
-// apart.
-struct LiveRequest {
+// apart. What every task asks lies in the first line of the cache, and in the first of `request`.
+struct alignas(64) LiveRequest {
   enum class State : std::uint8_t { kFree, kWaiting, kRunning };
   enum class Outcome : std::uint8_t { kNone, kCancelled, kExpired, kFailed };
 
-  Request request;
   std::uint32_t generation = 0;
   State state = State::kFree;
   Outcome outcome = Outcome::kNone;
@@ -27,12 +26,14 @@ struct LiveRequest {
   bool draining = false;  // leaves its home worker as soon as nothing of it runs
   WorkerId home = kNoWorker;
   std::uint32_t cohort_rows = 0;  // lanes in cohorts
-  TaskSeq last_seq = 0;           // the last task of `home` that held a row which has left since
   std::uint32_t open = 0;         // lanes, or nodes, whose last task is not done
-  std::uint32_t pad_to = 0;
+  TaskSeq last_seq = 0;           // the last task of `home` that held a row which has left since
   TimePoint first_submit{};
-  std::vector<LaneRun> lanes;
-  GraphRun graph;
+  LaneRuns lanes;
+
+  Request request;
+  std::uint32_t pad_to = 0;
+  alignas(64) GraphRun graph;
 
   // The record's next life.
   void begin(Request&& next) {
@@ -52,11 +53,10 @@ struct LiveRequest {
 // Fetch what is asked of a request whose task is formed / is done / its lanes, for which the first must be
 // there. Always inline: a function that only fetches has no effect that g++ knows, and would be left out.
 [[gnu::always_inline]] inline void prefetch(const LiveRequest& live) {
+  __builtin_prefetch(&live.home);
   __builtin_prefetch(&live.request.plan);
   __builtin_prefetch(&live.request.inputs);
   __builtin_prefetch(&live.request.outputs);
-  __builtin_prefetch(&live.home);
-  __builtin_prefetch(&live.lanes);
 }
 [[gnu::always_inline]] inline void prefetch_state(const LiveRequest& live) {
   __builtin_prefetch(&live.home);

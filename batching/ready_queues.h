@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/large_memory.h"
 #include "batching/request.h"
 #include "batching/type_set.h"
 
@@ -19,7 +20,7 @@ inline constexpr EntryId kNoEntry = ~EntryId{0};
 // Not thread-safe.
 class ReadyQueues {
  public:
-  struct Entry {
+  struct alignas(64) Entry {
     std::uint32_t request = 0;
     std::uint32_t item = 0;  // lane, or group of a graph request
     CellTypeId type = 0;
@@ -68,6 +69,13 @@ class ReadyQueues {
   std::uint32_t count_for(CellTypeId type, WorkerId worker, PriorityClass priority) const {
     return count(type, worker, priority) + count(type, workers_, priority);
   }
+  // The same, class by class.
+  std::array<std::uint32_t, kPriorityClasses> classes_for(CellTypeId type, WorkerId worker) const {
+    std::array<std::uint32_t, kPriorityClasses> sums = queue(type, worker).ready;
+    const auto& open = queue(type, workers_).ready;
+    for (std::size_t c = 0; c < kPriorityClasses; ++c) sums[c] += open[c];
+    return sums;
+  }
   // The types of which anything is ready at the place.
   const TypeSet& types_at(WorkerId place) const { return types_at_place_[place]; }
   // Ready nodes of all types at the place.
@@ -96,7 +104,7 @@ class ReadyQueues {
   std::vector<Queue> queues_;
   std::vector<std::uint32_t> at_place_;
   std::vector<TypeSet> types_at_place_;
-  std::vector<Entry> entries_;
+  std::vector<Entry, LargeAllocator<Entry>> entries_;
   std::vector<EntryId> unused_;
 };
 

@@ -43,25 +43,26 @@ struct CarriedLane {
 
 // One unfolded request, ready to be batched: either the lengths of a model's lane plan, or a node graph.
 struct Request {
-  std::uint64_t tag = 0;  // the caller's own number, given back in every event
+  // What is asked of every request again and again lies together.
+  std::uint64_t tag = 0;           // the caller's own number, given back in every event
+  const LanePlan* plan = nullptr;  // must outlive the request; nullptr for a node graph
   ModelId model = 0;
   PriorityClass priority = PriorityClass::kNormal;
-  std::uint64_t client = 0;  // who shares the model fairly with other clients; 0: nobody is known
+  bool inputs_landed = true;  // false: nothing runs before Scheduler::inputs_landed()
+  bool report_steps = false;  // kStepDone also for lanes that push a row of an output at every step
+  std::uint64_t client = 0;   // who shares the model fairly with other clients; 0: nobody is known
   TimePoint arrival{};
   TimePoint deadline = TimePoint::max();  // later, nobody wants its result
-
-  const LanePlan* plan = nullptr;  // must outlive the request; nullptr for a node graph
   Lengths lengths{};
-  std::vector<CarriedLane> carried;  // of the plan's lanes, each at most once; never padded
-  std::shared_ptr<const NodeGraph> graph;
-  std::uint32_t max_nodes = 0;  // a graph that may be extended: the most nodes it can ever have
 
   // Row r of input i is at inputs[i].address + r·stride; likewise outputs. A lane's last-step output is
   // written at outputs[i].address.
   std::array<PullSource, kMaxInputs> inputs{};
   std::array<PushTarget, kMaxOutputs> outputs{};
-  bool inputs_landed = true;  // false: nothing runs before Scheduler::inputs_landed()
-  bool report_steps = false;  // kStepDone also for lanes that push a row of an output at every step
+
+  std::vector<CarriedLane> carried;  // of the plan's lanes, each at most once; never padded
+  std::shared_ptr<const NodeGraph> graph;
+  std::uint32_t max_nodes = 0;  // a graph that may be extended: the most nodes it can ever have
 
   // Steps of its longest lane, or nodes of its graph.
   std::uint32_t length() const {

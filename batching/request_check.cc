@@ -8,7 +8,6 @@ namespace {
 using Refusal = std::optional<std::string>;
 
 Refusal refuse_size(std::uint64_t needed, std::uint32_t capacity) {
-  if (needed <= capacity) return std::nullopt;
   return "it needs " + std::to_string(needed) + " state slots of one pool, which has " +
          std::to_string(capacity);
 }
@@ -27,18 +26,13 @@ Refusal check_carried(const Request& request, const StateSlots& slots) {
   return std::nullopt;
 }
 
-Refusal check_edges(const Request& request, std::size_t i) {
-  const auto& lanes = request.plan->lanes;
-  const std::uint32_t length = request.lengths[lanes[i].length_of];
-  for (const LaneEdge& edge : lanes[i].edges) {
-    const std::int64_t n = request.lengths[lanes[edge.from].length_of];
-    const std::int64_t first = edge.offset + (edge.from_end ? n - 1 : 0);
-    const std::int64_t last = first + std::int64_t{edge.stride} * (length - 1);
-    if (!edge.all && std::max(first, last) >= n) {
-      return "lane " + std::to_string(i) + " reads past the end of lane " + std::to_string(edge.from);
-    }
-  }
-  return std::nullopt;
+// Whether the lane, of `length` steps, would read steps that the edge's lane does not have.
+bool reads_past_end(const Request& request, const LaneEdge& edge, std::uint32_t length) {
+  if (edge.all) return false;
+  const std::int64_t n = request.lengths[request.plan->lanes[edge.from].length_of];
+  const std::int64_t first = edge.offset + (edge.from_end ? n - 1 : 0);
+  const std::int64_t last = first + std::int64_t{edge.stride} * (length - 1);
+  return std::max(first, last) >= n;
 }
 
 std::uint64_t slots_of(const Request& request, std::size_t i) {
@@ -47,30 +41,34 @@ std::uint64_t slots_of(const Request& request, std::size_t i) {
   return spec.ring == 0 ? request.lengths[spec.length_of] : spec.ring;
 }
 
-// Looks at the plan's pools only: there may be thousands of other models'.
-Refusal check_size(const Request& request, const StateSlots& slots) {
+// Of the pool of lane `i`. Looks at the plan's pools only: there may be thousands of other models'.
+std::uint64_t slots_beside(const Request& request, std::size_t i) {
   const auto& lanes = request.plan->lanes;
-  for (std::size_t i = 0; i < lanes.size(); ++i) {
-    std::uint64_t needed = slots_of(request, i);
-    for (std::size_t j = 0; j < lanes.size(); ++j) {
-      if (j != i && lanes[j].pool == lanes[i].pool) needed += slots_of(request, j);
-    }
-    if (needed == 0) continue;
-    if (auto refused = refuse_size(needed, slots.capacity(lanes[i].pool))) return refused;
+  std::uint64_t needed = 0;
+  for (std::size_t j = 0; j < lanes.size(); ++j) {
+    if (lanes[j].pool == lanes[i].pool) needed += slots_of(request, j);
   }
-  return std::nullopt;
+  return needed;
 }
 
+// Asked of every request: nothing is made unless it is refused.
 Refusal check_lanes(const Request& request, const StateSlots& slots, const std::vector<TaskRows>& rows) {
   const auto& lanes = request.plan->lanes;
   for (std::size_t i = 0; i < lanes.size(); ++i) {
     const LaneSpec& spec = lanes[i];
-    if (request.lengths[spec.length_of] == 0) return "lane " + std::to_string(i) + " has no steps";
+    const std::uint32_t length = request.lengths[spec.length_of];
+    if (length == 0) return "lane " + std::to_string(i) + " has no steps";
     if (rows[spec.type] == TaskRows::kNodes) return "its cell type also serves node graphs";
-    if (auto refused = check_edges(request, i)) return refused;
+    for (const LaneEdge& edge : spec.edges) {
+      if (!reads_past_end(request, edge, length)) continue;
+      return "lane " + std::to_string(i) + " reads past the end of lane " + std::to_string(edge.from);
+    }
+    const std::uint64_t needed = slots_beside(request, i);
+    if (needed == 0) continue;  // perhaps it has no pool
+    const std::uint32_t capacity = slots.capacity(spec.pool);
+    if (needed > capacity) return refuse_size(needed, capacity);
   }
-  if (auto refused = check_size(request, slots)) return refused;
-  return check_carried(request, slots);
+  return request.carried.empty() ? std::nullopt : check_carried(request, slots);
 }
 
 Refusal check_graph(const Request& request, const StateSlots& slots, const std::vector<TaskRows>& rows) {
@@ -82,7 +80,8 @@ Refusal check_graph(const Request& request, const StateSlots& slots, const std::
   }
   if (request.max_nodes > 0 && request.max_nodes < graph.size()) return "the graph exceeds max_nodes";
   const std::uint32_t least = request.max_nodes > 0 ? request.max_nodes : graph.suffix_peak(0);
-  return refuse_size(least, slots.capacity(graph.pool));
+  const std::uint32_t capacity = slots.capacity(graph.pool);
+  return least > capacity ? refuse_size(least, capacity) : std::nullopt;
 }
 
 }  // namespace

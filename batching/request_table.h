@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/large_memory.h"
 #include "batching/live_request.h"
 
 namespace volvox {
@@ -57,7 +58,7 @@ class RequestTable {
   }  // records, free ones too
 
  private:
-  std::vector<LiveRequest> records_;
+  std::vector<LiveRequest, LargeAllocator<LiveRequest>> records_;
   std::vector<std::uint32_t> unused_;
   std::uint32_t live_ = 0;
 };

@@ -117,7 +117,7 @@ bool Scheduler::remove_model(ModelId id) {
 
 // ---- Requests that come ----
 
-AdmitResult Scheduler::admit(Request request, TimePoint now) {
+AdmitResult Scheduler::admit(Request&& request, TimePoint now) {
   now_ = now;
   if (!has_model(request.model)) return {AdmitResult::Kind::kNeverFits, {}, "its model is not known"};
   if (auto reason = why_never(request, slots_, rows_)) {

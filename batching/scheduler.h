@@ -51,7 +51,7 @@ class Scheduler final : private WaitingList {
 
   // Reserves the request's slots and makes its first nodes ready, or lets it wait: for slots, for its
   // client's turn, or for its inputs. On kNeverFits and kFull nothing is kept.
-  AdmitResult admit(Request request, TimePoint now);
+  AdmitResult admit(Request&& request, TimePoint now);
   // The request's inputs can be read by the device.
   void inputs_landed(RequestId id, TimePoint now);
 

@@ -101,7 +101,7 @@ class SchedulerShell {
   AdmitResult admit(const Work& work) {
     if (!learn(*work.checked->model))
       return {AdmitResult::Kind::kFull, {}, "its model is being replaced; try again"};
-    return brain_.admit(work.unfolded->request, steady_now());
+    return brain_.admit(Request(work.unfolded->request), steady_now());
   }
 
   bool learn(const InstalledModel& model) {

@@ -36,77 +36,73 @@ bool emits_last(const LaneSpec& spec) {
 // ---- Readiness ----
 
 // Steps submitted.
-inline std::uint32_t LaneBatcher::done(LaneRef ref) {
-  const LaneRun& run = run_of(ref);
-  if (run.state != LaneRun::State::kCohort) return run.cursor;
-  return static_cast<std::uint32_t>(cohort_of(ref).step() - run.start);
+inline std::uint32_t LaneBatcher::done(const Lane& lane) const {
+  if (lane.run.state != LaneRun::State::kCohort) return lane.run.cursor;
+  return static_cast<std::uint32_t>(cohort_of(lane).step() - lane.run.start);
 }
 
-inline LaneBound LaneBatcher::bound(LaneRef ref, std::uint32_t want) {
-  const std::uint32_t index = request_of(ref);
-  const LiveRequest& live = requests_[index];
-  return lane_bound(*live.request.plan, lane_of(ref), want, [&](LaneId lane) {
-    const LaneRun& run = live.lanes[lane];
-    return LaneProgress{done(lane_ref(index, lane)), run.length, run.run_length, run.ring};
+inline LaneBound LaneBatcher::bound(const Lane& lane, std::uint32_t want) {
+  const LanePlan& plan = *lane.live.request.plan;
+  if (plan.lanes.size() == 1) return {lane.run.run_length};  // it waits for nobody
+  return lane_bound(plan, lane_of(lane.ref), want, [&](LaneId other) {
+    const Lane of = at(lane_ref(request_of(lane.ref), other));
+    return LaneProgress{done(of), of.run.length, of.run.run_length, of.run.ring};
   });
 }
 
 // An eager lane that must wait for room in its window waits for half of it, so that it runs in few, large
 // spans. One that follows another lane does so where its plan allows; elsewhere that lane may wait for this
 // one's next step before it goes on.
-std::uint32_t LaneBatcher::wanted_steps(LaneRef ref) {
-  const LaneRun& run = run_of(ref);
-  const auto& edges = spec(ref).edges;
+std::uint32_t LaneBatcher::wanted_steps(const Lane& lane) const {
+  const auto& edges = lane.spec.edges;
   const auto follows = [](const LaneEdge& edge) { return !edge.all && edge.stride > 0; };
-  if (!config_.types[spec(ref).type].independent) return 1;
-  if (!spec(ref).may_wait && std::any_of(edges.begin(), edges.end(), follows)) return 1;
-  return std::clamp(run.ring / 2, 1U, run.run_length - run.cursor);
+  if (!config_.types[lane.spec.type].independent) return 1;
+  if (!lane.spec.may_wait && std::any_of(edges.begin(), edges.end(), follows)) return 1;
+  return std::clamp(lane.run.ring / 2, 1U, lane.run.run_length - lane.run.cursor);
 }
 
 // Queues the lane if it is ready, else has the lane that it waits for wake it.
-void LaneBatcher::activate(LaneRef ref) {
-  LaneRun& run = run_of(ref);
-  if (run.state != LaneRun::State::kBlocked) return;
-  const std::uint32_t want = wanted_steps(ref);
-  const LaneBound bound = this->bound(ref, want);
-  if (bound.allowed >= run.cursor + want) {
-    const bool spans = config_.types[spec(ref).type].independent;
-    enqueue(ref, spans ? bound.allowed - run.cursor : 1, false);
+void LaneBatcher::activate(const Lane& lane) {
+  if (lane.run.state != LaneRun::State::kBlocked) return;
+  const std::uint32_t want = wanted_steps(lane);
+  const LaneBound bound = this->bound(lane, want);
+  if (bound.allowed >= lane.run.cursor + want) {
+    const bool spans = config_.types[lane.spec.type].independent;
+    enqueue(lane, spans ? bound.allowed - lane.run.cursor : 1, false);
   } else {
-    wake_at(lane_ref(request_of(ref), bound.blocker), bound.needed);
+    wake_at(at(lane_ref(request_of(lane.ref), bound.blocker)), bound.needed);
   }
 }
 
 // When the blocker has submitted so many steps, the blocked lanes of its request look again.
-void LaneBatcher::wake_at(LaneRef blocker, std::uint32_t steps) {
-  LaneRun& run = run_of(blocker);
+void LaneBatcher::wake_at(const Lane& blocker, std::uint32_t steps) {
+  LaneRun& run = blocker.run;
   run.wake_at = std::min(run.wake_at, steps);
   if (run.state != LaneRun::State::kCohort) return;
   Cohort& cohort = cohort_of(blocker);
   const std::uint64_t at = run.start + steps - 1;
-  if (at < run.event_step && at >= cohort.step()) run.event_step = cohort.note(blocker, at);
+  if (at < run.event_step && at >= cohort.step()) run.event_step = cohort.note(blocker.ref, at);
 }
 
 void LaneBatcher::wake(std::uint32_t request) {
-  const LiveRequest& live = requests_[request];
+  LiveRequest& live = requests_[request];
   if (live.draining) return;
   const LaneId lanes = lane_count(live);
-  for (LaneId l = 0; l < lanes; ++l) activate(lane_ref(request, l));
+  for (LaneId l = 0; l < lanes; ++l) {
+    activate({lane_ref(request, l), live, live.lanes[l], live.request.plan->lanes[l]});
+  }
 }
 
-void LaneBatcher::enqueue(LaneRef ref, std::uint32_t ready, bool front) {
-  const LiveRequest& live = requests_[request_of(ref)];
-  ReadyQueues::Entry entry;
-  entry.request = request_of(ref);
-  entry.item = lane_of(ref);
-  entry.type = spec(ref).type;
-  entry.place = pins_.place(live);
-  entry.priority = live.request.priority;
-  entry.ready = ready;
-  entry.since = now_;
-  LaneRun& run = run_of(ref);
-  run.state = LaneRun::State::kQueued;
-  run.entry = front ? queues_.push_front(entry) : queues_.push_back(entry);
+void LaneBatcher::enqueue(const Lane& lane, std::uint32_t ready, bool front) {
+  const ReadyQueues::Entry entry{.request = request_of(lane.ref),
+                                 .item = lane_of(lane.ref),
+                                 .type = lane.spec.type,
+                                 .place = pins_.place(lane.live),
+                                 .priority = lane.live.request.priority,
+                                 .ready = ready,
+                                 .since = now_};
+  lane.run.state = LaneRun::State::kQueued;
+  lane.run.entry = front ? queues_.push_front(entry) : queues_.push_back(entry);
 }
 
 inline void LaneBatcher::dequeue(LaneRun& run) {
@@ -115,11 +111,11 @@ inline void LaneBatcher::dequeue(LaneRun& run) {
   run.state = LaneRun::State::kBlocked;
 }
 
-RowBinding LaneBatcher::bind(LaneRef ref) const {
-  const LiveRequest& live = requests_[request_of(ref)];
-  const LaneSpec& lane_spec = spec(ref);
-  const LaneRun& run = live.lanes[lane_of(ref)];
-  RowBinding row;
+// The task's next binding is the lane's; where it starts, the caller adds.
+RowBinding& LaneBatcher::bind(const Lane& lane, Task& task) {
+  const auto& [ref, live, run, lane_spec] = lane;
+  // Written where it stays: a row made elsewhere would be read again, in larger words, right after.
+  RowBinding& row = task.bindings.emplace_back();
   for (const LaneEdge& edge : lane_spec.edges) {
     const LaneRun& from = live.lanes[edge.from];
     if (edge.all) {
@@ -165,7 +161,7 @@ bool LaneBatcher::form_cohort(WorkerId worker, const Choice& choice, Task& task,
   for (std::size_t row = cohort.rows().size(); cohort.active() > size.rows && row-- > 0;) {
     if (cohort.rows()[row] != kNoLane) park(cohort.rows()[row], true);
   }
-  cohort.compact(task.changes, [this](LaneRef ref, std::uint32_t row) { run_of(ref).row = row; });
+  cohort.compact(task.changes, [this](LaneRef ref, std::uint32_t row) { at(ref).run.row = row; });
   totals_.rows_moved += task.changes.size();
   task.form = Task::Form::kCohort;
   task.cohort = choice.type;
@@ -198,26 +194,27 @@ void LaneBatcher::seat_joiners(WorkerId worker, CellTypeId type, std::uint32_t c
     const PriorityClass priority = entry.priority;
     if (cohort.active() >= capacity && !evict_for(worker, type, priority)) return;
     fetch_joiners(id);
-    dequeue(run_of(ref));
-    seat(ref, worker, cohort, priority, task);
+    const Lane lane = at(ref);
+    dequeue(lane.run);
+    seat(lane, worker, cohort, priority, task);
   }
 }
 
-void LaneBatcher::seat(LaneRef ref, WorkerId worker, Cohort& cohort, PriorityClass priority, Task& task) {
-  pins_.claim(request_of(ref), worker, now_);
-  LaneRun& run = run_of(ref);
+void LaneBatcher::seat(const Lane& lane, WorkerId worker, Cohort& cohort, PriorityClass priority,
+                       Task& task) {
+  pins_.claim(request_of(lane.ref), worker, now_);
+  LaneRun& run = lane.run;
   run.start = cohort.step() - run.cursor;
-  run.row = workers_[worker].join(spec(ref).type, ref, priority);
+  run.row = workers_[worker].join(lane.spec.type, lane.ref, priority);
   run.state = LaneRun::State::kCohort;
   run.event_step = 0;
-  ++requests_[request_of(ref)].cohort_rows;
+  ++lane.live.cohort_rows;
   if (run.reported) ++cohort.reported;
   run.padded = run.cursor >= run.length;
   if (run.padded) ++cohort.padding_lanes;
   task.changes.push_back({run.row, RowChange::kBind, static_cast<std::uint32_t>(task.bindings.size())});
-  task.bindings.push_back(bind(ref));
-  task.bindings.back().start = run.start;
-  note_next_event(ref, cohort);
+  bind(lane, task).start = run.start;
+  note_next_event(lane, cohort);
 }
 
 // Makes room for a lane of a higher class: the latest arrival of the lowest class steps aside.
@@ -239,18 +236,18 @@ bool LaneBatcher::evict_for(WorkerId worker, CellTypeId type, PriorityClass prio
 
 // Takes a ready lane out of its cohort and back into its worker's queue.
 void LaneBatcher::park(LaneRef ref, bool front) {
-  leave_cohort(ref);
-  enqueue(ref, 1, front);
+  const Lane lane = at(ref);
+  leave_cohort(lane);
+  enqueue(lane, 1, front);
 }
 
-void LaneBatcher::leave_cohort(LaneRef ref) {
-  LiveRequest& live = requests_[request_of(ref)];
-  LaneRun& run = run_of(ref);
+void LaneBatcher::leave_cohort(const Lane& lane) {
+  const auto& [ref, live, run, lane_spec] = lane;
   Worker& worker = workers_[live.home];
-  Cohort& cohort = cohort_of(ref);
-  run.cursor = done(ref);
+  Cohort& cohort = worker.cohorts[lane_spec.type];
+  run.cursor = static_cast<std::uint32_t>(cohort.step() - run.start);
   run.state = LaneRun::State::kBlocked;
-  worker.leave(spec(ref).type, run.row, live.request.priority);
+  worker.leave(lane_spec.type, run.row, live.request.priority);
   if (run.reported) --cohort.reported;
   if (run.padded) --cohort.padding_lanes;
   run.padded = false;
@@ -260,13 +257,13 @@ void LaneBatcher::leave_cohort(LaneRef ref) {
   }
 }
 
-void LaneBatcher::note_next_event(LaneRef ref, Cohort& cohort) {
-  LaneRun& run = run_of(ref);
-  const std::uint32_t done = this->done(ref);
-  std::uint32_t next = std::min(bound(ref, 1).allowed, run.run_length);
+void LaneBatcher::note_next_event(const Lane& lane, Cohort& cohort) {
+  LaneRun& run = lane.run;
+  const auto done = static_cast<std::uint32_t>(cohort.step() - run.start);
+  std::uint32_t next = std::min(bound(lane, 1).allowed, run.run_length);
   if (done < run.length) next = std::min(next, run.length);
   if (run.wake_at > done) next = std::min(next, run.wake_at);
-  run.event_step = cohort.note(ref, run.start + next - 1);
+  run.event_step = cohort.note(lane.ref, run.start + next - 1);
 }
 
 void LaneBatcher::look_at_due(WorkerId worker, Task& task, TaskRecord& record) {
@@ -280,21 +277,19 @@ void LaneBatcher::look_at_due(WorkerId worker, Task& task, TaskRecord& record) {
     const LaneRef ref = due_[i];
     const LiveRequest& live = requests_[request_of(ref)];
     if (live.is_graph || lane_of(ref) >= live.lanes.size() || live.home != worker) continue;
-    const LaneRun& run = run_of(ref);
-    if (run.state != LaneRun::State::kCohort || run.event_step != formed || spec(ref).type != task.type)
-      continue;
-    if (look_at(ref, task, record)) moved_on_.push_back(ref);
+    const Lane lane = at(ref);
+    if (lane.run.state != LaneRun::State::kCohort || lane.run.event_step != formed) continue;
+    if (lane.spec.type == task.type && look_at(lane, cohort, task, record)) moved_on_.push_back(ref);
   }
   for (LaneRef ref : moved_on_) wake(request_of(ref));
 }
 
 // Returns whether lanes of the same request, or the lane itself, must look again.
-bool LaneBatcher::look_at(LaneRef ref, Task& task, TaskRecord& record) {
-  LaneRun& run = run_of(ref);
-  Cohort& cohort = cohort_of(ref);
-  const std::uint32_t done = this->done(ref);
+bool LaneBatcher::look_at(const Lane& lane, Cohort& cohort, Task& task, TaskRecord& record) {
+  LaneRun& run = lane.run;
+  const auto done = static_cast<std::uint32_t>(cohort.step() - run.start);
   if (done == run.length) {
-    emit_last(requests_[request_of(ref)].request, spec(ref), run.row, task);
+    emit_last(lane.live.request, lane.spec, run.row, task);
     if (run.run_length > run.length) {
       run.padded = true;
       ++cohort.padding_lanes;
@@ -303,30 +298,30 @@ bool LaneBatcher::look_at(LaneRef ref, Task& task, TaskRecord& record) {
   bool others = done >= run.wake_at;
   if (others) run.wake_at = kNever;
   if (done >= run.run_length) {
-    leave_cohort(ref);
-    end_lane(ref, record);
-    return requests_[request_of(ref)].lanes.size() > 1;
+    leave_cohort(lane);
+    end_lane(lane, record);
+    return lane.live.lanes.size() > 1;
   }
-  if (bound(ref, 1).allowed <= done) {
-    leave_cohort(ref);
+  if (bound(lane, 1).allowed <= done) {
+    leave_cohort(lane);
     return true;
   }
-  note_next_event(ref, cohort);
+  note_next_event(lane, cohort);
   return others;
 }
 
-void LaneBatcher::end_lane(LaneRef ref, TaskRecord& record) {
-  LaneRun& run = run_of(ref);
-  run.state = LaneRun::State::kEnded;
-  run.wake_at = kNever;
-  record.ended.push_back(ref);
+void LaneBatcher::end_lane(const Lane& lane, TaskRecord& record) {
+  lane.run.state = LaneRun::State::kEnded;
+  lane.run.wake_at = kNever;
+  record.ended.push_back(lane.ref);
 }
 
 void LaneBatcher::report_steps(const Cohort& cohort, TaskRecord& record) {
   for (LaneRef ref : cohort.rows()) {
-    if (ref != kNoLane && run_of(ref).reported && !run_of(ref).padded) {
-      record.steps.push_back({request_of(ref), lane_of(ref), done(ref)});
-    }
+    if (ref == kNoLane) continue;
+    const Lane lane = at(ref);
+    if (!lane.run.reported || lane.run.padded) continue;
+    record.steps.push_back({request_of(ref), lane_of(ref), done(lane)});
   }
 }
 
@@ -340,11 +335,11 @@ bool LaneBatcher::form_spans(WorkerId worker, const Choice& choice, Task& task, 
   for (EntryId id; task.rows < size.rows && (id = queues_.first(choice.type, worker)) != kNoEntry;) {
     const ReadyQueues::Entry& entry = queues_[id];
     const LaneRef ref = lane_ref(entry.request, static_cast<LaneId>(entry.item));
-    take_span(ref, size.rows - task.rows, task, record);
+    take_span(at(ref), size.rows - task.rows, task, record);
     moved_on_.push_back(ref);
   }
   for (LaneRef ref : moved_on_) {
-    LaneRun& run = run_of(ref);
+    LaneRun& run = at(ref).run;
     if (run.cursor >= run.wake_at || run.state == LaneRun::State::kEnded) run.wake_at = kNever;
     wake(request_of(ref));
   }
@@ -355,29 +350,29 @@ bool LaneBatcher::form_spans(WorkerId worker, const Choice& choice, Task& task, 
 
 // How many of `at_most` steps the row `row` of the task covers. The last real step has a row of its own when
 // its result is wanted: Emit names a row, not a step.
-std::uint32_t LaneBatcher::span_of(LaneRef ref, std::uint32_t at_most, std::uint32_t row, Task& task) {
-  const LaneRun& run = run_of(ref);
+std::uint32_t LaneBatcher::span_of(const Lane& lane, std::uint32_t at_most, std::uint32_t row, Task& task) {
+  const LaneRun& run = lane.run;
   const bool has_last = run.cursor < run.length && run.cursor + at_most >= run.length;
-  if (!has_last || !emits_last(spec(ref))) return at_most;
+  if (!has_last || !emits_last(lane.spec)) return at_most;
   if (run.cursor + 1 < run.length) return run.length - 1 - run.cursor;
-  emit_last(requests_[request_of(ref)].request, spec(ref), row, task);
+  emit_last(lane.live.request, lane.spec, row, task);
   return 1;
 }
 
-void LaneBatcher::take_span(LaneRef ref, std::uint32_t room, Task& task, TaskRecord& record) {
-  const std::uint32_t index = request_of(ref);
-  LaneRun& run = run_of(ref);
+void LaneBatcher::take_span(const Lane& lane, std::uint32_t room, Task& task, TaskRecord& record) {
+  const std::uint32_t index = request_of(lane.ref);
+  LaneRun& run = lane.run;
   pins_.claim(index, record.worker, now_);
-  const std::uint32_t allowed = bound(ref, 1).allowed;
+  const std::uint32_t allowed = bound(lane, 1).allowed;
   const auto row = static_cast<std::uint32_t>(task.bindings.size());
-  const std::uint32_t span = span_of(ref, std::min(room, allowed - run.cursor), row, task);
-  task.bindings.push_back(bind(ref));
-  task.bindings.back().start = run.cursor;
-  task.bindings.back().span = span;
+  const std::uint32_t span = span_of(lane, std::min(room, allowed - run.cursor), row, task);
+  RowBinding& binding = bind(lane, task);
+  binding.start = run.cursor;
+  binding.span = span;
   task.rows += span;
   totals_.cells += std::min(span, run.length - std::min(run.length, run.cursor));
   if (run.reported && run.cursor < run.length) {
-    record.steps.push_back({index, lane_of(ref), std::min(run.cursor + span, run.length) - 1});
+    record.steps.push_back({index, lane_of(lane.ref), std::min(run.cursor + span, run.length) - 1});
   }
   run.cursor += span;
   pins_.touch(index, record, 0);
@@ -386,7 +381,7 @@ void LaneBatcher::take_span(LaneRef ref, std::uint32_t room, Task& task, TaskRec
     return;
   }
   dequeue(run);
-  if (run.cursor >= run.run_length) end_lane(ref, record);
+  if (run.cursor >= run.run_length) end_lane(lane, record);
 }
 
 // ---- What happens to requests ----
@@ -395,7 +390,7 @@ void LaneBatcher::withdraw(std::uint32_t request) {
   LiveRequest& live = requests_[request];
   for (LaneId l = 0; l < lane_count(live); ++l) {
     LaneRun& run = live.lanes[l];
-    if (run.state == LaneRun::State::kCohort) leave_cohort(lane_ref(request, l));
+    if (run.state == LaneRun::State::kCohort) leave_cohort(at(lane_ref(request, l)));
     if (run.state == LaneRun::State::kQueued) dequeue(run);
     run.state = LaneRun::State::kEnded;
   }
@@ -406,7 +401,7 @@ void LaneBatcher::drain(std::uint32_t request) {
   live.draining = true;
   for (LaneId l = 0; l < lane_count(live); ++l) {
     LaneRun& run = live.lanes[l];
-    if (run.state == LaneRun::State::kCohort) leave_cohort(lane_ref(request, l));
+    if (run.state == LaneRun::State::kCohort) leave_cohort(at(lane_ref(request, l)));
     if (run.state == LaneRun::State::kQueued) dequeue(run);
   }
   if (!pins_.in_flight(live)) leave_home(request);
@@ -434,7 +429,7 @@ void LaneBatcher::change_class(std::uint32_t request, PriorityClass from, Priori
   for (LaneId l = 0; l < lane_count(live); ++l) {
     const LaneRun& run = live.lanes[l];
     if (run.entry != kNoEntry) queues_.change_class(run.entry, to);
-    if (run.state == LaneRun::State::kCohort) cohort_of(lane_ref(request, l)).change_class(from, to);
+    if (run.state == LaneRun::State::kCohort) cohort_of(at(lane_ref(request, l))).change_class(from, to);
   }
 }
 
@@ -442,19 +437,19 @@ bool LaneBatcher::stop(std::uint32_t request, LaneId l, Step last) {
   LiveRequest& live = requests_[request];
   LaneRun& run = live.lanes[l];
   if (run.state == LaneRun::State::kEnded || last + 1 >= run.run_length) return false;
-  const LaneRef ref = lane_ref(request, l);
+  const Lane lane = at(lane_ref(request, l));
   run.run_length = last + 1;
   run.length = std::min(run.length, run.run_length);
-  if (done(ref) < run.run_length) {
-    if (run.state == LaneRun::State::kCohort) note_next_event(ref, cohort_of(ref));
+  if (done(lane) < run.run_length) {
+    if (run.state == LaneRun::State::kCohort) note_next_event(lane, cohort_of(lane));
     return false;
   }
-  if (run.state == LaneRun::State::kCohort) leave_cohort(ref);
+  if (run.state == LaneRun::State::kCohort) leave_cohort(lane);
   if (run.state == LaneRun::State::kQueued) dequeue(run);
   run.state = LaneRun::State::kEnded;
   TaskLog* log = live.home == kNoWorker ? nullptr : &workers_[live.home].log;
   if (log != nullptr && live.last_seq > log->completed()) {
-    log->at(live.last_seq).ended.push_back(ref);
+    log->at(live.last_seq).ended.push_back(lane.ref);
   } else {
     --live.open;
   }

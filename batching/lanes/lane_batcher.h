@@ -43,37 +43,44 @@ class LaneBatcher {
   bool stop(std::uint32_t request, LaneId lane, Step last);
 
  private:
-  const LaneSpec& spec(LaneRef ref) const {
-    return requests_[request_of(ref)].request.plan->lanes[lane_of(ref)];
+  // A lane, looked up once for all that happens to it in a call.
+  struct Lane {
+    LaneRef ref;
+    LiveRequest& live;
+    LaneRun& run;
+    const LaneSpec& spec;
+  };
+  Lane at(LaneRef ref) const {
+    LiveRequest& live = requests_[request_of(ref)];
+    return {ref, live, live.lanes[lane_of(ref)], live.request.plan->lanes[lane_of(ref)]};
   }
-  LaneRun& run_of(LaneRef ref) { return requests_[request_of(ref)].lanes[lane_of(ref)]; }
-  Cohort& cohort_of(LaneRef ref) { return workers_[requests_[request_of(ref)].home].cohorts[spec(ref).type]; }
+  Cohort& cohort_of(const Lane& lane) const { return workers_[lane.live.home].cohorts[lane.spec.type]; }
 
-  std::uint32_t done(LaneRef ref);
-  LaneBound bound(LaneRef ref, std::uint32_t want);
-  std::uint32_t wanted_steps(LaneRef ref);
-  void activate(LaneRef ref);
-  void wake_at(LaneRef blocker, std::uint32_t steps);
-  void enqueue(LaneRef ref, std::uint32_t ready, bool front);
+  std::uint32_t done(const Lane& lane) const;
+  LaneBound bound(const Lane& lane, std::uint32_t want);
+  std::uint32_t wanted_steps(const Lane& lane) const;
+  void activate(const Lane& lane);
+  void wake_at(const Lane& blocker, std::uint32_t steps);
+  void enqueue(const Lane& lane, std::uint32_t ready, bool front);
   void dequeue(LaneRun& run);
-  RowBinding bind(LaneRef ref) const;
+  static RowBinding& bind(const Lane& lane, Task& task);
 
   bool form_cohort(WorkerId worker, const Choice& choice, Task& task, TaskRecord& record);
   void fetch_joiners(EntryId id) const;
   void seat_joiners(WorkerId worker, CellTypeId type, std::uint32_t capacity, Task& task);
-  void seat(LaneRef ref, WorkerId worker, Cohort& cohort, PriorityClass priority, Task& task);
+  void seat(const Lane& lane, WorkerId worker, Cohort& cohort, PriorityClass priority, Task& task);
   bool evict_for(WorkerId worker, CellTypeId type, PriorityClass priority);
   void park(LaneRef ref, bool front);
-  void leave_cohort(LaneRef ref);
-  void note_next_event(LaneRef ref, Cohort& cohort);
+  void leave_cohort(const Lane& lane);
+  void note_next_event(const Lane& lane, Cohort& cohort);
   void look_at_due(WorkerId worker, Task& task, TaskRecord& record);
-  bool look_at(LaneRef ref, Task& task, TaskRecord& record);
+  bool look_at(const Lane& lane, Cohort& cohort, Task& task, TaskRecord& record);
   void report_steps(const Cohort& cohort, TaskRecord& record);
 
   bool form_spans(WorkerId worker, const Choice& choice, Task& task, TaskRecord& record);
-  std::uint32_t span_of(LaneRef ref, std::uint32_t at_most, std::uint32_t row, Task& task);
-  void take_span(LaneRef ref, std::uint32_t room, Task& task, TaskRecord& record);
-  void end_lane(LaneRef ref, TaskRecord& record);
+  std::uint32_t span_of(const Lane& lane, std::uint32_t at_most, std::uint32_t row, Task& task);
+  void take_span(const Lane& lane, std::uint32_t room, Task& task, TaskRecord& record);
+  void end_lane(const Lane& lane, TaskRecord& record);
 
   const SchedulerConfig& config_;
   RequestTable& requests_;

@@ -128,7 +128,8 @@ void SchedulingRun::begin_measuring() {
 // The whole population at once; after a few passes over it starts and ends are spread evenly.
 void SchedulingRun::populate() {
   while (live_ < load_.live) {
-    const AdmitResult result = scheduler_.admit(case_.requests[chance_.below(case_.requests.size())], now_);
+    Request request = case_.requests[chance_.below(case_.requests.size())];
+    const AdmitResult result = scheduler_.admit(std::move(request), now_);
     if (result.kind == AdmitResult::Kind::kNeverFits || result.kind == AdmitResult::Kind::kFull) return;
     ++live_;
   }
