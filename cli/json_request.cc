@@ -12,7 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
-#include "loadgen/trees.h"
+#include "loadgen/requests/trees.h"
 #include "protocol/structure_check.h"
 
 namespace volvox {

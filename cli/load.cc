@@ -17,11 +17,11 @@
 #include "cli/load_sessions.h"
 #include "cli/model_verifier.h"
 #include "cli/option.h"
-#include "loadgen/channel_link.h"
-#include "loadgen/interrupt.h"
-#include "loadgen/misbehaviour.h"
-#include "loadgen/report.h"
-#include "loadgen/server_status.h"
+#include "loadgen/link/channel_link.h"
+#include "loadgen/report/report.h"
+#include "loadgen/run/interrupt.h"
+#include "loadgen/run/misbehaviour.h"
+#include "loadgen/server/server_status.h"
 #include "repository/repository.h"
 
 namespace volvox {

@@ -8,12 +8,12 @@
 
 #include "cli/call_verifier.h"
 #include "cli/option.h"
-#include "loadgen/call_audio.h"
-#include "loadgen/call_bundles.h"
-#include "loadgen/call_report.h"
-#include "loadgen/call_window.h"
-#include "loadgen/interrupt.h"
-#include "loadgen/wave_file.h"
+#include "loadgen/calls/call_audio.h"
+#include "loadgen/calls/call_bundles.h"
+#include "loadgen/calls/call_report.h"
+#include "loadgen/calls/call_window.h"
+#include "loadgen/calls/wave_file.h"
+#include "loadgen/run/interrupt.h"
 
 namespace volvox {
 namespace {

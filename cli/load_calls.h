@@ -6,8 +6,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include "loadgen/call_channel.h"
-#include "loadgen/call_load.h"
+#include "loadgen/calls/call_channel.h"
+#include "loadgen/calls/call_load.h"
 
 namespace volvox {
 

@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "cli/option.h"
-#include "loadgen/interrupt.h"
+#include "loadgen/run/interrupt.h"
 
 namespace volvox {
 

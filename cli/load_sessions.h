@@ -5,7 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "loadgen/session_load.h"
+#include "loadgen/sessions/session_load.h"
 
 namespace volvox {
 

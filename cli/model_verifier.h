@@ -10,7 +10,7 @@
 #include "cells/model/model.h"
 #include "cells/model/reference.h"
 #include "cells/unfold/unfolding.h"
-#include "loadgen/verify.h"
+#include "loadgen/report/verify.h"
 
 namespace volvox {
 

@@ -11,8 +11,8 @@
 #include "cli/admin_report.h"
 #include "cli/commands.h"
 #include "cli/option.h"
-#include "loadgen/interrupt.h"
-#include "loadgen/server_status.h"
+#include "loadgen/run/interrupt.h"
+#include "loadgen/server/server_status.h"
 
 namespace volvox {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <span>
 
-#include "loadgen/wave_file.h"
+#include "loadgen/calls/wave_file.h"
 #include "tests/fuzz/parts.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

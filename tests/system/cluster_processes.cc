@@ -5,7 +5,7 @@
 #include <tuple>
 #include <utility>
 
-#include "loadgen/http_get.h"
+#include "loadgen/server/http_get.h"
 
 namespace volvox {
 

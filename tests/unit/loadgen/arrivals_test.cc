@@ -1,4 +1,4 @@
-#include "loadgen/arrivals.h"
+#include "loadgen/plan/arrivals.h"
 
 #include <cmath>
 #include <vector>

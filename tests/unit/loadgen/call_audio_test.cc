@@ -1,4 +1,4 @@
-#include "loadgen/call_audio.h"
+#include "loadgen/calls/call_audio.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "loadgen/call_load.h"
+#include "loadgen/calls/call_load.h"
 
 #include <cstring>
 #include <functional>
@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "loadgen/call_report.h"
+#include "loadgen/calls/call_report.h"
 
 namespace volvox {
 namespace {

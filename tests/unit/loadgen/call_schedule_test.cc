@@ -1,4 +1,4 @@
-#include "loadgen/call_schedule.h"
+#include "loadgen/calls/call_schedule.h"
 
 #include <algorithm>
 #include <map>

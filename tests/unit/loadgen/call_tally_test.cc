@@ -1,4 +1,4 @@
-#include "loadgen/call_tally.h"
+#include "loadgen/calls/call_tally.h"
 
 #include <gtest/gtest.h>
 

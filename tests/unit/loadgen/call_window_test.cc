@@ -1,4 +1,4 @@
-#include "loadgen/call_window.h"
+#include "loadgen/calls/call_window.h"
 
 #include <deque>
 #include <set>
@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "loadgen/random.h"
+#include "loadgen/requests/random.h"
 
 namespace volvox {
 namespace {

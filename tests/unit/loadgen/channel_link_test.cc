@@ -1,13 +1,13 @@
-#include "loadgen/channel_link.h"
+#include "loadgen/link/channel_link.h"
 
 #include <atomic>
 #include <thread>
 
 #include <gtest/gtest.h>
 
-#include "loadgen/report.h"
-#include "loadgen/run.h"
-#include "loadgen/verify.h"
+#include "loadgen/report/report.h"
+#include "loadgen/report/verify.h"
+#include "loadgen/run/run.h"
 #include "protocol/codec.h"
 #include "protocol/edge_socket.h"
 

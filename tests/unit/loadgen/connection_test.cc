@@ -1,4 +1,4 @@
-#include "loadgen/connection.h"
+#include "loadgen/run/connection.h"
 
 #include <algorithm>
 #include <sstream>

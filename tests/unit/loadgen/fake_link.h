@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "loadgen/link.h"
+#include "loadgen/link/link.h"
 
 namespace volvox {
 

@@ -1,11 +1,11 @@
-#include "loadgen/histogram.h"
+#include "loadgen/report/histogram.h"
 
 #include <algorithm>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "loadgen/random.h"
+#include "loadgen/requests/random.h"
 
 namespace volvox {
 namespace {

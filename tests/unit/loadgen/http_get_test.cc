@@ -1,4 +1,4 @@
-#include "loadgen/http_get.h"
+#include "loadgen/server/http_get.h"
 
 #include <array>
 #include <string>

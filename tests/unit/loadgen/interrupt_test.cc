@@ -1,4 +1,4 @@
-#include "loadgen/interrupt.h"
+#include "loadgen/run/interrupt.h"
 
 #include <chrono>
 #include <thread>

@@ -1,4 +1,4 @@
-#include "loadgen/lattices.h"
+#include "loadgen/requests/lattices.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "loadgen/request_source.h"
+#include "loadgen/requests/request_source.h"
 
 namespace volvox {
 namespace {

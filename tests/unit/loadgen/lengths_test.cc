@@ -1,4 +1,4 @@
-#include "loadgen/lengths.h"
+#include "loadgen/requests/lengths.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -1,4 +1,4 @@
-#include "loadgen/metrics_page.h"
+#include "loadgen/server/metrics_page.h"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "loadgen/misbehaviour.h"
+#include "loadgen/run/misbehaviour.h"
 
 #include <thread>
 

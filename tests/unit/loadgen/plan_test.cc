@@ -1,4 +1,4 @@
-#include "loadgen/plan.h"
+#include "loadgen/plan/plan.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "loadgen/priority_mix.h"
+#include "loadgen/requests/priority_mix.h"
 
 #include <map>
 

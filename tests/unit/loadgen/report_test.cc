@@ -1,4 +1,4 @@
-#include "loadgen/report.h"
+#include "loadgen/report/report.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

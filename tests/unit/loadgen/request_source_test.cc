@@ -1,4 +1,4 @@
-#include "loadgen/request_source.h"
+#include "loadgen/requests/request_source.h"
 
 #include <set>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "loadgen/run.h"
+#include "loadgen/run/run.h"
 
 #include <atomic>
 #include <set>

@@ -1,4 +1,4 @@
-#include "loadgen/server_status.h"
+#include "loadgen/server/server_status.h"
 
 #include <sstream>
 #include <string>

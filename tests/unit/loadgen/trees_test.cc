@@ -1,4 +1,4 @@
-#include "loadgen/trees.h"
+#include "loadgen/requests/trees.h"
 
 #include <fstream>
 

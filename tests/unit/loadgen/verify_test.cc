@@ -1,4 +1,4 @@
-#include "loadgen/verify.h"
+#include "loadgen/report/verify.h"
 
 #include <array>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "loadgen/wave_file.h"
+#include "loadgen/calls/wave_file.h"
 
 #include <cstdlib>
 #include <filesystem>
@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "loadgen/random.h"
+#include "loadgen/requests/random.h"
 
 namespace volvox {
 namespace {

@@ -1,0 +1,56 @@
+#include "loadgen/link/channel_link.h"
+
+#include <utility>
+
+namespace volvox {
+
+Result<std::unique_ptr<LoadLink>> ChannelLink::open(const std::string& endpoint,
+                                                    const RequestTemplate& request,
+                                                    std::optional<ChannelKeys> keys) {
+  ChannelOptions options;
+  options.keys = std::move(keys);
+  options.endpoint = endpoint;
+  options.default_timeout = Duration(0);  // the load keeps its own time, and tells lost from refused
+  options.send_queue = 1 << 16;
+  options.receive_queue = 1 << 16;
+  auto channel = ChannelGroup::connect(options);
+  if (!channel) return tl::unexpected(channel.error());
+  return std::unique_ptr<LoadLink>(new ChannelLink(std::move(*channel), request));
+}
+
+ChannelLink::ChannelLink(std::unique_ptr<ChannelGroup> channel, const RequestTemplate& request)
+    : channel_(std::move(channel)),
+      template_(request),
+      request_(request_with_inputs(template_.model, template_.input)) {
+  request_.header.model_version = template_.model_version;
+  request_.header.deadline_us = static_cast<std::uint64_t>(template_.deadline.count() / 1000);
+}
+
+TimePoint ChannelLink::now() {
+  return std::chrono::steady_clock::now();
+}
+
+Status ChannelLink::send(std::uint64_t request_id, const RequestContent& content) {
+  request_.header.request_id = request_id;
+  request_.header.priority = template_.priorities.draw(request_id);
+  fill_request(request_, content);
+  const auto id = channel_->send(request_);
+  if (!id) return tl::unexpected(id.error());
+  return {};
+}
+
+void ChannelLink::cancel(std::uint64_t request_id) {
+  static_cast<void>(channel_->cancel(request_id));  // without a connection there is nothing to stop
+}
+
+Status ChannelLink::receive(Duration at_most, std::vector<Reply>& replies) {
+  channel_->poll(at_most, [&replies](Reply&& reply) { replies.push_back(std::move(reply)); });
+  return {};
+}
+
+LinkCounts ChannelLink::counts() const {
+  const ChannelStats stats = channel_->stats();
+  return {stats.duplicates + stats.unknown, stats.late, stats.resent};
+}
+
+}  // namespace volvox

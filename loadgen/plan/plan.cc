@@ -1,0 +1,77 @@
+#include "loadgen/plan/plan.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace volvox {
+namespace {
+
+constexpr double kMaxRate = 1e7;
+constexpr std::uint32_t kMaxConnections = 256;
+constexpr std::uint32_t kMaxConcurrency = 1U << 20;
+
+// Part `i` of `n` nearly equal parts of `whole`.
+std::uint64_t share(std::uint64_t whole, std::uint32_t i, std::uint32_t n) {
+  return whole / n + (i < whole % n ? 1 : 0);
+}
+
+// A connection without a slot or a request of its own would only stand in the way.
+std::uint32_t useful_connections(const LoadPlan& plan) {
+  std::uint64_t n = plan.connections;
+  if (plan.arrivals == Arrivals::kClosed) n = std::min<std::uint64_t>(n, plan.concurrency);
+  if (plan.requests > 0) n = std::min(n, plan.requests);
+  return static_cast<std::uint32_t>(n);
+}
+
+}  // namespace
+
+Status check_plan(const LoadPlan& plan) {
+  if (plan.arrivals == Arrivals::kClosed) {
+    if (plan.concurrency == 0 || plan.concurrency > kMaxConcurrency) {
+      return invalid("a closed loop needs from 1 to 1048576 requests in flight; set the concurrency");
+    }
+  } else if (!std::isfinite(plan.rate) || plan.rate <= 0 || plan.rate > kMaxRate) {
+    return invalid("an open loop needs a rate above 0, at most 10000000 requests a second; set the rate");
+  }
+  if (plan.connections == 0 || plan.connections > kMaxConnections) {
+    return invalid("from 1 to 256 connections are possible");
+  }
+  if (plan.measured.count() < 0 || plan.warmup.count() < 0 || plan.timeout.count() <= 0) {
+    return invalid("times must not be negative, and a request needs some time to be answered");
+  }
+  if (!(plan.cancel_fraction >= 0 && plan.cancel_fraction <= 1) || plan.cancel_after.count() < 0 ||
+      plan.deadline.count() < 0) {
+    return invalid("of the requests a fraction from 0 to 1 can be cancelled, and no time is negative");
+  }
+  if (plan.measured.count() == 0 && plan.requests == 0) {
+    return invalid("a load must end: set how many seconds or how many requests are measured");
+  }
+  return {};
+}
+
+std::vector<ConnectionPlan> divide(const LoadPlan& plan) {
+  const std::uint32_t n = useful_connections(plan);
+  std::vector<ConnectionPlan> parts(n);
+  for (std::uint32_t i = 0; i < n; ++i) {
+    ConnectionPlan& part = parts[i];
+    part.arrivals = plan.arrivals;
+    part.rate = plan.rate / n;
+    part.first = plan.rate > 0 ? Duration(static_cast<Duration::rep>(i * 1e9 / plan.rate)) : Duration(0);
+    part.concurrency = static_cast<std::uint32_t>(share(plan.concurrency, i, n));
+    part.first_index = i;
+    part.index_step = n;
+    part.seed = SeededRandom::for_item(plan.seed, i).next();
+    part.warmup = plan.warmup;
+    part.measured = plan.measured;
+    part.requests = share(plan.requests, i, n);
+    part.timeout = plan.timeout;
+    part.samples = share(plan.samples, i, n);
+    part.deadline = plan.deadline;
+    part.cancel_fraction = plan.cancel_fraction;
+    part.cancel_after = plan.cancel_after;
+    part.timeline = plan.timeline;
+  }
+  return parts;
+}
+
+}  // namespace volvox

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/error.h"
+#include "base/time.h"
+#include "loadgen/run/connection.h"
+
+namespace volvox {
+
+// A whole load, as a user asks for it. Spread over the connections it becomes one ConnectionPlan for each.
+struct LoadPlan {
+  Arrivals arrivals = Arrivals::kPoisson;
+  double rate = 0;                // requests a second over all connections; open loops
+  std::uint32_t concurrency = 0;  // in flight over all connections; closed loop
+  std::uint32_t connections = 1;
+  Duration warmup{};
+  Duration measured{};         // 0: until `requests`
+  std::uint64_t requests = 0;  // 0: until `measured` has passed; at least one of the two
+  Duration timeout = std::chrono::seconds(30);
+  std::uint64_t seed = 1;
+  std::size_t samples = 0;  // answers kept for verification
+  Duration deadline{};      // by which an answer is on time; 0: always
+  double cancel_fraction = 0;
+  Duration cancel_after{};  // how long after its sending a request is taken back
+  bool timeline = false;    // keep what became of each measured request
+};
+
+// Says what makes no sense, as INVALID_ARGUMENT.
+Status check_plan(const LoadPlan& plan);
+
+// The connections' parts of a checked plan: requests, slots and samples are divided without loss, a Poisson
+// process into independent ones of a lower rate, a constant schedule into shifted ones. Each part has
+// something to do.
+std::vector<ConnectionPlan> divide(const LoadPlan& plan);
+
+}  // namespace volvox

@@ -1,0 +1,130 @@
+#include "loadgen/report/report.h"
+
+#include <array>
+#include <cstdio>
+#include <string_view>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+namespace volvox {
+namespace {
+
+constexpr std::array<std::pair<const char*, double>, 3> kFractions{
+    {{"p50", 0.50}, {"p90", 0.90}, {"p99", 0.99}}};
+
+double to_ms(Duration duration) {
+  return static_cast<double>(duration.count()) * 1e-6;
+}
+
+nlohmann::json spread(const DurationHistogram& histogram) {
+  nlohmann::json json;
+  for (const auto& [name, fraction] : kFractions) json[name] = to_ms(histogram.percentile(fraction));
+  json["max"] = to_ms(histogram.max());
+  return json;
+}
+
+double per_second(const LoadOutcome& outcome, std::uint64_t requests) {
+  return outcome.seconds > 0 ? static_cast<double>(requests) / outcome.seconds : 0.0;
+}
+
+double throughput(const LoadOutcome& outcome) {
+  return per_second(outcome, outcome.tally.completed);
+}
+
+template <class... Values>
+void add_line(std::string& text, const char* format, Values... values) {
+  std::array<char, 512> line{};
+  if (std::snprintf(line.data(), line.size(), format, values...) > 0)
+    text.append(line.data()).push_back('\n');
+}
+
+void add_spread(std::string& text, const char* name, const DurationHistogram& histogram) {
+  add_line(text, "  %-10s %9.3f %9.3f %9.3f %9.3f", name, to_ms(histogram.percentile(0.5)),
+           to_ms(histogram.percentile(0.9)), to_ms(histogram.percentile(0.99)), to_ms(histogram.max()));
+}
+
+void add_errors(std::string& text, const LoadTally& tally) {
+  for (const auto& [code, count] : tally.errors) {
+    const auto example = tally.first_error.find(code);
+    add_line(text, "  %-18s %llu (%s)", code.c_str(), static_cast<unsigned long long>(count),
+             example == tally.first_error.end() ? "" : example->second.c_str());
+  }
+}
+
+void add_verification(std::string& text, const LoadSummary& report) {
+  const VerifyOutcome& outcome = report.verification;
+  add_line(text, "verified %llu answers: %llu wrong; %llu duplicates",
+           static_cast<unsigned long long>(outcome.verified), static_cast<unsigned long long>(outcome.wrong),
+           static_cast<unsigned long long>(report.outcome.tally.duplicates));
+  if (report.outcome.tally.resent > 0) {
+    add_line(text, "sent to another router %llu, late answers dropped %llu",
+             static_cast<unsigned long long>(report.outcome.tally.resent),
+             static_cast<unsigned long long>(report.outcome.tally.late_answers));
+  }
+  if (!outcome.first_wrong.empty()) add_line(text, "  %s", outcome.first_wrong.c_str());
+}
+
+}  // namespace
+
+nlohmann::json to_json(const LoadSummary& report) {
+  const LoadTally& tally = report.outcome.tally;
+  nlohmann::json json;
+  json["offered"] = tally.offered;
+  json["completed"] = tally.completed;
+  json["on_time"] = tally.on_time;
+  json["errors"] = nlohmann::json::object();
+  for (const auto& [code, count] : tally.errors) json["errors"][code] = count;
+  json["wrong"] = report.verification.wrong;
+  json["verified"] = report.verification.verified;
+  json["duplicates"] = tally.duplicates;
+  json["resent"] = tally.resent;
+  json["late_answers"] = tally.late_answers;
+  json["seconds"] = report.outcome.seconds;
+  json["throughput_rps"] = throughput(report.outcome);
+  json["goodput_rps"] = per_second(report.outcome, tally.on_time);
+  json["latency_ms"] = spread(tally.latency);
+  json["queue_ms"] = spread(tally.queue);
+  json["compute_ms"] = spread(tally.compute);
+  json["late_ms"] = spread(tally.late);
+  json["refused_ms"] = spread(tally.refused);
+  json["retry_after_ms"] = spread(tally.retry_after);
+  json["misbehaved"] = {{"sent", report.misbehaved.sent}, {"vanished", report.misbehaved.vanished}};
+  json["mean_batch"] = nlohmann::json::object();
+  for (const auto& [type, rows] : report.mean_batch) json["mean_batch"][type] = rows;
+  return json;
+}
+
+std::string to_text(const LoadSummary& report) {
+  const LoadTally& tally = report.outcome.tally;
+  std::string text;
+  add_line(text, "%s at %s: %s, %s", report.model.c_str(), report.endpoint.c_str(), report.arrivals.c_str(),
+           report.shapes.c_str());
+  add_line(text, "offered %llu, completed %llu, failed %llu in %.2f s: %.1f requests a second",
+           static_cast<unsigned long long>(tally.offered), static_cast<unsigned long long>(tally.completed),
+           static_cast<unsigned long long>(tally.failed()), report.outcome.seconds,
+           throughput(report.outcome));
+  add_errors(text, tally);
+  add_line(text, "  %-10s %9s %9s %9s %9s", "ms", "p50", "p90", "p99", "max");
+  add_spread(text, "latency", tally.latency);
+  add_spread(text, "queue", tally.queue);
+  add_spread(text, "compute", tally.compute);
+  add_spread(text, "sent late", tally.late);
+  if (tally.refused.max() > Duration(0)) add_spread(text, "refused", tally.refused);
+  if (tally.on_time < tally.completed) {
+    add_line(text, "on time %llu: %.1f a second", static_cast<unsigned long long>(tally.on_time),
+             per_second(report.outcome, tally.on_time));
+  }
+  for (const auto& [type, rows] : report.mean_batch) {
+    add_line(text, "mean batch of %s: %.1f rows", type.c_str(), rows);
+  }
+  add_verification(text, report);
+  return text;
+}
+
+bool is_good(const LoadSummary& report) {
+  return report.outcome.tally.completed > 0 && report.verification.wrong == 0 &&
+         report.outcome.tally.duplicates == 0;
+}
+
+}  // namespace volvox

@@ -1,0 +1,122 @@
+#include "loadgen/requests/request_source.h"
+
+#include <algorithm>
+#include <span>
+
+namespace volvox {
+namespace {
+
+using Form = RequestContent::Form;
+
+// Makes room for the tokens of a request of each shape.
+class ContentMaker {
+ public:
+  ContentMaker(SeededRandom& random, RequestContent& content) : random_(random), content_(content) {}
+
+  void operator()(const LengthSource& lengths) {
+    content_.parents.clear();
+    content_.tokens.resize(lengths.draw(random_));
+  }
+  void operator()(const TreeSource& trees) {
+    trees.draw(random_, content_.parents);
+    content_.tokens.resize(content_.parents.size());
+  }
+  void operator()(const LatticeSource& lattices) {
+    LatticeShape lattice = lattices.draw(random_);
+    content_.form = Form::kLattice;
+    content_.tokens.resize(lattice.length);
+    content_.more.resize(1);
+    content_.more[0].resize(lattice.starts.size());
+    content_.starts = std::move(lattice.starts);
+    content_.ends = std::move(lattice.ends);
+  }
+  void operator()(const GraphSource& graphs) {
+    GraphSource::Graph graph = graphs.draw(random_);
+    content_.form = Form::kGraph;
+    content_.tokens.resize(graph.types.size());
+    content_.names = graphs.names();
+    content_.types = std::move(graph.types);
+    content_.offsets = std::move(graph.offsets);
+    content_.predecessors = std::move(graph.predecessors);
+  }
+  void operator()(const SequencesSource& sequences) {
+    content_.form = Form::kSequences;
+    content_.names = sequences.names;
+    content_.lengths.resize(sequences.names.size());
+    for (std::int32_t& length : content_.lengths)
+      length = static_cast<std::int32_t>(sequences.lengths.draw(random_));
+    const auto rows = [&](std::size_t input) {
+      return static_cast<std::size_t>(content_.lengths[sequences.of_input[input]]);
+    };
+    content_.tokens.resize(rows(0));
+    content_.more.resize(sequences.of_input.size() - 1);
+    for (std::size_t i = 0; i < content_.more.size(); ++i) content_.more[i].resize(rows(i + 1));
+  }
+
+ private:
+  SeededRandom& random_;
+  RequestContent& content_;
+};
+
+std::vector<std::string_view> views_of(const std::vector<std::string>& names) {
+  return {names.begin(), names.end()};
+}
+
+}  // namespace
+
+Structure structure_of(const RequestContent& content) {
+  const auto rows = static_cast<std::uint32_t>(content.tokens.size());
+  switch (content.form) {
+    case Form::kSequences:
+      return SequencesStructure{views_of(content.names), content.lengths};
+    case Form::kLattice:
+      return LatticeStructure{rows, content.starts, content.ends};
+    case Form::kGraph:
+      return GraphStructure{views_of(content.names), content.types, content.offsets, content.predecessors};
+    case Form::kChainOrTree:
+      break;
+  }
+  if (content.parents.empty()) return ChainStructure{rows};
+  return TreeStructure{content.parents};
+}
+
+void RequestSource::make(std::uint64_t index, RequestContent& content) const {
+  SeededRandom random = SeededRandom::for_item(seed_, index);
+  std::visit(ContentMaker(random, content), shapes_);
+  const auto fill = [&](std::vector<std::int32_t>& tokens, std::uint32_t vocabulary) {
+    for (std::int32_t& token : tokens) token = static_cast<std::int32_t>(random.below(vocabulary));
+  };
+  fill(content.tokens, vocabulary_);
+  for (std::size_t i = 0; i < content.more.size(); ++i)
+    fill(content.more[i], i < more_.size() ? more_[i] : vocabulary_);
+}
+
+std::string RequestSource::description() const {
+  if (const auto* lengths = std::get_if<LengthSource>(&shapes_)) return "lengths " + lengths->description();
+  return std::visit([](const auto& shapes) { return std::string(shapes.description()); }, shapes_);
+}
+
+ClientRequest request_with_inputs(std::string model, std::string_view inputs) {
+  ClientRequest request;
+  request.header.model = std::move(model);
+  while (!inputs.empty()) {
+    const std::size_t comma = std::min(inputs.find(','), inputs.size());
+    request.body.inputs.push_back(wire_tensor(inputs.substr(0, comma), std::span<const std::int32_t>()));
+    inputs.remove_prefix(std::min(comma + 1, inputs.size()));
+  }
+  return request;
+}
+
+void fill_request(ClientRequest& request, const RequestContent& content) {
+  std::size_t rows = content.tokens.size();
+  for (const auto& more : content.more) rows += more.size();
+  request.header.cells_hint = static_cast<std::uint32_t>(rows);
+  request.body.structure = structure_of(content);
+  for (std::size_t i = 0; i < std::min(request.body.inputs.size(), content.more.size() + 1); ++i) {
+    WireTensor& input = request.body.inputs[i];
+    const auto& tokens = i == 0 ? content.tokens : content.more[i - 1];
+    input = wire_tensor(input.name, std::span<const std::int32_t>(tokens));
+  }
+}
+
+}  // namespace volvox

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "loadgen/requests/graphs.h"
+#include "loadgen/requests/lattices.h"
+#include "loadgen/requests/lengths.h"
+#include "loadgen/requests/trees.h"
+#include "protocol/request.h"
+
+namespace volvox {
+
+// What one request says. It is a tree where there are parents; otherwise `form` says what it is.
+struct RequestContent {
+  enum class Form : std::uint8_t { kChainOrTree, kSequences, kLattice, kGraph };
+
+  std::vector<std::int32_t> tokens{};   // rows of the first input: for each step, node or character
+  std::vector<std::int32_t> parents{};  // of a tree's nodes; empty: a chain
+  Form form = Form::kChainOrTree;
+  std::vector<std::vector<std::int32_t>> more{};  // rows of further inputs: for each word, each step
+  std::vector<std::string> names{};               // of sequences, or of a graph's cell types
+  std::vector<std::int32_t> lengths{};            // of sequences
+  std::vector<std::int32_t> starts{}, ends{};     // of a lattice's words
+  std::vector<std::int32_t> types{}, offsets{}, predecessors{};  // of a graph: as in GraphStructure
+
+  bool operator==(const RequestContent&) const = default;
+};
+
+// The structure that it describes, which views it.
+Structure structure_of(const RequestContent& content);
+
+// Sequences whose lengths are drawn apart.
+struct SequencesSource {
+  LengthSource lengths;
+  std::vector<std::string> names{};
+  std::vector<std::size_t> of_input{};  // by input: whose steps its rows are
+
+  std::string description() const { return "sequences, each of lengths " + lengths.description(); }
+};
+
+// What requests say. Request `index` is a function of the seed and its index alone, so a sampled request need
+// not be kept: the verification makes it again after the load. Immutable: any number of threads.
+class RequestSource {
+ public:
+  using Shapes = std::variant<LengthSource, TreeSource, LatticeSource, GraphSource, SequencesSource>;
+
+  // Token ids of the first input are drawn from [0, vocabulary), of further ones from [0, more[i]); none may
+  // be empty.
+  RequestSource(std::uint64_t seed, Shapes shapes, std::uint32_t vocabulary,
+                std::vector<std::uint32_t> more = {})
+      : seed_(seed), vocabulary_(vocabulary), more_(std::move(more)), shapes_(std::move(shapes)) {}
+
+  // Replaces `content` by that of request `index`.
+  void make(std::uint64_t index, RequestContent& content) const;
+
+  // For reports: what shapes requests have.
+  std::string description() const;
+
+ private:
+  std::uint64_t seed_;
+  std::uint32_t vocabulary_;
+  std::vector<std::uint32_t> more_;
+  Shapes shapes_;
+};
+
+// A request without content, with an input for each of the names, which commas separate; none if empty. Views
+// the names.
+ClientRequest request_with_inputs(std::string model, std::string_view inputs);
+
+// Sets the request's structure, and as many of its inputs as there are. Views `content`.
+void fill_request(ClientRequest& request, const RequestContent& content);
+
+}  // namespace volvox

@@ -1,0 +1,226 @@
+#include "loadgen/run/connection.h"
+
+#include <algorithm>
+
+namespace volvox {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Requests sent between two looks at the replies, so that catching up does not fill the link's buffers.
+constexpr int kBurst = 64;
+// How long a slot of a closed loop rests after a failure: a server that refuses at once is not to be flooded.
+constexpr milliseconds kRest{5};
+// How long to listen after the last answer, for answers that should not come.
+constexpr milliseconds kLinger{50};
+// The longest that a loop waits without looking at its stop token.
+constexpr milliseconds kLook{100};
+
+}  // namespace
+
+LoadConnection::LoadConnection(const ConnectionPlan& plan, const RequestSource& source, LoadLink& link,
+                               LoadProgress& progress)
+    : plan_(plan),
+      source_(source),
+      link_(link),
+      progress_(progress),
+      schedule_(plan.arrivals, plan.rate > 0 ? plan.rate : 1.0, plan.first, plan.seed),
+      samples_(plan.samples, plan.seed + 1) {}
+
+void LoadConnection::run(TimePoint start, const std::stop_token& stop) {
+  start_ = start;
+  if (plan_.arrivals == Arrivals::kClosed) {
+    slots_.assign(plan_.concurrency, start);
+  } else {
+    due_ = start + schedule_.next();
+  }
+  while (!link_lost_) {
+    if (stop.stop_requested()) sending_ = false;
+    send_due();
+    cancel_due(link_.now());
+    expire(link_.now());
+    if (!sending_ && in_flight_.empty()) break;
+    receive(next_event());
+  }
+  linger();
+}
+
+// Whether the next request's time has come; ends the sending when the plan's end has.
+bool LoadConnection::may_send(TimePoint now) {
+  if (!sending_) return false;
+  const bool closed = plan_.arrivals == Arrivals::kClosed;
+  if (closed && slots_.empty()) return false;
+  const TimePoint when = closed ? std::max(slots_.front(), now) : due_;
+  const bool time_is_up = plan_.measured.count() > 0 && when >= start_ + plan_.warmup + plan_.measured;
+  if (time_is_up || (plan_.requests > 0 && tally_.offered >= plan_.requests)) {
+    sending_ = false;
+    return false;
+  }
+  return closed ? slots_.front() <= now : due_ <= now;
+}
+
+void LoadConnection::send_due() {
+  for (int i = 0; i < kBurst; ++i) {
+    const TimePoint now = link_.now();
+    if (!may_send(now)) return;
+    if (plan_.arrivals == Arrivals::kClosed) {
+      slots_.pop_front();
+      send_one(now);
+    } else {
+      send_one(due_);
+      due_ = start_ + schedule_.next();
+    }
+  }
+}
+
+void LoadConnection::send_one(TimePoint scheduled) {
+  const std::uint64_t index = plan_.first_index + made_++ * plan_.index_step;
+  const std::uint64_t id = index + 1;  // 0 is no request's id
+  source_.make(index, content_);
+  const Flight flight{index, scheduled, link_.now(), scheduled >= start_ + plan_.warmup};
+  const Status sent = link_.send(id, content_);
+  note_offered(flight, link_.now());
+  if (!sent) {
+    give_up(flight, std::string(to_string(sent.error().code)), sent.error().message, flight.sent);
+    return;
+  }
+  in_flight_.emplace(id, flight);
+  by_age_.emplace_back(flight.sent, id);
+  const double chance = plan_.cancel_fraction > 0 ? SeededRandom::for_item(plan_.seed, index).unit() : 1.0;
+  if (chance < plan_.cancel_fraction) cancels_.emplace_back(flight.sent + plan_.cancel_after, id);
+}
+
+void LoadConnection::cancel_due(TimePoint now) {
+  for (; !cancels_.empty() && cancels_.front().first <= now; cancels_.pop_front()) {
+    const std::uint64_t id = cancels_.front().second;
+    if (in_flight_.contains(id)) link_.cancel(id);
+  }
+}
+
+void LoadConnection::note_offered(const Flight& flight, TimePoint now) {
+  progress_.offered.fetch_add(1, std::memory_order_relaxed);
+  if (!flight.measured) {
+    ++tally_.warmup_offered;
+    return;
+  }
+  ++tally_.offered;
+  const Duration late = now - flight.scheduled;
+  tally_.late.record(late);
+  const auto late_ns = static_cast<std::uint64_t>(std::max<Duration::rep>(late.count(), 0));
+  std::uint64_t worst = progress_.worst_late_ns.load(std::memory_order_relaxed);
+  while (late_ns > worst &&
+         !progress_.worst_late_ns.compare_exchange_weak(worst, late_ns, std::memory_order_relaxed)) {
+  }
+}
+
+TimePoint LoadConnection::next_event() const {
+  const TimePoint now = link_.now();
+  TimePoint next = now + kLook;
+  if (sending_ && plan_.arrivals != Arrivals::kClosed) next = std::min(next, due_);
+  if (sending_ && !slots_.empty()) next = std::min(next, slots_.front());
+  if (!cancels_.empty()) next = std::min(next, cancels_.front().first);
+  if (!by_age_.empty()) next = std::min(next, by_age_.front().first + plan_.timeout);
+  return std::max(next, now);
+}
+
+void LoadConnection::receive(TimePoint until) {
+  replies_.clear();
+  const Status status = link_.receive(until - link_.now(), replies_);
+  const TimePoint now = link_.now();
+  for (const Reply& reply : replies_) settle(reply, now);
+  if (!status) lose_link(status.error());
+}
+
+void LoadConnection::settle(const Reply& reply, TimePoint now) {
+  const std::uint64_t id = reply.header.request_id;
+  const auto found = in_flight_.find(id);
+  if (found == in_flight_.end()) {
+    if (!lost_.contains(id)) ++tally_.duplicates;
+    if (reply.header.final) lost_.erase(id);
+    return;
+  }
+  if (!reply.header.final) return;
+  const Flight flight = found->second;
+  in_flight_.erase(found);
+  if (reply.header.kind == ReplyKind::kResult) {
+    complete(flight, reply, now);
+  } else {
+    refuse(flight, reply, now);
+  }
+}
+
+// The server's own word, whatever it is.
+void LoadConnection::refuse(const Flight& flight, const Reply& reply, TimePoint now) {
+  const Error& error = reply.header.error;
+  give_up(flight, std::string(to_string(error.code)), error.message, now);
+  const bool of_bounds = error.code == ErrorCode::kOverloaded || error.code == ErrorCode::kDeadlineExceeded;
+  if (reply.local || !of_bounds || !flight.measured) return;
+  tally_.refused.record(now - flight.sent);
+  if (reply.header.retry_after_us > 0)
+    tally_.retry_after.record(std::chrono::microseconds(reply.header.retry_after_us));
+}
+
+void LoadConnection::complete(const Flight& flight, const Reply& reply, TimePoint now) {
+  const Duration latency = now - flight.scheduled;
+  progress_.completed.fetch_add(1, std::memory_order_relaxed);
+  progress_.latency_ns.fetch_add(static_cast<std::uint64_t>(latency.count()), std::memory_order_relaxed);
+  if (plan_.arrivals == Arrivals::kClosed) slots_.push_front(now);
+  if (!flight.measured) {
+    ++tally_.warmup_completed;
+    return;
+  }
+  ++tally_.completed;
+  if (plan_.deadline == Duration(0) || now - flight.sent <= plan_.deadline) ++tally_.on_time;
+  tally_.latency.record(latency);
+  tally_.queue.record(std::chrono::microseconds(reply.header.timings.queue_us));
+  tally_.compute.record(std::chrono::microseconds(reply.header.timings.compute_us));
+  tally_.last_answer = std::max(tally_.last_answer, now);
+  samples_.offer(flight.index, reply.body);
+  note_end(flight, "OK", now);
+}
+
+void LoadConnection::give_up(const Flight& flight, const std::string& code, const std::string& message,
+                             TimePoint now) {
+  progress_.failed.fetch_add(1, std::memory_order_relaxed);
+  if (plan_.arrivals == Arrivals::kClosed) slots_.push_back(now + kRest);
+  tally_.first_error.try_emplace(code, message);
+  if (flight.measured) ++tally_.errors[code];
+  note_end(flight, code, now);
+}
+
+void LoadConnection::note_end(const Flight& flight, const std::string& outcome, TimePoint now) {
+  if (plan_.timeline && flight.measured)
+    timeline_.push_back({flight.scheduled, now - flight.scheduled, outcome});
+}
+
+void LoadConnection::expire(TimePoint now) {
+  while (!by_age_.empty()) {
+    const auto [sent, id] = by_age_.front();
+    const auto found = in_flight_.find(id);
+    if (found != in_flight_.end()) {
+      if (now < sent + plan_.timeout) return;
+      give_up(found->second, kLost, "no reply within the time that this client waits for one", now);
+      in_flight_.erase(found);
+      lost_.insert(id);
+    }
+    by_age_.pop_front();
+  }
+}
+
+void LoadConnection::lose_link(const Error& error) {
+  link_lost_ = true;
+  const std::string code(to_string(error.code));
+  for (const auto& [id, flight] : in_flight_) give_up(flight, code, error.message, link_.now());
+  in_flight_.clear();
+}
+
+void LoadConnection::linger() {
+  const TimePoint end = link_.now() + kLinger;
+  for (TimePoint now = link_.now(); now < end && !link_lost_; now = link_.now()) receive(end);
+  const LinkCounts counts = link_.counts();
+  tally_.duplicates += counts.duplicates;
+  tally_.late_answers += counts.late;
+  tally_.resent += counts.resent;
+}
+
+}  // namespace volvox

@@ -1,0 +1,33 @@
+#include "loadgen/run/tally.h"
+
+#include <algorithm>
+
+namespace volvox {
+
+std::uint64_t LoadTally::failed() const {
+  std::uint64_t sum = 0;
+  for (const auto& [code, count] : errors) sum += count;
+  return sum;
+}
+
+void LoadTally::merge(const LoadTally& other) {
+  offered += other.offered;
+  completed += other.completed;
+  on_time += other.on_time;
+  for (const auto& [code, count] : other.errors) errors[code] += count;
+  duplicates += other.duplicates;
+  resent += other.resent;
+  late_answers += other.late_answers;
+  warmup_offered += other.warmup_offered;
+  warmup_completed += other.warmup_completed;
+  first_error.insert(other.first_error.begin(), other.first_error.end());
+  latency.merge(other.latency);
+  queue.merge(other.queue);
+  compute.merge(other.compute);
+  late.merge(other.late);
+  refused.merge(other.refused);
+  retry_after.merge(other.retry_after);
+  last_answer = std::max(last_answer, other.last_answer);
+}
+
+}  // namespace volvox
