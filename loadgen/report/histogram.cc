@@ -42,6 +42,35 @@ void DurationHistogram::merge(const DurationHistogram& other) {
   max_ = std::max(max_, other.max_);
 }
 
+HistogramImage DurationHistogram::image() const {
+  HistogramImage image{.max_ns = max_};
+  for (std::size_t i = 0; i < buckets_.size(); ++i) {
+    if (buckets_[i] == 0) continue;
+    image.buckets.push_back(static_cast<std::uint32_t>(i));
+    image.counts.push_back(buckets_[i]);
+  }
+  return image;
+}
+
+Result<DurationHistogram> DurationHistogram::from_image(const HistogramImage& image) {
+  if (image.buckets.size() != image.counts.size()) return invalid("a histogram has a count for each bucket");
+  const std::size_t last = bucket_of(std::min(image.max_ns, kLongest));
+  const bool fits = image.buckets.empty() ? image.max_ns == 0 : image.buckets.back() == last;
+  if (!fits) return invalid("a histogram's last bucket is that of its largest value");
+  DurationHistogram histogram;
+  histogram.buckets_.resize(image.buckets.empty() ? 0 : last + 1);
+  histogram.max_ = image.max_ns;
+  for (std::size_t i = 0; i < image.buckets.size(); ++i) {
+    const bool ascends = i == 0 || image.buckets[i - 1] < image.buckets[i];
+    if (!ascends || image.buckets[i] > last || image.counts[i] == 0)
+      return invalid("a histogram's buckets ascend, and hold something");
+    if (image.counts[i] > ~histogram.count_) return invalid("a histogram cannot hold so many values");
+    histogram.count_ += image.counts[i];
+    histogram.buckets_[image.buckets[i]] = image.counts[i];
+  }
+  return histogram;
+}
+
 Duration DurationHistogram::percentile(double fraction) const {
   if (count_ == 0) return Duration(0);
   // A fraction like 0.9 is a little off as a double; its rank must not be.
