@@ -203,9 +203,6 @@ LoadPlan plan_of(const LoadArguments& options) {
   plan.requests = options.requests;
   plan.timeout = seconds_of(options.timeout_s);
   plan.seed = options.seed;
-  plan.deadline = seconds_of(options.deadline_ms * 1e-3);
-  plan.cancel_fraction = options.cancel_fraction;
-  plan.cancel_after = seconds_of(options.cancel_after_ms * 1e-3);
   plan.timeline = !options.timeline_file.empty();
   return plan;
 }
@@ -230,24 +227,25 @@ class LoadCommand {
     if (auto ok = open_verifier(); !ok) return tl::unexpected(ok.error());
     auto priorities = parse_priority_mix(options_.priority);
     if (!priorities) return tl::unexpected(priorities.error());
-    priorities_ = *priorities;
     auto shapes = shapes_of_requests();
     if (!shapes) return tl::unexpected(shapes.error());
     const RequestSource source(options_.seed, std::move(*shapes), options_.vocabulary, more_vocabularies_);
+    const RequestMix mix(options_.seed, {{request_template(*priorities), source}});
     LoadPlan plan = plan_of(options_);
     if (verifier_) plan.samples = options_.verify_count.value_or(verifier_->exact() ? 100'000 : 100);
 
     const auto before = read_batches();
     LoadSummary report;
-    auto outcome = measure_beside(plan, source, report.misbehaved);
+    auto outcome = measure_beside(plan, mix, report.misbehaved);
     if (!outcome) return tl::unexpected(outcome.error());
     report.endpoint = options_.endpoint;
     report.model = options_.model;
     report.arrivals = describe(plan);
-    report.shapes = source.description();
+    report.shapes = mix.description();
     report.outcome = std::move(*outcome);
+    report.models = by_model(mix, report.outcome);
     report.mean_batch = mean_batch(before, read_batches());
-    if (auto ok = verify_answers(report, source); !ok) return tl::unexpected(ok.error());
+    if (auto ok = verify_answers(report, mix); !ok) return tl::unexpected(ok.error());
     return publish(report);
   }
 
@@ -346,41 +344,45 @@ class LoadCommand {
   }
 
   // While some connections misbehave, if they are to.
-  Result<LoadOutcome> measure_beside(const LoadPlan& plan, const RequestSource& source,
+  Result<LoadOutcome> measure_beside(const LoadPlan& plan, const RequestMix& mix,
                                      MisbehaviourCounts& counts) const {
-    if (options_.never_read + options_.vanish == 0) return measure(plan, source);
+    if (options_.never_read + options_.vanish == 0) return measure(plan, mix);
     const MisbehaviourPlan beside{.endpoint = options_.endpoint.substr(0, options_.endpoint.find(',')),
                                   .model = options_.model,
                                   .input = options_.input,
-                                  .deadline = plan.deadline,
+                                  .deadline = mix.classes().front().common.deadline,
                                   .never_read = options_.never_read,
                                   .vanish = options_.vanish};
-    auto misbehaviour = Misbehaviour::start(beside, source);
+    auto misbehaviour = Misbehaviour::start(beside, mix.classes().front().source);
     if (!misbehaviour) return tl::unexpected(misbehaviour.error());
     std::jthread thread([&misbehaviour](const std::stop_token& stop) { misbehaviour->run(stop); });
-    auto outcome = measure(plan, source);
+    auto outcome = measure(plan, mix);
     thread.request_stop();
     thread.join();
     counts = misbehaviour->counts();
     return outcome;
   }
 
-  Result<LoadOutcome> measure(const LoadPlan& plan, const RequestSource& source) const {
+  Result<LoadOutcome> measure(const LoadPlan& plan, const RequestMix& mix) const {
     const InterruptWatch interrupt;
-    const auto open = [this] { return open_link(); };
-    return run_load(plan, source, open, interrupt.token(), progress_hook());
+    const auto open = [&] { return open_link(mix); };
+    return run_load(plan, mix, open, interrupt.token(), progress_hook());
   }
 
-  Result<std::unique_ptr<LoadLink>> open_link() const {
-    RequestTemplate request;
-    request.model = options_.model;
-    request.model_version = options_.version;
-    request.input = options_.input;
-    request.priorities = priorities_;
-    request.deadline = seconds_of(options_.deadline_ms * 1e-3);
+  RequestTemplate request_template(const PriorityMix& priorities) const {
+    return {.model = options_.model,
+            .model_version = options_.version,
+            .input = options_.input,
+            .priorities = priorities,
+            .deadline = seconds_of(options_.deadline_ms * 1e-3),
+            .cancel_fraction = options_.cancel_fraction,
+            .cancel_after = seconds_of(options_.cancel_after_ms * 1e-3)};
+  }
+
+  Result<std::unique_ptr<LoadLink>> open_link(const RequestMix& mix) const {
     auto keys = read_keys(options_.keys);
     if (!keys) return tl::unexpected(keys.error());
-    return ChannelLink::open(options_.endpoint, request, std::move(*keys));
+    return ChannelLink::open(options_.endpoint, mix, std::move(*keys));
   }
 
   bool shows_progress() const { return options_.progress || isatty(STDERR_FILENO) != 0; }
@@ -400,7 +402,7 @@ class LoadCommand {
     return status ? batch_counts(status->page, options_.model) : std::map<std::string, BatchCount>{};
   }
 
-  Status verify_answers(LoadSummary& report, const RequestSource& source) {
+  Status verify_answers(LoadSummary& report, const RequestMix& mix) {
     if (!verifier_) return {};
     const auto& samples = report.outcome.samples;
     auto last = std::chrono::steady_clock::now();
@@ -413,7 +415,7 @@ class LoadCommand {
       }
       return !interrupt.token().stop_requested();
     };
-    auto verified = verify(samples, source, *verifier_, on_progress);
+    auto verified = verify(samples, mix, *verifier_, on_progress);
     if (!verified) return tl::unexpected(verified.error());
     report.verification = *verified;
     return {};
@@ -436,7 +438,6 @@ class LoadCommand {
   }
 
   LoadArguments options_;
-  PriorityMix priorities_;
   std::unique_ptr<ModelVerifier> verifier_;
   std::vector<std::uint32_t> more_vocabularies_;  // of inputs beside the first
 };

@@ -4,8 +4,7 @@
 
 namespace volvox {
 
-Result<std::unique_ptr<LoadLink>> ChannelLink::open(const std::string& endpoint,
-                                                    const RequestTemplate& request,
+Result<std::unique_ptr<LoadLink>> ChannelLink::open(const std::string& endpoint, const RequestMix& mix,
                                                     std::optional<ChannelKeys> keys) {
   ChannelOptions options;
   options.keys = std::move(keys);
@@ -15,15 +14,18 @@ Result<std::unique_ptr<LoadLink>> ChannelLink::open(const std::string& endpoint,
   options.receive_queue = 1 << 16;
   auto channel = ChannelGroup::connect(options);
   if (!channel) return tl::unexpected(channel.error());
-  return std::unique_ptr<LoadLink>(new ChannelLink(std::move(*channel), request));
+  return std::unique_ptr<LoadLink>(new ChannelLink(std::move(*channel), mix));
 }
 
-ChannelLink::ChannelLink(std::unique_ptr<ChannelGroup> channel, const RequestTemplate& request)
-    : channel_(std::move(channel)),
-      template_(request),
-      request_(request_with_inputs(template_.model, template_.input)) {
-  request_.header.model_version = template_.model_version;
-  request_.header.deadline_us = static_cast<std::uint64_t>(template_.deadline.count() / 1000);
+ChannelLink::ChannelLink(std::unique_ptr<ChannelGroup> channel, const RequestMix& mix)
+    : channel_(std::move(channel)) {
+  for (const RequestClass& one : mix.classes()) inputs_.push_back(one.common.input);
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    const RequestTemplate& common = mix.classes()[i].common;
+    Outgoing& made = classes_.emplace_back(common.priorities, request_with_inputs(common.model, inputs_[i]));
+    made.request.header.model_version = common.model_version;
+    made.request.header.deadline_us = static_cast<std::uint64_t>(common.deadline.count() / 1000);
+  }
 }
 
 TimePoint ChannelLink::now() {
@@ -31,10 +33,11 @@ TimePoint ChannelLink::now() {
 }
 
 Status ChannelLink::send(std::uint64_t request_id, const RequestContent& content) {
-  request_.header.request_id = request_id;
-  request_.header.priority = template_.priorities.draw(request_id);
-  fill_request(request_, content);
-  const auto id = channel_->send(request_);
+  auto& [priorities, request] = classes_[content.of_class];
+  request.header.request_id = request_id;
+  request.header.priority = priorities.draw(request_id);
+  fill_request(request, content);
+  const auto id = channel_->send(request);
   if (!id) return tl::unexpected(id.error());
   return {};
 }

@@ -3,27 +3,19 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "loadgen/link/link.h"
-#include "loadgen/requests/priority_mix.h"
+#include "loadgen/requests/request_mix.h"
 #include "protocol/channel_group.h"
 
 namespace volvox {
-
-// What all requests of a load have in common.
-struct RequestTemplate {
-  std::string model;
-  std::uint32_t model_version = 0;  // 0: the newest
-  std::string input;  // the model's inputs, with commas between them; empty: it has none, only a length
-  PriorityMix priorities;
-  Duration deadline{};  // told to the server with each request; 0: none
-};
 
 // A load's way to a real server: a ZeroMQ connection to each router, driven by the load's own thread.
 class ChannelLink : public LoadLink {
  public:
   // UNAVAILABLE if no server answers at the endpoint, or any of several with commas, in a few seconds.
-  static Result<std::unique_ptr<LoadLink>> open(const std::string& endpoint, const RequestTemplate& request,
+  static Result<std::unique_ptr<LoadLink>> open(const std::string& endpoint, const RequestMix& mix,
                                                 std::optional<ChannelKeys> keys = {});
 
   TimePoint now() override;
@@ -33,11 +25,16 @@ class ChannelLink : public LoadLink {
   LinkCounts counts() const override;
 
  private:
-  ChannelLink(std::unique_ptr<ChannelGroup> channel, const RequestTemplate& request);
+  ChannelLink(std::unique_ptr<ChannelGroup> channel, const RequestMix& mix);
 
   std::unique_ptr<ChannelGroup> channel_;
-  RequestTemplate template_;
-  ClientRequest request_;  // reused, so that sending allocates little
+  struct Outgoing {
+    PriorityMix priorities;
+    ClientRequest request;  // reused, so that sending allocates little
+  };
+
+  std::vector<std::string> inputs_;  // what the requests' tensors are named by
+  std::vector<Outgoing> classes_;    // of the mix
 };
 
 }  // namespace volvox

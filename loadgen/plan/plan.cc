@@ -39,10 +39,6 @@ Status check_plan(const LoadPlan& plan) {
   if (plan.measured.count() < 0 || plan.warmup.count() < 0 || plan.timeout.count() <= 0) {
     return invalid("times must not be negative, and a request needs some time to be answered");
   }
-  if (!(plan.cancel_fraction >= 0 && plan.cancel_fraction <= 1) || plan.cancel_after.count() < 0 ||
-      plan.deadline.count() < 0) {
-    return invalid("of the requests a fraction from 0 to 1 can be cancelled, and no time is negative");
-  }
   if (plan.measured.count() == 0 && plan.requests == 0) {
     return invalid("a load must end: set how many seconds or how many requests are measured");
   }
@@ -66,9 +62,6 @@ std::vector<ConnectionPlan> divide(const LoadPlan& plan) {
     part.requests = share(plan.requests, i, n);
     part.timeout = plan.timeout;
     part.samples = share(plan.samples, i, n);
-    part.deadline = plan.deadline;
-    part.cancel_fraction = plan.cancel_fraction;
-    part.cancel_after = plan.cancel_after;
     part.timeline = plan.timeline;
   }
   return parts;

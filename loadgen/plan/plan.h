@@ -21,9 +21,6 @@ struct LoadPlan {
   Duration timeout = std::chrono::seconds(30);
   std::uint64_t seed = 1;
   std::size_t samples = 0;  // answers kept for verification
-  Duration deadline{};      // by which an answer is on time; 0: always
-  double cancel_fraction = 0;
-  Duration cancel_after{};  // how long after its sending a request is taken back
   bool timeline = false;    // keep what became of each measured request
 };
 

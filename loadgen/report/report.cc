@@ -24,6 +24,20 @@ nlohmann::json spread(const DurationHistogram& histogram) {
   return json;
 }
 
+nlohmann::json counts_json(const std::map<std::string, std::uint64_t>& counts) {
+  nlohmann::json json = nlohmann::json::object();
+  for (const auto& [name, count] : counts) json[name] = count;
+  return json;
+}
+
+nlohmann::json model_json(const LoadTally& tally) {
+  return {{"offered", tally.offered},
+          {"completed", tally.completed},
+          {"errors", counts_json(tally.errors)},
+          {"outcomes", counts_json(tally.outcomes)},
+          {"latency_ms", spread(tally.latency)}};
+}
+
 double per_second(const LoadOutcome& outcome, std::uint64_t requests) {
   return outcome.seconds > 0 ? static_cast<double>(requests) / outcome.seconds : 0.0;
 }
@@ -73,8 +87,7 @@ nlohmann::json to_json(const LoadSummary& report) {
   json["offered"] = tally.offered;
   json["completed"] = tally.completed;
   json["on_time"] = tally.on_time;
-  json["errors"] = nlohmann::json::object();
-  for (const auto& [code, count] : tally.errors) json["errors"][code] = count;
+  json["errors"] = counts_json(tally.errors);
   json["wrong"] = report.verification.wrong;
   json["verified"] = report.verification.verified;
   json["duplicates"] = tally.duplicates;
@@ -89,6 +102,8 @@ nlohmann::json to_json(const LoadSummary& report) {
   json["late_ms"] = spread(tally.late);
   json["refused_ms"] = spread(tally.refused);
   json["retry_after_ms"] = spread(tally.retry_after);
+  json["models"] = nlohmann::json::object();
+  for (const auto& [model, of_model] : report.models) json["models"][model] = model_json(of_model);
   json["misbehaved"] = {{"sent", report.misbehaved.sent}, {"vanished", report.misbehaved.vanished}};
   json["mean_batch"] = nlohmann::json::object();
   for (const auto& [type, rows] : report.mean_batch) json["mean_batch"][type] = rows;
@@ -115,11 +130,21 @@ std::string to_text(const LoadSummary& report) {
     add_line(text, "on time %llu: %.1f a second", static_cast<unsigned long long>(tally.on_time),
              per_second(report.outcome, tally.on_time));
   }
+  if (report.models.size() > 1) {
+    for (const auto& [model, of_model] : report.models) add_spread(text, model.c_str(), of_model.latency);
+  }
   for (const auto& [type, rows] : report.mean_batch) {
     add_line(text, "mean batch of %s: %.1f rows", type.c_str(), rows);
   }
   add_verification(text, report);
   return text;
+}
+
+std::map<std::string, LoadTally> by_model(const RequestMix& mix, const LoadOutcome& outcome) {
+  std::map<std::string, LoadTally> models;
+  for (std::size_t i = 0; i < outcome.by_class.size(); ++i)
+    models[model_name(mix.classes()[i].common)].merge(outcome.by_class[i]);
+  return models;
 }
 
 bool is_good(const LoadSummary& report) {

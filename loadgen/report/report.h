@@ -15,6 +15,7 @@ namespace volvox {
 struct LoadSummary {
   std::string endpoint, model, arrivals, shapes;  // what was asked for, in words
   LoadOutcome outcome;
+  std::map<std::string, LoadTally> models;  // what of the outcome belongs to each
   VerifyOutcome verification;
   MisbehaviourCounts misbehaved;
   std::map<std::string, double>
@@ -38,9 +39,14 @@ struct LoadSummary {
 //   refused_ms          from the send to the reply, of OVERLOADED and DEADLINE_EXCEEDED
 //   retry_after_ms      what the server advised with these
 //   mean_batch          rows a task, by cell type
+//   models              by model: offered, completed, errors and latency_ms of its requests, and
+//                       "outcomes", what became of all it was sent in the warm-up and after: {"OK": 90}
 //   misbehaved          {"sent", "vanished"}: requests of the connections that misbehaved, those cut
 // The "_ms" are {"p50", "p90", "p99", "max"}, zeros when there is nothing to show.
 nlohmann::json to_json(const LoadSummary& report);
+
+// The tallies of an outcome's classes by the models of the mix, under model_name().
+std::map<std::string, LoadTally> by_model(const RequestMix& mix, const LoadOutcome& outcome);
 
 // The report for people, in some twelve lines.
 std::string to_text(const LoadSummary& report);

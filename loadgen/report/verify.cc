@@ -12,12 +12,12 @@ std::string wrong_count(std::size_t answer, std::size_t reference) {
 
 }  // namespace
 
-Result<VerifyOutcome> verify(std::span<const AnswerSample> samples, const RequestSource& source,
+Result<VerifyOutcome> verify(std::span<const AnswerSample> samples, const RequestMix& mix,
                              AnswerVerifier& verifier, const std::function<bool(std::size_t)>& on_progress) {
   VerifyOutcome outcome;
   RequestContent content;
   for (const AnswerSample& sample : samples) {
-    source.make(sample.index, content);
+    mix.make(sample.index, content);
     const Result<std::string> complaint = verifier.check(content, sample.body);
     if (!complaint) return tl::unexpected(complaint.error());
     ++outcome.verified;

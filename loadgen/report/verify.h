@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "loadgen/requests/request_source.h"
+#include "loadgen/requests/request_mix.h"
 #include "loadgen/run/samples.h"
 
 namespace volvox {
@@ -29,10 +29,10 @@ struct VerifyOutcome {
   std::string first_wrong;     // what was wrong with the first one
 };
 
-// Compares samples with what the verifier knows, making each request again from `source`. Stops early, with
+// Compares samples with what the verifier knows, making each request again from `mix`. Stops early, with
 // what it has, when `on_progress` (called after each sample with the number done, unless empty) answers
 // false.
-Result<VerifyOutcome> verify(std::span<const AnswerSample> samples, const RequestSource& source,
+Result<VerifyOutcome> verify(std::span<const AnswerSample> samples, const RequestMix& mix,
                              AnswerVerifier& verifier, const std::function<bool(std::size_t)>& on_progress);
 
 // Empty if every element is within 1e-4 · max(1, |reference|) of its reference and there are as many;

@@ -27,6 +27,7 @@ struct RequestContent {
   std::vector<std::int32_t> lengths{};            // of sequences
   std::vector<std::int32_t> starts{}, ends{};     // of a lattice's words
   std::vector<std::int32_t> types{}, offsets{}, predecessors{};  // of a graph: as in GraphStructure
+  std::uint32_t of_class = 0;                                    // of the load's RequestMix
 
   bool operator==(const RequestContent&) const = default;
 };

@@ -18,14 +18,15 @@ constexpr milliseconds kLook{100};
 
 }  // namespace
 
-LoadConnection::LoadConnection(const ConnectionPlan& plan, const RequestSource& source, LoadLink& link,
+LoadConnection::LoadConnection(const ConnectionPlan& plan, const RequestMix& mix, LoadLink& link,
                                LoadProgress& progress)
     : plan_(plan),
-      source_(source),
+      mix_(mix),
       link_(link),
       progress_(progress),
       schedule_(plan.arrivals, plan.rate > 0 ? plan.rate : 1.0, plan.first, plan.seed),
-      samples_(plan.samples, plan.seed + 1) {}
+      samples_(plan.samples, plan.seed + 1),
+      by_class_(mix.classes().size()) {}
 
 void LoadConnection::run(TimePoint start, const std::stop_token& stop) {
   start_ = start;
@@ -52,7 +53,7 @@ bool LoadConnection::may_send(TimePoint now) {
   if (closed && slots_.empty()) return false;
   const TimePoint when = closed ? std::max(slots_.front(), now) : due_;
   const bool time_is_up = plan_.measured.count() > 0 && when >= start_ + plan_.warmup + plan_.measured;
-  if (time_is_up || (plan_.requests > 0 && tally_.offered >= plan_.requests)) {
+  if (time_is_up || (plan_.requests > 0 && offered_ >= plan_.requests)) {
     sending_ = false;
     return false;
   }
@@ -76,8 +77,9 @@ void LoadConnection::send_due() {
 void LoadConnection::send_one(TimePoint scheduled) {
   const std::uint64_t index = plan_.first_index + made_++ * plan_.index_step;
   const std::uint64_t id = index + 1;  // 0 is no request's id
-  source_.make(index, content_);
-  const Flight flight{index, scheduled, link_.now(), scheduled >= start_ + plan_.warmup};
+  mix_.make(index, content_);
+  const RequestTemplate& common = mix_.common(content_);
+  const Flight flight{index, content_.of_class, scheduled, link_.now(), scheduled >= start_ + plan_.warmup};
   const Status sent = link_.send(id, content_);
   note_offered(flight, link_.now());
   if (!sent) {
@@ -86,26 +88,28 @@ void LoadConnection::send_one(TimePoint scheduled) {
   }
   in_flight_.emplace(id, flight);
   by_age_.emplace_back(flight.sent, id);
-  const double chance = plan_.cancel_fraction > 0 ? SeededRandom::for_item(plan_.seed, index).unit() : 1.0;
-  if (chance < plan_.cancel_fraction) cancels_.emplace_back(flight.sent + plan_.cancel_after, id);
+  const double chance = common.cancel_fraction > 0 ? SeededRandom::for_item(plan_.seed, index).unit() : 1.0;
+  if (chance < common.cancel_fraction) cancels_.emplace(flight.sent + common.cancel_after, id);
 }
 
 void LoadConnection::cancel_due(TimePoint now) {
-  for (; !cancels_.empty() && cancels_.front().first <= now; cancels_.pop_front()) {
-    const std::uint64_t id = cancels_.front().second;
+  for (; !cancels_.empty() && cancels_.begin()->first <= now; cancels_.erase(cancels_.begin())) {
+    const std::uint64_t id = cancels_.begin()->second;
     if (in_flight_.contains(id)) link_.cancel(id);
   }
 }
 
 void LoadConnection::note_offered(const Flight& flight, TimePoint now) {
   progress_.offered.fetch_add(1, std::memory_order_relaxed);
+  LoadTally& tally = tally_of(flight);
   if (!flight.measured) {
-    ++tally_.warmup_offered;
+    ++tally.warmup_offered;
     return;
   }
-  ++tally_.offered;
+  ++offered_;
+  ++tally.offered;
   const Duration late = now - flight.scheduled;
-  tally_.late.record(late);
+  tally.late.record(late);
   const auto late_ns = static_cast<std::uint64_t>(std::max<Duration::rep>(late.count(), 0));
   std::uint64_t worst = progress_.worst_late_ns.load(std::memory_order_relaxed);
   while (late_ns > worst &&
@@ -118,7 +122,7 @@ TimePoint LoadConnection::next_event() const {
   TimePoint next = now + kLook;
   if (sending_ && plan_.arrivals != Arrivals::kClosed) next = std::min(next, due_);
   if (sending_ && !slots_.empty()) next = std::min(next, slots_.front());
-  if (!cancels_.empty()) next = std::min(next, cancels_.front().first);
+  if (!cancels_.empty()) next = std::min(next, cancels_.begin()->first);
   if (!by_age_.empty()) next = std::min(next, by_age_.front().first + plan_.timeout);
   return std::max(next, now);
 }
@@ -135,7 +139,7 @@ void LoadConnection::settle(const Reply& reply, TimePoint now) {
   const std::uint64_t id = reply.header.request_id;
   const auto found = in_flight_.find(id);
   if (found == in_flight_.end()) {
-    if (!lost_.contains(id)) ++tally_.duplicates;
+    if (!lost_.contains(id)) ++apart_.duplicates;
     if (reply.header.final) lost_.erase(id);
     return;
   }
@@ -155,9 +159,10 @@ void LoadConnection::refuse(const Flight& flight, const Reply& reply, TimePoint 
   give_up(flight, std::string(to_string(error.code)), error.message, now);
   const bool of_bounds = error.code == ErrorCode::kOverloaded || error.code == ErrorCode::kDeadlineExceeded;
   if (reply.local || !of_bounds || !flight.measured) return;
-  tally_.refused.record(now - flight.sent);
+  LoadTally& tally = tally_of(flight);
+  tally.refused.record(now - flight.sent);
   if (reply.header.retry_after_us > 0)
-    tally_.retry_after.record(std::chrono::microseconds(reply.header.retry_after_us));
+    tally.retry_after.record(std::chrono::microseconds(reply.header.retry_after_us));
 }
 
 void LoadConnection::complete(const Flight& flight, const Reply& reply, TimePoint now) {
@@ -165,26 +170,31 @@ void LoadConnection::complete(const Flight& flight, const Reply& reply, TimePoin
   progress_.completed.fetch_add(1, std::memory_order_relaxed);
   progress_.latency_ns.fetch_add(static_cast<std::uint64_t>(latency.count()), std::memory_order_relaxed);
   if (plan_.arrivals == Arrivals::kClosed) slots_.push_front(now);
+  LoadTally& tally = tally_of(flight);
+  ++tally.outcomes[kAnswered];
   if (!flight.measured) {
-    ++tally_.warmup_completed;
+    ++tally.warmup_completed;
     return;
   }
-  ++tally_.completed;
-  if (plan_.deadline == Duration(0) || now - flight.sent <= plan_.deadline) ++tally_.on_time;
-  tally_.latency.record(latency);
-  tally_.queue.record(std::chrono::microseconds(reply.header.timings.queue_us));
-  tally_.compute.record(std::chrono::microseconds(reply.header.timings.compute_us));
-  tally_.last_answer = std::max(tally_.last_answer, now);
+  ++tally.completed;
+  const Duration deadline = mix_.classes()[flight.of_class].common.deadline;
+  if (deadline == Duration(0) || now - flight.sent <= deadline) ++tally.on_time;
+  tally.latency.record(latency);
+  tally.queue.record(std::chrono::microseconds(reply.header.timings.queue_us));
+  tally.compute.record(std::chrono::microseconds(reply.header.timings.compute_us));
+  tally.last_answer = std::max(tally.last_answer, now);
   samples_.offer(flight.index, reply.body);
-  note_end(flight, "OK", now);
+  note_end(flight, kAnswered, now);
 }
 
 void LoadConnection::give_up(const Flight& flight, const std::string& code, const std::string& message,
                              TimePoint now) {
   progress_.failed.fetch_add(1, std::memory_order_relaxed);
   if (plan_.arrivals == Arrivals::kClosed) slots_.push_back(now + kRest);
-  tally_.first_error.try_emplace(code, message);
-  if (flight.measured) ++tally_.errors[code];
+  LoadTally& tally = tally_of(flight);
+  tally.first_error.try_emplace(code, message);
+  ++tally.outcomes[code];
+  if (flight.measured) ++tally.errors[code];
   note_end(flight, code, now);
 }
 
@@ -218,9 +228,15 @@ void LoadConnection::linger() {
   const TimePoint end = link_.now() + kLinger;
   for (TimePoint now = link_.now(); now < end && !link_lost_; now = link_.now()) receive(end);
   const LinkCounts counts = link_.counts();
-  tally_.duplicates += counts.duplicates;
-  tally_.late_answers += counts.late;
-  tally_.resent += counts.resent;
+  apart_.duplicates += counts.duplicates;
+  apart_.late_answers += counts.late;
+  apart_.resent += counts.resent;
+}
+
+LoadTally LoadConnection::tally() const {
+  LoadTally all = apart_;
+  for (const LoadTally& one : by_class_) all.merge(one);
+  return all;
 }
 
 }  // namespace volvox

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -12,7 +13,7 @@
 #include "base/time.h"
 #include "loadgen/link/link.h"
 #include "loadgen/plan/arrivals.h"
-#include "loadgen/requests/request_source.h"
+#include "loadgen/requests/request_mix.h"
 #include "loadgen/run/samples.h"
 #include "loadgen/run/tally.h"
 #include "loadgen/run/timeline.h"
@@ -32,10 +33,7 @@ struct ConnectionPlan {
   std::uint64_t requests = 0;  // measured requests at most; 0: until `measured` has passed
   Duration timeout{};          // without a final reply for that long after its sending, a request is lost
   std::size_t samples = 0;     // answers kept for verification
-  Duration deadline{};         // by which an answer is on time; 0: always
-  double cancel_fraction = 0;  // of the requests, taken back `cancel_after` they were sent
-  Duration cancel_after{};
-  bool timeline = false;  // keep what became of each measured request
+  bool timeline = false;       // keep what became of each measured request
 };
 
 // Sends a plan's requests over one link and keeps account of what comes back: the loop of one client thread.
@@ -43,23 +41,26 @@ struct ConnectionPlan {
 // A generator that waits for slow answers before it sends the next request measures its own patience. Here
 // the schedule is fixed in advance, latency counts from the scheduled instant, and how late the sending
 // itself was is recorded beside it. run() ends in bounded time whatever the server does: each request is
-// answered, or lost after `timeout`. Used by one thread; owns its accounts, borrows the link, the source and
-// the progress.
+// answered, or lost after `timeout`. Used by one thread; owns its accounts, borrows the link, the mix and the
+// progress.
 class LoadConnection {
  public:
-  LoadConnection(const ConnectionPlan& plan, const RequestSource& source, LoadLink& link,
-                 LoadProgress& progress);
+  LoadConnection(const ConnectionPlan& plan, const RequestMix& mix, LoadLink& link, LoadProgress& progress);
 
   // Runs to the end. After a stop request nothing more is sent and the rest drains.
   void run(TimePoint start, const std::stop_token& stop);
 
-  const LoadTally& tally() const { return tally_; }
+  // Of the requests of each class; what belongs to none (duplicates and the like) is apart.
+  const std::vector<LoadTally>& by_class() const { return by_class_; }
+  const LoadTally& apart() const { return apart_; }
+  LoadTally tally() const;  // all together
   std::vector<AnswerSample> take_samples() { return samples_.take(); }
   Timeline take_timeline() { return std::move(timeline_); }
 
  private:
   struct Flight {
     std::uint64_t index = 0;
+    std::uint32_t of_class = 0;
     TimePoint scheduled, sent;
     bool measured = false;
   };
@@ -67,6 +68,7 @@ class LoadConnection {
   bool may_send(TimePoint now);
   void send_due();
   void send_one(TimePoint scheduled);
+  LoadTally& tally_of(const Flight& flight) { return by_class_[flight.of_class]; }
   void note_offered(const Flight& flight, TimePoint now);
   void receive(TimePoint until);
   void settle(const Reply& reply, TimePoint now);
@@ -81,24 +83,26 @@ class LoadConnection {
   TimePoint next_event() const;
 
   ConnectionPlan plan_;
-  const RequestSource& source_;
+  const RequestMix& mix_;
   LoadLink& link_;
   LoadProgress& progress_;
   ArrivalSchedule schedule_;
   AnswerSamples samples_;
-  LoadTally tally_;
+  std::vector<LoadTally> by_class_;
+  LoadTally apart_;
   Timeline timeline_;
 
   TimePoint start_{};
-  TimePoint due_{};                                          // open loop: when the next request is to be sent
-  bool sending_ = true;                                      // false once the plan's end is reached
-  bool link_lost_ = false;                                   // receive() said that nothing will come any more
-  std::uint64_t made_ = 0;                                   // requests so far
-  std::unordered_map<std::uint64_t, Flight> in_flight_;      // by request id
-  std::deque<std::pair<TimePoint, std::uint64_t>> by_age_;   // sent, request id; also answered ones
-  std::deque<std::pair<TimePoint, std::uint64_t>> cancels_;  // due, request id
-  std::unordered_set<std::uint64_t> lost_;                   // given up, may still be answered
-  std::deque<TimePoint> slots_;                              // closed loop: when each may send again
+  TimePoint due_{};                                         // open loop: when the next request is to be sent
+  bool sending_ = true;                                     // false once the plan's end is reached
+  bool link_lost_ = false;                                  // receive() said that nothing will come any more
+  std::uint64_t made_ = 0;                                  // requests so far
+  std::uint64_t offered_ = 0;                               // of these, measured
+  std::unordered_map<std::uint64_t, Flight> in_flight_;     // by request id
+  std::deque<std::pair<TimePoint, std::uint64_t>> by_age_;  // sent, request id; also answered ones
+  std::multimap<TimePoint, std::uint64_t> cancels_;         // due, request id
+  std::unordered_set<std::uint64_t> lost_;                  // given up, may still be answered
+  std::deque<TimePoint> slots_;                             // closed loop: when each may send again
   RequestContent content_;
   std::vector<Reply> replies_;
 };

@@ -21,15 +21,15 @@ bool mostly_sleeps(const LoadPlan& plan) {
 // Everything that the threads of one load share. The threads end before it does.
 class LoadRun {
  public:
-  LoadRun(const LoadPlan& plan, const RequestSource& source, const std::stop_token& stop)
-      : plan_(plan), parts_(divide(plan)), source_(source), stop_(stop) {}
+  LoadRun(const LoadPlan& plan, const RequestMix& mix, const std::stop_token& stop)
+      : plan_(plan), parts_(divide(plan)), mix_(mix), stop_(stop) {}
 
   Status open(const LinkFactory& open_link) {
     for (const ConnectionPlan& part : parts_) {
       auto link = open_link();
       if (!link) return tl::unexpected(link.error());
       links_.push_back(std::move(*link));
-      connections_.push_back(std::make_unique<LoadConnection>(part, source_, *links_.back(), progress_));
+      connections_.push_back(std::make_unique<LoadConnection>(part, mix_, *links_.back(), progress_));
     }
     return {};
   }
@@ -69,8 +69,11 @@ class LoadRun {
 
   LoadOutcome outcome() {
     LoadOutcome outcome;
+    outcome.by_class.resize(mix_.classes().size());
     for (auto& connection : connections_) {
       outcome.tally.merge(connection->tally());
+      for (std::size_t i = 0; i < outcome.by_class.size(); ++i)
+        outcome.by_class[i].merge(connection->by_class()[i]);
       auto samples = connection->take_samples();
       std::move(samples.begin(), samples.end(), std::back_inserter(outcome.samples));
       Timeline timeline = connection->take_timeline();
@@ -85,7 +88,7 @@ class LoadRun {
 
   const LoadPlan& plan_;
   std::vector<ConnectionPlan> parts_;
-  const RequestSource& source_;
+  const RequestMix& mix_;
   std::stop_token stop_;
   LoadProgress progress_;
   std::vector<std::unique_ptr<LoadLink>> links_;
@@ -98,12 +101,13 @@ class LoadRun {
 
 }  // namespace
 
-Result<LoadOutcome> run_load(const LoadPlan& plan, const RequestSource& source, const LinkFactory& open_link,
+Result<LoadOutcome> run_load(const LoadPlan& plan, const RequestMix& mix, const LinkFactory& open_link,
                              const std::stop_token& stop,
                              const std::function<void(const ProgressReading&)>& on_progress) {
   if (Status checked = check_plan(plan); !checked) return tl::unexpected(checked.error());
+  if (Status checked = check_mix(mix); !checked) return tl::unexpected(checked.error());
   if (mostly_sleeps(plan)) prefer_this_thread();  // ZeroMQ's threads, too
-  LoadRun run(plan, source, stop);
+  LoadRun run(plan, mix, stop);
   Status opened = run.open(open_link);
   Result<LoadOutcome> outcome = tl::unexpected(Error{});
   if (opened) {

@@ -20,6 +20,7 @@ void LoadTally::merge(const LoadTally& other) {
   late_answers += other.late_answers;
   warmup_offered += other.warmup_offered;
   warmup_completed += other.warmup_completed;
+  for (const auto& [outcome, count] : other.outcomes) outcomes[outcome] += count;
   first_error.insert(other.first_error.begin(), other.first_error.end());
   latency.merge(other.latency);
   queue.merge(other.queue);

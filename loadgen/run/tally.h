@@ -13,6 +13,8 @@ namespace volvox {
 // Name under which a request counts that was sent and never answered within its time; not an error of the
 // protocol.
 inline constexpr const char* kLost = "LOST";
+// … and of one that was answered with a result.
+inline constexpr const char* kAnswered = "OK";
 
 // What happened to the requests of a load. Those of the warm-up stand apart, since the server was not yet in
 // its stride; duplicates count whenever they come. One thread at a time; merge() joins those of several
@@ -26,6 +28,8 @@ struct LoadTally {
   std::uint64_t resent = 0;                     // requests that went to another router, and
   std::uint64_t late_answers = 0;               // answers of those that were given up, then dropped
   std::uint64_t warmup_offered = 0, warmup_completed = 0;
+  std::map<std::string, std::uint64_t>
+      outcomes;  // of all requests, those of the warm-up too: kAnswered, errors
   std::map<std::string, std::string> first_error;  // a message for each code, to show what it was about
   DurationHistogram latency;                       // scheduled send to reply, of the completed
   DurationHistogram queue, compute;                // as the server states them

@@ -107,19 +107,16 @@ class ChannelLoad : public testing::Test {
   }
 
   LoadSummary run() {
-    RequestTemplate request;
-    request.model = "sums";
-    request.input = "tokens";
-    request.priorities = {1, 0, 0};
-    request.deadline = milliseconds(1500);
+    const RequestMix mix(
+        1, {{{.model = "sums", .input = "tokens", .priorities = {1, 0, 0}, .deadline = milliseconds(1500)},
+             source_}});
     LoadSummary report;
-    auto outcome =
-        run_load(plan_, source_, [&] { return ChannelLink::open(server_.endpoint(), request); }, {}, {});
+    auto outcome = run_load(plan_, mix, [&] { return ChannelLink::open(server_.endpoint(), mix); }, {}, {});
     EXPECT_TRUE(outcome.has_value()) << outcome.error().message;
     if (!outcome) return report;
     report.outcome = std::move(*outcome);
     SumVerifier verifier;
-    report.verification = verify(report.outcome.samples, source_, verifier, {}).value();
+    report.verification = verify(report.outcome.samples, mix, verifier, {}).value();
     return report;
   }
 

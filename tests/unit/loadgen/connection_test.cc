@@ -30,16 +30,19 @@ class Connection : public testing::Test {
     plan_.timeout = seconds(2);
   }
 
-  const LoadTally& run(FakeLink& link, const std::stop_token& stop = {}) {
+  LoadTally run(FakeLink& link, const std::stop_token& stop = {}) {
     start_ = link.now();
-    connection_ = std::make_unique<LoadConnection>(plan_, source_, link, progress_);
+    mix_.emplace(1, std::vector<RequestClass>{{common_, source_}});
+    connection_ = std::make_unique<LoadConnection>(plan_, *mix_, link, progress_);
     connection_->run(start_, stop);
     took_ = link.now() - start_;
     return connection_->tally();
   }
 
   ConnectionPlan plan_;
+  RequestTemplate common_{.model = "lstm"};
   RequestSource source_{1, LengthSource::fixed(3), 100};
+  std::optional<RequestMix> mix_;
   LoadProgress progress_;
   std::unique_ptr<LoadConnection> connection_;
   TimePoint start_;
@@ -251,8 +254,8 @@ TEST_F(Connection, RequestNumbersFollowThePlan) {
 }
 
 TEST_F(Connection, TakesBackAFractionOfWhatIsStillInFlight) {
-  plan_.cancel_fraction = 0.25;
-  plan_.cancel_after = milliseconds(10);
+  common_.cancel_fraction = 0.25;
+  common_.cancel_after = milliseconds(10);
   CancellingLink slow(FakeLink::steady(milliseconds(30)));
   run(slow);
   EXPECT_GT(slow.cancelled.size(), 200U);  // of 1000
@@ -266,7 +269,7 @@ TEST_F(Connection, TakesBackAFractionOfWhatIsStillInFlight) {
 }
 
 TEST_F(Connection, CountsWhatIsOnTimeAndHowSoonRefusalsCome) {
-  plan_.deadline = milliseconds(20);
+  common_.deadline = milliseconds(20);
   FakeLink link([](std::uint64_t id, auto) -> std::vector<FakeLink::Answer> {
     if (id % 4 == 0) {
       Reply refusal = FakeLink::error(id, ErrorCode::kOverloaded);
@@ -281,6 +284,41 @@ TEST_F(Connection, CountsWhatIsOnTimeAndHowSoonRefusalsCome) {
   EXPECT_EQ(tally.errors.at("OVERLOADED"), 250U);
   EXPECT_EQ(tally.refused.max(), milliseconds(2));
   EXPECT_EQ(tally.retry_after.max(), milliseconds(7));
+}
+
+// Two models in one load: each has its own account, of all that was sent, and together they are the whole.
+TEST(ConnectionOfAMix, KeepsAnAccountOfEachClass) {
+  const RequestMix mix(5,
+                       {{{.model = "quick", .deadline = milliseconds(50)}, {1, LengthSource::fixed(1), 9}, 3},
+                        {{.model = "slow", .cancel_fraction = 1, .cancel_after = milliseconds(5)},
+                         {1, LengthSource::fixed(2), 9},
+                         1}});
+  ConnectionPlan plan;
+  plan.arrivals = Arrivals::kConstant;
+  plan.rate = 100;
+  plan.warmup = seconds(1);
+  plan.measured = seconds(4);
+  plan.timeout = seconds(2);
+  CancellingLink link([](std::uint64_t id, std::span<const std::int32_t> tokens) {
+    using Answers = std::vector<FakeLink::Answer>;
+    if (tokens.size() == 1) return Answers{{milliseconds(30), FakeLink::result(id)}};
+    return Answers{{milliseconds(90), FakeLink::error(id, ErrorCode::kCancelled)}};
+  });
+  LoadProgress progress;
+  LoadConnection connection(plan, mix, link, progress);
+  connection.run(link.now(), {});
+  const LoadTally& quick = connection.by_class()[0];
+  const LoadTally& slow = connection.by_class()[1];
+  EXPECT_EQ(quick.completed, quick.offered);
+  EXPECT_EQ(quick.on_time, quick.offered);
+  EXPECT_EQ(quick.outcomes.at(kAnswered), quick.offered + quick.warmup_offered);
+  EXPECT_EQ(slow.completed, 0U);
+  EXPECT_EQ(slow.outcomes.at("CANCELLED"), slow.offered + slow.warmup_offered);
+  EXPECT_EQ(link.cancelled.size(), slow.offered + slow.warmup_offered) << "and none of the others";
+  EXPECT_EQ(quick.offered + slow.offered, 400U);
+  EXPECT_GT(slow.offered, 50U);
+  EXPECT_EQ(connection.tally().offered, 400U);
+  EXPECT_EQ(connection.tally().failed(), slow.offered);
 }
 
 }  // namespace

@@ -19,6 +19,8 @@ LoadSummary example() {
   for (int i = 1; i <= 100; ++i) tally.latency.record(milliseconds(i));
   report.outcome.seconds = 4;
   report.verification = {50, 0, ""};
+  report.models["lstm"] = tally;
+  report.models["lstm"].outcomes = {{kAnswered, 110}, {"OVERLOADED", 2}, {kLost, 1}};
   report.mean_batch = {{"lstm", 12.5}};
   return report;
 }
@@ -27,11 +29,12 @@ TEST(Report, HasExactlyTheAgreedKeys) {
   const nlohmann::json json = to_json(example());
   std::vector<std::string> keys;
   for (const auto& [key, value] : json.items()) keys.push_back(key);
-  EXPECT_EQ(keys, (std::vector<std::string>{"completed",   "compute_ms",     "duplicates", "errors",
-                                            "goodput_rps", "late_answers",   "late_ms",    "latency_ms",
-                                            "mean_batch",  "misbehaved",     "offered",    "on_time",
-                                            "queue_ms",    "refused_ms",     "resent",     "retry_after_ms",
-                                            "seconds",     "throughput_rps", "verified",   "wrong"}));
+  EXPECT_EQ(keys,
+            (std::vector<std::string>{
+                "completed",      "compute_ms", "duplicates", "errors",     "goodput_rps",    "late_answers",
+                "late_ms",        "latency_ms", "mean_batch", "misbehaved", "models",         "offered",
+                "on_time",        "queue_ms",   "refused_ms", "resent",     "retry_after_ms", "seconds",
+                "throughput_rps", "verified",   "wrong"}));
   for (const char* spread : {"latency_ms", "queue_ms", "compute_ms", "late_ms"}) {
     EXPECT_EQ(json[spread].size(), 4U);
     for (const char* key : {"p50", "p90", "p99", "max"}) EXPECT_TRUE(json[spread][key].is_number());
@@ -49,6 +52,10 @@ TEST(Report, Values) {
   EXPECT_EQ(json["latency_ms"]["max"], 100.0);
   EXPECT_EQ(json["late_ms"]["max"], 0.0);
   EXPECT_EQ(json["mean_batch"]["lstm"], 12.5);
+  EXPECT_EQ(json["models"]["lstm"]["offered"], 103);
+  EXPECT_EQ(json["models"]["lstm"]["outcomes"],
+            (nlohmann::json{{"LOST", 1}, {"OK", 110}, {"OVERLOADED", 2}}));
+  EXPECT_EQ(json["models"]["lstm"]["latency_ms"], json["latency_ms"]);
 }
 
 TEST(Report, NothingMeasuredIsStillValidJson) {

@@ -39,9 +39,9 @@ Result<std::unique_ptr<LoadLink>> open_echo() {
   return std::make_unique<EchoLink>();
 }
 
-const RequestSource& source() {
-  static const RequestSource source(1, LengthSource::fixed(2), 10);
-  return source;
+const RequestMix& mix() {
+  static const RequestMix mix(1, {{{.model = "lstm"}, {1, LengthSource::fixed(2), 10}}});
+  return mix;
 }
 
 TEST(RunLoad, ConnectionsShareTheWork) {
@@ -50,7 +50,7 @@ TEST(RunLoad, ConnectionsShareTheWork) {
   plan.connections = 3;
   plan.requests = 200;
   plan.samples = 1000;
-  const auto outcome = run_load(plan, source(), open_echo, {}, {});
+  const auto outcome = run_load(plan, mix(), open_echo, {}, {});
   ASSERT_TRUE(outcome.has_value());
   EXPECT_EQ(outcome->tally.offered, 200U);
   EXPECT_EQ(outcome->tally.completed, 200U);
@@ -66,7 +66,7 @@ TEST(RunLoad, MeasuresAtLeastTheTimeAskedFor) {
   plan.concurrency = 4;
   plan.warmup = milliseconds(50);
   plan.measured = milliseconds(200);
-  const auto outcome = run_load(plan, source(), open_echo, {}, {});
+  const auto outcome = run_load(plan, mix(), open_echo, {}, {});
   ASSERT_TRUE(outcome.has_value());
   EXPECT_GE(outcome->seconds, 0.2);
   EXPECT_GT(outcome->tally.completed, 10U);
@@ -80,7 +80,7 @@ TEST(RunLoad, ReportsProgressAndStops) {
   std::stop_source stop;
   std::vector<ProgressReading> readings;
   const auto outcome =
-      run_load(plan, source(), open_echo, stop.get_token(), [&](const ProgressReading& reading) {
+      run_load(plan, mix(), open_echo, stop.get_token(), [&](const ProgressReading& reading) {
         readings.push_back(reading);
         stop.request_stop();
       });
@@ -94,12 +94,12 @@ TEST(RunLoad, ReportsProgressAndStops) {
 }
 
 TEST(RunLoad, ABadPlanAndAClosedDoorAreErrors) {
-  EXPECT_FALSE(run_load(LoadPlan{}, source(), open_echo, {}, {}).has_value());
+  EXPECT_FALSE(run_load(LoadPlan{}, mix(), open_echo, {}, {}).has_value());
   LoadPlan plan;
   plan.rate = 10;
   plan.requests = 1;
   const auto refused = run_load(
-      plan, source(),
+      plan, mix(),
       []() -> Result<std::unique_ptr<LoadLink>> { return fail(ErrorCode::kUnavailable, "nobody there"); }, {},
       {});
   ASSERT_FALSE(refused.has_value());

@@ -82,17 +82,17 @@ class OddVerifier : public AnswerVerifier {
 };
 
 TEST(Verify, CountsAndMakesTheRequestsAgain) {
-  const RequestSource source(9, LengthSource::fixed(4), 100);
+  const RequestMix mix(1, {{{.model = "odd"}, {9, LengthSource::fixed(4), 100}}});
   std::vector<AnswerSample> samples;
   std::uint64_t odd = 0;
   RequestContent content;
   for (std::uint64_t i = 0; i < 100; ++i) {
     samples.push_back({i * 13, {}});
-    source.make(i * 13, content);
+    mix.make(i * 13, content);
     odd += static_cast<std::uint64_t>(content.tokens[0] % 2);
   }
   OddVerifier verifier;
-  const auto outcome = verify(samples, source, verifier, {});
+  const auto outcome = verify(samples, mix, verifier, {});
   ASSERT_TRUE(outcome.has_value());
   EXPECT_EQ(outcome->verified, 100U);
   EXPECT_EQ(outcome->wrong, odd);
@@ -101,14 +101,14 @@ TEST(Verify, CountsAndMakesTheRequestsAgain) {
 }
 
 TEST(Verify, StopsWhenToldAndPassesErrorsOn) {
-  const RequestSource source(9, LengthSource::fixed(4), 100);
+  const RequestMix mix(1, {{{.model = "odd"}, {9, LengthSource::fixed(4), 100}}});
   const std::vector<AnswerSample> samples(10);
   OddVerifier verifier;
-  const auto stopped = verify(samples, source, verifier, [](std::size_t done) { return done < 3; });
+  const auto stopped = verify(samples, mix, verifier, [](std::size_t done) { return done < 3; });
   ASSERT_TRUE(stopped.has_value());
   EXPECT_EQ(stopped->verified, 3U);
   verifier.fails = true;
-  EXPECT_FALSE(verify(samples, source, verifier, {}).has_value());
+  EXPECT_FALSE(verify(samples, mix, verifier, {}).has_value());
 }
 
 }  // namespace

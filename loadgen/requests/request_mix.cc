@@ -1,0 +1,75 @@
+#include "loadgen/requests/request_mix.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace volvox {
+namespace {
+
+constexpr std::uint64_t kStream = 0x6d6978;  // apart from what the requests say
+constexpr std::size_t kMostClasses = 64;
+
+// What `part` says of each class, once where several say the same.
+template <class Part>
+std::string joined(const std::vector<RequestClass>& classes, Part&& part) {
+  std::vector<std::string> said;
+  for (const RequestClass& one : classes) {
+    std::string text = part(one);
+    if (std::find(said.begin(), said.end(), text) == said.end()) said.push_back(std::move(text));
+  }
+  std::string all;
+  for (const std::string& text : said) all.append(all.empty() ? "" : ", ").append(text);
+  return all;
+}
+
+Status check_class(const RequestClass& one) {
+  const RequestTemplate& common = one.common;
+  if (common.model.empty()) return invalid("which model? Each class of requests names one");
+  if (!std::isfinite(one.weight) || one.weight <= 0)
+    return invalid("the weight of requests to '" + common.model + "' is not above 0");
+  if (!(common.cancel_fraction >= 0 && common.cancel_fraction <= 1) || common.cancel_after.count() < 0 ||
+      common.deadline.count() < 0)
+    return invalid("of the requests a fraction from 0 to 1 can be cancelled, and no time is negative");
+  return {};
+}
+
+}  // namespace
+
+RequestMix::RequestMix(std::uint64_t seed, std::vector<RequestClass> classes)
+    : seed_(seed), classes_(std::move(classes)) {
+  for (const RequestClass& one : classes_) weights_ += one.weight;
+}
+
+void RequestMix::make(std::uint64_t index, RequestContent& content) const {
+  std::uint32_t chosen = 0;
+  if (classes_.size() > 1) {
+    double at = SeededRandom::for_item(seed_ ^ kStream, index).unit() * weights_;
+    while (chosen + 1 < classes_.size() && at >= classes_[chosen].weight) at -= classes_[chosen++].weight;
+    content = {};  // another class may have left what this one does not write
+  }
+  classes_[chosen].source.make(index, content);
+  content.of_class = chosen;
+}
+
+std::string RequestMix::models() const {
+  return joined(classes_, [](const RequestClass& one) { return model_name(one.common); });
+}
+
+std::string RequestMix::description() const {
+  return joined(classes_, [](const RequestClass& one) { return one.source.description(); });
+}
+
+Status check_mix(const RequestMix& mix) {
+  if (mix.classes().empty() || mix.classes().size() > kMostClasses)
+    return invalid("a load has from 1 to " + std::to_string(kMostClasses) + " classes of requests");
+  for (const RequestClass& one : mix.classes()) {
+    if (Status ok = check_class(one); !ok) return ok;
+  }
+  return {};
+}
+
+std::string model_name(const RequestTemplate& common) {
+  return common.model_version == 0 ? common.model : common.model + "/" + std::to_string(common.model_version);
+}
+
+}  // namespace volvox
