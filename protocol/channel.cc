@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "protocol/bundle_codec.h"
 #include "protocol/codec.h"
+#include "protocol/dealer.h"
 #include "protocol/wakeup.h"
 
 namespace volvox {
@@ -16,17 +17,9 @@ namespace {
 // new connection for the old one.
 constexpr Duration kMonitorPeriod = std::chrono::milliseconds(10);
 
-// A host that swallows what is sent to it is dialled anew after so long: the kernel's own patience is
-// minutes.
-constexpr Duration kDialTime = std::chrono::seconds(2);
-
 // Places of the descriptors that poll() sleeps on.
 constexpr unsigned kMonitorReadable = 1U << 1;
 constexpr unsigned kWakeReadable = 1U << 2;
-
-int milliseconds(Duration span) {
-  return static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(span).count());
-}
 
 std::string describe_unknown(const Result<ReplyHeader>& header) {
   if (!header) return to_string(header.error());
@@ -39,68 +32,21 @@ std::string describe_unknown(const Result<ReplyHeader>& header) {
 Result<std::unique_ptr<Channel>> Channel::connect(const ChannelOptions& options) {
   auto channel = open(options);
   if (!channel) return channel;
-  if (auto ok = (*channel)->await_connection(); !ok) return tl::unexpected<Error>(std::move(ok).error());
+  if (auto ok = await_connection((*channel)->monitor_, options.endpoint, options.connect_timeout); !ok)
+    return tl::unexpected<Error>(std::move(ok).error());
   return channel;
 }
 
 Result<std::unique_ptr<Channel>> Channel::open(const ChannelOptions& options) {
   if (auto ok = check_limits(options.limits); !ok) return tl::unexpected<Error>(std::move(ok).error());
   std::unique_ptr<Channel> channel(new Channel(options));
-  if (auto ok = channel->prepare(); !ok) return tl::unexpected<Error>(std::move(ok).error());
+  if (auto ok = dial(channel->socket_, channel->monitor_, options); !ok)
+    return tl::unexpected<Error>(std::move(ok).error());
   return channel;
 }
 
 Channel::Channel(const ChannelOptions& options)
     : options_(options), socket_(context_, ZMQ_DEALER), monitor_(context_) {}
-
-Status Channel::prepare() {
-  if (socket_.handle() == nullptr) return fail(ErrorCode::kUnavailable, "out of file descriptors");
-  const std::pair<int, int> settings[] = {
-      {ZMQ_SNDHWM, options_.send_queue},
-      {ZMQ_RCVHWM, options_.receive_queue},
-      {ZMQ_LINGER, milliseconds(options_.linger)},
-      {ZMQ_CONNECT_TIMEOUT, milliseconds(kDialTime)},
-  };
-  for (const auto& [option, value] : settings) {
-    if (auto ok = socket_.set(option, value); !ok) return ok;
-  }
-  if (auto ok = socket_.detect_dead_peers(options_.dead_after); !ok) return ok;
-  const auto largest = std::max(options_.limits.max_header_bytes, options_.limits.max_body_bytes);
-  if (auto ok = socket_.set64(ZMQ_MAXMSGSIZE, static_cast<long long>(largest)); !ok) return ok;
-  if (auto ok = encrypt(); !ok) return ok;
-  if (auto ok = monitor_.watch(socket_, options_.keys.has_value()); !ok) return ok;
-  if (options_.endpoint.find("://") == std::string::npos) {
-    return invalid("'" + options_.endpoint + "' is no endpoint; write tcp://HOST:PORT or ipc://PATH");
-  }
-  if (auto ok = socket_.connect(options_.endpoint); !ok) return invalid(ok.error().message);
-  return {};
-}
-
-Status Channel::encrypt() {
-  if (!options_.keys) return {};
-  const std::pair<int, const std::string*> settings[] = {
-      {ZMQ_CURVE_SERVERKEY, &options_.keys->server},
-      {ZMQ_CURVE_PUBLICKEY, &options_.keys->client.public_key},
-      {ZMQ_CURVE_SECRETKEY, &options_.keys->client.secret_key},
-  };
-  for (const auto& [option, value] : settings) {
-    if (!socket_.set_text(option, *value)) return invalid("a key is not valid; it is 40 characters of Z85");
-  }
-  return {};
-}
-
-Status Channel::await_connection() {
-  const TimePoint until = later(steady_now(), options_.connect_timeout);
-  for (TimePoint now = steady_now();; now = steady_now()) {
-    monitor_.poll();
-    if (monitor_.connected()) return {};
-    if (!monitor_.refusal()) return monitor_.refusal();
-    if (now >= until) break;
-    wait_readable({monitor_.fd()}, until - now);
-  }
-  return tl::unexpected(
-      no_server_answers(options_.endpoint, options_.connect_timeout, monitor_.turned_away()));
-}
 
 Result<std::uint64_t> Channel::send(const ClientRequest& request) {
   auto body = encode_request_body(request.body, options_.limits);

@@ -154,9 +154,6 @@ class Channel {
 
  private:
   explicit Channel(const ChannelOptions& options);
-  Status prepare();
-  Status encrypt();
-  Status await_connection();
   Result<std::uint64_t> send_frames(RequestHeader& header, ZmqFrame& body, Duration timeout);
   Status push(const RequestHeader& header, ZmqFrame& body);
   void check_connection(TimePoint now);
