@@ -13,6 +13,7 @@
 
 #include "cli/commands.h"
 #include "cli/key_options.h"
+#include "cli/load_agents.h"
 #include "cli/load_calls.h"
 #include "cli/load_sessions.h"
 #include "cli/model_verifier.h"
@@ -30,6 +31,8 @@ namespace {
 constexpr const char* kDefaultEndpoint = "tcp://127.0.0.1:7100";
 constexpr const char* kDefaultMetrics = "http://127.0.0.1:7101";
 
+constexpr int kPartial = 3;  // the status when agents did not do their share
+
 struct LoadArguments {
   std::string endpoint = kDefaultEndpoint, model, input = "tokens", arrivals = "poisson", priority = "normal";
   std::string lengths_file, column = "source", trees, lattices, json_file, timeline_file, metrics, verify_dir,
@@ -44,6 +47,7 @@ struct LoadArguments {
   KeyFiles keys;
   SessionArguments sessions;
   CallArguments calls;
+  AgentsArguments agents;
   bool bundles = false;
 };
 
@@ -222,6 +226,7 @@ class LoadCommand {
     if (options_.bundles && options_.sessions.sessions == 0 && options_.calls.calls == 0)
       return invalid("--bundle needs --sessions or --calls");
     options_.sessions.bundles = options_.calls.bundles = options_.bundles;
+    if (Status fits = agents_fit(); !fits) return tl::unexpected(fits.error());
     if (options_.sessions.sessions > 0) return run_sessions();
     if (options_.calls.calls > 0) return run_calls();
     if (auto ok = open_verifier(); !ok) return tl::unexpected(ok.error());
@@ -236,7 +241,8 @@ class LoadCommand {
 
     const auto before = read_batches();
     LoadSummary report;
-    auto outcome = measure_beside(plan, mix, report.misbehaved);
+    auto outcome = options_.agents.agents.empty() ? measure_beside(plan, mix, report.misbehaved)
+                                                  : measure_from_agents(plan, mix, report.agents);
     if (!outcome) return tl::unexpected(outcome.error());
     report.endpoint = options_.endpoint;
     report.model = options_.model;
@@ -250,6 +256,30 @@ class LoadCommand {
   }
 
  private:
+  Status agents_fit() const {
+    if (options_.agents.agents.empty()) return {};
+    if (options_.sessions.sessions > 0 || options_.calls.calls > 0 ||
+        options_.never_read + options_.vanish > 0)
+      return invalid(
+          "agents offer requests that stand alone; leave out --agents, or --sessions, --calls, "
+          "--never-read and --vanish");
+    if (!options_.keys.server_key.empty())
+      return invalid(
+          "agents have keys of their own towards the server: leave out --server-key and --client-key, "
+          "and give them to volvox load-agent");
+    return {};
+  }
+
+  Result<LoadOutcome> measure_from_agents(const LoadPlan& plan, const RequestMix& mix,
+                                          std::vector<AgentReport>& agents) const {
+    const InterruptWatch interrupt;
+    auto outcome =
+        load_from_agents(options_.agents, options_.endpoint, plan, mix, interrupt.token(), shows_progress());
+    if (!outcome) return tl::unexpected(outcome.error());
+    agents = std::move(outcome->agents);
+    return std::move(outcome->outcome);
+  }
+
   // What is asked for, or what the model is known to take.
   using Shapes = RequestSource::Shapes;
   Result<Shapes> shapes_of_requests() const {
@@ -433,6 +463,7 @@ class LoadCommand {
       write_timeline(report.outcome.timeline, file);
       if (!file.flush()) return invalid("cannot write the timeline to '" + options_.timeline_file + "'");
     }
+    if (is_partial(report)) return kPartial;
     const bool all = report.outcome.tally.completed == report.outcome.tally.offered;
     return is_good(report) && (all || !options_.require_all) ? 0 : 1;
   }
@@ -458,6 +489,7 @@ void add_load_command(CLI::App& app, CommandBody& run) {
   add_check_options(*command, *options);
   add_session_options(*command, options->sessions);
   add_call_options(*command, options->calls);
+  add_agents_options(*command, options->agents);
   command->add_flag("--bundle", options->bundles,
                     "With --sessions or --calls: send the parts that are due at one time in one message");
   command->callback([options, &run] {

@@ -38,6 +38,7 @@ int run(int argc, char** argv) {
   volvox::add_node_command(app, body);
   volvox::add_drain_command(app, body);
   volvox::add_load_command(app, body);
+  volvox::add_load_agent_command(app, body);
   volvox::add_infer_command(app, body);
   volvox::add_status_command(app, body);
   volvox::add_models_command(app, body);

@@ -45,6 +45,29 @@ Status check_plan(const LoadPlan& plan) {
   return {};
 }
 
+Status check_parts(const std::vector<ConnectionPlan>& parts) {
+  LoadPlan plan;
+  plan.connections = static_cast<std::uint32_t>(std::min<std::size_t>(parts.size(), kMaxConnections + 1));
+  if (parts.empty()) return invalid("a load without connections does nothing");
+  for (const ConnectionPlan& part : parts) {
+    const ConnectionPlan& first = parts.front();
+    plan.arrivals = part.arrivals;
+    plan.rate = part.rate;
+    plan.concurrency = part.concurrency;
+    plan.warmup = part.warmup;
+    plan.measured = part.measured;
+    plan.requests = part.requests;
+    plan.timeout = part.timeout;
+    if (Status ok = check_plan(plan); !ok) return ok;
+    if (part.first.count() < 0 || part.index_step == 0 || part.highest_rate < 0)
+      return invalid("a part of a load begins after its start, and its requests have numbers of their own");
+    if (part.arrivals != first.arrivals || part.warmup != first.warmup || part.measured != first.measured ||
+        (part.requests == 0) != (first.requests == 0))
+      return invalid("all parts of a load take the same time");
+  }
+  return {};
+}
+
 std::vector<ConnectionPlan> divide(const LoadPlan& plan) {
   const std::uint32_t n = useful_connections(plan);
   std::vector<ConnectionPlan> parts(n);

@@ -32,4 +32,7 @@ Status check_plan(const LoadPlan& plan);
 // something to do.
 std::vector<ConnectionPlan> divide(const LoadPlan& plan);
 
+// The same of parts that somebody else made: each can be run, and all of them are parts of one load.
+Status check_parts(const std::vector<ConnectionPlan>& parts);
+
 }  // namespace volvox

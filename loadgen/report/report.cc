@@ -1,5 +1,6 @@
 #include "loadgen/report/report.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <string_view>
@@ -38,6 +39,18 @@ nlohmann::json model_json(const LoadTally& tally) {
           {"latency_ms", spread(tally.latency)}};
 }
 
+nlohmann::json agent_json(const AgentReport& agent) {
+  return {{"endpoint", agent.endpoint},
+          {"state", to_string(agent.state)},
+          {"why", agent.why},
+          {"share", agent.share},
+          {"clock_offset_ms", to_ms(Duration(agent.clock.ns))},
+          {"clock_bound_ms", to_ms(Duration(agent.clock.bound_ns))},
+          {"offered", agent.offered},
+          {"completed", agent.completed},
+          {"failed", agent.failed}};
+}
+
 double per_second(const LoadOutcome& outcome, std::uint64_t requests) {
   return outcome.seconds > 0 ? static_cast<double>(requests) / outcome.seconds : 0.0;
 }
@@ -64,6 +77,19 @@ void add_errors(std::string& text, const LoadTally& tally) {
     add_line(text, "  %-18s %llu (%s)", code.c_str(), static_cast<unsigned long long>(count),
              example == tally.first_error.end() ? "" : example->second.c_str());
   }
+}
+
+void add_agents(std::string& text, const LoadSummary& report) {
+  for (const AgentReport& agent : report.agents) {
+    add_line(text, "agent %s: %s, %.0f %% of the load, clock %+.3f ms (within %.3f ms), %llu results%s%s",
+             agent.endpoint.c_str(), std::string(to_string(agent.state)).c_str(), agent.share * 100,
+             to_ms(Duration(agent.clock.ns)), to_ms(Duration(agent.clock.bound_ns)),
+             static_cast<unsigned long long>(agent.completed), agent.why.empty() ? "" : ": ",
+             agent.why.c_str());
+  }
+  if (is_partial(report))
+    add_line(text, "PARTIAL: %.0f %% of the load is missing from these numbers",
+             missing_share(report.agents) * 100);
 }
 
 void add_verification(std::string& text, const LoadSummary& report) {
@@ -107,6 +133,10 @@ nlohmann::json to_json(const LoadSummary& report) {
   json["misbehaved"] = {{"sent", report.misbehaved.sent}, {"vanished", report.misbehaved.vanished}};
   json["mean_batch"] = nlohmann::json::object();
   for (const auto& [type, rows] : report.mean_batch) json["mean_batch"][type] = rows;
+  if (report.agents.empty()) return json;
+  for (const AgentReport& agent : report.agents) json["agents"].push_back(agent_json(agent));
+  json["missing_share"] = missing_share(report.agents);
+  json["partial"] = is_partial(report);
   return json;
 }
 
@@ -137,6 +167,7 @@ std::string to_text(const LoadSummary& report) {
     add_line(text, "mean batch of %s: %.1f rows", type.c_str(), rows);
   }
   add_verification(text, report);
+  add_agents(text, report);
   return text;
 }
 
@@ -145,6 +176,11 @@ std::map<std::string, LoadTally> by_model(const RequestMix& mix, const LoadOutco
   for (std::size_t i = 0; i < outcome.by_class.size(); ++i)
     models[model_name(mix.classes()[i].common)].merge(outcome.by_class[i]);
   return models;
+}
+
+bool is_partial(const LoadSummary& report) {
+  return std::ranges::any_of(
+      report.agents, [](const AgentReport& agent) { return agent.state != AgentReport::State::kDone; });
 }
 
 bool is_good(const LoadSummary& report) {

@@ -2,9 +2,11 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "loadgen/agents/coordinator.h"
 #include "loadgen/report/verify.h"
 #include "loadgen/run/misbehaviour.h"
 #include "loadgen/run/run.h"
@@ -16,13 +18,14 @@ struct LoadSummary {
   std::string endpoint, model, arrivals, shapes;  // what was asked for, in words
   LoadOutcome outcome;
   std::map<std::string, LoadTally> models;  // what of the outcome belongs to each
+  std::vector<AgentReport> agents;          // that offered it; empty: this process did
   VerifyOutcome verification;
   MisbehaviourCounts misbehaved;
   std::map<std::string, double>
       mean_batch;  // rows a task, by cell type; empty if the server's metrics were out of reach
 };
 
-// The report for programs; docs/operation.md explains the keys:
+// The report for programs; docs/load.md explains the keys:
 //   offered             requests due within the measurement (the warm-up is not counted here)
 //   completed           of these, answered with a result
 //   on_time             of these, by their deadline; goodput_rps: on_time / seconds
@@ -42,6 +45,11 @@ struct LoadSummary {
 //   models              by model: offered, completed, errors and latency_ms of its requests, and
 //                       "outcomes", what became of all it was sent in the warm-up and after: {"OK": 90}
 //   misbehaved          {"sent", "vanished"}: requests of the connections that misbehaved, those cut
+// And of a load that agents offered:
+//   agents              a list of {"endpoint", "state", "why", "share", "clock_offset_ms", "clock_bound_ms",
+//                       "offered", "completed", "failed"}
+//   missing_share       how much of the load that was planned is in none of the numbers above, 0 to 1
+//   partial             whether an agent is missing, or was cut short
 // The "_ms" are {"p50", "p90", "p99", "max"}, zeros when there is nothing to show.
 nlohmann::json to_json(const LoadSummary& report);
 
@@ -50,6 +58,9 @@ std::map<std::string, LoadTally> by_model(const RequestMix& mix, const LoadOutco
 
 // The report for people, in some twelve lines.
 std::string to_text(const LoadSummary& report);
+
+// Whether agents did not do their share.
+bool is_partial(const LoadSummary& report);
 
 // Whether the load shows a server that works: something completed and nothing was wrong or answered twice.
 bool is_good(const LoadSummary& report);

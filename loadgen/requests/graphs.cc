@@ -4,6 +4,7 @@ namespace volvox {
 
 Result<GraphSource> GraphSource::make(TreeSource trees, const std::vector<GraphCellType>& types) {
   GraphSource source(std::move(trees));
+  source.types_ = types;
   for (const GraphCellType& type : types) {
     const auto number = static_cast<std::int32_t>(source.names_.size());
     source.names_.push_back(type.name);

@@ -32,6 +32,10 @@ class GraphSource {
   };
   Graph draw(SeededRandom& random) const;
 
+  // As make() took them.
+  const TreeSource& trees() const { return trees_; }
+  const std::vector<GraphCellType>& types() const { return types_; }
+
   const std::vector<std::string>& names() const { return names_; }
   std::string description() const { return "graphs of " + trees_.description(); }
 
@@ -39,6 +43,7 @@ class GraphSource {
   explicit GraphSource(TreeSource trees) : trees_(std::move(trees)) {}
 
   TreeSource trees_;
+  std::vector<GraphCellType> types_;
   std::vector<std::string> names_;
   std::vector<std::int32_t> leaves_, inner_;  // their types
 };

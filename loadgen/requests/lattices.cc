@@ -10,6 +10,17 @@ namespace {
 
 constexpr std::uint32_t kLongestRandomWord = 4;
 
+bool is_lattice(const LatticeShape& lattice) {
+  if (lattice.length == 0 || lattice.length > LengthSource::kMaxLength) return false;
+  const auto length = static_cast<std::int32_t>(lattice.length);
+  if (lattice.starts.size() != lattice.ends.size()) return false;
+  for (std::size_t i = 0; i < lattice.starts.size(); ++i) {
+    if (lattice.starts[i] < 0 || lattice.ends[i] > length || lattice.starts[i] >= lattice.ends[i] - 1)
+      return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 Result<LatticeShape> parse_lattice(std::string_view line) {
@@ -49,6 +60,13 @@ Result<LatticeSource> LatticeSource::from_file(const std::string& path) {
   if (lattices.empty()) return invalid("'" + path + "' holds no lattices");
   std::string description = "lattices " + path + " (" + std::to_string(lattices.size()) + " lines)";
   return LatticeSource(std::move(lattices), LengthSource::fixed(1), std::move(description));
+}
+
+Result<LatticeSource> LatticeSource::from_table(std::vector<LatticeShape> lattices, LengthSource lengths,
+                                                std::string description) {
+  if (!std::ranges::all_of(lattices, is_lattice))
+    return invalid("a lattice has characters, and words over two or more of them");
+  return LatticeSource(std::move(lattices), std::move(lengths), std::move(description));
 }
 
 LatticeSource LatticeSource::random(LengthSource lengths) {

@@ -32,6 +32,12 @@ class LatticeSource {
   // characters ends, on average.
   static LatticeSource random(LengthSource lengths);
 
+  // From parts as the next two show them, whoever wrote them. INVALID_ARGUMENT for what is no lattice.
+  static Result<LatticeSource> from_table(std::vector<LatticeShape> lattices, LengthSource lengths,
+                                          std::string description);
+  const std::vector<LatticeShape>& lattices() const { return lattices_; }  // empty: random ones
+  const LengthSource& lengths() const { return lengths_; }
+
   LatticeShape draw(SeededRandom& random) const;
 
   // For reports: "random lattices, characters built-in (…)", or the file's path and size.

@@ -61,6 +61,12 @@ Result<LengthSource> LengthSource::from_file(const std::string& path, LengthColu
   return LengthSource(std::move(table), std::move(description));
 }
 
+Result<LengthSource> LengthSource::from_table(std::vector<std::uint32_t> table, std::string description) {
+  const auto is_length = [](std::uint32_t length) { return length > 0 && length <= kMaxLength; };
+  if (!std::ranges::all_of(table, is_length)) return invalid("a length is from 1 to 1048576");
+  return LengthSource(std::move(table), std::move(description));
+}
+
 std::uint32_t LengthSource::draw(SeededRandom& random) const {
   if (table_.size() == 1) return table_.front();
   if (!table_.empty()) return table_[random.below(table_.size())];

@@ -31,6 +31,12 @@ class LengthSource {
   // file.
   static Result<LengthSource> from_file(const std::string& path, LengthColumn column);
 
+  // From a table as table() shows it, whoever wrote it. INVALID_ARGUMENT for a length that a file may not
+  // have.
+  static Result<LengthSource> from_table(std::vector<std::uint32_t> table, std::string description);
+  // What is drawn from; empty: the built-in distribution.
+  const std::vector<std::uint32_t>& table() const { return table_; }
+
   std::uint32_t draw(SeededRandom& random) const;
 
   // For reports: "fixed 24", "built-in", or the file's path and size.

@@ -41,6 +41,7 @@ class RequestMix {
   // Replaces `content` by that of request `index`.
   void make(std::uint64_t index, RequestContent& content) const;
 
+  std::uint64_t seed() const { return seed_; }
   const std::vector<RequestClass>& classes() const { return classes_; }
   const RequestTemplate& common(const RequestContent& content) const {
     return classes_[content.of_class].common;

@@ -59,6 +59,12 @@ class RequestSource {
   // Replaces `content` by that of request `index`.
   void make(std::uint64_t index, RequestContent& content) const;
 
+  // As it was made.
+  std::uint64_t seed() const { return seed_; }
+  std::uint32_t vocabulary() const { return vocabulary_; }
+  const std::vector<std::uint32_t>& more() const { return more_; }
+  const Shapes& shapes() const { return shapes_; }
+
   // For reports: what shapes requests have.
   std::string description() const;
 

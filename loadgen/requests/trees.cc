@@ -6,6 +6,16 @@
 namespace volvox {
 namespace {
 
+bool is_tree(const std::vector<std::int32_t>& parents) {
+  if (parents.empty() || parents.size() > LengthSource::kMaxLength || parents.back() != -1) return false;
+  const auto nodes = static_cast<std::int32_t>(parents.size());
+  for (std::int32_t node = 0; node + 1 < nodes; ++node) {
+    const std::int32_t parent = parents[static_cast<std::size_t>(node)];
+    if (parent <= node || parent >= nodes) return false;
+  }
+  return true;
+}
+
 // Numbers nodes as they are finished, children before parents.
 class TreeWriter {
  public:
@@ -83,6 +93,13 @@ Result<TreeSource> TreeSource::from_file(const std::string& path) {
   if (trees.empty()) return invalid("'" + path + "' holds no trees");
   std::string description = "trees " + path + " (" + std::to_string(trees.size()) + " lines)";
   return TreeSource(std::move(trees), LengthSource::fixed(1), 2, std::move(description));
+}
+
+Result<TreeSource> TreeSource::from_table(std::vector<std::vector<std::int32_t>> trees, LengthSource leaves,
+                                          std::uint32_t most_children, std::string description) {
+  if (!std::ranges::all_of(trees, is_tree)) return invalid("in a tree children come before their parents");
+  if (most_children < 2) return invalid("a node of a random tree may have two children at least");
+  return TreeSource(std::move(trees), std::move(leaves), most_children, std::move(description));
 }
 
 TreeSource TreeSource::random(LengthSource leaves, std::uint32_t most_children) {

@@ -24,6 +24,13 @@ class TreeSource {
   // `most_children` of them.
   static TreeSource random(LengthSource leaves, std::uint32_t most_children = 2);
 
+  // From parts as the next three show them, whoever wrote them. INVALID_ARGUMENT for what is no tree.
+  static Result<TreeSource> from_table(std::vector<std::vector<std::int32_t>> trees, LengthSource leaves,
+                                       std::uint32_t most_children, std::string description);
+  const std::vector<std::vector<std::int32_t>>& trees() const { return trees_; }  // empty: random ones
+  const LengthSource& leaves() const { return leaves_; }
+  std::uint32_t most_children() const { return most_children_; }
+
   // Replaces `parents`.
   void draw(SeededRandom& random, std::vector<std::int32_t>& parents) const;
 

@@ -13,6 +13,8 @@ constexpr int kBurst = 64;
 constexpr milliseconds kRest{5};
 // How long to listen after the last answer, for answers that should not come.
 constexpr milliseconds kLinger{50};
+// How much a sender that was held up may hurry beyond its highest rate to catch up.
+constexpr milliseconds kHurry{100};
 // The longest that a loop waits without looking at its stop token.
 constexpr milliseconds kLook{100};
 
@@ -57,7 +59,13 @@ bool LoadConnection::may_send(TimePoint now) {
     sending_ = false;
     return false;
   }
-  return closed ? slots_.front() <= now : due_ <= now;
+  return next_turn() <= now;
+}
+
+// When the schedule, or a slot, and the highest rate let the next request go.
+TimePoint LoadConnection::next_turn() const {
+  const TimePoint due = plan_.arrivals == Arrivals::kClosed ? slots_.front() : due_;
+  return plan_.highest_rate > 0 ? std::max(due, allowed_ - kHurry) : due;
 }
 
 void LoadConnection::send_due() {
@@ -79,6 +87,9 @@ void LoadConnection::send_one(TimePoint scheduled) {
   const std::uint64_t id = index + 1;  // 0 is no request's id
   mix_.make(index, content_);
   const RequestTemplate& common = mix_.common(content_);
+  if (plan_.highest_rate > 0)
+    allowed_ = std::max(allowed_, link_.now()) +
+               Duration(static_cast<Duration::rep>(1e9 / std::max(plan_.highest_rate, 1e-3)));
   const Flight flight{index, content_.of_class, scheduled, link_.now(), scheduled >= start_ + plan_.warmup};
   const Status sent = link_.send(id, content_);
   note_offered(flight, link_.now());
@@ -120,8 +131,8 @@ void LoadConnection::note_offered(const Flight& flight, TimePoint now) {
 TimePoint LoadConnection::next_event() const {
   const TimePoint now = link_.now();
   TimePoint next = now + kLook;
-  if (sending_ && plan_.arrivals != Arrivals::kClosed) next = std::min(next, due_);
-  if (sending_ && !slots_.empty()) next = std::min(next, slots_.front());
+  if (sending_ && (plan_.arrivals != Arrivals::kClosed || !slots_.empty()))
+    next = std::min(next, next_turn());
   if (!cancels_.empty()) next = std::min(next, cancels_.begin()->first);
   if (!by_age_.empty()) next = std::min(next, by_age_.front().first + plan_.timeout);
   return std::max(next, now);

@@ -33,6 +33,7 @@ struct ConnectionPlan {
   std::uint64_t requests = 0;  // measured requests at most; 0: until `measured` has passed
   Duration timeout{};          // without a final reply for that long after its sending, a request is lost
   std::size_t samples = 0;     // answers kept for verification
+  double highest_rate = 0;     // requests a second, never exceeded whatever the schedule says; 0: none
   bool timeline = false;       // keep what became of each measured request
 };
 
@@ -66,6 +67,7 @@ class LoadConnection {
   };
 
   bool may_send(TimePoint now);
+  TimePoint next_turn() const;
   void send_due();
   void send_one(TimePoint scheduled);
   LoadTally& tally_of(const Flight& flight) { return by_class_[flight.of_class]; }
@@ -93,6 +95,7 @@ class LoadConnection {
   Timeline timeline_;
 
   TimePoint start_{};
+  TimePoint allowed_{};                                     // by the highest rate, with the last one sent
   TimePoint due_{};                                         // open loop: when the next request is to be sent
   bool sending_ = true;                                     // false once the plan's end is reached
   bool link_lost_ = false;                                  // receive() said that nothing will come any more

@@ -22,6 +22,7 @@
 #include "repository/model_writer.h"
 #include "repository/repository.h"
 #include "tests/fuzz/cluster_seeds.h"
+#include "tests/fuzz/load_seeds.h"
 #include "tests/fuzz/parts.h"
 #include "tests/fuzz/small_seeds.h"
 
@@ -241,6 +242,7 @@ int main(int count, char** arguments) {
   add_contents(seeds);
   add_replies(seeds);
   for (const std::string& seed : cluster_seeds()) seeds.add("cluster", seed);
+  for (const std::string& seed : load_seeds()) seeds.add("load", seed);
   for (const auto& [fuzzer, seed] : small_seeds()) seeds.add(fuzzer, seed);
   add_models(seeds, arguments[1]);
   add_graphs(seeds, arguments[2]);

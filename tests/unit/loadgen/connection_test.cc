@@ -286,6 +286,26 @@ TEST_F(Connection, CountsWhatIsOnTimeAndHowSoonRefusalsCome) {
   EXPECT_EQ(tally.retry_after.max(), milliseconds(7));
 }
 
+TEST_F(Connection, NeverExceedsItsHighestRate) {
+  plan_.arrivals = Arrivals::kClosed;
+  plan_.concurrency = 50;
+  plan_.highest_rate = 200;
+  plan_.measured = seconds(5);
+  FakeLink link(FakeLink::steady(microseconds(10)));
+  const LoadTally tally = run(link);
+  EXPECT_NEAR(static_cast<double>(tally.offered), 1020, 3)
+      << "a tenth of a second's worth at once, then 200 a second";
+  for (std::size_t i = 22; i < link.sent.size(); ++i)
+    ASSERT_GE(link.sent[i].first - link.sent[i - 1].first, milliseconds(4)) << i;
+}
+
+TEST_F(Connection, AScheduleBelowTheHighestRateIsKept) {
+  plan_.highest_rate = 101;
+  FakeLink link(FakeLink::steady(milliseconds(1)));
+  EXPECT_EQ(run(link).offered, 1000U);
+  EXPECT_LE(connection_->tally().late.max(), microseconds(10));
+}
+
 // Two models in one load: each has its own account, of all that was sent, and together they are the whole.
 TEST(ConnectionOfAMix, KeepsAnAccountOfEachClass) {
   const RequestMix mix(5,

@@ -70,6 +70,26 @@ TEST(Plan, DividesWithoutLoss) {
   EXPECT_EQ(indices.size(), 10U) << "no request number is used twice";
 }
 
+TEST(Plan, PartsOfOthersAreCheckedToo) {
+  LoadPlan plan = good_plan();
+  plan.connections = 3;
+  const auto parts = divide(plan);
+  EXPECT_TRUE(check_parts(parts).has_value());
+  EXPECT_FALSE(check_parts({}).has_value());
+  EXPECT_FALSE(check_parts(std::vector<ConnectionPlan>(1000, parts[0])).has_value());
+  const auto refused = [&](auto change) {
+    auto changed = parts;
+    change(changed[1]);
+    return !check_parts(changed);
+  };
+  EXPECT_TRUE(refused([](ConnectionPlan& part) { part.rate = -1; }));
+  EXPECT_TRUE(refused([](ConnectionPlan& part) { part.timeout = seconds(0); }));
+  EXPECT_TRUE(refused([](ConnectionPlan& part) { part.index_step = 0; }));
+  EXPECT_TRUE(refused([](ConnectionPlan& part) { part.first = seconds(-1); }));
+  EXPECT_TRUE(refused([](ConnectionPlan& part) { part.warmup = seconds(9); }));
+  EXPECT_TRUE(refused([](ConnectionPlan& part) { part.requests = 9; }));
+}
+
 TEST(Plan, NoConnectionWithoutWork) {
   LoadPlan plan = good_plan();
   plan.arrivals = Arrivals::kClosed;

@@ -66,6 +66,36 @@ TEST(Report, NothingMeasuredIsStillValidJson) {
   EXPECT_EQ(nlohmann::json::parse(json.dump()), json);
 }
 
+// A load that agents offered says so; what is missing is not passed over.
+TEST(Report, AgentsAndWhatIsMissing) {
+  LoadSummary report = example();
+  AgentReport done{.endpoint = "tcp://a:1", .state = AgentReport::State::kDone, .share = 0.5};
+  done.clock = {1'500'000, 20'000};
+  done.offered = 60;
+  report.agents = {done, done};
+  nlohmann::json json = to_json(report);
+  EXPECT_EQ(json["agents"][0]["endpoint"], "tcp://a:1");
+  EXPECT_EQ(json["agents"][0]["state"], "done");
+  EXPECT_EQ(json["agents"][0]["clock_offset_ms"], 1.5);
+  EXPECT_EQ(json["agents"][0]["clock_bound_ms"], 0.02);
+  EXPECT_EQ(json["agents"][0]["offered"], 60);
+  EXPECT_EQ(json["missing_share"], 0.0);
+  EXPECT_FALSE(json["partial"]);
+  EXPECT_FALSE(is_partial(report));
+  EXPECT_EQ(to_text(report).find("PARTIAL"), std::string::npos);
+  report.agents[1].state = AgentReport::State::kMissing;
+  report.agents[1].why = "nothing was heard of it";
+  json = to_json(report);
+  EXPECT_EQ(json["agents"][1]["state"], "missing");
+  EXPECT_EQ(json["agents"][1]["why"], "nothing was heard of it");
+  EXPECT_EQ(json["missing_share"], 0.5);
+  EXPECT_TRUE(json["partial"]);
+  EXPECT_NE(to_text(report).find("PARTIAL: 50 %"), std::string::npos) << to_text(report);
+  report.agents[1].state = AgentReport::State::kCut;
+  EXPECT_TRUE(to_json(report)["partial"]);
+  EXPECT_EQ(to_json(report)["missing_share"], 0.0);
+}
+
 TEST(Report, TextTellsTheErrors) {
   const std::string text = to_text(example());
   EXPECT_NE(text.find("OVERLOADED"), std::string::npos);

@@ -1,0 +1,115 @@
+#include "loadgen/agents/agent_run.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace volvox {
+namespace {
+
+// How much of what was kept goes into one message.
+constexpr std::size_t kEntries = 50'000, kSampleBytes = std::size_t{4} << 20;
+
+std::size_t bytes_of(const AnswerSample& sample) {
+  constexpr std::size_t kOverhead = 256;
+  return kOverhead + (sample.body.storage ? sample.body.storage->size() : 0);
+}
+
+}  // namespace
+
+AgentRun::AgentRun(LoadJob job, OpenLink open_link, Tell tell)
+    : job_(std::move(job)),
+      open_link_(std::move(open_link)),
+      tell_(std::move(tell)),
+      thread_([this] { work(); }) {}
+
+AgentRun::~AgentRun() {
+  stop("the agent ends");
+  thread_.join();
+}
+
+void AgentRun::start(TimePoint at) {
+  const std::lock_guard lock(mutex_);
+  if (!start_) start_ = at;
+  changed_.notify_all();
+}
+
+void AgentRun::stop(const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  if (why_.empty()) why_ = why;
+  stop_.request_stop();
+  changed_.notify_all();
+}
+
+bool AgentRun::over() const {
+  const std::lock_guard lock(mutex_);
+  return over_;
+}
+
+std::optional<TimePoint> AgentRun::started() const {
+  const std::lock_guard lock(mutex_);
+  return start_;
+}
+
+JobState AgentRun::state() {
+  const std::lock_guard lock(mutex_);
+  if (!run_) return {};
+  LoadProgress& progress = run_->progress();
+  return {progress.offered.load(std::memory_order_relaxed),
+          progress.completed.load(std::memory_order_relaxed), progress.failed.load(std::memory_order_relaxed),
+          progress.latency_ns.load(std::memory_order_relaxed),
+          progress.worst_late_ns.exchange(0, std::memory_order_relaxed)};
+}
+
+void AgentRun::work() {
+  if (const auto at = await_start()) {
+    LoadOutcome outcome = run_->run(*at, stop_.get_token(), {});
+    tell_records(outcome, *at);
+    std::unique_lock lock(mutex_);
+    const std::string cut = why_;
+    lock.unlock();
+    tell_(JobResult{std::move(outcome), cut});
+  }
+  const std::lock_guard lock(mutex_);
+  over_ = true;
+}
+
+// Nothing when there is nothing to run.
+std::optional<TimePoint> AgentRun::await_start() {
+  auto run = LoadRun::open(job_.parts, job_.mix, [this] { return open_link_(job_); });
+  if (!run) {
+    tell_(JobRefused{run.error()});
+    return std::nullopt;
+  }
+  std::unique_lock lock(mutex_);
+  run_ = std::move(*run);
+  lock.unlock();
+  tell_(JobReady{});
+  lock.lock();
+  changed_.wait(lock, [this] { return start_ || !why_.empty(); });
+  return why_.empty() ? start_ : std::nullopt;
+}
+
+void AgentRun::tell_records(LoadOutcome& outcome, TimePoint start) const {
+  for (auto at = outcome.samples.begin(); at != outcome.samples.end();) {
+    JobRecords records;
+    for (std::size_t bytes = 0; at != outcome.samples.end() && bytes < kSampleBytes; ++at) {
+      bytes += bytes_of(*at);
+      records.samples.push_back(std::move(*at));
+    }
+    tell_(std::move(records));
+  }
+  for (std::size_t first = 0; first < outcome.timeline.size(); first += kEntries) {
+    JobRecords records;
+    const std::size_t end = std::min(first + kEntries, outcome.timeline.size());
+    for (std::size_t i = first; i < end; ++i) {
+      TimelineEntry& entry = records.timeline.emplace_back(std::move(outcome.timeline[i]));
+      entry.scheduled = TimePoint(entry.scheduled - start);
+    }
+    tell_(std::move(records));
+  }
+  outcome.samples.clear();
+  outcome.timeline.clear();
+}
+
+}  // namespace volvox

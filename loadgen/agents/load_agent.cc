@@ -1,0 +1,168 @@
+#include "loadgen/agents/load_agent.h"
+
+#include <utility>
+
+#include "base/clock.h"
+#include "config/addresses.h"
+#include "loadgen/agents/load_codec.h"
+#include "loadgen/link/channel_link.h"
+
+namespace volvox {
+namespace {
+
+constexpr Duration kRound = std::chrono::milliseconds(50);
+constexpr Duration kTellState = std::chrono::milliseconds(500);
+// For what was told to leave, when the agent ends.
+constexpr Duration kLastWords = std::chrono::seconds(2);
+// The start is this near.
+constexpr Duration kSoon = std::chrono::minutes(1);
+// Coordinators, of which one is obeyed at a time.
+constexpr std::uint32_t kConnections = 16;
+
+constexpr std::string_view kTcp = "tcp://";
+
+bool is_private(const std::string& listen) {
+  if (listen.starts_with("ipc://")) return true;
+  if (!listen.starts_with(kTcp)) return false;
+  const std::string_view address = std::string_view(listen).substr(kTcp.size());
+  return is_loopback(address.substr(0, address.rfind(':')));
+}
+
+EdgeOptions edge_options(const AgentOptions& options) {
+  EdgeOptions edge;
+  edge.limits = load_limits();
+  edge.keys = options.keys;
+  edge.connections = edge.connections_per_address = edge.connections_per_key = kConnections;
+  edge.queued_replies = 4096;
+  return edge;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<LoadAgent>> LoadAgent::open(AgentOptions options) {
+  if (Status ok = check_limits(options.limits); !ok) return tl::unexpected(ok.error());
+  if (!options.keys && !is_private(options.listen))
+    return fail(ErrorCode::kPermissionDenied,
+                "'" + options.listen +
+                    "' is reached from beyond loopback, and an agent without keys obeys everybody: give it a "
+                    "key by --agent-key, and those of its coordinators by --coordinators");
+  std::unique_ptr<LoadAgent> agent(new LoadAgent(std::move(options)));
+  if (Status ok = agent->listen(); !ok) return tl::unexpected(ok.error());
+  return agent;
+}
+
+Status LoadAgent::listen() {
+  auto edge = EdgeSocket::open(edge_options(options_), *this);
+  if (!edge) return tl::unexpected(edge.error());
+  edge_ = std::move(*edge);
+  return edge_->bind(options_.listen);
+}
+
+void LoadAgent::run(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    edge_->run_once(kRound);
+    look_after_job(steady_now());
+  }
+  if (job_) job_->run->stop("the agent was stopped");
+  while (job_) {
+    edge_->run_once(kRound);
+    look_after_job(steady_now());
+  }
+  const TimePoint until = steady_now() + kLastWords;
+  while (edge_->unsent() > 0 && steady_now() < until) edge_->run_once(kRound);
+}
+
+void LoadAgent::look_after_job(TimePoint now) {
+  if (!job_) return;
+  AgentRun& run = *job_->run;
+  if (run.over()) {
+    const JobState last = run.state();
+    options_.say("the load is over: " + std::to_string(last.offered) + " requests, " +
+                 std::to_string(last.completed) + " results");
+    job_.reset();
+    return;
+  }
+  if (now - job_->heard > options_.limits.patience) run.stop("nothing was heard of the coordinator");
+  const auto started = run.started();
+  if (started && now - *started > options_.limits.longest) run.stop("it took longer than this agent allows");
+  if (!started || now < *started || now - job_->told < kTellState) return;
+  job_->told = now;
+  tell(job_->owner, job_->number, run.state());
+}
+
+void LoadAgent::on_request(const ClientId& client, std::span<const std::byte> header,
+                           std::span<const std::byte> body) {
+  const TimePoint received = steady_now();
+  const auto number = decode_load_header(header);
+  if (!number) return tell(client, 0, JobRefused{number.error()});
+  auto message = decode_load_message(body);
+  if (!message) return tell(client, *number, JobRefused{message.error()});
+  obey(client, *number, std::move(*message), received);
+}
+
+void LoadAgent::obey(const ClientId& client, std::uint64_t number, LoadMessage message, TimePoint received) {
+  const bool of_job = job_ && job_->owner == client && job_->number == number;
+  if (of_job) job_->heard = received;
+  if (const auto* question = std::get_if<ClockQuestion>(&message)) {
+    tell(client, number,
+         ClockAnswer{question->asked, received.time_since_epoch().count(),
+                     steady_now().time_since_epoch().count()});
+  } else if (auto* job = std::get_if<LoadJob>(&message)) {
+    begin(client, number, std::move(*job), received);
+  } else if (const auto* start = std::get_if<JobStart>(&message); start != nullptr && of_job) {
+    const TimePoint at{Duration(start->at)};
+    const bool soon = at > received - kSoon && at < received + kSoon;
+    if (soon) return job_->run->start(at);
+    job_->run->stop("it was to start at another time");
+    tell(client, number,
+         JobRefused{{ErrorCode::kInvalidArgument, "a load starts within a minute, or not at all"}});
+  } else if (std::holds_alternative<JobStop>(message) && of_job) {
+    job_->run->stop("the coordinator ended it");
+  }
+}
+
+void LoadAgent::begin(const ClientId& client, std::uint64_t number, LoadJob job, TimePoint now) {
+  if (job_)
+    return tell(
+        client, number,
+        JobRefused{{ErrorCode::kOverloaded, "this agent is busy with another load; try again later"}});
+  const std::string who(edge_->sender_name());
+  const std::string what =
+      "load of '" + job.endpoint + "'" + (who.empty() ? std::string() : " by '" + who + "'");
+  if (Status ok = admit_job(job, options_.limits); !ok) {
+    options_.say("refused a " + what + ": " + ok.error().message);
+    return tell(client, number, JobRefused{ok.error()});
+  }
+  options_.say("a " + what + ": " + job.mix.models() + ", " + std::to_string(job.parts.size()) +
+               " connections");
+  const auto open_link = [keys = options_.target_keys](const LoadJob& of) {
+    return ChannelLink::open(of.endpoint, of.mix, keys);
+  };
+  const auto tell_owner = [this, client, number](const LoadMessage& message) {
+    tell(client, number, message);
+  };
+  job_.emplace(client, number, now, now);
+  job_->run = std::make_unique<AgentRun>(std::move(job), open_link, tell_owner);
+}
+
+// Any thread. What cannot be encoded is told as such: nobody waits for it in vain.
+void LoadAgent::tell(const ClientId& client, std::uint64_t number, const LoadMessage& message) {
+  auto body = encode_load_message(message);
+  if (!body) body = encode_load_message(JobRefused{body.error()});
+  edge_->post_anyway({client, encode_load_header(number), std::move(*body)});
+}
+
+void LoadAgent::on_client_gone(const ClientId& client, ClientGone) {
+  if (job_ && job_->owner == client) job_->run->stop("the coordinator is gone");
+}
+
+void LoadAgent::on_client_refused(const RefusedClient& client) {
+  options_.say("refused a coordinator" + (client.address.empty() ? std::string() : " at " + client.address) +
+               ": " + client.reason);
+}
+
+void LoadAgent::on_keys_trouble(const std::string& trouble) {
+  options_.say(trouble.empty() ? std::string("the coordinators' keys can be read again") : trouble);
+}
+
+}  // namespace volvox

@@ -1,0 +1,381 @@
+#include <atomic>
+#include <condition_variable>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "loadgen/agents/agent_link.h"
+#include "loadgen/agents/coordinator.h"
+#include "loadgen/agents/load_agent.h"
+#include "loadgen/agents/load_codec.h"
+#include "tests/unit/loadgen/sum_server.h"
+
+namespace volvox {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// What an agent said, for whoever waits for it.
+class Said {
+ public:
+  void add(const std::string& line) {
+    const std::lock_guard lock(mutex_);
+    lines_.push_back(line);
+    more_.notify_all();
+  }
+  // Whether a line with this in it comes in time.
+  bool wait_for(const std::string& part) {
+    std::unique_lock lock(mutex_);
+    return more_.wait_for(lock, seconds(20), [&] {
+      return std::ranges::any_of(
+          lines_, [&](const std::string& line) { return line.find(part) != std::string::npos; });
+    });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable more_;
+  std::vector<std::string> lines_;
+};
+
+// An agent on a thread of its own.
+class RunningAgent {
+ public:
+  explicit RunningAgent(AgentOptions options) {
+    options.listen = "tcp://127.0.0.1:*";
+    options.say = [this](const std::string& line) { said.add(line); };
+    auto agent = LoadAgent::open(std::move(options));
+    EXPECT_TRUE(agent.has_value()) << agent.error().message;
+    agent_ = std::move(*agent);
+    thread_ = std::jthread([this](const std::stop_token& stop) { agent_->run(stop); });
+  }
+  void stop() { thread_.request_stop(); }
+  const std::string& endpoint() const { return agent_->endpoint(); }
+
+  Said said;
+
+ private:
+  std::unique_ptr<LoadAgent> agent_;
+  std::jthread thread_;
+};
+
+class Agents : public testing::Test {
+ protected:
+  Agents() {
+    plan_.rate = 1000;
+    plan_.requests = 600;
+    plan_.timeout = seconds(5);
+    limits_.targets = {server_.endpoint()};
+    options_.target = server_.endpoint();
+  }
+
+  void make_agents(int count, const std::optional<EdgeKeys>& keys = {}) {
+    for (int i = 0; i < count; ++i) {
+      agents_.push_back(std::make_unique<RunningAgent>(AgentOptions{.keys = keys, .limits = limits_}));
+      options_.agents.push_back({agents_.back()->endpoint()});
+    }
+  }
+
+  Result<AgentsOutcome> run(const std::stop_token& stop = {}, const AgentsProgress& on_progress = {}) {
+    return run_agents(options_, plan_, mix_, stop, on_progress);
+  }
+
+  SumServer server_;
+  AgentLimits limits_;
+  LoadPlan plan_;
+  RequestMix mix_{1, {{{.model = "sums", .input = "tokens"}, {3, LengthSource::built_in(), 1000}}}};
+  std::vector<std::unique_ptr<RunningAgent>> agents_;
+  CoordinatorOptions options_;
+};
+
+TEST_F(Agents, OfferOneLoadTogether) {
+  make_agents(3);
+  server_.refuse_every = 10;
+  plan_.samples = 1000;
+  plan_.timeline = true;
+  const auto outcome = run();
+  ASSERT_TRUE(outcome.has_value()) << outcome.error().message;
+  const LoadTally& tally = outcome->outcome.tally;
+  EXPECT_EQ(tally.offered, 600U);
+  EXPECT_EQ(tally.completed, 540U);
+  EXPECT_EQ(tally.errors, (std::map<std::string, std::uint64_t>{{"OVERLOADED", 60}}));
+  EXPECT_EQ(tally.latency.count(), 540U);
+  EXPECT_EQ(outcome->outcome.timeline.size(), 600U);
+  EXPECT_EQ(outcome->outcome.by_class.at(0).outcomes.at(kAnswered), 540U);
+  SumVerifier verifier;
+  const auto verified = verify(outcome->outcome.samples, mix_, verifier, {});
+  EXPECT_EQ(verified->verified, 540U);
+  EXPECT_EQ(verified->wrong, 0U) << verified->first_wrong;
+  ASSERT_EQ(outcome->agents.size(), 3U);
+  for (const AgentReport& agent : outcome->agents) {
+    EXPECT_EQ(agent.state, AgentReport::State::kDone) << agent.why;
+    EXPECT_NEAR(agent.share, 1.0 / 3, 1e-9);
+    EXPECT_EQ(agent.offered, 200U);
+    EXPECT_LE(std::abs(agent.clock.ns), agent.clock.bound_ns) << "it is the same clock";
+    EXPECT_GT(agent.clock.bound_ns, 0);
+  }
+  EXPECT_EQ(missing_share(outcome->agents), 0);
+}
+
+TEST_F(Agents, MergedPercentilesAreThoseOfAllRequests) {
+  make_agents(2);
+  plan_.timeline = true;
+  const auto outcome = run();
+  ASSERT_TRUE(outcome.has_value()) << outcome.error().message;
+  std::vector<double> took;
+  for (const TimelineEntry& entry : outcome->outcome.timeline)
+    took.push_back(static_cast<double>(entry.took.count()));
+  std::sort(took.begin(), took.end());
+  ASSERT_EQ(took.size(), 600U);
+  for (const auto& [fraction, rank] : {std::pair(0.5, 300), {0.9, 540}, {0.99, 594}}) {
+    const double exact = took[static_cast<std::size_t>(rank) - 1];
+    EXPECT_NEAR(static_cast<double>(outcome->outcome.tally.latency.percentile(fraction).count()), exact,
+                exact * 0.01);
+  }
+}
+
+TEST_F(Agents, KeepAClosedLoopBelowTheirHighestRate) {
+  limits_.highest_rate = 100;
+  make_agents(2);
+  plan_.arrivals = Arrivals::kClosed;
+  plan_.rate = 0;
+  plan_.concurrency = 8;
+  plan_.requests = 0;
+  plan_.measured = seconds(2);
+  const auto outcome = run();
+  ASSERT_TRUE(outcome.has_value()) << outcome.error().message;
+  EXPECT_LE(outcome->outcome.tally.offered, 2 * (2 * 100U + 15));
+  EXPECT_GE(outcome->outcome.tally.offered, 300U);
+}
+
+TEST_F(Agents, RefuseWhatTheyMayNotDoAndNothingIsSent) {
+  make_agents(1);
+  limits_.targets = {"tcp://127.0.0.1:1"};
+  make_agents(1);
+  const auto outcome = run();
+  ASSERT_FALSE(outcome.has_value());
+  EXPECT_EQ(outcome.error().code, ErrorCode::kPermissionDenied);
+  EXPECT_NE(outcome.error().message.find(agents_[1]->endpoint()), std::string::npos)
+      << outcome.error().message;
+  EXPECT_EQ(server_.last_priority, -1) << "no request came";
+  options_.agents.pop_back();
+  EXPECT_TRUE(run().has_value()) << "and the other one is free again";
+}
+
+TEST_F(Agents, AServerThatIsNotThereIsSaidBeforeTheStart) {
+  limits_.targets = {"tcp://127.0.0.1:*"};
+  make_agents(1);
+  options_.target = "tcp://127.0.0.1:1";
+  const auto outcome = run();
+  ASSERT_FALSE(outcome.has_value());
+  EXPECT_EQ(outcome.error().code, ErrorCode::kUnavailable);
+}
+
+TEST_F(Agents, APlanThatMakesNoSenseIsRefused) {
+  EXPECT_FALSE(run().has_value()) << "without agents";
+  make_agents(2);
+  plan_.requests = 1;
+  EXPECT_EQ(run().error().code, ErrorCode::kInvalidArgument) << "fewer requests than agents";
+  plan_.requests = 600;
+  options_.agents[1] = options_.agents[0];
+  EXPECT_EQ(run().error().code, ErrorCode::kInvalidArgument) << "one named twice";
+}
+
+TEST_F(Agents, AreStoppedTogether) {
+  make_agents(3);
+  plan_.requests = 0;
+  plan_.measured = seconds(600);
+  std::stop_source stop;
+  int told = 0;
+  const auto outcome = run(stop.get_token(), [&](const ProgressReading& reading, const auto& agents) {
+    EXPECT_EQ(agents.size(), 3U);
+    if (reading.completed > 100 && ++told > 0) stop.request_stop();
+  });
+  ASSERT_TRUE(outcome.has_value()) << outcome.error().message;
+  EXPECT_GT(told, 0);
+  EXPECT_GT(outcome->outcome.tally.completed, 100U);
+  EXPECT_EQ(outcome->outcome.tally.failed(), 0U);
+  for (const AgentReport& agent : outcome->agents)
+    EXPECT_EQ(agent.state, AgentReport::State::kDone) << agent.why;
+}
+
+TEST_F(Agents, OneThatItsOperatorStopsIsCut) {
+  make_agents(2);
+  plan_.requests = 0;
+  plan_.measured = seconds(3);
+  const auto outcome = run({}, [&](const ProgressReading&, const auto&) { agents_[1]->stop(); });
+  ASSERT_TRUE(outcome.has_value()) << outcome.error().message;
+  EXPECT_EQ(outcome->agents[0].state, AgentReport::State::kDone);
+  EXPECT_EQ(outcome->agents[1].state, AgentReport::State::kCut);
+  EXPECT_EQ(outcome->agents[1].why, "the agent was stopped");
+  EXPECT_LT(outcome->agents[1].offered, outcome->agents[0].offered);
+  EXPECT_EQ(outcome->outcome.tally.offered, outcome->agents[0].offered + outcome->agents[1].offered);
+}
+
+// Does as an agent does until the start, and is silent from then on.
+class SilentAgent : public EdgeHandler {
+ public:
+  SilentAgent() {
+    edge_ = std::move(*EdgeSocket::open({.limits = load_limits()}, *this));
+    EXPECT_TRUE(edge_->bind("tcp://127.0.0.1:*").has_value());
+    thread_ = std::jthread([this](const std::stop_token& stop) {
+      while (!stop.stop_requested()) edge_->run_once(milliseconds(20));
+    });
+  }
+  void on_request(const ClientId& client, std::span<const std::byte> header,
+                  std::span<const std::byte> body) override {
+    const auto message = decode_load_message(body);
+    if (!message || started_) return;
+    started_ = std::holds_alternative<JobStart>(*message);
+    const std::int64_t now = std::chrono::steady_clock::now().time_since_epoch().count();
+    const auto tell = [&](const LoadMessage& answer) {
+      edge_->post_anyway(
+          {client, encode_load_header(*decode_load_header(header)), *encode_load_message(answer)});
+    };
+    if (const auto* question = std::get_if<ClockQuestion>(&*message))
+      tell(ClockAnswer{question->asked, now, now});
+    if (std::holds_alternative<LoadJob>(*message)) tell(JobReady{});
+  }
+  void on_client_gone(const ClientId&, ClientGone) override {}
+  const std::string& endpoint() const { return edge_->endpoint(); }
+
+ private:
+  bool started_ = false;
+  std::unique_ptr<EdgeSocket> edge_;
+  std::jthread thread_;
+};
+
+TEST_F(Agents, OneThatFallsSilentIsMissingAndTheOthersGoOn) {
+  make_agents(1);
+  SilentAgent silent;
+  options_.agents.push_back({silent.endpoint()});
+  options_.patience = seconds(1);
+  const auto outcome = run();
+  ASSERT_TRUE(outcome.has_value()) << outcome.error().message;
+  EXPECT_EQ(outcome->agents[0].state, AgentReport::State::kDone);
+  EXPECT_EQ(outcome->agents[1].state, AgentReport::State::kMissing);
+  EXPECT_EQ(outcome->agents[1].why, "nothing was heard of it");
+  EXPECT_NEAR(missing_share(outcome->agents), 0.5, 1e-9);
+  EXPECT_EQ(outcome->outcome.tally.offered, 300U) << "half of the load was the other's";
+}
+
+LoadJob job_of(const LoadPlan& plan, const RequestMix& mix, const std::string& target) {
+  return {target, mix, divide(plan)};
+}
+
+// The next message of a kind.
+template <class Kind>
+std::optional<Kind> next(AgentLink& link) {
+  const auto until = std::chrono::steady_clock::now() + seconds(20);
+  std::vector<LoadMessage> messages;
+  while (std::chrono::steady_clock::now() < until) {
+    messages.clear();
+    if (!link.receive(messages)) return std::nullopt;
+    for (LoadMessage& message : messages) {
+      if (auto* found = std::get_if<Kind>(&message)) return std::move(*found);
+    }
+    std::this_thread::sleep_for(milliseconds(5));
+  }
+  return std::nullopt;
+}
+
+std::unique_ptr<AgentLink> dial(const RunningAgent& agent, std::uint64_t run) {
+  auto link = AgentLink::open(agent.endpoint(), run, {});
+  EXPECT_TRUE(link.has_value() && (*link)->await(seconds(5)).has_value());
+  return std::move(*link);
+}
+
+TEST_F(Agents, ALoadWhoseCoordinatorIsSilentIsStopped) {
+  limits_.patience = milliseconds(500);
+  make_agents(1);
+  plan_.requests = 0;
+  plan_.measured = seconds(600);
+  const auto link = dial(*agents_[0], 7);
+  ASSERT_TRUE(link->send(job_of(plan_, mix_, options_.target)).has_value());
+  ASSERT_TRUE(next<JobReady>(*link).has_value());
+  const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
+  ASSERT_TRUE(link->send(JobStart{now}).has_value());
+  const auto result = next<JobResult>(*link);
+  ASSERT_TRUE(result.has_value());
+  EXPECT_EQ(result->cut, "nothing was heard of the coordinator");
+  EXPECT_TRUE(agents_[0]->said.wait_for("the load is over"));
+  plan_ = {};
+  plan_.rate = 100;
+  plan_.requests = 10;
+  EXPECT_TRUE(run().has_value()) << "and it takes another one";
+}
+
+TEST_F(Agents, OneLoadAtATime) {
+  make_agents(1);
+  const auto first = dial(*agents_[0], 7);
+  ASSERT_TRUE(first->send(job_of(plan_, mix_, options_.target)).has_value());
+  ASSERT_TRUE(next<JobReady>(*first).has_value());
+  const auto outcome = run();
+  ASSERT_FALSE(outcome.has_value());
+  EXPECT_EQ(outcome.error().code, ErrorCode::kOverloaded);
+}
+
+TEST_F(Agents, AStartAtAnyOtherTimeIsNone) {
+  make_agents(1);
+  for (const std::int64_t at :
+       {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()}) {
+    const auto link = dial(*agents_[0], 7);
+    ASSERT_TRUE(link->send(job_of(plan_, mix_, options_.target)).has_value());
+    ASSERT_TRUE(next<JobReady>(*link).has_value());
+    ASSERT_TRUE(link->send(JobStart{at}).has_value());
+    const auto refused = next<JobRefused>(*link);
+    ASSERT_TRUE(refused.has_value());
+    EXPECT_EQ(refused->why.code, ErrorCode::kInvalidArgument);
+    ASSERT_TRUE(agents_[0]->said.wait_for("the load is over"));
+  }
+  EXPECT_EQ(server_.last_priority, -1) << "no request came";
+}
+
+TEST(LoadAgentDoor, WithoutKeysItListensOnLoopbackOnly) {
+  AgentOptions options{.limits = {.targets = {"tcp://127.0.0.1:7100"}}};
+  for (const char* address : {"tcp://0.0.0.0:*", "tcp://*:*", "tcp://10.0.0.1:7300", "tcp://[::]:*"}) {
+    options.listen = address;
+    const auto agent = LoadAgent::open(options);
+    ASSERT_FALSE(agent.has_value()) << address;
+    EXPECT_EQ(agent.error().code, ErrorCode::kPermissionDenied) << address;
+  }
+}
+
+// Keys as files, as they are given to the programs.
+class AgentsWithKeys : public Agents {
+ protected:
+  AgentsWithKeys() {
+    folder_ = std::filesystem::temp_directory_path() / ("agents_test." + std::to_string(::getpid()));
+    std::filesystem::create_directories(folder_);
+    EXPECT_TRUE(write_public_key(folder_ / "known.key", known_).has_value());
+    make_agents(2, EdgeKeys{agent_, CurveClients::in_folder(folder_).value()});
+  }
+  ~AgentsWithKeys() override { std::filesystem::remove_all(folder_); }
+
+  ErrorCode code_with(const std::optional<ChannelKeys>& keys) {
+    for (AgentAddress& agent : options_.agents) agent.keys = keys;
+    const auto outcome = run();
+    return outcome ? ErrorCode{} : outcome.error().code;
+  }
+
+  const CurveKeys agent_ = new_curve_keys().value(), known_ = new_curve_keys().value();
+  std::filesystem::path folder_;
+};
+
+TEST_F(AgentsWithKeys, ObeyOnlyThoseTheyKnow) {
+  EXPECT_EQ(code_with(ChannelKeys{agent_.public_key, new_curve_keys().value()}), ErrorCode::kUnauthenticated);
+  EXPECT_EQ(code_with(std::nullopt), ErrorCode::kUnauthenticated) << "without keys";
+  EXPECT_EQ(code_with(ChannelKeys{new_curve_keys()->public_key, known_}), ErrorCode::kUnauthenticated)
+      << "and a coordinator obeys only the agents that it knows";
+  EXPECT_EQ(server_.last_priority, -1) << "no request came";
+  EXPECT_TRUE(agents_[0]->said.wait_for("refused a coordinator"));
+  EXPECT_EQ(code_with(ChannelKeys{agent_.public_key, known_}), ErrorCode{});
+  EXPECT_TRUE(agents_[0]->said.wait_for("by 'known'"));
+}
+
+}  // namespace
+}  // namespace volvox
