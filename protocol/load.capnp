@@ -97,12 +97,24 @@ struct LoadPart {
   timeline @12 :Bool;
 }
 
+struct LoadRatePoint {
+  at @0 :Float64;  # seconds
+  rate @1 :Float64;
+}
+struct LoadTraceEntry {
+  at @0 :Int64;
+  ofClass @1 :UInt32;
+  size @2 :UInt32;
+}
+
 # coordinator → agent: get ready for this; answered by `ready` or `refused`.
 struct LoadJob {
   endpoint @0 :Text;
   seed @1 :UInt64;
   classes @2 :List(LoadClass);
   parts @3 :List(LoadPart);
+  curve @4 :List(LoadRatePoint);   # of all parts
+  trace @5 :List(LoadTraceEntry);  # of all agents: parts take the entries of their indices
 }
 
 # coordinator → agent, over and over; the answer says when it came and went by the agent's clock.

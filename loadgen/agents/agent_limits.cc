@@ -33,6 +33,25 @@ Status check_targets(const LoadJob& job, const AgentLimits& limits) {
   return {};
 }
 
+// Requests a second of the plan, at its highest.
+double planned_rate(const ConnectionPlan& part, const RequestMix& mix) {
+  switch (part.arrivals) {
+    case Arrivals::kClosed:
+      return 0;
+    case Arrivals::kCurve:
+      return part.rate * part.curve->peak();
+    case Arrivals::kTrace: {
+      const double seconds = std::chrono::duration<double>(mix.trace()->back().at).count();
+      return static_cast<double>(mix.trace()->size()) / std::max(seconds, 1.0) /
+             static_cast<double>(part.index_step);
+    }
+    case Arrivals::kPoisson:
+    case Arrivals::kConstant:
+      return part.rate;
+  }
+  return part.rate;
+}
+
 struct Sums {
   double rate = 0, entries = 0;
   std::uint64_t in_flight = 0, samples = 0;
@@ -41,9 +60,10 @@ struct Sums {
 Sums sums_of(const LoadJob& job, const AgentLimits& limits) {
   Sums sums;
   for (const ConnectionPlan& part : job.parts) {
-    const double rate = part.arrivals == Arrivals::kClosed ? limits.highest_rate : part.rate;
+    const double planned = planned_rate(part, job.mix);
+    const double rate = part.arrivals == Arrivals::kClosed ? limits.highest_rate : planned;
     const double seconds = std::chrono::duration<double>(part.measured).count();
-    sums.rate += part.arrivals == Arrivals::kClosed ? 0 : part.rate;
+    sums.rate += planned;
     sums.in_flight += part.arrivals == Arrivals::kClosed ? part.concurrency : 0;
     sums.samples += std::min(part.samples, kMostSamples + 1);
     if (part.timeline)
@@ -97,7 +117,8 @@ Status admit_job(LoadJob& job, const AgentLimits& limits) {
   for (ConnectionPlan& part : job.parts) {
     if (part.timeout > kLongestTimeout)
       return fail(ErrorCode::kPermissionDenied, "an agent waits at most five minutes for an answer");
-    const double share = sums.rate > 0 ? part.rate / sums.rate : 1.0 / static_cast<double>(job.parts.size());
+    const double share =
+        sums.rate > 0 ? planned_rate(part, job.mix) / sums.rate : 1.0 / static_cast<double>(job.parts.size());
     part.highest_rate = limits.highest_rate * share;
   }
   return {};

@@ -110,7 +110,7 @@ Result<ConnectionPlan> read(wire::LoadPart::Reader reader) {
        {reader.getFirst(), reader.getWarmup(), reader.getMeasured(), reader.getTimeout()}) {
     if (!is_span(span)) return invalid("a part of the load has a time that is no span");
   }
-  if (reader.getArrivals() > static_cast<std::uint8_t>(Arrivals::kClosed))
+  if (reader.getArrivals() > static_cast<std::uint8_t>(Arrivals::kTrace))
     return invalid("requests are to come in a way that this program does not know");
   ConnectionPlan part;
   part.arrivals = static_cast<Arrivals>(reader.getArrivals());
@@ -129,10 +129,49 @@ Result<ConnectionPlan> read(wire::LoadPart::Reader reader) {
   return part;
 }
 
+void write(const RateCurve& curve, wire::LoadJob::Builder builder) {
+  auto points = builder.initCurve(static_cast<unsigned>(curve.points().size()));
+  for (unsigned i = 0; i < points.size(); ++i) {
+    points[i].setAt(curve.points()[i].at_s);
+    points[i].setRate(curve.points()[i].rate);
+  }
+}
+
+// Null where there is none.
+Result<std::shared_ptr<const RateCurve>> read_curve(wire::LoadJob::Reader reader) {
+  if (reader.getCurve().size() == 0) return nullptr;
+  std::vector<RatePoint> points;
+  if (reader.getCurve().size() > RateCurve::kMostPoints) return invalid("a curve has too many points");
+  for (const auto point : reader.getCurve()) points.push_back({point.getAt(), point.getRate()});
+  auto curve = RateCurve::make(std::move(points));
+  if (!curve) return tl::unexpected(curve.error());
+  return std::make_shared<const RateCurve>(std::move(*curve));
+}
+
+void write(const Trace& trace, wire::LoadJob::Builder builder) {
+  auto entries = builder.initTrace(static_cast<unsigned>(trace.size()));
+  for (unsigned i = 0; i < entries.size(); ++i) {
+    entries[i].setAt(trace[i].at.count());
+    entries[i].setOfClass(trace[i].of_class);
+    entries[i].setSize(trace[i].size);
+  }
+}
+
+// Null where there is none; what it says, check_mix() judges.
+std::shared_ptr<const Trace> read_trace(wire::LoadJob::Reader reader) {
+  if (reader.getTrace().size() == 0) return nullptr;
+  auto trace = std::make_shared<Trace>();
+  for (const auto entry : reader.getTrace())
+    trace->push_back({Duration(entry.getAt()), entry.getOfClass(), entry.getSize()});
+  return trace;
+}
+
 }  // namespace
 
 std::size_t job_words(const LoadJob& job) {
   std::size_t words = 16 + text_words(job.endpoint) + kPartWords * job.parts.size();
+  if (job.mix.trace()) words += 2 * job.mix.trace()->size();
+  if (!job.parts.empty() && job.parts.front().curve) words += 2 * job.parts.front().curve->points().size();
   for (const RequestClass& one : job.mix.classes()) {
     words += kClassWords + text_words(one.common.model) + text_words(one.common.input) +
              one.source.more().size() + shapes_words(one.source.shapes());
@@ -147,6 +186,8 @@ void write_job(const LoadJob& job, wire::LoadJob::Builder builder) {
   for (unsigned i = 0; i < classes.size(); ++i) write(job.mix.classes()[i], classes[i]);
   auto parts = builder.initParts(static_cast<unsigned>(job.parts.size()));
   for (unsigned i = 0; i < parts.size(); ++i) write(job.parts[i], parts[i]);
+  if (!job.parts.empty() && job.parts.front().curve) write(*job.parts.front().curve, builder);
+  if (job.mix.trace()) write(*job.mix.trace(), builder);
 }
 
 Result<LoadMessage> read_job(wire::LoadJob::Reader reader, const WireLimits& limits) {
@@ -163,12 +204,16 @@ Result<LoadMessage> read_job(wire::LoadJob::Reader reader, const WireLimits& lim
     if (!made) return tl::unexpected(made.error());
     classes.push_back(std::move(*made));
   }
-  LoadJob job{std::string(endpoint), RequestMix(reader.getSeed(), std::move(classes))};
+  LoadJob job{std::string(endpoint), RequestMix(reader.getSeed(), std::move(classes), read_trace(reader))};
   if (Status ok = check_mix(job.mix); !ok) return tl::unexpected(ok.error());
+  auto curve = read_curve(reader);
+  if (!curve) return tl::unexpected(curve.error());
   for (const auto part : reader.getParts()) {
     auto made = read(part);
     if (!made) return tl::unexpected(made.error());
-    job.parts.push_back(*made);
+    made->curve = *curve;
+    if (made->arrivals == Arrivals::kTrace && !job.mix.trace()) return invalid("a trace has no entries");
+    job.parts.push_back(std::move(*made));
   }
   if (Status ok = check_parts(job.parts); !ok) return tl::unexpected(ok.error());
   return job;

@@ -30,6 +30,8 @@ Status check_plan(const LoadPlan& plan) {
     if (plan.concurrency == 0 || plan.concurrency > kMaxConcurrency) {
       return invalid("a closed loop needs from 1 to 1048576 requests in flight; set the concurrency");
     }
+  } else if (plan.arrivals == Arrivals::kCurve && !plan.curve) {
+    return invalid("an open loop by a curve needs the curve");
   } else if (!std::isfinite(plan.rate) || plan.rate <= 0 || plan.rate > kMaxRate) {
     return invalid("an open loop needs a rate above 0, at most 10000000 requests a second; set the rate");
   }
@@ -39,7 +41,7 @@ Status check_plan(const LoadPlan& plan) {
   if (plan.measured.count() < 0 || plan.warmup.count() < 0 || plan.timeout.count() <= 0) {
     return invalid("times must not be negative, and a request needs some time to be answered");
   }
-  if (plan.measured.count() == 0 && plan.requests == 0) {
+  if (plan.measured.count() == 0 && plan.requests == 0 && plan.arrivals != Arrivals::kTrace) {
     return invalid("a load must end: set how many seconds or how many requests are measured");
   }
   return {};
@@ -53,6 +55,7 @@ Status check_parts(const std::vector<ConnectionPlan>& parts) {
     const ConnectionPlan& first = parts.front();
     plan.arrivals = part.arrivals;
     plan.rate = part.rate;
+    plan.curve = part.curve;
     plan.concurrency = part.concurrency;
     plan.warmup = part.warmup;
     plan.measured = part.measured;
@@ -75,6 +78,7 @@ std::vector<ConnectionPlan> divide(const LoadPlan& plan) {
     ConnectionPlan& part = parts[i];
     part.arrivals = plan.arrivals;
     part.rate = plan.rate / n;
+    part.curve = plan.curve;
     part.first = plan.rate > 0 ? Duration(static_cast<Duration::rep>(i * 1e9 / plan.rate)) : Duration(0);
     part.concurrency = static_cast<std::uint32_t>(share(plan.concurrency, i, n));
     part.first_index = i;

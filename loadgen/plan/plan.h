@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "base/error.h"
@@ -12,7 +13,8 @@ namespace volvox {
 // A whole load, as a user asks for it. Spread over the connections it becomes one ConnectionPlan for each.
 struct LoadPlan {
   Arrivals arrivals = Arrivals::kPoisson;
-  double rate = 0;                // requests a second over all connections; open loops
+  double rate = 0;  // requests a second over all connections; of a curve, how often it is taken
+  std::shared_ptr<const RateCurve> curve{};
   std::uint32_t concurrency = 0;  // in flight over all connections; closed loop
   std::uint32_t connections = 1;
   Duration warmup{};
@@ -24,6 +26,7 @@ struct LoadPlan {
   bool timeline = false;    // keep what became of each measured request
 };
 
+// The trace of kTrace is the mix's; it ends the load, unless `requests` or `measured` do.
 // Says what makes no sense, as INVALID_ARGUMENT.
 Status check_plan(const LoadPlan& plan);
 

@@ -35,20 +35,32 @@ Status check_class(const RequestClass& one) {
 
 }  // namespace
 
-RequestMix::RequestMix(std::uint64_t seed, std::vector<RequestClass> classes)
-    : seed_(seed), classes_(std::move(classes)) {
+RequestMix::RequestMix(std::uint64_t seed, std::vector<RequestClass> classes,
+                       std::shared_ptr<const Trace> trace)
+    : seed_(seed), classes_(std::move(classes)), trace_(std::move(trace)) {
   for (const RequestClass& one : classes_) weights_ += one.weight;
 }
 
 void RequestMix::make(std::uint64_t index, RequestContent& content) const {
-  std::uint32_t chosen = 0;
+  std::uint32_t chosen = 0, size = 0;
+  const bool traced = trace_ && index < trace_->size();
   if (classes_.size() > 1) {
-    double at = SeededRandom::for_item(seed_ ^ kStream, index).unit() * weights_;
-    while (chosen + 1 < classes_.size() && at >= classes_[chosen].weight) at -= classes_[chosen++].weight;
+    if (!traced) chosen = draw_class(index);
     content = {};  // another class may have left what this one does not write
   }
-  classes_[chosen].source.make(index, content);
+  if (traced) {
+    chosen = (*trace_)[index].of_class;
+    size = (*trace_)[index].size;
+  }
+  classes_[chosen].source.make(index, content, size);
   content.of_class = chosen;
+}
+
+std::uint32_t RequestMix::draw_class(std::uint64_t index) const {
+  std::uint32_t chosen = 0;
+  double at = SeededRandom::for_item(seed_ ^ kStream, index).unit() * weights_;
+  while (chosen + 1 < classes_.size() && at >= classes_[chosen].weight) at -= classes_[chosen++].weight;
+  return chosen;
 }
 
 std::string RequestMix::models() const {
@@ -65,7 +77,7 @@ Status check_mix(const RequestMix& mix) {
   for (const RequestClass& one : mix.classes()) {
     if (Status ok = check_class(one); !ok) return ok;
   }
-  return {};
+  return mix.trace() ? check_trace(*mix.trace(), mix.classes().size()) : Status{};
 }
 
 std::string model_name(const RequestTemplate& common) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "base/time.h"
 #include "loadgen/requests/priority_mix.h"
 #include "loadgen/requests/request_source.h"
+#include "loadgen/requests/trace.h"
 
 namespace volvox {
 
@@ -35,13 +37,16 @@ struct RequestClass {
 // RequestSource. Immutable: any number of threads.
 class RequestMix {
  public:
-  // At least one class. `seed` draws the classes; what requests say is up to the seeds of their sources.
-  RequestMix(std::uint64_t seed, std::vector<RequestClass> classes);
+  // At least one class. `seed` draws the classes; what requests say is up to the seeds of their sources. With
+  // a trace, request `index` is of the class and the size that its entry says, as long as there are entries.
+  RequestMix(std::uint64_t seed, std::vector<RequestClass> classes,
+             std::shared_ptr<const Trace> trace = nullptr);
 
   // Replaces `content` by that of request `index`.
   void make(std::uint64_t index, RequestContent& content) const;
 
   std::uint64_t seed() const { return seed_; }
+  const std::shared_ptr<const Trace>& trace() const { return trace_; }  // null: there is none
   const std::vector<RequestClass>& classes() const { return classes_; }
   const RequestTemplate& common(const RequestContent& content) const {
     return classes_[content.of_class].common;
@@ -51,8 +56,11 @@ class RequestMix {
   std::string description() const;
 
  private:
+  std::uint32_t draw_class(std::uint64_t index) const;
+
   std::uint64_t seed_;
   std::vector<RequestClass> classes_;
+  std::shared_ptr<const Trace> trace_;
   double weights_ = 0;  // of all
 };
 

@@ -58,6 +58,26 @@ class ContentMaker {
   RequestContent& content_;
 };
 
+// The shapes of one size.
+struct Sized {
+  std::uint32_t size;
+
+  using Shapes = RequestSource::Shapes;
+  Shapes operator()(const LengthSource&) const { return LengthSource::fixed(size); }
+  Shapes operator()(const TreeSource& source) const { return trees(source); }
+  Shapes operator()(const LatticeSource&) const { return LatticeSource::random(LengthSource::fixed(size)); }
+  Shapes operator()(const GraphSource& source) const {
+    return *GraphSource::make(trees(source.trees()), source.types());  // as once before
+  }
+  Shapes operator()(const SequencesSource& source) const {
+    return SequencesSource{LengthSource::fixed(size), source.names, source.of_input};
+  }
+
+  TreeSource trees(const TreeSource& source) const {
+    return TreeSource::random(LengthSource::fixed(size), source.most_children());
+  }
+};
+
 std::vector<std::string_view> views_of(const std::vector<std::string>& names) {
   return {names.begin(), names.end()};
 }
@@ -80,9 +100,14 @@ Structure structure_of(const RequestContent& content) {
   return TreeStructure{content.parents};
 }
 
-void RequestSource::make(std::uint64_t index, RequestContent& content) const {
+void RequestSource::make(std::uint64_t index, RequestContent& content, std::uint32_t size) const {
   SeededRandom random = SeededRandom::for_item(seed_, index);
-  std::visit(ContentMaker(random, content), shapes_);
+  ContentMaker maker(random, content);
+  if (size == 0) {
+    std::visit(maker, shapes_);
+  } else {
+    std::visit(maker, std::visit(Sized{size}, shapes_));
+  }
   const auto fill = [&](std::vector<std::int32_t>& tokens, std::uint32_t vocabulary) {
     for (std::int32_t& token : tokens) token = static_cast<std::int32_t>(random.below(vocabulary));
   };

@@ -56,8 +56,9 @@ class RequestSource {
                 std::vector<std::uint32_t> more = {})
       : seed_(seed), vocabulary_(vocabulary), more_(std::move(more)), shapes_(std::move(shapes)) {}
 
-  // Replaces `content` by that of request `index`.
-  void make(std::uint64_t index, RequestContent& content) const;
+  // Replaces `content` by that of request `index`, of a size as TraceEntry says, unless that is 0: then it is
+  // drawn.
+  void make(std::uint64_t index, RequestContent& content, std::uint32_t size = 0) const;
 
   // As it was made.
   std::uint64_t seed() const { return seed_; }

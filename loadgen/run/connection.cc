@@ -18,6 +18,12 @@ constexpr milliseconds kHurry{100};
 // The longest that a loop waits without looking at its stop token.
 constexpr milliseconds kLook{100};
 
+ArrivalSchedule schedule_of(const ConnectionPlan& plan, const RequestMix& mix) {
+  if (plan.arrivals == Arrivals::kCurve) return {plan.curve, plan.rate, plan.seed};
+  if (plan.arrivals == Arrivals::kTrace) return {mix.trace(), plan.first_index, plan.index_step};
+  return {plan.arrivals, plan.rate > 0 ? plan.rate : 1.0, plan.first, plan.seed};
+}
+
 }  // namespace
 
 LoadConnection::LoadConnection(const ConnectionPlan& plan, const RequestMix& mix, LoadLink& link,
@@ -26,7 +32,7 @@ LoadConnection::LoadConnection(const ConnectionPlan& plan, const RequestMix& mix
       mix_(mix),
       link_(link),
       progress_(progress),
-      schedule_(plan.arrivals, plan.rate > 0 ? plan.rate : 1.0, plan.first, plan.seed),
+      schedule_(schedule_of(plan, mix)),
       samples_(plan.samples, plan.seed + 1),
       by_class_(mix.classes().size()) {}
 
@@ -55,7 +61,8 @@ bool LoadConnection::may_send(TimePoint now) {
   if (closed && slots_.empty()) return false;
   const TimePoint when = closed ? std::max(slots_.front(), now) : due_;
   const bool time_is_up = plan_.measured.count() > 0 && when >= start_ + plan_.warmup + plan_.measured;
-  if (time_is_up || (plan_.requests > 0 && offered_ >= plan_.requests)) {
+  const bool schedule_ends = !closed && due_ - start_ >= kNeverDue;
+  if (time_is_up || schedule_ends || (plan_.requests > 0 && offered_ >= plan_.requests)) {
     sending_ = false;
     return false;
   }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -23,7 +24,8 @@ namespace volvox {
 // One connection's part of a load. Request k of it is number first_index + k · index_step of the whole load.
 struct ConnectionPlan {
   Arrivals arrivals = Arrivals::kPoisson;
-  double rate = 0;                // requests a second; open loops
+  double rate = 0;  // requests a second; open loops; of a curve: what part of its rates
+  std::shared_ptr<const RateCurve> curve{};
   Duration first{};               // when a constant schedule begins
   std::uint32_t concurrency = 0;  // in flight at once; closed loop
   std::uint64_t first_index = 0, index_step = 1;

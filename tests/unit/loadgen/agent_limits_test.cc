@@ -81,6 +81,16 @@ TEST(AgentLimits, EachOfThemIsKept) {
   EXPECT_TRUE(refuses(with_timeline, closed_plan())) << "as many as its rate allows";
 }
 
+TEST(AgentLimits, OfACurveThePeakCounts) {
+  LoadPlan plan = open_plan();
+  plan.arrivals = Arrivals::kCurve;
+  plan.rate = 1;
+  plan.curve = std::make_shared<const RateCurve>(RateCurve::bursts(990, 1, 10, 9).value());
+  EXPECT_FALSE(refused(job_of(plan)));
+  plan.curve = std::make_shared<const RateCurve>(RateCurve::bursts(1010, 1, 10, 9).value());
+  EXPECT_TRUE(refused(job_of(plan)));
+}
+
 TEST(AgentLimits, SomeMakeNoSense) {
   EXPECT_TRUE(check_limits(limits()).has_value());
   const auto refuses = [](auto change) {

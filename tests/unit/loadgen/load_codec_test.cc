@@ -109,6 +109,23 @@ TEST(LoadCodec, AJobKeepsItsSchedule) {
   }
 }
 
+TEST(LoadCodec, ACurveAndATraceTravel) {
+  LoadJob job = example_job();
+  const auto curve = std::make_shared<const RateCurve>(RateCurve::bursts(100, 1, 10, 4).value());
+  for (ConnectionPlan& part : job.parts) {
+    part.arrivals = Arrivals::kCurve;
+    part.curve = curve;
+  }
+  const LoadJob read = travelled(job);
+  for (const ConnectionPlan& part : read.parts) EXPECT_EQ(part.curve->points(), curve->points());
+  for (ConnectionPlan& part : job.parts) part.arrivals = Arrivals::kTrace;
+  const auto trace = std::make_shared<const Trace>(Trace{{milliseconds(3), 1, 4}, {milliseconds(5), 0, 9}});
+  EXPECT_FALSE(decode_load_message(encode_load_message(job)->bytes()).has_value())
+      << "a trace without entries";
+  job.mix = RequestMix(1, all_shapes(), trace);
+  EXPECT_EQ(*travelled(job).mix.trace(), *trace);
+}
+
 TEST(LoadCodec, AResultKeepsAllThatWasCounted) {
   LoadTally tally;
   std::uint64_t n = 1;
