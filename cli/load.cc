@@ -15,8 +15,8 @@
 #include "cli/key_options.h"
 #include "cli/load_agents.h"
 #include "cli/load_calls.h"
+#include "cli/load_requests.h"
 #include "cli/load_sessions.h"
-#include "cli/model_verifier.h"
 #include "cli/option.h"
 #include "loadgen/link/channel_link.h"
 #include "loadgen/report/report.h"
@@ -34,13 +34,13 @@ constexpr const char* kDefaultMetrics = "http://127.0.0.1:7101";
 constexpr int kPartial = 3;  // the status when agents did not do their share
 
 struct LoadArguments {
-  std::string endpoint = kDefaultEndpoint, model, input = "tokens", arrivals = "poisson", priority = "normal";
-  std::string lengths_file, column = "source", trees, lattices, json_file, timeline_file, metrics, verify_dir,
-                            models_dir;
-  double rate = 0, seconds = 0, warmup = 1, timeout_s = 30, deadline_ms = 0;
-  double cancel_fraction = 0, cancel_after_ms = 10;
+  std::string endpoint = kDefaultEndpoint, arrivals = "poisson";
+  RequestWords request;
+  std::string workload, json_file, timeline_file, metrics;
+  ModelFolders folders;
+  double rate = 0, seconds = 0, warmup = 1, timeout_s = 30;
   std::uint32_t never_read = 0, vanish = 0;
-  std::uint32_t concurrency = 0, connections = 1, length = 0, version = 0, vocabulary = 30000;
+  std::uint32_t concurrency = 0, connections = 1;
   std::uint64_t requests = 0, seed = 1;
   std::optional<std::uint64_t> verify_count;
   bool progress = false, require_all = false;
@@ -78,37 +78,7 @@ void add_traffic_options(CLI::App& command, LoadArguments& options) {
       ->check(CLI::PositiveNumber);
 }
 
-void add_request_options(CLI::App& command, LoadArguments& options) {
-  auto* file = add_option(command, "--lengths FILE", options.lengths_file,
-                          "Lengths from a file: a number a line, or source<TAB>target");
-  add_option(command, "--column", options.column, "Which column of --lengths: 'source' or 'target'")
-      ->check(CLI::IsMember({"source", "target"}));
-  add_option(command, "--length STEPS", options.length, "Every request has this many steps")
-      ->check(CLI::Range(1U, LengthSource::kMaxLength))
-      ->excludes(file);
-  add_option(command, "--trees FILE", options.trees,
-             "Trees from a file: one in brackets a line, labels and words are ignored; or 'random': "
-             "binary ones, with as many leaves as there would be steps");
-  add_option(command, "--lattices FILE", options.lattices,
-             "Lattices from a file: {\"chars\": 5, \"words\": [[0, 2], [3, 5]]} a line; or 'random', with as "
-             "many characters as there would be steps");
-  add_option(command, "--input NAME", options.input,
-             "The model's inputs that take the tokens, with commas; '' if it has none");
-  add_option(command, "--vocabulary COUNT", options.vocabulary, "Token ids are below this")
-      ->check(CLI::Range(1U, 1U << 31));
-  add_option(command, "--deadline-ms MS", options.deadline_ms,
-             "Tell the server that each answer is due in this time")
-      ->check(CLI::NonNegativeNumber);
-  add_option(command, "--priority WORDS", options.priority,
-             "'high', 'normal' or 'low', or how often each comes: 'high=1,normal=8,low=1'");
-}
-
 void add_misbehaviour_options(CLI::App& command, LoadArguments& options) {
-  add_option(command, "--cancel-fraction FRACTION", options.cancel_fraction,
-             "Take back so many of the requests")
-      ->check(CLI::Range(0.0, 1.0));
-  add_option(command, "--cancel-after-ms MS", options.cancel_after_ms, "How long after they were sent")
-      ->check(CLI::NonNegativeNumber);
   constexpr std::uint32_t kMost = 10'000;
   add_option(command, "--never-read COUNT", options.never_read,
              "Beside the load: so many connections that send and never read")
@@ -119,9 +89,9 @@ void add_misbehaviour_options(CLI::App& command, LoadArguments& options) {
 }
 
 void add_check_options(CLI::App& command, LoadArguments& options) {
-  auto* verify = add_option(command, "--verify FOLDER", options.verify_dir,
+  auto* verify = add_option(command, "--verify FOLDER", options.folders.model,
                             "Compare answers with a double-precision reference of the model in this folder");
-  add_option(command, "--models FOLDER", options.models_dir,
+  add_option(command, "--models FOLDER", options.folders.models,
              "The same for --model's folder in this repository")
       ->excludes(verify);
   add_option(command, "--verify-count COUNT", options.verify_count,
@@ -134,64 +104,6 @@ void add_check_options(CLI::App& command, LoadArguments& options) {
   command.add_flag("--progress", options.progress, "A line a second, even where nobody looks at a terminal");
   command.add_flag("--require-all", options.require_all,
                    "Fail unless every request was answered with a result");
-}
-
-Result<LengthSource> lengths_of(const LoadArguments& options) {
-  if (options.length > 0) return LengthSource::fixed(options.length);
-  if (options.lengths_file.empty()) return LengthSource::built_in();
-  const auto column = options.column == "target" ? LengthColumn::kTarget : LengthColumn::kSource;
-  return LengthSource::from_file(options.lengths_file, column);
-}
-
-// Binary trees are taken by every model over trees.
-constexpr std::uint32_t kMostChildren = 5;
-
-Result<TreeSource> trees_of(const LoadArguments& options, bool binary) {
-  const bool sized = options.length > 0 || !options.lengths_file.empty();
-  if (!options.trees.empty() && options.trees != "random") {
-    if (sized)
-      return invalid("the trees of a file have sizes of their own; leave out --length and --lengths");
-    return TreeSource::from_file(options.trees);
-  }
-  auto leaves = lengths_of(options);
-  if (!leaves) return tl::unexpected(leaves.error());
-  return TreeSource::random(std::move(*leaves), binary ? 2 : kMostChildren);
-}
-
-Result<LatticeSource> lattices_of(const LoadArguments& options) {
-  if (!options.lattices.empty() && options.lattices != "random")
-    return LatticeSource::from_file(options.lattices);
-  auto lengths = lengths_of(options);
-  if (!lengths) return tl::unexpected(lengths.error());
-  return LatticeSource::random(std::move(*lengths));
-}
-
-// Of a model over graphs: the nodes of a tree, each of a cell type that fits.
-Result<GraphSource> graphs_of(const LoadArguments& options, const Model& model) {
-  std::vector<GraphCellType> types;
-  bool binary = false;
-  for (const CellTypeSpec& type : model.types) {
-    const Cell& cell = type.cell;
-    types.push_back({type.name, cell.gathers == 0, cell.gathers >= 2, cell.gathers_all});
-    binary = binary || (types.back().is_inner && !types.back().reads_any);
-  }
-  auto trees = trees_of(options, binary);
-  if (!trees) return tl::unexpected(trees.error());
-  return GraphSource::make(std::move(*trees), types);
-}
-
-Result<SequencesSource> sequences_of(const LoadArguments& options, const Model& model) {
-  auto lengths = lengths_of(options);
-  if (!lengths) return tl::unexpected(lengths.error());
-  SequencesSource source{.lengths = std::move(*lengths)};
-  std::vector<std::size_t> number(model.sequences.size(), 0);
-  for (std::size_t i = 0; i < model.sequences.size(); ++i) {
-    if (model.sequences[i].kind != SequenceSpec::Kind::kGiven) continue;
-    number[i] = source.names.size();
-    source.names.push_back(model.sequences[i].name);
-  }
-  for (const InputSpec& input : model.inputs) source.of_input.push_back(number[input.sequence]);
-  return source;
 }
 
 LoadPlan plan_of(const LoadArguments& options) {
@@ -213,7 +125,17 @@ LoadPlan plan_of(const LoadArguments& options) {
 
 std::string describe(const LoadPlan& plan) {
   std::string text(to_string(plan.arrivals));
-  if (plan.arrivals == Arrivals::kClosed) return text + " loop of " + std::to_string(plan.concurrency);
+  switch (plan.arrivals) {
+    case Arrivals::kClosed:
+      return text + " loop of " + std::to_string(plan.concurrency);
+    case Arrivals::kCurve:
+      return text + " of up to " + nlohmann::json(plan.rate * plan.curve->peak()).dump() + " a second";
+    case Arrivals::kTrace:
+      return text;
+    case Arrivals::kPoisson:
+    case Arrivals::kConstant:
+      break;
+  }
   return text + " " + nlohmann::json(plan.rate).dump() + " a second";
 }
 
@@ -225,33 +147,36 @@ class LoadCommand {
   Result<int> run() {
     if (options_.bundles && options_.sessions.sessions == 0 && options_.calls.calls == 0)
       return invalid("--bundle needs --sessions or --calls");
+    if (!options_.workload.empty() && options_.sessions.sessions + options_.calls.calls > 0)
+      return invalid(
+          "a workload is of requests that stand alone; leave out --workload, or --sessions and --calls");
     options_.sessions.bundles = options_.calls.bundles = options_.bundles;
     if (Status fits = agents_fit(); !fits) return tl::unexpected(fits.error());
     if (options_.sessions.sessions > 0) return run_sessions();
     if (options_.calls.calls > 0) return run_calls();
-    if (auto ok = open_verifier(); !ok) return tl::unexpected(ok.error());
-    auto priorities = parse_priority_mix(options_.priority);
-    if (!priorities) return tl::unexpected(priorities.error());
-    auto shapes = shapes_of_requests();
-    if (!shapes) return tl::unexpected(shapes.error());
-    const RequestSource source(options_.seed, std::move(*shapes), options_.vocabulary, more_vocabularies_);
-    const RequestMix mix(options_.seed, {{request_template(*priorities), source}});
-    LoadPlan plan = plan_of(options_);
-    if (verifier_) plan.samples = options_.verify_count.value_or(verifier_->exact() ? 100'000 : 100);
+    auto workload = workload_of();
+    if (!workload) return tl::unexpected(workload.error());
+    auto requests = LoadRequests::make(std::move(workload->requests), options_.folders, workload->plan.seed,
+                                       workload->trace, workload->speed);
+    if (!requests) return tl::unexpected(requests.error());
+    const RequestMix& mix = (*requests)->mix();
+    LoadPlan plan = workload->plan;
+    if ((*requests)->verifies())
+      plan.samples = options_.verify_count.value_or((*requests)->exact() ? 100'000 : 100);
 
-    const auto before = read_batches();
+    const auto before = read_batches(mix);
     LoadSummary report;
     auto outcome = options_.agents.agents.empty() ? measure_beside(plan, mix, report.misbehaved)
                                                   : measure_from_agents(plan, mix, report.agents);
     if (!outcome) return tl::unexpected(outcome.error());
     report.endpoint = options_.endpoint;
-    report.model = options_.model;
+    report.model = mix.models();
     report.arrivals = describe(plan);
     report.shapes = mix.description();
     report.outcome = std::move(*outcome);
     report.models = by_model(mix, report.outcome);
-    report.mean_batch = mean_batch(before, read_batches());
-    if (auto ok = verify_answers(report, mix); !ok) return tl::unexpected(ok.error());
+    report.mean_batch = mean_batch(before, read_batches(mix));
+    if (auto ok = verify_answers(report, **requests); !ok) return tl::unexpected(ok.error());
     return publish(report);
   }
 
@@ -280,42 +205,21 @@ class LoadCommand {
     return std::move(outcome->outcome);
   }
 
-  // What is asked for, or what the model is known to take.
-  using Shapes = RequestSource::Shapes;
-  Result<Shapes> shapes_of_requests() const {
-    const auto either = [](auto&& shapes) { return Shapes(std::forward<decltype(shapes)>(shapes)); };
-    const std::string_view takes = verifier_ != nullptr ? verifier_->takes() : std::string_view();
-    if (takes == "graph") return graphs_of(options_, verifier_->loaded()).map(either);
-    const auto refuse = [&](const std::string& option, const std::string& asked, bool known) -> Status {
-      if (asked.empty() || takes.empty() || known) return {};
-      return invalid("model '" + options_.model + "' unfolds along a " + std::string(takes) + "; leave out " +
-                     option);
-    };
-    const bool takes_trees = takes.ends_with("tree");
-    Status fits = refuse("--trees", options_.trees, takes_trees);
-    if (fits) fits = refuse("--lattices", options_.lattices, takes == "lattice");
-    if (!fits) return tl::unexpected(fits.error());
-    if (takes == "sequences") return sequences_of(options_, verifier_->loaded()).map(either);
-    if (takes == "lattice" || !options_.lattices.empty()) return lattices_of(options_).map(either);
-    if (options_.trees.empty() && !takes_trees) return lengths_of(options_).map(either);
-    return trees_of(options_, takes.empty() || takes == "binary tree").map(either);
-  }
-
   Result<int> run_sessions() {
-    if (!options_.trees.empty() || !options_.lattices.empty())
+    if (!options_.request.trees.empty() || !options_.request.lattices.empty())
       return invalid("trees and lattices take no part in sessions; leave out --trees and --lattices");
-    auto lengths = lengths_of(options_);
+    auto lengths = lengths_of(options_.request);
     if (!lengths) return tl::unexpected(lengths.error());
-    if (options_.model.empty()) return invalid("which model? Name it with --model");
+    if (options_.request.model.empty()) return invalid("which model? Name it with --model");
     auto keys = read_keys(options_.keys);
     if (!keys) return tl::unexpected(keys.error());
     SessionLoadPlan plan;
     plan.keys = std::move(*keys);
     plan.endpoint = options_.endpoint;
-    plan.model = options_.model;
-    plan.model_version = options_.version;
-    plan.input = options_.input;
-    plan.vocabulary = options_.vocabulary;
+    plan.model = options_.request.model;
+    plan.model_version = options_.request.version;
+    plan.input = options_.request.input;
+    plan.vocabulary = options_.request.vocabulary;
     plan.measured = plan_of(options_).measured;
     plan.timeout = seconds_of(options_.timeout_s);
     plan.seed = options_.seed;
@@ -333,12 +237,13 @@ class LoadCommand {
     plan.timeout = common.timeout;
     plan.seed = common.seed;
     CallSurroundings around;
-    around.target = {.endpoint = options_.endpoint,
-                     .model = options_.model,
-                     .input = options_.input == LoadArguments().input ? std::string() : options_.input,
-                     .model_version = options_.version,
-                     .timeout = common.timeout,
-                     .keys = std::move(*keys)};
+    around.target = {
+        .endpoint = options_.endpoint,
+        .model = options_.request.model,
+        .input = options_.request.input == RequestWords().input ? std::string() : options_.request.input,
+        .model_version = options_.request.version,
+        .timeout = common.timeout,
+        .keys = std::move(*keys)};
     around.verify_folder = folder_to_verify();
     around.verify_calls = static_cast<std::uint32_t>(options_.verify_count.value_or(around.verify_calls));
     around.json_file = options_.json_file;
@@ -347,30 +252,14 @@ class LoadCommand {
 
   // Of the model that answers are compared with; empty if they are not.
   std::string folder_to_verify() const {
-    return options_.models_dir.empty() ? options_.verify_dir : options_.models_dir + "/" + options_.model;
+    return options_.folders.models.empty() ? options_.folders.model
+                                           : options_.folders.models + "/" + options_.request.model;
   }
 
-  Status open_verifier() {
-    if (options_.model.empty() && options_.verify_dir.empty())
-      return invalid("which model? Name it with --model");
-    const std::string folder = folder_to_verify();
-    if (folder.empty()) return {};
-    auto model = load_model(folder, {.version = options_.version, .eager = false});
-    if (!model) return tl::unexpected(model.error());
-    auto verifier = ModelVerifier::make(std::move(*model));
-    if (!verifier) return tl::unexpected(verifier.error());
-    verifier_ = std::move(*verifier);
-    options_.input = verifier_->input();
-    if (Status fine = verifier_->can_be_loaded(); !fine) return fine;
-    if (verifier_->vocabulary() > 0)
-      options_.vocabulary = static_cast<std::uint32_t>(verifier_->vocabulary());
-    for (std::size_t i = 1; i < verifier_->loaded().inputs.size(); ++i) {
-      const std::int64_t vocabulary = verifier_->vocabulary(i);
-      more_vocabularies_.push_back(vocabulary > 0 ? static_cast<std::uint32_t>(vocabulary)
-                                                  : options_.vocabulary);
-    }
-    if (options_.model.empty()) options_.model = verifier_->model();
-    return {};
+  // A file, or the options as one.
+  Result<LoadWorkload> workload_of() const {
+    if (!options_.workload.empty()) return read_workload(options_.workload, plan_of(options_));
+    return LoadWorkload{.plan = plan_of(options_), .requests = {options_.request}};
   }
 
   // While some connections misbehave, if they are to.
@@ -378,8 +267,8 @@ class LoadCommand {
                                      MisbehaviourCounts& counts) const {
     if (options_.never_read + options_.vanish == 0) return measure(plan, mix);
     const MisbehaviourPlan beside{.endpoint = options_.endpoint.substr(0, options_.endpoint.find(',')),
-                                  .model = options_.model,
-                                  .input = options_.input,
+                                  .model = mix.classes().front().common.model,
+                                  .input = mix.classes().front().common.input,
                                   .deadline = mix.classes().front().common.deadline,
                                   .never_read = options_.never_read,
                                   .vanish = options_.vanish};
@@ -399,16 +288,6 @@ class LoadCommand {
     return run_load(plan, mix, open, interrupt.token(), progress_hook());
   }
 
-  RequestTemplate request_template(const PriorityMix& priorities) const {
-    return {.model = options_.model,
-            .model_version = options_.version,
-            .input = options_.input,
-            .priorities = priorities,
-            .deadline = seconds_of(options_.deadline_ms * 1e-3),
-            .cancel_fraction = options_.cancel_fraction,
-            .cancel_after = seconds_of(options_.cancel_after_ms * 1e-3)};
-  }
-
   Result<std::unique_ptr<LoadLink>> open_link(const RequestMix& mix) const {
     auto keys = read_keys(options_.keys);
     if (!keys) return tl::unexpected(keys.error());
@@ -424,16 +303,17 @@ class LoadCommand {
   }
 
   // Empty when the server's monitoring is out of reach: a load needs no metrics.
-  std::map<std::string, BatchCount> read_batches() const {
+  std::map<std::string, BatchCount> read_batches(const RequestMix& mix) const {
     const bool default_server = options_.metrics.empty() && options_.endpoint == kDefaultEndpoint;
     const std::string url = default_server ? kDefaultMetrics : options_.metrics;
     if (url.empty()) return {};
     const auto status = read_server_status(url, std::chrono::seconds(3));
-    return status ? batch_counts(status->page, options_.model) : std::map<std::string, BatchCount>{};
+    return status ? batch_counts(status->page, mix.classes().size() == 1 ? mix.models() : std::string())
+                  : std::map<std::string, BatchCount>{};
   }
 
-  Status verify_answers(LoadSummary& report, const RequestMix& mix) {
-    if (!verifier_) return {};
+  Status verify_answers(LoadSummary& report, LoadRequests& requests) {
+    if (!requests.verifies()) return {};
     const auto& samples = report.outcome.samples;
     auto last = std::chrono::steady_clock::now();
     const InterruptWatch interrupt;
@@ -445,7 +325,7 @@ class LoadCommand {
       }
       return !interrupt.token().stop_requested();
     };
-    auto verified = verify(samples, mix, *verifier_, on_progress);
+    auto verified = verify(samples, requests.mix(), requests, on_progress);
     if (!verified) return tl::unexpected(verified.error());
     report.verification = *verified;
     return {};
@@ -469,8 +349,6 @@ class LoadCommand {
   }
 
   LoadArguments options_;
-  std::unique_ptr<ModelVerifier> verifier_;
-  std::vector<std::uint32_t> more_vocabularies_;  // of inputs beside the first
 };
 
 }  // namespace
@@ -481,10 +359,13 @@ void add_load_command(CLI::App& app, CommandBody& run) {
   add_option(*command, "--connect,--endpoint,--server ADDRESS", options->endpoint,
              "Where the server listens; several routers of a cluster with commas");
   add_key_options(*command, options->keys);
-  add_option(*command, "--model NAME", options->model, "The model's name");
-  add_option(*command, "--model-version VERSION", options->version, "The model's version; 0 for the newest");
+  add_option(*command, "--model NAME", options->request.model, "The model's name");
+  add_option(*command, "--model-version VERSION", options->request.version,
+             "The model's version; 0 for the newest");
+  add_option(*command, "--workload FILE", options->workload,
+             "Who asks what, how often and when, as a file; it goes before the options that say the same");
   add_traffic_options(*command, *options);
-  add_request_options(*command, *options);
+  add_request_options(*command, options->request);
   add_misbehaviour_options(*command, *options);
   add_check_options(*command, *options);
   add_session_options(*command, options->sessions);

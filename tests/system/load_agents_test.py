@@ -150,6 +150,35 @@ class Checks:
             self.assertEqual(models[model]["ok"], of_model["OK"], models)
         self.assertEqual(sum(models["n"].values()), sent["n"]["OK"])
 
+    def test_a_mix_of_models_is_counted_model_by_model(self):
+        workload = self.world.folder / "mix.toml"
+        workload.write_text('[load]\nseconds = 3\nwarmup = 0.5\n[arrivals]\nkind = "bursts"\nrate = 900\non_seconds = 1\noff_rate = 100\n'
+                            'off_seconds = 1\n[[request]]\nmodel = "m"\nweight = 3\n[[request]]\nmodel = "n"\nlength = 9\n',
+                            encoding="utf-8")  # fmt: skip
+        report, _, _ = self.world.load("--workload", workload)
+        sent = {model: of_model["outcomes"] for model, of_model in report["models"].items()}
+        self.assertEqual(sent.keys(), {"m", "n"})
+        self.assertGreater(sent["m"]["OK"], 2 * sent["n"]["OK"])
+        self.assertGreater(sent["n"]["OK"], 200)
+        _, models = self.world.answers()
+        self.assertEqual({model: of_model["ok"] for model, of_model in models.items()},
+                         {model: of_model["OK"] for model, of_model in sent.items()})  # fmt: skip
+
+    def test_a_trace_is_replayed_exactly(self):
+        times = [0.01 * i for i in range(100)] + [1.5] * 50
+        lines = ["at_s,model,size", *(f"{at},{'mn'[i % 2]},{i % 7 + 1}" for i, at in enumerate(times))]
+        (self.world.folder / "trace.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        workload = self.world.folder / "trace.toml"
+        workload.write_text('[arrivals]\nkind = "trace"\nfile = "trace.csv"\n[[request]]\nmodel = "m"\n[[request]]\n'
+                            'model = "n"\n', encoding="utf-8")  # fmt: skip
+        timeline = self.world.folder / "timeline.csv"
+        report, _, _ = self.world.load("--workload", workload, "--timeline", timeline)
+        self.assertEqual([report["models"][model]["outcomes"] for model in "mn"], [{"OK": 75}, {"OK": 75}])
+        rows = [line.split(",") for line in timeline.read_text(encoding="utf-8").splitlines()[1:]]
+        due = sorted(int(due) for due, _, _ in rows)
+        for i, at in enumerate(times):
+            self.assertAlmostEqual((due[i] - due[0]) / 1e6, at, delta=1e-5)
+
     def test_merged_percentiles_are_those_of_the_raw_times(self):
         timeline = self.world.folder / "timeline.csv"
         report, _, _ = self.world.load("--model", "m", "--rate", 600, "--seconds", 3, "--timeline", timeline)
