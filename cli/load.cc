@@ -17,6 +17,7 @@
 #include "cli/load_calls.h"
 #include "cli/load_requests.h"
 #include "cli/load_sessions.h"
+#include "cli/load_sweep.h"
 #include "cli/option.h"
 #include "loadgen/link/channel_link.h"
 #include "loadgen/report/report.h"
@@ -48,6 +49,7 @@ struct LoadArguments {
   SessionArguments sessions;
   CallArguments calls;
   AgentsArguments agents;
+  SweepArguments sweep;
   bool bundles = false;
 };
 
@@ -164,10 +166,12 @@ class LoadCommand {
     if ((*requests)->verifies())
       plan.samples = options_.verify_count.value_or((*requests)->exact() ? 100'000 : 100);
 
+    if (options_.sweep.sweep) return run_sweep(plan, mix);
     const auto before = read_batches(mix);
     LoadSummary report;
-    auto outcome = options_.agents.agents.empty() ? measure_beside(plan, mix, report.misbehaved)
-                                                  : measure_from_agents(plan, mix, report.agents);
+    std::optional<InterruptWatch> interrupt(std::in_place);
+    auto outcome = measure(plan, mix, report, interrupt->token());
+    interrupt.reset();
     if (!outcome) return tl::unexpected(outcome.error());
     report.endpoint = options_.endpoint;
     report.model = mix.models();
@@ -195,14 +199,28 @@ class LoadCommand {
     return {};
   }
 
-  Result<LoadOutcome> measure_from_agents(const LoadPlan& plan, const RequestMix& mix,
-                                          std::vector<AgentReport>& agents) const {
-    const InterruptWatch interrupt;
-    auto outcome =
-        load_from_agents(options_.agents, options_.endpoint, plan, mix, interrupt.token(), shows_progress());
+  // By whom ever; what else it found out goes into the report.
+  Result<LoadOutcome> measure(const LoadPlan& plan, const RequestMix& mix, LoadSummary& report,
+                              const std::stop_token& stop) const {
+    if (options_.agents.agents.empty()) return measure_beside(plan, mix, report.misbehaved, stop);
+    auto outcome = load_from_agents(options_.agents, options_.endpoint, plan, mix, stop, shows_progress());
     if (!outcome) return tl::unexpected(outcome.error());
-    agents = std::move(outcome->agents);
+    report.agents = std::move(outcome->agents);
     return std::move(outcome->outcome);
+  }
+
+  Result<int> run_sweep(const LoadPlan& plan, const RequestMix& mix) const {
+    const InterruptWatch interrupt;
+    const auto measure_one = [&](const LoadPlan& window) -> Result<LoadOutcome> {
+      LoadSummary report;
+      auto outcome = measure(window, mix, report, interrupt.token());
+      if (outcome && is_partial(report))
+        return fail(ErrorCode::kUnavailable,
+                    "an agent is missing; a sweep with less than all would say too little");
+      return outcome;
+    };
+    const std::string title = mix.models() + " at " + options_.endpoint + ": " + mix.description();
+    return sweep_load(options_.sweep, plan, title, options_.json_file, interrupt.token(), measure_one);
   }
 
   Result<int> run_sessions() {
@@ -263,9 +281,9 @@ class LoadCommand {
   }
 
   // While some connections misbehave, if they are to.
-  Result<LoadOutcome> measure_beside(const LoadPlan& plan, const RequestMix& mix,
-                                     MisbehaviourCounts& counts) const {
-    if (options_.never_read + options_.vanish == 0) return measure(plan, mix);
+  Result<LoadOutcome> measure_beside(const LoadPlan& plan, const RequestMix& mix, MisbehaviourCounts& counts,
+                                     const std::stop_token& interrupted) const {
+    if (options_.never_read + options_.vanish == 0) return measure_here(plan, mix, interrupted);
     const MisbehaviourPlan beside{.endpoint = options_.endpoint.substr(0, options_.endpoint.find(',')),
                                   .model = mix.classes().front().common.model,
                                   .input = mix.classes().front().common.input,
@@ -275,17 +293,17 @@ class LoadCommand {
     auto misbehaviour = Misbehaviour::start(beside, mix.classes().front().source);
     if (!misbehaviour) return tl::unexpected(misbehaviour.error());
     std::jthread thread([&misbehaviour](const std::stop_token& stop) { misbehaviour->run(stop); });
-    auto outcome = measure(plan, mix);
+    auto outcome = measure_here(plan, mix, interrupted);
     thread.request_stop();
     thread.join();
     counts = misbehaviour->counts();
     return outcome;
   }
 
-  Result<LoadOutcome> measure(const LoadPlan& plan, const RequestMix& mix) const {
-    const InterruptWatch interrupt;
+  Result<LoadOutcome> measure_here(const LoadPlan& plan, const RequestMix& mix,
+                                   const std::stop_token& stop) const {
     const auto open = [&] { return open_link(mix); };
-    return run_load(plan, mix, open, interrupt.token(), progress_hook());
+    return run_load(plan, mix, open, stop, progress_hook());
   }
 
   Result<std::unique_ptr<LoadLink>> open_link(const RequestMix& mix) const {
@@ -371,6 +389,7 @@ void add_load_command(CLI::App& app, CommandBody& run) {
   add_session_options(*command, options->sessions);
   add_call_options(*command, options->calls);
   add_agents_options(*command, options->agents);
+  add_sweep_options(*command, options->sweep);
   command->add_flag("--bundle", options->bundles,
                     "With --sessions or --calls: send the parts that are due at one time in one message");
   command->callback([options, &run] {

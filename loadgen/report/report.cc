@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <string_view>
 #include <utility>
 
 #include <nlohmann/json.hpp>
+
+#include "loadgen/report/format.h"
 
 namespace volvox {
 namespace {
@@ -14,14 +15,10 @@ namespace {
 constexpr std::array<std::pair<const char*, double>, 3> kFractions{
     {{"p50", 0.50}, {"p90", 0.90}, {"p99", 0.99}}};
 
-double to_ms(Duration duration) {
-  return static_cast<double>(duration.count()) * 1e-6;
-}
-
 nlohmann::json spread(const DurationHistogram& histogram) {
   nlohmann::json json;
-  for (const auto& [name, fraction] : kFractions) json[name] = to_ms(histogram.percentile(fraction));
-  json["max"] = to_ms(histogram.max());
+  for (const auto& [name, fraction] : kFractions) json[name] = in_ms(histogram.percentile(fraction));
+  json["max"] = in_ms(histogram.max());
   return json;
 }
 
@@ -44,8 +41,8 @@ nlohmann::json agent_json(const AgentReport& agent) {
           {"state", to_string(agent.state)},
           {"why", agent.why},
           {"share", agent.share},
-          {"clock_offset_ms", to_ms(Duration(agent.clock.ns))},
-          {"clock_bound_ms", to_ms(Duration(agent.clock.bound_ns))},
+          {"clock_offset_ms", in_ms(Duration(agent.clock.ns))},
+          {"clock_bound_ms", in_ms(Duration(agent.clock.bound_ns))},
           {"offered", agent.offered},
           {"completed", agent.completed},
           {"failed", agent.failed}};
@@ -61,14 +58,12 @@ double throughput(const LoadOutcome& outcome) {
 
 template <class... Values>
 void add_line(std::string& text, const char* format, Values... values) {
-  std::array<char, 512> line{};
-  if (std::snprintf(line.data(), line.size(), format, values...) > 0)
-    text.append(line.data()).push_back('\n');
+  text.append(formatted(format, values...)).push_back('\n');
 }
 
 void add_spread(std::string& text, const char* name, const DurationHistogram& histogram) {
-  add_line(text, "  %-10s %9.3f %9.3f %9.3f %9.3f", name, to_ms(histogram.percentile(0.5)),
-           to_ms(histogram.percentile(0.9)), to_ms(histogram.percentile(0.99)), to_ms(histogram.max()));
+  add_line(text, "  %-10s %9.3f %9.3f %9.3f %9.3f", name, in_ms(histogram.percentile(0.5)),
+           in_ms(histogram.percentile(0.9)), in_ms(histogram.percentile(0.99)), in_ms(histogram.max()));
 }
 
 void add_errors(std::string& text, const LoadTally& tally) {
@@ -83,7 +78,7 @@ void add_agents(std::string& text, const LoadSummary& report) {
   for (const AgentReport& agent : report.agents) {
     add_line(text, "agent %s: %s, %.0f %% of the load, clock %+.3f ms (within %.3f ms), %llu results%s%s",
              agent.endpoint.c_str(), std::string(to_string(agent.state)).c_str(), agent.share * 100,
-             to_ms(Duration(agent.clock.ns)), to_ms(Duration(agent.clock.bound_ns)),
+             in_ms(Duration(agent.clock.ns)), in_ms(Duration(agent.clock.bound_ns)),
              static_cast<unsigned long long>(agent.completed), agent.why.empty() ? "" : ": ",
              agent.why.c_str());
   }
