@@ -141,7 +141,7 @@ void LoadAgent::begin(const ClientId& client, std::uint64_t number, LoadJob job,
   const auto tell_owner = [this, client, number](const LoadMessage& message) {
     tell(client, number, message);
   };
-  job_.emplace(client, number, now, now);
+  job_ = Job{client, number, now, now};
   job_->run = std::make_unique<AgentRun>(std::move(job), open_link, tell_owner);
 }
 

@@ -22,7 +22,8 @@ ChannelLink::ChannelLink(std::unique_ptr<ChannelGroup> channel, const RequestMix
   for (const RequestClass& one : mix.classes()) inputs_.push_back(one.common.input);
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     const RequestTemplate& common = mix.classes()[i].common;
-    Outgoing& made = classes_.emplace_back(common.priorities, request_with_inputs(common.model, inputs_[i]));
+    classes_.push_back({common.priorities, request_with_inputs(common.model, inputs_[i])});
+    Outgoing& made = classes_.back();
     made.request.header.model_version = common.model_version;
     made.request.header.deadline_us = static_cast<std::uint64_t>(common.deadline.count() / 1000);
   }
