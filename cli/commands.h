@@ -22,5 +22,6 @@ void add_models_command(CLI::App& app, CommandBody& run);
 void add_import_command(CLI::App& app, CommandBody& run);
 void add_keys_command(CLI::App& app, CommandBody& run);
 void add_log_level_command(CLI::App& app, CommandBody& run);
+void add_metrics_command(CLI::App& app, CommandBody& run);
 
 }  // namespace volvox

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include <prometheus/counter.h>
 #include <prometheus/gauge.h>
@@ -13,6 +14,9 @@ class ClusterMetrics {
  public:
   explicit ClusterMetrics(prometheus::Registry& registry);
 
+  // When the first certificate that this process shows, or trusts, ends: seconds since 1970. Nothing is shown
+  // where links are not encrypted.
+  void set_certificate_end(std::int64_t since_1970);
   void set_members(std::size_t members, std::size_t in_flight);
   void joined() { joins_.Increment(); }
   void join_refused() { refused_.Increment(); }
@@ -32,6 +36,7 @@ class ClusterMetrics {
   prometheus::Counter &joins_, &refused_, &suspicions_, &deaths_, &retries_, &late_, &conflicts_, &undecided_;
   prometheus::Counter &connections_refused_, &dials_failed_, &newcomers_dropped_;
   prometheus::Gauge& queued_bytes_;
+  prometheus::Family<prometheus::Gauge>& certificate_end_;
 };
 
 }  // namespace volvox

@@ -13,18 +13,20 @@ prometheus::Family<prometheus::Counter>& family(prometheus::Registry& registry, 
 }  // namespace
 
 DoorMetrics::DoorMetrics(prometheus::Registry& registry)
-    : connections_(
-          single_gauge(registry, "volvox_connections", "Connections of clients, of limits.max_connections.")),
+    : connections_(single_gauge(registry, "volvox_connections",
+                                "Connections at server.listen, of limits.max_connections.")),
       receiving_bytes_(single_gauge(
           registry, "volvox_receiving_bytes",
           "Bytes of requests that come in or wait to be looked at, of limits.max_receiving_mib.")) {
-  auto& refused = family(registry, "volvox_connections_refused_total",
-                         "Connections refused, since there were too many: in all, from one address, with one "
-                         "key.");
+  auto& refused = family(
+      registry, "volvox_connections_refused_total",
+      "Connections at server.listen refused, for there were too many: all, from one address, with one key.");
   auto& closed = family(registry, "volvox_connections_closed_total",
-                        "Connections closed: most unfinished bytes of too many, a message too large, idle.");
+                        "Connections at server.listen closed: they held most when too much was unfinished, "
+                        "sent an oversized message, were idle.");
   auto& failures = family(registry, "volvox_accept_failures_total",
-                          "Connections that could not be accepted for want of descriptors or memory.");
+                          "Times that no connection could be accepted for want of descriptors or memory; "
+                          "tried again after 100 ms.");
   std::size_t at = 0;
   const auto follow = [&](auto& of, const prometheus::Labels& labels, std::uint64_t DoorCounts::*count) {
     followers_[at++] = {&of.Add(labels), count};

@@ -1,8 +1,8 @@
 #include "monitoring/engine_collector.h"
 
 #include <algorithm>
+#include <array>
 #include <ctime>
-#include <limits>
 #include <string>
 #include <utility>
 
@@ -18,18 +18,9 @@ using Labels = std::vector<ClientMetric::Label>;
 using volvox::put;  // beside the one below
 
 void put(MetricFamily& family, const Labels& labels, const BatchSizes& sizes) {
-  ClientMetric metric;
-  metric.label = labels;
-  std::uint64_t count = 0;
-  for (std::size_t i = 0; i < kBatchBuckets; ++i) {
-    count += sizes.tasks[i];
-    metric.histogram.bucket.push_back({count, static_cast<double>(std::uint64_t{1} << i)});
-  }
-  count += sizes.tasks[kBatchBuckets];
-  metric.histogram.bucket.push_back({count, std::numeric_limits<double>::infinity()});
-  metric.histogram.sample_count = count;
-  metric.histogram.sample_sum = static_cast<double>(sizes.rows);
-  family.metric.push_back(std::move(metric));
+  std::array<double, kBatchBuckets> bounds{};
+  for (std::size_t i = 0; i < kBatchBuckets; ++i) bounds[i] = static_cast<double>(std::uint64_t{1} << i);
+  put_histogram(family, labels, bounds, sizes.tasks, static_cast<double>(sizes.rows));
 }
 
 using Engines = std::vector<EngineSnapshot>;
@@ -84,8 +75,8 @@ void add_counters(Families& families, const Engines& engines) {
              &Snapshot::rows_executed);
   per_engine(families, engines, "volvox_rows_padding_total", "Rows that computed nothing anybody wanted.",
              kCounter, &Snapshot::rows_padding);
-  per_engine(families, engines, "volvox_rows_moved_total", "Rows that changed their place in a batch.",
-             kCounter, &Snapshot::rows_moved);
+  per_engine(families, engines, "volvox_rows_moved_total",
+             "Rows that changed their place in a running batch.", kCounter, &Snapshot::rows_moved);
   per_engine(families, engines, "volvox_engine_cancelled_total",
              "Requests that were cancelled on the device.", kCounter, &Snapshot::cancelled);
   per_engine(families, engines, "volvox_engine_failed_total", "Requests that failed on the device.", kCounter,
@@ -95,7 +86,7 @@ void add_counters(Families& families, const Engines& engines) {
   per_engine(families, engines, "volvox_kernel_seconds_total",
              "Wall time inside kernels, summed over queues.", kCounter, &Snapshot::kernel_seconds);
   per_model(families, engines, "volvox_model_device_seconds_total",
-            "Device time of the model's tasks, by their measured cost: what is shared by weight.", kCounter,
+            "Device time of the model's tasks, by their measured cost: what model[].weight shares.", kCounter,
             &Snapshot::Model::device_seconds);
 }
 
@@ -106,17 +97,20 @@ void add_gauges(Families& families, const Engines& engines) {
   using Pool = EngineSnapshot::Pool;
   per_engine(families, engines, "volvox_live_requests", "Requests that hold state on the device.", kGauge,
              &Snapshot::live_requests);
-  per_engine(families, engines, "volvox_waiting_requests", "Requests that wait to be let in.", kGauge,
+  per_engine(families, engines, "volvox_waiting_requests",
+             "Requests that wait to be let in: for state memory, or for their client's turn.", kGauge,
              &Snapshot::waiting_requests);
   per_engine(families, engines, "volvox_waiting_clients",
-             "Clients whose requests wait to be let in, once for each model and priority class.", kGauge,
-             &Snapshot::waiting_clients);
+             "Clients whose requests wait to be let in, once for each model and priority class. Many waiting "
+             "requests of one client are its own backlog; of many clients, too little device.",
+             kGauge, &Snapshot::waiting_clients);
   per_model(families, engines, "volvox_model_live_requests", "Requests of the model in the scheduler.",
             kGauge, &Snapshot::Model::live);
   per_model(families, engines, "volvox_model_waiting_requests",
-            "Requests of the model of which nothing runs yet.", kGauge, &Snapshot::Model::waiting);
-  per_engine(families, engines, "volvox_stuck_queues", "Queues whose task does not end.", kGauge,
-             &Snapshot::stuck_queues);
+            "Requests of the model of which nothing runs yet, bounded by model[].max_waiting.", kGauge,
+            &Snapshot::Model::waiting);
+  per_engine(families, engines, "volvox_stuck_queues", "Queues whose task does not end, which get no more.",
+             kGauge, &Snapshot::stuck_queues);
   per_type(families, engines, "volvox_ready_nodes", "Cells that could run now.", kGauge,
            [](const Type& type) { return static_cast<double>(type.ready); });
   per_type(families, engines, "volvox_running_tasks", "Tasks in flight.", kGauge,
@@ -128,7 +122,8 @@ void add_gauges(Families& families, const Engines& engines) {
 
 void add_batches(Families& families, const Engines& engines) {
   using Type = EngineSnapshot::Type;
-  per_type(families, engines, "volvox_batch_rows", "Rows of a task that belong to requests.",
+  per_type(families, engines, "volvox_batch_rows",
+           "Rows of a task that belong to requests; sum / count is the mean batch of the cell type.",
            MetricType::Histogram, [](const Type& type) -> const BatchSizes& { return type.batches; });
   per_type(families, engines, "volvox_type_padding_rows_total", "Padding rows of the type's tasks.",
            MetricType::Counter, [](const Type& type) { return static_cast<double>(type.padding); });
@@ -144,7 +139,9 @@ void add_cpu(Families& families, const Engines& engines) {
   double inside = 0;
   for (const auto& engine : engines) inside += engine.cpu_kernel_seconds;
   MetricFamily& family =
-      families.add("volvox_cpu_seconds_total", "CPU time of the process, inside kernels and outside.",
+      families.add("volvox_cpu_seconds_total",
+                   "CPU time of the process, inside_kernels and outside_kernels; the second, divided by "
+                   "cells, is what everything around the kernels costs.",
                    MetricType::Counter);
   put(family, {{"where", "inside_kernels"}}, inside);
   put(family, {{"where", "outside_kernels"}}, std::max(0.0, process_cpu_seconds() - inside));

@@ -167,6 +167,7 @@ class HttpDoor::Impl {
       Connection& connection = connections_[last_];
       connection.socket = std::move(accepted->socket);
       connection.client = std::move(accepted->client);
+      show_connections();
       if (listener_->is_short()) make_room(last_);
       ask(last_, connection);  // most questions are there already
     }
@@ -198,6 +199,11 @@ class HttpDoor::Impl {
     line_.left(id);
     bounds_.left(id);
     connections_.erase(found);
+    show_connections();
+  }
+
+  void show_connections() const {
+    if (setup_.connected) setup_.connected(connections_.size());
   }
 
   void end_relay(Connection& connection) {

@@ -31,8 +31,9 @@ struct DoorSetup {
   std::size_t questions = 0;  // of these, kept for what is no POST
   // By the door's thread: must not block.
   std::function<DoorReply(const HttpHead&, const std::string& client)> reply;
-  std::function<void()> cut{};      // a connection was cut: its client was too slow, or gave way
-  std::function<void()> refused{};  // one was not let in: the door is full
+  std::function<void()> cut{};                   // a connection was cut: its client was too slow, or gave way
+  std::function<void()> refused{};               // one was not let in: the door is full
+  std::function<void(std::size_t)> connected{};  // so many are open now
 };
 
 // The outer side of an HTTP listener. One thread holds all connections, never blocks, and reads no more than

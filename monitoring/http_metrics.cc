@@ -8,22 +8,28 @@
 namespace volvox {
 
 HttpMetrics::HttpMetrics(prometheus::Registry& registry)
-    : requests_(single_gauge(registry, "volvox_http_requests_in_progress",
-                             "Inference requests over HTTP that hold a thread.")),
-      bytes_(single_gauge(registry, "volvox_http_bytes_in_progress",
-                          "Bytes set aside for HTTP contents that are being read, decoded or written.")),
-      sequences_(single_gauge(registry, "volvox_http_sequences",
-                              "Sequences over HTTP that are known, ended ones included.")),
+    : connections_(single_gauge(registry, "volvox_http_connections",
+                                "Connections at http.listen, of http.max_connections.")),
+      requests_(single_gauge(registry, "volvox_http_requests_in_progress",
+                             "Inference requests over HTTP that hold a thread, of http.max_requests.")),
+      bytes_(single_gauge(
+          registry, "volvox_http_bytes_in_progress",
+          "Bytes set aside for HTTP contents that are being read, decoded or written, of http.max_mib.")),
+      sequences_(
+          single_gauge(registry, "volvox_http_sequences",
+                       "Sequences over HTTP that are known, ended ones included, of http.max_sequences.")),
       clients_gone_(single_counter(registry, "volvox_http_clients_gone_total",
                                    "HTTP clients that hung up before their answer.")),
       cut_(single_counter(registry, "volvox_http_connections_cut_total",
-                          "HTTP connections that were cut: their clients sent or read too slowly, or they "
-                          "gave way to others while they had asked nothing.")),
-      connections_refused_(single_counter(registry, "volvox_http_connections_refused_total",
-                                          "HTTP connections that were not let in: too many are open.")) {
+                          "HTTP and monitoring connections cut, since their clients were too slow, or had "
+                          "asked nothing when the door was full.")),
+      connections_refused_(
+          single_counter(registry, "volvox_http_connections_refused_total",
+                         "HTTP and monitoring connections not let in: http.max_connections, "
+                         "http.max_connections_per_client or server.max_monitor_connections.")) {
   auto& family = prometheus::BuildCounter()
                      .Name("volvox_http_answers_total")
-                     .Help("Answers over HTTP, by status.")
+                     .Help("Answers over HTTP by status, questions of health included.")
                      .Register(registry);
   for (std::size_t i = 0; i < kStatuses.size(); ++i)
     answers_[i] = &family.Add({{"status", std::to_string(kStatuses[i])}});

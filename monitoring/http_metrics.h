@@ -28,6 +28,8 @@ class HttpMetrics {
   void refused(HttpRefusal reason) { refused_[static_cast<std::size_t>(reason)]->Increment(); }
   // A client hung up before its answer.
   void client_gone() { clients_gone_.Increment(); }
+  // So many connections are open.
+  void set_connections(std::size_t connections) { connections_.Set(static_cast<double>(connections)); }
   // A connection was not let in: as many are open as may be.
   void connection_refused() { connections_refused_.Increment(); }
   // Connections were cut: their clients sent or read too slowly.
@@ -39,6 +41,7 @@ class HttpMetrics {
 
   std::array<prometheus::Counter*, kStatuses.size()> answers_{};
   std::array<prometheus::Counter*, kHttpRefusals> refused_{};
+  prometheus::Gauge& connections_;
   prometheus::Gauge& requests_;
   prometheus::Gauge& bytes_;
   prometheus::Gauge& sequences_;

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <deque>
+#include <limits>
+#include <span>
 #include <vector>
 
 #include <prometheus/client_metric.h>
@@ -28,6 +31,23 @@ inline void put(prometheus::MetricFamily& family, const std::vector<prometheus::
   prometheus::ClientMetric metric;
   metric.label = labels;
   (family.type == prometheus::MetricType::Counter ? metric.counter.value : metric.gauge.value) = value;
+  family.metric.push_back(std::move(metric));
+}
+
+// Adds a histogram: the upper ends of its buckets, how many are in each, and in one more without an end.
+inline void put_histogram(prometheus::MetricFamily& family,
+                          const std::vector<prometheus::ClientMetric::Label>& labels,
+                          std::span<const double> bounds, std::span<const std::uint64_t> counts, double sum) {
+  prometheus::ClientMetric metric;
+  metric.label = labels;
+  std::uint64_t count = 0;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    count += counts[i];
+    const double bound = i < bounds.size() ? bounds[i] : std::numeric_limits<double>::infinity();
+    metric.histogram.bucket.push_back({count, bound});
+  }
+  metric.histogram.sample_count = count;
+  metric.histogram.sample_sum = sum;
   family.metric.push_back(std::move(metric));
 }
 

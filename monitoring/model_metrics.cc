@@ -7,16 +7,17 @@ namespace volvox {
 ModelMetrics::ModelMetrics(prometheus::Registry& registry)
     : models_(prometheus::BuildGauge()
                   .Name("volvox_models")
-                  .Help("Model versions on the device; draining: new requests do not find them.")
+                  .Help("Model versions on the device, of limits.max_models: serving, and draining, which "
+                        "only running requests still need.")
                   .Register(registry)),
       loads_(prometheus::BuildCounter()
                  .Name("volvox_model_loads_total")
-                 .Help("Model versions put on the device, and those that could not be.")
+                 .Help("Model versions put on the device (ok), and those that could not be (failed).")
                  .Register(registry)),
       serving_(models_.Add({{"state", "serving"}})),
       draining_(models_.Add({{"state", "draining"}})),
       state_bytes_(single_gauge(registry, "volvox_model_state_bytes",
-                                "Bytes of the pools of all models, of device.state_mib.")),
+                                "Bytes of the state memory of all models, of device.state_mib.")),
       good_(loads_.Add({{"outcome", "ok"}})),
       bad_(loads_.Add({{"outcome", "failed"}})) {}
 

@@ -1,26 +1,40 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include <prometheus/metric_family.h>
+
+#include "monitoring/durations.h"
+#include "monitoring/outcomes.h"
+#include "serving/door.h"
 
 namespace volvox {
 
 // What has become of one model version's requests since it was loaded: sums that live with the model and are
 // copied only when somebody asks for /metrics.
 struct ModelRequests {
+  struct ByDoor {
+    std::array<std::uint64_t, kOutcomes> outcomes{};
+    Durations queue, compute, total;  // of those that are ok
+  };
+
   std::string model;  // "lstm/1"
-  std::uint64_t ok = 0, failed = 0;
-  double queue_seconds = 0, compute_seconds = 0, total_seconds = 0;  // of those that are ok
+  std::array<ByDoor, kDoors.size()> doors;
+
+  ByDoor& by(Door door) { return doors[static_cast<std::size_t>(door)]; }
+  const ByDoor& by(Door door) const { return doors[static_cast<std::size_t>(door)]; }
 };
 
 // Any thread.
 using ModelRequestsSource = std::function<std::vector<ModelRequests>()>;
 
-// The metrics volvox_model_requests_total and volvox_model_{queue,compute,request}_seconds_total.
-std::vector<prometheus::MetricFamily> model_request_metrics(const std::vector<ModelRequests>& models);
+// The metrics volvox_model_requests_total and volvox_model_{queue,compute,request}_seconds, by these doors.
+std::vector<prometheus::MetricFamily> model_request_metrics(const std::vector<ModelRequests>& models,
+                                                            std::span<const Door> doors);
 
 }  // namespace volvox

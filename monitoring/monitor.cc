@@ -18,7 +18,7 @@ namespace {
 
 std::vector<prometheus::MetricFamily> device_metrics(const std::vector<DeviceState>& devices) {
   Families families;
-  auto& up = families.add("volvox_device_up", "1: the device has no trouble. 0: /readyz says which.",
+  auto& up = families.add("volvox_device_up", "1: nothing is wrong with the device; 0: /readyz says what.",
                           prometheus::MetricType::Gauge);
   for (const DeviceState& device : devices)
     put(up, {{"device", device.name}}, device.trouble.empty() ? 1 : 0);
@@ -103,7 +103,7 @@ void Monitor::stop_listening() {
   probes_.reset();
 }
 
-HttpAnswer Monitor::metrics_page() const {
+std::vector<prometheus::MetricFamily> Monitor::families() const {
   std::vector<prometheus::MetricFamily> families = registry_.Collect();
   const auto append = [&families](std::vector<prometheus::MetricFamily> more) {
     families.insert(families.end(), std::make_move_iterator(more.begin()),
@@ -111,10 +111,15 @@ HttpAnswer Monitor::metrics_page() const {
   };
   append(sessions_.Collect());
   append(process_metrics());
-  if (model_requests_) append(model_request_metrics(model_requests_()));
+  if (model_requests_) append(model_request_metrics(model_requests_(), doors_));
   if (devices_) append(device_metrics(devices_()));
   if (source_) append(EngineCollector(source_).Collect());
-  return {200, prometheus::TextSerializer().Serialize(families), "text/plain; version=0.0.4; charset=utf-8"};
+  return families;
+}
+
+HttpAnswer Monitor::metrics_page() const {
+  return {200, prometheus::TextSerializer().Serialize(families()),
+          "text/plain; version=0.0.4; charset=utf-8"};
 }
 
 HttpAnswer Monitor::health_page() const {

@@ -57,8 +57,11 @@ class Monitor {
   // trouble.
   void watch_devices(DeviceSource source) { devices_ = std::move(source); }
 
-  // Where each model's sums come from; before listen().
-  void watch_models(ModelRequestsSource source) { model_requests_ = std::move(source); }
+  // Where each model's sums come from, and by which doors requests can come in; before listen().
+  void watch_models(ModelRequestsSource source, std::vector<Door> doors) {
+    model_requests_ = std::move(source);
+    doors_ = std::move(doors);
+  }
 
   // What else /healthz, and /readyz, ask: each answers with what is wrong, in words; empty: nothing. Before
   // listen(). They may block for a moment.
@@ -73,6 +76,8 @@ class Monitor {
   std::uint16_t metrics_port() const { return server_ ? server_->port() : 0; }
   std::uint16_t probes_port() const { return probes_ ? probes_->port() : 0; }
 
+  // What /metrics shows, as of now.
+  std::vector<prometheus::MetricFamily> families() const;
   // The pages themselves.
   HttpAnswer metrics_page() const;
   HttpAnswer health_page() const;
@@ -94,6 +99,7 @@ class Monitor {
   std::size_t engines_ = 0;
   DeviceSource devices_;
   ModelRequestsSource model_requests_;
+  std::vector<Door> doors_;
   std::vector<TroubleSource> health_;
   TroubleSource ready_;
   std::unique_ptr<HttpServer> server_, probes_;

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "monitoring/door_metrics.h"
+#include "monitoring/outcomes.h"
 
 namespace volvox {
 
@@ -74,9 +75,7 @@ class RequestMetrics {
   void restarted();
 
  private:
-  static constexpr std::size_t kOutcomes = 1 + static_cast<std::size_t>(ErrorCode::kInternal);
-
-  std::array<prometheus::Counter*, kOutcomes> outcomes_{};  // [0] is "ok", else the error's number
+  std::array<prometheus::Counter*, kOutcomes> outcomes_{};
   prometheus::Histogram& queue_;
   prometheus::Histogram& compute_;
   prometheus::Histogram& total_;

@@ -27,20 +27,25 @@ void add(Families& families, const char* name, const char* help, MetricType type
 
 void add_gauges(Families& families, const SessionFigures& now) {
   constexpr auto kGauge = MetricType::Gauge;
-  add(families, "volvox_sessions", "Sessions, by what has become of them.", kGauge, "state",
-      {{"live", now.live}, {"ending", now.ending}, {"remembered", now.remembered}});
-  add(families, "volvox_session_states", "States of sessions, by where they are.", kGauge, "where",
-      {{"device", now.resident}, {"host", now.spilled}, {"copying", now.copying}});
-  add(families, "volvox_session_host_bytes", "Bytes of states in the host's memory.", kGauge, now.host_bytes);
-  add(families, "volvox_sessions_in_line", "Sessions that wait for slots on the device.", kGauge,
+  add(families, "volvox_sessions",
+      "Sessions: live; ending, that the device has yet to let go of; remembered, whose end is known.", kGauge,
+      "state", {{"live", now.live}, {"ending", now.ending}, {"remembered", now.remembered}});
+  add(families, "volvox_session_states", "States of sessions: on the device, on the host, copying.", kGauge,
+      "where", {{"device", now.resident}, {"host", now.spilled}, {"copying", now.copying}});
+  add(families, "volvox_session_host_bytes", "Bytes of states in the host's memory, of sessions.spill_mib.",
+      kGauge, now.host_bytes);
+  add(families, "volvox_sessions_in_line",
+      "Sessions that wait for a place on the device: for long above 0, raise sessions.max_resident.", kGauge,
       now.in_line);
-  add(families, "volvox_session_parts", "Parts of sessions without an answer.", kGauge, "state",
-      {{"running", now.running}, {"waiting", now.waiting}});
+  add(families, "volvox_session_parts", "Parts of sessions without an answer: running, and waiting.", kGauge,
+      "state", {{"running", now.running}, {"waiting", now.waiting}});
   add(families, "volvox_session_parked_parts", "Parts that wait for one before them that has not come.",
       kGauge, now.parked);
-  add(families, "volvox_session_parked_bytes", "Bytes of their bodies.", kGauge, now.parked_bytes);
+  add(families, "volvox_session_parked_bytes", "Bytes of the bodies of parts that wait for one before them.",
+      kGauge, now.parked_bytes);
   add(families, "volvox_session_kept_outputs", "Answers kept for repeats.", kGauge, now.kept_outputs);
-  add(families, "volvox_session_kept_bytes", "Their bytes.", kGauge, now.kept_bytes);
+  add(families, "volvox_session_kept_bytes", "Bytes of the answers kept for repeats.", kGauge,
+      now.kept_bytes);
   add(families, "volvox_session_clients", "Clients that have sessions.", kGauge, now.clients);
   add(families, "volvox_session_biggest_client", "What the client has that has most of it.", kGauge, "of",
       {{"sessions", now.most_sessions},
@@ -51,7 +56,10 @@ void add_gauges(Families& families, const SessionFigures& now) {
 void add_counters(Families& families, const SessionFigures& now) {
   constexpr auto kCounter = MetricType::Counter;
   add(families, "volvox_sessions_begun_total", "Sessions begun.", kCounter, now.begun);
-  add(families, "volvox_session_parts_total", "Parts of sessions, by how they ended.", kCounter, "outcome",
+  add(families, "volvox_session_parts_total",
+      "Parts of sessions committed and failed; requests repeated (answered from what was kept, or together) "
+      "and refused.",
+      kCounter, "outcome",
       {{"committed", now.committed},
        {"failed", now.failed},
        {"repeated", now.repeated},
@@ -64,10 +72,11 @@ void add_counters(Families& families, const SessionFigures& now) {
   add(families, "volvox_session_share_refusals_total",
       "Sessions not begun, because their client has as many as it may.", kCounter, now.over_share);
   add(families, "volvox_sessions_gave_way_total",
-      "Sessions that ended to make room for clients that have less.", kCounter, now.gave_way);
+      "Sessions that ended to make room for clients that have less; they count as evicted, too.", kCounter,
+      now.gave_way);
   add(families, "volvox_session_spills_total", "States copied to the host.", kCounter, now.spills);
-  add(families, "volvox_session_failed_spills_total", "States that the host had no memory for.", kCounter,
-      now.failed_spills);
+  add(families, "volvox_session_failed_spills_total",
+      "States that the host had no memory for: raise sessions.spill_mib.", kCounter, now.failed_spills);
   add(families, "volvox_session_restores_total", "States copied back to the device.", kCounter, now.restores);
   add(families, "volvox_session_moves_total", "States copied from one device to another.", kCounter,
       now.moves);

@@ -244,8 +244,8 @@ class ClusterNodeShell {
     RouterSeat::Running running{{}, bytes, offer_of(*header), 0};
     running.cells = running.model ? running.model->believed(header->cells_hint) : 1;
     if (setup_.node->faults.link) break_for_test(*header);
-    auto admitted = setup_.admission->admit({{}, submit.account, true, submit.connection}, std::move(*header),
-                                            std::move(body));
+    auto admitted = setup_.admission->admit({{}, submit.account, true, submit.connection, Door::kCluster},
+                                            std::move(*header), std::move(body));
     if (!admitted) return tl::unexpected(std::move(admitted).error());
     if (Status credit = requests_.take(number, 1); !credit) return refused(std::move(credit).error());
     if (Status credit = bytes_.take(number, running.bytes); !credit) {

@@ -73,6 +73,7 @@ Result<std::shared_ptr<const ClusterTransport>> ClusterTransport::open(const Clu
     if (!held) return tl::unexpected(held.error());
     *file = std::move(*held);
   }
+  metrics.set_certificate_end(read->expires);
   spdlog::info("links are encrypted; this process is '{}'", read->name);
   if (read->expires - now < kSoon) {
     spdlog::warn("a certificate of {} or {} expires in {} days: renew it, and restart this process",

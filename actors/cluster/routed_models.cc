@@ -76,9 +76,9 @@ void RoutedModels::answered(const IncomingRequest& request, const Outcome& outco
   const Version* known = look_up(request.header.model, request.header.model_version);
   if (known == nullptr) return;
   if (outcome.error) {
-    known->statistics->failed(total_us);
+    known->statistics->failed(request.door, outcome.error->code, total_us);
   } else {
-    known->statistics->succeeded(outcome.queue_us, outcome.compute_us, total_us);
+    known->statistics->succeeded(request.door, outcome.queue_us, outcome.compute_us, total_us);
   }
 }
 
@@ -124,7 +124,7 @@ std::vector<ModelRequests> RoutedModels::requests() const {
   std::vector<ModelRequests> all;
   for (const auto& [name, versions] : models_) {
     for (const auto& [number, version] : versions)
-      all.push_back(model_requests(name, number, version.statistics->sums()));
+      all.push_back(version.statistics->requests(name + "/" + std::to_string(number)));
   }
   return all;
 }

@@ -107,6 +107,7 @@ tl::expected<std::shared_ptr<IncomingRequest>, Refusal> Admission::admit(Caller 
   }
   request->key = next_key_++;
   request->connection = number_of(caller);
+  request->door = caller.door;
   request->client = std::move(caller.connection);
   request->account = std::move(caller.account);
   request->body = std::move(body).keep();
@@ -185,6 +186,7 @@ tl::expected<std::shared_ptr<IncomingRequest>, Refusal> Admission::admit_part(co
   }
   request->key = next_key_++;
   request->connection = bundle.connection;
+  request->door = bundle.caller.door;
   request->client = bundle.caller.connection;
   request->account = bundle.caller.account;
   request->body = IncomingBody(bundle.body, part);

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "config/schema.h"
 #include "protocol/outgoing_reply.h"
+#include "serving/door.h"
 
 namespace volvox {
 
@@ -21,6 +22,7 @@ struct Caller {
   std::string account{};             // the name of the client's key; empty: none was asked for
   bool vouched = false;              // another process has applied its rules of clients
   std::uint64_t far_connection = 0;  // IncomingRequest::connection of one to another process; 0: none
+  Door door = Door::kClients;
 };
 
 class ClientShares;

@@ -109,6 +109,7 @@ class HttpFront::Impl {
       reply.pass_to = port;
       return reply;
     };
+    door.connected = [&metrics](std::size_t open) { metrics.set_connections(open); };
     door.cut = [&metrics] { metrics.cut(1); };
     door.refused = [&metrics] { metrics.connection_refused(); };
     auto opened = HttpDoor::open(std::move(door));

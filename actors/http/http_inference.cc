@@ -155,8 +155,8 @@ tl::expected<HttpInference::Asked, HttpReply> HttpInference::admit(V2Request req
   header.model_version = model->version;
   const std::uint64_t longest = std::uint64_t{config_.http.max_wait_ms} * 1000;
   header.deadline_us = header.deadline_us == 0 ? longest : std::min(header.deadline_us, longest);
-  auto admitted =
-      setup_.admission->admit({exchange.client(), {}}, std::move(header), std::move(*body), model->installed);
+  auto admitted = setup_.admission->admit({exchange.client(), {}, false, 0, Door::kHttp}, std::move(header),
+                                          std::move(*body), model->installed);
   if (!admitted) {
     const bool again = admitted.error().error.code == ErrorCode::kOverloaded;
     return tl::unexpected(http_error(

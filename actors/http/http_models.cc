@@ -40,17 +40,6 @@ V2Statistics v2_sums(const HttpModel& model, const ModelStatistics::Sums& sums) 
   return statistics;
 }
 
-ModelRequests model_requests(const std::string& name, std::uint32_t version,
-                             const ModelStatistics::Sums& sums) {
-  const auto seconds = [](std::uint64_t us) { return static_cast<double>(us) * 1e-6; };
-  return {name + "/" + std::to_string(version),
-          sums.successes,
-          sums.failures,
-          seconds(sums.queue_us),
-          seconds(sums.compute_us),
-          seconds(sums.success_us)};
-}
-
 ModelRequestsSource model_requests_source(const std::shared_ptr<const HttpModels>& models) {
   return [seen = std::weak_ptr(models)] {
     const auto now = seen.lock();
@@ -80,7 +69,8 @@ V2Statistics InstalledHttpModels::statistics(const HttpModel& of) const {
 std::vector<ModelRequests> InstalledHttpModels::requests() const {
   std::vector<ModelRequests> all;
   for (const ModelPtr& one : node_->catalog->all())
-    all.push_back(model_requests(one->model->name, one->model->version, node_->statistics[one->id].sums()));
+    all.push_back(
+        node_->statistics[one->id].requests(one->model->name + "/" + std::to_string(one->model->version)));
   return all;
 }
 

@@ -41,8 +41,6 @@ ModelRequestsSource model_requests_source(const std::shared_ptr<const HttpModels
 // As the protocol wants it.
 std::vector<V2TensorMetadata> v2_tensors(std::span<const ClusterTensor> tensors);
 V2Statistics v2_sums(const HttpModel& model, const ModelStatistics::Sums& sums);
-ModelRequests model_requests(const std::string& name, std::uint32_t version,
-                             const ModelStatistics::Sums& sums);
 
 // Those of this process.
 class InstalledHttpModels final : public HttpModels {

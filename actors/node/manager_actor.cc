@@ -237,7 +237,7 @@ class ManagerShell final : private PartRunner {
     const std::uint64_t total_us = microseconds(steady_now() - work->request().arrival);
     Outcome outcome;
     if (end.error) {
-      statistics.failed(total_us);
+      statistics.failed(work->request().door, end.error->code, total_us);
       outcome.error = *end.error;
       outcome.retry_after_us = end.retry_after_us;
     } else {
@@ -247,7 +247,7 @@ class ManagerShell final : private PartRunner {
       outcome.queue_us = microseconds(end.first_submit - work->request().arrival);
       outcome.compute_us = microseconds(end.done - end.first_submit);
       if (work->request().place) work->request().place->done(steps_of(*job.model, end.lengths));
-      statistics.succeeded(outcome.queue_us, outcome.compute_us, total_us);
+      statistics.succeeded(work->request().door, outcome.queue_us, outcome.compute_us, total_us);
     }
     if (work->part == nullptr) return work->settle(std::move(outcome));
     if (sessions_) sessions_->finished(work, outcome, steady_now());

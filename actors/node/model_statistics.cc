@@ -1,6 +1,9 @@
 #include "actors/node/model_statistics.h"
 
+#include <algorithm>
 #include <chrono>
+#include <numeric>
+#include <utility>
 
 namespace volvox {
 namespace {
@@ -10,31 +13,83 @@ std::uint64_t milliseconds_since_1970() {
   return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(now).count());
 }
 
+void add(std::atomic<std::uint64_t>& sum, std::uint64_t more) {
+  sum.fetch_add(more, std::memory_order_relaxed);
+}
+
+std::uint64_t read(const std::atomic<std::uint64_t>& sum) {
+  return sum.load(std::memory_order_relaxed);
+}
+
 }  // namespace
 
-void ModelStatistics::succeeded(std::uint64_t queue_us, std::uint64_t compute_us, std::uint64_t total_us) {
-  successes_.fetch_add(1, std::memory_order_relaxed);
-  queue_us_.fetch_add(queue_us, std::memory_order_relaxed);
-  compute_us_.fetch_add(compute_us, std::memory_order_relaxed);
-  success_us_.fetch_add(total_us, std::memory_order_relaxed);
+void ModelStatistics::LiveDurations::add(std::uint64_t us) {
+  volvox::add(counts[duration_bucket(us)], 1);
+  volvox::add(sum_us, us);
+}
+
+void ModelStatistics::LiveDurations::reset() {
+  for (Count& count : counts) count = 0;
+  sum_us = 0;
+}
+
+Durations ModelStatistics::LiveDurations::read() const {
+  Durations durations;
+  std::transform(counts.begin(), counts.end(), durations.counts.begin(), volvox::read);
+  durations.sum_us = volvox::read(sum_us);
+  return durations;
+}
+
+void ModelStatistics::succeeded(Door door, std::uint64_t queue_us, std::uint64_t compute_us,
+                                std::uint64_t total_us) {
+  LiveDoor& here = by(door);
+  add(here.outcomes[outcome_of({})], 1);
+  here.queue.add(queue_us);
+  here.compute.add(compute_us);
+  here.total.add(total_us);
   last_ms_.store(milliseconds_since_1970(), std::memory_order_relaxed);
 }
 
-void ModelStatistics::failed(std::uint64_t total_us) {
-  failures_.fetch_add(1, std::memory_order_relaxed);
-  failure_us_.fetch_add(total_us, std::memory_order_relaxed);
+void ModelStatistics::failed(Door door, ErrorCode error, std::uint64_t total_us) {
+  add(by(door).outcomes[outcome_of(error)], 1);
+  add(failure_us_, total_us);
   last_ms_.store(milliseconds_since_1970(), std::memory_order_relaxed);
 }
 
 void ModelStatistics::reset() {
-  for (auto* sum : {&successes_, &failures_, &queue_us_, &compute_us_, &success_us_, &failure_us_, &last_ms_})
-    sum->store(0, std::memory_order_relaxed);
+  for (LiveDoor& door : doors_) {
+    for (Count& count : door.outcomes) count = 0;
+    for (LiveDurations* durations : {&door.queue, &door.compute, &door.total}) durations->reset();
+  }
+  failure_us_ = 0;
+  last_ms_ = 0;
 }
 
 ModelStatistics::Sums ModelStatistics::sums() const {
-  const auto read = [](const std::atomic<std::uint64_t>& sum) { return sum.load(std::memory_order_relaxed); };
-  return {read(successes_),  read(failures_),   read(queue_us_), read(compute_us_),
-          read(success_us_), read(failure_us_), read(last_ms_)};
+  Sums sums;
+  for (const LiveDoor& door : doors_) {
+    sums.successes += read(door.outcomes[0]);
+    sums.failures = std::transform_reduce(door.outcomes.begin() + 1, door.outcomes.end(), sums.failures,
+                                          std::plus<>(), read);
+    sums.queue_us += read(door.queue.sum_us);
+    sums.compute_us += read(door.compute.sum_us);
+    sums.success_us += read(door.total.sum_us);
+  }
+  sums.failure_us = read(failure_us_);
+  sums.last_ms = read(last_ms_);
+  return sums;
+}
+
+ModelRequests ModelStatistics::requests(std::string model) const {
+  ModelRequests requests{std::move(model), {}};
+  for (std::size_t i = 0; i < doors_.size(); ++i) {
+    ModelRequests::ByDoor& door = requests.doors[i];
+    std::transform(doors_[i].outcomes.begin(), doors_[i].outcomes.end(), door.outcomes.begin(), read);
+    door.queue = doors_[i].queue.read();
+    door.compute = doors_[i].compute.read();
+    door.total = doors_[i].total.read();
+  }
+  return requests;
 }
 
 }  // namespace volvox

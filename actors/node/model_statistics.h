@@ -1,18 +1,22 @@
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <string>
+
+#include "monitoring/model_requests.h"
 
 namespace volvox {
 
-// What has become of one model version's requests since it was loaded, whichever way they came in.
+// What has become of one model version's requests since it was loaded, by the door through which they came.
 // Counts those that reached the device; refusals before that are in the metrics. Written by the manager, read
 // by any thread.
 class ModelStatistics {
  public:
-  void succeeded(std::uint64_t queue_us, std::uint64_t compute_us, std::uint64_t total_us);
-  void failed(std::uint64_t total_us);
+  void succeeded(Door door, std::uint64_t queue_us, std::uint64_t compute_us, std::uint64_t total_us);
+  void failed(Door door, ErrorCode error, std::uint64_t total_us);
 
   // Another model has the number now.
   void reset();
@@ -23,10 +27,29 @@ class ModelStatistics {
     std::uint64_t last_ms = 0;  // when the last one ended, since 1970; 0: none yet
   };
   Sums sums() const;
+  // The same as metrics show it, under that name ("lstm/1").
+  ModelRequests requests(std::string model) const;
 
  private:
-  std::atomic<std::uint64_t> successes_{0}, failures_{0};
-  std::atomic<std::uint64_t> queue_us_{0}, compute_us_{0}, success_us_{0}, failure_us_{0}, last_ms_{0};
+  using Count = std::atomic<std::uint64_t>;
+  // Durations that one thread adds to while others read.
+  struct LiveDurations {
+    std::array<Count, kDurationBuckets> counts{};
+    Count sum_us{0};
+
+    void add(std::uint64_t us);
+    void reset();
+    Durations read() const;
+  };
+  struct LiveDoor {
+    std::array<Count, kOutcomes> outcomes{};
+    LiveDurations queue, compute, total;
+  };
+
+  LiveDoor& by(Door door) { return doors_[static_cast<std::size_t>(door)]; }
+
+  std::array<LiveDoor, kDoors.size()> doors_;
+  Count failure_us_{0}, last_ms_{0};
 };
 
 // One for each model that may be installed, by its number.

@@ -21,6 +21,12 @@ Status ProcessFront::bind(std::shared_ptr<ActorSlot> runner, std::shared_ptr<Adm
   return {};
 }
 
+std::vector<Door> ProcessFront::client_doors() const {
+  std::vector<Door> doors{Door::kClients};
+  if (!config_.http.listen.empty()) doors.push_back(Door::kHttp);
+  return doors;
+}
+
 Status ProcessFront::open(std::shared_ptr<const HttpModels> models, AdminSocket::Handler commands) {
   if (Status listens = monitor_.listen(config_.server); !listens) return listens;
   metrics_port_ = monitor_.metrics_port();

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "actors/admin/admin_door.h"
 #include "actors/edge/admission.h"
@@ -29,6 +30,9 @@ class ProcessFront {
   Status bind(std::shared_ptr<ActorSlot> runner, std::shared_ptr<Admission> admission);
   // Opens the rest, and begins to read. `commands`: what the operator's lines are handed to.
   Status open(std::shared_ptr<const HttpModels> models, AdminSocket::Handler commands);
+
+  // By which clients come in: those that the configuration opens.
+  std::vector<Door> client_doors() const;
 
   // What a process does besides while it drains: at once, and when the clients have their answers or the time
   // is over.

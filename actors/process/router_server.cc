@@ -36,7 +36,7 @@ class RouterServer::Impl {
     const auto incarnation = random_identity(), seed = random_bits();
     if (!incarnation || !seed) return tl::unexpected(incarnation ? seed.error() : incarnation.error());
     const auto models = std::make_shared<RoutedModels>();
-    monitor_.watch_models(model_requests_source(models));
+    monitor_.watch_models(model_requests_source(models), front_.client_doors());
     ClusterRouterSetup setup{config, *incarnation, *seed,           &monitor_.cluster(),
                              models, transport_,   std::move(fault)};
     if (Status serving = start_router(std::move(setup)); !serving) return serving;

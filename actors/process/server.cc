@@ -121,7 +121,9 @@ class Server::Impl {
     snapshots_ = shared_snapshots(schedulers_);
     monitor_.watch_engines(snapshots_, schedulers_.size());
     models_ = std::make_shared<const InstalledHttpModels>(node, snapshots_);
-    monitor_.watch_models(model_requests_source(models_));
+    std::vector<Door> doors = front_.client_doors();
+    if (transport_) doors.push_back(Door::kCluster);
+    monitor_.watch_models(model_requests_source(models_), std::move(doors));
     monitor_.watch_health(watch_alive("manager", shared_alive(manager_)));
     if (transport_) {
       monitor_.watch_health(watch_alive("link to the routers", shared_alive(link_)));

@@ -27,6 +27,7 @@
 #include "install/installation.h"
 #include "protocol/edge_socket.h"
 #include "protocol/messages.h"
+#include "serving/door.h"
 
 namespace volvox {
 
@@ -43,6 +44,7 @@ struct IncomingRequest {
   std::string account;  // the name of the client's key; empty: nobody had to have one
   // Stands for the client's connection in every process; 0: it has none, or nobody has told.
   std::uint64_t connection = 0;
+  Door door = Door::kClients;  // by which it came in
   RequestHeader header;
   IncomingBody body;
   TimePoint arrival{};

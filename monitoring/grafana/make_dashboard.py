@@ -37,8 +37,7 @@ def latency(metric):
 
 def of_ok(seconds):
     """The mean of a model's requests that were answered with a result."""
-    ok = ',outcome="ok"'
-    return f"{rate(seconds, 'model')} / {rate('volvox_model_requests_total', 'model', ok)}"
+    return f"{rate(seconds + '_sum', 'model')} / {rate(seconds + '_count', 'model')}"
 
 
 ROWS = {
@@ -75,9 +74,9 @@ ROWS = {
     "Models": [
         ("Requests a model", "reqps", [(rate("volvox_model_requests_total", "model,outcome"), "{{model}} {{outcome}}")],
          "Those that reached the model. A model that fails while others do not: see the log."),
-        ("Mean latency of a model", "s", [(of_ok("volvox_model_request_seconds_total"), "{{model}}")], "Arrival to reply, results only."),
-        ("Its parts", "s", [(of_ok("volvox_model_queue_seconds_total"), "{{model}} waiting"),
-                            (of_ok("volvox_model_compute_seconds_total"), "{{model}} running")],
+        ("Mean latency of a model", "s", [(of_ok("volvox_model_request_seconds"), "{{model}}")], "Arrival to reply, results only."),
+        ("Its parts", "s", [(of_ok("volvox_model_queue_seconds"), "{{model}} waiting"),
+                            (of_ok("volvox_model_compute_seconds"), "{{model}} running")],
          "Means. Waiting grows with load; running with the length of requests, too."),
     ],
     "Machine": [

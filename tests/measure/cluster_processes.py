@@ -189,13 +189,16 @@ class Member:
     def cpu_s(self):
         return cpu_s_of(self.process.pid)
 
+    def text(self):
+        """What it shows at /metrics; empty when it does not answer."""
+        try:
+            return urllib.request.urlopen(f"http://{self.metrics}/metrics", timeout=2).read().decode()
+        except (urllib.error.URLError, OSError):
+            return ""
+
     def page(self):
         """Its metrics: name with labels → value. Empty when it does not answer."""
-        try:
-            text = urllib.request.urlopen(f"http://{self.metrics}/metrics", timeout=2).read().decode()
-        except (urllib.error.URLError, OSError):
-            return {}
-        lines = (line.rsplit(" ", 1) for line in text.splitlines() if line and not line.startswith("#"))
+        lines = (line.rsplit(" ", 1) for line in self.text().splitlines() if line and not line.startswith("#"))
         return {name: float(value) for name, value in lines}
 
     def in_flight(self):

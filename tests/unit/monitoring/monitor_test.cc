@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "monitoring/outcomes.h"
 #include "monitoring/process_metrics.h"
 
 namespace volvox {
@@ -57,16 +58,63 @@ TEST(Monitor, CountsRequestsByOutcome) {
 TEST(Monitor, ShowsTheRequestsOfEachModel) {
   Monitor monitor("1");
   EXPECT_THAT(monitor.metrics_page().body, testing::Not(HasSubstr("volvox_model_requests_total")));
-  monitor.watch_models([] {
-    return std::vector<ModelRequests>{{"lstm/1", 7, 2, 0.5, 1.5, 2.25}, {"tree/3"}};
-  });
+  ModelRequests lstm{"lstm/1", {}};
+  lstm.by(Door::kHttp).outcomes[0] = 7;
+  lstm.by(Door::kHttp).outcomes[outcome_of(ErrorCode::kInternal)] = 2;
+  lstm.by(Door::kHttp).queue.counts = {1, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2};
+  lstm.by(Door::kHttp).queue.sum_us = 500'000;
+  monitor.watch_models(
+      [&] {
+        return std::vector{lstm, ModelRequests{"tree/3", {}}};
+      },
+      {Door::kClients, Door::kHttp});
   const std::string page = monitor.metrics_page().body;
-  EXPECT_THAT(page, HasSubstr("volvox_model_requests_total{model=\"lstm/1\",outcome=\"ok\"} 7"));
-  EXPECT_THAT(page, HasSubstr("volvox_model_requests_total{model=\"lstm/1\",outcome=\"failed\"} 2"));
-  EXPECT_THAT(page, HasSubstr("volvox_model_requests_total{model=\"tree/3\",outcome=\"ok\"} 0"));
-  EXPECT_THAT(page, HasSubstr("volvox_model_queue_seconds_total{model=\"lstm/1\"} 0.5"));
-  EXPECT_THAT(page, HasSubstr("volvox_model_compute_seconds_total{model=\"lstm/1\"} 1.5"));
-  EXPECT_THAT(page, HasSubstr("volvox_model_request_seconds_total{model=\"lstm/1\"} 2.25"));
+  const std::string requests = "volvox_model_requests_total{door=";
+  EXPECT_THAT(page, HasSubstr(requests + "\"http\",model=\"lstm/1\",outcome=\"ok\"} 7\n"));
+  EXPECT_THAT(page, HasSubstr(requests + "\"http\",model=\"lstm/1\",outcome=\"internal\"} 2\n"));
+  EXPECT_THAT(page, HasSubstr(requests + "\"zeromq\",model=\"tree/3\",outcome=\"ok\"} 0\n"));
+  EXPECT_THAT(page, HasSubstr(requests + "\"zeromq\",model=\"tree/3\",outcome=\"cancelled\"} 0\n"));
+  EXPECT_THAT(page, testing::Not(HasSubstr("door=\"cluster\""))) << "no such door is open";
+  const std::string of = "{door=\"http\",model=\"lstm/1\"";
+  EXPECT_THAT(page, HasSubstr("volvox_model_queue_seconds_count" + of + "} 7\n"));
+  EXPECT_THAT(page, HasSubstr("volvox_model_queue_seconds_sum" + of + "} 0.5\n"));
+  EXPECT_THAT(page, HasSubstr("volvox_model_queue_seconds_bucket" + of + ",le=\"0.0001\"} 1\n"));
+  EXPECT_THAT(page, HasSubstr("volvox_model_queue_seconds_bucket" + of + ",le=\"0.0003\"} 5\n"));
+  EXPECT_THAT(page, HasSubstr("volvox_model_queue_seconds_bucket" + of + ",le=\"60\"} 5\n"));
+  EXPECT_THAT(page, HasSubstr("volvox_model_queue_seconds_bucket" + of + ",le=\"+Inf\"} 7\n"));
+  EXPECT_THAT(page, HasSubstr("volvox_model_request_seconds_count{door=\"zeromq\",model=\"tree/3\"} 0\n"));
+}
+
+TEST(Monitor, HasAPageOfAMegabyteAtMostForManyModels) {
+  Monitor monitor("1");
+  EngineSnapshot engine = sample_engine();
+  engine.types.clear();
+  engine.pools.clear();
+  std::vector<ModelRequests> models;
+  for (int i = 0; i < 64; ++i) {
+    const std::string model = "model" + std::to_string(i) + "/1";
+    for (const char* name : {"encoder", "decoder"}) {
+      EngineSnapshot::Type type = sample_engine().types.at(0);
+      type.model = model;
+      type.name = name;
+      for (int n = 0; n < 100'000; ++n) type.batches.add(static_cast<std::uint32_t>(n % 5000));
+      engine.types.push_back(type);
+    }
+    engine.pools.push_back({model, 4096, 40, 20});
+    engine.models.push_back({model, 1, 2, 3.25});
+    ModelRequests& requests = models.emplace_back(ModelRequests{model, {}});
+    for (const Door door : {Door::kClients, Door::kHttp}) {
+      for (std::uint64_t& count : requests.by(door).outcomes) count = 12'345;
+      for (Durations* durations :
+           {&requests.by(door).queue, &requests.by(door).compute, &requests.by(door).total})
+        durations->counts.fill(12'345);
+    }
+  }
+  monitor.watch_engines([&] { return std::vector{engine}; }, 1);
+  monitor.watch_models([&] { return models; }, {Door::kClients, Door::kHttp});
+  const std::size_t bytes = monitor.metrics_page().body.size();
+  EXPECT_GT(bytes, std::size_t{512} << 10);
+  EXPECT_LE(bytes, std::size_t{1} << 20);
 }
 
 TEST(Monitor, ShowsWhatTheProcessUses) {

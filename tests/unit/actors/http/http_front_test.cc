@@ -26,8 +26,10 @@ TEST(HttpFront, AnswersARequest) {
   EXPECT_EQ(content["parameters"]["cells"], 3);
   const std::string metrics = house.monitor.metrics_page().body;
   EXPECT_THAT(metrics, HasSubstr("volvox_requests_total{outcome=\"ok\"} 1\n"));
-  EXPECT_THAT(metrics, HasSubstr("volvox_model_requests_total{model=\"check/1\",outcome=\"ok\"} 1\n"));
-  EXPECT_THAT(metrics, HasSubstr("volvox_model_requests_total{model=\"noop/1\",outcome=\"ok\"} 0\n"));
+  EXPECT_THAT(metrics,
+              HasSubstr("volvox_model_requests_total{door=\"http\",model=\"check/1\",outcome=\"ok\"} 1\n"));
+  EXPECT_THAT(metrics,
+              HasSubstr("volvox_model_requests_total{door=\"http\",model=\"noop/1\",outcome=\"ok\"} 0\n"));
   EXPECT_THAT(metrics, HasSubstr("volvox_http_answers_total{status=\"200\"} 1\n"));
 }
 

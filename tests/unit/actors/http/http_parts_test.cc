@@ -133,9 +133,9 @@ TEST(ReplyWaiter, GivesTheAnswerOnce) {
 TEST(ModelStatistics, Adds) {
   ModelStatistics statistics;
   EXPECT_EQ(statistics.sums().last_ms, 0U);
-  statistics.succeeded(1, 2, 4);
-  statistics.succeeded(10, 20, 40);
-  statistics.failed(100);
+  statistics.succeeded(Door::kClients, 1, 2, 4);
+  statistics.succeeded(Door::kHttp, 10, 20, 40);
+  statistics.failed(Door::kHttp, ErrorCode::kInternal, 100);
   const ModelStatistics::Sums sums = statistics.sums();
   EXPECT_EQ(sums.successes, 2U);
   EXPECT_EQ(sums.failures, 1U);
@@ -144,6 +144,26 @@ TEST(ModelStatistics, Adds) {
   EXPECT_EQ(sums.success_us, 44U);
   EXPECT_EQ(sums.failure_us, 100U);
   EXPECT_GT(sums.last_ms, 1'600'000'000'000U);
+  statistics.reset();
+  EXPECT_EQ(statistics.sums().successes + statistics.sums().failures + statistics.sums().success_us, 0U);
+}
+
+TEST(ModelStatistics, TellsDoorsApart) {
+  ModelStatistics statistics;
+  statistics.succeeded(Door::kClients, 30, 31, 70'000'000);
+  statistics.failed(Door::kHttp, ErrorCode::kCancelled, 100);
+  const ModelRequests requests = statistics.requests("lstm/1");
+  EXPECT_EQ(requests.model, "lstm/1");
+  const auto& clients = requests.by(Door::kClients);
+  EXPECT_EQ(clients.outcomes[0], 1U);
+  EXPECT_EQ(clients.queue.counts[0], 1U) << "a bucket's end belongs to it";
+  EXPECT_EQ(clients.compute.counts[1], 1U);
+  EXPECT_EQ(clients.total.counts[kDurationBuckets - 1], 1U) << "longer than all ends";
+  EXPECT_EQ(clients.total.sum_us, 70'000'000U);
+  const auto& http = requests.by(Door::kHttp);
+  EXPECT_EQ(http.outcomes[outcome_of(ErrorCode::kCancelled)], 1U);
+  EXPECT_EQ(http.outcomes[0] + http.total.sum_us, 0U);
+  EXPECT_EQ(requests.by(Door::kCluster).outcomes[0], 0U);
 }
 
 }  // namespace
