@@ -12,7 +12,7 @@ sudo. Packages that are already there are left alone; when none is missing, apt-
 builds, once, the patched libzmq (deploy/build-libzmq.sh).
 
   --dev     also install what `tests/run.sh --full` uses: clang, clang-tidy, the sanitizers of clang,
-            shellcheck, and PyTorch for comparisons
+            shellcheck, PyTorch for comparisons, and Prometheus
   --list    print the packages, one a line, and install nothing
   --help    print this text
 USAGE
@@ -36,8 +36,9 @@ BUILD_PACKAGES=(
 ONNX_PACKAGES=(libonnx-dev libprotobuf-dev protobuf-compiler)
 # What tests/run.sh needs on top.
 TEST_PACKAGES=(libgtest-dev libgmock-dev libbenchmark-dev python3 python3-zmq python3-numpy curl clang-format)
-# What tests/run.sh --full needs on top.
-DEV_PACKAGES=(clang clang-tidy libclang-rt-14-dev shellcheck python3-torch python3-onnx libonnx-testdata)
+# What tests/run.sh --full needs on top. Debian starts Prometheus as a service, which the tests do not need:
+# `systemctl disable --now prometheus`.
+DEV_PACKAGES=(clang clang-tidy libclang-rt-14-dev shellcheck python3-torch python3-onnx libonnx-testdata prometheus)
 
 # Prints those of the given packages that are not fully installed.
 missing_of() {

@@ -3,6 +3,7 @@
 Usage: metrics_test.py PATH_OF_VOLVOX [unittest's options]
 """
 
+import itertools
 import pathlib
 import re
 import subprocess
@@ -21,6 +22,16 @@ ROW = re.compile(r"^\| `(?P<name>[a-z0-9_]+)` \| (?P<type>\w+) \| (?P<labels>.*?
 SAMPLE = re.compile(r'^(?P<name>[a-z0-9_]+)(?:\{(?P<labels>.*)\})? (?P<value>\S+)$')
 # Shown once a model has answered so, which it hardly ever does: doors have said it before.
 DOORS_OWN = {"unsupported_version", "unauthenticated", "permission_denied"}
+RULES = ("monitoring/prometheus/recording.yml", "monitoring/prometheus/alerts.yml")
+
+
+def selectors(rules):
+    """The series that rules select: a name and the labels as they stand on a page, once for each alternative."""
+    text = re.sub(r"^ *#.*", "", rules, flags=re.MULTILINE)
+    for name, matchers in re.findall(r"(?<![:\w])((?:volvox|process)_[a-z0-9_]+)(?:\{([^}]*)\})?", text):
+        wanted = [[f'{label}="{value}"' for value in values.split("|")]
+                  for label, values in re.findall(r'(\w+)=~?"(.*?)"', matchers) if label != "job"]  # fmt: skip
+        yield from ((name, labels) for labels in itertools.product(*wanted))
 
 
 class Table:
@@ -133,12 +144,26 @@ class Metrics(unittest.TestCase):
         self.assertNotIn("volvox_certificate_expiry_timestamp_seconds", self.server.values)
 
 
-    def test_dashboard_and_alerts_ask_for_what_there_is(self):
-        for path in ("monitoring/grafana/volvox.json", "monitoring/prometheus/alerts.yml"):
-            names = re.findall(r"\bvolvox_[a-z0-9_]+", (ROOT / path).read_text(encoding="utf-8"))
-            asked = {re.sub(r"_(bucket|sum|count)$", "", name) for name in names}
-            self.assertGreater(len(asked), 3)
-            self.assertEqual(asked - set(self.table.types), set(), path)
+    def test_the_dashboard_asks_for_what_there_is(self):
+        names = re.findall(r"\bvolvox_[a-z0-9_]+", (ROOT / "monitoring/grafana/volvox.json").read_text(encoding="utf-8"))
+        asked = {re.sub(r"_(bucket|sum|count)$", "", name) for name in names}
+        self.assertGreater(len(asked), 3)
+        self.assertEqual(asked - set(self.table.types), set())
+
+    def test_rules_select_series_that_are_there_before_anything_happens(self):
+        series = set().union(*(page.values for page in self.pages))
+        asked = {selector for name in RULES for selector in selectors((ROOT / name).read_text(encoding="utf-8"))}
+        self.assertGreater(len(asked), 20)
+        for name, labels in asked:
+            found = [one for one in series if one.split("{")[0] == name and all(label in one for label in labels)]
+            self.assertTrue(found, (name, labels))
+
+    def test_alerts_use_what_is_recorded(self):
+        recording, alerts = ((ROOT / name).read_text(encoding="utf-8") for name in RULES)
+        recorded = re.findall(r"record: (\S+)", recording)
+        used = set(re.findall(r"\b\w+:volvox_\w+:\w+", alerts))
+        self.assertGreater(len(used), 5)
+        self.assertEqual(used - set(recorded), set())
 
     def test_the_dashboard_is_what_its_script_writes(self):
         script = ROOT / "monitoring/grafana/make_dashboard.py"
