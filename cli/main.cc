@@ -41,6 +41,7 @@ int run(int argc, char** argv) {
   volvox::add_load_agent_command(app, body);
   volvox::add_infer_command(app, body);
   volvox::add_status_command(app, body);
+  volvox::add_top_command(app, body);
   volvox::add_models_command(app, body);
   volvox::add_import_command(app, body);
   volvox::add_keys_command(app, body);

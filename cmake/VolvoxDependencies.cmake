@@ -22,6 +22,8 @@ if(NOT VOLVOX_ENGINE_ONLY)
   find_package(CapnProto CONFIG REQUIRED)
   find_package(prometheus-cpp CONFIG REQUIRED)
   find_package(spdlog CONFIG REQUIRED)
+  set(CURSES_NEED_WIDE TRUE)
+  find_package(Curses REQUIRED)
 endif()
 
 include(VolvoxCuda)
