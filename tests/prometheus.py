@@ -18,12 +18,14 @@ def is_here():
 
 
 class Prometheus:
-    """Asks each second, and knows our rules. `jobs`: HOST:PORT of the processes of each job; `port`: a free one."""
+    """Asks each second, and knows our rules. `jobs`: of each job its processes, by name HOST:PORT; `port`: a free one."""
 
     def __init__(self, folder, jobs, port):
         self.folder, self.url = pathlib.Path(folder), f"http://127.0.0.1:{port}"
         # JSON is YAML, too.
-        scrapes = [{"job_name": job, "static_configs": [{"targets": targets}]} for job, targets in jobs.items()]
+        scrapes = [{"job_name": job, "static_configs": [{"targets": [where], "labels": {"instance": name}}
+                                                        for name, where in processes.items()]}
+                   for job, processes in jobs.items()]  # fmt: skip
         rules = [str(RULES / name) for name in ("recording.yml", "alerts.yml")]
         config = {"global": {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"},
                   "rule_files": rules, "scrape_configs": scrapes}  # fmt: skip

@@ -16,6 +16,7 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests/measure")]
 
 from cluster_processes import Cluster, Loopback  # noqa: E402
 from served import Server  # noqa: E402
+from watched_cluster import encrypt  # noqa: E402
 
 VOLVOX = sys.argv.pop(1)
 ROW = re.compile(r"^\| `(?P<name>[a-z0-9_]+)` \| (?P<type>\w+) \| (?P<labels>.*?) \| (?P<meaning>\S.*) \|$", re.MULTILINE)
@@ -83,13 +84,8 @@ def fresh_cluster():
     with tempfile.TemporaryDirectory() as folder:
         cluster = Cluster(VOLVOX, folder, Loopback(), "", routers=1, nodes=1)
         cluster.new_model("check", "check")
-        keys = pathlib.Path(folder) / "keys"
-        subprocess.run([VOLVOX, "keys", str(keys), "--cluster", "r0", "n0"], check=True, stdout=subprocess.DEVNULL)
+        encrypt(cluster)
         try:
-            for member in (*cluster.routers, *cluster.nodes):
-                own = keys / "cluster" / member.name
-                member.command += ["--tls-certificate", f"{own}.crt", "--tls-key", f"{own}.key"]
-                member.command += ["--tls-ca", str(keys / "cluster/ca.crt")]
             cluster.start()
             return [Page(member.text()) for member in (*cluster.routers, *cluster.nodes)]
         finally:
