@@ -6,6 +6,7 @@ Usage: metrics_test.py PATH_OF_VOLVOX [unittest's options]
 import itertools
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -126,6 +127,12 @@ class Metrics(unittest.TestCase):
     def test_every_metric_has_help(self):
         for page in self.pages:
             self.assertEqual(set(page.types), page.help)
+
+    @unittest.skipUnless(shutil.which("promtool"), "there is no promtool here (Debian: prometheus)")
+    def test_prometheus_finds_nothing_to_say_against_the_pages(self):
+        for page, fine in (*((page.text, True) for page in self.pages), ("volvox_things_total 1", False)):
+            done = subprocess.run(["promtool", "check", "metrics"], input=page, capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode == 0, fine, done.stdout + done.stderr)
 
     def test_each_process_says_which_it_is_and_when_it_began(self):
         version = subprocess.run([VOLVOX, "--version"], check=True, capture_output=True, text=True).stdout.strip()

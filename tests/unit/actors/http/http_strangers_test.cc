@@ -43,8 +43,11 @@ void expect_served_soon(const House& house) {
 // civetweb gives each a thread until its header is there, or io_timeout_ms is over.
 TEST(HttpStrangers, HalfRequestsHoldNoThread) {
   const House house(with_http());
-  const Connections halves = open(house, 60, kHead), silent = open(house, 60, "");
+  Connections halves = open(house, 60, kHead), silent = open(house, 60, "");
+  wait_for_metric(house, "volvox_http_connections 120");
   expect_served_soon(house);
+  halves.clear();
+  wait_for_metric(house, "volvox_http_connections 60");
 }
 
 TEST(HttpStrangers, AFullDoorSendsAwayWhoHasNotAsked) {
