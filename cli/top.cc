@@ -48,8 +48,8 @@ class TopWatch {
   void look() {
     std::vector<std::future<Result<ServerStatus>>> answers;
     for (const Watched& one : watched_)
-      answers.push_back(
-          std::async(std::launch::async, [&] { return read_server_status(one.url, kPatienceWithOne); }));
+      answers.push_back(std::async(std::launch::async,
+                                   [&url = one.url] { return read_server_status(url, kPatienceWithOne); }));
     for (std::size_t i = 0; i < answers.size(); ++i) take(sights_[i], watched_[i], answers[i].get());
   }
   const std::vector<TopSight>& sights() const { return sights_; }
@@ -63,7 +63,11 @@ class TopWatch {
   static void take(TopSight& sight, Watched& watched, Result<ServerStatus> answer) {
     const TimePoint now = steady_now();
     sight.before = std::exchange(sight.now, std::nullopt);
-    if (answer) sight.now = std::move(*answer);
+    if (answer) {
+      sight.now = std::move(*answer);
+    } else {
+      sight.trouble = answer.error().message;
+    }
     sight.seconds = std::chrono::duration<double>(now - std::exchange(watched.seen, now)).count();
   }
 

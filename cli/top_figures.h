@@ -14,8 +14,9 @@ namespace volvox {
 struct TopSight {
   std::string name;  // "127.0.0.1:7101"
   std::optional<ServerStatus> now,
-      before;          // no `now`: it does not answer; no `before`: it did not, or began anew
-  double seconds = 0;  // from `before` to `now`
+      before;           // no `now`: it does not answer; no `before`: it did not, or began anew
+  double seconds = 0;   // from `before` to `now`
+  std::string trouble;  // why it does not answer
 
   // Whose requests come from routers, and are counted there as clients saw them.
   bool is_node() const;

@@ -63,7 +63,9 @@ Table processes(std::span<const TopSight> sights) {
               {}};
   for (const TopSight& sight : sights) {
     std::string row = text("%9s", state_of(sight).c_str());
-    if (sight.now) {
+    if (!sight.now) {
+      row += "  " + sight.trouble;
+    } else {
       const std::array one{&sight};
       row += text("%9.1f", top_rate(sight, "volvox_requests_total"));
       row += milliseconds(top_quantile(one, "volvox_request_total_seconds", 0.5));

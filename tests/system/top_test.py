@@ -114,7 +114,7 @@ class Top(unittest.TestCase):
         self.wait_for(terminal, r"3 of 3 processes answer")
         node.send(signal.SIGKILL)
         try:
-            self.wait_for(terminal, rf"^{re.escape(node.metrics)} +silent$")
+            self.wait_for(terminal, rf"^{re.escape(node.metrics)} +silent  \S")
             self.wait_for(terminal, r"2 of 3 processes answer")
         finally:
             node.start()

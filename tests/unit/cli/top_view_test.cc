@@ -98,9 +98,10 @@ TEST(TopView, CountsWhatClientsSawOnce) {
 TEST(TopView, AProcessThatIsGoneIsSilentAndTheOthersGoOn) {
   auto sights = cluster();
   sights.at(1).now.reset();
+  sights.at(1).trouble = "nobody answers there, and the line that says so is longer than the screen";
   const auto lines = top_lines(sights, "12:00:00", {80, 24});
   EXPECT_THAT(lines.at(0), HasSubstr("1 of 2 processes answer"));
-  EXPECT_THAT(line_with(lines, "node:2"), HasSubstr("silent"));
+  EXPECT_THAT(line_with(lines, "node:2"), HasSubstr("silent  nobody answers there"));
   EXPECT_EQ(lines.at(1), "requests/s  ok 100.0");
   for (TopSight& one : sights) one.now.reset();
   EXPECT_EQ(top_lines(sights, "12:00:00", {80, 24}).at(1), "requests/s  not known yet");
