@@ -54,7 +54,7 @@ Result<SequencesSource> sequences_of(const RequestWords& words, const Model& mod
   auto lengths = lengths_of(words);
   if (!lengths) return tl::unexpected(lengths.error());
   SequencesSource source{.lengths = std::move(*lengths)};
-  std::vector<std::size_t> number(model.sequences.size(), 0);
+  std::vector<std::size_t> number(model.sequences.size(), SequencesSource::kOnce);
   for (std::size_t i = 0; i < model.sequences.size(); ++i) {
     if (model.sequences[i].kind != SequenceSpec::Kind::kGiven) continue;
     number[i] = source.names.size();
@@ -80,7 +80,8 @@ Result<Shapes> shapes_of(const RequestWords& words, const ModelVerifier* known) 
   Status fits = refuse("--trees", words.trees, takes_trees);
   if (fits) fits = refuse("--lattices", words.lattices, takes == "lattice");
   if (!fits) return tl::unexpected(fits.error());
-  if (takes == "sequences") return sequences_of(words, known->loaded()).map(either);
+  if (takes == "sequences" || (takes == "chain" && known->loaded().inputs.size() > 1))
+    return sequences_of(words, known->loaded()).map(either);
   if (takes == "lattice" || !words.lattices.empty()) return lattices_of(words).map(either);
   if (words.trees.empty() && !takes_trees) return lengths_of(words).map(either);
   return trees_of(words, takes.empty() || takes == "binary tree").map(either);

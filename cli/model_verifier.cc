@@ -32,7 +32,7 @@ Status ModelVerifier::can_be_loaded() const {
     return input.dtype == DType::kI32 && elements(input.shape) == 1;
   };
   // Inputs beside the first have rows of their own where the structure says of what.
-  const bool several = takes() == "lattice" || takes() == "sequences";
+  const bool several = takes() == "lattice" || takes() == "sequences" || takes() == "chain";
   if ((several || model_->inputs.size() <= 1) && std::ranges::all_of(model_->inputs, is_token_row)) return {};
   return invalid("model '" + model_->name +
                  "' takes more than a row of token ids; a load of such cannot be made");

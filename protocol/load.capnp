@@ -53,7 +53,7 @@ struct LoadGraphs {
 struct LoadSequences {
   lengths @0 :LoadLengths;
   names @1 :List(Text);
-  ofInput @2 :List(UInt32);
+  ofInput @2 :List(UInt32);  # by input: the sequence whose steps its rows are; 2³²−1: it has one row
 }
 
 # Requests to one model, and how often they come among others.

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::int64_t kMaxWidth = 65536;
 constexpr std::int64_t kMaxRows = 65536;
+constexpr double kLeastTemperature = 1e-3;
 constexpr std::int64_t kMaxWindow = std::int64_t{1} << 24;
 constexpr std::int64_t kMaxLength = std::int64_t{1} << 24;
 
@@ -28,6 +29,8 @@ Read<CellDefinition> read_cell(TomlTable table) {
   table.integer("input", cell.input, 1, kMaxWidth);
   table.integer("hidden", cell.hidden, 1, kMaxWidth);
   table.integer("start", cell.start, 0, std::numeric_limits<std::int32_t>::max());
+  table.integer("top_k", cell.top_k, 1, kMaxWidth);
+  table.real("temperature", cell.temperature, kLeastTemperature, 1 / kLeastTemperature);
   table.integer("priority", cell.priority, -1000, 1000);
   table.integer("min_batch", cell.min_batch, 1, kMaxRows);
   table.integer("max_batch", cell.max_batch, 1, kMaxRows);
@@ -134,6 +137,8 @@ void write_cell(std::ostream& out, const CellDefinition& cell) {
   if (cell.input > 0) out << "input = " << cell.input << '\n';
   if (cell.hidden > 0) out << "hidden = " << cell.hidden << '\n';
   if (cell.start > 0) out << "start = " << cell.start << '\n';
+  if (cell.top_k > 1) out << "top_k = " << cell.top_k << '\n';
+  if (cell.temperature != 1) out << "temperature = " << toml::value<double>(cell.temperature) << '\n';
   out << "priority = " << cell.priority << "\nmin_batch = " << cell.min_batch
       << "\nmax_batch = " << cell.max_batch << "\nmax_edges = " << cell.max_edges << '\n';
 }

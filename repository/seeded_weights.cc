@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "base/text.h"
@@ -14,8 +16,10 @@ namespace volvox {
 namespace {
 
 bool is_chosen_among(const Cell& cell, ValueId value) {
-  return std::any_of(cell.operators.begin(), cell.operators.end(),
-                     [value](const Operator& op) { return op.is(kArgmaxOp) && op.inputs[0] == value; });
+  constexpr std::string_view kChoices[] = {"argmax", "top_k"};
+  return std::any_of(cell.operators.begin(), cell.operators.end(), [&](const Operator& op) {
+    return std::ranges::find(kChoices, op.def->name) != std::end(kChoices) && op.inputs[0] == value;
+  });
 }
 
 void add_product(const Cell& cell, const Operator& op, std::vector<WeightShape>& shapes) {
@@ -33,10 +37,8 @@ void add_product(const Cell& cell, const Operator& op, std::vector<WeightShape>&
 Result<std::vector<WeightShape>> shapes_of(const CellDefinition& definition, const NewSizes& sizes) {
   const CellKind* kind = find_cell_kind(definition.kind);
   if (kind == nullptr) return invalid("there is no cell " + in_quotes(definition.kind));
-  const CellSizes wanted{.input = definition.input == 0 ? definition.hidden : definition.input,
-                         .hidden = definition.hidden,
-                         .start = definition.start,
-                         .outputs = sizes.vocabulary};
+  CellSizes wanted = sizes_of(definition);
+  wanted.outputs = sizes.vocabulary;
   auto cells = kind->build(definition.name, wanted, nullptr, "");
   if (!cells) return tl::unexpected(cells.error());
   std::vector<WeightShape> all;

@@ -1,6 +1,7 @@
 #include "repository/toml_table.h"
 
 #include <algorithm>
+#include <sstream>
 
 #include "base/text.h"
 #include "cells/model/model_definition.h"
@@ -92,6 +93,19 @@ std::optional<std::int64_t> TomlTable::bounded(std::string_view key, std::int64_
   if (value && *value >= least && *value <= most) return value;
   refuse(*node, key, "must be a whole number from " + std::to_string(least) + " to " + std::to_string(most));
   return std::nullopt;
+}
+
+void TomlTable::real(std::string_view key, double& to, double least, double most) {
+  const toml::node* node = find(key, false);
+  if (node == nullptr) return;
+  const auto value = node->value<double>();
+  if (node->is_number() && value && *value >= least && *value <= most) {
+    to = *value;
+  } else {
+    std::ostringstream bounds;
+    bounds << least << " to " << most;
+    refuse(*node, key, "must be a number from " + bounds.str());
+  }
 }
 
 void TomlTable::dtype(std::string_view key, std::optional<DType>& to) {

@@ -33,6 +33,7 @@ class TomlTable {
                bool required = false) {
     if (const auto value = bounded(key, least, most, required)) to = static_cast<Integer>(*value);
   }
+  void real(std::string_view key, double& to, double least, double most);
   void dtype(std::string_view key, std::optional<DType>& to);
   void shape(std::string_view key, std::optional<Shape>& to);
   // The tables of an array of tables ("[[key]]").

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "cells/ir/cell_builder.h"
-#include "cells/library/lstm_gates.h"
+#include "cells/library/decoder_step.h"
 
 namespace volvox {
 namespace {
@@ -32,23 +32,14 @@ ValueId scores(CellBuilder& b, const std::string& prefix, Attention attention, V
 Result<Cell> attention_decoder_cell(std::string_view name, const CellSizes& sizes, Attention attention,
                                     const Weights* weights, std::string_view model) {
   const std::string prefix = std::string(name) + ".";
-  const std::string mix_context = prefix + "mix_context", mix_h = prefix + "mix_h",
-                    output = prefix + "output", output_bias = prefix + "output_bias";
+  const std::string mix_context = prefix + "mix_context", mix_h = prefix + "mix_h";
   CellBuilder b{std::string(name)};
-  declare_lstm_states(b, sizes.hidden);
-  b.state({.name = "token", .shape = {}, .dtype = DType::kI32, .initial = static_cast<double>(sizes.start)});
-  const ValueId x = b.embed(b.gather(0, "token"), prefix + "embedding", sizes.input);
-  const auto [h, c] = lstm_step(b, name, x, sizes.hidden);
+  const ValueId h = decoder_step(b, name, sizes);
   const ValueId all = b.gather_all("h");
   const ValueId share = b.apply("segment_softmax", {scores(b, prefix, attention, h, all, sizes.hidden)});
   const ValueId context = b.segment_sum(b.mul(share, all));
   const ValueId attended = b.tanh(b.product({{mix_context, context}, {mix_h, h}}, {.width = sizes.hidden}));
-  b.scatter("h", h);
-  b.scatter("c", c);
-  const ValueId token =
-      b.argmax(b.product({{output, attended}}, {.bias = output_bias, .width = sizes.outputs}));
-  b.scatter("token", token);
-  b.push("token", token);
+  say_token(b, b.argmax(decoder_logits(b, name, attended, sizes)));
   return b.build(weights, model);
 }
 

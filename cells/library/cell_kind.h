@@ -13,12 +13,16 @@
 
 namespace volvox {
 
-// Sizes of a recurrent cell.
+// Sizes of a cell, and what it is told besides.
 struct CellSizes {
   std::int64_t input = 0;    // width of x; with an embedding: of its rows
   std::int64_t hidden = 0;   // width of h and c
   std::int64_t start = 0;    // the token that a decoder reads first
   std::int64_t outputs = 0;  // tokens that a decoder chooses among; 0: as the weights say
+  std::int64_t top_k = 1;    // how many of these, the most probable ones, a sampling decoder draws from
+  double temperature = 1;    // what it divides their logits by
+
+  bool operator==(const CellSizes&) const = default;
 };
 
 // What a `kind` in model.toml stands for: cells that every model may use. Each file of cells/library defines

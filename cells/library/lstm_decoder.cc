@@ -3,7 +3,7 @@
 #include <string>
 
 #include "cells/ir/cell_builder.h"
-#include "cells/library/lstm_gates.h"
+#include "cells/library/decoder_step.h"
 
 namespace volvox {
 namespace {
@@ -19,19 +19,9 @@ constexpr CellKind kKinds[] = {{"lstm_decoder", "lanes", true, build}};
 
 Result<Cell> lstm_decoder_cell(std::string_view name, const CellSizes& sizes, const Weights* weights,
                                std::string_view model) {
-  const std::string prefix = std::string(name) + ".";
-  const std::string embedding = prefix + "embedding", output = prefix + "output",
-                    output_bias = prefix + "output_bias";
   CellBuilder b{std::string(name)};
-  declare_lstm_states(b, sizes.hidden);
-  b.state({.name = "token", .shape = {}, .dtype = DType::kI32, .initial = static_cast<double>(sizes.start)});
-  const ValueId x = b.embed(b.gather(0, "token"), embedding, sizes.input);
-  const auto [h, c] = lstm_step(b, name, x, sizes.hidden);
-  b.scatter("h", h);
-  b.scatter("c", c);
-  const ValueId token = b.argmax(b.product({{output, h}}, {.bias = output_bias, .width = sizes.outputs}));
-  b.scatter("token", token);
-  b.push("token", token);
+  const ValueId h = decoder_step(b, name, sizes);
+  say_token(b, b.argmax(decoder_logits(b, name, h, sizes)));
   return b.build(weights, model);
 }
 

@@ -134,12 +134,19 @@ Status Assembly::read_inputs() {
     if (Status fine = check_window(input); !fine) return fine;
     const auto sequence =
         input.sequence.empty() ? std::uint8_t{0} : find_named(model_.sequences, input.sequence);
-    if (!sequence || model_.sequences[*sequence].kind != SequenceSpec::Kind::kGiven) {
-      return error(input.line,
-                   "sequence: there is none " + in_quotes(input.sequence) + " whose length requests give");
+    if (!sequence || model_.sequences[*sequence].kind == SequenceSpec::Kind::kStopped) {
+      return error(input.line, "sequence: there is none " + in_quotes(input.sequence) +
+                                   " whose length is known when a request comes");
     }
     const Shape row = input.window == 0 ? input.shape : row_shape(window_of(input));
     model_.inputs.push_back({input.name, input.dtype, row, input.vocabulary, *sequence});
+  }
+  const bool any_given = std::any_of(model_.inputs.begin(), model_.inputs.end(), [&](const InputSpec& input) {
+    return model_.sequences[input.sequence].kind == SequenceSpec::Kind::kGiven;
+  });
+  if (!any_given && !model_.inputs.empty()) {
+    return error(definition_.inputs.front().line,
+                 "sequence: one input at least has as many rows as requests say; this is of one step");
   }
   return {};
 }
@@ -247,9 +254,7 @@ Result<std::vector<Cell>> Assembly::built_cells(const CellDefinition& cell, std:
     return error(cell.line, "hidden: is missing, kind " + in_quotes(cell.kind) + " needs it");
   if (!kind->sized && (cell.input != 0 || cell.hidden != 0))
     return error(cell.line, "a " + cell.kind + " cell has no sizes");
-  const CellSizes sizes{
-      .input = cell.input == 0 ? cell.hidden : cell.input, .hidden = cell.hidden, .start = cell.start};
-  auto built = kind->build(cell.name, sizes, &model_.weights, model_.name);
+  auto built = kind->build(cell.name, sizes_of(cell), &model_.weights, model_.name);
   if (!built) return error(cell.line, built.error().message);
   return built;
 }
@@ -281,7 +286,7 @@ Status Assembly::add_table(const FoldedTable& table) {
 
 // It may say anything: what one row of it takes is bounded as a whole.
 Result<std::vector<Cell>> Assembly::given_cell(const CellDefinition& definition) const {
-  if (definition.hidden != 0 || definition.input != 0 || definition.start != 0)
+  if (sizes_of(definition) != CellSizes{})
     return error(definition.line, "a cell of a file has no sizes: they stand in the file");
   Cell cell = *definition.given;
   cell.name = definition.name;

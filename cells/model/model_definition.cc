@@ -2,7 +2,17 @@
 
 #include <algorithm>
 
+#include "cells/library/cell_kind.h"
+
 namespace volvox {
+
+CellSizes sizes_of(const CellDefinition& definition) {
+  return {.input = definition.input == 0 ? definition.hidden : definition.input,
+          .hidden = definition.hidden,
+          .start = definition.start,
+          .top_k = definition.top_k,
+          .temperature = definition.temperature};
+}
 
 bool is_valid_name(std::string_view name) {
   const auto is_plain = [](char c) {

@@ -13,6 +13,7 @@
 namespace volvox {
 
 struct Cell;
+struct CellSizes;
 
 // The kind of a cell that no library has: the model brings it along (repository/cell_file.h).
 inline constexpr std::string_view kFileCell = "file";
@@ -25,9 +26,14 @@ struct CellDefinition {
   std::shared_ptr<const Cell> given{};  // … which is then this one, not inferred yet
   std::int64_t input = 0, hidden = 0;
   std::int64_t start = 0;  // the token that a decoder reads first
+  std::int64_t top_k = 1;  // of a sampling decoder, as are the …
+  double temperature = 1;
   std::int64_t priority = 0;
   std::uint32_t min_batch = 1, max_batch = 64, max_edges = 1U << 16;
 };
+
+// What a cell of the library is told of it; `outputs` is what the weights say.
+CellSizes sizes_of(const CellDefinition& definition);
 
 struct LaneDefinition {
   std::uint32_t line = 0;

@@ -175,7 +175,9 @@ Result<SequencesSource> read(wire::LoadSequences::Reader reader, const WireLimit
     source.names.emplace_back(view_of(name));
   }
   source.of_input = read_list<std::size_t>(reader.getOfInput());
-  const auto is_one = [&](std::size_t number) { return number < source.names.size(); };
+  const auto is_one = [&](std::size_t number) {
+    return number < source.names.size() || number == SequencesSource::kOnce;
+  };
   if (source.of_input.empty() || !std::ranges::all_of(source.of_input, is_one))
     return invalid("each input of a model over sequences belongs to one");
   return source;

@@ -46,7 +46,8 @@ class ContentMaker {
     for (std::int32_t& length : content_.lengths)
       length = static_cast<std::int32_t>(sequences.lengths.draw(random_));
     const auto rows = [&](std::size_t input) {
-      return static_cast<std::size_t>(content_.lengths[sequences.of_input[input]]);
+      const std::size_t of = sequences.of_input[input];
+      return of == SequencesSource::kOnce ? 1 : static_cast<std::size_t>(content_.lengths[of]);
     };
     content_.tokens.resize(rows(0));
     content_.more.resize(sequences.of_input.size() - 1);

@@ -37,9 +37,11 @@ Structure structure_of(const RequestContent& content);
 
 // Sequences whose lengths are drawn apart.
 struct SequencesSource {
+  static constexpr std::size_t kOnce = ~std::uint32_t{0};  // fits what agents are told
+
   LengthSource lengths;
   std::vector<std::string> names{};
-  std::vector<std::size_t> of_input{};  // by input: whose steps its rows are
+  std::vector<std::size_t> of_input{};  // by input: whose steps its rows are; kOnce: it has one row
 
   std::string description() const { return "sequences, each of lengths " + lengths.description(); }
 };

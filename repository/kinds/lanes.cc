@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "cells/ir/lane_plan.h"
 #include "repository/kinds/definitions.h"
 
@@ -113,6 +115,19 @@ ModelDefinition additive_seq2seq(const NewSizes& sizes, bool) {
   return attending(sizes, "lstm_additive_decoder");
 }
 
+// Whose decoder draws its tokens, with a seed that the request brings.
+ModelDefinition sampling_seq2seq(const NewSizes& sizes, bool) {
+  constexpr std::uint32_t kMostLikely = 40;
+  ModelDefinition definition = translator(sizes, "lstm_sampling_decoder");
+  definition.cells.back().top_k = std::min(sizes.vocabulary, kMostLikely);
+  definition.cells.push_back({.name = "seed", .kind = "seed"});
+  definition.lanes.back().from = {"seed:last"};
+  definition.lanes.insert(definition.lanes.begin(), {.cell = "seed", .over = "request"});
+  definition.sequences.push_back({.name = "request", .once = true});
+  definition.inputs.push_back({.name = "seed", .sequence = "request"});
+  return definition;
+}
+
 constexpr std::uint8_t kDecoderSizes = kTokenSizes | ModelKind::kSteps,
                        kTaggerSizes = kTokenSizes | ModelKind::kLabels;
 
@@ -128,6 +143,9 @@ constexpr ModelKind kKinds[] = {
     {"seq2seq", "an LSTM encoder and a greedy decoder", kDecoderSizes, false, 0, seq2seq},
     {"attention_seq2seq", "the same, whose decoder attends to all states of the encoder (dot)", kDecoderSizes,
      false, 0, attention_seq2seq},
+    {"sampling_seq2seq",
+     "the same, whose decoder draws from its likeliest tokens, with a seed of the request", kDecoderSizes,
+     false, 0, sampling_seq2seq},
     {"additive_seq2seq", "the same with additive attention", kDecoderSizes, false, 0, additive_seq2seq}};
 
 }  // namespace

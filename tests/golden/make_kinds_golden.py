@@ -270,6 +270,31 @@ def decoder(scores):
     return chains(answer)
 
 
+def philox(counter, key):
+    """Salmon et al., 2011: four words of 32 bits."""
+    c, k = [counter, 0, 0, 0], list(key)
+    for _ in range(10):
+        a, b = 0xD2511F53 * c[0], 0xCD9E8D57 * c[2]
+        c = [(b >> 32) ^ c[1] ^ k[0], b & 0xFFFFFFFF, (a >> 32) ^ c[3] ^ k[1], a & 0xFFFFFFFF]
+        k = [(k[0] + 0x9E3779B9) & 0xFFFFFFFF, (k[1] + 0xBB67AE85) & 0xFFFFFFFF]
+    return c
+
+
+def sampling(w, chance):
+    for length in (1, 2, 6, 13):
+        tokens, seed = [chance.randrange(VOCABULARY) for _ in range(length)], chance.randrange(-(2**31), 2**31)
+        state, said = run_lstm(w, "encoder", tokens)[-1], [1]
+        while len(said) <= STEPS and (len(said) == 1 or said[-1] != 0):
+            state = lstm(w, "decoder", w.row("decoder.embedding", said[-1]), state)
+            logits = w.linear(VOCABULARY, "decoder.output_bias", ("decoder.output", state[0]))
+            order = logits.argsort(descending=True)
+            sums = torch.softmax(logits[order], dim=0).cumsum(dim=0)
+            u = (philox(len(said) - 1, (seed & 0xFFFFFFFF, 0))[0] >> 8) / 2**24
+            assert (sums - u).abs().min() > 1e-9, "a near tie: no answer to compare with"
+            said.append(int(order[int((sums <= u).sum())]))
+        yield {"inputs": [tokens, [seed]], "structure": {"chain": length}, "outputs": [said[1:]]}
+
+
 def dot(_, h, everything):
     return everything @ h
 
@@ -302,6 +327,7 @@ KINDS = {
     "attention_seq2seq": decoder(dot),
     "additive_seq2seq": decoder(additive),
     "similarity": similarity,
+    "sampling_seq2seq": sampling,
 }
 
 

@@ -42,6 +42,7 @@ void add_reductions(std::vector<OpCase>& cases);
 void add_lists(std::vector<OpCase>& cases);
 void add_products(std::vector<OpCase>& cases);
 void add_layouts(std::vector<OpCase>& cases);
+void add_draws(std::vector<OpCase>& cases);
 void add_windows(std::vector<OpCase>& cases);
 
 }  // namespace volvox::testing_cells

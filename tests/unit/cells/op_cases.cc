@@ -14,6 +14,7 @@ std::vector<OpCase> make_cases() {
   add_lists(cases);
   add_products(cases);
   add_layouts(cases);
+  add_draws(cases);
   add_windows(cases);
   return cases;
 }

@@ -95,6 +95,16 @@ TEST(RequestSource, SequencesHaveLengthsOfTheirOwn) {
   EXPECT_EQ(std::get<SequencesStructure>(structure_of(content)).names[1], "right");
 }
 
+TEST(RequestSource, WhatIsOfTheWholeRequestHasOneRow) {
+  const SequencesSource sequences{LengthSource::fixed(9), {"steps"}, {0, SequencesSource::kOnce}};
+  const RequestSource source(5, sequences, 7);
+  RequestContent content;
+  source.make(1, content);
+  EXPECT_EQ(content.tokens.size(), 9U);
+  ASSERT_EQ(content.more.size(), 1U);
+  EXPECT_EQ(content.more[0].size(), 1U);
+}
+
 TEST(GraphSource, NodesHaveTypesThatFit) {
   const std::vector<GraphCellType> types{{"leaf", true}, {"a", false, true}, {"b", false, true}};
   auto graphs = GraphSource::make(TreeSource::random(LengthSource::fixed(12)), types);

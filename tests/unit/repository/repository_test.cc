@@ -206,6 +206,11 @@ TEST_F(Repository, ErrorsSayFileLineAndKey) {
   EXPECT_THAT(error_after("hidden = 6", "hidden = 7"),
               AllOf(HasSubstr("model 'small', cell 'lstm'"), HasSubstr("lstm.weight_ih"), HasSubstr("24")));
   EXPECT_THAT(error_after("max_batch = 64", "max_batch = 0"), HasSubstr("max_batch: must be"));
+  for (const char* wrong : {"0", "nan", "-1.5", "1001", "\"warm\""}) {
+    EXPECT_THAT(error_after("min_batch = 1", std::string("temperature = ") + wrong),
+                HasSubstr("temperature: must be a number from 0.001 to 1000"));
+  }
+  EXPECT_THAT(error_after("min_batch = 1", "top_k = 0"), HasSubstr("top_k: must be a whole number"));
   EXPECT_THAT(error_after("min_batch = 1", "min_batch = 65"),
               HasSubstr("min_batch: is larger than max_batch"));
 }
@@ -376,6 +381,8 @@ TEST(ModelWriter, SeededWeightsNeverChange) {
 TEST(ModelDefinition, TextAndDefinitionAgree) {
   ModelDefinition definition{.name = "a-1.b_c", .max_length = 7};
   definition.cells.push_back({.name = "x \"y\"", .kind = "lstm", .input = 3, .hidden = 4, .priority = -2});
+  definition.cells[0].top_k = 3;
+  definition.cells[0].temperature = 0.7;
   definition.lanes.push_back({.cell = "x \"y\"", .over = "in", .pull = {"in"}, .push = {"out", "o'2\n"}});
   definition.inputs.push_back({.name = "in", .dtype = DType::kF32, .shape = {3, 2}});
   definition.outputs.push_back({.name = "out", .dtype = DType::kU64, .shape = Shape{}, .every = true});
@@ -386,6 +393,8 @@ TEST(ModelDefinition, TextAndDefinitionAgree) {
   EXPECT_EQ(parsed->lanes[0].push, definition.lanes[0].push);
   EXPECT_EQ(parsed->outputs[0].shape, Shape{});
   EXPECT_EQ(parsed->cells[0].priority, -2);
+  EXPECT_EQ(parsed->cells[0].top_k, 3);
+  EXPECT_EQ(parsed->cells[0].temperature, 0.7);
 }
 
 TEST(ModelDefinition, Names) {

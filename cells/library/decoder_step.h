@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "cells/ir/cell_builder.h"
+#include "cells/library/cell_kind.h"
+#include "cells/library/lstm_gates.h"
+
+namespace volvox {
+
+// What decoders over their own answers have in common (lstm_decoder.h): one LSTM step from the embedding of
+// the token that was chosen last. Declares and publishes "h" and "c"; returns h.
+inline ValueId decoder_step(CellBuilder& b, std::string_view name, const CellSizes& sizes) {
+  declare_lstm_states(b, sizes.hidden);
+  b.state({.name = "token", .shape = {}, .dtype = DType::kI32, .initial = static_cast<double>(sizes.start)});
+  const ValueId x = b.embed(b.gather(0, "token"), std::string(name) + ".embedding", sizes.input);
+  const auto [h, c] = lstm_step(b, name, x, sizes.hidden);
+  b.scatter("h", h);
+  b.scatter("c", c);
+  return h;
+}
+
+// A number for each token, of what the decoder has in mind.
+inline ValueId decoder_logits(CellBuilder& b, std::string_view name, ValueId h, const CellSizes& sizes) {
+  const std::string output = std::string(name) + ".output", bias = std::string(name) + ".output_bias";
+  return b.product({{output, h}}, {.bias = bias, .width = sizes.outputs});
+}
+
+// The next step reads the token, and the client.
+inline void say_token(CellBuilder& b, ValueId token) {
+  b.scatter("token", token);
+  b.push("token", token);
+}
+
+}  // namespace volvox
