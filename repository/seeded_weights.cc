@@ -16,18 +16,18 @@ namespace volvox {
 namespace {
 
 bool is_chosen_among(const Cell& cell, ValueId value) {
-  constexpr std::string_view kChoices[] = {"argmax", "top_k"};
+  constexpr std::string_view kChoices[] = {"argmax", "top_k", "log_softmax"};
   return std::any_of(cell.operators.begin(), cell.operators.end(), [&](const Operator& op) {
     return std::ranges::find(kChoices, op.def->name) != std::end(kChoices) && op.inputs[0] == value;
   });
 }
 
 void add_product(const Cell& cell, const Operator& op, std::vector<WeightShape>& shapes) {
-  const std::int64_t out = cell.values[op.output].shape[0];
+  const std::int64_t out = cell.values[op.output].shape.back();
   const std::size_t terms = op.weights.size() - (op.has_bias ? 1 : 0);
   for (std::size_t i = 0; i < terms; ++i) {
     shapes.push_back({.name = op.weights[i],
-                      .shape = {out, cell.values[op.inputs[i]].shape[0]},
+                      .shape = {out, cell.values[op.inputs[i]].shape.back()},
                       .makes_choice = is_chosen_among(cell, op.output)});
   }
   if (op.has_bias) shapes.push_back({.name = op.weights[terms], .shape = {out}});
@@ -70,10 +70,10 @@ Result<std::vector<WeightShape>> weight_shapes(const Cell& cell, std::int64_t ta
   std::vector<WeightShape> shapes;
   for (const Operator& op : cell.operators) {
     if (op.weights.empty()) continue;
-    if (op.is(kProductOp)) {
+    if (op.is(kProductOp) || op.is(kLinearOp)) {
       add_product(cell, op, shapes);
     } else if (op.is(kEmbedOp)) {
-      const std::int64_t width = cell.values[op.output].shape[0];
+      const std::int64_t width = cell.values[op.output].shape.back();
       shapes.push_back({.name = op.weights[0], .shape = {table_rows, width}, .is_table = true});
     } else if (op.is(kConstantOp)) {
       shapes.push_back({.name = op.weights[0], .shape = op.attributes.integers});

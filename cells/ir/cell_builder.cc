@@ -74,7 +74,15 @@ ValueId CellBuilder::embed(ValueId id, std::string_view table, std::int64_t widt
 }
 
 ValueId CellBuilder::product(std::initializer_list<Term> terms, const Start& start) {
-  Operator op{.def = &kProductOp};
+  return emit_sum(kProductOp, terms, start);
+}
+
+ValueId CellBuilder::linear(std::initializer_list<Term> terms, const Start& start) {
+  return emit_sum(kLinearOp, terms, start);
+}
+
+ValueId CellBuilder::emit_sum(const OpDef& def, std::initializer_list<Term> terms, const Start& start) {
+  Operator op{.def = &def};
   for (const Term& term : terms) {
     op.inputs.push_back(term.x);
     op.weights.emplace_back(term.weight);

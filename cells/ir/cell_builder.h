@@ -65,7 +65,8 @@ class CellBuilder {
   // Emits a result. Results are numbered in the order of the calls.
   void push(std::string_view name, ValueId value);
 
-  // Row `id` of the tensor `table`, shape [vocabulary, width]. Width 0: as in the weights given to build().
+  // Row `id` of the tensor `table`, or a row for each of several ids, shape [vocabulary, width]. Width 0: as
+  // in the weights given to build().
   ValueId embed(ValueId id, std::string_view table, std::int64_t width = 0);
 
   struct Term {
@@ -79,6 +80,9 @@ class CellBuilder {
   };
   // start + Σ weight·x: one chain of fused multiply-adds for each output, terms in order.
   ValueId product(std::initializer_list<Term> terms, const Start& start);
+
+  // The same for each stretch along the last axis of the x; from a bias or zero.
+  ValueId linear(std::initializer_list<Term> terms, const Start& start);
 
   // Windows of x, a value of as many elements as the convolution's input has, times the kernels in `weight`;
   // `bias` names a tensor of shape [kernels], or nothing.
@@ -115,6 +119,7 @@ class CellBuilder {
   ValueId gather_one(std::uint32_t index, std::string_view kind);
   ValueId gather_all_of(std::string_view kind);
   ValueId emit(Operator op, Value value = {});
+  ValueId emit_sum(const OpDef& def, std::initializer_list<Term> terms, const Start& start);
   // One that computes, by name; kNoValue, and an error of build(), if there is none.
   ValueId emit_named(std::string_view name, Operator op);
   Value declared(std::string_view kind);

@@ -192,18 +192,18 @@ Status Inference::declared_width(std::size_t weight, std::size_t extent, std::in
   const Shape& declared = out().shape;
   if (given != nullptr && given->shape.size() == 2) {
     width = given->shape[extent];
-  } else if (declared.size() == 1) {
-    width = declared[0];
+  } else if (!declared.empty()) {
+    width = declared.back();
   } else {
     return error(weights_ == nullptr
                      ? "its width is neither declared nor known from weights"
                      : "weight " + in_quotes(op_->weights[weight]) + " is missing or no matrix");
   }
-  if (declared.size() == 1 && declared[0] != width) {
-    const bool transposed = given->shape[0] != given->shape[1] && given->shape[1 - extent] == declared[0];
+  if (!declared.empty() && declared.back() != width) {
+    const bool transposed = given->shape[0] != given->shape[1] && given->shape[1 - extent] == declared.back();
     return error("weight " + in_quotes(op_->weights[weight]) + " is " +
                  described(given->dtype, given->shape) + ": that gives " + std::to_string(width) +
-                 " elements, declared are " + std::to_string(declared[0]) +
+                 " elements, declared are " + std::to_string(declared.back()) +
                  (transposed ? "; is it transposed?" : ""));
   }
   return {};

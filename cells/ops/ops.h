@@ -15,11 +15,15 @@ extern const OpDef
 extern const OpDef kScatterOp;  // (x) -> publishes x as this node's state `name`
 extern const OpDef kPushOp;     // (x) -> emits x as result `name`; `index` counts the cell's results
 
-extern const OpDef kEmbedOp;  // (id i32) -> row `id` of weights[0], shape [vocabulary, width]; none: zeros
+extern const OpDef kEmbedOp;  // (id i32) -> row `id` of weights[0], shape [vocabulary, width]; none: zeros.
+                              // Of several ids a row for each
 // (x0, x1, …) -> start + W0·x0 + W1·x1 …: ONE chain of fused multiply-adds for each output element, terms in
 // order, ascending k. weights[i] has shape [out, width of x_i] (PyTorch's layout). The start is the last
 // weight (the bias, shape [out]) when has_bias, else the last input (shape [out]) when has_start, else zero.
 extern const OpDef kProductOp;
+// The same for each stretch along the last axis of x0, x1, …, which have the same other axes; from the bias,
+// or zero.
+extern const OpDef kLinearOp;
 // (x) -> bias + each window of x times each kernel of weights[0], as `convolution` says: a vector of
 // [kernels, out_height, out_width]. ONE chain of fused multiply-adds for each element, from the bias
 // (weights[1], shape [kernels], when has_bias), in the order of the kernel's weights; zeros around x are

@@ -28,9 +28,13 @@ constexpr double kFlopUs = 1 / 120e3;
 constexpr double kAloneUs = 10.0;
 constexpr double kWallClockUs = 20.0;
 
-bool views(const Operator& op) {
-  return op.is(kGatherOp) || op.is(kGatherAllOp) || op.is(kPullOp) || op.is(kEmbedOp) || op.is(kSliceOp) ||
-         op.is(kReshapeOp) || op.is(kConstantOp);
+bool views(const Cell& cell, const Operator& op) {
+  return op.is(kGatherOp) || op.is(kGatherAllOp) || op.is(kPullOp) || GenericChunk::is_one_row(cell, op) ||
+         op.is(kSliceOp) || op.is(kReshapeOp) || op.is(kConstantOp);
+}
+
+bool multiplies(const Operator& op) {
+  return op.is(kProductOp) || op.is(kLinearOp);
 }
 
 std::shared_ptr<const std::vector<PackedProduct>> only(PackedProduct product) {
@@ -48,7 +52,7 @@ Status check_operands(const Cell& cell, const Operator& op) {
       return bad("an operator turns a ragged value into one row");
     }
   }
-  if (op.is(kProductOp) && product_terms(op).size() > kMaxTerms) {
+  if (multiplies(op) && product_terms(op).size() > kMaxTerms) {
     return bad("a product has too many operands");
   }
   return {};
@@ -83,7 +87,7 @@ void GenericCell::describe_values(const Cell& cell) {
   }
   for (const Operator& op : cell.operators) {
     row_us_ += kOpUs;
-    if (op.output == kNoValue || views(op)) continue;
+    if (op.output == kNoValue || views(cell, op)) continue;
     GenericValue& v = values_[op.output];
     const std::size_t floats = v.row_bytes / sizeof(float);
     // Scalars lie side by side, vectors on cache lines of their own.
@@ -103,15 +107,19 @@ Status GenericCell::add_operator(const Cell& cell, const Operator& op, const Wei
     auto plane = find_plane(cell, op, options, pools);
     if (!plane) return tl::unexpected(plane.error());
     made.plane = *plane;
-  } else if (op.is(kEmbedOp)) {
+  } else if (GenericChunk::is_one_row(cell, op)) {
     auto table = find_table(cell, op, weights);
     if (!table) return tl::unexpected(table.error());
     made.table = std::make_shared<EmbeddingTable>(std::move(*table));
-  } else if (op.is(kProductOp)) {
+  } else if (multiplies(op)) {
     auto product = pack_product(cell, op, weights, kPlain);
     if (!product) return tl::unexpected(product.error());
-    flops_ += product->flops_per_row();
-    row_us_ += kFlopUs * product->flops_per_row();
+    const Shape& shape = cell.values[op.output].shape;
+    made.stretches = static_cast<std::size_t>(elements(shape) / shape.back());
+    stretches_ = std::max(stretches_, made.stretches);
+    const double flops = product->flops_per_row() * static_cast<double>(made.stretches);
+    flops_ += flops;
+    row_us_ += kFlopUs * flops;
     made.wide = product->blocks() * product->block_bytes() >= kWideBytes && !cell.values[op.output].ragged;
     wide_ = wide_ || made.wide;
     made.products = only(std::move(*product));
@@ -163,7 +171,7 @@ Status GenericCell::run(const ResolvedRows& rows, Workspace& work, ThreadTeam& t
   const std::size_t edges = most_edges(rows, chunk);
   for (std::uint32_t t = 0; t < (alone ? 1 : team.size()); ++t) {
     if (work.generic.size() <= t) work.generic.push_back(std::make_unique<GenericScratch>());
-    if (Status ok = work.generic[t]->prepare(values_, chunk, edges, room_); !ok) return ok;
+    if (Status ok = work.generic[t]->prepare(values_, chunk, edges, stretches_, room_); !ok) return ok;
   }
   work.counts.resize(team.size());
   for (std::size_t o = 0; o < job.owners; ++o) {
@@ -186,7 +194,7 @@ Status GenericCell::run_wide(const ResolvedRows& rows, Workspace& work, ThreadTe
   if (work.generic.empty()) work.generic.push_back(std::make_unique<GenericScratch>());
   GenericScratch& scratch = *work.generic[0];
   const std::size_t edges = most_edges(rows, rows.real_rows);
-  if (Status ok = scratch.prepare(values_, rows.real_rows, edges, room_); !ok) return ok;
+  if (Status ok = scratch.prepare(values_, rows.real_rows, edges, stretches_, room_); !ok) return ok;
   GenericChunk chunk(*kernels_, values_, zeros_.f32(), rows, 0, rows.real_rows, scratch);
   work.counts.assign(team.size(), 0);
   work.counts[0] = 1;

@@ -22,10 +22,11 @@ struct GenericOp {
   Run run = nullptr;                            // see GenericChunk::run_of()
   PlaneView plane;                              // gather, gather_all, scatter
   std::shared_ptr<const EmbeddingTable> table;  // embed
-  // product: one; convolution: one for each group
+  // product, linear: one; convolution: one for each group
   std::shared_ptr<const std::vector<PackedProduct>> products;
   std::shared_ptr<const AlignedBuffer> constant;  // constant: its numbers
-  std::vector<ValueId> terms;                     // product: its operands without the start
+  std::vector<ValueId> terms;                     // product, linear: its operands without the start
+  std::size_t stretches = 1;                      // linear: in each row, as many products
   bool starts = false;                            // product: the last input is the start
   bool wide = false;  // product: its weights are so many that the team should read them only once
   std::shared_ptr<const Cell> cell;   // where no kernel runs it, which needs shapes and weights:
@@ -73,6 +74,7 @@ class GenericCell final : public CpuCell {
   std::size_t row_bytes_ = 64;  // of the values computed for a row
   bool wide_ = false;           // it has a wide product
   ConvolutionRoom room_;        // what its convolutions need
+  std::size_t stretches_ = 1;   // the most of an operator
   AlignedBuffer zeros_;         // what a pull without an address reads
 };
 

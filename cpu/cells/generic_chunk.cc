@@ -67,6 +67,10 @@ bool GenericChunk::is_interpreted(const GenericOp& op) {
   return op.run == &GenericChunk::interpret;
 }
 
+bool GenericChunk::is_one_row(const Cell& cell, const Operator& op) {
+  return op.is(kEmbedOp) && cell.values[op.output].shape.size() == 1;
+}
+
 GenericOp::Run GenericChunk::run_of(const Cell& cell, const Operator& op) {
   struct Lowering {
     const OpDef* op;
@@ -77,8 +81,8 @@ GenericOp::Run GenericChunk::run_of(const Cell& cell, const Operator& op) {
                                             {&kPullOp, &GenericChunk::pull},
                                             {&kScatterOp, &GenericChunk::scatter},
                                             {&kPushOp, &GenericChunk::push},
-                                            {&kEmbedOp, &GenericChunk::embed},
                                             {&kProductOp, &GenericChunk::product},
+                                            {&kLinearOp, &GenericChunk::product},
                                             {&kConvolutionOp, &GenericChunk::convolution},
                                             {&kSliceOp, &GenericChunk::slice},
                                             {&kConcatOp, &GenericChunk::concat},
@@ -88,6 +92,7 @@ GenericOp::Run GenericChunk::run_of(const Cell& cell, const Operator& op) {
                                             {&kArgmaxOp, &GenericChunk::argmax},
                                             {&kHashOp, &GenericChunk::hash},
                                             {&kHashAllOp, &GenericChunk::hash_all}};
+  if (is_one_row(cell, op)) return &GenericChunk::embed;
   for (const Lowering& lowering : kLowerings) {
     if (op.is(*lowering.op)) return lowering.run;
   }
@@ -103,6 +108,15 @@ const float* const* GenericChunk::operand(const Operator& op, std::size_t i, std
     const std::size_t from = task_.ragged_begin[begin_ + r] - first_edge_;
     const std::size_t to = task_.ragged_begin[begin_ + r + 1] - first_edge_;
     for (std::size_t e = from; e < to; ++e) spread[e] = rows[r];
+  }
+  return spread.data();
+}
+
+const float* const* GenericChunk::stretched(const GenericOp& op, std::size_t i, std::size_t width) {
+  const Rows& rows = scratch_.rows[op.op.inputs[i]];
+  Rows& spread = scratch_.spread[i];
+  for (std::size_t r = 0; r < rows_; ++r) {
+    for (std::size_t s = 0; s < op.stretches; ++s) spread[r * op.stretches + s] = rows[r] + s * width;
   }
   return spread.data();
 }
@@ -160,10 +174,13 @@ ProductCall GenericChunk::call(const GenericOp& op, std::array<ProductTerm, kMax
   ProductCall call;
   call.product = &op.products->front();
   call.kernel = kernels_.product;
-  call.rows = count(op.op.output);
-  for (std::size_t r = 0; r < call.rows; ++r) scratch_.out[r] = result(op.op, r);
+  const std::size_t stretches = op.stretches, columns = values_[op.op.output].elements / stretches;
+  call.rows = count(op.op.output) * stretches;
+  for (std::size_t r = 0; r < call.rows; ++r)
+    scratch_.out[r] = result(op.op, r / stretches) + r % stretches * columns;
   for (std::size_t t = 0; t < op.terms.size(); ++t) {
-    terms[t] = {operand(op.op, t), values_[op.terms[t]].elements};
+    const std::size_t width = values_[op.terms[t]].elements / stretches;
+    terms[t] = {stretches == 1 ? operand(op.op, t) : stretched(op, t, width), width};
   }
   call.terms = terms.data();
   call.term_count = op.terms.size();

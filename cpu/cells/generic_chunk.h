@@ -25,7 +25,8 @@ class GenericChunk {
 
   // How this backend runs the operator: with kernels of its own, or as its definition says, row by row.
   static GenericOp::Run run_of(const Cell& cell, const Operator& op);
-  static bool is_interpreted(const GenericOp& op);  // the latter
+  static bool is_interpreted(const GenericOp& op);               // the latter
+  static bool is_one_row(const Cell& cell, const Operator& op);  // an embedding of a single id
 
  private:
   using Rows = GenericScratch::Rows;
@@ -35,6 +36,8 @@ class GenericChunk {
   // Pointers to the rows of input `i`: for a ragged result, one for each edge, kept in spread[place].
   const float* const* operand(const Operator& op, std::size_t i, std::size_t place);
   const float* const* operand(const Operator& op, std::size_t i) { return operand(op, i, i); }
+  // Pointers to the stretches of its rows, kept in spread[i].
+  const float* const* stretched(const GenericOp& op, std::size_t i, std::size_t width);
   float* result(const Operator& op, std::size_t row) {
     return scratch_.memory[op.output] + row * values_[op.output].stride;
   }

@@ -24,14 +24,15 @@ void at_least(std::vector<T>& v, std::size_t n) {
 }  // namespace
 
 Status GenericScratch::prepare(std::span<const GenericValue> values, std::size_t rows_of_chunk,
-                               std::size_t edges, const ConvolutionRoom& room) {
+                               std::size_t edges, std::size_t stretches, const ConvolutionRoom& room) {
   at_least(rows, values.size());
   at_least(memory, values.size());
   at_least(places, values.size());
-  at_least(out, std::max(rows_of_chunk, edges));
+  at_least(out, std::max(rows_of_chunk * stretches, edges));
   if (Status ok = convolution.prepare(room); !ok) return ok;
   at_least(spread, kMaxTerms + 1);
-  for (Rows& pointers : spread) at_least(pointers, edges);
+  for (Rows& pointers : spread)
+    at_least(pointers, std::max(stretches > 1 ? rows_of_chunk * stretches : 0, edges));
   std::size_t floats = 0;
   for (std::size_t v = 0; v < values.size(); ++v) {
     at_least(rows[v], values[v].ragged ? edges : rows_of_chunk);

@@ -23,12 +23,13 @@ struct GenericValue {
 struct GenericScratch {
   using Rows = std::vector<const float*>;  // to elements of whatever type the value has
 
-  // Makes room for a chunk of `rows` rows with `edges` edges together.
+  // Makes room for a chunk of `rows` rows with `edges` edges together, of which an operator may multiply
+  // `stretches` parts each.
   Status prepare(std::span<const GenericValue> values, std::size_t rows, std::size_t edges,
-                 const ConvolutionRoom& room);
+                 std::size_t stretches, const ConvolutionRoom& room);
 
   std::vector<Rows> rows;                   // [value][row or edge]
-  std::vector<Rows> spread;                 // row pointers repeated for each edge, by operand
+  std::vector<Rows> spread;                 // by operand: row pointers for each edge, or each stretch
   std::vector<float*> memory;               // [value] begin of its rows
   std::vector<float*> out;                  // rows of the product under way
   std::vector<const float* const*> places;  // [value] of the operator and row that its definition computes

@@ -21,7 +21,7 @@ Result<const float*> find_bias(const Cell& cell, const Operator& op, std::int64_
 
 Result<PackedProduct> pack_product(const Cell& cell, const Operator& op, const Weights& weights,
                                    Gates gates) {
-  const std::int64_t outputs = elements(cell.values.at(op.output).shape);
+  const std::int64_t outputs = cell.values.at(op.output).shape.back();
   const std::vector<ValueId> inputs = product_terms(op);
   const std::size_t wanted = inputs.size() + (op.has_bias ? 1 : 0);
   if (op.weights.size() != wanted) {
@@ -30,7 +30,7 @@ Result<PackedProduct> pack_product(const Cell& cell, const Operator& op, const W
   }
   std::vector<WeightTerm> terms;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const std::int64_t width = elements(cell.values.at(inputs[i]).shape);
+    const std::int64_t width = cell.values.at(inputs[i]).shape.back();
     auto tensor = find_weight(cell, op.weights[i], {outputs, width}, weights);
     if (!tensor) return tl::unexpected(tensor.error());
     terms.push_back({(*tensor)->f32(), static_cast<std::size_t>(width)});

@@ -50,6 +50,7 @@ Result<Place> PlanLeaves::state(const Operator& op, PoolId pool, Place::Kind kin
 }
 
 Result<Place> PlanLeaves::table(const Operator& op) {
+  if (!cell_.values[op.inputs[0]].shape.empty()) return bad("a GPU embeds one id at a time");
   auto id_place = ids(op.inputs[0]);
   if (!id_place) return id_place;
   const Tensor* tensor = weights_.find(op.weights[0]);

@@ -28,6 +28,28 @@ std::size_t clamped(double index, std::size_t extent) {
 }  // namespace
 
 void add_draws(std::vector<OpCase>& cases) {
+  const Operand matrix{.shape = {3, 4}}, held{.shape = {3}, .coarse = true};
+  cases.push_back({"hold",
+                   {matrix, held},
+                   [](CellBuilder& b, const auto& in) {
+                     return b.apply("exp", {b.apply("hold", in, {.integers = {2}})});
+                   },
+                   [](const Rows& in) {
+                     Numbers out;
+                     for (std::size_t k = 0; k < in[0].size(); ++k) {
+                       const double held = k % 4 == 2 ? 1 : 0;
+                       out.push_back(in[1][k / 4] == 0 ? std::exp(in[0][k]) : held);
+                     }
+                     return out;
+                   }});
+  const Operand places{.shape = {5}, .integer = true, .least = 0, .most = 23.9F};
+  cases.push_back({"unravel", {places}, applied("unravel", {.integers = {2, 3, 4}}), [](const Rows& in) {
+                     Numbers out;
+                     for (const int step : {12, 4, 1})
+                       for (const double place : in[0])
+                         out.push_back(static_cast<int>(place) / step % (step == 12 ? 2 : step == 4 ? 3 : 4));
+                     return out;
+                   }});
   const Operand number{.integer = true, .least = -1000, .most = 1000};
   cases.push_back({"uniform", {number, number}, applied("uniform", {.integers = {7}}), [](const Rows& in) {
                      const auto word = [&](std::size_t i) {

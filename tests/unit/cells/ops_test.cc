@@ -107,12 +107,30 @@ TEST(Ops, SayWhatTheyDoNotTake) {
   EXPECT_THAT(refusal("argmax_axis", {x}, {.integers = {2}}), says("argmax_axis", "axis 2"));
   EXPECT_THAT(refusal("top_k", {x}, {.integers = {5}}), says("top_k", "no 5 largest of 4"));
   EXPECT_THAT(refusal("top_k_indices", {x}, {.integers = {0}}), says("top_k_indices", "no 0 largest"));
+  EXPECT_THAT(refusal("linear", {x, {2, 4}}, {}, {"w", "u"}),
+              says("linear", "its width is neither declared"));
+  EXPECT_THAT(refusal("draw", {x, {}}), says("draw", "needs a vector"));
+  EXPECT_THAT(refusal("draw", {{4}, {1}}), says("draw", "input 1 has the shape [1], needs []"));
+  EXPECT_THAT(refusal("uniform", {{}, {}}, {.integers = {0}}),
+              says("uniform", "input 0 is f32[], needs i32"));
+  EXPECT_THAT(refusal("uniform", {{}, {2}}, {.integers = {0}}, {}, DType::kI32),
+              says("uniform", "input 1 has the shape [2]"));
+  EXPECT_THAT(refusal("take", {x, {2}}, {.integers = {0}}), says("take", "input 1 is f32[2], needs i32"));
+  EXPECT_THAT(refusal("take", {x, {2}}, {.integers = {2}}, {}, DType::kI32), says("take", "axis 2"));
+  EXPECT_THAT(refusal("hold", {x, {4}}, {.integers = {0}}), says("hold", "a number for each of its rows"));
+  EXPECT_THAT(refusal("hold", {x, {3}}, {.integers = {4}}), says("hold", "no element 4 in rows of 4"));
+  EXPECT_THAT(refusal("unravel", {x}, {.integers = {3}}), says("unravel", "needs i32"));
+  EXPECT_THAT(refusal("unravel", {x}, {.integers = {3, 0}}, {}, DType::kI32), says("unravel", "no elements"));
   EXPECT_THAT(refusal("to_f32", {x}), says("to_f32", "needs i32"));
   EXPECT_THAT(refusal("constant", {}, {.integers = {2}, .reals = {1, 2, 3}}),
               says("constant", "has 3 numbers"));
   EXPECT_THAT(refusal("constant", {}, {.integers = {2}, .reals = {1}}, {"w"}), says("constant", "not both"));
   EXPECT_THAT(refusal("constant", {}, {.integers = {0}, .reals = {1}}),
               says("constant", "has the shape [0]"));
+  CellBuilder b("cell");
+  const std::array x2{b.pull("x", DType::kF32, {2, 3}), b.pull("y", DType::kF32, {3, 3})};
+  b.push("z", b.linear({{"w", x2[0]}, {"u", x2[1]}}, {.width = 4}));
+  EXPECT_THAT(b.build().error().message, HasSubstr("all axes but the last must agree"));
 }
 
 std::string window_refusal(const Convolution& c, bool pools) {
