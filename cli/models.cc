@@ -107,10 +107,10 @@ void print_model(const Model& model, const fs::path& folder) {
     std::printf("\n");
   }
   for (const OutputSpec& output : model.outputs) {
-    const std::string rows =
-        output.every ? "for each " + each : std::string(model.unfolding->last_row_name());
+    std::string rows = output.every ? "for each " + each : std::string(model.unfolding->last_row_name());
+    if (output.path) rows += ", along the best path";
     std::printf("  output %s: %s %s %s\n", output.name.c_str(), std::string(to_string(output.dtype)).c_str(),
-                to_string(output.shape).c_str(), rows.c_str());
+                to_string(output.path ? Shape{} : output.shape).c_str(), rows.c_str());
   }
 }
 

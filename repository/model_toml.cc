@@ -16,6 +16,8 @@ namespace {
 constexpr std::int64_t kMaxWidth = 65536;
 constexpr std::int64_t kMaxRows = 65536;
 constexpr double kLeastTemperature = 1e-3;
+constexpr std::int64_t kMaxBeams = 64;
+constexpr double kMostPenalty = 10;
 constexpr std::int64_t kMaxWindow = std::int64_t{1} << 24;
 constexpr std::int64_t kMaxLength = std::int64_t{1} << 24;
 
@@ -31,6 +33,9 @@ Read<CellDefinition> read_cell(TomlTable table) {
   table.integer("start", cell.start, 0, std::numeric_limits<std::int32_t>::max());
   table.integer("top_k", cell.top_k, 1, kMaxWidth);
   table.real("temperature", cell.temperature, kLeastTemperature, 1 / kLeastTemperature);
+  table.integer("beams", cell.beams, 1, kMaxBeams);
+  table.real("length_penalty", cell.length_penalty, 0, kMostPenalty);
+  table.integer("end", cell.end, 0, std::numeric_limits<std::int32_t>::max());
   table.integer("priority", cell.priority, -1000, 1000);
   table.integer("min_batch", cell.min_batch, 1, kMaxRows);
   table.integer("max_batch", cell.max_batch, 1, kMaxRows);
@@ -88,6 +93,7 @@ Read<OutputDefinition> read_output(TomlTable table) {
   table.dtype("dtype", output.dtype);
   table.shape("shape", output.shape);
   table.flag("every", output.every);
+  table.flag("path", output.path);
   if (Status status = table.finish(); !status) return tl::unexpected(status.error());
   return output;
 }
@@ -139,6 +145,10 @@ void write_cell(std::ostream& out, const CellDefinition& cell) {
   if (cell.start > 0) out << "start = " << cell.start << '\n';
   if (cell.top_k > 1) out << "top_k = " << cell.top_k << '\n';
   if (cell.temperature != 1) out << "temperature = " << toml::value<double>(cell.temperature) << '\n';
+  if (cell.beams != CellDefinition().beams) out << "beams = " << cell.beams << '\n';
+  if (cell.length_penalty != 0)
+    out << "length_penalty = " << toml::value<double>(cell.length_penalty) << '\n';
+  if (cell.end > 0) out << "end = " << cell.end << '\n';
   out << "priority = " << cell.priority << "\nmin_batch = " << cell.min_batch
       << "\nmax_batch = " << cell.max_batch << "\nmax_edges = " << cell.max_edges << '\n';
 }
@@ -173,6 +183,7 @@ void write_output(std::ostream& out, const OutputDefinition& output) {
   if (output.dtype) out << "dtype = \"" << to_string(*output.dtype) << "\"\n";
   if (output.shape) out << "shape = " << to_string(*output.shape) << '\n';
   out << "every = " << (output.every ? "true" : "false") << '\n';
+  if (output.path) out << "path = true\n";
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <utility>
 #include <variant>
 
+#include "cells/model/best_path.h"
 #include "cells/unfold/unfolding.h"
 #include "device/host_memory.h"
 #include "install/stopping.h"
@@ -107,7 +108,7 @@ class ChainRun {
     RequestId id;
   };
 
-  // Zeros where a sequence has ended before.
+  // What clients get; zeros where a sequence has ended before.
   void take_answer(std::uint64_t request) {
     const Lengths& lengths = live_[request].lengths;
     std::vector<std::byte>& answer = answers_[request];
@@ -116,7 +117,14 @@ class ChainRun {
       const std::size_t at = result_offset(model_, lengths, i);
       const std::size_t bytes =
           row_bytes(model_.model->outputs[i]) * result_rows(model_, live_[request].ends.ended(), i);
-      std::memcpy(answer.data() + at, live_[request].results.host.get() + at, bytes);
+      const OutputSpec& spec = model_.model->outputs[i];
+      const std::span<const std::byte> rows(live_[request].results.host.get() + at, bytes);
+      if (spec.path) {
+        const auto said = best_path(rows, static_cast<std::size_t>(spec.shape[1]));
+        std::memcpy(answer.data() + at, said.data(), said.size() * sizeof said[0]);
+      } else {
+        std::memcpy(answer.data() + at, rows.data(), rows.size());
+      }
     }
   }
 

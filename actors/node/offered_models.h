@@ -54,7 +54,8 @@ inline std::vector<ClusterTensor> inputs_of(const Model& model) {
 inline std::vector<ClusterTensor> outputs_of(const Model& model) {
   std::vector<ClusterTensor> outputs;
   for (const OutputSpec& output : model.outputs)
-    outputs.push_back(tensor_of(output.name, output.dtype, output.shape, output.every));
+    outputs.push_back(
+        tensor_of(output.name, output.dtype, output.path ? Shape{} : output.shape, output.every));
   return outputs;
 }
 

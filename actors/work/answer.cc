@@ -5,12 +5,15 @@
 #include <utility>
 
 #include "actors/node/request_check.h"
+#include "cells/model/best_path.h"
 
 namespace volvox {
 namespace {
 
+// What is known, and sent, step by step.
 bool has_rows(const Work& work, std::size_t output) {
-  return work.checked->model->model->outputs[output].every;
+  const OutputSpec& spec = work.checked->model->model->outputs[output];
+  return spec.every && !spec.path;
 }
 
 bool streams(const Work& work) {
@@ -29,6 +32,13 @@ WireTensor output_rows(const Work& work, std::size_t output, std::uint32_t first
   const std::size_t at = result_offset(model, work.checked->lengths, output) + first * row_bytes(spec);
   tensor.bytes = {work.unfolded->results.host.get() + at, row_bytes(spec) * rows};
   return tensor;
+}
+
+// Known when all of its rows are.
+WireTensor path_of(Work& work, const WireTensor& rows, const OutputSpec& spec) {
+  const auto candidates = static_cast<std::size_t>(spec.shape[1]);
+  const auto& said = work.end->paths.emplace_back(best_path(rows.bytes, candidates));
+  return wire_tensor(rows.name, std::span<const std::int32_t>(said));
 }
 
 // Of the outputs that are streamed, which are of one sequence.
@@ -81,8 +91,10 @@ Outcome whole_answer(const WorkPtr& work) {
   outcome.outputs.reserve(work->checked->wanted.size());
   for (const std::size_t output : work->checked->wanted) {
     if (streams(*work) && has_rows(*work, output)) continue;
-    outcome.outputs.push_back(
-        output_rows(*work, output, 0, result_rows(*work->checked->model, work->end->lengths, output)));
+    const InstalledModel& model = *work->checked->model;
+    const OutputSpec& spec = model.model->outputs[output];
+    WireTensor rows = output_rows(*work, output, 0, result_rows(model, work->end->lengths, output));
+    outcome.outputs.push_back(spec.path ? path_of(*work, rows, spec) : std::move(rows));
   }
   outcome.owner = work;
   return outcome;

@@ -21,6 +21,13 @@ inline ValueId lstm_gate(CellBuilder& b, ValueId z, std::int64_t number, std::in
   return b.slice(z, number * hidden, (number + 1) * hidden);
 }
 
+// h and c of i, f, g, o and the c before.
+inline std::array<ValueId, 2> lstm_states(CellBuilder& b, const std::array<ValueId, 4>& gates, ValueId c) {
+  const ValueId i = b.sigmoid(gates[0]), f = b.sigmoid(gates[1]), g = b.tanh(gates[2]);
+  const ValueId next = b.mul_add(f, c, b.mul(i, g));
+  return {b.mul(b.sigmoid(gates[3]), b.tanh(next)), next};
+}
+
 // The states after one step from x, with the weights of the cell `name`, after those of gather 0 (lstm.h).
 inline std::array<ValueId, 2> lstm_step(CellBuilder& b, std::string_view name, ValueId x,
                                         std::int64_t hidden) {
@@ -29,11 +36,9 @@ inline std::array<ValueId, 2> lstm_step(CellBuilder& b, std::string_view name, V
                     weight_hh = prefix + "weight_hh";
   const auto [h, c] = b.gather(0, {"h", "c"});
   const ValueId z = b.product({{weight_ih, x}, {weight_hh, h}}, {.bias = bias, .width = 4 * hidden});
-  const ValueId i = b.sigmoid(lstm_gate(b, z, 0, hidden));
-  const ValueId f = b.sigmoid(lstm_gate(b, z, 1, hidden));
-  const ValueId g = b.tanh(lstm_gate(b, z, 2, hidden));
-  const ValueId next = b.mul_add(f, c, b.mul(i, g));
-  return {b.mul(b.sigmoid(lstm_gate(b, z, 3, hidden)), b.tanh(next)), next};
+  std::array<ValueId, 4> gates{};
+  for (std::int64_t k = 0; k < 4; ++k) gates[static_cast<std::size_t>(k)] = lstm_gate(b, z, k, hidden);
+  return lstm_states(b, gates, c);
 }
 
 // h = o·tanh(c); publishes both and emits h.

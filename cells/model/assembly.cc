@@ -176,6 +176,16 @@ Status Assembly::check_windows_used() const {
   return {};
 }
 
+// Other unfoldings have no way from step to step.
+Status Assembly::check_paths() const {
+  for (std::size_t i = 0; i < definition_.outputs.size(); ++i) {
+    if (definition_.outputs[i].path && !model_.outputs[i].path)
+      return error(definition_.outputs[i].line,
+                   "path: only what a chain or a lane emits has one; leave it out");
+  }
+  return {};
+}
+
 // All lanes of a cell share it, and so its windows.
 Result<Cell> Assembly::over_windows(const CellDefinition& definition, Cell cell) {
   const bool any = std::any_of(definition_.inputs.begin(), definition_.inputs.end(),
@@ -217,6 +227,8 @@ Status Assembly::read_outputs() {
                  "output: at most " + std::to_string(kMaxOutputs) + " are possible");
   }
   for (const OutputDefinition& output : definition_.outputs) {
+    if (output.path && !output.every)
+      return error(output.line, "path: goes through all steps, so it needs every = true");
     if (find_named(model_.outputs, output.name)) {
       return error(output.line, "output: " + in_quotes(output.name) + " comes twice");
     }
@@ -408,6 +420,11 @@ Status Assembly::match_output(const Value& emitted, std::uint8_t number) {
     return error(wanted.line, "output " + in_quotes(wanted.name) + ": the cell emits " +
                                   described(emitted.dtype, emitted.shape));
   }
+  const bool candidates = emitted.dtype == DType::kI32 && emitted.shape.size() == 2 && emitted.shape[0] == 2;
+  if (wanted.path && !candidates) {
+    return error(wanted.line, "path: the cell emits " + described(emitted.dtype, emitted.shape) +
+                                  ", a path is of i32[2, candidates]");
+  }
   model_.outputs[number].dtype = emitted.dtype;
   model_.outputs[number].shape = emitted.shape;
   return {};
@@ -437,6 +454,7 @@ Result<Model> Assembly::run() {
   if (status) status = read_outputs();
   if (status) status = kind->build(*this);
   if (status) status = check_all_read();
+  if (status) status = check_paths();
   if (status) status = check_windows_used();
   if (!status) return tl::unexpected(status.error());
   std::uint32_t line = 1;

@@ -71,6 +71,7 @@ class Assembly {
   Status read_inputs();
   Status check_window(const InputDefinition& input) const;
   Status check_windows_used() const;
+  Status check_paths() const;
   Status read_outputs();
   Result<std::vector<Cell>> built_cells(const CellDefinition& cell, std::string_view whose,
                                         std::initializer_list<std::string_view> unfoldings) const;

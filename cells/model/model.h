@@ -66,6 +66,9 @@ struct OutputSpec {
   Shape shape{};              // of one row
   bool every = false;         // a row for each step or node; otherwise one row, of the last step or the root
   std::uint8_t sequence = 0;  // whose steps, where it has a row for each
+  // Rows, one for each step, are candidates for what was best; clients get the best path through them, an i32
+  // for each step (best_path.h).
+  bool path = false;
 };
 
 class Unfolding;

@@ -11,7 +11,10 @@ CellSizes sizes_of(const CellDefinition& definition) {
           .hidden = definition.hidden,
           .start = definition.start,
           .top_k = definition.top_k,
-          .temperature = definition.temperature};
+          .temperature = definition.temperature,
+          .beams = definition.beams,
+          .length_penalty = definition.length_penalty,
+          .end = definition.end};
 }
 
 bool is_valid_name(std::string_view name) {

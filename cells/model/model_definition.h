@@ -28,6 +28,9 @@ struct CellDefinition {
   std::int64_t start = 0;  // the token that a decoder reads first
   std::int64_t top_k = 1;  // of a sampling decoder, as are the …
   double temperature = 1;
+  std::int64_t beams = 4;  // of a beam search, as are …
+  double length_penalty = 0;
+  std::int64_t end = 0;
   std::int64_t priority = 0;
   std::uint32_t min_batch = 1, max_batch = 64, max_edges = 1U << 16;
 };
@@ -77,6 +80,7 @@ struct OutputDefinition {
   std::optional<DType> dtype{};  // as the cell emits it, unless said
   std::optional<Shape> shape{};
   bool every = false;
+  bool path = false;  // of the candidates that a lane emits at each step, the best way to the last one
 };
 
 struct ModelDefinition {

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "cells/model/best_path.h"
 #include "cells/ops/ops.h"
 
 namespace volvox {
@@ -263,6 +264,13 @@ Result<std::vector<ReferenceOutput>> Reference::run(std::span<const std::span<co
     if (stops(run, node)) lengths[node.sequence] = node.row + 1;
   }
   size_outputs(*model_, lengths, run.outputs);
+  for (std::size_t i = 0; i < run.outputs.size(); ++i) {
+    const OutputSpec& spec = model_->outputs[i];
+    if (!spec.path) continue;
+    const auto said = best_path(run.outputs[i].bytes, static_cast<std::size_t>(spec.shape[1]));
+    const auto bytes = std::as_bytes(std::span(said));
+    run.outputs[i].bytes.assign(bytes.begin(), bytes.end());
+  }
   return std::move(run.outputs);
 }
 

@@ -143,6 +143,7 @@ Status LaneAssembly::note_outputs(const LaneDefinition& definition, const LaneSp
     if (push.output == LanePush::kNowhere) continue;
     if (push.every) {
       model_.outputs[push.output].sequence = lane.length_of;
+      if (Status fine = note_path(definition, lane, push.output); !fine) return fine;
       writers_[push.output] = static_cast<std::uint8_t>(model_.plan.lanes.size() - 1);
     } else if (lane.until_stopped) {
       return assembly_.error(definition.line,
@@ -152,6 +153,14 @@ Status LaneAssembly::note_outputs(const LaneDefinition& definition, const LaneSp
     }
   }
   return {};
+}
+
+Status LaneAssembly::note_path(const LaneDefinition& definition, const LaneSpec& lane, std::size_t output) {
+  OutputSpec& spec = model_.outputs[output];
+  spec.path = assembly_.definition().outputs[output].path;
+  if (!spec.path || !lane.reversed) return {};
+  return assembly_.error(definition.line, "reverse: the path " + in_quotes(spec.name) +
+                                              " goes from the first row to the last; leave one of them out");
 }
 
 // ---- What lanes read of each other ----

@@ -70,6 +70,7 @@ class LaneAssembly {
   Result<std::uint8_t> begin_type(const Lane& lane, const Lane& from);
   std::uint8_t once();
   Status note_outputs(const LaneDefinition& definition, const LaneSpec& lane);
+  Status note_path(const LaneDefinition& definition, const LaneSpec& lane, std::size_t output);
   void keep_what_is_read_later();
   Status add_stops();
 

@@ -128,6 +128,20 @@ ModelDefinition sampling_seq2seq(const NewSizes& sizes, bool) {
   return definition;
 }
 
+// Whose decoder is a beam search, which reads the encoder's last states itself: each beam's are as many.
+ModelDefinition beam_seq2seq(const NewSizes& sizes, bool) {
+  ModelDefinition definition = translator(sizes, "lstm_beam_decoder");
+  definition.cells.back().length_penalty = 0.6;
+  LaneDefinition& lane = definition.lanes.back();
+  lane.initial.clear();
+  lane.from = {"encoder:last"};
+  lane.push = {"left", "translation"};
+  definition.sequences.back().until = "left";
+  definition.outputs.back().path = true;
+  definition.outputs.push_back({.name = "left", .every = true});
+  return definition;
+}
+
 constexpr std::uint8_t kDecoderSizes = kTokenSizes | ModelKind::kSteps,
                        kTaggerSizes = kTokenSizes | ModelKind::kLabels;
 
@@ -143,6 +157,8 @@ constexpr ModelKind kKinds[] = {
     {"seq2seq", "an LSTM encoder and a greedy decoder", kDecoderSizes, false, 0, seq2seq},
     {"attention_seq2seq", "the same, whose decoder attends to all states of the encoder (dot)", kDecoderSizes,
      false, 0, attention_seq2seq},
+    {"beam_seq2seq", "an LSTM encoder and a decoder that searches with beams", kDecoderSizes, false, 0,
+     beam_seq2seq},
     {"sampling_seq2seq",
      "the same, whose decoder draws from its likeliest tokens, with a seed of the request", kDecoderSizes,
      false, 0, sampling_seq2seq},

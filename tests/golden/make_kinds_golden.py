@@ -23,11 +23,12 @@ class Weights:
 
     def __init__(self):
         self.shapes, self.tensors = [], {}
+        self.scale = 1  # of all numbers: larger ones make states, and what is said, differ more
 
     def __call__(self, name, *shape):
         if name not in self.tensors:
             self.shapes.append([name, list(shape)])
-            self.tensors[name] = numbered(len(self.shapes), *shape)
+            self.tensors[name] = self.scale * numbered(len(self.shapes), *shape)
         return self.tensors[name]
 
     def linear(self, out, bias, *terms):
@@ -281,6 +282,7 @@ def philox(counter, key):
 
 
 def sampling(w, chance):
+    w.scale = 4
     for length in (1, 2, 6, 13):
         tokens, seed = [chance.randrange(VOCABULARY) for _ in range(length)], chance.randrange(-(2**31), 2**31)
         state, said = run_lstm(w, "encoder", tokens)[-1], [1]
@@ -293,6 +295,41 @@ def sampling(w, chance):
             assert (sums - u).abs().min() > 1e-9, "a near tie: no answer to compare with"
             said.append(int(order[int((sums <= u).sum())]))
         yield {"inputs": [tokens, [seed]], "structure": {"chain": length}, "outputs": [said[1:]]}
+
+
+def worth(beam):
+    said, total, _, _ = beam
+    return total / ((5 + len(said)) / 6) ** 0.6
+
+
+def beams(w, chance):
+    width, w.scale = 4, 16
+    # Asked for in this order, they make beams that end early and late, and many different answers.
+    w("decoder.weight_hh", 4 * HIDDEN, HIDDEN), w("decoder.bias", 4 * HIDDEN), w("decoder.output", VOCABULARY, HIDDEN)
+    w("decoder.weight_ih", 4 * HIDDEN, INPUT), w("encoder.weight_ih", 4 * HIDDEN, INPUT), w("encoder.embedding", VOCABULARY, INPUT)
+    w("decoder.embedding", VOCABULARY, INPUT), w("encoder.weight_hh", 4 * HIDDEN, HIDDEN)
+    for _ in range(100):
+        length = chance.randint(1, 13)
+        tokens = [chance.randrange(VOCABULARY) for _ in range(length)]
+        kept, left = [([], 0.0, False, run_lstm(w, "encoder", tokens)[-1])], []
+        while len(left) < STEPS and (not left or left[-1] > 0):
+            candidates = []
+            for said, total, ended, state in kept:
+                if ended:
+                    candidates.append((said, total, True, state))
+                    continue
+                state = lstm(w, "decoder", w.row("decoder.embedding", said[-1] if said else 1), state)
+                logits = w.linear(VOCABULARY, "decoder.output_bias", ("decoder.output", state[0]))
+                for token, more in enumerate(torch.log_softmax(logits, dim=0).tolist()):
+                    candidates.append((said + [token], total + more, token == 0, state))
+            candidates.sort(key=worth, reverse=True)
+            worths = [worth(beam) for beam in candidates[: width + 1]]
+            assert min(a - b for a, b in zip(worths, worths[1:])) > 1e-9, "a near tie: no answer to compare with"
+            kept = candidates[:width]
+            left.append(sum(not ended for _, _, ended, _ in kept))
+        best = kept[0][0]
+        said = best + [0] * (len(left) - len(best))
+        yield {"inputs": [tokens], "structure": {"chain": length}, "outputs": [said, left]}
 
 
 def dot(_, h, everything):
@@ -328,6 +365,7 @@ KINDS = {
     "additive_seq2seq": decoder(additive),
     "similarity": similarity,
     "sampling_seq2seq": sampling,
+    "beam_seq2seq": beams,
 }
 
 
@@ -337,7 +375,7 @@ def main():
         for kind, requests in KINDS.items():
             weights = Weights()
             made = list(requests(weights, random.Random(17)))
-            golden["kinds"].append({"kind": kind, "weights": weights.shapes, "requests": made})
+            golden["kinds"].append({"kind": kind, "scale": weights.scale, "weights": weights.shapes, "requests": made})
     print(json.dumps(golden))
 
 

@@ -24,6 +24,8 @@ VOLVOX = "volvox"
 STEPS = 40
 BOTH = ("bidirectional", "both", "--layers", "2", "--hidden", "20", "--input", "12", "--vocabulary", "100")
 SHORT = ("seq2seq", "short", "--hidden", "16", "--vocabulary", "8", "--steps", str(STEPS), "--seed", "13")
+SEARCH = ("beam_seq2seq", "search", "--hidden", "16", "--vocabulary", "8", "--steps", str(STEPS), "--seed", "13")
+DRAW = ("sampling_seq2seq", "draw", "--hidden", "16", "--vocabulary", "8", "--steps", str(STEPS), "--seed", "13")
 LONG = ("seq2seq", "long", "--hidden", "8", "--vocabulary", "8", "--steps", "60000", "--max-batch", "2")
 END = 0  # the token that ends an answer
 
@@ -42,13 +44,13 @@ class Served(unittest.TestCase):
         scratch = tempfile.TemporaryDirectory()
         self.addCleanup(scratch.cleanup)
         self.folder = pathlib.Path(scratch.name)
-        self.server = Server(VOLVOX, self.folder, [BOTH, SHORT, LONG], "", http="127.0.0.1:0")
+        self.server = Server(VOLVOX, self.folder, [BOTH, SHORT, SEARCH, DRAW, LONG], "", http="127.0.0.1:0")
         self.addCleanup(self.server.kill)
         self.client = Client(self.server.endpoint, timeout=PATIENCE, connect_timeout=PATIENCE)
         self.addCleanup(self.client.close)
 
     def test_answers_agree_with_the_reference(self):
-        for model in ("both", "short"):
+        for model in ("both", "short", "search", "draw"):
             report = self.folder / "report.json"
             command = [VOLVOX, "load", "--connect", self.server.endpoint, "--models", str(self.folder / "models"), "--model", model]
             command += ["--length", "12", "--concurrency", "16", "--requests", "200", "--warmup", "0", "--require-all"]
@@ -88,6 +90,37 @@ class Served(unittest.TestCase):
             rows = []
             self.client.infer("short", {"tokens": tokens}, on_partial=lambda part, rows=rows: rows.extend(said(part)))
             self.assertEqual(rows, whole)
+
+    def test_the_best_path_comes_at_the_end(self):
+        http = HttpClient(self.server.http)
+        lengths = set()
+        for tokens in texts(8, 20, 8):
+            whole = self.client.infer("search", {"tokens": tokens})
+            left = [int(count) for count in whole["left"].tolist()]
+            self.assertEqual((len(said(whole)), min(left[:-1], default=1) > 0), (len(left), True))
+            self.assertTrue(left[-1] == 0 or len(left) == STEPS)
+            rows = []
+            streamed = self.client.infer("search", {"tokens": tokens}, on_partial=lambda part, rows=rows: rows.append(int(part["left"].tolist()[0])))
+            self.assertEqual((rows, said(streamed)), (left, said(whole)))
+            _, outputs = http.infer("search", {"tokens": ("INT32", [len(tokens)], tokens)})
+            self.assertEqual([int(token) for token in outputs["translation"]], said(whole))
+            lengths.add(len(left))
+        self.assertGreater(len(lengths), 3)
+
+    def test_a_seed_says_what_is_drawn(self):
+        answers = set()
+        for seed in range(-5, 15):
+            drawn = said(self.client.infer("draw", {"tokens": [1, 2, 3], "seed": [seed]}))
+            pending = [self.client.submit("draw", {"tokens": [1, 2, 3], "seed": [other]}) for other in (seed, seed + 100)]
+            self.assertEqual(said(pending[0].result(PATIENCE)), drawn)
+            pending[1].result(PATIENCE)
+            answers.add(tuple(drawn))
+        self.assertGreater(len(answers), 10)
+        for inputs, why in (({"tokens": [1]}, "missing"), ({"tokens": [1, 2], "seed": [1, 2]}, "seed")):
+            with self.assertRaises(VolvoxError) as refused:
+                self.client.infer("draw", inputs)
+            self.assertEqual(refused.exception.code, Code.INVALID_ARGUMENT)
+            self.assertIn(why, str(refused.exception))
 
     def test_a_decoder_is_cancelled_half_way(self):
         pending = [self.client.submit("long", {"tokens": tokens}) for tokens in texts(5, 8, 8)]

@@ -321,6 +321,10 @@ TEST(Sequences, ErrorsNameTheLine) {
   EXPECT_THAT(error("until = \"said\"", "until = \"told\""),
               HasSubstr("24: until: there is no output 'told' of one i32 for each step of 'target'"));
   EXPECT_THAT(error("every = true", ""), HasSubstr("say every = true for it"));
+  EXPECT_THAT(error("every = true", "path = true"),
+              HasSubstr("path: goes through all steps, so it needs every = true"));
+  EXPECT_THAT(error("every = true", "every = true\npath = true"),
+              HasSubstr("path: the cell emits i32[], a path is of i32[2, candidates]"));
   EXPECT_THAT(error("equals = 0", ""), HasSubstr("equals: is missing"));
   EXPECT_THAT(error("over = \"target\"", "over = \"target\"\nreverse = true"),
               HasSubstr("reverse: nobody knows where this sequence ends"));

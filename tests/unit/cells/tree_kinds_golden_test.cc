@@ -37,7 +37,8 @@ Result<Reference> kind_reference(const Json& golden, const Json& kind, bool eage
   definition.name = "golden";
   GoldenWeights weights;
   std::uint32_t number = 0;
-  for (const Json& weight : kind["weights"]) weights.add(weight[0], weight[1].get<Shape>(), ++number);
+  for (const Json& weight : kind["weights"])
+    weights.add(weight[0], weight[1].get<Shape>(), ++number, kind["scale"].get<float>());
   auto model = assemble(definition, weights.weights(), {.eager = eager}, "golden");
   if (!model) return tl::unexpected(model.error());
   return Reference::make(std::make_shared<const Model>(std::move(*model)));
@@ -93,7 +94,7 @@ void expect_golden(const ReferenceOutput& found, const Json& wanted) {
 TEST(KindsGolden, AgreeWithPyTorch) {
   const Json all = kinds_golden();
   ASSERT_TRUE(all.is_object()) << "kinds.json cannot be read";
-  EXPECT_EQ(all["kinds"].size(), 14U);
+  EXPECT_EQ(all["kinds"].size(), 15U);
   for (const Json& kind : all["kinds"]) {
     SCOPED_TRACE(kind["kind"].get<std::string>());
     for (const bool eager : {false, true}) {

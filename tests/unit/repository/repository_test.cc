@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cells/ir/cell_builder.h"
+#include "cells/library/cell_kind.h"
 #include "cells/model/model_definition.h"
 #include "cells/unfold/unfolding.h"
 #include "repository/cell_file.h"
@@ -383,9 +384,13 @@ TEST(ModelDefinition, TextAndDefinitionAgree) {
   definition.cells.push_back({.name = "x \"y\"", .kind = "lstm", .input = 3, .hidden = 4, .priority = -2});
   definition.cells[0].top_k = 3;
   definition.cells[0].temperature = 0.7;
+  definition.cells[0].beams = 7;
+  definition.cells[0].length_penalty = 0.25;
+  definition.cells[0].end = 9;
   definition.lanes.push_back({.cell = "x \"y\"", .over = "in", .pull = {"in"}, .push = {"out", "o'2\n"}});
   definition.inputs.push_back({.name = "in", .dtype = DType::kF32, .shape = {3, 2}});
-  definition.outputs.push_back({.name = "out", .dtype = DType::kU64, .shape = Shape{}, .every = true});
+  definition.outputs.push_back(
+      {.name = "out", .dtype = DType::kU64, .shape = Shape{}, .every = true, .path = true});
   definition.cells[0].name = "cell";
   const auto parsed = parse_model_definition(to_toml(definition), "f");
   ASSERT_TRUE(parsed) << parsed.error().message;
@@ -394,7 +399,8 @@ TEST(ModelDefinition, TextAndDefinitionAgree) {
   EXPECT_EQ(parsed->outputs[0].shape, Shape{});
   EXPECT_EQ(parsed->cells[0].priority, -2);
   EXPECT_EQ(parsed->cells[0].top_k, 3);
-  EXPECT_EQ(parsed->cells[0].temperature, 0.7);
+  EXPECT_EQ(sizes_of(parsed->cells[0]), sizes_of(definition.cells[0]));
+  EXPECT_TRUE(parsed->outputs[0].path);
 }
 
 TEST(ModelDefinition, Names) {
