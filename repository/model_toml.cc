@@ -18,6 +18,7 @@ constexpr std::int64_t kMaxRows = 65536;
 constexpr double kLeastTemperature = 1e-3;
 constexpr std::int64_t kMaxBeams = 64;
 constexpr double kMostPenalty = 10;
+constexpr std::int64_t kMaxSymbols = 16;
 constexpr std::int64_t kMaxWindow = std::int64_t{1} << 24;
 constexpr std::int64_t kMaxLength = std::int64_t{1} << 24;
 
@@ -36,6 +37,7 @@ Read<CellDefinition> read_cell(TomlTable table) {
   table.integer("beams", cell.beams, 1, kMaxBeams);
   table.real("length_penalty", cell.length_penalty, 0, kMostPenalty);
   table.integer("end", cell.end, 0, std::numeric_limits<std::int32_t>::max());
+  table.integer("symbols", cell.symbols, 1, kMaxSymbols);
   table.integer("priority", cell.priority, -1000, 1000);
   table.integer("min_batch", cell.min_batch, 1, kMaxRows);
   table.integer("max_batch", cell.max_batch, 1, kMaxRows);
@@ -149,6 +151,7 @@ void write_cell(std::ostream& out, const CellDefinition& cell) {
   if (cell.length_penalty != 0)
     out << "length_penalty = " << toml::value<double>(cell.length_penalty) << '\n';
   if (cell.end > 0) out << "end = " << cell.end << '\n';
+  if (cell.symbols != CellDefinition().symbols) out << "symbols = " << cell.symbols << '\n';
   out << "priority = " << cell.priority << "\nmin_batch = " << cell.min_batch
       << "\nmax_batch = " << cell.max_batch << "\nmax_edges = " << cell.max_edges << '\n';
 }

@@ -24,6 +24,7 @@ struct CellSizes {
   std::int64_t beams = 4;     // that a beam search keeps
   double length_penalty = 0;  // how much it favours long ones
   std::int64_t end = 0;       // the token that ends one
+  std::int64_t symbols = 3;   // that a transducer may emit at a frame, at most
 
   bool operator==(const CellSizes&) const = default;
 };

@@ -28,17 +28,23 @@ inline std::array<ValueId, 2> lstm_states(CellBuilder& b, const std::array<Value
   return {b.mul(b.sigmoid(gates[3]), b.tanh(next)), next};
 }
 
-// The states after one step from x, with the weights of the cell `name`, after those of gather 0 (lstm.h).
-inline std::array<ValueId, 2> lstm_step(CellBuilder& b, std::string_view name, ValueId x,
-                                        std::int64_t hidden) {
+// The states after one step from x and the states h and c, with the weights of the cell `name` (lstm.h).
+inline std::array<ValueId, 2> lstm_step(CellBuilder& b, std::string_view name, ValueId x, ValueId h,
+                                        ValueId c, std::int64_t hidden) {
   const std::string prefix = std::string(name) + ".";
   const std::string bias = prefix + "bias", weight_ih = prefix + "weight_ih",
                     weight_hh = prefix + "weight_hh";
-  const auto [h, c] = b.gather(0, {"h", "c"});
   const ValueId z = b.product({{weight_ih, x}, {weight_hh, h}}, {.bias = bias, .width = 4 * hidden});
   std::array<ValueId, 4> gates{};
   for (std::int64_t k = 0; k < 4; ++k) gates[static_cast<std::size_t>(k)] = lstm_gate(b, z, k, hidden);
   return lstm_states(b, gates, c);
+}
+
+// The same after the states of gather 0.
+inline std::array<ValueId, 2> lstm_step(CellBuilder& b, std::string_view name, ValueId x,
+                                        std::int64_t hidden) {
+  const auto [h, c] = b.gather(0, {"h", "c"});
+  return lstm_step(b, name, x, h, c, hidden);
 }
 
 // h = o·tanh(c); publishes both and emits h.

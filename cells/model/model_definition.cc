@@ -14,7 +14,8 @@ CellSizes sizes_of(const CellDefinition& definition) {
           .temperature = definition.temperature,
           .beams = definition.beams,
           .length_penalty = definition.length_penalty,
-          .end = definition.end};
+          .end = definition.end,
+          .symbols = definition.symbols};
 }
 
 bool is_valid_name(std::string_view name) {

@@ -31,6 +31,7 @@ struct CellDefinition {
   std::int64_t beams = 4;  // of a beam search, as are …
   double length_penalty = 0;
   std::int64_t end = 0;
+  std::int64_t symbols = 3;  // of a transducer
   std::int64_t priority = 0;
   std::uint32_t min_batch = 1, max_batch = 64, max_edges = 1U << 16;
 };

@@ -97,6 +97,14 @@ void GenericCell::describe_values(const Cell& cell) {
   }
 }
 
+// One that was packed before, of the same weights: a cell that goes round several times has them once.
+const GenericOp* GenericCell::find_alike(const Operator& op) const {
+  const auto found = std::find_if(ops_.begin(), ops_.end(), [&](const GenericOp& other) {
+    return other.op.is(*op.def) && other.op.weights == op.weights && other.op.has_bias == op.has_bias;
+  });
+  return found == ops_.end() ? nullptr : &*found;
+}
+
 Status GenericCell::add_operator(const Cell& cell, const Operator& op, const Weights& weights,
                                  const CompileOptions& options, PoolFinder& pools) {
   if (Status ok = check_operands(cell, op); !ok) return ok;
@@ -108,12 +116,22 @@ Status GenericCell::add_operator(const Cell& cell, const Operator& op, const Wei
     if (!plane) return tl::unexpected(plane.error());
     made.plane = *plane;
   } else if (GenericChunk::is_one_row(cell, op)) {
-    auto table = find_table(cell, op, weights);
-    if (!table) return tl::unexpected(table.error());
-    made.table = std::make_shared<EmbeddingTable>(std::move(*table));
+    if (const GenericOp* same = find_alike(op)) {
+      made.table = same->table;
+    } else {
+      auto table = find_table(cell, op, weights);
+      if (!table) return tl::unexpected(table.error());
+      made.table = std::make_shared<EmbeddingTable>(std::move(*table));
+    }
   } else if (multiplies(op)) {
-    auto product = pack_product(cell, op, weights, kPlain);
-    if (!product) return tl::unexpected(product.error());
+    if (const GenericOp* same = find_alike(op)) {
+      made.products = same->products;
+    } else {
+      auto packed = pack_product(cell, op, weights, kPlain);
+      if (!packed) return tl::unexpected(packed.error());
+      made.products = only(std::move(*packed));
+    }
+    const PackedProduct* product = &made.products->front();
     const Shape& shape = cell.values[op.output].shape;
     made.stretches = static_cast<std::size_t>(elements(shape) / shape.back());
     stretches_ = std::max(stretches_, made.stretches);
@@ -122,7 +140,6 @@ Status GenericCell::add_operator(const Cell& cell, const Operator& op, const Wei
     row_us_ += kFlopUs * flops;
     made.wide = product->blocks() * product->block_bytes() >= kWideBytes && !cell.values[op.output].ragged;
     wide_ = wide_ || made.wide;
-    made.products = only(std::move(*product));
     made.terms = product_terms(op);
     made.starts = product_start(op) != kNoValue;
   }

@@ -142,6 +142,26 @@ ModelDefinition beam_seq2seq(const NewSizes& sizes, bool) {
   return definition;
 }
 
+// The tagger, whose labels are the best together.
+ModelDefinition crf_tagger(const NewSizes& sizes, bool every) {
+  ModelDefinition definition = tagger(sizes, every);
+  definition.cells.back().kind = "viterbi_2";
+  definition.outputs.back().path = true;
+  return definition;
+}
+
+// Frames are codes of sounds, as a quantiser makes them.
+ModelDefinition rnnt(const NewSizes& sizes, bool) {
+  ModelDefinition definition{.unfolding = "lanes"};
+  definition.cells = {
+      sized_cell("encoder", "lstm", sizes),
+      {.name = "transducer", .kind = "lstm_transducer", .input = sizes.hidden, .hidden = sizes.hidden}};
+  definition.lanes = {{.cell = "encoder"}, {.cell = "transducer", .from = {"encoder"}, .push = {"symbols"}}};
+  definition.inputs.push_back({.name = "tokens", .vocabulary = sizes.vocabulary});
+  definition.outputs.push_back({.name = "symbols", .every = true});
+  return definition;
+}
+
 constexpr std::uint8_t kDecoderSizes = kTokenSizes | ModelKind::kSteps,
                        kTaggerSizes = kTokenSizes | ModelKind::kLabels;
 
@@ -159,6 +179,10 @@ constexpr ModelKind kKinds[] = {
      false, 0, attention_seq2seq},
     {"beam_seq2seq", "an LSTM encoder and a decoder that searches with beams", kDecoderSizes, false, 0,
      beam_seq2seq},
+    {"crf_tagger", "LSTMs in both directions and the labels that are the best together", kTaggerSizes, false,
+     kMaxLayers - 1, crf_tagger},
+    {"rnnt", "an LSTM encoder and a greedy transducer: what is said at each step, token 0 for nothing",
+     kTokenSizes, false, 0, rnnt},
     {"sampling_seq2seq",
      "the same, whose decoder draws from its likeliest tokens, with a seed of the request", kDecoderSizes,
      false, 0, sampling_seq2seq},

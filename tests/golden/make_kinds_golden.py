@@ -7,6 +7,7 @@ For each kind: its sizes, the names and shapes of its weights, and requests with
 tensor i of make_lstm_golden.py is; tests/unit/cells/kinds_golden_test.cc has the same formula, and reads all else from the file.
 """
 
+import itertools
 import json
 import random
 
@@ -297,6 +298,50 @@ def sampling(w, chance):
         yield {"inputs": [tokens, [seed]], "structure": {"chain": length}, "outputs": [said[1:]]}
 
 
+def rnnt(w, chance):
+    blank, most, w.scale = 0, 3, 8
+    # Asked for in this order, half of the frames say nothing, and the others up to three symbols.
+    w("transducer.joint_said", HIDDEN, HIDDEN), w("transducer.embedding", VOCABULARY, HIDDEN), w("transducer.output_bias", VOCABULARY)
+    w("transducer.joint_bias", HIDDEN), w("transducer.weight_hh", 4 * HIDDEN, HIDDEN), w("encoder.embedding", VOCABULARY, INPUT)
+    w("encoder.weight_ih", 4 * HIDDEN, INPUT), w("transducer.weight_ih", 4 * HIDDEN, HIDDEN), w("encoder.weight_hh", 4 * HIDDEN, HIDDEN)
+    w("transducer.bias", 4 * HIDDEN), w("transducer.output", VOCABULARY, HIDDEN), w("transducer.joint_frame", HIDDEN, HIDDEN)
+    for _ in range(200):
+        length = chance.randint(1, 9)
+        tokens = [chance.randrange(VOCABULARY) for _ in range(length)]
+        token, state, symbols = blank, (zeros(), zeros()), []
+        for frame, _ in run_lstm(w, "encoder", tokens):
+            emitted = []
+            while len(emitted) < most and (not emitted or emitted[-1] != blank):
+                after = lstm(w, "transducer", w.row("transducer.embedding", token, HIDDEN), state)
+                terms = (("transducer.joint_frame", frame), ("transducer.joint_said", after[0]))
+                joint = tanh(w.linear(HIDDEN, "transducer.joint_bias", *terms))
+                best = w.linear(VOCABULARY, "transducer.output_bias", ("transducer.output", joint)).topk(2)
+                assert best.values[0] - best.values[1] > 1e-9, "a near tie: no answer to compare with"
+                emitted.append(int(best.indices[0]))
+                if emitted[-1] != blank:
+                    token, state = emitted[-1], after
+            symbols += emitted + [blank] * (most - len(emitted))
+        yield {"inputs": [tokens], "structure": {"chain": length}, "outputs": [symbols]}
+
+
+def crf_tagger(w, chance):
+    w.scale = 4
+    for _ in range(20):
+        length = chance.randint(1, 7)
+        tokens = [chance.randrange(VOCABULARY) for _ in range(length)]
+        both = zip(run_lstm(w, "layer0", tokens), run_lstm(w, "layer0_back", tokens, back=True))
+        own = [w.linear(LABELS, "tagger.bias", ("tagger.weight", torch.cat([ahead[0], back[0]]))) for ahead, back in both]
+        start, end, transitions = w("tagger.start", LABELS), w("tagger.end", LABELS), w("tagger.transitions", LABELS, LABELS)
+        # By what all ways are worth, as there are few.
+        ways = []
+        for path in itertools.product(range(LABELS), repeat=length):
+            total = start[path[0]] + end[path[-1]] + sum(emission[label] for emission, label in zip(own, path))
+            ways.append((float(total + sum(transitions[a, b] for a, b in zip(path, path[1:]))), path))
+        ways.sort(reverse=True)
+        assert ways[0][0] - ways[1][0] > 1e-9, "a near tie: no answer to compare with"
+        yield {"inputs": [tokens], "structure": {"chain": length}, "outputs": [ways[0][1]]}
+
+
 def worth(beam):
     said, total, _, _ = beam
     return total / ((5 + len(said)) / 6) ** 0.6
@@ -366,6 +411,8 @@ KINDS = {
     "similarity": similarity,
     "sampling_seq2seq": sampling,
     "beam_seq2seq": beams,
+    "rnnt": rnnt,
+    "crf_tagger": crf_tagger,
 }
 
 

@@ -25,6 +25,7 @@ STEPS = 40
 BOTH = ("bidirectional", "both", "--layers", "2", "--hidden", "20", "--input", "12", "--vocabulary", "100")
 SHORT = ("seq2seq", "short", "--hidden", "16", "--vocabulary", "8", "--steps", str(STEPS), "--seed", "13")
 SEARCH = ("beam_seq2seq", "search", "--hidden", "16", "--vocabulary", "8", "--steps", str(STEPS), "--seed", "13")
+LISTEN = ("rnnt", "listen", "--hidden", "16", "--vocabulary", "8", "--seed", "13")
 DRAW = ("sampling_seq2seq", "draw", "--hidden", "16", "--vocabulary", "8", "--steps", str(STEPS), "--seed", "13")
 LONG = ("seq2seq", "long", "--hidden", "8", "--vocabulary", "8", "--steps", "60000", "--max-batch", "2")
 END = 0  # the token that ends an answer
@@ -44,7 +45,7 @@ class Served(unittest.TestCase):
         scratch = tempfile.TemporaryDirectory()
         self.addCleanup(scratch.cleanup)
         self.folder = pathlib.Path(scratch.name)
-        self.server = Server(VOLVOX, self.folder, [BOTH, SHORT, SEARCH, DRAW, LONG], "", http="127.0.0.1:0")
+        self.server = Server(VOLVOX, self.folder, [BOTH, SHORT, SEARCH, DRAW, LISTEN, LONG], "", http="127.0.0.1:0")
         self.addCleanup(self.server.kill)
         self.client = Client(self.server.endpoint, timeout=PATIENCE, connect_timeout=PATIENCE)
         self.addCleanup(self.client.close)
@@ -121,6 +122,22 @@ class Served(unittest.TestCase):
                 self.client.infer("draw", inputs)
             self.assertEqual(refused.exception.code, Code.INVALID_ARGUMENT)
             self.assertIn(why, str(refused.exception))
+
+    def test_a_transducer_goes_on_in_a_session(self):
+        symbols = set()
+        for frames in texts(9, 10, 8, longest=40):
+            whole = self.client.infer("listen", {"tokens": frames})["symbols"].tolist()
+            symbols.update(symbol for row in whole for symbol in row)
+            heard, token, at = [], SessionToken.begin(), 0
+            while at < len(frames):
+                count = 1 + at % 7
+                part = self.client.infer("listen", {"tokens": frames[at : at + count]}, session=token)
+                heard += part["symbols"].tolist()
+                at += count
+                token = part.session.next(end=at + 1 + at % 7 >= len(frames))
+            self.assertEqual(heard, whole)
+        self.assertIn(0, symbols)
+        self.assertGreater(len(symbols), 3)
 
     def test_a_decoder_is_cancelled_half_way(self):
         pending = [self.client.submit("long", {"tokens": tokens}) for tokens in texts(5, 8, 8)]
