@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "loadgen/server_status.h"
+#include "loadgen/server/server_status.h"
 
 namespace volvox {
 
