@@ -137,6 +137,7 @@ class ClusterRouterShell {
     const WorkPtr work = std::move(pending_[index].work);
     by_key_.erase(work->request().key);
     pending_.give_back(index);
+    if (setup_.models) setup_.models->answered(work->request(), outcome);
     work->settle(std::move(outcome));
   }
 
@@ -270,7 +271,6 @@ class ClusterRouterShell {
     const bool part = is_session_part(pending_[index].work->request().header);
     if (refusal && may_run_elsewhere(part, refusal->code)) return retry(index, *refusal);
     router_.end(attempt);
-    if (setup_.models) setup_.models->answered(pending_[index].work->request(), received->outcome);
     settle(index, std::move(received->outcome));
   }
 
