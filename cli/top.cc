@@ -14,8 +14,8 @@
 #include "cli/option.h"
 #include "cli/top_screen.h"
 #include "cli/top_view.h"
-#include "loadgen/server/http_get.h"
 #include "loadgen/run/interrupt.h"
+#include "loadgen/server/http_get.h"
 
 namespace volvox {
 namespace {
