@@ -31,14 +31,16 @@ enum class PriorityClass : std::uint8_t { kHigh = 0, kNormal = 1, kLow = 2 };
 inline constexpr std::size_t kPriorityClasses = 3;
 
 // A lane that goes on from a state which an earlier request left. Its first step reads the row `initial`
-// where it would read the initial value, and its steps rotate through rows of the caller's, from `base` on,
-// instead of rows that the scheduler reserves. All of them lie behind the pool's slots (PoolConfig), and
-// `initial` is not among those that the lane writes. Nobody else may touch them before the request's last
-// event; when it is done, the lane's state is in row base + (length - 1) mod ring.
+// where it would read the initial value, and its steps rotate through as many rows of the caller's as the
+// lane has, base, base + step …, instead of rows that the scheduler reserves. All of them lie behind the
+// pool's slots (PoolConfig), and `initial` is not among those that the lane writes. Nobody else may touch
+// them before the request's last event; when it is done, the lane's state is in the row of its last step
+// (slot_in_turn).
 struct CarriedLane {
   LaneId lane = 0;
   std::uint32_t initial = kInitialSlot;
   std::uint32_t base = 0;
+  std::int32_t step = 1;
 };
 
 // One unfolded request, ready to be batched: either the lengths of a model's lane plan, or a node graph.

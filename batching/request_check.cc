@@ -20,8 +20,12 @@ Refusal check_carried(const Request& request, const StateSlots& slots) {
     if (!spec.has_state || spec.ring == 0) return name + " keeps no last state";
     const std::uint32_t own = slots.end(spec.pool);
     const bool initial = carried.initial == kInitialSlot;
-    if (carried.base < own || (!initial && carried.initial < own)) return name + " is in rows of requests";
-    if (!initial && carried.initial - carried.base < spec.ring) return name + " writes what it reads";
+    if (!initial && carried.initial < own) return name + " is in rows of requests";
+    for (std::uint32_t t = 0; t < spec.ring; ++t) {
+      const std::uint32_t row = slot_in_turn(carried.base, spec.ring, carried.step, t);
+      if (row < own) return name + " is in rows of requests";
+      if (!initial && row == carried.initial) return name + " writes what it reads";
+    }
   }
   return std::nullopt;
 }

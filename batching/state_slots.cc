@@ -74,6 +74,7 @@ bool StateSlots::reserve_lane(LaneRun& run, const LaneSpec& spec, const CarriedL
   if (carried != nullptr) {
     run.carried = true;
     run.base = carried->base;
+    run.step = carried->step;
     run.initial = carried->initial;
     return true;
   }

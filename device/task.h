@@ -15,19 +15,26 @@ using CohortId = std::uint32_t;
 // A place in a device's memory (on the host's device: a pointer).
 using DeviceAddress = std::uint64_t;
 
+// The slot in which step t of a lane publishes its state: its slots are base, base + step, base + 2·step …,
+// `ring` of them in turn.
+constexpr std::uint32_t slot_in_turn(std::uint32_t base, std::uint32_t ring, std::int32_t step,
+                                     std::uint32_t t) {
+  return base + static_cast<std::uint32_t>(step) * (ring == 2 ? t & 1U : t % ring);
+}
+
 // Where a row reads one predecessor's state. At step t: s = offset + stride·t; the slot is `initial` when s <
-// 0, else base + s mod ring. A fixed slot is {base = slot, ring = 1, offset = 0, stride = 0}.
+// 0, else that of step s. A fixed slot is {base = slot, ring = 1, offset = 0, stride = 0}.
 struct StateSource {
   std::uint32_t base = kInitialSlot;
   std::uint32_t ring = 1;
   std::int32_t offset = 0;
   std::int32_t stride = 0;
   std::uint32_t initial = kInitialSlot;
+  std::int32_t step = 1;
 
   std::uint32_t slot(std::uint32_t t) const {
     const std::int64_t s = offset + static_cast<std::int64_t>(stride) * t;
-    if (s < 0) return initial;
-    return base + (ring == 2 ? static_cast<std::uint32_t>(s) & 1U : static_cast<std::uint32_t>(s) % ring);
+    return s < 0 ? initial : slot_in_turn(base, ring, step, static_cast<std::uint32_t>(s));
   }
 };
 
@@ -59,13 +66,14 @@ struct RowBinding {
   std::array<PullSource, kMaxPulls> pulls;
   std::array<PushTarget, kMaxPushes> pushes;
   RaggedSource ragged;
-  std::uint32_t out_base = kSinkSlot;  // the state is published in out_base + t mod out_ring
+  std::uint32_t out_base = kSinkSlot;  // where the state is published: slot_in_turn
   std::uint32_t out_ring = 1;
+  std::int32_t out_step = 1;
   std::uint32_t length = 0;  // real steps; later ones are padding
   std::uint64_t start = 0;   // cohort tasks: t = Task::step - start. Listed rows: t of the first step
   std::uint32_t span = 1;    // listed rows: consecutive steps t, t+1 … that this row covers
 
-  std::uint32_t out_slot(std::uint32_t t) const { return out_base + (out_ring == 2 ? t & 1U : t % out_ring); }
+  std::uint32_t out_slot(std::uint32_t t) const { return slot_in_turn(out_base, out_ring, out_step, t); }
 };
 
 // A change to a cohort's row table, applied before the task runs, in order.

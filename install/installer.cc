@@ -51,7 +51,7 @@ std::uint64_t least_slots(const Model& model, PoolId pool) {
 std::uint64_t rows_per_session(const LanePlan& plan, const std::vector<LaneId>& carried, PoolId pool) {
   std::uint64_t rows = 0;
   for (const LaneId lane : carried) {
-    if (plan.lanes[lane].pool == pool) rows += 2ULL * plan.lanes[lane].ring;
+    if (plan.lanes[lane].pool == pool) rows += rows_per_place(plan.lanes[lane].ring);
   }
   return rows;
 }
@@ -181,7 +181,7 @@ std::uint32_t Installer::place_sessions(InstalledModel& installed, PoolId pool, 
     if (installed.plan.lanes[lane.lane].pool != pool) continue;
     lane.pool = pool;
     lane.first = row;
-    row += 2 * installed.sessions.places * lane.ring;
+    row += installed.sessions.places * rows_per_place(lane.ring);
   }
   return row;
 }

@@ -15,6 +15,14 @@ bool runs_in_parts(const LaneSpec& lane, const LaneSpec& first) {
          std::all_of(lane.edges.begin(), lane.edges.end(), reads_at_most_one_back);
 }
 
+bool has_third_row(std::uint32_t ring) {
+  return ring == 2;
+}
+
+std::uint32_t third_row(const SessionRows& rows, const SessionRows::Lane& lane, std::uint32_t place) {
+  return lane.first + 2 * rows.places + place;
+}
+
 }  // namespace
 
 std::optional<std::vector<LaneId>> carried_lanes(const LanePlan& plan) {
@@ -35,7 +43,21 @@ std::optional<std::vector<LaneId>> carried_lanes(const LanePlan& plan) {
   return lanes;
 }
 
+std::uint32_t rows_per_place(std::uint32_t ring) {
+  return has_third_row(ring) ? 3 : 2 * ring;
+}
+
+std::vector<std::uint32_t> rows_of_place(const SessionRows& rows, const SessionRows::Lane& lane,
+                                         std::uint32_t place) {
+  const std::uint32_t in_slots = has_third_row(lane.ring) ? 2 : 2 * lane.ring;
+  std::vector<std::uint32_t> all;
+  for (std::uint32_t i = 0; i < in_slots; ++i) all.push_back(lane.first + place * in_slots + i);
+  if (has_third_row(lane.ring)) all.push_back(third_row(rows, lane, place));
+  return all;
+}
+
 std::uint32_t row_of(const SessionRows::Lane& lane, const CarriedState& state) {
+  if (has_third_row(lane.ring)) return lane.first + state.slot;
   return lane.first + state.slot * lane.ring + (state.steps - 1) % lane.ring;
 }
 
@@ -43,8 +65,17 @@ void carry(const SessionRows& rows, const std::optional<CarriedState>& from, std
            Request& request) {
   request.carried.clear();
   for (const SessionRows::Lane& lane : rows.lanes) {
-    request.carried.push_back(
-        {lane.lane, from ? row_of(lane, *from) : kInitialSlot, lane.first + into * lane.ring});
+    CarriedLane& carried = request.carried.emplace_back();
+    carried.lane = lane.lane;
+    if (from) carried.initial = row_of(lane, *from);
+    if (!has_third_row(lane.ring)) {
+      carried.base = lane.first + into * lane.ring;
+      continue;
+    }
+    const std::uint32_t steps = request.lengths[request.plan->lanes[lane.lane].length_of];
+    const std::uint32_t last = lane.first + into, other = third_row(rows, lane, into / 2);
+    carried.base = steps % 2 == 1 ? last : other;
+    carried.step = static_cast<std::int32_t>(last + other - 2 * carried.base);
   }
 }
 

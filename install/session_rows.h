@@ -12,15 +12,18 @@ namespace volvox {
 // The state of a session must stay on the device between its parts, where no request may take its rows, and
 // no part may write the state that it started from: it may fail, and then that state still counts. So a
 // model's pools have rows for sessions behind those that requests share. A place is one session's; it has two
-// slots, 2·place and 2·place + 1. A slot is, for each lane that carries a state, a range of as many rows as
-// the lane rotates through: a part reads its first state in one slot and runs in the other, whose last row is
-// then the new state. Nothing is ever copied.
+// slots, 2·place and 2·place + 1: a part reads its first state in one and leaves its last in the other.
+// Nothing is ever copied. Of a lane that rotates through two rows, as a chain does, a slot is one row, and
+// the place has a third, which only parts of several steps use: they rotate through it and the slot into
+// which they run, in the order in which their last step is written there. The third rows of all places lie
+// behind the slots, so that sessions of one-step parts, as live calls are, never touch their memory. Of a
+// lane with more rows, a slot is as many as it rotates through.
 struct SessionRows {
   struct Lane {
     LaneId lane = 0;
     PoolId pool = 0;
     std::uint32_t first = 0;  // row of slot 0
-    std::uint32_t ring = 1;   // rows of a slot
+    std::uint32_t ring = 1;   // rows that the lane rotates through
   };
 
   bool possible = false;     // the model can be run in parts
@@ -39,11 +42,18 @@ struct CarriedState {
 // plan has no lanes, for requests unfold into nodes.
 std::optional<std::vector<LaneId>> carried_lanes(const LanePlan& plan);
 
+// Rows that a place has of a lane that rotates through `ring`.
+std::uint32_t rows_per_place(std::uint32_t ring);
+// Which they are.
+std::vector<std::uint32_t> rows_of_place(const SessionRows& rows, const SessionRows::Lane& lane,
+                                         std::uint32_t place);
+
 // The row of each lane's state, in the order of `rows.lanes`.
 std::uint32_t row_of(const SessionRows::Lane& lane, const CarriedState& state);
 
-// Makes the request a part that goes on from `from` (nothing: from the initial state) and runs in the slot
-// `into`, which must be another. Its state is then {into, steps of the request}.
+// Makes the request, a plan's with its lengths, a part that goes on from `from` (nothing: from the initial
+// state) and runs into the slot `into`, which must be the other of the same place. Its state is then {into,
+// steps of the request}.
 void carry(const SessionRows& rows, const std::optional<CarriedState>& from, std::uint32_t into,
            Request& request);
 

@@ -155,8 +155,7 @@ void SessionStates::poison(const InstalledModel& model, StateSlot slot) {
   for (const SessionRows::Lane& lane : model.sessions.lanes) {
     const std::size_t size = state_bytes(model.model->pools[lane.pool - model.first_pool].kinds);
     const std::vector<std::byte> bad(size, std::byte{0xff});
-    const std::uint32_t first = lane.first + 2 * *place.rows * lane.ring;
-    for (std::uint32_t row = first; row < first + 2 * lane.ring; ++row) {
+    for (const std::uint32_t row : rows_of_place(model.sessions, lane, *place.rows)) {
       static_cast<void>(devices_[place.device]->device->write_slot(lane.pool, row, bad));
     }
   }

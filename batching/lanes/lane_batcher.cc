@@ -123,11 +123,11 @@ RowBinding& LaneBatcher::bind(const Lane& lane, Task& task) {
       continue;
     }
     StateSource& source = row.gathers[edge.gather];
-    source = {from.base, from.ring, edge.offset, edge.stride, from.initial};
+    source = {from.base, from.ring, edge.offset, edge.stride, from.initial, from.step};
     if (edge.from_end) source.offset += static_cast<std::int32_t>(from.length) - 1;
     if (edge.before_first != LaneEdge::kNone) {
       const LaneRun& before = live.lanes[edge.before_first];
-      source.initial = before.base + (before.length - 1) % before.ring;
+      source.initial = slot_in_turn(before.base, before.ring, before.step, before.length - 1);
     }
   }
   for (std::size_t i = 0; i < kMaxPulls; ++i) {
@@ -140,6 +140,7 @@ RowBinding& LaneBatcher::bind(const Lane& lane, Task& task) {
   }
   row.out_base = run.base;
   row.out_ring = run.ring;
+  row.out_step = run.step;
   row.length = run.length;
   return row;
 }

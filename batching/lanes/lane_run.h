@@ -38,7 +38,8 @@ struct alignas(64) LaneRun {
   bool carried = false;                  // its slots are the caller's
   bool padded = false;                   // in a cohort, past its real length
   bool reported = false;                 // its steps make kStepDone events
-  std::uint32_t base = 0, ring = 1;      // its slots
+  std::uint32_t base = 0, ring = 1;      // its slots: slot_in_turn
+  std::int32_t step = 1;
   std::uint32_t initial = kInitialSlot;  // what its step -1 is
   std::uint32_t length = 0;              // real steps
   std::uint32_t run_length = 0;          // steps that will run, padding included

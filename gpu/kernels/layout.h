@@ -14,9 +14,11 @@ struct RowRecord {
     std::uint32_t base, ring;
     std::int32_t offset, stride;
     std::uint32_t initial;
+    std::int32_t step;
   };
   State gathers[kMaxGathers];
   std::uint32_t out_base, out_ring, length;
+  std::int32_t out_step;
   std::uint32_t first_row;  // listed tasks: the first row of this binding
   std::uint64_t start;
   std::uint64_t pull_address[kMaxPulls], push_address[kMaxPushes];

@@ -42,11 +42,15 @@ VOLVOX_KERNEL_BODY void resolve_change(const ResolveCall& call, const TaskHeader
       at<const RowRecord>(task.records)[i];
 }
 
+// slot_in_turn (device/task.h).
+VOLVOX_KERNEL_BODY std::uint32_t turn_slot(std::uint32_t base, std::uint32_t ring, std::int32_t step,
+                                           std::uint32_t t) {
+  return base + static_cast<std::uint32_t>(step) * (ring == 2 ? t & 1U : t % ring);
+}
+
 VOLVOX_KERNEL_BODY std::uint32_t slot_at(const RowRecord::State& from, std::uint32_t t) {
   const std::int64_t s = from.offset + static_cast<std::int64_t>(from.stride) * t;
-  if (s < 0) return from.initial;
-  return from.base + (from.ring == 2 ? static_cast<std::uint32_t>(s) & 1U
-                                     : static_cast<std::uint32_t>(static_cast<std::uint64_t>(s) % from.ring));
+  return s < 0 ? from.initial : turn_slot(from.base, from.ring, from.step, static_cast<std::uint32_t>(s));
 }
 
 VOLVOX_KERNEL_BODY std::uint64_t step_address(std::uint64_t base, std::int32_t stride, std::uint32_t t) {
@@ -102,7 +106,7 @@ VOLVOX_KERNEL_BODY void resolve_real(const ResolveCall& call, const TaskHeader& 
     at<std::uint64_t>(call.view.pushes[p])[std::uint64_t{row} * kTargets] =
         real ? step_address(record.push_address[p], record.push_stride[p], t) : 0;
   }
-  const std::uint32_t out = record.out_base + (record.out_ring == 2 ? t & 1U : t % record.out_ring);
+  const std::uint32_t out = turn_slot(record.out_base, record.out_ring, record.out_step, t);
   const bool there = call.out_slots == 0 || out < call.out_slots;
   at<std::uint32_t>(call.view.out)[row] = there ? out : kSinkSlot;
   if (!good || !there) fault(call, task.seq);

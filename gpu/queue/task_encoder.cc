@@ -42,7 +42,7 @@ RowRecord record_of(const RowBinding& binding, std::uint32_t first_row) {
   RowRecord record{};
   for (std::size_t g = 0; g < kMaxGathers; ++g) {
     const StateSource& from = binding.gathers[g];
-    record.gathers[g] = {from.base, from.ring, from.offset, from.stride, from.initial};
+    record.gathers[g] = {from.base, from.ring, from.offset, from.stride, from.initial, from.step};
   }
   for (std::size_t p = 0; p < kMaxPulls; ++p) {
     record.pull_address[p] = binding.pulls[p].address;
@@ -54,6 +54,7 @@ RowRecord record_of(const RowBinding& binding, std::uint32_t first_row) {
   }
   record.out_base = binding.out_base;
   record.out_ring = binding.out_ring;
+  record.out_step = binding.out_step;
   record.length = binding.length;
   record.start = binding.start;
   record.first_row = first_row;

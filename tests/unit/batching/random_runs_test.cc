@@ -141,7 +141,7 @@ class RandomRun {
     for (Stream& stream : streams_) {
       for (SessionRows::Lane& lane : stream.rows.lanes) {
         lane.first = row;
-        row += 2 * lane.ring;
+        row += rows_per_place(lane.ring);
       }
     }
     return row - first;

@@ -1,5 +1,8 @@
 #include "install/session_rows.h"
 
+#include <algorithm>
+#include <set>
+
 #include "tests/unit/batching/driver.h"
 
 namespace volvox::toy {
@@ -10,7 +13,7 @@ SessionRows rows_of(const LanePlan& plan, std::uint32_t first) {
   const auto carried = carried_lanes(plan);
   for (const LaneId lane : carried.value()) {
     rows.lanes.push_back({lane, plan.lanes[lane].pool, first, plan.lanes[lane].ring});
-    first += 2 * plan.lanes[lane].ring;
+    first += rows_per_place(plan.lanes[lane].ring);
   }
   return rows;
 }
@@ -42,6 +45,57 @@ TEST(SessionRows, TheStateIsTheLastRowThatTheLaneRotatedTo) {
   EXPECT_EQ(row_of(lane, {1, 2}), 105U);
 }
 
+// Of any length after any other: what it starts from stays, and its last step is written in its slot.
+TEST(SessionRows, AChainHasThreeRowsOfWhichTheStateIsNeverWritten) {
+  SessionRows rows{true, 5, {{0, 0, 100, 2}}};
+  const SessionRows::Lane& lane = rows.lanes.front();
+  for (std::uint32_t place = 0; place < rows.places; ++place) {
+    const auto own = rows_of_place(rows, lane, place);
+    ASSERT_EQ(own.size(), 3U);
+    for (std::uint32_t steps = 1; steps < 8; ++steps) {
+      for (const std::uint32_t into : {2 * place, 2 * place + 1}) {
+        const CarriedState from{into ^ 1U, 1 + steps % 3};
+        Request part = lanes_request(1, chain_plan(), steps);
+        carry(rows, from, into, part);
+        const CarriedLane& carried = part.carried.front();
+        EXPECT_EQ(carried.initial, row_of(lane, from));
+        for (std::uint32_t t = 0; t < steps; ++t) {
+          const std::uint32_t row = slot_in_turn(carried.base, lane.ring, carried.step, t);
+          EXPECT_NE(row, carried.initial) << steps << " steps, step " << t;
+          EXPECT_EQ(std::count(own.begin(), own.end(), row), 1);
+          EXPECT_NE(row, slot_in_turn(carried.base, lane.ring, carried.step, t + 1));
+        }
+        EXPECT_EQ(slot_in_turn(carried.base, lane.ring, carried.step, steps - 1),
+                  row_of(lane, {into, steps}));
+      }
+    }
+  }
+}
+
+TEST(SessionRows, PartsOfOneStepUseTheRowsInFrontOnly) {
+  SessionRows rows{true, 5, {{0, 0, 100, 2}}};
+  for (std::uint32_t slot = 0; slot < 10; ++slot) {
+    Request part = lanes_request(1, chain_plan(), 1);
+    carry(rows, std::nullopt, slot, part);
+    EXPECT_EQ(part.carried.front().base, 100 + slot);
+  }
+}
+
+TEST(SessionRows, PlacesShareNoRow) {
+  for (const std::uint32_t ring : {2U, 3U}) {
+    SessionRows rows{true, 4, {{0, 0, 100, ring}}};
+    std::set<std::uint32_t> all;
+    for (std::uint32_t place = 0; place < 4; ++place) {
+      for (const std::uint32_t row : rows_of_place(rows, rows.lanes.front(), place)) {
+        EXPECT_TRUE(all.insert(row).second);
+      }
+    }
+    EXPECT_EQ(all.size(), 4U * rows_per_place(ring));
+    EXPECT_EQ(*all.begin(), 100U);
+    EXPECT_EQ(*all.rbegin(), 99 + 4 * rows_per_place(ring));
+  }
+}
+
 TEST(SessionRows, APartNeedsNoRowsOfThePool) {
   Driver driver = driver_with_rows(kReservedSlots + 2, 4);
   Request other = lanes_request(1, chain_plan(), 3);
@@ -64,6 +118,8 @@ TEST(SessionRows, RowsOfRequestsAndOverlapsAreRefused) {
   EXPECT_TRUE(refused({0, kInitialSlot, 7}));
   EXPECT_TRUE(refused({0, 7, 8}));
   EXPECT_TRUE(refused({0, 9, 8}));
+  EXPECT_TRUE(refused({0, 9, 10, -1})) << "its second row is the state";
+  EXPECT_TRUE(refused({0, kInitialSlot, 8, -1})) << "its second row is a request's";
   EXPECT_TRUE(refused({1, kInitialSlot, 8}));
   EXPECT_FALSE(refused({0, 10, 8}));
 }
