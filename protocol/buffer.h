@@ -25,7 +25,7 @@ class WireBuffer {
   // A copy of `bytes`, 64-byte aligned: for reading in place.
   static WireBuffer copy_of(std::span<const std::byte> bytes);
 
-  // The same, shared: the one copy that a body undergoes at the edge.
+  // The same, shared.
   static std::shared_ptr<const WireBuffer> share_copy_of(std::span<const std::byte> bytes);
 
   // `size` bytes that the caller writes, all of them, before they are read; 64-byte aligned.

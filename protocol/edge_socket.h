@@ -142,6 +142,10 @@ class EdgeSocket {
     return guard_ ? frames_[1].property("User-Id") : std::string_view();
   }
 
+  // The body of the request that is being handled, to be kept (ZmqFrame::keep); on_request()'s view of it may
+  // end. Once within EdgeHandler::on_request().
+  std::shared_ptr<const WireBuffer> keep_body() { return frames_[2].keep(); }
+
   // Makes the current or next run_once() return soon.
   void wake() { replies_.wake(); }
 

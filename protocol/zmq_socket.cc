@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -21,6 +22,20 @@ void free_frame(void* data, void* until_freed) {
 void free_part(void*, void* until_freed) {
   delete static_cast<FrameHold*>(until_freed);
 }
+
+// A copy of so many bytes costs less than what keeping them apart does.
+constexpr std::size_t kKeptInPlace = std::size_t{32} << 10;
+
+// Received memory that is kept.
+struct KeptMessage {
+  KeptMessage() { zmq_msg_init(&message); }
+  ~KeptMessage() { zmq_msg_close(&message); }
+  KeptMessage(const KeptMessage&) = delete;
+  KeptMessage& operator=(const KeptMessage&) = delete;
+
+  zmq_msg_t message;
+  WireBuffer bytes;
+};
 
 // What a frame is a part of, and what else is kept with it.
 struct PartHold final : FrameHold {
@@ -69,6 +84,18 @@ ZmqFrame::ZmqFrame(std::span<const std::byte> copy) {
 std::string_view ZmqFrame::property(const char* name) const {
   const char* value = zmq_msg_gets(&message_, name);
   return value == nullptr ? std::string_view() : std::string_view(value);
+}
+
+std::shared_ptr<const WireBuffer> ZmqFrame::keep() {
+  const auto aligned = [](const std::byte* data) {
+    return reinterpret_cast<std::uintptr_t>(data) % sizeof(std::uint64_t) == 0;
+  };
+  if (bytes().size() < kKeptInPlace || !aligned(bytes().data())) return WireBuffer::share_copy_of(bytes());
+  const auto kept = std::make_shared<KeptMessage>();
+  zmq_msg_move(&kept->message, &message_);
+  const auto* data = static_cast<const std::byte*>(zmq_msg_data(&kept->message));
+  kept->bytes = WireBuffer::part_of(nullptr, {data, zmq_msg_size(&kept->message)});
+  return {kept, &kept->bytes};
 }
 
 int ZmqFrame::send(void* socket, bool more) {

@@ -30,7 +30,7 @@ class ZmqContext {
   void* context_;
 };
 
-// One frame. Move it nowhere: received bytes stay valid until the next receive() or destruction.
+// One frame. Received bytes stay valid until the next receive(), keep() or destruction.
 class ZmqFrame {
  public:
   ZmqFrame() { zmq_msg_init(&message_); }
@@ -50,6 +50,11 @@ class ZmqFrame {
   // What ZeroMQ knows of the connection that a received frame came by ("User-Id"); empty if nothing. As
   // bytes().
   std::string_view property(const char* name) const;
+
+  // The received bytes, to be kept and read in place, at least 8-byte aligned; by any thread, also after the
+  // socket is gone. Many are kept where ZeroMQ has put them, and the frame is empty afterwards; few, which
+  // may share their memory with other messages, are copied. Throws std::bad_alloc.
+  std::shared_ptr<const WireBuffer> keep();
 
   // 0, or the error number. Never blocks: EAGAIN where it would have to. A sent frame is empty afterwards.
   int send(void* socket, bool more);

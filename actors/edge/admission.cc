@@ -47,6 +47,13 @@ tl::unexpected<Refusal> refused(Error error, std::uint64_t retry_after_us) {
   return tl::unexpected<Refusal>(std::move(refusal));
 }
 
+IncomingBody OfferedBody::keep() && {
+  if (lent_.empty()) return std::move(kept_);
+  if (!keep_) return IncomingBody(WireBuffer::copy_of(lent_));
+  const auto kept = keep_();
+  return IncomingBody(WireBuffer::part_of(kept, kept->bytes()));
+}
+
 Admission::Admission(const ServeConfig& config, const NodePtr& node,
                      std::shared_ptr<const Dispatcher> dispatcher)
     : Admission(config, *node->metrics, node, std::move(dispatcher)) {}
@@ -127,9 +134,9 @@ struct Admission::Bundle {
 };
 
 tl::expected<AdmittedBundle, Refusal> Admission::admit_bundle(Caller caller, RequestHeader header,
-                                                              std::span<const std::byte> bytes) {
-  if (Status open = check_door(bytes.size()); !open) return refused(std::move(open).error());
-  auto body = keep_bundle(caller, header, bytes);
+                                                              OfferedBody offered) {
+  if (Status open = check_door(offered.size()); !open) return refused(std::move(open).error());
+  auto body = keep_bundle(caller, header, std::move(offered));
   if (!body) return tl::unexpected(std::move(body).error());
   const std::uint32_t parts = header.parts;
   header.kind = RequestKind::kInfer;
@@ -194,20 +201,20 @@ tl::expected<std::shared_ptr<IncomingRequest>, Refusal> Admission::admit_part(co
   return request;
 }
 
-// Its bytes are counted before they are copied.
+// Its bytes are counted before they are kept.
 tl::expected<BundleBodyPtr, Refusal> Admission::keep_bundle(const Caller& caller, const RequestHeader& header,
-                                                            std::span<const std::byte> bytes) {
-  InFlightShare share = InFlightGauge::enter(gauge_, InFlightAmount{0, bytes.size()});
+                                                            OfferedBody body) {
+  InFlightShare share = InFlightGauge::enter(gauge_, InFlightAmount{0, body.size()});
   if (!share) {
     metrics_.refused(Bound::kInFlight);
     return refused({ErrorCode::kOverloaded, kTooManyInFlight}, retry_after_us());
   }
-  auto own = ClientShares::enter_body(clients_, caller, bytes.size());
+  auto own = ClientShares::enter_body(clients_, caller, body.size());
   if (!own) {
     metrics_.refused(caller.account.empty() ? Bound::kClient : Bound::kKey);
     return refused(std::move(own).error(), retry_after_us());
   }
-  auto bundle = read_request_bundle(WireBuffer::share_copy_of(bytes), limits_);
+  auto bundle = read_request_bundle(std::move(body).keep_bytes(), limits_);
   if (!bundle) return refused(std::move(bundle).error());
   if (bundle->parts() != header.parts) {
     return refused({ErrorCode::kInvalidArgument, "the bundle's header speaks of " +

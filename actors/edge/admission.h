@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <utility>
@@ -29,21 +30,27 @@ struct Refusal {
 
 tl::unexpected<Refusal> refused(Error error, std::uint64_t retry_after_us = 0);
 
-// A request's body as a door offers it: bytes that are only lent and are copied for who is admitted, or a
-// body that can be kept as it is.
+// A request's body as a door offers it: bytes that are only lent, and are kept for who is admitted as the
+// door says, or copied; or a body that can be kept as it is.
 class OfferedBody {
  public:
+  using Keep = std::function<std::shared_ptr<const WireBuffer>()>;  // called once, at most
+
   OfferedBody() = default;
   OfferedBody(std::span<const std::byte> lent) : lent_(lent) {}  // NOLINT(google-explicit-constructor)
-  OfferedBody(IncomingBody kept) : kept_(std::move(kept)) {}     // NOLINT(google-explicit-constructor)
+  OfferedBody(std::span<const std::byte> lent, Keep keep) : lent_(lent), keep_(std::move(keep)) {}
+  OfferedBody(IncomingBody kept) : kept_(std::move(kept)) {}  // NOLINT(google-explicit-constructor)
 
   std::size_t size() const { return lent_.size() + kept_.size(); }
-  IncomingBody keep() && {
-    return lent_.empty() ? std::move(kept_) : IncomingBody(WireBuffer::copy_of(lent_));
+  IncomingBody keep() &&;
+  // Lent bytes as they came.
+  std::shared_ptr<const WireBuffer> keep_bytes() && {
+    return keep_ ? keep_() : WireBuffer::share_copy_of(lent_);
   }
 
  private:
   std::span<const std::byte> lent_;
+  Keep keep_;
   IncomingBody kept_;
 };
 
@@ -74,10 +81,9 @@ class Admission {
   // last reference to the request. No model: the header says which.
   tl::expected<std::shared_ptr<IncomingRequest>, Refusal> admit(Caller caller, RequestHeader header,
                                                                 OfferedBody body, ModelPtr model = nullptr);
-  // A bundle, whose parts are each admitted as if they had come alone; its body is kept as one. Refused as a
-  // whole: it cannot be read, or nothing may come in.
-  tl::expected<AdmittedBundle, Refusal> admit_bundle(Caller caller, RequestHeader header,
-                                                     std::span<const std::byte> body);
+  // A bundle, whose parts are each admitted as if they had come alone; its body is lent, and kept as one.
+  // Refused as a whole: it cannot be read, or nothing may come in.
+  tl::expected<AdmittedBundle, Refusal> admit_bundle(Caller caller, RequestHeader header, OfferedBody body);
   // The priority as the client may have it.
   void apply_rights(const Caller& caller, RequestHeader& header) const;
   // The deadline and the priority as the model's table says.
@@ -112,7 +118,7 @@ class Admission {
   tl::expected<std::shared_ptr<IncomingRequest>, Refusal> admit_part(const Bundle& bundle, std::uint32_t part,
                                                                      ClientShare own);
   tl::expected<BundleBodyPtr, Refusal> keep_bundle(const Caller& caller, const RequestHeader& header,
-                                                   std::span<const std::byte> body);
+                                                   OfferedBody body);
   // Takes the request's place in the estimate, unless it would end too late.
   tl::expected<void, Refusal> expect(const InstalledModel& model, const IncomingRequest& request);
   std::uint64_t number_of(const Caller& caller) const;

@@ -272,7 +272,8 @@ void Gateway::on_request(const ClientId& client, std::span<const std::byte> head
 
 void Gateway::accept(const ClientId& client, RequestHeader header, std::span<const std::byte> body) {
   const std::uint64_t id = header.request_id;
-  auto admitted = admission_->admit({client, std::string(edge_->sender_name())}, std::move(header), body);
+  auto admitted = admission_->admit({client, std::string(edge_->sender_name())}, std::move(header),
+                                    OfferedBody(body, [this] { return edge_->keep_body(); }));
   if (!admitted) return refuse(client, id, std::move(admitted).error());
   const std::string account = (*admitted)->account;
   if (!in_flight_.add(client, id, (*admitted)->arrival, account)) {
@@ -290,8 +291,8 @@ void Gateway::accept(const ClientId& client, RequestHeader header, std::span<con
 
 void Gateway::accept_bundle(const ClientId& client, RequestHeader header, std::span<const std::byte> body) {
   const std::uint64_t first = header.request_id;
-  auto admitted =
-      admission_->admit_bundle({client, std::string(edge_->sender_name())}, std::move(header), body);
+  auto admitted = admission_->admit_bundle({client, std::string(edge_->sender_name())}, std::move(header),
+                                           OfferedBody(body, [this] { return edge_->keep_body(); }));
   if (!admitted) {
     metrics_.bundle_refused();
     return refuse(client, first, std::move(admitted).error());

@@ -41,10 +41,14 @@ struct Recorder : EdgeHandler {
   };
   std::vector<Seen> requests;
   std::vector<std::pair<ClientId, ClientGone>> gone;
+  // With an edge: bodies as it keeps them, and where they lay when they came.
+  EdgeSocket* keeps = nullptr;
+  std::vector<std::pair<std::shared_ptr<const WireBuffer>, const std::byte*>> kept;
 
   void on_request(const ClientId& client, std::span<const std::byte> header,
                   std::span<const std::byte> body) override {
     requests.push_back({client, text(header), text(body)});
+    if (keeps != nullptr) kept.emplace_back(keeps->keep_body(), body.data());
   }
   void on_client_gone(const ClientId& client, ClientGone why) override { gone.emplace_back(client, why); }
 };

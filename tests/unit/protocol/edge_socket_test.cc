@@ -51,6 +51,23 @@ TEST_F(EdgeSocketTest, TellsClientsApart) {
   EXPECT_EQ(second.receive().at(0), "2");
 }
 
+TEST_F(EdgeSocketTest, KeepsLargeBodiesWhereTheyLieAndCopiesSmallOnes) {
+  open();
+  recorder_.keeps = edge_.get();
+  RawClient client(edge_->endpoint());
+  const std::vector<std::size_t> sizes{0, 5, 31U << 10, 64U << 10, 1U << 20, 32U << 10, 3U << 20, 100};
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    client.send({"header", std::string(sizes[i], static_cast<char>('a' + i))});
+  run_until([&] { return recorder_.requests.size() == sizes.size(); });
+  edge_.reset();  // what is kept outlives it
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const auto& [bytes, came] = recorder_.kept[i];
+    EXPECT_EQ(text(bytes->bytes()), std::string(sizes[i], static_cast<char>('a' + i)));
+    EXPECT_EQ(bytes->data() == came, sizes[i] >= (32U << 10)) << sizes[i];
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(bytes->data()) % 8, 0U);
+  }
+}
+
 TEST_F(EdgeSocketTest, RefusesOtherNumbersOfFramesWithAnAnswer) {
   open();
   RawClient client(edge_->endpoint());

@@ -82,6 +82,11 @@ TEST(Admission, CopiesABodyThatIsOnlyLent) {
   const auto kept = admission.admit({"a", ""}, {}, IncomingBody(std::move(body)));
   ASSERT_TRUE(kept);
   EXPECT_EQ(bytes_of(*kept).data(), at);
+  const auto own = WireBuffer::share_copy_of(std::as_bytes(std::span(kHundred)));
+  const auto as_the_door_says =
+      admission.admit({"a", ""}, {}, OfferedBody(own->bytes(), [&own] { return own; }));
+  ASSERT_TRUE(as_the_door_says);
+  EXPECT_EQ(bytes_of(*as_the_door_says).data(), own->data());
   const auto none = admission.admit({"a", ""}, {}, {});
   ASSERT_TRUE(none);
   EXPECT_EQ((*none)->body.size(), 0U);
