@@ -39,7 +39,7 @@ struct alignas(64) LaneRun {
   bool padded = false;                   // in a cohort, past its real length
   bool reported = false;                 // its steps make kStepDone events
   std::uint32_t base = 0, ring = 1;      // its slots: slot_in_turn
-  std::int32_t step = 1;
+  std::int32_t step = 1;                 // from one slot to the next
   std::uint32_t initial = kInitialSlot;  // what its step -1 is
   std::uint32_t length = 0;              // real steps
   std::uint32_t run_length = 0;          // steps that will run, padding included
