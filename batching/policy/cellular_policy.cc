@@ -51,7 +51,7 @@ class CellularPolicy final : public Policy {
   void on_submitted(WorkerId worker, CellTypeId type, std::uint32_t, double cost_us) override {
     const ModelId model = model_of_[type];
     choosers_[model]->on_submitted(worker, type);
-    shares_.charge(worker, model, cost_us);
+    if (many_models_) shares_.charge(worker, model, cost_us);  // alone it has nobody to share with
   }
 
   std::optional<TimePoint> next_wakeup() const override { return wakeup_; }

@@ -141,6 +141,27 @@ TEST(Fairness, BusyModelsShareTheDeviceByWeight) {
   EXPECT_EQ(models[1].device_us, static_cast<double>(both.light_us()));
 }
 
+TEST(Fairness, AModelThatComesToOneThatWasAloneSharesWithItAtOnce) {
+  SchedulerConfig config = two_models(1.0);
+  const ModelParts light{.config = config.models[1], .types = {config.types[kLightType]}, .pools = {}};
+  config.models.pop_back();
+  config.types.resize(kBusyType + 1);
+  TwoModels both(config);
+  const auto run = [&](int steps) {
+    const std::uint64_t before = both.busy_us();
+    for (int i = 0; i < steps; ++i) {
+      both.keep_busy();
+      both.step();
+    }
+    return static_cast<double>(both.busy_us() - before);
+  };
+  run(3000);
+  ASSERT_TRUE(both.driver().scheduler().add_model(light));
+  for (int i = 0; i < 64; ++i) both.admit_light(1000);
+  const double busy_us = run(1000);
+  EXPECT_NEAR(static_cast<double>(both.light_us()) / busy_us, 1.0, 0.1);
+}
+
 TEST(Fairness, ARunOfTasksEndsWhenAnotherModelIsDue) {
   SchedulerConfig config = two_models(1.0);
   config.max_tasks_to_submit = 4;
