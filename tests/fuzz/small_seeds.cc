@@ -36,6 +36,13 @@ void add_commands(Seeds& seeds) {
   }
 }
 
+// Seven characters, and words of two, of three, and up to the last one.
+void add_lattices(Seeds& seeds) {
+  std::string lattice;
+  for (const char number : {7, 0, 2, 1, 4, 2, 4, 0, 7}) lattice.append({number, '\0'});
+  seeds.emplace_back("lattice", lattice);
+}
+
 // Any bytes are a history; these are long, and begin sessions before anything else.
 void add_histories(Seeds& seeds) {
   for (std::uint32_t chance = 1; chance <= 4; ++chance) {
@@ -84,6 +91,7 @@ std::vector<std::pair<const char*, std::string>> small_seeds() {
   add_keys(seeds);
   add_questions(seeds);
   add_commands(seeds);
+  add_lattices(seeds);
   add_histories(seeds);
   add_waves(seeds);
   return seeds;
