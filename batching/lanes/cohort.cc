@@ -1,6 +1,7 @@
 #include "batching/lanes/cohort.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace volvox {
 
@@ -33,13 +34,20 @@ void Cohort::change_class(PriorityClass from, PriorityClass to) {
 
 std::uint64_t Cohort::note(LaneRef lane, std::uint64_t at) {
   at = std::min(at, step_ + kCalendar - 1);
-  calendar_[at % kCalendar].push_back(lane);
+  auto& day = calendar_[at % kCalendar];
+  if (day.capacity() == 0 && !spare_.empty()) {
+    day.swap(spare_.back());
+    spare_.pop_back();
+  }
+  day.push_back(lane);
   return at;
 }
 
 void Cohort::take_due(std::uint64_t at, std::vector<LaneRef>& due) {
   due.clear();
-  due.swap(calendar_[at % kCalendar]);
+  auto& day = calendar_[at % kCalendar];
+  due.swap(day);
+  if (day.capacity() > 0) spare_.push_back(std::exchange(day, {}));
 }
 
 }  // namespace volvox

@@ -51,6 +51,9 @@ class Cohort {
   std::uint32_t active_total_ = 0;
   std::array<std::uint32_t, kPriorityClasses> active_{};
   std::array<std::vector<LaneRef>, kCalendar> calendar_;
+  // Memory of days that are over, for the next that is noted: most days have nothing while lanes are short,
+  // and would keep the memory of their fullest for ever.
+  std::vector<std::vector<LaneRef>> spare_;
 };
 
 template <class Moved>
