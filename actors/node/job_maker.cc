@@ -90,7 +90,8 @@ Status JobMaker::make(Work& work) const {
   request->deadline = work.request().deadline();
   request->report_steps = work.request().header.stream;
   request->inputs_landed = (*pages)->landed();
-  work.unfolded = UnfoldedJob{std::move(*pages), std::move(*results), std::move(*request)};
+  work.unfolded =
+      std::make_unique<UnfoldedJob>(UnfoldedJob{std::move(*pages), std::move(*results), std::move(*request)});
   return {};
 }
 

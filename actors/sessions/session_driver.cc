@@ -157,7 +157,7 @@ Status SessionDriver::check_body(const ModelPtr& model, Work& work, SessionReque
   auto checked = JobMaker::check(model, *body);
   if (!checked) return tl::unexpected(std::move(checked).error());
   request.content = JobMaker::content(*checked, content_key_);
-  work.checked = std::move(*checked);
+  work.checked = std::make_shared<const CheckedJob>(std::move(*checked));
   return {};
 }
 

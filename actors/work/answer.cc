@@ -113,6 +113,7 @@ Status begin_stream(Work& work) {
       return invalid("the wanted outputs have rows of different sequences; stream one of them");
     sequence = of;
   }
+  work.stream.steps.resize(work.checked->model->plan.lanes.size());
   work.stream.sent = work.request().header.stream_from;
   const std::uint32_t rows = streamed_rows(work, work.checked->lengths);
   if (work.stream.sent > rows) {

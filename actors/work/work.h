@@ -99,8 +99,8 @@ class ByteBudget {
 
 // How far the rows of a streamed answer are made and sent.
 struct StreamProgress {
-  std::array<std::uint32_t, LanePlan::kMaxLanes> steps{};  // by lane: done
-  std::uint32_t sent = 0;                                  // rows sent, or not wanted
+  std::vector<std::uint32_t> steps;  // by lane: done; empty where no answer is streamed
+  std::uint32_t sent = 0;            // rows sent, or not wanted
 };
 
 // A body that its model can run, and what of it.
@@ -166,9 +166,9 @@ class Work {
   bool reserve(std::shared_ptr<ByteBudget> budget, std::uint64_t bytes);
 
   // The stages that it passes, each made as a whole. A scheduler is only given what is unfolded, and the
-  // manager gets back only what has an end.
-  std::optional<CheckedJob> checked;
-  std::optional<UnfoldedJob> unfolded;
+  // manager gets back only what has an end. The part of a session shares what is checked with whoever asked.
+  std::shared_ptr<const CheckedJob> checked;
+  std::unique_ptr<UnfoldedJob> unfolded;
   std::optional<JobEnd> end;
 
   std::optional<DevicePlace> device_place;  // where it runs, until it has ended there

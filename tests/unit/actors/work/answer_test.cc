@@ -40,11 +40,13 @@ class StreamedAnswer : public testing::Test {
               [](const FinishRequest&) {}};
     });
     work_ = std::make_shared<Work>(request, client_);
-    CheckedJob& job = work_->checked.emplace();
+    CheckedJob job;
     job.model = model_of_one_lane(reversed);
     job.lengths = {3};
     job.wanted = {0};
-    work_->unfolded.emplace().results = host_results(output_bytes(*job.model, job.lengths)).value();
+    work_->unfolded = std::make_unique<UnfoldedJob>();
+    work_->unfolded->results = host_results(output_bytes(*job.model, job.lengths)).value();
+    work_->checked = std::make_shared<const CheckedJob>(std::move(job));
     ASSERT_TRUE(begin_stream(*work_));
   }
   void TearDown() override {
