@@ -25,13 +25,13 @@ Duration milliseconds(double ms) {
 }
 
 // The sounds as the model takes them. What nobody has said follows from the model, as far as it is known, and
-// from the rate: 32 ms are new, and an eighth of as much comes once more before them.
+// from the rate: 32 ms, of which nothing was sent before.
 Result<CallAudio> audio_of(const CallArguments& arguments, const CallVerifier* verifier) {
   auto sounds = read_sounds(arguments.audio);
   if (!sounds) return tl::unexpected(sounds.error());
   const std::uint32_t rate = sounds->front().rate;
   const std::uint32_t hop = arguments.hop > 0 ? arguments.hop : rate * 32 / 1000;
-  std::uint32_t window = arguments.window > 0 ? arguments.window : hop + hop / 8;
+  std::uint32_t window = arguments.window > 0 ? arguments.window : hop;
   if (verifier != nullptr) {
     const auto wide = static_cast<std::uint32_t>(elements(verifier->input().shape));
     if (arguments.window > 0 && wide != window)
@@ -69,8 +69,8 @@ void add_call_options(CLI::App& command, CallArguments& arguments) {
       ->needs(calls);
   add_option(
       command, "--window SAMPLES", arguments.window,
-      "Samples of a step of the model: the hop, and those before it once more (default: as the model of "
-      "--verify; else an eighth more than the hop)")
+      "Samples that a step of the model is sent: the hop, and those before it once more (default: as the "
+      "model of --verify; else the hop)")
       ->check(CLI::Range(1U, 1U << 20))
       ->needs(calls);
   const auto number = [&](std::string name, double& value, const char* help) {

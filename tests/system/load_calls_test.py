@@ -111,11 +111,11 @@ class Calls(unittest.TestCase):
         status, report, said = self.load("--verify", str(self.folder / "models" / "samples"), model="samples")
         self.assertEqual((status, report["wrong"]), (0, 0), said)
         self.assertGreater(report["verified"], 50)
-        status, report, said = self.load("--input", "samples", "--window", str(WINDOW - 1), model="samples")
+        status, report, said = self.load("--input", "samples", model="samples")
         self.assertEqual((status, report["lost"]), (0, 0), said)
 
     def test_sessions_are_ended(self):
-        status, _, said = self.load("--input", "samples", "--churn", "1")
+        status, _, said = self.load("--input", "samples", "--window", str(WINDOW), "--churn", "1")
         self.assertEqual(status, 0, said)
         until = time.monotonic() + PATIENCE
         while (values := self.server.values())['volvox_sessions{state="live"}'] > 0 and time.monotonic() < until:
@@ -125,7 +125,7 @@ class Calls(unittest.TestCase):
         self.assertEqual(values["volvox_sessions_begun_total"], values['volvox_sessions_ended_total{reason="ended"}'])
 
     def test_frames_may_go_out_together_over_several_connections(self):
-        status, report, said = self.load("--input", "samples", "--tick-ms", "4", "--connections", "3", calls=21)
+        status, report, said = self.load("--input", "samples", "--window", str(WINDOW), "--tick-ms", "4", "--connections", "3", calls=21)
         self.assertEqual(status, 0, said)
         self.assertEqual((report["lost"], report["live"]), (0, 21), report)
 
@@ -142,10 +142,14 @@ class Calls(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("--bundle needs --sessions or --calls", done.stderr)
 
-    def test_a_frame_is_of_32_ms_with_an_eighth_before_it(self):
+    def test_a_frame_is_of_32_ms_and_what_the_model_has_of_more(self):
         sound = self.folder / "sound.wav"
         write_sound(sound, 1000, rate=250)
-        _, report, said = self.load("--input", "samples", audio=sound, calls=3, frames=())
+        for options in (("--verify", str(self.folder / "models" / "voice")), ("--input", "samples", "--window", str(WINDOW))):
+            _, report, said = self.load(*options, audio=sound, calls=3, frames=())
+            self.assertEqual(report["errors"], {}, said)
+            self.assertGreater(report["answered"], 0, said)
+        _, report, said = self.load("--input", "samples", model="samples", audio=sound, calls=3, frames=())
         self.assertEqual(report["errors"], {}, said)
         self.assertGreater(report["answered"], 0, said)
 
@@ -167,7 +171,7 @@ class Calls(unittest.TestCase):
     def test_a_few_places_for_sessions_are_shared(self):
         self.server.kill()
         self.server = Server(VOLVOX, self.folder, (), "[sessions]\nmax_sessions = 5\n")
-        status, report, _ = self.load("--input", "samples", frames=("--hop", str(WINDOW - 1), "--behind", "4"))
+        status, report, _ = self.load("--input", "samples", "--window", str(WINDOW), frames=("--hop", str(WINDOW - 1), "--behind", "4"))
         self.assertEqual(status, 1)
         self.assertGreater(report["answered"], 0, report)
         self.assertGreater(report["errors"]["OVERLOADED"], 0, report)
