@@ -96,6 +96,7 @@ void visit_server(Config& config, Visitor& v) {
   v.number("drain_timeout_ms", server.drain_timeout_ms, 0U, 3'600'000U);
   v.number("stop_timeout_ms", server.stop_timeout_ms, 100U, 3'600'000U);
   v.number("actor_threads", server.actor_threads, 1U, 256U);
+  v.number("return_memory_ms", server.return_memory_ms, 0U, 3'600'000U);
   v.choice("log_level", server.log_level);
   v.choice("log_format", server.log_format);
   v.number("log_lines", server.log_lines, 16U, 1U << 24);

@@ -9,7 +9,11 @@ namespace volvox {
 
 ProcessFront::ProcessFront(const ServeConfig& config, caf::actor_system& system, Monitor& monitor,
                            ProcessHooks hooks)
-    : config_(config), system_(system), monitor_(monitor), hooks_(std::move(hooks)) {}
+    : config_(config),
+      system_(system),
+      monitor_(monitor),
+      hooks_(std::move(hooks)),
+      memory_return_(std::chrono::milliseconds(config.server.return_memory_ms)) {}
 
 Status ProcessFront::bind(std::shared_ptr<ActorSlot> runner, std::shared_ptr<Admission> admission) {
   auto gateway = Gateway::open(config_, system_, runner, admission, monitor_.requests());

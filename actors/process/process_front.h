@@ -9,6 +9,7 @@
 #include "actors/admin/admin_door.h"
 #include "actors/edge/admission.h"
 #include "actors/process/doors.h"
+#include "actors/process/memory_return.h"
 #include "actors/process/process_hooks.h"
 #include "actors/system/actor_slot.h"
 #include "base/error.h"
@@ -62,6 +63,7 @@ class ProcessFront {
   std::shared_ptr<Admission> admission_;
   Doors doors_;
   std::unique_ptr<AdminSocket> admin_;
+  const MemoryReturn memory_return_;
   std::string endpoint_;
   std::uint16_t metrics_port_ = 0, http_port_ = 0;
 };
