@@ -11,15 +11,15 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/admin/key_options.h"
 #include "cli/commands.h"
 #include "cli/help_format.h"
 #include "cli/json_request.h"
-#include "cli/key_options.h"
-#include "cli/local_server.h"
-#include "cli/model_verifier.h"
+#include "cli/load/model_verifier.h"
 #include "cli/option.h"
+#include "cli/server/local_server.h"
 #include "cli/session_file.h"
-#include "protocol/channel_group.h"
+#include "protocol/client/channel_group.h"
 #include "repository/repository.h"
 
 namespace volvox {

@@ -13,7 +13,7 @@
 
 #include "base/text.h"
 #include "loadgen/requests/trees.h"
-#include "protocol/structure_check.h"
+#include "protocol/codec/structure_check.h"
 
 namespace volvox {
 namespace {

@@ -6,7 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/text.h"
-#include "cli/cluster_commands.h"
+#include "cli/admin/cluster_commands.h"
 #include "cli/commands.h"
 #include "cli/help_format.h"
 #include "cli/simulate.h"

@@ -13,7 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cells/unfold/unfolding.h"
-#include "cli/admin.h"
+#include "cli/admin/admin.h"
 #include "cli/commands.h"
 #include "cli/help_format.h"
 #include "cli/option.h"

@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "base/error.h"
-#include "protocol/session_stream.h"
+#include "protocol/client/session_stream.h"
 
 namespace volvox {
 

@@ -16,7 +16,7 @@
 #include "actors/edge/accept_guard.h"
 #include "base/error.h"
 #include "base/time.h"
-#include "protocol/wakeup.h"
+#include "protocol/sockets/wakeup.h"
 
 namespace volvox {
 

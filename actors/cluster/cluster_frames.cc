@@ -6,7 +6,7 @@
 #include <new>
 #include <utility>
 
-#include "protocol/codec.h"
+#include "protocol/codec/codec.h"
 
 namespace volvox {
 namespace {

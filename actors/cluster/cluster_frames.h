@@ -2,7 +2,7 @@
 
 #include "actors/work/work.h"
 #include "base/error.h"
-#include "protocol/cluster_messages.h"
+#include "protocol/cluster/cluster_messages.h"
 #include "protocol/limits.h"
 
 namespace volvox {

@@ -18,7 +18,7 @@
 #include "actors/work/messages.h"
 #include "base/clock.h"
 #include "config/addresses.h"
-#include "protocol/codec.h"
+#include "protocol/codec/codec.h"
 #include "routing/credits.h"
 
 namespace volvox {

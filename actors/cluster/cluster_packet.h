@@ -2,12 +2,12 @@
 
 #include <caf/all.hpp>
 
-#include "protocol/cluster_messages.h"
+#include "protocol/cluster/cluster_messages.h"
 
 namespace volvox {
 
-// The one type that travels between processes: a cluster message's bytes (protocol/cluster_codec.h), which
-// are written from where they lie and read to where they are used.
+// The one type that travels between processes: a cluster message's bytes (protocol/cluster/cluster_codec.h),
+// which are written from where they lie and read to where they are used.
 struct ClusterPacket {
   ClusterBytes bytes;  // null: none
 };

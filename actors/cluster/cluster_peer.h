@@ -7,7 +7,7 @@
 #include "actors/system/system_config.h"
 #include "base/error.h"
 #include "config/cluster.h"
-#include "protocol/cluster_link.h"
+#include "protocol/cluster/cluster_link.h"
 
 namespace volvox {
 

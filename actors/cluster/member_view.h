@@ -4,7 +4,7 @@
 
 #include "actors/admin/router_admin.h"
 #include "monitoring/cluster_metrics.h"
-#include "protocol/cluster_messages.h"
+#include "protocol/cluster/cluster_messages.h"
 #include "routing/router.h"
 
 namespace volvox {

@@ -14,7 +14,7 @@
 #include "actors/http/http_models.h"
 #include "actors/node/model_statistics.h"
 #include "actors/work/work.h"
-#include "protocol/cluster_messages.h"
+#include "protocol/cluster/cluster_messages.h"
 #include "routing/node_id.h"
 
 namespace volvox {

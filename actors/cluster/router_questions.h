@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "actors/work/work.h"
-#include "protocol/cluster_messages.h"
+#include "protocol/cluster/cluster_messages.h"
 #include "routing/router.h"
 #include "routing/typical_costs.h"
 

@@ -14,9 +14,9 @@ namespace volvox {
 // CAF accepts whoever connects to a listening port, as many as there are, and when the process is out of
 // descriptors it asks for the same connection again and again without a pause. Its library offers no place to
 // say otherwise; but it accepts by the system's accept(), and the program puts this in its place
-// (cli/accept.cc). A connection beyond the bound of its port, or beyond what the process may open, is taken
-// and closed at once: nothing is left that would wake the library again. What comes to a TCP port without a
-// bound was let in at another door of the process: for that a few descriptors are kept. Any thread.
+// (cli/admin/accept.cc). A connection beyond the bound of its port, or beyond what the process may open, is
+// taken and closed at once: nothing is left that would wake the library again. What comes to a TCP port
+// without a bound was let in at another door of the process: for that a few descriptors are kept. Any thread.
 class AcceptGuard {
  public:
   // The one of the process; there is one, as there is one accept().

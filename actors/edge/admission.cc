@@ -8,7 +8,7 @@
 #include "actors/edge/gateway.h"
 #include "actors/system/random_number.h"
 #include "base/clock.h"
-#include "protocol/bundle_codec.h"
+#include "protocol/codec/bundle_codec.h"
 #include "serving/request_terms.h"
 
 namespace volvox {

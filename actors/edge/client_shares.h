@@ -11,7 +11,7 @@
 #include "actors/edge/held_share.h"
 #include "base/error.h"
 #include "config/schema.h"
-#include "protocol/outgoing_reply.h"
+#include "protocol/sockets/outgoing_reply.h"
 #include "serving/door.h"
 
 namespace volvox {

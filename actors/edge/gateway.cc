@@ -15,7 +15,7 @@
 #include "actors/system/insist.h"
 #include "actors/work/messages.h"
 #include "base/clock.h"
-#include "protocol/codec.h"
+#include "protocol/codec/codec.h"
 
 namespace volvox {
 namespace {

@@ -17,8 +17,8 @@
 #include "base/error.h"
 #include "config/schema.h"
 #include "monitoring/request_metrics.h"
-#include "protocol/bundle_codec.h"
-#include "protocol/edge_socket.h"
+#include "protocol/codec/bundle_codec.h"
+#include "protocol/sockets/edge_socket.h"
 #include "serving/tally.h"
 #include "serving/token_buckets.h"
 

@@ -17,7 +17,7 @@
 #include "actors/edge/held_share.h"
 #include "base/recycled_map.h"
 #include "base/time.h"
-#include "protocol/edge_socket.h"
+#include "protocol/sockets/edge_socket.h"
 
 namespace volvox {
 

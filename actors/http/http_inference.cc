@@ -15,8 +15,8 @@
 #include "actors/system/random_number.h"
 #include "actors/work/messages.h"
 #include "base/clock.h"
-#include "protocol/codec.h"
-#include "protocol/packed_body.h"
+#include "protocol/codec/codec.h"
+#include "protocol/codec/packed_body.h"
 #include "protocol/v2/response_codec.h"
 
 namespace volvox {

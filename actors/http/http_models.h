@@ -11,7 +11,7 @@
 #include "actors/node/node.h"
 #include "monitoring/engine_snapshot.h"
 #include "monitoring/model_requests.h"
-#include "protocol/cluster_messages.h"
+#include "protocol/cluster/cluster_messages.h"
 #include "protocol/v2/describe.h"
 
 namespace volvox {

@@ -8,7 +8,7 @@
 
 #include "actors/edge/gateway.h"
 #include "actors/node/request_check.h"
-#include "protocol/codec.h"
+#include "protocol/codec/codec.h"
 #include "serving/part_content.h"
 
 namespace volvox {

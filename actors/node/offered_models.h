@@ -9,7 +9,7 @@
 #include "actors/node/catalog.h"
 #include "actors/node/request_check.h"
 #include "cells/model/model.h"
-#include "protocol/cluster_messages.h"
+#include "protocol/cluster/cluster_messages.h"
 
 namespace volvox {
 

@@ -1,7 +1,7 @@
 #include "actors/work/bundle_body.h"
 
-#include "protocol/packed_body.h"
-#include "protocol/structure_check.h"
+#include "protocol/codec/packed_body.h"
+#include "protocol/codec/structure_check.h"
 
 namespace volvox {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "protocol/codec.h"
+#include "protocol/codec/codec.h"
 
 namespace volvox {
 

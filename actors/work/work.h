@@ -26,8 +26,8 @@
 #include "batching/request.h"
 #include "device/device.h"
 #include "install/installation.h"
-#include "protocol/edge_socket.h"
 #include "protocol/messages.h"
+#include "protocol/sockets/edge_socket.h"
 #include "serving/door.h"
 
 namespace volvox {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "loadgen/agents/load_codec.h"
-#include "protocol/dealer.h"
+#include "protocol/client/dealer.h"
 
 namespace volvox {
 namespace {

@@ -9,9 +9,9 @@
 #include "base/error.h"
 #include "base/time.h"
 #include "loadgen/agents/load_messages.h"
-#include "protocol/channel.h"
-#include "protocol/connection_monitor.h"
-#include "protocol/zmq_socket.h"
+#include "protocol/client/channel.h"
+#include "protocol/sockets/connection_monitor.h"
+#include "protocol/sockets/zmq_socket.h"
 
 namespace volvox {
 

@@ -14,7 +14,7 @@
 #include "loadgen/requests/request_mix.h"
 #include "loadgen/run/progress.h"
 #include "loadgen/run/run.h"
-#include "protocol/channel.h"
+#include "protocol/client/channel.h"
 
 namespace volvox {
 

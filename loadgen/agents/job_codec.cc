@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "loadgen/agents/shapes_codec.h"
-#include "protocol/capnp_message.h"
+#include "protocol/codec/capnp_message.h"
 
 namespace volvox {
 namespace {

@@ -11,8 +11,8 @@
 #include "loadgen/agents/agent_limits.h"
 #include "loadgen/agents/agent_run.h"
 #include "loadgen/agents/load_messages.h"
-#include "protocol/channel.h"
-#include "protocol/edge_socket.h"
+#include "protocol/client/channel.h"
+#include "protocol/sockets/edge_socket.h"
 
 namespace volvox {
 

@@ -6,8 +6,8 @@
 #include <map>
 
 #include "loadgen/agents/job_codec.h"
-#include "protocol/capnp_message.h"
-#include "protocol/codec.h"
+#include "protocol/codec/capnp_message.h"
+#include "protocol/codec/codec.h"
 #include "protocol/load.capnp.h"
 #include "protocol/text.h"
 

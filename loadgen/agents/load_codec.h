@@ -10,8 +10,8 @@
 
 namespace volvox {
 
-// Messages ↔ bytes, as protocol/codec.h does it: a decoder takes any bytes at any address, bounds what it
-// allocates, and says what is wrong as INVALID_ARGUMENT. Whether a job may be run is not its question, but
+// Messages ↔ bytes, as protocol/codec/codec.h does it: a decoder takes any bytes at any address, bounds what
+// it allocates, and says what is wrong as INVALID_ARGUMENT. Whether a job may be run is not its question, but
 // whatever it answers can be run. Plain functions: any thread.
 
 // What both ends allow: a job may carry a treebank, a result the histograms of many models.

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <span>
 
-#include "protocol/capnp_message.h"
+#include "protocol/codec/capnp_message.h"
 #include "protocol/text.h"
 
 namespace volvox {

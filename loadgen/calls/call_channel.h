@@ -6,7 +6,7 @@
 
 #include "loadgen/calls/call_link.h"
 #include "loadgen/calls/call_tokens.h"
-#include "protocol/channel_group.h"
+#include "protocol/client/channel_group.h"
 
 namespace volvox {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "loadgen/calls/call_link.h"
-#include "protocol/session_stream.h"
+#include "protocol/client/session_stream.h"
 
 namespace volvox {
 

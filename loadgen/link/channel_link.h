@@ -7,7 +7,7 @@
 
 #include "loadgen/link/link.h"
 #include "loadgen/requests/request_mix.h"
-#include "protocol/channel_group.h"
+#include "protocol/client/channel_group.h"
 
 namespace volvox {
 

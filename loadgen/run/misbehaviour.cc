@@ -4,7 +4,7 @@
 #include <thread>
 #include <utility>
 
-#include "protocol/codec.h"
+#include "protocol/codec/codec.h"
 #include "protocol/request.h"
 
 namespace volvox {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "loadgen/requests/random.h"
-#include "protocol/channel_group.h"
-#include "protocol/session_stream.h"
+#include "protocol/client/channel_group.h"
+#include "protocol/client/session_stream.h"
 
 namespace volvox {
 namespace {

@@ -10,7 +10,7 @@
 #include "base/time.h"
 #include "loadgen/report/histogram.h"
 #include "loadgen/requests/lengths.h"
-#include "protocol/channel.h"
+#include "protocol/client/channel.h"
 
 namespace volvox {
 

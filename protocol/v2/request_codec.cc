@@ -8,7 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "protocol/structure_check.h"
+#include "protocol/codec/structure_check.h"
 #include "protocol/text.h"
 #include "protocol/v2/data_reader.h"
 #include "protocol/v2/datatype.h"

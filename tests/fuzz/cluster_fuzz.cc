@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "protocol/cluster_codec.h"
-#include "protocol/cluster_link.h"
+#include "protocol/cluster/cluster_codec.h"
+#include "protocol/cluster/cluster_link.h"
 #include "tests/fuzz/parts.h"
 
 namespace volvox::fuzz {

@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "protocol/cluster_codec.h"
+#include "protocol/cluster/cluster_codec.h"
 #include "tests/fuzz/parts.h"
 
 namespace volvox::fuzz {

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "protocol/codec.h"
-#include "protocol/packed_body.h"
+#include "protocol/codec/codec.h"
+#include "protocol/codec/packed_body.h"
 #include "protocol/v2/request_codec.h"
 #include "protocol/v2/route.h"
 #include "serving/http_head.h"

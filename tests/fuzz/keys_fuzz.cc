@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "protocol/curve_keys.h"
+#include "protocol/curve/curve_keys.h"
 #include "tests/fuzz/parts.h"
 
 namespace volvox::fuzz {

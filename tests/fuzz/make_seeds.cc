@@ -14,8 +14,8 @@
 
 #include "cells/model/model_definition.h"
 #include "config/load.h"
-#include "protocol/bundle_codec.h"
-#include "protocol/codec.h"
+#include "protocol/codec/bundle_codec.h"
+#include "protocol/codec/codec.h"
 #include "repository/cell_file.h"
 #include "repository/kinds/model_kind.h"
 #include "repository/model_toml.h"

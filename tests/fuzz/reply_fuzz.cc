@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "protocol/bundle_codec.h"
-#include "protocol/codec.h"
+#include "protocol/codec/bundle_codec.h"
+#include "protocol/codec/codec.h"
 #include "protocol/text.h"
 #include "tests/fuzz/parts.h"
 

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "protocol/bundle_codec.h"
-#include "protocol/codec.h"
+#include "protocol/codec/bundle_codec.h"
+#include "protocol/codec/codec.h"
 #include "tests/fuzz/parts.h"
 
 namespace volvox::fuzz {

@@ -14,9 +14,9 @@
 
 #include <zmq.h>
 
-#include "protocol/curve_clients.h"
-#include "protocol/curve_guard.h"
-#include "protocol/curve_keys.h"
+#include "protocol/curve/curve_clients.h"
+#include "protocol/curve/curve_guard.h"
+#include "protocol/curve/curve_keys.h"
 #include "tests/fuzz/parts.h"
 
 namespace volvox::fuzz {

@@ -14,8 +14,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "protocol/channel.h"
-#include "protocol/session_stream.h"
+#include "protocol/client/channel.h"
+#include "protocol/client/session_stream.h"
 
 namespace volvox {
 namespace {

@@ -18,7 +18,7 @@
 #include <zmq.h>
 
 #include "actors/system/actor_system.h"
-#include "protocol/zmq_socket.h"
+#include "protocol/sockets/zmq_socket.h"
 
 namespace volvox {
 namespace {

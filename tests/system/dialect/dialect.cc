@@ -8,13 +8,13 @@
 #include <cstdlib>
 
 #include "next.capnp.h"
-#include "protocol/capnp_message.h"
-#include "protocol/cluster_codec.h"
-#include "protocol/cluster_version.h"
+#include "protocol/cluster/cluster_codec.h"
+#include "protocol/cluster/cluster_version.h"
+#include "protocol/codec/capnp_message.h"
 
 namespace volvox {
 
-// protocol/cluster_encode.cc and cluster_codec.cc, under other names.
+// protocol/cluster/cluster_encode.cc and cluster_codec.cc, under other names.
 Result<WireBuffer> encode_known_message(const ClusterMessage& message, const WireLimits& limits,
                                         LinkGeneration generation);
 Result<ClusterEnvelope> open_known_message(const ClusterBytes& bytes, const WireLimits& limits);

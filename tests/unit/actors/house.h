@@ -13,7 +13,7 @@
 #include "actors/process/server.h"
 #include "device/fake_device.h"
 #include "device/timed_device.h"
-#include "protocol/client.h"
+#include "protocol/client/client.h"
 #include "repository/model_writer.h"
 #include "repository/repository.h"
 #include "tests/unit/actors/patience.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "protocol/session_stream.h"
+#include "protocol/client/session_stream.h"
 #include "tests/unit/actors/house.h"
 
 namespace volvox {

@@ -1,4 +1,4 @@
-#include "cli/model_verifier.h"
+#include "cli/load/model_verifier.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 
 #include "cells/library/check.h"
 #include "cells/model/assemble.h"
-#include "cli/model_verifier.h"
+#include "cli/load/model_verifier.h"
 
 namespace volvox {
 namespace {

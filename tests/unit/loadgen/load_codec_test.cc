@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "loadgen/plan/plan.h"
-#include "protocol/capnp_message.h"
-#include "protocol/codec.h"
+#include "protocol/codec/capnp_message.h"
+#include "protocol/codec/codec.h"
 #include "protocol/load.capnp.h"
 
 namespace volvox {

@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include "protocol/codec.h"
-#include "protocol/curve_keys.h"
-#include "protocol/edge_socket.h"
+#include "protocol/codec/codec.h"
+#include "protocol/curve/curve_keys.h"
+#include "protocol/sockets/edge_socket.h"
 
 namespace volvox {
 namespace {

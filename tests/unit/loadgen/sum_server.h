@@ -11,8 +11,8 @@
 #include <gtest/gtest.h>
 
 #include "loadgen/report/verify.h"
-#include "protocol/codec.h"
-#include "protocol/edge_socket.h"
+#include "protocol/codec/codec.h"
+#include "protocol/sockets/edge_socket.h"
 
 namespace volvox {
 

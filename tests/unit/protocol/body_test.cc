@@ -7,7 +7,7 @@
 #include <capnp/serialize.h>
 #include <gtest/gtest.h>
 
-#include "protocol/codec.h"
+#include "protocol/codec/codec.h"
 #include "protocol/volvox.capnp.h"
 #include "tests/unit/protocol/samples.h"
 

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "protocol/zmq_socket.h"
+#include "protocol/sockets/zmq_socket.h"
 
 namespace volvox {
 namespace {

@@ -8,10 +8,10 @@
 #include <capnp/serialize.h>
 #include <gtest/gtest.h>
 
-#include "protocol/bundle_codec.h"
-#include "protocol/bundle_flights.h"
-#include "protocol/codec.h"
-#include "protocol/session_stream.h"
+#include "protocol/client/bundle_flights.h"
+#include "protocol/client/session_stream.h"
+#include "protocol/codec/bundle_codec.h"
+#include "protocol/codec/codec.h"
 #include "protocol/volvox.capnp.h"
 #include "tests/unit/protocol/samples.h"
 

@@ -1,4 +1,4 @@
-#include "protocol/channel_group.h"
+#include "protocol/client/channel_group.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "protocol/channel.h"
+#include "protocol/client/channel.h"
 
 #include <atomic>
 #include <set>
@@ -9,8 +9,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "protocol/codec.h"
-#include "protocol/session_stream.h"
+#include "protocol/client/session_stream.h"
+#include "protocol/codec/codec.h"
 #include "tests/unit/protocol/patience.h"
 #include "tests/unit/protocol/samples.h"
 #include "tests/unit/protocol/test_server.h"

@@ -1,4 +1,4 @@
-#include "protocol/client.h"
+#include "protocol/client/client.h"
 
 #include <atomic>
 #include <thread>

@@ -1,4 +1,4 @@
-#include "protocol/cluster_codec.h"
+#include "protocol/cluster/cluster_codec.h"
 
 #include <cstring>
 #include <random>

@@ -1,4 +1,4 @@
-#include "protocol/cluster_flow.h"
+#include "protocol/cluster/cluster_flow.h"
 
 #include <algorithm>
 #include <deque>

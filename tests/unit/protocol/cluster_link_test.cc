@@ -1,4 +1,4 @@
-#include "protocol/cluster_link.h"
+#include "protocol/cluster/cluster_link.h"
 
 #include <algorithm>
 #include <deque>

@@ -1,4 +1,4 @@
-#include "protocol/curve_clients.h"
+#include "protocol/curve/curve_clients.h"
 
 #include <array>
 #include <fstream>
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <zmq.h>
 
-#include "protocol/curve_keys.h"
+#include "protocol/curve/curve_keys.h"
 
 namespace volvox {
 namespace {

@@ -5,11 +5,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "protocol/channel.h"
-#include "protocol/codec.h"
-#include "protocol/curve_clients.h"
-#include "protocol/curve_keys.h"
-#include "protocol/edge_socket.h"
+#include "protocol/client/channel.h"
+#include "protocol/codec/codec.h"
+#include "protocol/curve/curve_clients.h"
+#include "protocol/curve/curve_keys.h"
+#include "protocol/sockets/edge_socket.h"
 #include "tests/unit/protocol/samples.h"
 
 namespace volvox {

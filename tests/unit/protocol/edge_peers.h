@@ -17,8 +17,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "protocol/codec.h"
-#include "protocol/edge_socket.h"
+#include "protocol/codec/codec.h"
+#include "protocol/sockets/edge_socket.h"
 #include "tests/unit/protocol/patience.h"
 #include "tests/unit/protocol/samples.h"
 

@@ -1,4 +1,4 @@
-#include "protocol/edge_socket.h"
+#include "protocol/sockets/edge_socket.h"
 
 #include <filesystem>
 

@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "protocol/codec.h"
+#include "protocol/codec/codec.h"
 #include "protocol/volvox.capnp.h"
 #include "tests/unit/protocol/samples.h"
 

@@ -1,4 +1,4 @@
-#include "protocol/packed_body.h"
+#include "protocol/codec/packed_body.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "protocol/codec.h"
+#include "protocol/codec/codec.h"
 #include "tests/unit/protocol/samples.h"
 
 namespace volvox {

@@ -1,4 +1,4 @@
-#include "protocol/pending.h"
+#include "protocol/client/pending.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "protocol/reply_backlog.h"
+#include "protocol/sockets/reply_backlog.h"
 
 #include <cerrno>
 #include <map>

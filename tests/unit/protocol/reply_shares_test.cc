@@ -1,4 +1,4 @@
-#include "protocol/reply_shares.h"
+#include "protocol/sockets/reply_shares.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "protocol/cluster_flow.h"
+#include "protocol/cluster/cluster_flow.h"
 
 namespace volvox::test {
 

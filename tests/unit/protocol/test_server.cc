@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "protocol/bundle_codec.h"
+#include "protocol/codec/bundle_codec.h"
 
 namespace volvox::test {
 namespace {

@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
-#include "protocol/codec.h"
-#include "protocol/edge_socket.h"
+#include "protocol/codec/codec.h"
+#include "protocol/sockets/edge_socket.h"
 
 namespace volvox::test {
 

@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-#include "protocol/codec.h"
+#include "protocol/codec/codec.h"
 #include "protocol/v2/request_codec.h"
 
 namespace volvox {

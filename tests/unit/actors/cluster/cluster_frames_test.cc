@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include "protocol/codec.h"
-#include "protocol/packed_body.h"
+#include "protocol/codec/codec.h"
+#include "protocol/codec/packed_body.h"
 
 namespace volvox {
 namespace {

@@ -9,7 +9,7 @@
 
 #include <gmock/gmock.h>
 
-#include "protocol/channel.h"
+#include "protocol/client/channel.h"
 #include "tests/unit/actors/session_house.h"
 
 namespace volvox {

@@ -1,0 +1,71 @@
+#include "cli/load/load_sweep.h"
+
+#include <cstdio>
+#include <fstream>
+#include <optional>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/option.h"
+#include "loadgen/sweep/sweep_report.h"
+
+namespace volvox {
+namespace {
+
+Status write_file(const std::string& path, const std::string& text) {
+  if (path.empty()) return {};
+  std::ofstream file(path);
+  file << text;
+  if (file.flush()) return {};
+  return invalid("cannot write the report to '" + path + "'");
+}
+
+}  // namespace
+
+void add_sweep_options(CLI::App& command, SweepArguments& arguments) {
+  auto* sweep =
+      command.add_flag("--sweep", arguments.sweep,
+                       "Raise the rate from --rate on, in windows of --seconds, until the server is "
+                       "saturated, and search for the highest rate that is good");
+  add_option(command, "--slo WORDS", arguments.slo, "With --sweep: what a good rate is, 'p99=50ms'")
+      ->needs(sweep);
+  add_option(command, "--csv FILE", arguments.csv_file,
+             "With --sweep: also write what was measured to this file")
+      ->needs(sweep);
+  add_option(command, "--html FILE", arguments.html_file,
+             "With --sweep: also write a page with charts to this file, which needs no network")
+      ->needs(sweep);
+}
+
+Result<int> sweep_load(const SweepArguments& arguments, LoadPlan plan, const std::string& title,
+                       const std::string& json_file, const std::stop_token& stop,
+                       const std::function<Result<LoadOutcome>(const LoadPlan&)>& measure) {
+  if (Status ok = check_plan(plan); !ok) return tl::unexpected(ok.error());
+  if (Status ok = check_sweep(plan); !ok) return tl::unexpected(ok.error());
+  SweepPlan wanted{.first_rate = plan.rate, .window_s = std::chrono::duration<double>(plan.measured).count()};
+  if (!arguments.slo.empty()) {
+    auto slo = parse_slo(arguments.slo);
+    if (!slo) return tl::unexpected(slo.error());
+    wanted.slo = *slo;
+  }
+  Sweep sweep(wanted);
+  for (auto rate = sweep.next_rate(); rate; rate = sweep.next_rate()) {
+    plan.rate = *rate;
+    auto window = measure(plan);
+    if (stop.stop_requested()) break;
+    if (!window) return tl::unexpected(window.error());
+    std::fprintf(stderr, "%.1f a second: %llu of %llu answered in %.1f s\n", *rate,
+                 static_cast<unsigned long long>(window->tally.completed),
+                 static_cast<unsigned long long>(window->tally.offered), window->seconds);
+    sweep.add(*window);
+    ++plan.seed;  // another window is another sample of the same load
+  }
+  std::fputs(to_text(sweep, wanted).c_str(), stdout);
+  Status written = write_file(json_file, to_json(sweep, wanted).dump(2) + "\n");
+  if (written) written = write_file(arguments.csv_file, to_csv(sweep));
+  if (written) written = write_file(arguments.html_file, to_html(sweep, wanted, title));
+  if (!written) return tl::unexpected(written.error());
+  return sweep.highest_rps() > 0 ? 0 : 1;
+}
+
+}  // namespace volvox

@@ -1,0 +1,53 @@
+#include "protocol/client/session_stream.h"
+
+#include <random>
+#include <utility>
+
+namespace volvox {
+
+SessionStream SessionStream::begin() {
+  std::random_device random;
+  const auto bits = [&random] { return std::uint64_t{random()} << 32 | random() | 1; };
+  SessionStream stream(bits());
+  stream.nonce_hi_ = bits();
+  return stream;
+}
+
+SessionStream::SessionStream(WireSessionToken answered)
+    : parts_(answered.sequence + 1), token_(std::move(answered)) {}
+
+void SessionStream::stamp(ClientRequest& request, bool last) const {
+  request.header.session = next(last);
+}
+
+WireSessionToken SessionStream::next(bool last) const {
+  WireSessionToken token = token_.value_or(WireSessionToken{});
+  token.operation = SessionOperation::kBegin;
+  if (token_) token.operation = last ? SessionOperation::kEnd : SessionOperation::kContinue;
+  token.nonce = nonce_;
+  token.nonce_hi = nonce_hi_;
+  token.sequence = parts_;
+  return token;
+}
+
+bool SessionStream::take(const Reply& reply) {
+  undecided_ = !reply.status() && reply.header.undecided;
+  if (!reply.status() || !reply.header.session) return false;
+  take(*reply.header.session);
+  return true;
+}
+
+void SessionStream::take(const WireSessionToken& token) {
+  undecided_ = false;
+  token_ = token;
+  ++parts_;
+}
+
+ClientRequest end_request(std::string model) {
+  ClientRequest request;
+  request.header.model = std::move(model);
+  request.body.structure = ChainStructure{0};
+  return request;
+}
+
+}  // namespace volvox

@@ -1,9 +1,0 @@
-#include "protocol/cluster_version.h"
-
-namespace volvox {
-
-ClusterVersions cluster_versions() {
-  return {.best = 2, .oldest = 1};
-}
-
-}  // namespace volvox
