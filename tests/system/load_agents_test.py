@@ -282,7 +282,8 @@ class InNamespaces(Checks, unittest.TestCase):
         _, err = load.communicate(timeout=PATIENCE)
         self.assertEqual(load.returncode, 1)
         self.assertIn("UNAUTHENTICATED", err)
-        self.assertTrue(any(agent.said("refused a coordinator") for agent in self.world.agents))
+        self.world.wait_until("an agent says that it refused",
+                              lambda: any(agent.said("refused a coordinator") for agent in self.world.agents))
         self.assertEqual(self.world.answers()[0], {})
 
 
