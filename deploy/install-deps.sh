@@ -39,7 +39,7 @@ ONNX_PACKAGES=(libonnx-dev libprotobuf-dev protobuf-compiler)
 TEST_PACKAGES=(libgtest-dev libgmock-dev libbenchmark-dev python3 python3-zmq python3-numpy curl clang-format)
 # What tests/run.sh --full needs on top. Debian starts Prometheus as a service, which the tests do not need:
 # `systemctl disable --now prometheus`.
-DEV_PACKAGES=(clang clang-tidy libclang-rt-14-dev shellcheck python3-torch python3-onnx libonnx-testdata prometheus tmux)
+DEV_PACKAGES=(clang clang-tidy libclang-rt-14-dev shellcheck python3-torch python3-onnx libonnx-testdata python3-matplotlib prometheus tmux)
 
 # Prints those of the given packages that are not fully installed.
 missing_of() {
