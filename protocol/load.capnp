@@ -174,6 +174,14 @@ struct LoadExample {
   name @0 :Text;
   message @1 :Text;
 }
+# Gaps between sends, in microseconds: how many, their sums and those of their squares.
+struct LoadGaps {
+  count @0 :UInt64;
+  planned @1 :Float64;
+  plannedSquares @2 :Float64;
+  sent @3 :Float64;
+  sentSquares @4 :Float64;
+}
 struct LoadTally {
   offered @0 :UInt64;
   completed @1 :UInt64;
@@ -187,6 +195,7 @@ struct LoadTally {
   outcomes @9 :List(LoadCount);
   examples @10 :List(LoadExample);
   histograms @11 :List(LoadHistogram);  # latency, queue, compute, refused, retry-after, late
+  gaps @12 :LoadGaps;
 }
 
 # agent → coordinator, once: what came of it.

@@ -64,6 +64,13 @@ void write(const LoadTally& tally, wire::LoadTally::Builder builder) {
   }
   auto histograms = builder.initHistograms(static_cast<unsigned>(kHistograms.size()));
   for (unsigned k = 0; k < kHistograms.size(); ++k) write(tally.*kHistograms[k], histograms[k]);
+  auto gaps = builder.initGaps();
+  const SendGaps::Sums& sums = tally.gaps.sums();
+  gaps.setCount(tally.gaps.count());
+  gaps.setPlanned(sums.planned_us);
+  gaps.setPlannedSquares(sums.planned_us2);
+  gaps.setSent(sums.sent_us);
+  gaps.setSentSquares(sums.sent_us2);
 }
 
 // How each kind is written; an error past the limits.
@@ -152,7 +159,7 @@ struct Writer {
 };
 
 std::size_t tally_words(const LoadTally& tally) {
-  std::size_t words = 64 + 16 * (tally.errors.size() + tally.outcomes.size() + tally.first_error.size());
+  std::size_t words = 80 + 16 * (tally.errors.size() + tally.outcomes.size() + tally.first_error.size());
   for (const auto& [name, message] : tally.first_error) words += text_words(message);
   for (const auto& histogram : kHistograms) words += 8 + 2 * (tally.*histogram).image().buckets.size();
   return words;
@@ -213,6 +220,15 @@ void read_numbers(wire::LoadTally::Reader reader, LoadTally& tally) {
   tally.warmup_completed = reader.getWarmupCompleted();
 }
 
+Result<SendGaps> read(wire::LoadGaps::Reader reader) {
+  const SendGaps::Sums sums{reader.getPlanned(), reader.getPlannedSquares(), reader.getSent(),
+                            reader.getSentSquares()};
+  for (const double sum : {sums.planned_us, sums.planned_us2, sums.sent_us, sums.sent_us2}) {
+    if (!std::isfinite(sum)) return invalid("gaps are numbers");
+  }
+  return SendGaps(reader.getCount(), sums);
+}
+
 Result<LoadTally> read(wire::LoadTally::Reader reader) {
   LoadTally tally;
   read_numbers(reader, tally);
@@ -231,6 +247,9 @@ Result<LoadTally> read(wire::LoadTally::Reader reader) {
     if (!histogram) return tl::unexpected(histogram.error());
     tally.*kHistograms[i] = std::move(*histogram);
   }
+  auto gaps = read(reader.getGaps());
+  if (!gaps) return tl::unexpected(gaps.error());
+  tally.gaps = *gaps;
   return tally;
 }
 

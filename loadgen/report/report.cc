@@ -121,6 +121,7 @@ nlohmann::json to_json(const LoadSummary& report) {
   json["queue_ms"] = spread(tally.queue);
   json["compute_ms"] = spread(tally.compute);
   json["late_ms"] = spread(tally.late);
+  json["gap_variance_ratio"] = tally.gaps.variance_ratio();
   json["refused_ms"] = spread(tally.refused);
   json["retry_after_ms"] = spread(tally.retry_after);
   json["models"] = nlohmann::json::object();

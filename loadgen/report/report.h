@@ -39,6 +39,9 @@ struct LoadSummary {
 //   queue_ms            from arrival at the server to the first cell's start, as the server states it
 //   compute_ms          from the first cell's start to the last one's end, as the server states it
 //   late_ms             from the scheduled to the actual send: how far to trust the others
+//   gap_variance_ratio  variance of the gaps between a connection's sends, over the planned gaps'; 0 where
+//   the
+//                       plan has none or even ones
 //   refused_ms          from the send to the reply, of OVERLOADED and DEADLINE_EXCEEDED
 //   retry_after_ms      what the server advised with these
 //   mean_batch          rows a task, by cell type

@@ -126,6 +126,11 @@ void LoadConnection::note_offered(const Flight& flight, TimePoint now) {
   }
   ++offered_;
   ++tally.offered;
+  if (plan_.arrivals != Arrivals::kClosed) {
+    if (last_sent_ != TimePoint()) apart_.gaps.add(flight.scheduled - last_scheduled_, now - last_sent_);
+    last_scheduled_ = flight.scheduled;
+    last_sent_ = now;
+  }
   const Duration late = now - flight.scheduled;
   tally.late.record(late);
   const auto late_ns = static_cast<std::uint64_t>(std::max<Duration::rep>(late.count(), 0));

@@ -94,6 +94,7 @@ class LoadConnection {
   AnswerSamples samples_;
   std::vector<LoadTally> by_class_;
   LoadTally apart_;
+  TimePoint last_scheduled_{}, last_sent_{};  // of the last measured request of an open loop
   Timeline timeline_;
 
   TimePoint start_{};

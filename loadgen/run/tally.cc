@@ -28,6 +28,7 @@ void LoadTally::merge(const LoadTally& other) {
   late.merge(other.late);
   refused.merge(other.refused);
   retry_after.merge(other.retry_after);
+  gaps.merge(other.gaps);
   last_answer = std::max(last_answer, other.last_answer);
 }
 

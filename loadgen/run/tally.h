@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/time.h"
+#include "loadgen/report/gaps.h"
 #include "loadgen/report/histogram.h"
 
 namespace volvox {
@@ -36,6 +37,7 @@ struct LoadTally {
   DurationHistogram refused;                       // send to reply, of OVERLOADED and DEADLINE_EXCEEDED
   DurationHistogram retry_after;                   // as the server advises
   DurationHistogram late;                          // scheduled send to actual send, of the offered
+  SendGaps gaps;                                   // between measured requests of an open loop
   TimePoint last_answer{};                         // to a measured request
 
   std::uint64_t failed() const;

@@ -91,6 +91,22 @@ TEST_F(Connection, LatencyCountsFromTheScheduleWhenTheSenderIsHeldUp) {
   EXPECT_LE(tally.late.percentile(0.85), milliseconds(2));
 }
 
+TEST_F(Connection, GapsVaryAsPlannedUnlessTheSenderIsHeldUp) {
+  plan_.arrivals = Arrivals::kPoisson;
+  FakeLink even(FakeLink::steady(milliseconds(1)));
+  const LoadTally as_planned = run(even);
+  EXPECT_EQ(as_planned.gaps.count() + 1, as_planned.offered);
+  EXPECT_NEAR(as_planned.gaps.variance_ratio(), 1.0, 1e-3);
+  FakeLink held_up(FakeLink::steady(milliseconds(1)));
+  held_up.stall_at = 500;
+  held_up.stall = seconds(1);
+  EXPECT_GT(run(held_up).gaps.variance_ratio(), 2.0);
+  plan_.arrivals = Arrivals::kClosed;
+  plan_.concurrency = 2;
+  FakeLink closed(FakeLink::steady(milliseconds(1)));
+  EXPECT_EQ(run(closed).gaps.count(), 0U);
+}
+
 TEST_F(Connection, CountOfRequestsEndsTheLoad) {
   plan_.measured = Duration(0);
   plan_.requests = 77;

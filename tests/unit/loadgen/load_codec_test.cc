@@ -1,6 +1,7 @@
 #include "loadgen/agents/load_codec.h"
 
 #include <cstring>
+#include <limits>
 
 #include <gtest/gtest.h>
 
@@ -139,6 +140,7 @@ TEST(LoadCodec, AResultKeepsAllThatWasCounted) {
   DurationHistogram* histograms[] = {&tally.latency, &tally.queue,       &tally.compute,
                                      &tally.refused, &tally.retry_after, &tally.late};
   for (DurationHistogram* histogram : histograms) histogram->record(milliseconds(n++));
+  tally.gaps = SendGaps(7, {1.5, 2.5, 3.5, 4.5});
   JobResult result;
   result.outcome.by_class = {tally, LoadTally()};
   result.outcome.apart.duplicates = 6;
@@ -159,9 +161,17 @@ TEST(LoadCodec, AResultKeepsAllThatWasCounted) {
   EXPECT_EQ(back.refused.image(), tally.refused.image());
   EXPECT_EQ(back.retry_after.image(), tally.retry_after.image());
   EXPECT_EQ(back.late.image(), tally.late.image());
+  EXPECT_EQ(back.gaps.count(), 7U);
+  EXPECT_EQ(back.gaps.sums(), tally.gaps.sums());
   EXPECT_EQ(read.outcome.apart.duplicates, 6U);
   EXPECT_EQ(read.outcome.seconds, 12.5);
   EXPECT_EQ(read.cut, "it was enough");
+}
+
+TEST(LoadCodec, RefusesGapsThatAreNoNumbers) {
+  JobResult result;
+  result.outcome.apart.gaps = SendGaps(1, {1, 1, std::numeric_limits<double>::quiet_NaN(), 1});
+  EXPECT_FALSE(decode_load_message(encode_load_message(result)->bytes()).has_value());
 }
 
 TEST(LoadCodec, RecordsKeepAnswersAndTimes) {

@@ -29,12 +29,12 @@ TEST(Report, HasExactlyTheAgreedKeys) {
   const nlohmann::json json = to_json(example());
   std::vector<std::string> keys;
   for (const auto& [key, value] : json.items()) keys.push_back(key);
-  EXPECT_EQ(keys,
-            (std::vector<std::string>{
-                "completed",      "compute_ms", "duplicates", "errors",     "goodput_rps",    "late_answers",
-                "late_ms",        "latency_ms", "mean_batch", "misbehaved", "models",         "offered",
-                "on_time",        "queue_ms",   "refused_ms", "resent",     "retry_after_ms", "seconds",
-                "throughput_rps", "verified",   "wrong"}));
+  EXPECT_EQ(keys, (std::vector<std::string>{
+                      "completed",   "compute_ms",   "duplicates",     "errors",     "gap_variance_ratio",
+                      "goodput_rps", "late_answers", "late_ms",        "latency_ms", "mean_batch",
+                      "misbehaved",  "models",       "offered",        "on_time",    "queue_ms",
+                      "refused_ms",  "resent",       "retry_after_ms", "seconds",    "throughput_rps",
+                      "verified",    "wrong"}));
   for (const char* spread : {"latency_ms", "queue_ms", "compute_ms", "late_ms"}) {
     EXPECT_EQ(json[spread].size(), 4U);
     for (const char* key : {"p50", "p90", "p99", "max"}) EXPECT_TRUE(json[spread][key].is_number());
