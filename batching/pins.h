@@ -22,7 +22,7 @@ class Pins {
        WaitingRooms& rooms)
       : requests_(requests), queues_(queues), workers_(workers), models_(models), rooms_(rooms) {}
 
-  // A task of the worker takes rows of the request.
+  // The task that the worker's log has begun takes rows of the request.
   void claim(std::uint32_t index, WorkerId worker, TimePoint now) {
     LiveRequest& live = requests_[index];
     if (!std::exchange(live.started, true)) {
@@ -31,6 +31,10 @@ class Pins {
       rooms_.moved_on(live.request.model, live.request.priority);
     }
     if (live.home != worker) move(index, worker);
+    if (live.request.traced) {
+      TaskLog& log = workers_[worker].log;
+      log.at(log.submitted()).company.joined.push_back(live.request.tag);
+    }
   }
   // Its queued entries go along. kNoWorker: any worker may take it.
   void move(std::uint32_t index, WorkerId worker);
@@ -40,6 +44,7 @@ class Pins {
     LiveRequest& live = requests_[index];
     live.last_seq = std::max(live.last_seq, record.seq);
     record.touched.push_back({index, nodes});
+    if (live.request.traced) record.company.left.push_back(live.request.tag);
   }
 
   // The place in the queues where its entries belong.

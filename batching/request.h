@@ -52,6 +52,7 @@ struct Request {
   PriorityClass priority = PriorityClass::kNormal;
   bool inputs_landed = true;  // false: nothing runs before Scheduler::inputs_landed()
   bool report_steps = false;  // kStepDone also for lanes that push a row of an output at every step
+  bool traced = false;        // TaskCompany says which tasks it came into, and left
   std::uint64_t client = 0;   // who shares the model fairly with other clients; 0: nobody is known
   TimePoint arrival{};
   TimePoint deadline = TimePoint::max();  // later, nobody wants its result

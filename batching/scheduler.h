@@ -63,6 +63,10 @@ class Scheduler final : private WaitingList {
   // The worker's tasks from `first_bad` on failed. Those before it must have been completed. Later tasks
   // number on and bind every row anew, so that the caller may go on with a fresh queue.
   void fail(WorkerId worker, TaskSeq first_bad, TimePoint now, std::vector<Event>& out);
+  // Of a task in flight: whoever leaves may become known while it runs, so it is best asked last.
+  const TaskCompany& company(WorkerId worker, TaskSeq seq) const {
+    return workers_[worker].log.at(seq).company;
+  }
   // Gives back a task that is done or failed, so that its memory serves again.
   void recycle(BatchedTask task);
 

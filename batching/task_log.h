@@ -9,6 +9,12 @@
 
 namespace volvox {
 
+// The traced requests, by tag, whose rows came into a task, and those whose rows left after it: of several
+// lanes of one request, more than once. Nobody stands in it who was there before and stays.
+struct TaskCompany {
+  std::vector<std::uint64_t> joined, left;
+};
+
 // What must happen when a task is done.
 struct TaskRecord {
   struct Touched {
@@ -29,6 +35,7 @@ struct TaskRecord {
   std::vector<Touched> touched;  // requests that may be over, or unpinned, once it is done
   std::vector<Mark> steps;       // of reported lanes
   std::vector<Mark> nodes;       // that are watched
+  TaskCompany company;
 };
 
 // The tasks in flight on one worker, oldest first: a ring, because a queue is FIFO. Records are reused.
@@ -47,6 +54,8 @@ class TaskLog {
     record.touched.clear();
     record.steps.clear();
     record.nodes.clear();
+    record.company.joined.clear();
+    record.company.left.clear();
     return record;
   }
   void commit(double cost_us) {

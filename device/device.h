@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -93,6 +94,11 @@ struct QueueConfig {
   std::uint32_t max_cohort_rows = 512;
 };
 
+// When a task ran.
+struct TaskTimes {
+  TimePoint begun{}, ended{};
+};
+
 // A FIFO of tasks on one device: owned by one worker, all calls from its thread (wait() and progress() too).
 // Destroying it waits for the running task and drops the others.
 class Queue {
@@ -106,6 +112,9 @@ class Queue {
   // already.
   virtual Status copy_state(class Device& from, std::span<const SlotCopy> copies, TaskSeq after) = 0;
   virtual Progress progress() const = 0;  // never blocks
+  // Of a task that progress() has called done, as long as no more than max_tasks were submitted from it on,
+  // by the queue's own clock; nothing: it cannot tell.
+  virtual std::optional<TaskTimes> times(TaskSeq) const { return std::nullopt; }
   // Blocks until a task past `beyond` is done or the queue has failed, at most `timeout`. False: it timed
   // out.
   virtual bool wait(TaskSeq beyond, Duration timeout) = 0;

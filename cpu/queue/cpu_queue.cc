@@ -35,6 +35,7 @@ CpuQueue::CpuQueue(const QueueConfig& config, ProductRunner runner, CellFinder& 
     : config_(config),
       cells_(cells),
       copies_(copies),
+      times_(config.max_tasks),
       ring_(config.max_tasks + kMaxCopies),
       team_(config.threads),
       work_(std::move(runner)),
@@ -91,6 +92,10 @@ Progress CpuQueue::progress() const {
   return board_.read();
 }
 
+std::optional<TaskTimes> CpuQueue::times(TaskSeq seq) const {
+  return times_[seq % times_.size()];
+}
+
 bool CpuQueue::wait(TaskSeq beyond, Duration timeout) {
   const bool has_to_wait = board_.done() <= beyond && !board_.failed() && timeout > Duration::zero();
   if (left_ && has_to_wait) {
@@ -142,7 +147,9 @@ Status CpuQueue::run(const Task& task, const CpuCell& cell) {
   tables_.resolve(task, cell.shape(), rows_);
   const auto begin = Clock::now();
   Status status = cell.run(rows_, work_, team_);
-  const std::chrono::nanoseconds wall = Clock::now() - begin;
+  const auto end = Clock::now();
+  const std::chrono::nanoseconds wall = end - begin;
+  times_[task.seq % times_.size()] = {begin, end};
   board_.add_kernel_ns(static_cast<std::uint64_t>(wall.count()));
   board_.set_cpu_kernel_ns(team_.busy_ns());
   return status;

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <thread>
@@ -52,6 +53,7 @@ class CpuQueue final : public Queue {
   Status submit(const Task& task) override;
   Status copy_state(Device& from, std::span<const SlotCopy> copies, TaskSeq after) override;
   Progress progress() const override;
+  std::optional<TaskTimes> times(TaskSeq seq) const override;
   // May take longer than `timeout`, by one task.
   bool wait(TaskSeq beyond, Duration timeout) override;
 
@@ -83,6 +85,9 @@ class CpuQueue final : public Queue {
   // The executor slept when it was: it is left to wait(). Only the worker's thread knows.
   mutable bool left_ = false;
   ProgressBoard board_;
+  // By number. The board publishes them; an entry serves again for a task that is submitted after this one is
+  // done.
+  std::vector<TaskTimes> times_;
   TaskRing<Entry> ring_;
 
   std::mutex running_;  // held by whoever runs a task

@@ -64,6 +64,21 @@ TEST_F(QueueTest, ReportsProgress) {
   EXPECT_GT(progress.kernel_ns, 0U);
 }
 
+TEST_F(QueueTest, TellsWhenItsTasksRan) {
+  const Task first = task(1, kInitialSlot, 2), second = task(2, 2, 3);
+  run(first);
+  run(second);
+  const Progress progress = queue_->progress();
+  ASSERT_EQ(progress.done, 2U);
+  const auto one = queue_->times(1), two = queue_->times(2);
+  ASSERT_TRUE(one && two);
+  EXPECT_LT(TimePoint{}, one->begun);
+  EXPECT_LE(one->begun, one->ended);
+  EXPECT_LE(one->ended, two->begun);
+  const Duration both = one->ended - one->begun + (two->ended - two->begun);
+  EXPECT_EQ(static_cast<std::uint64_t>(both.count()), progress.kernel_ns);
+}
+
 TEST_F(QueueTest, BoundsTheTasksInFlight) {
   std::vector<Task> tasks;
   for (TaskSeq seq = 1; seq <= 200; ++seq)
