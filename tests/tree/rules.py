@@ -3,12 +3,13 @@
 import re
 
 # The house, layer by layer: which folders each folder may include besides itself (docs/architecture.md).
-ENGINE = ("base", "config", "cells", "repository", "import", "device", "batching", "install", "routing", "serving", "cpu", "gpu", "simulation")
+ENGINE = ("base", "config", "tracing", "cells", "repository", "import", "device", "batching", "install", "routing", "serving", "cpu", "gpu", "simulation")
 SERVING = ("monitoring", "protocol", "loadgen", "actors", "cli")
 LAYERS = ENGINE + SERVING
 MAY_INCLUDE = {
     "base": (),
     "config": ("base",),
+    "tracing": ("base",),
     "cells": ("base",),
     "repository": ("cells", "base"),
     "import": ("repository", "cells", "base"),
