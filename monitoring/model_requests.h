@@ -9,9 +9,9 @@
 
 #include <prometheus/metric_family.h>
 
+#include "base/door.h"
 #include "monitoring/durations.h"
 #include "monitoring/outcomes.h"
-#include "serving/door.h"
 
 namespace volvox {
 

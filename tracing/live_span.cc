@@ -6,18 +6,6 @@
 
 namespace volvox {
 
-std::string_view to_string(SpanDoor door) {
-  switch (door) {
-    case SpanDoor::kHttp:
-      return "http";
-    case SpanDoor::kRouter:
-      return "router";
-    case SpanDoor::kZeromq:
-      break;
-  }
-  return "zeromq";
-}
-
 std::vector<SpanPart> parts_of(const RequestSpan& span) {
   const bool routed = span.attempts > 0;
   const std::array<std::string_view, kSpanStages> names{"", routed ? "placement" : "edge", "queue",
@@ -33,8 +21,8 @@ std::vector<SpanPart> parts_of(const RequestSpan& span) {
   return parts;
 }
 
-LiveSpan::LiveSpan(std::shared_ptr<TraceRecorder> recorder, RequestSpan begun)
-    : recorder_(std::move(recorder)), begun_(std::move(begun)) {}
+LiveSpan::LiveSpan(std::shared_ptr<TraceRecorder> recorder, RequestSpan begun, TraceAims aims)
+    : recorder_(std::move(recorder)), begun_(std::move(begun)), aims_(aims) {}
 
 LiveSpan::~LiveSpan() {
   for (std::size_t stage = 0; stage < kSpanStages; ++stage) {
@@ -44,7 +32,7 @@ LiveSpan::~LiveSpan() {
   if (const std::uint32_t error = error_.load(std::memory_order_relaxed))
     begun_.error = static_cast<ErrorCode>(error);
   begun_.cells = cells_.load(std::memory_order_relaxed);
-  recorder_->record(std::move(begun_));
+  recorder_->record(std::move(begun_), aims_);
 }
 
 void LiveSpan::place(const std::string& node, TimePoint at) {

@@ -19,7 +19,7 @@ class TraceRecorder;
 // what was noted is recorded when the last of them lets go. Any thread.
 class LiveSpan {
  public:
-  LiveSpan(std::shared_ptr<TraceRecorder> recorder, RequestSpan begun);
+  LiveSpan(std::shared_ptr<TraceRecorder> recorder, RequestSpan begun, TraceAims aims);
   ~LiveSpan();
   LiveSpan(const LiveSpan&) = delete;
   LiveSpan& operator=(const LiveSpan&) = delete;
@@ -34,14 +34,19 @@ class LiveSpan {
   void place(const std::string& node, TimePoint at);
   void end(std::optional<ErrorCode> error, std::uint32_t cells);
 
+  // Whether the tasks that have rows of it are to be recorded, too.
+  bool captured() const { return aims_.captured; }
   // What the next process is to know: this span is its parent.
-  TraceContext child_context() const { return {begun_.context.trace, begun_.span, true}; }
+  TraceContext child_context() const {
+    return {begun_.context.trace, begun_.span, aims_.exported || begun_.context.sampled};
+  }
 
  private:
   static constexpr std::int64_t kNever = 0;
 
   const std::shared_ptr<TraceRecorder> recorder_;
   RequestSpan begun_;
+  const TraceAims aims_;
   std::array<std::atomic<std::int64_t>, kSpanStages> reached_{};  // ns; kNever
   std::atomic<std::uint32_t> error_{0}, cells_{0};                // error: 0 for none
 };

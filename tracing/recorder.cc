@@ -21,7 +21,11 @@ TimePoint arrival(const RequestSpan& span) {
 
 }  // namespace
 
-TraceRecorder::TraceRecorder(RecorderOptions options) : options_(std::move(options)), ids_(options_.seed) {}
+TraceRecorder::TraceRecorder(RecorderOptions options)
+    : options_(std::move(options)),
+      sampler_(options_.sampling),
+      watches_(options_.on_sampled ? kSamples : 0U),
+      ids_(options_.seed) {}
 
 // SplitMix64: every number once, and nothing to wait for.
 std::uint64_t TraceRecorder::next_id() {
@@ -32,31 +36,41 @@ std::uint64_t TraceRecorder::next_id() {
   return id == 0 ? 1 : id;
 }
 
-std::shared_ptr<LiveSpan> TraceRecorder::begin_watched(const TraceContext& context, SpanDoor door,
+std::shared_ptr<LiveSpan> TraceRecorder::begin_watched(const TraceContext& context, Door door,
                                                        const std::string& model, std::uint32_t version,
                                                        TimePoint arrival) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (!is_open(arrival)) return nullptr;
-  }
+  TraceContext named = context;
+  if (!named.trace.valid()) named = {{next_id(), next_id()}, 0, false};
+  const TraceAims aims{captures(arrival), wants_sample(named, door, arrival)};
+  if (!aims.captured && !aims.exported) return nullptr;
   RequestSpan span;
-  span.context = context;
-  if (!span.context.trace.valid()) span.context = {{next_id(), next_id()}, 0, false};
+  span.context = named;
   span.span = next_id();
   span.door = door;
   span.model = model;
   span.version = version;
-  auto live = std::make_shared<LiveSpan>(shared_from_this(), std::move(span));
+  auto live = std::make_shared<LiveSpan>(shared_from_this(), std::move(span), aims);
   live->reach(SpanStage::kArrived, arrival);
   return live;
 }
 
+bool TraceRecorder::captures(TimePoint at) {
+  if (!wants_tasks()) return false;
+  const std::lock_guard lock(mutex_);
+  return is_open(at);
+}
+
+// Of what a router sends, it has chosen already.
+bool TraceRecorder::wants_sample(const TraceContext& context, Door door, TimePoint arrival) {
+  if (!options_.on_sampled) return false;
+  if (door == Door::kCluster) return context.sampled;
+  return sampler_.chooses(context.trace) || (context.sampled && sampler_.follows(arrival));
+}
+
 bool TraceRecorder::is_open(TimePoint at) {
-  if (!capture_ || !watches_.load(std::memory_order_relaxed)) return false;
-  if (at < until_) return true;
-  watches_.store(false, std::memory_order_relaxed);
-  capture_->ended = until_;
-  return false;
+  if (!capture_) return false;
+  if (at >= until_) watches_.fetch_and(~kCapture, std::memory_order_relaxed);
+  return at < until_;
 }
 
 bool TraceRecorder::find_room(std::size_t bytes) {
@@ -69,7 +83,16 @@ bool TraceRecorder::find_room(std::size_t bytes) {
   return false;
 }
 
-void TraceRecorder::record(RequestSpan&& span) {
+void TraceRecorder::record(RequestSpan&& span, TraceAims aims) {
+  if (aims.exported && aims.captured) {
+    options_.on_sampled(RequestSpan(span));
+  } else if (aims.exported) {
+    return options_.on_sampled(std::move(span));
+  }
+  record_in_capture(std::move(span));
+}
+
+void TraceRecorder::record_in_capture(RequestSpan&& span) {
   const TimePoint ended = span.at(SpanStage::kReplied).value_or(arrival(span));
   const std::lock_guard lock(mutex_);
   // It may be left over from a capture before.
@@ -90,7 +113,7 @@ Result<std::uint64_t> TraceRecorder::start_capture(TimePoint now, TimePoint unti
   capture_->begun = now;
   until_ = capture_->ended = until;
   bytes_ = 0;
-  watches_.store(true, std::memory_order_relaxed);
+  watches_.fetch_or(kCapture, std::memory_order_relaxed);
   return ++number_;
 }
 

@@ -13,6 +13,7 @@
 #include "base/time.h"
 #include "tracing/live_span.h"
 #include "tracing/records.h"
+#include "tracing/sampler.h"
 
 namespace volvox {
 
@@ -29,6 +30,8 @@ struct RecorderOptions {
   std::size_t capture_bytes = 64U << 20;               // that the records of one capture may take
   std::uint64_t seed = 0;                              // of span and trace ids: nobody else's in the cluster
   std::function<void(std::uint64_t count)> on_lost{};  // records that found no room; any thread
+  SamplingOptions sampling{};
+  std::function<void(RequestSpan&&)> on_sampled{};  // ended; any thread. Null: nobody wants samples
 };
 
 // What requests and tasks went through, for whoever wants to see it. Where nobody does, it costs a request
@@ -39,15 +42,15 @@ class TraceRecorder : public std::enable_shared_from_this<TraceRecorder> {
   explicit TraceRecorder(RecorderOptions options);
 
   // A request has come in. Null: it is not traced.
-  std::shared_ptr<LiveSpan> begin(const TraceContext& context, SpanDoor door, const std::string& model,
+  std::shared_ptr<LiveSpan> begin(const TraceContext& context, Door door, const std::string& model,
                                   std::uint32_t version, TimePoint arrival) {
-    if (!watches_.load(std::memory_order_relaxed)) return nullptr;
+    if (watches_.load(std::memory_order_relaxed) == 0) return nullptr;
     return begin_watched(context, door, model, version, arrival);
   }
   // Whether tasks are to be recorded now.
-  bool wants_tasks() const { return watches_.load(std::memory_order_relaxed); }
+  bool wants_tasks() const { return (watches_.load(std::memory_order_relaxed) & kCapture) != 0; }
 
-  void record(RequestSpan&& span);
+  void record(RequestSpan&& span, TraceAims aims);
   void record(TaskSpan&& span);
 
   // Records all requests that arrive from now on, and all tasks that end, until finish_capture(), or until
@@ -57,15 +60,21 @@ class TraceRecorder : public std::enable_shared_from_this<TraceRecorder> {
   Result<TraceCapturePtr> finish_capture(std::uint64_t number, TimePoint now);
 
  private:
-  std::shared_ptr<LiveSpan> begin_watched(const TraceContext& context, SpanDoor door,
-                                          const std::string& model, std::uint32_t version, TimePoint arrival);
+  std::shared_ptr<LiveSpan> begin_watched(const TraceContext& context, Door door, const std::string& model,
+                                          std::uint32_t version, TimePoint arrival);
+  bool wants_sample(const TraceContext& context, Door door, TimePoint arrival);
+  bool captures(TimePoint at);
+  void record_in_capture(RequestSpan&& span);
   std::uint64_t next_id();
   bool find_room(std::size_t bytes);
   // Under the mutex: whether a record of this moment belongs to the capture.
   bool is_open(TimePoint at);
 
+  static constexpr unsigned kCapture = 1, kSamples = 2;
+
   const RecorderOptions options_;
-  std::atomic<bool> watches_{false};
+  TraceSampler sampler_;
+  std::atomic<unsigned> watches_;  // who wants something
   std::atomic<std::uint64_t> ids_;
 
   std::mutex mutex_;  // guards what follows

@@ -8,15 +8,12 @@
 #include <string_view>
 #include <vector>
 
+#include "base/door.h"
 #include "base/error.h"
 #include "base/time.h"
 #include "tracing/trace_context.h"
 
 namespace volvox {
-
-// By which door a request came in.
-enum class SpanDoor : std::uint8_t { kZeromq, kHttp, kRouter };
-std::string_view to_string(SpanDoor door);  // "zeromq", …
 
 // What a request passes, in this order. One that fails leaves some out.
 enum class SpanStage : std::uint8_t {
@@ -28,12 +25,18 @@ enum class SpanStage : std::uint8_t {
 };
 inline constexpr std::size_t kSpanStages = 5;
 
+// What a traced request is recorded for.
+struct TraceAims {
+  bool captured = false;  // whoever watches everything now
+  bool exported = false;  // whoever collects samples
+};
+
 // One request in one process.
 struct RequestSpan {
   std::uint64_t key = 0;  // the request's own within the process
   TraceContext context;   // parent: whoever sent it
   std::uint64_t span = 0;
-  SpanDoor door{};
+  Door door{};
   std::string model;
   std::uint32_t version = 0;
   std::string node;                                           // a router's: who ran it last

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "actors/edge/held_share.h"
+#include "base/door.h"
 #include "base/error.h"
 #include "config/schema.h"
 #include "protocol/sockets/outgoing_reply.h"
-#include "serving/door.h"
 
 namespace volvox {
 

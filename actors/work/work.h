@@ -20,6 +20,7 @@
 #include "actors/work/device_loads.h"
 #include "actors/work/incoming_body.h"
 #include "actors/work/workload.h"
+#include "base/door.h"
 #include "base/error.h"
 #include "base/structure.h"
 #include "base/time.h"
@@ -28,7 +29,6 @@
 #include "install/installation.h"
 #include "protocol/messages.h"
 #include "protocol/sockets/edge_socket.h"
-#include "serving/door.h"
 
 namespace volvox {
 

@@ -19,7 +19,7 @@ class Recorder : public ::testing::Test {
   }
   static std::shared_ptr<LiveSpan> request(TraceRecorder& recorder, TimePoint arrival, std::uint64_t key = 1,
                                            const TraceContext& context = {}) {
-    auto span = recorder.begin(context, SpanDoor::kHttp, "m", 3, arrival);
+    auto span = recorder.begin(context, Door::kHttp, "m", 3, arrival);
     if (span) span->set_key(key);
     return span;
   }
@@ -30,7 +30,17 @@ class Recorder : public ::testing::Test {
     return span;
   }
 
+  // Samples at this rate, and follows one a second.
+  std::shared_ptr<TraceRecorder> make_sampling(double rate) {
+    RecorderOptions options;
+    options.seed = 7;
+    options.sampling = {rate, 1, {}};
+    options.on_sampled = [this](RequestSpan&& span) { sampled_.push_back(std::move(span)); };
+    return std::make_shared<TraceRecorder>(std::move(options));
+  }
+
   std::uint64_t lost_ = 0;
+  std::vector<RequestSpan> sampled_;
 };
 
 TEST_F(Recorder, RecordsNothingUnlessSomebodyWatches) {
@@ -106,6 +116,46 @@ TEST_F(Recorder, WhatIsOutsideTheWindowIsNotInTheCapture) {
   EXPECT_TRUE(capture->requests.empty());
   ASSERT_EQ(capture->tasks.size(), 1U);
   EXPECT_EQ(capture->tasks[0].seq, 2U);
+}
+
+TEST_F(Recorder, HandsSamplesOnWhenTheyEnd) {
+  const auto recorder = make_sampling(1.0);
+  auto span = request(*recorder, kStart, 5);
+  ASSERT_NE(span, nullptr);
+  EXPECT_FALSE(span->captured());
+  EXPECT_FALSE(recorder->wants_tasks());
+  EXPECT_TRUE(span->child_context().sampled);
+  EXPECT_TRUE(sampled_.empty());
+  span = nullptr;
+  ASSERT_EQ(sampled_.size(), 1U);
+  EXPECT_EQ(sampled_[0].key, 5U);
+}
+
+TEST_F(Recorder, ASampleMayBeInACaptureToo) {
+  const auto recorder = make_sampling(1.0);
+  const auto number = recorder->start_capture(kStart, kStart + 10 * kMs);
+  auto span = request(*recorder, kStart, 5);
+  EXPECT_TRUE(span->captured());
+  span = nullptr;
+  EXPECT_EQ(sampled_.size(), 1U);
+  EXPECT_EQ((*recorder->finish_capture(*number, kStart + 10 * kMs))->requests.size(), 1U);
+  EXPECT_NE(request(*recorder, kStart + 20 * kMs), nullptr) << "samples are wanted as before";
+}
+
+TEST_F(Recorder, FollowsCallersThatRecordAndSoManyOfThem) {
+  const auto recorder = make_sampling(0.0);
+  EXPECT_EQ(request(*recorder, kStart), nullptr);
+  EXPECT_EQ(request(*recorder, kStart, 1, {{1, 2}, 3, false}), nullptr);
+  EXPECT_NE(request(*recorder, kStart, 1, {{1, 2}, 3, true}), nullptr);
+  EXPECT_EQ(request(*recorder, kStart, 1, {{1, 3}, 3, true}), nullptr) << "one a second";
+}
+
+TEST_F(Recorder, WhatARouterSendsItHasChosen) {
+  const auto all = make_sampling(1.0), none = make_sampling(0.0);
+  EXPECT_EQ(all->begin({}, Door::kCluster, "m", 1, kStart), nullptr);
+  EXPECT_EQ(all->begin({{1, 2}, 3, false}, Door::kCluster, "m", 1, kStart), nullptr);
+  for (int i = 0; i < 3; ++i)
+    EXPECT_NE(none->begin({{1, 2}, 3, true}, Door::kCluster, "m", 1, kStart), nullptr);
 }
 
 TEST_F(Recorder, OneCaptureAtATime) {
