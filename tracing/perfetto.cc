@@ -72,11 +72,13 @@ json PerfettoEvents::flow(const char* phase, std::uint64_t key, TimePoint at, st
 
 void PerfettoEvents::append_task(std::size_t number, json& events) const {
   const TaskSpan& task = capture_->tasks[number];
-  json slice = event("X", task.begun);
+  // One that was running already is shown from where the trace begins.
+  const TimePoint begun = std::max(task.begun, capture_->begun);
+  json slice = event("X", begun);
   slice.update({{"cat", "task"},
                 {"name", task.cell},
                 {"tid", thread_of(task)},
-                {"dur", microseconds_between(task.begun, task.ended)},
+                {"dur", microseconds_between(begun, task.ended)},
                 {"args",
                  {{"seq", task.seq},
                   {"rows", task.rows},
@@ -89,12 +91,12 @@ void PerfettoEvents::append_task(std::size_t number, json& events) const {
     const auto found = tasks_of_.find(key);
     if (found == tasks_of_.end() || found->second.first != number) continue;
     const bool only = found->second.leaves && found->second.last == number;
-    events.push_back(flow(only || !found->second.leaves ? "f" : "t", key, task.begun, thread_of(task)));
+    events.push_back(flow(only || !found->second.leaves ? "f" : "t", key, begun, thread_of(task)));
   }
   for (const std::uint64_t key : task.left) {
     const auto found = tasks_of_.find(key);
     if (found != tasks_of_.end() && found->second.last == number && found->second.first != number)
-      events.push_back(flow("f", key, task.begun, thread_of(task)));
+      events.push_back(flow("f", key, begun, thread_of(task)));
   }
 }
 

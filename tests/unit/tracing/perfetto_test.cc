@@ -71,6 +71,14 @@ TEST(Perfetto, ATaskIsASliceOfItsWorker) {
   EXPECT_EQ(name, "cpu queue 1");
 }
 
+TEST(Perfetto, ATaskThatRanAlreadyBeginsWithTheTrace) {
+  const TraceCapture capture{kBegun, kBegun + 100 * kUs, {}, {task(9, -4 * kUs, {}, {})}, 0};
+  const json slices = those(all_events(capture), "X");
+  ASSERT_EQ(slices.size(), 1U);
+  EXPECT_EQ(slices[0]["ts"], 0.0);
+  EXPECT_EQ(slices[0]["dur"], 6.0);
+}
+
 TEST(Perfetto, ARequestIsATrackWithItsParts) {
   const TraceCapture capture{kBegun, kBegun + 100 * kUs, {request(7, 3 * kUs, 20 * kUs)}, {}, 0};
   const json events = all_events(capture);

@@ -9,8 +9,8 @@ namespace volvox {
 namespace {
 
 constexpr std::uint64_t kRandom = std::uint64_t{1} << 56;  // values of the bits that decide
-const TimePoint kStart{std::chrono::seconds(100)};
-constexpr auto kMs = std::chrono::milliseconds(1);
+const TimePoint kSecond{std::chrono::seconds(100)};
+constexpr auto kMillisecond = std::chrono::milliseconds(1);
 
 TEST(Sampler, ChoosesByTheLastBitsOfTheTraceAlone) {
   const TraceSampler quarter({0.25, 0, {}});
@@ -41,12 +41,12 @@ TEST(Sampler, FollowsSoManyOfEachSecond) {
   int refused = 0;
   TraceSampler sampler({0.0, 3, [&refused] { ++refused; }});
   std::vector<bool> followed;
-  for (int i = 0; i < 5; ++i) followed.push_back(sampler.follows(kStart + i * kMs));
+  for (int i = 0; i < 5; ++i) followed.push_back(sampler.follows(kSecond + i * kMillisecond));
   EXPECT_EQ(followed, (std::vector<bool>{true, true, true, false, false}));
   EXPECT_EQ(refused, 2);
-  EXPECT_TRUE(sampler.follows(kStart + 1000 * kMs));
+  EXPECT_TRUE(sampler.follows(kSecond + 1000 * kMillisecond));
   TraceSampler nobody({0.0, 0, {}});
-  EXPECT_FALSE(nobody.follows(kStart));
+  EXPECT_FALSE(nobody.follows(kSecond));
 }
 
 TEST(Sampler, ManyThreadsShareTheBound) {
@@ -55,7 +55,7 @@ TEST(Sampler, ManyThreadsShareTheBound) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&] {
-      for (int k = 0; k < 500; ++k) followed += sampler.follows(kStart) ? 1 : 0;
+      for (int k = 0; k < 500; ++k) followed += sampler.follows(kSecond) ? 1 : 0;
     });
   }
   for (std::thread& thread : threads) thread.join();
