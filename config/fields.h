@@ -218,6 +218,13 @@ void visit_admin(Config& config, Visitor& v) {
 }
 
 template <class Config, class Visitor>
+void visit_tracing(Config& config, Visitor& v) {
+  v.section("tracing");
+  v.number("capture_mib", config.tracing.capture_mib, 1U, 4096U);
+  v.number("capture_seconds", config.tracing.capture_seconds, 1U, 3600U);
+}
+
+template <class Config, class Visitor>
 void visit_wire(Config& config, Visitor& v) {
   auto& wire = config.wire;
   v.section("wire");
@@ -309,6 +316,7 @@ void visit_fields(Config& config, Visitor& v) {
   visit_sessions(config, v);
   visit_http(config, v);
   visit_admin(config, v);
+  visit_tracing(config, v);
   visit_wire(config, v);
   visit_security(config, v);
   v.tables("model", config.model, [](auto& model, auto& visitor) { visit_model(model, visitor); });

@@ -162,6 +162,14 @@ struct AdminSection {
   bool operator==(const AdminSection&) const = default;
 };
 
+// What requests and tasks went through, for whoever wants to see it; see docs/tracing.md.
+struct TracingSection {
+  std::uint32_t capture_mib = 64;      // that the records of one `volvox trace` take; past it they are lost
+  std::uint32_t capture_seconds = 60;  // that one may take, at most
+
+  bool operator==(const TracingSection&) const = default;
+};
+
 // Bounds on what is decoded from the wire; see docs/protocol.md.
 struct WireSection {
   std::uint32_t max_header_bytes = 4096;
@@ -231,6 +239,7 @@ struct ServeConfig {
   SessionsSection sessions;
   HttpSection http;
   AdminSection admin;
+  TracingSection tracing;
   WireSection wire;
   SecuritySection security;
   std::vector<ModelSection> model;

@@ -41,7 +41,7 @@ HttpAnswer devices_page(const std::vector<DeviceState>& devices) {
 }  // namespace
 
 Monitor::Monitor(const std::string& version)
-    : version_(version), requests_(registry_), http_(registry_), models_(registry_) {
+    : version_(version), requests_(registry_), http_(registry_), models_(registry_), traces_(registry_) {
   prometheus::BuildGauge()
       .Name("volvox_build_info")
       .Help("Always 1; the version is the label.")

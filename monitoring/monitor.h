@@ -19,6 +19,7 @@
 #include "monitoring/model_requests.h"
 #include "monitoring/request_metrics.h"
 #include "monitoring/session_metrics.h"
+#include "monitoring/trace_metrics.h"
 
 namespace volvox {
 
@@ -45,6 +46,7 @@ class Monitor {
   HttpMetrics& http() { return http_; }
   ModelMetrics& models() { return models_; }
   SessionMetrics& sessions() { return sessions_; }
+  TraceMetrics& traces() { return traces_; }
   // On the page from the first call on, which comes before listen().
   ClusterMetrics& cluster();
   const std::string& version() const { return version_; }
@@ -93,6 +95,7 @@ class Monitor {
   HttpMetrics http_;
   ModelMetrics models_;
   SessionMetrics sessions_;
+  TraceMetrics traces_;
   std::unique_ptr<ClusterMetrics> cluster_;
   std::atomic<Readiness> readiness_{Readiness::kStarting};
   EngineSource source_;

@@ -60,6 +60,8 @@ struct RequestHeader {
   bool stream = false;            // rows of outputs that have one for every step come as partials
   std::uint32_t stream_from = 0;  // the first partial that is wanted
   std::uint32_t parts = 0;        // of a bundle or a cancel: ids that are meant, from request_id on
+  std::uint64_t parent_span = 0;  // of the trace: the sender's own span; 0 = none
+  bool trace_sampled = false;     // the sender records the trace
 
   bool operator==(const RequestHeader&) const = default;
 };

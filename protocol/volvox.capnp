@@ -63,6 +63,8 @@ struct RequestHeader {
   stream @11 :Bool;        # send the rows of outputs that have one for every step as partials, as they are made
   streamFrom @12 :UInt32;  # with `stream`: the first partial that is wanted; those before it are not sent
   parts @13 :UInt32;       # of a bundle: how many, with the ids from requestId on; of a cancel: how many ids it means (0: one)
+  parentSpanId @14 :UInt64;  # of the trace: the sender's own span; 0 = none
+  traceSampled @15 :Bool;    # the sender records the trace
 }
 
 enum ElementType {

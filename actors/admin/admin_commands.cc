@@ -73,6 +73,7 @@ void AdminCommands::handle(const std::string& line, Replier reply) const {
   if (*name == "models.list") return reply(list(host_));
   if (*name == "log.level") return reply(change_log_level(*command));
   if (*name == "status") return reply(status(server_, host_, monitor_));
+  if (auto answer = traces_.handle(*name, *command)) return reply(std::move(*answer));
   if (*name == "drain") {
     return reply(
         admin_failure({ErrorCode::kInvalidArgument,
@@ -80,7 +81,7 @@ void AdminCommands::handle(const std::string& line, Replier reply) const {
   }
   reply(admin_failure({ErrorCode::kInvalidArgument,
                        "there is no such command; there are status, log.level, models.list, models.load, "
-                       "models.unload, models.reload"}));
+                       "models.unload, models.reload, trace.start, trace.read"}));
 }
 
 }  // namespace volvox

@@ -47,6 +47,7 @@ void RouterCommands::handle(const std::string& line, std::function<void(std::str
   const auto name = admin_string(*command, "command");
   if (!name) return reply(admin_failure(name.error()));
   if (*name == "log.level") return reply(change_log_level(*command));
+  if (auto answer = traces_.handle(*name, *command)) return reply(std::move(*answer));
   const caf::actor router = router_->get();
   if (!router) {
     return reply(admin_failure(
@@ -70,7 +71,8 @@ void RouterCommands::handle(const std::string& line, std::function<void(std::str
                                 "this is a router, which has no models: ask the nodes' admin sockets"}));
   }
   reply(admin_failure(
-      {ErrorCode::kInvalidArgument, "there is no such command; there are status, log.level, drain"}));
+      {ErrorCode::kInvalidArgument,
+       "there is no such command; there are status, log.level, drain, trace.start, trace.read"}));
 }
 
 }  // namespace volvox

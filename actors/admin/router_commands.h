@@ -7,6 +7,7 @@
 
 #include <caf/all.hpp>
 
+#include "actors/admin/trace_commands.h"
 #include "actors/system/actor_slot.h"
 #include "monitoring/monitor.h"
 
@@ -16,8 +17,9 @@ namespace volvox {
 // are, that a node be drained, and the log's level. Any thread; the monitor outlives it.
 class RouterCommands {
  public:
-  RouterCommands(std::string name, std::shared_ptr<const ActorSlot> router, const Monitor& monitor)
-      : name_(std::move(name)), router_(std::move(router)), monitor_(monitor) {}
+  RouterCommands(std::string name, std::shared_ptr<const ActorSlot> router, const Monitor& monitor,
+                 TraceCommands traces)
+      : name_(std::move(name)), router_(std::move(router)), monitor_(monitor), traces_(std::move(traces)) {}
 
   // `reply` is called once: at once, or by the router's thread.
   void handle(const std::string& line, std::function<void(std::string)> reply) const;
@@ -26,6 +28,7 @@ class RouterCommands {
   const std::string name_;
   const std::shared_ptr<const ActorSlot> router_;
   const Monitor& monitor_;
+  const TraceCommands traces_;
 };
 
 }  // namespace volvox

@@ -6,6 +6,7 @@
 #include <new>
 #include <utility>
 
+#include "actors/work/traces.h"
 #include "protocol/codec/codec.h"
 
 namespace volvox {
@@ -91,6 +92,7 @@ Result<ClusterSubmit> submit_frames(const ClusterAttempt& attempt, const Request
     left = header.deadline_us > passed ? header.deadline_us - passed : 1;
   }
   header.deadline_us = left;
+  if (request->trace) set_trace_context(header, request->trace->child_context());
   auto encoded = encode_request_header(header, limits);
   if (!encoded) return tl::unexpected(std::move(encoded).error());
   auto body = request->body.message(request, limits);

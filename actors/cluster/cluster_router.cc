@@ -111,9 +111,15 @@ class ClusterRouterShell {
     if (sent)
       sent = peer == by_node_.end() ? fail(ErrorCode::kUnavailable, "the node is gone; try again")
                                     : peer->second->link.send(*submit);
-    if (sent) return;
+    if (sent) return trace_placement(pending.work->request(), placed->node);
     router_.end(placed->attempt);
     end(index, sent.error());
+  }
+
+  void trace_placement(const IncomingRequest& request, NodeId node) const {
+    if (!request.trace) return;
+    const Member* member = router_.members().find(node);
+    request.trace->place(member == nullptr ? "" : member->name, steady_now());
   }
 
   void end(std::uint32_t index, const Error& error) {
@@ -138,6 +144,7 @@ class ClusterRouterShell {
     by_key_.erase(work->request().key);
     pending_.give_back(index);
     if (setup_.models) setup_.models->answered(work->request(), outcome);
+    if (const auto& trace = work->request().trace) trace->reach(SpanStage::kDone, steady_now());
     work->settle(std::move(outcome));
   }
 

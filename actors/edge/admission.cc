@@ -7,6 +7,7 @@
 
 #include "actors/edge/gateway.h"
 #include "actors/system/random_number.h"
+#include "actors/work/traces.h"
 #include "base/clock.h"
 #include "protocol/codec/bundle_codec.h"
 #include "serving/request_terms.h"
@@ -56,13 +57,14 @@ IncomingBody OfferedBody::keep() && {
 
 Admission::Admission(const ServeConfig& config, const NodePtr& node,
                      std::shared_ptr<const Dispatcher> dispatcher)
-    : Admission(config, *node->metrics, node, std::move(dispatcher)) {}
+    : Admission(config, *node->metrics, node, std::move(dispatcher), node->traces) {}
 
-Admission::Admission(const ServeConfig& config, RequestMetrics& metrics)
-    : Admission(config, metrics, nullptr, nullptr) {}
+Admission::Admission(const ServeConfig& config, RequestMetrics& metrics,
+                     std::shared_ptr<TraceRecorder> traces)
+    : Admission(config, metrics, nullptr, nullptr, std::move(traces)) {}
 
 Admission::Admission(const ServeConfig& config, RequestMetrics& metrics, NodePtr node,
-                     std::shared_ptr<const Dispatcher> dispatcher)
+                     std::shared_ptr<const Dispatcher> dispatcher, std::shared_ptr<TraceRecorder> traces)
     : models_(config.model),
       rights_(config),
       limits_(wire_limits(config.wire)),
@@ -71,6 +73,7 @@ Admission::Admission(const ServeConfig& config, RequestMetrics& metrics, NodePtr
       metrics_(metrics),
       node_(std::move(node)),
       dispatcher_(std::move(dispatcher)),
+      traces_(std::move(traces)),
       gauge_(std::make_shared<InFlightGauge>(InFlightLimits{
           config.limits.max_requests_in_flight, std::size_t{config.limits.max_request_mib_in_flight} << 20})),
       clients_(std::make_shared<ClientShares>(config)),
@@ -120,7 +123,16 @@ tl::expected<std::shared_ptr<IncomingRequest>, Refusal> Admission::admit(Caller 
   request->body = std::move(body).keep();
   request->arrival = steady_now();
   request->model = std::move(model);
+  begin_trace(*request);
   return request;
+}
+
+void Admission::begin_trace(IncomingRequest& request) const {
+  if (!traces_) return;
+  const RequestHeader& header = request.header;
+  const std::uint32_t version = request.model ? request.model->model->version : header.model_version;
+  request.trace = traces_->begin(trace_context(header), request.door, header.model, version, request.arrival);
+  if (request.trace) request.trace->set_key(request.key);
 }
 
 // What the parts of one bundle have in common.
@@ -198,6 +210,7 @@ tl::expected<std::shared_ptr<IncomingRequest>, Refusal> Admission::admit_part(co
   request->account = bundle.caller.account;
   request->body = IncomingBody(bundle.body, part);
   request->arrival = bundle.now;
+  begin_trace(*request);
   return request;
 }
 

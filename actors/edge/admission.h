@@ -19,6 +19,7 @@
 #include "protocol/limits.h"
 #include "serving/priority_rights.h"
 #include "serving/retry_spread.h"
+#include "tracing/recorder.h"
 
 namespace volvox {
 
@@ -72,8 +73,10 @@ class Admission {
   // With a dispatcher, doors hand requests to a scheduler themselves.
   Admission(const ServeConfig& config, const NodePtr& node,
             std::shared_ptr<const Dispatcher> dispatcher = nullptr);
-  // Of a process that runs no models itself: of requests it sees the header only, and names no model.
-  Admission(const ServeConfig& config, RequestMetrics& metrics);
+  // Of a process that runs no models itself: of requests it sees the header only, and names no model. No
+  // recorder: none is traced.
+  Admission(const ServeConfig& config, RequestMetrics& metrics,
+            std::shared_ptr<TraceRecorder> traces = nullptr);
 
   // UNAVAILABLE during a drain or while the device hangs, INVALID_ARGUMENT for a body that is too large,
   // MODEL_NOT_FOUND, OVERLOADED past a bound or where what is accepted leaves too little time,
@@ -112,7 +115,9 @@ class Admission {
   using Shares = std::pair<InFlightShare, ClientShare>;
 
   Admission(const ServeConfig& config, RequestMetrics& metrics, NodePtr node,
-            std::shared_ptr<const Dispatcher> dispatcher);
+            std::shared_ptr<const Dispatcher> dispatcher, std::shared_ptr<TraceRecorder> traces);
+  // It has its number, door, header and model.
+  void begin_trace(IncomingRequest& request) const;
   Status check_door(std::size_t body_bytes) const;
   struct Bundle;
   tl::expected<std::shared_ptr<IncomingRequest>, Refusal> admit_part(const Bundle& bundle, std::uint32_t part,
@@ -132,6 +137,7 @@ class Admission {
   RequestMetrics& metrics_;
   const NodePtr node_;  // null: this process runs no models
   const std::shared_ptr<const Dispatcher> dispatcher_;
+  const std::shared_ptr<TraceRecorder> traces_;  // null: none is traced
   std::shared_ptr<InFlightGauge> gauge_;
   std::shared_ptr<ClientShares> clients_;
   const HashKey connection_key_;

@@ -119,7 +119,7 @@ class BundleShell {
       --running_;
       if (!std::exchange(state.answered, true)) answered.push_back({setup_.parts[place], std::move(outcome)});
     }
-    if (!answered.empty()) setup_.sink->answer_parts(setup_.first_id, answered);
+    reply(answered);
     for (const auto& [place, outcome] : answers) setup_.parts[place] = nullptr;
     if (running_ == 0) self_->quit();
   }
@@ -145,11 +145,17 @@ class BundleShell {
       hand_over();
       self_->send(setup_.runner, CancelWorks{std::move(keys), code});
     }
-    if (!answered.empty()) setup_.sink->answer_parts(setup_.first_id, answered);
+    reply(answered);
     if (running_ > 0) self_->become(waiting());
   }
   void give_up(ErrorCode code, const char* message) {
     give_up(code, message, [](const IncomingRequest&) { return true; });
+  }
+
+  void reply(const std::vector<ReplySink::Answered>& answered) {
+    if (answered.empty()) return;
+    setup_.sink->answer_parts(setup_.first_id, answered);
+    for (const auto& [part, outcome] : answered) trace_answer(*part, outcome);
   }
 
   // As of a request actor: a part of a session is decided by whoever keeps the session.
@@ -166,7 +172,7 @@ class BundleShell {
       answered.push_back({setup_.parts[place], outcome});
       answered.back().outcome.undecided = perhaps_done && is_session_part(setup_.parts[place]->header);
     }
-    if (!answered.empty()) setup_.sink->answer_parts(setup_.first_id, answered);
+    reply(answered);
   }
 
   static constexpr const char* kCancelled = "the client cancelled the request";

@@ -28,7 +28,10 @@ bool ReplyTicket::partial(std::uint32_t index, const Outcome& part) {
 }
 
 void ReplyTicket::answer(const Outcome& outcome) {
-  if (const auto sink = std::exchange(sink_, nullptr)) sink->answer(*request_, outcome);
+  const auto sink = std::exchange(sink_, nullptr);
+  if (!sink) return;
+  sink->answer(*request_, outcome);
+  trace_answer(*request_, outcome);
 }
 
 void ReplyTicket::answer(ErrorCode code, const char* message) {

@@ -14,6 +14,7 @@
 #include "actors/edge/request_actor.h"
 #include "actors/system/random_number.h"
 #include "actors/work/messages.h"
+#include "actors/work/traces.h"
 #include "base/clock.h"
 #include "protocol/codec/codec.h"
 #include "protocol/codec/packed_body.h"
@@ -151,6 +152,9 @@ tl::expected<HttpInference::Asked, HttpReply> HttpInference::admit(V2Request req
   auto model = choose_model(std::move(named), place->get());
   if (!model) return tl::unexpected(std::move(model).error());
   RequestHeader& header = request.header;
+  if (const auto said = exchange.header("traceparent")) {
+    if (const auto context = parse_traceparent(*said)) set_trace_context(header, *context);
+  }
   header.model = model->name;
   header.model_version = model->version;
   const std::uint64_t longest = std::uint64_t{config_.http.max_wait_ms} * 1000;
@@ -227,7 +231,10 @@ void HttpInference::run(HttpExchange& exchange, const Asked& asked) {
   in_flight_.set(kHttpClients, asked.request->key, actor);
   const Outcome outcome = wait(exchange, *waiter, actor);
   in_flight_.remove(kHttpClients, asked.request->key);
-  const Answer answer = answer_to(asked, outcome);
+  Answer answer = answer_to(asked, outcome);
+  if (asked.request->trace) {
+    answer.reply.headers += "traceparent: " + to_traceparent(asked.request->trace->child_context()) + "\r\n";
+  }
   if (asked.place) asked.place->ended(seen_by_client(outcome, answer.reply));
   setup_.monitor.requests().answered({answer.reply.error, outcome.queue_us, outcome.compute_us,
                                       microseconds(steady_now() - asked.request->arrival)});

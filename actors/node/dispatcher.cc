@@ -30,6 +30,7 @@ void Dispatcher::run(const WorkPtr& work, const caf::actor& manager, std::uint32
     return work->settle(ready.error(), later ? retry_after_us(*node_) : 0);
   }
   if (schedulers_.size() > 1) work->again = manager;
+  if (const auto& trace = work->request().trace) trace->reach(SpanStage::kHandedOn, steady_now());
   hand_over();
   caf::anon_send(scheduler, AdmitWork{work});
 }

@@ -89,6 +89,7 @@ Status JobMaker::make(Work& work) const {
   request->arrival = work.request().arrival;
   request->deadline = work.request().deadline();
   request->report_steps = work.request().header.stream;
+  request->traced = work.request().trace && work.request().trace->captured();
   request->inputs_landed = (*pages)->landed();
   work.unfolded =
       std::make_unique<UnfoldedJob>(UnfoldedJob{std::move(*pages), std::move(*results), std::move(*request)});

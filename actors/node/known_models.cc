@@ -43,6 +43,14 @@ bool KnownModels::is_named(const Known& known) const {
          });
 }
 
+std::string KnownModels::name_of(CellTypeId type) const {
+  for (const Known& known : models_) {
+    if (type - known.first_type < known.types.size())
+      return known.name + "/" + known.types[type - known.first_type];
+  }
+  return "?";
+}
+
 void KnownModels::describe(const SchedulerStats& stats, EngineSnapshot& snapshot) const {
   for (ModelId id = 0; id < models_.size(); ++id) {
     const Known& known = models_[id];

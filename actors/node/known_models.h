@@ -26,6 +26,8 @@ class KnownModels {
   // Estimated, as the model was measured when it was loaded.
   double cost_us(CellTypeId type, std::uint32_t rows) const { return task_cost_us(types_[type], rows); }
   void count_task(CellTypeId type, std::uint32_t rows) { batches_[type].add(rows); }
+  // "MODEL/VERSION/TYPE".
+  std::string name_of(CellTypeId type) const;
   // Appends models, types and pools, by name.
   void describe(const SchedulerStats& stats, EngineSnapshot& snapshot) const;
 

@@ -233,6 +233,10 @@ class ManagerShell final : private PartRunner {
       if (dispatcher_.device_but(lost_on)) return run_again(work->successor(), lost_on);
     }
     work->device_place.reset();
+    if (const auto& trace = work->request().trace) {
+      if (end.first_submit != TimePoint{}) trace->reach(SpanStage::kFirstTask, end.first_submit);
+      trace->reach(SpanStage::kDone, end.done);
+    }
     ModelStatistics& statistics = node_->statistics[job.model->id];
     const std::uint64_t total_us = microseconds(steady_now() - work->request().arrival);
     Outcome outcome;

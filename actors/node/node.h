@@ -20,6 +20,7 @@
 #include "device/device.h"
 #include "install/installation.h"
 #include "monitoring/monitor.h"
+#include "tracing/recorder.h"
 
 namespace volvox {
 
@@ -60,6 +61,7 @@ struct Node {
   ModelStatisticsTable statistics;    // by the model's number
   RequestMetrics* metrics = nullptr;  // outlives the actors, as the next
   SessionMetrics* session_metrics = nullptr;
+  std::shared_ptr<TraceRecorder> traces;
   FaultHooks faults;
 
   // Whether any device takes work.

@@ -115,7 +115,8 @@ class SchedulerShell {
     const TimePoint now = steady_now();
     Worker& worker = workers_.at(ended.worker);
     worker.times = ended.times;
-    note_end(worker, ended, now);
+    const Duration busy = note_end(worker, ended, now);
+    if (ended.how == TaskEnd::kDone && node_->traces->wants_tasks()) trace_tasks(ended, now, busy);
     if (ended.how == TaskEnd::kDone) {
       brain_.complete(ended.worker, ended.tasks->back()->seq, now, events_);
     } else if (ended.how == TaskEnd::kFailed) {
@@ -127,17 +128,56 @@ class SchedulerShell {
     decide_soon();
   }
 
-  void note_end(Worker& worker, const TasksEnded& ended, TimePoint now) {
+  // Returns how long the queue was busy with them.
+  Duration note_end(Worker& worker, const TasksEnded& ended, TimePoint now) {
     const Duration busy = worker.clock.ended(static_cast<std::uint32_t>(ended.tasks->size()), now);
     if (std::exchange(worker.stuck, false)) {
       spdlog::warn("{}: queue {} answers again", device_->name, ended.worker);
       tell_health();
     }
-    if (ended.how != TaskEnd::kDone) return;
+    if (ended.how != TaskEnd::kDone) return busy;
     double estimated_us = 0;
     for (const BatchedTask& task : *ended.tasks)
       estimated_us += models_.cost_us(task->type, task->padded_rows);
     node_->workload->measured(estimated_us, busy);
+    return busy;
+  }
+
+  // Before the brain forgets who was in them. Where the queue does not tell when they ran, they share the
+  // time for which it was busy.
+  void trace_tasks(const TasksEnded& ended, TimePoint now, Duration busy) const {
+    const auto count = static_cast<std::int64_t>(ended.tasks->size());
+    for (std::int64_t i = 0; i < count; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      const Task& task = *(*ended.tasks)[at];
+      const TaskCompany& company = brain_.company(ended.worker, task.seq);
+      TaskSpan span;
+      span.device = device_->number;
+      span.worker = ended.worker;
+      span.device_name = device_->name;
+      span.cell = models_.name_of(task.type);
+      span.seq = task.seq;
+      span.rows = task.rows;
+      span.padded_rows = task.padded_rows;
+      span.own_clock = at < ended.ran.size();
+      span.begun = span.own_clock ? ended.ran[at].begun : now - busy + busy * i / count;
+      span.ended = span.own_clock ? ended.ran[at].ended : now - busy + busy * (i + 1) / count;
+      span.joined = keys_of(company.joined);
+      span.left = keys_of(company.left);
+      node_->traces->record(std::move(span));
+    }
+  }
+
+  // Of the requests, each once, as their doors have numbered them.
+  std::vector<std::uint64_t> keys_of(const std::vector<std::uint64_t>& tags) const {
+    std::vector<std::uint64_t> keys;
+    for (const std::uint64_t tag : tags) {
+      const auto live = core_->live.find(tag);
+      if (live != core_->live.end()) keys.push_back(live->second.work->request().key);
+    }
+    std::sort(keys.begin(), keys.end());
+    keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+    return keys;
   }
 
   void drop(std::uint64_t key) {

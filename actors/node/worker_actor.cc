@@ -67,7 +67,8 @@ class WorkerShell {
     times_ = {past_.kernel_ns + progress.kernel_ns, past_.cpu_kernel_ns + progress.cpu_kernel_ns};
     if (TaskGroup done = take_up_to(progress.done); !done->empty()) {
       done_ = done->back()->seq;
-      report(TaskEnd::kDone, std::move(done), {});
+      std::vector<TaskTimes> ran = times_of(*done);
+      report(TaskEnd::kDone, std::move(done), {}, std::move(ran));
     }
     if (progress.first_failed != 0) {
       replace_queue({ErrorCode::kInternal, progress.error});
@@ -86,6 +87,17 @@ class WorkerShell {
     return tasks;
   }
 
+  std::vector<TaskTimes> times_of(const std::vector<BatchedTask>& tasks) const {
+    std::vector<TaskTimes> ran;
+    if (!node_->traces->wants_tasks()) return ran;
+    for (const BatchedTask& task : tasks) {
+      const auto times = queue_->times(task->seq);
+      if (!times) return {};
+      ran.push_back(*times);
+    }
+    return ran;
+  }
+
   void replace_queue(const Error& error) {
     spdlog::error("{}: queue {} failed: {}", device_->name, number_, error.message);
     past_ = times_;
@@ -100,9 +112,10 @@ class WorkerShell {
     report(TaskEnd::kFailed, std::move(tasks), error);
   }
 
-  void report(TaskEnd how, TaskGroup tasks, const Error& error) {
+  void report(TaskEnd how, TaskGroup tasks, const Error& error, std::vector<TaskTimes> ran = {}) {
     hand_over();
-    self_->send(scheduler_, TasksEnded{number_, how, std::move(tasks), times_, error, done_ + 1});
+    self_->send(scheduler_,
+                TasksEnded{number_, how, std::move(tasks), times_, error, done_ + 1, std::move(ran)});
   }
 
   caf::event_based_actor* self_;

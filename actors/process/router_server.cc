@@ -14,6 +14,7 @@
 #include "actors/system/actor_slot.h"
 #include "actors/system/actor_system.h"
 #include "actors/system/random_number.h"
+#include "actors/work/traces.h"
 #include "config/validate.h"
 
 namespace volvox {
@@ -26,12 +27,13 @@ class RouterServer::Impl {
         transport_(std::move(transport)),
         system_config_(config.server.actor_threads, transport_.get()),
         system_(system_config_),
+        traces_(make_recorder(config.tracing, monitor.traces())),
         front_(config, system_, monitor, std::move(hooks)) {}
   ~Impl() { stop(Duration::zero()); }
 
   Status start(const ClusterConfig& config, RouterFault fault) {
     if (Status secure = transport_->check(system_); !secure) return secure;
-    const auto admission = std::make_shared<Admission>(config, monitor_.requests());
+    const auto admission = std::make_shared<Admission>(config, monitor_.requests(), traces_);
     if (Status bound = front_.bind(slot_, admission); !bound) return bound;
     const auto incarnation = random_identity(), seed = random_bits();
     if (!incarnation || !seed) return tl::unexpected(incarnation ? seed.error() : incarnation.error());
@@ -43,7 +45,9 @@ class RouterServer::Impl {
     watch(config.cluster.ready_needs_node);
     AcceptGuard::of_process().bound(cluster_port_, config.cluster.max_connections,
                                     [&metrics = monitor_.cluster()] { metrics.connection_refused(); });
-    const auto commands = std::make_shared<const RouterCommands>(config.server.name, slot_, monitor_);
+    const auto commands = std::make_shared<const RouterCommands>(
+        config.server.name, slot_, monitor_,
+        TraceCommands(config.server.name, traces_, std::chrono::seconds(config.tracing.capture_seconds)));
     if (Status open = front_.open(models, handler_of(commands)); !open) return open;
     monitor_.set_readiness(Readiness::kReady);
     return {};
@@ -108,6 +112,7 @@ class RouterServer::Impl {
   const std::shared_ptr<const ClusterTransport> transport_;
   SystemConfig system_config_;
   ActorSystem system_;  // its destructor waits until every actor has ended
+  const std::shared_ptr<TraceRecorder> traces_;
   std::shared_ptr<ActorSlot> slot_ = std::make_shared<ActorSlot>();
   caf::actor keeper_;   // of the actor in slot_
   ProcessFront front_;  // its threads talk to the router

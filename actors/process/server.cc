@@ -129,7 +129,10 @@ class Server::Impl {
       monitor_.watch_health(watch_alive("link to the routers", shared_alive(link_)));
       monitor_.watch_health(watch_connections(system_));
     }
-    const auto commands = std::make_shared<const AdminCommands>(config.server.name, *host_, monitor_);
+    const auto commands = std::make_shared<const AdminCommands>(
+        config.server.name, *host_, monitor_,
+        TraceCommands(config.server.name, node->traces,
+                      std::chrono::seconds(config.tracing.capture_seconds)));
     if (Status open = front_.open(models_, handler_of(commands)); !open) return open;
     if (Status joined = join_cluster(node); !joined) return joined;
     monitor_.set_readiness(Readiness::kReady);

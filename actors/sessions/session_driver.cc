@@ -10,6 +10,7 @@
 #include "actors/sessions/part_output.h"
 #include "actors/sessions/session_token.h"
 #include "actors/system/random_number.h"
+#include "base/clock.h"
 #include "serving/session_limits.h"
 
 namespace volvox {
@@ -372,6 +373,7 @@ Status SessionDriver::start(const SessionAction& action, const Work& asked) {
   part->checked = asked.checked;
   jobs_.place(*part, device);
   if (Status made = jobs_.make(*part); !made) return made;
+  if (const auto& trace = part->request().trace) trace->reach(SpanStage::kHandedOn, steady_now());
   Request& job = part->unfolded->request;
   job.tag = part_keys++;
   job.deadline = TimePoint::max();

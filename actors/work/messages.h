@@ -10,6 +10,7 @@
 
 #include "actors/work/answer_group.h"
 #include "actors/work/work.h"
+#include "device/device.h"
 #include "device/task.h"
 #include "monitoring/engine_snapshot.h"
 #include "routing/sessions/session.h"
@@ -113,6 +114,8 @@ struct TasksEnded {
   QueueTimes times;
   Error error;             // with kFailed
   TaskSeq first_failed{};  // likewise; there may be no task to go with it
+  std::vector<TaskTimes>
+      ran;  // of each task that is done, where somebody wants to know and the queue can tell
 };
 
 // monitoring → scheduler: fill in what you do now.

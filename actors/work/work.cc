@@ -11,6 +11,7 @@
 #include "actors/system/handoff.h"
 #include "actors/system/insist.h"
 #include "actors/work/messages.h"
+#include "base/clock.h"
 
 namespace volvox {
 
@@ -43,6 +44,12 @@ TimePoint IncomingRequest::deadline() const {
 
 std::uint64_t IncomingRequest::client_number() const {
   return account.empty() ? connection : std::max<std::uint64_t>(std::hash<std::string>()(account), 1);
+}
+
+void trace_answer(const IncomingRequest& request, const Outcome& outcome) {
+  if (!request.trace) return;
+  request.trace->end(outcome.error ? std::optional(outcome.error->code) : std::nullopt, outcome.cells);
+  request.trace->reach(SpanStage::kReplied, steady_now());
 }
 
 bool ByteBudget::take(std::uint64_t bytes) {

@@ -29,6 +29,7 @@
 #include "install/installation.h"
 #include "protocol/messages.h"
 #include "protocol/sockets/edge_socket.h"
+#include "tracing/live_span.h"
 
 namespace volvox {
 
@@ -54,6 +55,7 @@ struct IncomingRequest {
   ModelPtr model;                    // that the door has chosen already; null: the header says which
   // In the estimate of what is accepted; none: it is not in it. It guards itself.
   mutable std::optional<WorkPlace> place;
+  std::shared_ptr<LiveSpan> trace;  // null: it is not traced
 
   // Gives back its shares, when nothing of it runs any more: before its answer, so that whoever has the
   // answer finds room for what comes next. Called by one thread, at most once.
@@ -83,6 +85,9 @@ struct Outcome {
   std::uint64_t queue_us = 0, compute_us = 0;
 };
 using OutcomePtr = std::shared_ptr<const Outcome>;
+
+// Notes in the request's trace, if it has one, that it was answered so.
+void trace_answer(const IncomingRequest& request, const Outcome& outcome);
 
 // Bounds the bytes that many requests hold together. Any thread.
 class ByteBudget {

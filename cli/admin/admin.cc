@@ -1,5 +1,6 @@
 #include "cli/admin/admin.h"
 
+#include <array>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
@@ -49,8 +50,15 @@ class Connection {
   // Up to the newline, or what came before the end.
   std::string read_line() const {
     std::string line;
-    char c = 0;
-    while (::recv(fd_, &c, 1, 0) == 1 && c != '\n') line.push_back(c);
+    std::array<char, 65'536> piece{};
+    // One answer comes to one command: nothing follows its newline.
+    while (line.empty() || line.back() != '\n') {
+      const ssize_t got = ::recv(fd_, piece.data(), piece.size(), 0);
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0) return line;
+      line.append(piece.data(), static_cast<std::size_t>(got));
+    }
+    line.pop_back();
     return line;
   }
 

@@ -61,6 +61,8 @@ Status read_fields(wire::RequestHeader::Reader reader, const WireLimits& limits,
   header.stream = reader.getStream();
   header.stream_from = reader.getStreamFrom();
   header.parts = reader.getParts();
+  header.parent_span = reader.getParentSpanId();
+  header.trace_sampled = reader.getTraceSampled();
   if (reader.hasSessionToken()) {
     auto session = read_session(reader.getSessionToken(), limits);
     if (!session) return tl::unexpected<Error>(std::move(session).error());
@@ -82,6 +84,8 @@ void write_fields(const RequestHeader& header, wire::RequestHeader::Builder buil
   builder.setStream(header.stream);
   builder.setStreamFrom(header.stream_from);
   builder.setParts(header.parts);
+  builder.setParentSpanId(header.parent_span);
+  builder.setTraceSampled(header.trace_sampled);
   put_text(header.model, [&](unsigned size) { return builder.initModel(size); });
   if (header.session) write_session(*header.session, builder.initSessionToken());
 }
@@ -110,7 +114,7 @@ Result<WireBuffer> encode_request_header(const RequestHeader& header, const Wire
   if (ok && header.session) ok = check_session(*header.session, limits);
   if (!ok) return tl::unexpected<Error>(std::move(ok).error());
   return caught("request header", [&]() -> Result<WireBuffer> {
-    MessageWriter writer(17 + text_words(header.model) +
+    MessageWriter writer(18 + text_words(header.model) +
                          (header.session ? session_words(*header.session) : 0));
     write_fields(header, writer.initRoot<wire::RequestHeader>());
     return writer.finish();
