@@ -220,6 +220,14 @@ void visit_admin(Config& config, Visitor& v) {
 template <class Config, class Visitor>
 void visit_tracing(Config& config, Visitor& v) {
   v.section("tracing");
+  v.real("rate", config.tracing.rate, 0.0, 1.0);
+  v.number("max_sampled_per_second", config.tracing.max_sampled_per_second, 0U, 1'000'000U);
+  v.text("collector", config.tracing.collector);
+  v.number("export_queue", config.tracing.export_queue, 1U, 1'000'000U);
+  v.number("export_batch", config.tracing.export_batch, 1U, 4096U);
+  v.number("export_interval_ms", config.tracing.export_interval_ms, 1U, 60'000U);
+  v.number("export_timeout_ms", config.tracing.export_timeout_ms, 10U, 60'000U);
+  v.number("export_attempts", config.tracing.export_attempts, 1U, 16U);
   v.number("capture_mib", config.tracing.capture_mib, 1U, 4096U);
   v.number("capture_seconds", config.tracing.capture_seconds, 1U, 3600U);
 }

@@ -164,6 +164,14 @@ struct AdminSection {
 
 // What requests and tasks went through, for whoever wants to see it; see docs/tracing.md.
 struct TracingSection {
+  double rate = 0;                             // share of requests that are traced and sent to the collector
+  std::uint32_t max_sampled_per_second = 100;  // of those that are traced because their caller traces them
+  std::string collector;                       // OTLP over HTTP, a URL; empty: none
+  std::uint32_t export_queue = 4096;           // traced requests that wait to be sent; past it they are lost
+  std::uint32_t export_batch = 256;            // of them in one message
+  std::uint32_t export_interval_ms = 1000;     // that one waits, at most, for others
+  std::uint32_t export_timeout_ms = 5000;      // that the collector may take to answer
+  std::uint32_t export_attempts = 4;           // before a message is given up
   std::uint32_t capture_mib = 64;      // that the records of one `volvox trace` take; past it they are lost
   std::uint32_t capture_seconds = 60;  // that one may take, at most
 

@@ -133,6 +133,17 @@ ConfigProblem find_monitoring_contradiction(const ServerSection& server) {
   return {};
 }
 
+ConfigProblem find_tracing_contradiction(const TracingSection& tracing) {
+  const std::string& url = tracing.collector;
+  if (url.empty() && tracing.rate > 0)
+    return {"tracing.rate", "chooses requests for tracing.collector, which is not set"};
+  if (url.empty()) return {};
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    if (url.starts_with(scheme) && url.size() > scheme.size()) return {};
+  }
+  return {"tracing.collector", not_a(url, "URL; it must begin with http:// or https://")};
+}
+
 ConfigProblem find_model_contradiction(const std::vector<ModelSection>& models) {
   std::set<std::string_view> names;
   for (std::size_t i = 0; i < models.size(); ++i) {
@@ -247,6 +258,8 @@ ConfigProblem find_contradiction(const ServeConfig& config) {
   }
   if (ConfigProblem http = find_http_contradiction(config); !http.key.empty()) return http;
   if (ConfigProblem open = find_open_door(config); !open.key.empty()) return open;
+  if (ConfigProblem tracing = find_tracing_contradiction(config.tracing); !tracing.key.empty())
+    return tracing;
   if (ConfigProblem model = find_model_contradiction(config.model); !model.key.empty()) return model;
   if (ConfigProblem client = find_client_contradiction(config); !client.key.empty()) return client;
   if (ConfigProblem room = find_receiving_contradiction(config); !room.key.empty()) return room;

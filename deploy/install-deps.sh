@@ -24,7 +24,7 @@ die() {
   exit 1
 }
 
-# What the build needs. pkgconf is asked for by Cap'n Proto's CMake files; zlib, civetweb and curl by prometheus-cpp's;
+# What the build needs. pkgconf is asked for by Cap'n Proto's CMake files; zlib and civetweb by prometheus-cpp's;
 # libsodium and dpkg-dev (with patch and xz) by deploy/build-libzmq.sh.
 BUILD_PACKAGES=(
   g++ cmake ninja-build pkgconf

@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, 5> kOpenLabels{"device", "model", "pool",
 
 constexpr std::string_view kRest = "Requests and their clients";
 // A metric belongs to the first heading whose prefix its name has.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 21> kHeadings{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 22> kHeadings{
     {{"volvox_http_", "HTTP"},
      {"volvox_model", "Models"},
      {"volvox_session", "Sessions"},
@@ -43,13 +43,14 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 21> kHeading
      {"volvox_stuck_queues", "Devices and batches"},
      {"volvox_engine_", "Devices and batches"},
      {"volvox_kernel_", "Devices and batches"},
+     {"volvox_trace_", "Traces"},
      {"process_", "The process"}}};
 constexpr std::array<std::string_view, 4> kOfTheProcess{"volvox_build_info", "volvox_log_lines_dropped_total",
                                                         "volvox_actor_restarts_total",
                                                         "volvox_cpu_seconds_total"};
-constexpr std::array<std::string_view, 7> kOrder{
-    kRest,        "HTTP", "Models", "Devices and batches", "Sessions", "The cluster: routers and nodes",
-    "The process"};
+constexpr std::array<std::string_view, 8> kOrder{
+    kRest,    "HTTP",       "Models", "Devices and batches", "Sessions", "The cluster: routers and nodes",
+    "Traces", "The process"};
 
 std::string_view heading_of(std::string_view name) {
   if (std::find(kOfTheProcess.begin(), kOfTheProcess.end(), name) != kOfTheProcess.end())

@@ -79,7 +79,7 @@ NodePtr make_node(const ServeConfig& config, std::span<const std::shared_ptr<Dev
   node->statistics = std::make_unique<ModelStatistics[]>(config.limits.max_models);
   node->metrics = &monitor.requests();
   node->session_metrics = &monitor.sessions();
-  node->traces = make_recorder(config.tracing, monitor.traces());
+  node->traces = make_recorder(config, monitor);
   node->faults = std::move(faults);
   return node;
 }

@@ -27,7 +27,7 @@ class RouterServer::Impl {
         transport_(std::move(transport)),
         system_config_(config.server.actor_threads, transport_.get()),
         system_(system_config_),
-        traces_(make_recorder(config.tracing, monitor.traces())),
+        traces_(make_recorder(config, monitor)),
         front_(config, system_, monitor, std::move(hooks)) {}
   ~Impl() { stop(Duration::zero()); }
 

@@ -3,14 +3,15 @@
 #include <memory>
 
 #include "config/schema.h"
-#include "monitoring/trace_metrics.h"
+#include "monitoring/monitor.h"
 #include "protocol/messages.h"
 #include "tracing/recorder.h"
 
 namespace volvox {
 
-// A process's recorder, as it is configured. The metrics outlive it.
-std::shared_ptr<TraceRecorder> make_recorder(const TracingSection& section, TraceMetrics& metrics);
+// A process's recorder, as it is configured, and what sends its samples to the collector. The monitor
+// outlives it.
+std::shared_ptr<TraceRecorder> make_recorder(const ServeConfig& config, Monitor& monitor);
 
 // The trace that a request's header names.
 TraceContext trace_context(const RequestHeader& header);

@@ -21,7 +21,7 @@ MAY_INCLUDE = {
     "cpu": ("device", "cells", "base"),
     "gpu": ("device", "cells", "base"),
     "simulation": ENGINE,
-    "monitoring": ("serving", "config", "base"),
+    "monitoring": ("serving", "tracing", "config", "base"),
     "protocol": ("config", "base"),
     "loadgen": ("protocol", "monitoring", "config", "base"),
     "actors": ("protocol", "monitoring", *ENGINE[: ENGINE.index("cpu")]),

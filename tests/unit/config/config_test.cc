@@ -374,5 +374,14 @@ TEST(Addresses, Endpoints) {
   }
 }
 
+TEST(Config, TracesGoToAUrl) {
+  EXPECT_EQ(error_of("[tracing]\ncollector = \"http://127.0.0.1:4318/v1/traces\"\nrate = 0.01\n"), "");
+  EXPECT_EQ(error_of("[tracing]\ncollector = \"https://traces/v1/traces\"\n"), "");
+  EXPECT_THAT(error_of("[tracing]\nrate = 0.01\n"), HasSubstr("tracing.collector"));
+  EXPECT_THAT(error_of("[tracing]\nrate = 1.1\n"), HasSubstr("tracing.rate"));
+  for (const char* bad : {"127.0.0.1:4318", "http://", "file:///etc/passwd", "HTTP"})
+    EXPECT_THAT(error_of("[tracing]\ncollector = \"" + std::string(bad) + "\"\n"), HasSubstr("no URL"));
+}
+
 }  // namespace
 }  // namespace volvox
