@@ -54,4 +54,8 @@ struct GraphStructure {
 using Structure = std::variant<NoStructure, ChainStructure, TreeStructure, LatticeStructure, GraphStructure,
                                SequencesStructure>;
 
+// How large a request of this shape is, in a word: steps of a chain, or of the longest sequence; leaves of a
+// tree, nodes of a graph that nothing precedes; characters of a lattice. 0 without a structure.
+std::uint32_t size_of(const Structure& structure);
+
 }  // namespace volvox

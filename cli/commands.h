@@ -25,5 +25,6 @@ void add_log_level_command(CLI::App& app, CommandBody& run);
 void add_metrics_command(CLI::App& app, CommandBody& run);
 void add_top_command(CLI::App& app, CommandBody& run);
 void add_trace_command(CLI::App& app, CommandBody& run);
+void add_record_command(CLI::App& app, CommandBody& run);
 
 }  // namespace volvox

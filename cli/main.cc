@@ -48,6 +48,7 @@ int run(int argc, char** argv) {
   volvox::add_log_level_command(app, body);
   volvox::add_metrics_command(app, body);
   volvox::add_trace_command(app, body);
+  volvox::add_record_command(app, body);
   volvox::add_simulate_command(app, body);
   const std::string first = argc > 1 ? argv[1] : "";
   if (first == "help") {

@@ -32,6 +32,7 @@ LiveSpan::~LiveSpan() {
   if (const std::uint32_t error = error_.load(std::memory_order_relaxed))
     begun_.error = static_cast<ErrorCode>(error);
   begun_.cells = cells_.load(std::memory_order_relaxed);
+  begun_.size = size_.load(std::memory_order_relaxed);
   recorder_->record(std::move(begun_), aims_);
 }
 

@@ -33,6 +33,8 @@ class LiveSpan {
   // A router's: it goes to this node. One thread.
   void place(const std::string& node, TimePoint at);
   void end(std::optional<ErrorCode> error, std::uint32_t cells);
+  // As size_of() counts its structure.
+  void set_size(std::uint32_t size) { size_.store(size, std::memory_order_relaxed); }
 
   // Whether the tasks that have rows of it are to be recorded, too.
   bool captured() const { return aims_.captured; }
@@ -48,7 +50,7 @@ class LiveSpan {
   RequestSpan begun_;
   const TraceAims aims_;
   std::array<std::atomic<std::int64_t>, kSpanStages> reached_{};  // ns; kNever
-  std::atomic<std::uint32_t> error_{0}, cells_{0};                // error: 0 for none
+  std::atomic<std::uint32_t> error_{0}, cells_{0}, size_{0};      // error: 0 for none
 };
 
 }  // namespace volvox

@@ -118,6 +118,7 @@ void PerfettoEvents::append_request(std::size_t number, json& events) const {
                    {"door", to_string(request.door)},
                    {"cells", request.cells},
                    {"outcome", request.error ? to_string(*request.error) : "ok"}};
+  if (request.size != 0) whole["args"]["size"] = request.size;
   if (request.context.parent != 0) whole["args"]["parent"] = to_hex(request.context.parent);
   if (request.attempts > 0) whole["args"].update({{"node", request.node}, {"attempts", request.attempts}});
   events.push_back(std::move(whole));

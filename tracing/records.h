@@ -44,6 +44,7 @@ struct RequestSpan {
   std::array<std::optional<TimePoint>, kSpanStages> reached;  // by SpanStage
   std::optional<ErrorCode> error;                             // nothing: it was answered with a result
   std::uint32_t cells = 0;
+  std::uint32_t size = 0;  // of its structure, as size_of() counts; 0: not known
 
   std::optional<TimePoint> at(SpanStage stage) const { return reached[static_cast<std::size_t>(stage)]; }
 };

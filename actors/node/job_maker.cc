@@ -89,7 +89,10 @@ Status JobMaker::make(Work& work) const {
   request->arrival = work.request().arrival;
   request->deadline = work.request().deadline();
   request->report_steps = work.request().header.stream;
-  request->traced = work.request().trace && work.request().trace->captured();
+  if (const auto& trace = work.request().trace) {
+    request->traced = trace->captured();
+    trace->set_size(size_of(checked.structure));
+  }
   request->inputs_landed = (*pages)->landed();
   work.unfolded =
       std::make_unique<UnfoldedJob>(UnfoldedJob{std::move(*pages), std::move(*results), std::move(*request)});

@@ -22,7 +22,7 @@ from served import PATIENCE, Server  # noqa: E402
 
 VOLVOX = "volvox"
 COMMANDS = ("serve", "router", "node", "drain", "load", "load-agent", "infer", "status", "models", "import", "keys", "log-level",
-            "metrics", "simulate", "top")  # fmt: skip
+            "metrics", "record", "simulate", "top", "trace")  # fmt: skip
 MODELS = ("list", "check", "load", "unload", "reload", "new")
 DOORS = {"--listen": "tcp://127.0.0.1:0", "--metrics": "", "--http": "", "--admin": ""}  # no port that another may have
 

@@ -106,6 +106,38 @@ class OneServer(unittest.TestCase):
             self.assertEqual({part: parts.count(part) for part in set(parts)}, dict.fromkeys(("edge", "queue", "compute", "reply"), 200))
             self.assertEqual(len(trace_events.of(events, "s")), 200)
 
+    def test_what_was_asked_can_be_recorded_and_asked_again(self):
+        server = self.start()
+        lines = []
+        # A slow machine is given more time to start what it records.
+        for seconds in (3, 12, 40):
+            recorder = subprocess.Popen([VOLVOX, "record", "--seconds", str(seconds), "--admin", str(self.admin)], stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True)
+            while self.load(server, "--concurrency", "1", "--requests", "1", "--length", "3").wait(PATIENCE) == 0 and recorder.poll() is None:
+                for length in (7, 5):
+                    self.load(server, "--concurrency", "2", "--requests", "4", "--length", str(length)).wait(PATIENCE)
+            out, err = recorder.communicate(timeout=PATIENCE)
+            self.assertEqual(recorder.returncode, 0, err)
+            self.assertIn("requests", err)
+            lines = out.splitlines()
+            if len(lines) > 9:
+                break
+        self.assertEqual(lines[0], "at_s,model,size")
+        times, models, sizes = zip(*(line.split(",") for line in lines[1:]))
+        self.assertEqual(sorted(map(float, times)), list(map(float, times)))
+        self.assertLess(float(times[-1]), seconds)
+        self.assertEqual(set(models), {"m"})
+        self.assertEqual(set(sizes), {"3", "5", "7"})
+        workload = self.admin.parent / "again.toml"
+        (workload.parent / "again.csv").write_text(out, encoding="utf-8")
+        workload.write_text('[arrivals]\nkind = "trace"\nfile = "again.csv"\n[[request]]\nmodel = "m"\nvocabulary = 100\n', encoding="utf-8")
+        report = workload.parent / "again.json"
+        before = self.cells(server)
+        subprocess.run([VOLVOX, "load", "--connect", server.endpoint, "--workload", str(workload), "--json", str(report), "--require-all"],
+                       check=True, stdout=subprocess.DEVNULL, timeout=PATIENCE)
+        self.assertEqual(json.loads(report.read_text(encoding="utf-8"))["completed"], len(sizes))
+        self.assertEqual(self.cells(server) - before, sum(map(int, sizes)))
+
     def test_the_checks_find_what_is_wrong(self):
         server = self.start()
         number = ask(self.admin, command="trace.start", seconds=2)["trace"]

@@ -1,0 +1,70 @@
+#include "cli/admin/capture.h"
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <thread>
+
+#include "cli/admin/admin.h"
+
+namespace volvox {
+namespace {
+
+using nlohmann::json;
+
+constexpr auto kAskAgain = std::chrono::milliseconds(50);
+
+Result<json> read_piece(const std::string& admin, std::uint64_t trace, std::uint64_t from) {
+  for (;;) {
+    auto said = ask_admin(admin, {{"command", "trace.read"}, {"trace", trace}, {"from", from}});
+    if (!said || !said->value("running", false)) return said;
+    std::this_thread::sleep_for(kAskAgain);
+  }
+}
+
+}  // namespace
+
+Status read_capture(const std::string& admin, double seconds,
+                    const std::function<void(const nlohmann::json&)>& about,
+                    const std::function<void(const nlohmann::json&)>& events) {
+  const auto started = ask_admin(admin, {{"command", "trace.start"}, {"seconds", seconds}});
+  if (!started) return tl::unexpected(started.error());
+  const auto trace = started->value("trace", std::uint64_t{0});
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+  for (std::uint64_t from = 0;;) {
+    const auto said = read_piece(admin, trace, from);
+    if (!said) return tl::unexpected(said.error());
+    if (from == 0) about(*said);
+    events(said->value("events", json::array()));
+    if (!said->contains("next")) return {};
+    from = said->value("next", std::uint64_t{0});
+  }
+}
+
+void say_what_was_recorded(const nlohmann::json& about) {
+  std::fprintf(stderr, "%llu requests, %llu tasks, %llu records lost\n",
+               static_cast<unsigned long long>(about.value("requests", std::uint64_t{0})),
+               static_cast<unsigned long long>(about.value("tasks", std::uint64_t{0})),
+               static_cast<unsigned long long>(about.value("lost", std::uint64_t{0})));
+}
+
+OutputFile::OutputFile(const std::string& path)
+    : file_(path.empty() ? stdout : std::fopen(path.c_str(), "w")) {}
+
+bool OutputFile::good() const {
+  return file_ != nullptr && std::ferror(file_) == 0;
+}
+
+void OutputFile::put(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), file_);
+}
+
+bool OutputFile::close() {
+  if (file_ == nullptr) return false;
+  const bool written = std::fflush(file_) == 0 && good();
+  if (file_ != stdout) std::fclose(file_);
+  file_ = nullptr;
+  return written;
+}
+
+}  // namespace volvox

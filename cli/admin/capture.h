@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdio>
+#include <functional>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+
+namespace volvox {
+
+// Has the process behind an admin socket record all that it does for so long, waits, and reads what it has
+// recorded, piece by piece: `about` is called once, with what the answer says of the whole (`requests`,
+// `tasks`, `lost`, `begun_unix_ns`, `seconds`), then `events` with each piece's events, of the Trace Event
+// Format (tracing/perfetto.h). Errors are the process's, or UNAVAILABLE.
+Status read_capture(const std::string& admin, double seconds,
+                    const std::function<void(const nlohmann::json&)>& about,
+                    const std::function<void(const nlohmann::json&)>& events);
+
+// To standard error: how much was recorded.
+void say_what_was_recorded(const nlohmann::json& about);
+
+// A file that is written, or standard output for an empty path.
+class OutputFile {
+ public:
+  explicit OutputFile(const std::string& path);
+  ~OutputFile() { close(); }
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  bool good() const;
+  void put(const std::string& text);
+  // Whether all of it was written.
+  bool close();
+
+ private:
+  std::FILE* file_;
+};
+
+}  // namespace volvox
