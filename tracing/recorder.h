@@ -44,9 +44,11 @@ class TraceRecorder : public std::enable_shared_from_this<TraceRecorder> {
   // A request has come in. Null: it is not traced.
   std::shared_ptr<LiveSpan> begin(const TraceContext& context, Door door, const std::string& model,
                                   std::uint32_t version, TimePoint arrival) {
-    if (watches_.load(std::memory_order_relaxed) == 0) return nullptr;
+    if (!wants_requests()) return nullptr;
     return begin_watched(context, door, model, version, arrival);
   }
+  // Whether any request is to be recorded now.
+  bool wants_requests() const { return watches_.load(std::memory_order_relaxed) != 0; }
   // Whether tasks are to be recorded now.
   bool wants_tasks() const { return (watches_.load(std::memory_order_relaxed) & kCapture) != 0; }
 

@@ -86,7 +86,7 @@ json TraceCommands::piece(const PerfettoEvents& events, std::size_t from) const 
   for (; from < events.size() && bytes < kPieceBytes; ++from) {
     const std::size_t before = list.size();
     events.append(from, list);
-    for (std::size_t i = before; i < list.size(); ++i) bytes += list[i].dump().size();
+    for (std::size_t i = before; i < list.size(); ++i) bytes += admin_text(list[i]).size();
   }
   if (from < events.size()) answer["next"] = from;
   return answer;

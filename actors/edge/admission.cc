@@ -128,7 +128,7 @@ tl::expected<std::shared_ptr<IncomingRequest>, Refusal> Admission::admit(Caller 
 }
 
 void Admission::begin_trace(IncomingRequest& request) const {
-  if (!traces_) return;
+  if (!traces_ || !traces_->wants_requests()) return;
   const RequestHeader& header = request.header;
   const std::uint32_t version = request.model ? request.model->model->version : header.model_version;
   request.trace = traces_->begin(trace_context(header), request.door, header.model, version, request.arrival);
