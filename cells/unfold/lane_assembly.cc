@@ -407,9 +407,19 @@ Status LaneAssembly::add_stops() {
 }
 
 // A lane may be read by one that follows it and by one that waits for the end of something else: then it
-// keeps its whole length.
+// keeps its whole length. So does a chain whose follower waits for the end of another lane itself, as what
+// reads both directions does: it would have to wait, too, and then to go step by step with its follower.
 void LaneAssembly::keep_what_is_read_later() {
   std::vector<LaneSpec>& lanes = model_.plan.lanes;
+  for (const LaneSpec& reader : lanes) {
+    const auto waits_for_end = [&](const LaneEdge& edge) { return edge.all || edge.stride <= 0; };
+    if (std::none_of(reader.edges.begin(), reader.edges.end(), waits_for_end)) continue;
+    for (const LaneEdge& edge : reader.edges) {
+      LaneSpec& from = lanes[edge.from];
+      const bool is_chain = !model_.types[from.type].independent;
+      if (is_chain && &from != &reader && !waits_for_end(edge)) from.ring = 0;
+    }
+  }
   while (const auto lane = LaneOrder(model_.plan).find_small_ring()) {
     const auto small =
         lanes[*lane].ring != 0

@@ -134,6 +134,36 @@ push = ["h"]
   EXPECT_EQ(model->plan.lanes[1].ring, 0U);
 }
 
+// What reads both directions waits for the end of one. The other would fill its ring and then wait, too.
+TEST(Lanes, NoDirectionWaitsForTheOther) {
+  std::string text = kStack;
+  text.replace(text.find("name = \"high\"\nkind = \"lstm_layer\"\ninput = 6\nhidden = 5"), 54,
+               "name = \"joined\"\nkind = \"file\"");
+  text.replace(text.find("cell = \"high\"\nfrom = [\"low\"]"), 28,
+               "name = \"back\"\ncell = \"low\"\nreverse = true\n"
+               "[[lane]]\ncell = \"joined\"\nfrom = [\"low\", \"back\"]");
+  auto definition = parse_model_definition(text, "model.toml");
+  ASSERT_TRUE(definition) << definition.error().message;
+  CellBuilder b("joined");
+  b.push("h", b.concat({b.gather(1, "h", {6}), b.gather(2, "h", {6})}));
+  const auto joined = b.build();
+  ASSERT_TRUE(joined) << joined.error().message;
+  definition->cells.back().given = std::make_shared<const Cell>(*joined);
+  Random random(7);
+  WeightsMaker maker;
+  maker.add_random("low.embedding", {10, 4}, random)
+      .add_random("low.weight_ih", {24, 4}, random)
+      .add_random("low.weight_hh", {24, 6}, random)
+      .add_random("low.bias", {24}, random);
+  const auto model = assemble(*definition, maker.weights(), {.eager = true, .eager_window = 9}, "model.toml");
+  ASSERT_TRUE(model) << model.error().message;
+  for (const LaneSpec& lane : model->plan.lanes) {
+    const bool ahead = lane.edges.empty();
+    if (!lane.has_state) continue;
+    EXPECT_EQ(lane.ring, ahead ? 9U : 0U) << "what runs ahead of a chain keeps its window";
+  }
+}
+
 // One cell may have several lanes: they share its weights.
 TEST(Lanes, TwoOfOneCell) {
   std::string text = replaced(R"([[lane]]
