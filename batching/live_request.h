@@ -27,6 +27,7 @@ struct alignas(64) LiveRequest {
   WorkerId home = kNoWorker;
   std::uint32_t cohort_rows = 0;  // lanes in cohorts
   std::uint32_t open = 0;         // lanes, or nodes, whose last task is not done
+  std::uint32_t burst = 0;        // with which it entered (ModelLoads)
   TaskSeq last_seq = 0;           // the last task of `home` that held a row which has left since
   TimePoint first_submit{};
   LaneRuns lanes;

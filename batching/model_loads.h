@@ -16,6 +16,30 @@ class ModelLoads {
     std::uint32_t max_waiting = 0;        // 0: no bound
     std::uint32_t live = 0, waiting = 0;  // requests; of those, the ones of which nothing was submitted
     double device_us = 0;                 // estimated cost of its tasks so far
+    // Requests that have entered; of those, the ones of the last burst, which came with no task between; and
+    // the ones whose steps somebody follows as they are done.
+    std::uint32_t entered = 0, in_burst = 0, followed = 0;
+    std::uint32_t burst = 0;  // its number
+    bool task_since = false;  // a task was formed since the last one entered
+
+    // Returns the number of its burst, which leave() wants.
+    std::uint32_t enter(bool is_followed) {
+      if (task_since) {
+        ++burst;
+        in_burst = 0;
+      }
+      task_since = false;
+      ++entered;
+      ++in_burst;
+      followed += is_followed ? 1 : 0;
+      return burst;
+    }
+    void leave(std::uint32_t of, bool is_followed) {
+      --entered;
+      in_burst -= of == burst ? 1 : 0;
+      followed -= is_followed ? 1 : 0;
+    }
+    bool came_together() const { return entered == in_burst && followed == 0; }
   };
 
   bool has(ModelId id) const { return id < loads_.size() && loads_[id].present; }
@@ -30,6 +54,7 @@ class ModelLoads {
   void remove(ModelId id) { loads_[id] = {}; }
 
   Load& operator[](ModelId id) { return loads_[id]; }
+  const Load& operator[](ModelId id) const { return loads_[id]; }
   // Of all models, in order.
   void describe(std::vector<SchedulerStats::PerModel>& stats) const {
     for (ModelId id = 0; id < loads_.size(); ++id) {

@@ -4,6 +4,8 @@
 #include <optional>
 #include <vector>
 
+#include "batching/lanes/lane_frontiers.h"
+#include "batching/model_loads.h"
 #include "batching/policy/policy.h"
 #include "batching/ready_queues.h"
 #include "batching/worker.h"
@@ -14,8 +16,9 @@ namespace volvox {
 class ReadyFrontier final : public Frontier {
  public:
   ReadyFrontier(const ReadyQueues& queues, const std::vector<Worker>& workers,
-                const std::vector<std::uint32_t>& running)
-      : queues_(queues), workers_(workers), running_(running) {}
+                const std::vector<std::uint32_t>& running, const LaneFrontiers& alone,
+                const ModelLoads& models)
+      : queues_(queues), workers_(workers), running_(running), alone_(alone), models_(models) {}
 
   std::uint32_t ready(CellTypeId type, WorkerId worker) const override {
     return workers_[worker].cohorts[type].active() + queues_.count_for(type, worker);
@@ -25,6 +28,8 @@ class ReadyFrontier final : public Frontier {
   }
   void ready_types(WorkerId worker, std::vector<ReadyType>& types) const override;
   std::uint32_t running(CellTypeId type) const override { return running_[type]; }
+  std::uint32_t ready_alone(CellTypeId type) const override { return alone_[type]; }
+  bool came_together(ModelId model) const override { return models_[model].came_together(); }
   std::optional<TimePoint> waiting_since(CellTypeId type, WorkerId worker) const override;
   std::uint32_t in_flight(WorkerId worker) const override { return workers_[worker].log.in_flight(); }
   bool anything_ready(WorkerId worker) const override {
@@ -40,6 +45,8 @@ class ReadyFrontier final : public Frontier {
   const ReadyQueues& queues_;
   const std::vector<Worker>& workers_;
   const std::vector<std::uint32_t>& running_;
+  const LaneFrontiers& alone_;
+  const ModelLoads& models_;
 };
 
 }  // namespace volvox

@@ -26,13 +26,14 @@ Scheduler::Scheduler(SchedulerConfig config, std::unique_ptr<Policy> policy)
       policy_watches_(policy_->watches_waiting()),
       slots_(config_.pools),
       rooms_(config_.max_overtake),
+      lane_frontiers_(config_.types.size()),
       queues_(static_cast<std::uint32_t>(config_.types.size()), config_.workers),
       running_(config_.types.size(), 0),
       rows_(config_.types.size(), TaskRows::kUnknown),
       pins_(requests_, queues_, workers_, models_, rooms_),
-      lanes_(config_, requests_, queues_, workers_, pins_, totals_, now_),
+      lanes_(config_, requests_, queues_, workers_, pins_, lane_frontiers_, totals_, now_),
       graphs_(config_, requests_, queues_, slots_, pins_, rows_, totals_, now_),
-      frontier_(queues_, workers_, running_),
+      frontier_(queues_, workers_, running_, lane_frontiers_, models_),
       balance_(config_, requests_, queues_, workers_, pins_, lanes_, frontier_) {
   for (WorkerId w = 0; w < config_.workers; ++w) {
     workers_.emplace_back(w, config_.max_tasks_to_submit + 2, config_.types.size());
@@ -99,6 +100,7 @@ void Scheduler::make_room(const ModelParts& parts) {
   }
   grow(rows_, types, TaskRows::kUnknown);
   grow(running_, types, 0U);
+  lane_frontiers_.grow(types);
   grow(totals_.types, types, {});
   queues_.grow(static_cast<std::uint32_t>(types));
   for (Worker& worker : workers_) grow(worker.cohorts, types, {});
@@ -195,14 +197,15 @@ std::size_t Scheduler::admit_group(const std::vector<RequestId>& ids, WorkerId w
   return entered;
 }
 
-void Scheduler::enter(std::uint32_t index) {
+inline void Scheduler::enter(std::uint32_t index) {
   LiveRequest& live = requests_[index];
   live.state = LiveRequest::State::kRunning;
+  live.burst = models_[live.request.model].enter(live.request.report_steps);
   if (live.is_graph) return graphs_.enter(index);
   live.open = static_cast<std::uint32_t>(live.lanes.size());
   slots_.hold(live);
   for (const LaneSpec& spec : live.request.plan->lanes) rows_[spec.type] = TaskRows::kLanes;
-  lanes_.wake(index);
+  lanes_.enter(index);
 }
 
 void Scheduler::inputs_landed(RequestId id, TimePoint now) {
@@ -273,6 +276,7 @@ bool Scheduler::form(WorkerId worker, Choice choice, std::vector<BatchedTask>& o
   per_type.rows += task->rows;
   per_type.padding += task->padded_rows - task->rows;
   models_[type.model].device_us += cost_us;
+  models_[type.model].task_since = true;
   policy_->on_submitted(worker, choice.type, task->rows, cost_us);
   out.push_back(std::move(task));
   return true;
@@ -440,6 +444,7 @@ void Scheduler::finalise(std::uint32_t index, Event::Kind kind, std::vector<Even
   }
   ModelLoads::Load& load = models_[live.request.model];
   --load.live;
+  if (live.state == LiveRequest::State::kRunning) load.leave(live.burst, live.request.report_steps);
   if (!live.started) {
     --load.waiting;
     if (live.state == LiveRequest::State::kRunning)

@@ -141,6 +141,7 @@ class Scheduler final : private WaitingList {
   ModelLoads models_;
   StateSlots slots_;
   WaitingRooms rooms_;
+  LaneFrontiers lane_frontiers_;
   ReadyQueues queues_;
   std::vector<Worker> workers_;
   std::vector<std::uint32_t> running_;  // tasks in flight, by type

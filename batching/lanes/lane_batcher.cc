@@ -84,6 +84,11 @@ void LaneBatcher::wake_at(const Lane& blocker, std::uint32_t steps) {
   if (at < run.event_step && at >= cohort.step()) run.event_step = cohort.note(blocker.ref, at);
 }
 
+void LaneBatcher::enter(std::uint32_t request) {
+  if (lane_count(requests_[request]) > 1) frontiers_.enter(requests_[request], config_.types);
+  wake(request);
+}
+
 void LaneBatcher::wake(std::uint32_t request) {
   LiveRequest& live = requests_[request];
   if (live.draining) return;
@@ -311,9 +316,10 @@ bool LaneBatcher::look_at(const Lane& lane, Cohort& cohort, Task& task, TaskReco
   return others;
 }
 
-void LaneBatcher::end_lane(const Lane& lane, TaskRecord& record) {
+inline void LaneBatcher::end_lane(const Lane& lane, TaskRecord& record) {
   lane.run.state = LaneRun::State::kEnded;
   lane.run.wake_at = kNever;
+  if (lane_count(lane.live) > 1) frontiers_.end(config_.types[lane.spec.type]);
   record.ended.push_back(lane.ref);
 }
 
@@ -328,8 +334,25 @@ void LaneBatcher::report_steps(const Cohort& cohort, TaskRecord& record) {
 
 // ---- Spans: lanes whose steps do not read each other ----
 
+// What a lane may take has grown with every step of the lanes that it follows since it was queued.
+void LaneBatcher::count_anew(WorkerId worker, const Choice& choice) {
+  std::uint32_t rows = 0;
+  for (std::size_t c = 0; c < kPriorityClasses; ++c) {
+    for (const WorkerId place : {worker, queues_.any()}) {
+      for (EntryId id = queues_.first_at(choice.type, place, PriorityClass(c)); id != kNoEntry;
+           id = queues_[id].next) {
+        if (rows >= choice.rows) return;
+        const Lane lane = at(lane_ref(queues_[id].request, static_cast<LaneId>(queues_[id].item)));
+        queues_.set_ready(id, bound(lane, 1).allowed - lane.run.cursor);
+        rows += queues_[id].ready;
+      }
+    }
+  }
+}
+
 bool LaneBatcher::form_spans(WorkerId worker, const Choice& choice, Task& task, TaskRecord& record) {
   const TypeConfig& type = config_.types[choice.type];
+  count_anew(worker, choice);
   const BatchSize size =
       choose_batch_size(type, std::min(choice.rows, queues_.count_for(choice.type, worker)));
   moved_on_.clear();
@@ -376,6 +399,7 @@ void LaneBatcher::take_span(const Lane& lane, std::uint32_t room, Task& task, Ta
     record.steps.push_back({index, lane_of(lane.ref), std::min(run.cursor + span, run.length) - 1});
   }
   run.cursor += span;
+  if (lane_count(lane.live) > 1) frontiers_.take(config_.types[lane.spec.type], span);
   pins_.touch(index, record, 0);
   if (run.cursor < run.run_length && run.cursor < allowed) {
     queues_.set_ready(run.entry, allowed - run.cursor);
@@ -389,6 +413,7 @@ void LaneBatcher::take_span(const Lane& lane, std::uint32_t room, Task& task, Ta
 
 void LaneBatcher::withdraw(std::uint32_t request) {
   LiveRequest& live = requests_[request];
+  if (lane_count(live) > 1) frontiers_.leave(live, config_.types);
   for (LaneId l = 0; l < lane_count(live); ++l) {
     LaneRun& run = live.lanes[l];
     if (run.state == LaneRun::State::kCohort) leave_cohort(at(lane_ref(request, l)));
@@ -439,6 +464,9 @@ bool LaneBatcher::stop(std::uint32_t request, LaneId l, Step last) {
   LaneRun& run = live.lanes[l];
   if (run.state == LaneRun::State::kEnded || last + 1 >= run.run_length) return false;
   const Lane lane = at(lane_ref(request, l));
+  const TypeConfig& type = config_.types[lane.spec.type];
+  const bool counts = lane_count(live) > 1;
+  if (counts && type.independent) frontiers_.take(type, run.run_length - std::max(last + 1, run.cursor));
   run.run_length = last + 1;
   run.length = std::min(run.length, run.run_length);
   if (done(lane) < run.run_length) {
@@ -448,6 +476,7 @@ bool LaneBatcher::stop(std::uint32_t request, LaneId l, Step last) {
   if (run.state == LaneRun::State::kCohort) leave_cohort(lane);
   if (run.state == LaneRun::State::kQueued) dequeue(run);
   run.state = LaneRun::State::kEnded;
+  if (counts) frontiers_.end(type);
   TaskLog* log = live.home == kNoWorker ? nullptr : &workers_[live.home].log;
   if (log != nullptr && live.last_seq > log->completed()) {
     log->at(live.last_seq).ended.push_back(lane.ref);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "batching/lanes/bounds.h"
+#include "batching/lanes/lane_frontiers.h"
 #include "batching/pins.h"
 #include "batching/policy/policy.h"
 #include "batching/scheduler_stats.h"
@@ -17,16 +18,20 @@ namespace volvox {
 class LaneBatcher {
  public:
   LaneBatcher(const SchedulerConfig& config, RequestTable& requests, ReadyQueues& queues,
-              std::vector<Worker>& workers, Pins& pins, SchedulerStats& totals, const TimePoint& now)
+              std::vector<Worker>& workers, Pins& pins, LaneFrontiers& frontiers, SchedulerStats& totals,
+              const TimePoint& now)
       : config_(config),
         requests_(requests),
         queues_(queues),
         workers_(workers),
         pins_(pins),
+        frontiers_(frontiers),
         totals_(totals),
         now_(now) {}
 
-  // The request has entered, or something that its lanes wait for may have happened.
+  // The request, which has its slots, runs from now on.
+  void enter(std::uint32_t request);
+  // Something that its lanes wait for may have happened.
   void wake(std::uint32_t request);
   // Takes rows of the type that are ready for the worker. False: there was nothing to take.
   bool form(WorkerId worker, const Choice& choice, Task& task, TaskRecord& record);
@@ -77,6 +82,7 @@ class LaneBatcher {
   bool look_at(const Lane& lane, Cohort& cohort, Task& task, TaskRecord& record);
   void report_steps(const Cohort& cohort, TaskRecord& record);
 
+  void count_anew(WorkerId worker, const Choice& choice);
   bool form_spans(WorkerId worker, const Choice& choice, Task& task, TaskRecord& record);
   std::uint32_t span_of(const Lane& lane, std::uint32_t at_most, std::uint32_t row, Task& task);
   void take_span(const Lane& lane, std::uint32_t room, Task& task, TaskRecord& record);
@@ -87,6 +93,7 @@ class LaneBatcher {
   ReadyQueues& queues_;
   std::vector<Worker>& workers_;
   Pins& pins_;
+  LaneFrontiers& frontiers_;
   SchedulerStats& totals_;
   const TimePoint& now_;
   std::vector<LaneRef> due_, moved_on_;  // scratch

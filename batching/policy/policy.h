@@ -29,6 +29,12 @@ class Frontier {
   virtual void ready_types(WorkerId worker, std::vector<ReadyType>& types) const = 0;
   // Tasks of the type in flight on any worker.
   virtual std::uint32_t running(CellTypeId type) const = 0;
+  // Nodes of the type that would be ready on all workers together if no other type had to run before; 0 where
+  // that is not known, as for the nodes of graphs.
+  virtual std::uint32_t ready_alone(CellTypeId type) const = 0;
+  // All requests of the model that have entered came with no task of the model between, and nobody follows
+  // their steps: who waits for whom makes no difference to fairness, and none of them is late.
+  virtual bool came_together(ModelId model) const = 0;
   // Since when the oldest ready node of the type has waited for this worker; nothing when none is ready.
   virtual std::optional<TimePoint> waiting_since(CellTypeId type, WorkerId worker) const = 0;
   // Tasks in flight on the worker.

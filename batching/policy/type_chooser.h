@@ -44,9 +44,24 @@ class TypeChooserMaker {
                                             const std::vector<TypeConfig>& types) const = 0;
 };
 
-// Algorithm 1 of BatchMaker (§4.3): a type with a full batch; else one of which nothing runs; else any; among
-// equals the one of the highest priority. A run of tasks of one type goes on while it finds min_batch rows.
-// Lazy types wait for company.
+// By how many tasks of its model on a worker a type that is ready is passed over before it is overdue.
+inline constexpr std::uint32_t kMostPassedOver = 16;
+
+// Algorithm 1 of BatchMaker (§4.3): a type with a full batch, of the highest priority; else one of which
+// nothing runs; else any. Among equals the one that was passed over by the most tasks, and only then the one
+// of the highest priority: types that need each other's results, as both directions of a reader do, advance
+// together (the paper's order, priority alone, lets one of them wait until the other runs short). With a
+// min_batch above 1 a type goes on while it finds so many rows, for max_tasks_to_submit tasks at most. Lazy
+// types wait for company.
+//
+// Requests that came together want few batches, as none of them is late: what runs elsewhere does not matter
+// then, and between types that are not full the one goes first of which the largest share is ready of what
+// could be ready (ED-Batch, equation 1: what is ready entirely need not wait, what is ready in part has the
+// rest to gain). Of graphs that is not known, and the type with the most rows goes first.
+//
+// No type starves: one that is ready and was passed over by kMostPassedOver tasks of its model on the worker
+// is overdue and goes before all others, the longest overdue first. So it is passed over by at most
+// kMostPassedOver tasks and one for each other type of the model.
 std::unique_ptr<TypeChooser> make_algorithm1(const SchedulerConfig& config,
                                              const std::vector<TypeConfig>& types);
 

@@ -133,6 +133,9 @@ class Driver {
       if (!any) break;
     }
     EXPECT_TRUE(scheduler_.idle()) << "something never ran";
+    for (const TypeConfig& type : config_.types) {
+      EXPECT_EQ(scheduler_.frontier().ready_alone(type.id), 0U) << "type " << type.id;
+    }
   }
 
   // Every request that is done has the outputs that its structure says, and no row ran twice or on bad terms.

@@ -157,5 +157,17 @@ TEST_F(Bench, SaysWhatIsWrong) {
   EXPECT_NE(run("scheduler --case forest_3"), 0);
 }
 
+// docs/evaluation.md: of requests that come together.
+TEST_F(Bench, CellByCellNeedsNoMoreBatchesThanTheAgenda) {
+  for (const char* kind : {"bidirectional", "tagger", "crf_tagger", "classifier", "seq2seq",
+                           "attention_seq2seq", "tree_lstm", "child_sum", "lattice_lstm"}) {
+    const std::string model = (folder_ / kind).string();
+    ASSERT_TRUE(write_new_model({.path = model}, kind, {.hidden = 8, .vocabulary = 50}));
+    const auto json = report("batches --model " + model + " --requests 24");
+    EXPECT_LE(json["cellular"], json["agenda"]) << kind << json;
+    EXPECT_GE(json["cellular"], json["lower_bound"]) << kind << json;
+  }
+}
+
 }  // namespace
 }  // namespace volvox
