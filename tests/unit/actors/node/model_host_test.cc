@@ -29,7 +29,9 @@ struct ChangingHouse : House {
 
   json ask_admin(const json& command) const { return answer_to(command.dump()); }
   json answer_to(const std::string& line) const {
-    const AdminCommands commands("test", server->models(), monitor);
+    const AdminCommands commands(
+        "test", server->models(), monitor,
+        TraceCommands("test", std::make_shared<TraceRecorder>(RecorderOptions{}), std::chrono::seconds(1)));
     std::promise<std::string> answer;
     commands.handle(line, [&](std::string text) { answer.set_value(std::move(text)); });
     auto future = answer.get_future();
