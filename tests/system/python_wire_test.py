@@ -98,7 +98,7 @@ class Encoder(unittest.TestCase):
             "protocolVersion": 1, "kind": "infer", "priority": "low", "requestId": str(2**64 - 1), "modelVersion": 7,
             "cellsHint": 330, "deadlineUs": "123456789012", "traceIdHi": str(1 << 63), "traceIdLo": "5",
             "model": "a/größer", "sessionToken": session_json(), "stream": True, "streamFrom": 2**32 - 1,
-            "parts": 9})  # fmt: skip
+            "parts": 9, "parentSpanId": "0", "traceSampled": False})  # fmt: skip
 
     def test_cancel_and_ping(self):
         for kind in ("cancel", "ping"):
