@@ -5,7 +5,7 @@
 namespace volvox::toy {
 namespace {
 
-Driver cellular(std::uint32_t max_batch, std::uint32_t max_tasks, std::uint32_t graph_slots) {
+Driver cellular_graphs(std::uint32_t max_batch, std::uint32_t max_tasks, std::uint32_t graph_slots) {
   const SchedulerConfig config = scheduler_config(max_batch, 1, max_tasks, {64, 64, graph_slots});
   return {config, make_cellular_policy(config), max_batch};
 }
@@ -28,7 +28,7 @@ class Graphs : public ::testing::TestWithParam<int> {
 
 TEST_P(Graphs, EverythingIsSubmittedBeforeAnythingIsDone) {
   std::mt19937_64 random(3);
-  Driver driver = cellular(8, 10000, 4096);
+  Driver driver = cellular_graphs(8, 10000, 4096);
   std::size_t nodes = 0;
   for (std::uint64_t tag = 1; tag <= 5; ++tag) {
     const Request request = graph_request(tag, make(random));
@@ -46,7 +46,7 @@ TEST_P(Graphs, RunInTheLeastSlotsTheyNeed) {
   std::mt19937_64 random(5);
   for (int round = 0; round < 50; ++round) {
     const Request request = graph_request(1, make(random));
-    Driver driver = cellular(8, 2, request.graph->suffix_peak(0) + kReservedSlots);
+    Driver driver = cellular_graphs(8, 2, request.graph->suffix_peak(0) + kReservedSlots);
     ASSERT_EQ(driver.admit(request).kind, AdmitResult::Kind::kAdmitted);
     driver.run_to_the_end();
     ASSERT_EQ(driver.over().size(), 1U);
@@ -85,7 +85,7 @@ TEST(Stars, NoTaskListsMorePredecessorsThanItMay) {
 
 TEST(Trees, LeavesOfManyRequestsShareATask) {
   std::mt19937_64 random(1);
-  Driver driver = cellular(64, 1, 4096);
+  Driver driver = cellular_graphs(64, 1, 4096);
   for (std::uint64_t tag = 1; tag <= 4; ++tag) driver.admit(graph_request(tag, random_tree(random, 8, true)));
   const auto tasks = driver.schedule(0);
   ASSERT_EQ(tasks.size(), 1U);
@@ -96,7 +96,7 @@ TEST(Trees, LeavesOfManyRequestsShareATask) {
 TEST(Trees, AWatchedNodeIsReported) {
   NodeGraph graph;
   graph.add({kLeaf, 0, 0, true, true}, {});
-  Driver driver = cellular(4, 1, 64);
+  Driver driver = cellular_graphs(4, 1, 64);
   driver.admit(graph_request(1, std::move(graph)));
   driver.schedule(0);
   driver.complete(0, 1);
@@ -117,7 +117,7 @@ TEST(Growing, ARequestIsExtendedWhileItRuns) {
   grown.add({kAny, 3, 0, true, false}, edges);
   Request request = graph_request(1, first);
   request.max_nodes = 4;
-  Driver driver = cellular(4, 3, 64);
+  Driver driver = cellular_graphs(4, 3, 64);
   const AdmitResult admitted = driver.admit(request);
   driver.schedule(0);
   Request whole = graph_request(1, grown);
@@ -136,7 +136,7 @@ TEST(Growing, RefusesToGrowPastItsBound) {
   large.add({kAny, 2, 0, false, false}, {});
   Request request = graph_request(1, graph);
   request.max_nodes = 2;
-  Driver driver = cellular(4, 1, 64);
+  Driver driver = cellular_graphs(4, 1, 64);
   const AdmitResult admitted = driver.admit(request);
   const Request whole = graph_request(1, large);
   EXPECT_FALSE(driver.scheduler().extend(admitted.id, {whole.graph}, driver.now()).has_value());
