@@ -103,8 +103,8 @@ bool SpanExporter::pause(Duration span) {
 void SpanExporter::tell(const std::string& why) {
   if (why == trouble_) return;
   trouble_ = why;
-  if (why.empty()) return spdlog::info("traces reach the collector again");
-  spdlog::warn("traces do not reach the collector: {}", why);
+  if (why.empty()) return spdlog::info("the collector takes all traces again");
+  spdlog::warn("the collector does not take all traces: {}", why);
 }
 
 }  // namespace volvox

@@ -236,7 +236,7 @@ class Exports(unittest.TestCase):
         server = self.start(tracing(receiver.url, rate=1.0, export_attempts=1, export_batch=1))
         self.load(server, 20)
         self.wait_until(lambda: exported(server.values()) == {"unreachable": 20 * 5})
-        self.assertEqual(server.log().count("traces do not reach the collector"), 1)
+        self.assertEqual(server.log().count("the collector does not take all traces"), 1)
         self.assertEqual(server.stop(), 0)
 
     def test_the_last_ones_are_sent_at_the_end(self):
