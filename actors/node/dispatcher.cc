@@ -21,9 +21,15 @@ Dispatcher::Dispatcher(NodePtr node, SchedulerSlots schedulers)
 
 void Dispatcher::run(const WorkPtr& work, const caf::actor& manager, std::uint32_t avoided) const {
   Status ready = prepare(*work, avoided);
-  const caf::actor scheduler = ready ? schedulers_[work->device_place->device()]->get()
-                                     : caf::actor();  // it may have failed meanwhile
-  if (ready && !scheduler) ready = fail(ErrorCode::kUnavailable, kRestarting);
+  const caf::actor scheduler = ready ? schedulers_[work->device_place->device()]->get() : caf::actor();
+  if (ready && !scheduler) {
+    // It has failed since it was chosen: as if it had failed with the work in its hands.
+    if (schedulers_.size() > 1 && work->can_run_again()) {
+      work->again = manager;
+      return;
+    }
+    ready = fail(ErrorCode::kUnavailable, kRestarting);
+  }
   if (!ready) {
     const bool later =
         ready.error().code == ErrorCode::kOverloaded || ready.error().code == ErrorCode::kUnavailable;

@@ -27,7 +27,8 @@ class Dispatcher {
   Dispatcher(NodePtr node, SchedulerSlots schedulers);
 
   // Hands the work to the scheduler of any device but `avoided`, or settles it with what is wrong.
-  // `manager`: to whom it comes back where there are several devices and its own fails.
+  // `manager`: to whom it comes back where there are several devices and its own fails, or has failed
+  // since it was chosen: then once the caller has let go of the work.
   void run(const WorkPtr& work, const caf::actor& manager, std::uint32_t avoided = kNowhere) const;
 
   // The device with the least left to do, if one but `avoided` can be used.
