@@ -182,7 +182,10 @@ def load(work, doors, options, seconds):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if not path.is_file():
         raise Failed(f"{shlex.join(map(str, command))}: {done.stderr.strip()}")
-    return json.loads(path.read_text(encoding="utf-8"))
+    report = json.loads(path.read_text(encoding="utf-8"))
+    if report["completed"] < report["offered"] / 2:
+        raise Failed(f"{shlex.join(map(str, command))}: most requests failed: {report['errors']}")
+    return report
 
 
 def saturate(work, doors):
@@ -195,7 +198,9 @@ def burst(work, doors, padded_rps):
     file = work.folder / "burst.toml"
     file.write_text(
         f"[arrivals]\nkind = \"bursts\"\nrate = {1.5 * padded_rps}\non_seconds = 0.5\n"
-        f"off_rate = {0.25 * padded_rps}\noff_seconds = 2.5\n[[request]]\nmodel = \"m\"\n", encoding="utf-8")
+        f"off_rate = {0.25 * padded_rps}\noff_seconds = 2.5\n[[request]]\nmodel = \"m\"\nvocabulary = {work.options.vocabulary}\n"
+        + "".join(f"{option[2:]} = {json.dumps(value if option != '--length' else int(value))}\n"
+                  for option, value in zip(work.shape[::2], work.shape[1::2])), encoding="utf-8")
     return load(work, doors, ["--workload", str(file)], max(6, work.options.seconds))
 
 

@@ -87,6 +87,9 @@ class Small(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("lengths drawn by the load generator", done.stdout)
         self.assertIn("| cellular | burst |", done.stdout)
+        report = json.loads((self.folder / "out" / "burst.json").read_text(encoding="utf-8"))
+        for server in ("cellular", "padded"):
+            self.assertEqual(report["summary"][server]["loads"]["burst"]["failed"], 0)
 
     def test_errors_say_what_to_do(self):
         for options, why in ((("figure11-50",), "--data"), (("figure99",), "figure7"), ((), "--list"),
