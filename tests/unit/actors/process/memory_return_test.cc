@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/thread_sanitizer.h"
 
 namespace volvox {
 namespace {
@@ -25,7 +26,7 @@ std::size_t resident_bytes() {
 
 // What is free lies before something that is used, where the allocator alone keeps it.
 TEST(MemoryReturn, WhatIsFreeGoesBackToTheSystem) {
-#if !defined(__GLIBC__) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if !defined(__GLIBC__) || defined(__SANITIZE_ADDRESS__) || VOLVOX_THREAD_SANITIZER
   GTEST_SKIP() << "another allocator";
 #endif
   constexpr std::size_t kPiece = 4096, kPieces = 16'384;
