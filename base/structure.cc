@@ -14,7 +14,6 @@ struct Size {
     const auto longest = std::max_element(sequences.lengths.begin(), sequences.lengths.end());
     return longest == sequences.lengths.end() ? 0 : static_cast<std::size_t>(std::max(*longest, 0));
   }
-  // A node's number is smaller than its parent's, so one is a leaf unless somebody before it has named it.
   std::size_t operator()(const TreeStructure& tree) const {
     std::vector<bool> inner(tree.parents.size());
     for (const std::int32_t parent : tree.parents) {

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <thread>
 
-#include "cli/admin/admin.h"
+#include "cli/option.h"
 
 namespace volvox {
 namespace {
@@ -23,6 +23,13 @@ Result<json> read_piece(const std::string& admin, std::uint64_t trace, std::uint
 }
 
 }  // namespace
+
+void add_capture_options(CLI::App& command, CaptureArguments& arguments) {
+  add_option(command, "--seconds SECONDS", arguments.seconds, "For how long");
+  add_option(command, "--output FILE", arguments.output, "Where to; standard output if not given");
+  add_option(command, "--admin SOCKET", arguments.admin,
+             "The admin socket of a server, router or node; auto: of the one on port 7100");
+}
 
 Status read_capture(const std::string& admin, double seconds,
                     const std::function<void(const nlohmann::json&)>& about,

@@ -8,20 +8,13 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli/admin/admin.h"
 #include "cli/admin/capture.h"
 #include "cli/commands.h"
-#include "cli/option.h"
 
 namespace volvox {
 namespace {
 
 using nlohmann::json;
-
-struct RecordArguments {
-  double seconds = 60;
-  std::string admin = kAutoAdmin, output;
-};
 
 // A line of the trace that a load replays (loadgen/requests/trace.h).
 struct Line {
@@ -44,7 +37,7 @@ std::string text_of(const Line& line) {
   return std::string(at.data()) + "," + line.model + "," + std::to_string(line.size) + "\n";
 }
 
-Status record_requests(const RecordArguments& arguments) {
+Status record_requests(const CaptureArguments& arguments) {
   OutputFile file(arguments.output);
   if (!file.good()) return invalid("'" + arguments.output + "' cannot be written");
   std::vector<Line> lines;
@@ -65,7 +58,7 @@ Status record_requests(const RecordArguments& arguments) {
   return {};
 }
 
-int record(const RecordArguments& arguments) {
+int record(const CaptureArguments& arguments) {
   const Status recorded = record_requests(arguments);
   if (recorded) return 0;
   std::fprintf(stderr, "volvox record: %s\n", to_string(recorded.error()).c_str());
@@ -75,14 +68,11 @@ int record(const RecordArguments& arguments) {
 }  // namespace
 
 void add_record_command(CLI::App& app, CommandBody& run) {
-  auto arguments = std::make_shared<RecordArguments>();
+  auto arguments = std::make_shared<CaptureArguments>(CaptureArguments{.seconds = 60});
   CLI::App* command = app.add_subcommand(
       "record",
       "Writes when a running server is asked, of which models, and how large it is: to be replayed");
-  add_option(*command, "--seconds SECONDS", arguments->seconds, "For how long");
-  add_option(*command, "--output FILE", arguments->output, "Where to; standard output if not given");
-  add_option(*command, "--admin SOCKET", arguments->admin,
-             "The admin socket of a server, router or node; auto: of the one on port 7100");
+  add_capture_options(*command, *arguments);
   command->callback([arguments, &run] { run = [arguments] { return record(*arguments); }; });
 }
 

@@ -5,20 +5,13 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli/admin/admin.h"
 #include "cli/admin/capture.h"
 #include "cli/commands.h"
-#include "cli/option.h"
 
 namespace volvox {
 namespace {
 
 using nlohmann::json;
-
-struct TraceArguments {
-  double seconds = 5;
-  std::string admin = kAutoAdmin, output;
-};
 
 // The file that Perfetto opens, written as its pieces come.
 class TraceFile {
@@ -50,7 +43,7 @@ class TraceFile {
   bool first_ = true;
 };
 
-Status take_trace(const TraceArguments& arguments) {
+Status take_trace(const CaptureArguments& arguments) {
   TraceFile file(arguments.output);
   if (!file.good()) return invalid("'" + arguments.output + "' cannot be written");
   const auto begin = [&](const json& about) {
@@ -64,7 +57,7 @@ Status take_trace(const TraceArguments& arguments) {
   return {};
 }
 
-int trace(const TraceArguments& arguments) {
+int trace(const CaptureArguments& arguments) {
   const Status taken = take_trace(arguments);
   if (taken) return 0;
   std::fprintf(stderr, "volvox trace: %s\n", to_string(taken.error()).c_str());
@@ -74,13 +67,10 @@ int trace(const TraceArguments& arguments) {
 }  // namespace
 
 void add_trace_command(CLI::App& app, CommandBody& run) {
-  auto arguments = std::make_shared<TraceArguments>();
+  auto arguments = std::make_shared<CaptureArguments>(CaptureArguments{.seconds = 5});
   CLI::App* command = app.add_subcommand(
       "trace", "Writes what a running server's requests and tasks go through, as a file that Perfetto opens");
-  add_option(*command, "--seconds SECONDS", arguments->seconds, "For how long");
-  add_option(*command, "--output FILE", arguments->output, "Where to; standard output if not given");
-  add_option(*command, "--admin SOCKET", arguments->admin,
-             "The admin socket of a server, router or node; auto: of the one on port 7100");
+  add_capture_options(*command, *arguments);
   command->callback([arguments, &run] { run = [arguments] { return trace(*arguments); }; });
 }
 

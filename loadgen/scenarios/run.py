@@ -33,7 +33,6 @@ import tomllib
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 SHARES = {"curve": [0.25, 0.5, 0.75, 1.0, 1.15], "low": [0.25], "burst": []}
-LOW_SHARE, HALF_SHARE = 0.25, 0.5
 START_SECONDS = 60  # until a cluster answers
 
 

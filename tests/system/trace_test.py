@@ -165,7 +165,7 @@ class OneServer(unittest.TestCase):
 
     def test_the_command_writes_a_file_under_load(self):
         server = self.start()
-        load = self.load(server, "--concurrency", "16", "--seconds", "600")
+        load = self.load(server, "--rate", "2000", "--seconds", "600")
         self.addCleanup(load.wait)
         self.addCleanup(load.kill)
         until = time.monotonic() + PATIENCE
