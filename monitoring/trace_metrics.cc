@@ -13,12 +13,13 @@ TraceMetrics::TraceMetrics(prometheus::Registry& registry)
                                    "tracing.max_sampled_per_second.")),
       waiting_(single_gauge(registry, "volvox_trace_waiting",
                             "Traced requests that wait to be sent, of tracing.export_queue.")) {
-  auto& family = prometheus::BuildCounter()
-                     .Name("volvox_trace_spans_total")
-                     .Help(
-                         "Spans of traced requests by what became of them: sent to tracing.collector; lost, because "
-                         "tracing.export_queue was full or the collector did not answer; or refused by it.")
-                     .Register(registry);
+  auto& family =
+      prometheus::BuildCounter()
+          .Name("volvox_trace_spans_total")
+          .Help(
+              "Spans of traced requests by what became of them: sent to tracing.collector; lost, because "
+              "tracing.export_queue was full or the collector did not answer; or refused by it.")
+          .Register(registry);
   constexpr std::array<const char*, kExportOutcomes> kNames{"sent", "no_room", "unreachable", "refused"};
   for (std::size_t i = 0; i < kExportOutcomes; ++i) exported_[i] = &family.Add({{"outcome", kNames[i]}});
 }
