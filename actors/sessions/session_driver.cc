@@ -69,7 +69,11 @@ SessionDriver::SessionDriver(const NodePtr& node, const JobMaker& jobs, PartRunn
       content_key_(content_key),
       table_(limits),
       states_(node->devices, limits.max_resident, std::uint64_t{node->config.sessions.spill_mib} << 20),
-      copier_(node->devices.size()) {}
+      copies_(node->devices.size(), std::chrono::milliseconds(node->config.device.task_timeout_ms)),
+      copier_(node->devices.size()) {
+  // A driver before this one may have said so; its copies are nothing to this one.
+  for (const NodeDevicePtr& device : node->devices) device->health->set_copies_hang(false);
+}
 
 void SessionDriver::submit(const WorkPtr& work, TimePoint now) {
   const auto request = describe(*work, now);
@@ -215,9 +219,40 @@ void SessionDriver::lost(SessionRef session, TimePoint now) {
   perform(now);
 }
 
+std::optional<TimePoint> SessionDriver::next_wakeup() const {
+  const auto copies = copies_.next(), table = table_.next_wakeup();
+  return copies && (!table || *copies < *table) ? copies : table;
+}
+
 void SessionDriver::tick(TimePoint now) {
+  look_for_hanging_copies(now);
   end_unloaded(now);
   table_.tick(now, actions_);
+  perform(now);
+}
+
+// Nobody knows whether a state that hangs on its way will arrive; its places are not free before it has. So
+// the session is lost, and the device passed by.
+void SessionDriver::look_for_hanging_copies(TimePoint now) {
+  for (const NodeDevicePtr& device : node_->devices) {
+    const bool before = copies_.hangs(device->number);
+    const std::vector<SessionRef> lost = copies_.given_up(device->number, now);
+    for (const SessionRef session : lost) table_.release(session, SessionEnd::kLost, now, actions_);
+    perform(now);
+    if (before || lost.empty()) continue;
+    spdlog::error("{}: the copy of a session's state has taken {} ms; the session is lost", device->name,
+                  node_->config.device.task_timeout_ms);
+    device->health->set_copies_hang(true);
+    if (!node_->answers()) refuse_all_that_wait(now);
+  }
+}
+
+// Their parts wait for places, or run, on devices of which none takes work.
+void SessionDriver::refuse_all_that_wait(TimePoint now) {
+  std::vector<SessionTicket> tickets;
+  for (const auto& [request, waiting] : waiting_) tickets.push_back(waiting.ticket);
+  const Error error{ErrorCode::kUnavailable, "the session's device hangs; repeat the part later"};
+  for (const SessionTicket ticket : tickets) table_.cancel(ticket, error, now, actions_);
   perform(now);
 }
 
@@ -303,11 +338,11 @@ void SessionDriver::perform(const SessionAction& action, TimePoint now) {
     case Kind::kRefuse:
       return refuse(action);
     case Kind::kSpill:
-      if (auto state = states_.spill(action.session, action.read)) return copy(std::move(state));
+      if (auto state = states_.spill(action.session, action.read)) return copy(std::move(state), now);
       return table_.spilled(action.session, false, now, actions_);
     case Kind::kRestore:
       if (auto state = states_.restore(action.session, action.write, devices()))
-        return copy(std::move(state));
+        return copy(std::move(state), now);
       return table_.restored(action.session, false, now, actions_);
     case Kind::kFree:
       return states_.free(action.session, action.write);
@@ -316,13 +351,19 @@ void SessionDriver::perform(const SessionAction& action, TimePoint now) {
   }
 }
 
-void SessionDriver::copy(StateCopyPtr state) {
+void SessionDriver::copy(StateCopyPtr state, TimePoint now) {
   state->driver = incarnation_;
+  copies_.begun(copying_device(*state), state->session, now);
   copier_.start(state, runner_.on_copied());
 }
 
 void SessionDriver::copied(StateCopy& copy, TimePoint now) {
   if (copy.driver != incarnation_) return;
+  const NodeDevice& device = *node_->devices[copying_device(copy)];
+  if (copies_.ended(device.number, now)) {
+    spdlog::info("{}: states of sessions are copied again", device.name);
+    device.health->set_copies_hang(false);
+  }
   states_.ended(copy);
   switch (copy.kind) {
     case StateCopy::Kind::kSpill:
@@ -353,7 +394,7 @@ void SessionDriver::run(const SessionAction& action, TimePoint now) {
   if (action.read != kInitialState) {
     if (auto state = move_home(action.session, action.read)) {
       moving_[action.session.index] = {action, asked, false};
-      return copy(std::move(state));
+      return copy(std::move(state), now);
     }
   }
   PartResult result;
@@ -402,6 +443,7 @@ StateCopyPtr SessionDriver::move_home(SessionRef session, StateSlot state) {
   if (node_->devices.size() == 1) return nullptr;
   const std::uint32_t home = *states_.device_of(state), other = devices().front();
   if (other == home || !runner_.ready(other)) return nullptr;
+  if (node_->devices[home]->health->copies_hang()) return nullptr;
   const bool leaves = !runner_.ready(home) || node_->loads->worth_moving(home, other, kCopyOfState);
   return leaves ? states_.move(session, state, other) : nullptr;
 }

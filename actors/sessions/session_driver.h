@@ -16,6 +16,7 @@
 #include "actors/node/node.h"
 #include "actors/sessions/session_states.h"
 #include "base/recycled_map.h"
+#include "routing/sessions/copy_watch.h"
 #include "routing/sessions/session_table.h"
 
 namespace volvox {
@@ -58,7 +59,7 @@ class SessionDriver {
   void copied(StateCopy& copy, TimePoint now);
 
   void tick(TimePoint now);
-  std::optional<TimePoint> next_wakeup() const { return table_.next_wakeup(); }
+  std::optional<TimePoint> next_wakeup() const;
   // What the device held is gone. Reports of what runs are still due.
   void device_lost(std::uint32_t device, TimePoint now);
   // Only these devices take parts now: states are brought to no other.
@@ -103,7 +104,9 @@ class SessionDriver {
   void run(const SessionAction& action, TimePoint now);
   Status start(const SessionAction& action, const Work& asked);
   std::vector<std::uint32_t> devices() const;
-  void copy(StateCopyPtr state);
+  void copy(StateCopyPtr state, TimePoint now);
+  void look_for_hanging_copies(TimePoint now);
+  void refuse_all_that_wait(TimePoint now);
   void moved(SessionRef session, TimePoint now);
   StateCopyPtr move_home(SessionRef session, StateSlot state);
   void forget_running(SessionRef session);
@@ -128,6 +131,7 @@ class SessionDriver {
   RecycledMap<Waiting> waiting_;                      // by the request's key
   RecycledMap<std::uint64_t> running_;                // keys of the parts, by session
   std::unordered_map<std::uint32_t, Moving> moving_;  // by session
+  CopyWatch copies_;
   StateCopier copier_;
 };
 

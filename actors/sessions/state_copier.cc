@@ -57,13 +57,16 @@ std::size_t carried_bytes(const InstalledModel& model) {
   return total;
 }
 
+std::uint32_t copying_device(const StateCopy& copy) {
+  return (copy.from.device ? copy.from : copy.to).device->number;
+}
+
 void StateCopier::start(const StateCopyPtr& copy, const Done& done) {
-  const StatePlace& place = copy->from.device ? copy->from : copy->to;
   const auto job = [copy, done] {
     make(*copy);
     done(copy);
   };
-  if (!post(place.device->number, job)) done(copy);
+  if (!post(copying_device(*copy), job)) done(copy);
 }
 
 bool StateCopier::post(std::uint32_t device, JobThread::Job job) {

@@ -37,6 +37,9 @@ struct StateCopy {
 };
 using StateCopyPtr = std::shared_ptr<StateCopy>;
 
+// Whose thread makes the copy: the device that has the state, or else the one that is to have it.
+std::uint32_t copying_device(const StateCopy& copy);
+
 // Bytes of one session's state outside of the planes.
 std::size_t carried_bytes(const InstalledModel& model);
 

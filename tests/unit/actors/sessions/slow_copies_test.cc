@@ -1,5 +1,6 @@
 // A device may take as long as it likes to copy a session's state: only whoever needs the state waits.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "device/fake_device.h"
@@ -41,6 +42,36 @@ TEST(SlowCopies, OthersGoOnWhileAStateIsSpilledAndWhileItReturns) {
   EXPECT_EQ(state_in(back), first.expected());
   EXPECT_EQ(metric(house, "volvox_session_restores_total"), 1);
   first.end();
+  EXPECT_EQ(metric(house, "volvox_session_host_bytes"), 0);
+  EXPECT_TRUE(device->errors().empty());
+}
+
+// The session on its way is lost, whoever waits is told, and so is whoever asks whether the server is well.
+TEST(SlowCopies, OneThatHangsIsGivenUp) {
+  ServeConfig config = session_config(1);
+  config.device.task_timeout_ms = 50;
+  const auto device = std::make_shared<FakeDevice>();
+  const House house(config, device);
+  CheckStream first(house), second(house), third(house);
+  first.check({1, 2});
+
+  device->hold_slots(true);
+  EXPECT_EQ(code_of(second.send({3, 4})), ErrorCode::kUnavailable) << "its place was not free in time";
+  EXPECT_EQ(house.monitor.readiness_page().status, 503);
+  EXPECT_THAT(house.monitor.readiness_page().body, testing::HasSubstr("a copy of a session's state"));
+  EXPECT_EQ(code_of(house.ask(Tokens{5})), ErrorCode::kUnavailable);
+
+  device->hold_slots(false);
+  const auto until = std::chrono::steady_clock::now() + kLongEnough;
+  while (house.monitor.readiness_page().status != 200) {
+    ASSERT_LT(std::chrono::steady_clock::now(), until) << house.monitor.readiness_page().body;
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(code_of(first.send({6})), ErrorCode::kSessionLost);
+  second.check({3, 4});
+  second.end();
+  third.check({7});
+  third.end();
   EXPECT_EQ(metric(house, "volvox_session_host_bytes"), 0);
   EXPECT_TRUE(device->errors().empty());
 }
