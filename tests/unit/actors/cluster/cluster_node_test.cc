@@ -1,0 +1,200 @@
+#include "actors/cluster/cluster_node.h"
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "actors/cluster/cluster_dialer.h"
+#include "actors/cluster/cluster_frames.h"
+#include "actors/cluster/cluster_packet.h"
+#include "actors/cluster/cluster_peer.h"
+#include "actors/cluster/router_finder.h"
+#include "actors/node/model_host.h"
+#include "actors/system/actor_system.h"
+#include "actors/system/handoff.h"
+#include "base/clock.h"
+#include "tests/unit/actors/house.h"
+
+namespace volvox {
+namespace {
+
+// Where nobody listens: what answers there is the test.
+const std::string kOne = "127.0.0.1:1", kTwo = "127.0.0.1:2";
+
+// A router as a node sees it: it says what the test says, and reads what it is told.
+class FakeRouter {
+ public:
+  FakeRouter(caf::actor_system& system, caf::actor node, const ClusterFlowLimits& limits)
+      : self_(system), node_(std::move(node)), link_(LinkEnd::kAnswers, limits) {}
+
+  // The node has reached it there, and may join; its first report.
+  ClusterReport take_in(std::uint32_t seat, const std::string& address) {
+    caf::anon_send(node_, Dialed{seat, address, caf::actor_cast<caf::actor>(self_.ptr())});
+    offers = next<ClusterJoin>().offers;
+    link_.let_in();
+    ClusterJoinReply reply;
+    reply.accepted = true;
+    reply.name = "router";
+    say(reply);
+    return next<ClusterReport>();
+  }
+  void submit(std::uint32_t number, std::uint32_t cells_hint) {
+    auto request = std::make_shared<IncomingRequest>();
+    request->header.model = "check";
+    request->header.request_id = number;
+    request->header.cells_hint = cells_hint;
+    const auto submit = submit_frames({number, 0, 1}, request, 0, steady_now(), WireLimits{});
+    ASSERT_TRUE(submit);
+    say(*submit);
+  }
+  // The next message of this kind; those before it are dropped.
+  template <class Kind>
+  Kind next() {
+    Kind found{};
+    bool over = false;
+    while (!over) {
+      self_->receive(
+          [&](const ClusterPacket& packet) {
+            take_over();
+            auto message = link_.take(packet.bytes);
+            flush();
+            over = !message;
+            EXPECT_FALSE(over) << "the node does not keep to the protocol";
+            if (over || !*message) return;
+            auto* said = std::get_if<Kind>(&**message);
+            if (said == nullptr) return;
+            found = std::move(*said);
+            over = true;
+          },
+          caf::after(kLongEnough) >>
+              [&] {
+                over = true;
+                ADD_FAILURE() << "the node says nothing";
+              });
+    }
+    return found;
+  }
+
+  std::vector<ClusterOffer> offers;  // of the node, as it joined
+
+ private:
+  void say(const ClusterMessage& message) {
+    ASSERT_TRUE(link_.push(message));
+    flush();
+  }
+  void flush() {
+    while (auto bytes = link_.next()) {
+      hand_over();
+      self_->send(node_, ClusterPacket{std::make_shared<const WireBuffer>(std::move(*bytes))});
+    }
+  }
+
+  const caf::scoped_actor self_;
+  const caf::actor node_;
+  ClusterLink link_;
+};
+
+// A node's link between routers and whoever runs requests, of all of whom the test decides what they say. It
+// reports when a router takes it in, and hardly ever else, so that no clock has a say.
+class ClusterNodeActor : public testing::Test {
+ protected:
+  ClusterNodeActor() {
+    EXPECT_TRUE(host_.install(models_));
+    runner_slot_->set(caf::actor_cast<caf::actor>(runner_.ptr()));
+    ClusterSection cluster;
+    cluster.routers = kOne + "," + kTwo;
+    cluster.report_ms = 3'600'000;
+    limits_ = cluster_flow_limits(config_, cluster);
+    link_ = spawn_cluster_node(system_, {node_, runner_slot_, std::make_shared<Admission>(config_, node_),
+                                         cluster, 1, *transport_, &monitor_.cluster(), ProcessHooks{}});
+    caf::anon_send(link_, RoutersFound{{kOne, kTwo}});  // as it finds them, too, but not later than here
+  }
+  ~ClusterNodeActor() override {
+    runner_slot_->set({});
+    caf::anon_send_exit(link_, caf::exit_reason::user_shutdown);
+  }
+
+  static ServeConfig one_row() {
+    ServeConfig config = loopback();
+    config.batching.max_batch = 1;
+    return config;
+  }
+  // What the node has been sent to run.
+  WorkPtr next_work() {
+    WorkPtr work;
+    runner_->receive(
+        [&](const RunWork& run) {
+          take_over();
+          work = run.work;
+        },
+        caf::after(kLongEnough) >> [] { ADD_FAILURE() << "nothing is run"; });
+    return work;
+  }
+
+  const Scratch scratch_;
+  const Models models_ = write_models(scratch_);
+  const ServeConfig config_ = one_row();
+  Monitor monitor_{"test"};
+  const NodePtr node_ =
+      make_node(config_, Devices{std::make_shared<TimedDevice>(TimedCost{100, 0})}, monitor_);
+  ModelHost host_{node_, actor_slots(1), {}, monitor_.models()};
+  ClusterFlowLimits limits_;
+  Result<std::shared_ptr<const ClusterTransport>> transport_ = ClusterTransport::open({}, monitor_.cluster());
+  SystemConfig system_config_{1, transport_->get()};
+  ActorSystem system_{system_config_};
+  const caf::scoped_actor runner_{system_};
+  const std::shared_ptr<ActorSlot> runner_slot_ = std::make_shared<ActorSlot>();
+  caf::actor link_;
+};
+
+// Routers send elsewhere what could not begin there in time.
+TEST_F(ClusterNodeActor, TellsHowLongARequestOfEachModelWouldWait) {
+  const ModelId check = (*node_->catalog->find("check", 0))->id;
+  std::deque<WorkPlace> accepted;
+  for (int i = 0; i < 8; ++i)
+    accepted.emplace_back(node_->workload, check, PriorityClass::kNormal, false)
+        .correct(1000, Duration::max());
+  const auto wait_ns = static_cast<std::uint64_t>(node_->workload->wait(check).count());
+  ASSERT_GT(wait_ns, 0U);
+  FakeRouter router(system_, link_, limits_);
+  const ClusterReport report = router.take_in(0, kOne);
+  ASSERT_EQ(report.waits_ns.size(), models_.size());
+  ASSERT_EQ(router.offers.size(), models_.size());
+  for (std::size_t i = 0; i < models_.size(); ++i)
+    EXPECT_EQ(report.waits_ns[i], router.offers[i].model == "check" ? wait_ns : 0) << router.offers[i].model;
+}
+
+// One router's client must not keep the others away from the node.
+TEST_F(ClusterNodeActor, TakesNoRequestForLongerThanItsModelAllows) {
+  FakeRouter one(system_, link_, limits_), other(system_, link_, limits_);
+  one.take_in(0, kOne);
+  one.submit(1, 0);
+  {
+    const WorkPtr measured = next_work();
+    ASSERT_TRUE(measured);
+    Outcome outcome;
+    outcome.cells = 1;
+    outcome.compute_us = 1000;
+    measured->settle(std::move(outcome));
+  }
+  one.next<ClusterResult>();
+  one.submit(2, UINT32_MAX);
+  const WorkPtr running = next_work();
+  ASSERT_TRUE(running);
+  const ClusterReport report = other.take_in(1, kTwo);
+  EXPECT_EQ(report.rows, 1U);
+  for (const ClusterOffer& offer : other.offers) {
+    if (offer.model != "check") continue;
+    EXPECT_LT(offer.max_cells, UINT32_MAX);
+    EXPECT_EQ(report.work_ns, std::uint64_t{offer.max_cells} * 1'000'000) << "a millisecond for each cell";
+  }
+}
+
+}  // namespace
+}  // namespace volvox
