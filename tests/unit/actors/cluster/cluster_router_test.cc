@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <span>
+#include <string>
 #include <thread>
 #include <variant>
 
@@ -18,6 +19,8 @@ namespace volvox {
 namespace {
 
 using std::chrono::milliseconds;
+
+const std::string kDropped = "volvox_cluster_newcomers_dropped_total";
 
 ClusterConfig impatient() {
   ClusterConfig config;
@@ -61,10 +64,14 @@ class FakeNode {
     join.incarnation = incarnation_;
     join.offers.push_back({"check", 1, 77, 1000, 10});
     say(join);
+    say(idle());
+  }
+  // What it reports that has nothing to do.
+  static ClusterReport idle() {
     ClusterReport report;
     report.request_limit = report.request_window = 100;
     report.byte_limit = report.byte_window = 1 << 20;
-    say(report);
+    return report;
   }
   void answer(const ClusterAttempt& attempt, std::optional<Error> error = std::nullopt) {
     Outcome outcome;
@@ -137,13 +144,18 @@ class ClusterRouterActor : public testing::Test {
     stage_.coordinator().advance_time(time);
     stage_.run();
   }
+  double counted(const std::string& name) const {
+    for (const auto& family : registry_.Collect())
+      if (family.name == name) return family.metric.at(0).counter.value;
+    return -1;
+  }
   void expect_error(ErrorCode code, bool undecided) {
     ASSERT_TRUE(outcome_ && outcome_->error);
     EXPECT_EQ(outcome_->error->code, code) << outcome_->error->message;
     EXPECT_EQ(outcome_->undecided, undecided);
   }
 
-  const ClusterConfig config_ = impatient();
+  ClusterConfig config_ = impatient();
   Stage stage_;
   prometheus::Registry registry_;
   ClusterMetrics metrics_{registry_};
@@ -261,6 +273,55 @@ TEST_F(ClusterRouterActor, OtherRequestsEndAtOnce) {
   cancel(ErrorCode::kDeadlineExceeded);
   expect_error(ErrorCode::kDeadlineExceeded, false);
   EXPECT_EQ(node.all<ClusterCancel>().size(), 1U);
+}
+
+// By what the node says of its rows.
+TEST_F(ClusterRouterActor, WhatNoNodeCouldBeginInTimeIsRefused) {
+  start();
+  FakeNode node(stage_, router_, config_, 5);
+  node.join();
+  ClusterReport busy = FakeNode::idle();
+  busy.waits_ns = {3'600'000'000'000};
+  node.say(busy);
+  run(new_request(7, 60'000'000));
+  expect_error(ErrorCode::kDeadlineExceeded, false);
+  EXPECT_TRUE(node.all<ClusterSubmit>().empty());
+  run(request(false));
+  EXPECT_EQ(node.all<ClusterSubmit>().size(), 1U) << "one that has time";
+}
+
+// Whoever can dial is a stranger, as long as links are in the clear.
+TEST_F(ClusterRouterActor, StrangersGiveWayToWhoeverComes) {
+  config_.cluster.max_newcomers = 2;
+  start();
+  FakeNode one(stage_, router_, config_, 5), two(stage_, router_, config_, 6, "n2"),
+      three(stage_, router_, config_, 7, "n3");
+  for (FakeNode* stranger : {&one, &two, &three}) {
+    EXPECT_EQ(counted(kDropped), 0) << "there was room";
+    stranger->begin();
+    stranger->say(FakeNode::idle());
+  }
+  EXPECT_EQ(counted(kDropped), 1);
+  FakeNode node(stage_, router_, config_, 8, "n4");
+  node.join();
+  run(request(false));
+  EXPECT_EQ(node.all<ClusterSubmit>().size(), 1U);
+  EXPECT_EQ(counted(kDropped), 2) << "another gave way, while it came";
+}
+
+TEST_F(ClusterRouterActor, WhoDoesNotJoinInTimeIsForgotten) {
+  config_.cluster.join_ms = 50;
+  start();
+  FakeNode stranger(stage_, router_, config_, 5), node(stage_, router_, config_, 6, "n2");
+  stranger.begin();
+  stranger.say(FakeNode::idle());
+  node.join();
+  EXPECT_EQ(counted(kDropped), 0);
+  let_pass(milliseconds(60));
+  EXPECT_EQ(counted(kDropped), 1) << "the stranger, and no member";
+  node.say(ClusterLeave{"it stops"});
+  let_pass(milliseconds(60));
+  EXPECT_EQ(counted(kDropped), 2) << "who has left can join again, but not for ever";
 }
 
 }  // namespace
