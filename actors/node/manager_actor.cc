@@ -95,8 +95,9 @@ class ManagerShell final : private PartRunner {
               sessions_->copied(*copied.copy, now);
               after_sessions();
             },
-            [](const AliveQuery& query) {
+            [this](const AliveQuery& query) {
               take_over();
+              if (node_->faults.manager_asked) node_->faults.manager_asked();
               query.answer->set_value({});
             },
             [this](TickAtom) { tick(); },

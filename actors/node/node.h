@@ -28,7 +28,8 @@ namespace volvox {
 struct FaultHooks {
   std::function<void(const IncomingRequest&)> manager, scheduler, link;  // link: to the routers
   std::function<void(const Task&)> worker;
-  std::function<void()> supervisor;  // as it starts
+  std::function<void()> supervisor;                      // as it starts
+  std::function<void()> manager_asked, scheduler_asked;  // by monitoring, how it is
 };
 
 // One of the devices that a cluster node computes on, with what its scheduler, its workers and those who send

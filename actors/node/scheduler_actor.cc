@@ -47,6 +47,7 @@ class SchedulerShell {
             [this](const CancelWork& cancel) { drop(cancel.key); },
             [this](const SnapshotQuery& query) {
               take_over();
+              if (node_->faults.scheduler_asked) node_->faults.scheduler_asked();
               query.answer->set_value(snapshot());
             },
             [this](const UseModel& use) {
