@@ -116,6 +116,7 @@ void ClusterProcesses::expect_all_answered(const json& report) {
   EXPECT_EQ(report.value("completed", 0), report.value("offered", 1)) << report << logs();
   EXPECT_EQ(report.value("wrong", 1), 0);
   EXPECT_EQ(report.value("duplicates", 1), 0);
+  EXPECT_LE(report.value("resent", may_resend_ + 1), may_resend_) << report << logs();
   EXPECT_EQ(load_ended_, (ExitStatus{0, 0}));
 }
 

@@ -74,6 +74,9 @@ class ClusterProcesses : public testing::Test {
   const ScratchFolder& scratch() const { return scratch_; }
 
   std::optional<ExitStatus> load_ended_;
+  // Requests that clients may have sent to another router, unseen by whoever asked: a test that harms a
+  // router says how many. With one router nothing is sent twice.
+  int may_resend_ = 0;
 
  private:
   bool read_ports(const std::string& name);

@@ -19,6 +19,7 @@ class Routers : public ClusterProcesses {
 };
 
 TEST_F(Routers, NothingIsLostWhenOneIsKilled) {
+  may_resend_ = 300 * slowness();  // what it had: less than comes in a second
   start_requests("300", "4");
   ASSERT_NO_FATAL_FAILURE(wait_for_requests_in_flight(4, "r1"));
   ASSERT_NO_FATAL_FAILURE(wait_for_requests_in_flight(4, "r2"));
@@ -30,6 +31,7 @@ TEST_F(Routers, NothingIsLostWhenOneIsKilled) {
 }
 
 TEST_F(Routers, NothingIsLostNorAnsweredTwiceWhenOneStandsStill) {
+  may_resend_ = 200 * slowness();  // what it had, and got in the second until its silence is one
   start_requests("200", "5");
   ASSERT_NO_FATAL_FAILURE(wait_for_requests_in_flight(4, "r1"));
   router("r1").send(SIGSTOP);
@@ -46,6 +48,8 @@ TEST_F(Routers, NothingIsLostNorAnsweredTwiceWhenOneStandsStill) {
 }
 
 TEST_F(Routers, OneMayBeRestartedUnderLoad) {
+  // What it refuses while it leaves, and while no node has found it again: less than comes in two seconds.
+  may_resend_ = 400 * slowness();
   start_requests("200", "5");
   ASSERT_NO_FATAL_FAILURE(wait_for_requests_in_flight(4, "r1"));
   router("r1").send(SIGTERM);

@@ -51,6 +51,8 @@ TEST_F(Upgrade, RoutersAreUpgradedOneByOne) {
   for (const char* name : {"r1", "r2"}) ASSERT_NO_FATAL_FAILURE(start_router(name, patient()));
   for (const char* name : {"a", "b"}) start_node(name);
   ASSERT_NO_FATAL_FAILURE(wait_for_members(2));
+  // What each refuses while it leaves, and while no node has found it again: less than comes in two seconds.
+  may_resend_ = 2 * 400 * slowness();
   start_requests("200", "8");
   for (const std::string name : {"r1", "r2"}) {
     ASSERT_NO_FATAL_FAILURE(wait_for_requests_in_flight(4, name));
