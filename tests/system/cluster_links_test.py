@@ -26,7 +26,7 @@ import cluster_speed as speed  # noqa: E402
 from cluster_processes import Cluster, Namespaces, Unfit  # noqa: E402
 
 VOLVOX = "volvox"
-TIMED = ("longest answer", "of 1:", "p90", "least in flight", "suspected")  # what a busy machine may miss
+TIMED = ("longest answer", "p90", "suspected")  # what a busy machine may miss
 
 
 def namespaces():
@@ -46,7 +46,9 @@ class Links(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             report = scenario(VOLVOX, pathlib.Path(folder), self.network, seconds)
         for name, figure in report["figures"].items():
-            if not any(word in name for word in TIMED):
+            if any(word in name for word in TIMED):
+                print(f"{report['what']}: not judged here: {name}: {figure}", flush=True)
+            else:
                 self.assertTrue(figures.held(figure), f"{name}: {report}")
         return report
 
@@ -150,4 +152,5 @@ class LocalCluster(unittest.TestCase):
 if __name__ == "__main__":
     VOLVOX = sys.argv.pop(1)
     harm.RATE = 300  # slow builds shall keep up
+    harm.LEAST_IN_FLIGHT = 1  # at that rate: the harm has hit something
     loud.main()
