@@ -1,19 +1,24 @@
 // What the server refuses, whom it gives up on, and that it goes on.
 
 #include <algorithm>
+#include <cstdint>
+#include <set>
 #include <span>
+#include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 
 #include "actors/edge/admission.h"
 #include "actors/node/model_host.h"
+#include "protocol/codec/bundle_codec.h"
 #include "tests/unit/actors/house.h"
 
 namespace volvox {
 namespace {
 
 using std::chrono::milliseconds;
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 const std::vector<std::int32_t> kHundred(100, 3);
@@ -133,6 +138,67 @@ TEST(Admission, AppliesTheRulesOfTheModelsTable) {
   EXPECT_EQ(ruled("other", 900'000'000, WirePriority::kNormal).deadline_us, 900'000'000U);
 }
 
+// Alice may have `high` and bob may not. A router has cut its clients' priorities before it vouches for them.
+class PriorityAtTheDoor : public testing::Test {
+ protected:
+  static ServeConfig with_keys() {
+    ServeConfig config = loopback();
+    config.security.server_key = "server.key";
+    config.client = {{.name = "alice", .max_priority = PriorityChoice::kHigh}};
+    return config;
+  }
+  static RequestHeader urgent() {
+    RequestHeader header;
+    header.priority = WirePriority::kHigh;
+    return header;
+  }
+  double cut() const {
+    const std::string name = "\nvolvox_priorities_cut_total ", page = monitor_.metrics_page().body;
+    const std::size_t at = page.find(name);
+    return at == std::string::npos ? -1 : std::stod(page.substr(at + name.size()));
+  }
+
+  const Caller alice_{"a", "alice"}, bob_{"b", "bob"}, far_bob_{{}, "bob", true, 77};
+  Monitor monitor_{"test"};
+  Admission admission_{with_keys(), monitor_.requests()};
+};
+
+TEST_F(PriorityAtTheDoor, IsAsHighAsTheClientMayHave) {
+  const auto given = [&](const Caller& caller) {
+    const auto admitted = admission_.admit(caller, urgent(), {});
+    EXPECT_TRUE(admitted);
+    return admitted ? (*admitted)->header.priority : WirePriority::kLow;
+  };
+  EXPECT_EQ(given(alice_), WirePriority::kHigh);
+  EXPECT_EQ(given(far_bob_), WirePriority::kHigh);
+  EXPECT_EQ(cut(), 0.0);
+  EXPECT_EQ(given(bob_), WirePriority::kNormal);
+  EXPECT_EQ(cut(), 1.0);
+}
+
+TEST_F(PriorityAtTheDoor, OfABundleIsThatOfEachPart) {
+  ClientBundle bundle;
+  bundle.header = urgent();
+  for (int i = 0; i < 2; ++i) bundle.parts.add(WireSessionToken{}, 1);
+  const std::vector<std::int32_t> tokens(2, 3);
+  bundle.inputs = {wire_tensor("tokens", std::span(tokens))};
+  const auto body = encode_request_bundle(bundle.body(), WireLimits());
+  ASSERT_TRUE(body) << body.error().message;
+  const auto given = [&](const Caller& caller) {
+    std::vector<WirePriority> priorities;
+    const auto admitted = admission_.admit_bundle(caller, bundle.counted_header(), body->bytes());
+    EXPECT_TRUE(admitted);
+    if (!admitted) return priorities;
+    for (const auto& part : admitted->parts) priorities.push_back(part->header.priority);
+    return priorities;
+  };
+  EXPECT_THAT(given(alice_), ElementsAre(WirePriority::kHigh, WirePriority::kHigh));
+  EXPECT_THAT(given(far_bob_), ElementsAre(WirePriority::kHigh, WirePriority::kHigh));
+  EXPECT_EQ(cut(), 0.0);
+  EXPECT_THAT(given(bob_), ElementsAre(WirePriority::kNormal, WirePriority::kNormal));
+  EXPECT_EQ(cut(), 1.0) << "it was asked for once";
+}
+
 TEST(Bounds, OneClientCannotTakeAllThereIs) {
   ServeConfig config = loopback();
   config.limits.max_requests_per_client = 4;
@@ -147,6 +213,11 @@ TEST(Bounds, OneClientCannotTakeAllThereIs) {
   EXPECT_THAT(refused.header.error.message, HasSubstr("limits.max_requests_per_client"));
   EXPECT_GE(refused.header.retry_after_us, 7000U);
   EXPECT_EQ(metric(house, "volvox_refused_total{bound=\"client\"}"), 1.0);
+  // What is accepted stays as it is meanwhile, and so does the advice before it is spread.
+  constexpr std::size_t kRefusals = 8;
+  std::set<std::uint64_t> advice{refused.header.retry_after_us};
+  for (std::size_t i = 1; i < kRefusals; ++i) advice.insert(house.ask(kHundred).header.retry_after_us);
+  EXPECT_EQ(advice.size(), kRefusals) << "they would all come back together";
   const auto other = house.connect();
   auto theirs = other->submit(chain_request("check", "tokens", std::span(kHundred)));
   house.wait_for_live(5);

@@ -253,6 +253,7 @@ TEST(Bundles, PartsCountAgainstTheBoundsOfRequests) {
     EXPECT_THAT(replies[i].header.error.message, HasSubstr("limits.max_requests_per_client"));
     EXPECT_GT(replies[i].header.retry_after_us, 0U);
   }
+  EXPECT_NE(replies[3].header.retry_after_us, replies[4].header.retry_after_us) << "they come back apart";
   EXPECT_EQ(metric(house, "volvox_refused_total{bound=\"client\"}"), 2);
   wait_for_metric(house, "volvox_requests_in_flight", 0);
   Parts again;
