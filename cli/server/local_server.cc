@@ -18,11 +18,12 @@ Result<std::unique_ptr<LocalServer>> LocalServer::start(const std::string& folde
   start_logging(config.server.log_format, LogLevel::kError);
   auto model = load_model(folder, {.version = version});
   if (!model) return tl::unexpected(model.error());
-  const auto devices = make_devices(config.device);
-  if (!devices) return tl::unexpected(devices.error());
+  auto device = make_cpu_device(config.device);
+  if (!device) return tl::unexpected(device.error());
+  const std::vector<std::shared_ptr<Device>> devices{std::move(*device)};
   const std::vector<std::shared_ptr<const Model>> models{std::move(*model)};
   std::unique_ptr<LocalServer> local(new LocalServer);
-  auto server = Server::start(config, *devices, models, local->monitor_);
+  auto server = Server::start(config, devices, models, local->monitor_);
   if (!server) return tl::unexpected(server.error());
   local->server_ = std::move(*server);
   return local;

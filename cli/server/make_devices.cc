@@ -32,15 +32,6 @@ Result<Devices> make_each(std::uint32_t count, Make make) {
   return devices;
 }
 
-Result<std::shared_ptr<Device>> make_cpu(const DeviceSection& section) {
-  cpu::CpuOptions options;
-  options.isa = cpu::isa_from(choice_name(section.isa)).value_or(cpu::Isa::kAuto);
-  options.threads = compute_threads(section);
-  auto device = cpu::CpuDevice::make(options);
-  if (!device) return tl::unexpected(device.error());
-  return std::shared_ptr<Device>(std::move(*device));
-}
-
 gpu::GpuOptions gpu_options(const DeviceSection& section) {
   gpu::GpuOptions options;
   options.input_bytes = std::uint64_t{section.input_mib} << 20;
@@ -103,9 +94,20 @@ void name_gpus() {
 
 }  // namespace
 
-Result<std::vector<std::shared_ptr<Device>>> make_devices(const DeviceSection& section) {
+Result<std::shared_ptr<Device>> make_cpu_device(const DeviceSection& section) {
+  cpu::CpuOptions options;
+  options.isa = cpu::isa_from(choice_name(section.isa)).value_or(cpu::Isa::kAuto);
+  options.threads = compute_threads(section);
+  auto device = cpu::CpuDevice::make(options);
+  if (!device) return tl::unexpected(device.error());
+  return std::shared_ptr<Device>(std::move(*device));
+}
+
+// The watch is there to have been made before.
+Result<std::vector<std::shared_ptr<Device>>> make_devices(const DeviceSection& section,
+                                                          const StopWatch& /*stop*/) {
   const std::uint32_t count = std::max(1U, section.count);  // 0 asks for all GPUs; there is one CPU
-  const auto cpu = [&](std::uint32_t) { return make_cpu(section); };
+  const auto cpu = [&](std::uint32_t) { return make_cpu_device(section); };
   if (section.kind == DeviceKind::kTimed) {
     return make_each(count, [&](std::uint32_t) {
       return std::make_shared<TimedDevice>(TimedCost{section.timed_task_us, section.timed_row_us});

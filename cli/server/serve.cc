@@ -36,9 +36,9 @@ struct Addresses {
 };
 
 Status serve(ClusterConfig config, const std::string& port_file) {
-  StopWatch stop(config.server);  // before the first thread: devices have their own
+  StopWatch stop(config.server);  // before the first other thread
   if (Status free = check_ports_are_free(config); !free) return free;
-  const auto devices = make_devices(config.device);
+  const auto devices = make_devices(config.device, stop);
   if (!devices) return tl::unexpected(devices.error());
   auto repository = load_repository(config, devices->front()->folding());
   if (!repository) return tl::unexpected(repository.error());
