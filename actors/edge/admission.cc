@@ -77,7 +77,7 @@ Admission::Admission(const ServeConfig& config, RequestMetrics& metrics, NodePtr
       gauge_(std::make_shared<InFlightGauge>(InFlightLimits{
           config.limits.max_requests_in_flight, std::size_t{config.limits.max_request_mib_in_flight} << 20})),
       clients_(std::make_shared<ClientShares>(config)),
-      connection_key_{random_bits().value_or(0), random_bits().value_or(0)} {}
+      number_key_{random_bits().value_or(0), random_bits().value_or(0)} {}
 
 void Admission::apply_rights(const Caller& caller, RequestHeader& header) const {
   if (caller.vouched) return;
@@ -116,7 +116,8 @@ tl::expected<std::shared_ptr<IncomingRequest>, Refusal> Admission::admit(Caller 
       return tl::unexpected(std::move(expected).error());
   }
   request->key = next_key_++;
-  request->connection = number_of(caller);
+  request->connection = connection_of(caller);
+  request->client_number = client_of(caller, request->connection);
   request->door = caller.door;
   request->client = std::move(caller.connection);
   request->account = std::move(caller.account);
@@ -141,7 +142,7 @@ struct Admission::Bundle {
   RequestHeader header;  // as it came; of each part but for its id, length and token
   BundleBodyPtr body;
   Result<ModelPtr> model;  // null: this process runs none
-  std::uint64_t connection = 0, retry_us = 0;
+  std::uint64_t connection = 0, client_number = 0, retry_us = 0;
   TimePoint now{};
 };
 
@@ -158,7 +159,8 @@ tl::expected<AdmittedBundle, Refusal> Admission::admit_bundle(Caller caller, Req
   std::vector<ClientShare> own = ClientShares::enter_parts(clients_, caller, parts);
   Bundle bundle{std::move(caller), std::move(header), std::move(*body), ModelPtr()};
   if (node_) bundle.model = node_->catalog->find(bundle.header.model, bundle.header.model_version);
-  bundle.connection = number_of(bundle.caller);
+  bundle.connection = connection_of(bundle.caller);
+  bundle.client_number = client_of(bundle.caller, bundle.connection);
   bundle.retry_us = retry_after_us();
   bundle.now = steady_now();
   own.resize(parts);
@@ -205,6 +207,7 @@ tl::expected<std::shared_ptr<IncomingRequest>, Refusal> Admission::admit_part(co
   }
   request->key = next_key_++;
   request->connection = bundle.connection;
+  request->client_number = bundle.client_number;
   request->door = bundle.caller.door;
   request->client = bundle.caller.connection;
   request->account = bundle.caller.account;
@@ -238,10 +241,18 @@ tl::expected<BundleBodyPtr, Refusal> Admission::keep_bundle(const Caller& caller
 }
 
 // Routing ids are no secret, and another process has the same ones.
-std::uint64_t Admission::number_of(const Caller& caller) const {
-  if (caller.connection.empty()) return caller.far_connection;
-  KeyedHash hash(connection_key_);
-  hash.add(std::as_bytes(std::span(caller.connection)));
+std::uint64_t Admission::connection_of(const Caller& caller) const {
+  return caller.connection.empty() ? caller.far_connection : number_of(caller.connection);
+}
+
+// Where every key is let in, clients choose their accounts: nobody may look for one that has another's turns.
+std::uint64_t Admission::client_of(const Caller& caller, std::uint64_t connection) const {
+  return caller.account.empty() ? connection : number_of(caller.account);
+}
+
+std::uint64_t Admission::number_of(std::string_view name) const {
+  KeyedHash hash(number_key_);
+  hash.add(std::as_bytes(std::span(name)));
   return std::max<std::uint64_t>(hash.digest().lo, 1);
 }
 

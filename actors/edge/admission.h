@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -126,7 +127,10 @@ class Admission {
                                                    OfferedBody body);
   // Takes the request's place in the estimate, unless it would end too late.
   tl::expected<void, Refusal> expect(const InstalledModel& model, const IncomingRequest& request);
-  std::uint64_t number_of(const Caller& caller) const;
+  // Stands for the caller's connection, and for the caller: IncomingRequest says of whom each is.
+  std::uint64_t connection_of(const Caller& caller) const;
+  std::uint64_t client_of(const Caller& caller, std::uint64_t connection) const;
+  std::uint64_t number_of(std::string_view name) const;
   tl::expected<Shares, Refusal> enter(const Caller& caller, std::size_t bytes);
 
   const std::vector<ModelSection> models_;
@@ -140,7 +144,7 @@ class Admission {
   const std::shared_ptr<TraceRecorder> traces_;  // null: none is traced
   std::shared_ptr<InFlightGauge> gauge_;
   std::shared_ptr<ClientShares> clients_;
-  const HashKey connection_key_;
+  const HashKey number_key_;
   std::atomic<std::uint64_t> next_key_{1};
   mutable std::atomic<std::uint64_t> refusals_{0};
   std::atomic<bool> draining_{false};

@@ -85,7 +85,7 @@ Status JobMaker::make(Work& work) const {
   if (!request) return tl::unexpected(request.error());
   request->tag = work.request().key;
   request->priority = priority_class(work.request().header.priority);
-  request->client = work.request().client_number();
+  request->client = work.request().client_number;
   request->arrival = work.request().arrival;
   request->deadline = work.request().deadline();
   request->report_steps = work.request().header.stream;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <functional>
 #include <utility>
 
 #include <caf/send.hpp>
@@ -40,10 +39,6 @@ Duration time_given(const RequestHeader& header) {
 
 TimePoint IncomingRequest::deadline() const {
   return header.deadline_us == 0 ? TimePoint::max() : arrival + time_given(header);
-}
-
-std::uint64_t IncomingRequest::client_number() const {
-  return account.empty() ? connection : std::max<std::uint64_t>(std::hash<std::string>()(account), 1);
 }
 
 void trace_answer(const IncomingRequest& request, const Outcome& outcome) {

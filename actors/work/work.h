@@ -46,6 +46,9 @@ struct IncomingRequest {
   std::string account;  // the name of the client's key; empty: nobody had to have one
   // Stands for the client's connection in every process; 0: it has none, or nobody has told.
   std::uint64_t connection = 0;
+  // Request::client: stands for whoever has one key, in this process; without keys, for a connection. 0:
+  // nobody is known.
+  std::uint64_t client_number = 0;
   Door door = Door::kClients;  // by which it came in
   RequestHeader header;
   IncomingBody body;
@@ -64,8 +67,6 @@ struct IncomingRequest {
     client_share.reset();
   }
   TimePoint deadline() const;  // TimePoint::max(): none
-  // Request::client: whoever has one key; without keys, a connection.
-  std::uint64_t client_number() const;
 };
 using RequestPtr = std::shared_ptr<const IncomingRequest>;
 

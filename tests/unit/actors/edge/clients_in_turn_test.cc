@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "actors/edge/admission.h"
+#include "protocol/codec/bundle_codec.h"
 #include "tests/unit/actors/house.h"
 
 namespace volvox {
@@ -45,9 +46,7 @@ TEST(ClientsInTurn, ASingleRequestPassesTheBacklogOfAnotherConnection) {
 TEST(ClientsInTurn, AClientIsAKeyOrElseAConnectionHereOrFarAway) {
   Monitor monitor("test");
   Admission admission(loopback(), monitor.requests());
-  const auto number = [&](const Caller& caller) {
-    return (*admission.admit(caller, {}, {}))->client_number();
-  };
+  const auto number = [&](const Caller& caller) { return (*admission.admit(caller, {}, {}))->client_number; };
   const std::uint64_t first = number({"a"}), second = number({"b"});
   EXPECT_NE(first, 0U);
   EXPECT_NE(first, second);
@@ -57,6 +56,34 @@ TEST(ClientsInTurn, AClientIsAKeyOrElseAConnectionHereOrFarAway) {
   EXPECT_EQ(number({{}, {}, true, 77}), 77U) << "as its router calls it";
   EXPECT_EQ(number({{}, "alice", true, 77}), number({"a", "alice"}));
   EXPECT_EQ(number({}), 0U) << "nobody is known";
+}
+
+// Two keys with one number would have their turns together: whoever could look for such a key could put a
+// flood before its victim's requests.
+TEST(ClientsInTurn, NobodyCanReckonTheNumberOfAKey) {
+  Monitor monitor("test");
+  Admission one(loopback(), monitor.requests()), other(loopback(), monitor.requests());
+  const auto number = [](Admission& admission) {
+    return (*admission.admit({"a", "alice"}, {}, {}))->client_number;
+  };
+  EXPECT_NE(number(one), number(other)) << "each process draws its own";
+  EXPECT_EQ(number(one), number(one));
+}
+
+TEST(ClientsInTurn, PartsOfABundleAreTheirClients) {
+  Monitor monitor("test");
+  Admission admission(loopback(), monitor.requests());
+  ClientBundle bundle;
+  for (int i = 0; i < 2; ++i) bundle.parts.add(WireSessionToken{}, 0);
+  const auto body = encode_request_bundle(bundle.body(), WireLimits());
+  ASSERT_TRUE(body) << body.error().message;
+  for (const Caller& caller : {Caller{"a"}, Caller{"a", "alice"}}) {
+    const std::uint64_t alone = (*admission.admit(caller, {}, {}))->client_number;
+    const auto admitted = admission.admit_bundle(caller, bundle.counted_header(), body->bytes());
+    ASSERT_TRUE(admitted);
+    ASSERT_EQ(admitted->parts.size(), 2U);
+    for (const auto& part : admitted->parts) EXPECT_EQ(part->client_number, alone);
+  }
 }
 
 }  // namespace
