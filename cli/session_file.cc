@@ -6,6 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/whole_file.h"
+
 namespace volvox {
 namespace {
 
@@ -52,15 +54,7 @@ Result<SessionStream> read_session_file(const fs::path& file) {
 }
 
 Status write_session_file(const fs::path& file, const WireSessionToken& token) {
-  const fs::path unfinished = file.string() + ".new";
-  std::error_code error;
-  std::ofstream opened(unfinished, std::ios::binary | std::ios::trunc);
-  fs::permissions(unfinished, fs::perms::owner_read | fs::perms::owner_write, error);
-  opened << to_json(token).dump(2) << '\n';
-  opened.close();
-  if (opened && !error) fs::rename(unfinished, file, error);
-  if (opened && !error) return {};
-  return fail(ErrorCode::kUnavailable, file.string() + " cannot be written; is its folder there?");
+  return write_whole_file(file, to_json(token).dump(2) + '\n', 0600);
 }
 
 }  // namespace volvox
