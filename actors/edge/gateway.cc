@@ -132,6 +132,21 @@ PartReply part_reply(std::uint32_t number, const IncomingRequest& request, const
   return reply;
 }
 
+// Of answers to some parts; or of the one that each part gets which has none yet, and of which nobody knows.
+ReplyHeader bundle_header(std::uint64_t first_id, bool encoded) {
+  ReplyHeader header;
+  if (!encoded) {
+    header = error_reply(
+        first_id, {ErrorCode::kInternal, "the answers to the bundle could not be encoded; see the log"});
+    header.undecided = true;
+    return header;
+  }
+  header.kind = ReplyKind::kBundle;
+  header.request_id = first_id;
+  header.final = false;
+  return header;
+}
+
 }  // namespace
 
 WireLimits wire_limits(const WireSection& wire) {
@@ -422,12 +437,9 @@ void Gateway::answer_parts(std::uint64_t first_id, std::span<const Answered> par
   in_flight_.answered(replies.size());
 }
 
-// What finds no room, or cannot be encoded, is replaced by an error, for which there is room always.
+// What finds no room, or cannot be encoded, is replaced by an error, for which there is room always. Errors
+// may be longer than the answers whose place they take, and then travel in more messages.
 void Gateway::send_bundle(const ClientId& client, std::uint64_t first_id, std::span<PartReply> replies) {
-  ReplyHeader header;
-  header.kind = ReplyKind::kBundle;
-  header.request_id = first_id;
-  header.final = false;
   Error trouble;
   const auto give_up = [&](std::span<PartReply> group) {
     for (PartReply& reply : group) {
@@ -436,26 +448,26 @@ void Gateway::send_bundle(const ClientId& client, std::uint64_t first_id, std::s
     }
   };
   while (!replies.empty()) {
-    const std::size_t count = insist([&] { return bundled_replies(replies, limits_); });
-    const std::span<PartReply> group = replies.first(count);
+    std::span<PartReply> group = replies.first(insist([&] { return bundled_replies(replies, limits_); }));
     auto body = insist([&] { return encode_reply_bundle(group, limits_); });
     if (!body || !edge_->has_room(body->size())) {
       trouble = body ? Error{ErrorCode::kOverloaded, kNoRoomForResults} : body.error();
       give_up(group);
+      group = group.first(insist([&] { return bundled_replies(group, limits_); }));
       body = insist([&] { return encode_reply_bundle(group, limits_); });
     }
-    if (!body) spdlog::error("answers to a bundle could not be encoded: {}", to_string(body.error()));
     for (const PartReply& reply : group) {
       RequestSample sample{std::nullopt, reply.timings.queue_us, reply.timings.compute_us,
                            reply.timings.total_us};
       if (reply.error != nullptr) sample.error = reply.error->code;
       metrics_.answered(sample);
     }
-    if (body) {
-      OutgoingReply reply = insist([&] { return outgoing(client, header, std::move(*body)); });
-      insist([&] { edge_->post_anyway(std::move(reply)); });
-    }
-    replies = replies.subspan(count);
+    if (!body) spdlog::error("answers to a bundle could not be encoded: {}", to_string(body.error()));
+    const ReplyHeader header = insist([&] { return bundle_header(first_id, body.has_value()); });
+    WireBuffer content = body ? std::move(*body) : WireBuffer{};
+    OutgoingReply reply = insist([&] { return outgoing(client, header, std::move(content)); });
+    insist([&] { edge_->post_anyway(std::move(reply)); });
+    replies = replies.subspan(group.size());
   }
 }
 

@@ -41,6 +41,13 @@ class AnsweringRouter {
               run(asked.work);
               if (!asked.work->settled()) waiting->emplace(asked.work->request().key, asked.work);
             },
+            [run, waiting](const RunWorks& asked) {
+              take_over();
+              for (const WorkPtr& work : *asked.works) {
+                run(work);
+                if (!work->settled()) waiting->emplace(work->request().key, work);
+              }
+            },
             [waiting](const CancelWork& cancel) { waiting->erase(cancel.key); }};
   }
 
