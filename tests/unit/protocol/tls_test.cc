@@ -123,6 +123,15 @@ TEST_F(Tls, AFileThatCannotBeReadIsNamed) {
   EXPECT_THAT(refusal(wrong), AllOf(HasSubstr("cluster.tls_key"), HasSubstr("holds no private key")));
 }
 
+TEST_F(Tls, AKeyThatOthersMayReadIsRefused) {
+  const TlsFiles open = files();
+  for (const std::string& path : {open.certificate, open.authority})  // which are no secret
+    fs::permissions(path, fs::perms::group_read | fs::perms::others_read, fs::perm_options::add);
+  ASSERT_TRUE(read_tls_credentials(open, now_));
+  fs::permissions(open.key, fs::perms::group_read, fs::perm_options::add);
+  EXPECT_THAT(refusal(open), AllOf(HasSubstr("cluster.tls_key"), HasSubstr("chmod 600 " + open.key)));
+}
+
 TEST_F(Tls, AKeyThatNeedsAPassphraseIsRefused) {
   TlsFiles wrong = files();
   wrong.key = file("encrypted.key", encrypted(node_.key));
