@@ -4,9 +4,11 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <exception>
 
 #include <fcntl.h>
 #include <poll.h>
+#include <spdlog/spdlog.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -20,6 +22,8 @@ namespace {
 constexpr int kLookAroundMs =
     500;  // an idle thread wakes this often, for those that have been silent too long
 constexpr int kBacklog = 16;
+constexpr Duration kAfterFailure =
+    std::chrono::milliseconds(20);  // others may have given memory back by then
 
 tl::unexpected<Error> cannot(const std::string& path, const std::string& why) {
   return fail(ErrorCode::kUnavailable, "the admin socket '" + path + "' cannot be opened: " + why);
@@ -94,39 +98,60 @@ AdminSocket::~AdminSocket() {
 }
 
 void AdminSocket::run() {
-  std::vector<pollfd> polled;
-  std::vector<std::uint64_t> numbers;
   while (!stopping_) {
-    polled = {{mailbox_->wakeup.fd(), POLLIN, 0}, {listener_, POLLIN, 0}};
-    numbers.clear();
-    for (const auto& [number, connection] : connections_) {
-      const bool reads = !connection.busy && !connection.ending;
-      const int events = (reads ? POLLIN : 0) | (connection.out.empty() ? 0 : POLLOUT);
-      // A peer that is gone would be reported again and again while nothing can be done about it.
-      polled.push_back({events == 0 ? -1 : connection.fd, static_cast<short>(events), 0});
-      numbers.push_back(number);
+    try {
+      run_once();
+    } catch (const std::exception& error) {
+      start_anew(error.what());
     }
-    if (::poll(polled.data(), polled.size(), kLookAroundMs) > 0) {
-      for (std::size_t i = 0; i < numbers.size(); ++i) {
-        serve(numbers[i], connections_.at(numbers[i]), polled[i + 2].revents);
-      }
-      if (polled[1].revents != 0) accept_one();
-    }
-    take_replies();
-    drop_dead();
   }
 }
 
+void AdminSocket::run_once() {
+  std::vector<pollfd> polled{{mailbox_->wakeup.fd(), POLLIN, 0}, {listener_, POLLIN, 0}};
+  std::vector<std::uint64_t> numbers;
+  for (const auto& [number, connection] : connections_) {
+    const bool reads = !connection.busy && !connection.ending;
+    const int events = (reads ? POLLIN : 0) | (connection.out.empty() ? 0 : POLLOUT);
+    // A peer that is gone would be reported again and again while nothing can be done about it.
+    polled.push_back({events == 0 ? -1 : connection.fd, static_cast<short>(events), 0});
+    numbers.push_back(number);
+  }
+  if (::poll(polled.data(), polled.size(), kLookAroundMs) > 0) {
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      serve(numbers[i], connections_.at(numbers[i]), polled[i + 2].revents);
+    }
+    if (polled[1].revents != 0) accept_one();
+  }
+  take_replies();
+  drop_dead();
+}
+
+// Nobody knows how far the round has come: half of a line may be lost, or an answer. So all connections end,
+// and whatever is still said to one of them goes nowhere.
+void AdminSocket::start_anew(const char* why) {
+  for (auto& [number, connection] : connections_) ::close(connection.fd);
+  connections_.clear();
+  try {
+    spdlog::error("the admin socket has cut its connections: {}", why);
+  } catch (const std::exception&) {  // to say it takes memory, too
+  }
+  std::this_thread::sleep_for(kAfterFailure);
+}
+
+// Its place comes first, so that no descriptor is lost where there is no memory for one.
 void AdminSocket::accept_one() {
+  const auto place = connections_.try_emplace(last_number_ + 1).first;
   const int fd = guard_.accept(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-  if (fd < 0) return;
-  if (connections_.size() >= limits_.connections) {  // it sees the end of the file
-    ::close(fd);
+  const bool full = connections_.size() > limits_.connections;  // then it sees the end of the file
+  if (fd < 0 || full) {
+    if (fd >= 0) ::close(fd);
+    connections_.erase(place);
     return;
   }
-  Connection& connection = connections_[++last_number_];
-  connection.fd = fd;
-  connection.moved = steady_now();
+  ++last_number_;
+  place->second.fd = fd;
+  place->second.moved = steady_now();
 }
 
 void AdminSocket::take_replies() {

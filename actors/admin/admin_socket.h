@@ -32,7 +32,7 @@ struct AdminLimits {
 // only its owner can open (mode 0600), and a small thread of its own: it reads commands, a line each, and
 // writes the answers, a line each, in the order of the commands; the next command of a connection is looked
 // at when the last one is answered. It never waits for a peer: one that is silent, does not read, or sends
-// too much is cut off.
+// too much is cut off. When memory runs out all are, and may connect again.
 class AdminSocket {
  public:
   using Reply = std::function<void(std::string)>;                  // once, from any thread; no newline
@@ -68,6 +68,8 @@ class AdminSocket {
   AdminSocket(std::string path, int listener, Handler handler, const AdminLimits& limits);
 
   void run();
+  void run_once();
+  void start_anew(const char* why);
   void accept_one();
   void take_replies();
   void serve(std::uint64_t number, Connection& connection, short events);

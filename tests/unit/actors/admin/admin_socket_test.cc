@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <fstream>
+#include <new>
 #include <optional>
 
 #include <gmock/gmock.h>
@@ -162,6 +163,24 @@ TEST_F(AdminSocketTest, WithoutDescriptorsItTurnsAway) {
   ::close(fd);
   ASSERT_TRUE(good.send("still here\n"));
   EXPECT_EQ(good.line(), "<still here>");
+}
+
+// Nobody knows what the round that failed has left undone.
+TEST_F(AdminSocketTest, CutsItsConnectionsAndGoesOnWhenMemoryRunsOut) {
+  const auto socket = AdminSocket::open(path(), [](const std::string& line, const AdminSocket::Reply& reply) {
+    if (line == "too much") throw std::bad_alloc();
+    reply("<" + line + ">");
+  });
+  ASSERT_TRUE(socket) << socket.error().message;
+  const Peer bystander(path()), greedy(path());
+  ASSERT_TRUE(bystander.send("one\n"));
+  EXPECT_EQ(bystander.line(), "<one>");
+  ASSERT_TRUE(greedy.send("too much\n"));
+  EXPECT_EQ(greedy.line(), "END");
+  EXPECT_EQ(bystander.line(), "END");
+  const Peer next(path());
+  ASSERT_TRUE(next.send("two\n"));
+  EXPECT_EQ(next.line(), "<two>");
 }
 
 TEST_F(AdminSocketTest, ReplacesADeadServersSocketAndNothingElse) {
