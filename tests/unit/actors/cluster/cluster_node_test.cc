@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include <caf/all.hpp>
 #include <gtest/gtest.h>
 
 #include "actors/cluster/cluster_dialer.h"
@@ -18,6 +19,7 @@
 #include "actors/node/model_host.h"
 #include "actors/system/actor_system.h"
 #include "actors/system/handoff.h"
+#include "actors/work/messages.h"
 #include "base/clock.h"
 #include "tests/unit/actors/house.h"
 
