@@ -8,6 +8,7 @@ namespace {
 
 constexpr double kMemoryUs = 250'000;  // busy time after which a measurement counts for a third
 constexpr double kMargin = 1.25;       // on what others cause: their steps, and the device, vary
+constexpr double kPassed = 2.0;        // in its place, where newcomers of others may have their turns first
 constexpr double kMostSlowdown = 20.0;
 constexpr double kMeanWeight = 1.0 / 64;  // of the request that was done last, in the mean number of steps
 
@@ -56,6 +57,14 @@ void ServiceEstimate::enter(const ExpectedWork& work) {
   Ahead& place = load.classes[static_cast<std::size_t>(work.priority)];
   ++place.requests;
   place.steps += work.steps;
+  if (work.client == load.asked.last) return;
+  if (load.asked.last != 0) load.asked.others_at_us = busy_us_;
+  load.asked.last = work.client;
+}
+
+bool ServiceEstimate::may_be_passed(const ExpectedWork& work) const {
+  const Asked& asked = loads_[work.model].asked;
+  return busy_us_ - asked.others_at_us < kOthersUs || (asked.last != 0 && work.client != asked.last);
 }
 
 void ServiceEstimate::leave(const ExpectedWork& work) {
@@ -68,6 +77,7 @@ void ServiceEstimate::leave(const ExpectedWork& work) {
 void ServiceEstimate::measured(double estimated_us, Duration actual) {
   const double actual_us = us_of(actual);
   if (estimated_us <= 0 || actual_us <= 0) return;
+  busy_us_ += actual_us;
   const double kept = std::exp(-actual_us / kMemoryUs);
   estimated_us_ = estimated_us_ * kept + estimated_us;
   actual_us_ = actual_us_ * kept + actual_us;
@@ -119,7 +129,7 @@ Forecast ServiceEstimate::forecast(const ExpectedWork& work, Duration time_left,
   const Ahead now = ahead(work.model, work.priority);
   const Ahead before{std::min(now.requests, at_most.requests), std::min(now.steps, at_most.steps)};
   const double delay_us = std::max(0.0, finish_us(own, before) * slowdown_ - alone_us);
-  const double needed_us = alone_us + kMargin * delay_us;
+  const double needed_us = alone_us + (may_be_passed(work) ? kPassed : kMargin) * delay_us;
   if (needed_us <= left_us) return {};
   return {Forecast::Kind::kTooMuchAhead, microseconds_of(needed_us - left_us)};
 }

@@ -14,8 +14,9 @@ namespace volvox {
 struct ExpectedWork {
   ModelId model = 0;
   PriorityClass priority = PriorityClass::kNormal;
-  std::uint32_t steps = 0;  // 0: unknown
-  bool counted = false;     // the steps were counted in its body; otherwise they are what its client says
+  std::uint32_t steps = 0;   // 0: unknown
+  bool counted = false;      // the steps were counted in its body; otherwise they are what its client says
+  std::uint64_t client = 0;  // Request::client
 };
 
 // Whether a request can be answered in time.
@@ -37,9 +38,10 @@ struct Forecast {
 //
 // What clients say of their requests is believed in what concerns these requests alone: others wait for what
 // was counted, or, until a body is read, for as many steps as requests of the model that were done had on
-// average. And nothing that is only estimated refuses for ever: without a hint a request counts as short
-// until it is read, a device with nothing to do takes whatever comes, and so every estimate meets the truth.
-// Pure; not thread-safe.
+// average. Where several clients ask, they take turns (ClientTurns), and newcomers of others may pass a
+// request: so it is taken in only if it would be in time with half of the device. And nothing that is only
+// estimated refuses for ever: without a hint a request counts as short until it is read, a device with
+// nothing to do takes whatever comes, and so every estimate meets the truth. Pure; not thread-safe.
 class ServiceEstimate {
  public:
   void set_model(ModelId model, const ModelCost& cost);
@@ -75,8 +77,16 @@ class ServiceEstimate {
   double slowdown() const { return slowdown_; }
 
  private:
+  // Whether several clients ask.
+  struct Asked {
+    std::uint64_t last = 0;            // who did last
+    double others_at_us = -kOthersUs;  // of busy time: when it was another than before
+  };
+  static constexpr double kOthersUs = 10e6;
+
   struct Load {
     ModelCost cost;
+    Asked asked;
     std::array<Ahead, kPriorityClasses> classes;
     double mean_steps = 0;  // of those that were done
 
@@ -86,10 +96,12 @@ class ServiceEstimate {
 
   static double ahead_us(const Load& load, const Ahead& before);
   double finish_us(const ExpectedWork& work, const Ahead& before) const;
+  bool may_be_passed(const ExpectedWork& work) const;
 
   std::vector<Load> loads_;  // by model
   double slowdown_ = 1.0;
   double estimated_us_ = 0, actual_us_ = 0;  // decaying sums
+  double busy_us_ = 0;                       // of the device, in all
 };
 
 }  // namespace volvox

@@ -111,13 +111,13 @@ tl::expected<std::shared_ptr<IncomingRequest>, Refusal> Admission::admit(Caller 
   auto request = std::make_shared<IncomingRequest>();
   std::tie(request->share, request->client_share) = std::move(*shares);
   request->header = std::move(header);
+  request->connection = connection_of(caller);
+  request->client_number = client_of(caller, request->connection);
   if (model) {
     if (auto expected = expect(*model, *request); !expected)
       return tl::unexpected(std::move(expected).error());
   }
   request->key = next_key_++;
-  request->connection = connection_of(caller);
-  request->client_number = client_of(caller, request->connection);
   request->door = caller.door;
   request->client = std::move(caller.connection);
   request->account = std::move(caller.account);
@@ -201,13 +201,13 @@ tl::expected<std::shared_ptr<IncomingRequest>, Refusal> Admission::admit_part(co
   }
   if (!bundle.model) return refused(bundle.model.error());
   request->model = *bundle.model;
+  request->connection = bundle.connection;
+  request->client_number = bundle.client_number;
   if (request->model) {
     if (auto expected = expect(*request->model, *request); !expected)
       return tl::unexpected(std::move(expected).error());
   }
   request->key = next_key_++;
-  request->connection = bundle.connection;
-  request->client_number = bundle.client_number;
   request->door = bundle.caller.door;
   request->client = bundle.caller.connection;
   request->account = bundle.caller.account;
@@ -286,7 +286,8 @@ tl::expected<Admission::Shares, Refusal> Admission::enter(const Caller& caller, 
 tl::expected<void, Refusal> Admission::expect(const InstalledModel& model, const IncomingRequest& request) {
   const RequestHeader& header = request.header;
   const PriorityClass priority = priority_class(header.priority);
-  const ExpectedWork work{model.id, priority, std::min(header.cells_hint, model.model->max_length)};
+  ExpectedWork work{model.id, priority, std::min(header.cells_hint, model.model->max_length)};
+  work.client = request.client_number;
   if (header.deadline_us != 0) {
     const Forecast forecast = node_->workload->forecast(work, time_given(header));
     if (Status on_time = in_time(forecast); !on_time) {
@@ -294,7 +295,7 @@ tl::expected<void, Refusal> Admission::expect(const InstalledModel& model, const
       return refused(std::move(on_time).error(), microseconds(forecast.retry_after));
     }
   }
-  request.place.emplace(node_->workload, model.id, priority, header.session.has_value());
+  request.place.emplace(node_->workload, model.id, priority, header.session.has_value(), work.client);
   return {};
 }
 

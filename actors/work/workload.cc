@@ -4,8 +4,10 @@
 
 namespace volvox {
 
-WorkPlace::WorkPlace(std::shared_ptr<Workload> workload, ModelId model, PriorityClass priority, bool waits)
+WorkPlace::WorkPlace(std::shared_ptr<Workload> workload, ModelId model, PriorityClass priority, bool waits,
+                     std::uint64_t client)
     : workload_(std::move(workload)), work_{model, priority}, entered_(!waits) {
+  work_.client = client;
   const std::lock_guard lock(workload_->mutex_);
   ahead_ = workload_->estimate_.ahead(model, priority);
   if (waits) return;

@@ -16,7 +16,8 @@ class WorkPlace {
  public:
   // Until its steps are counted it stands there with as many as others had; a part of a session, which may
   // have to wait for another first, with none (`waits`).
-  WorkPlace(std::shared_ptr<Workload> workload, ModelId model, PriorityClass priority, bool waits);
+  WorkPlace(std::shared_ptr<Workload> workload, ModelId model, PriorityClass priority, bool waits,
+            std::uint64_t client = 0);
   ~WorkPlace();
   WorkPlace(const WorkPlace&) = delete;
   WorkPlace& operator=(const WorkPlace&) = delete;

@@ -167,6 +167,33 @@ TEST(ServiceEstimate, LaterOnesAreNotAhead) {
   EXPECT_EQ(estimate.forecast(steps(10), Duration::max()).kind, Kind::kInTime) << "it has no deadline";
 }
 
+ExpectedWork of(std::uint64_t client, std::uint32_t count) {
+  ExpectedWork work = steps(count);
+  work.client = client;
+  return work;
+}
+
+// Newcomers of others may have their turns before it: so much room is left for them.
+TEST(ServiceEstimate, LeavesRoomForOthersWhereSeveralClientsAsk) {
+  ServiceEstimate estimate = with_one_model();
+  for (int i = 0; i < 24; ++i) estimate.enter(of(7, 20));  // the next begins in 105 ms and ends in 125
+  EXPECT_EQ(estimate.forecast(of(7, 20), milliseconds(155)).kind, Kind::kInTime);
+  EXPECT_EQ(estimate.forecast(of(7, 20), milliseconds(145)).kind, Kind::kTooMuchAhead);
+  EXPECT_EQ(estimate.forecast(of(8, 20), milliseconds(225)).kind, Kind::kTooMuchAhead) << "a second one";
+
+  estimate.enter(of(8, 1));
+  estimate.leave(of(8, 1));
+  for (const std::uint64_t client : {7U, 8U}) {
+    EXPECT_EQ(estimate.forecast(of(client, 20), milliseconds(225)).kind, Kind::kTooMuchAhead);
+    EXPECT_EQ(estimate.forecast(of(client, 20), milliseconds(235)).kind, Kind::kInTime);
+  }
+
+  estimate.enter(of(7, 1));
+  estimate.leave(of(7, 1));
+  estimate.measured(10'000'000, std::chrono::seconds(10));  // for so long nobody else has come
+  EXPECT_EQ(estimate.forecast(of(7, 20), milliseconds(155)).kind, Kind::kInTime);
+}
+
 TEST(ServiceEstimate, KnowsNothingOfAModelThatIsNotThere) {
   ServiceEstimate estimate;
   estimate.enter(steps(5));
