@@ -44,7 +44,7 @@ class NullServer final : public EdgeHandler {
     return 1;
   }
 
-  const WireLimits limits_;
+  const WireLimits limits_{};
   std::unique_ptr<EdgeSocket> edge_;
 };
 
