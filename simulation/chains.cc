@@ -121,9 +121,10 @@ class ChainRun {
       const std::span<const std::byte> rows(live_[request].results.host.get() + at, bytes);
       if (spec.path) {
         const auto said = best_path(rows, static_cast<std::size_t>(spec.shape[1]));
-        std::memcpy(answer.data() + at, said.data(), said.size() * sizeof said[0]);
+        const auto bytes_said = std::as_bytes(std::span(said));
+        std::copy(bytes_said.begin(), bytes_said.end(), answer.begin() + static_cast<std::ptrdiff_t>(at));
       } else {
-        std::memcpy(answer.data() + at, rows.data(), rows.size());
+        std::copy(rows.begin(), rows.end(), answer.begin() + static_cast<std::ptrdiff_t>(at));
       }
     }
   }
@@ -192,7 +193,7 @@ Result<std::unique_ptr<InputPages>> stage(Device& device, const ChainContent& co
   for (const auto& input : content.inputs) {
     auto bytes = host_bytes(input.size());
     if (!bytes) return fail(ErrorCode::kOverloaded, "no memory for inputs");
-    std::memcpy(bytes.get(), input.data(), input.size());
+    std::copy(input.begin(), input.end(), bytes.get());
     blocks.push_back({{bytes.get(), input.size()}, bytes});
   }
   return device.stage(blocks);

@@ -45,9 +45,14 @@ void on_free(const volatile void*) {}
 
 namespace {
 
-void* allocate(std::size_t size) {
+// Null where there is no memory.
+void* try_to_allocate(std::size_t size) {
   count.fetch_add(1, std::memory_order_relaxed);
-  if (void* p = std::malloc(size == 0 ? 1 : size)) return p;
+  return std::malloc(size == 0 ? 1 : size);
+}
+
+void* allocate(std::size_t size) {
+  if (void* p = try_to_allocate(size)) return p;
   throw std::bad_alloc();
 }
 
@@ -65,6 +70,12 @@ void* operator new(std::size_t size) {
 }
 void* operator new[](std::size_t size) {
   return allocate(size);
+}
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  return try_to_allocate(size);
+}
+void* operator new[](std::size_t size, const std::nothrow_t&) noexcept {
+  return try_to_allocate(size);
 }
 void* operator new(std::size_t size, std::align_val_t align) {
   return allocate(size, align);
