@@ -42,14 +42,14 @@ Result<std::unique_ptr<LstmSteps>> LstmSteps::make(const LstmShape& shape, std::
                                                    std::uint32_t threads) {
   auto steps = std::make_unique<LstmSteps>();
   steps->device_ = std::move(device);
-  const Weights weights = lstm_weights(shape.input, shape.hidden);
-  const auto cell = lstm_cell("lstm", {shape.input, shape.hidden}, &weights);
+  steps->weights_ = lstm_weights(shape.input, shape.hidden);
+  const auto cell = lstm_cell("lstm", {shape.input, shape.hidden}, &steps->weights_);
   if (!cell) return tl::unexpected(cell.error());
   const Status pool = steps->device_->add_pool(0, cell->states, 2 * shape.batch + kReservedSlots);
   if (!pool) return tl::unexpected(pool.error());
   CompileOptions options;
   options.max_batch = shape.batch;
-  const auto compiled = steps->device_->compile(0, *cell, weights, options);
+  const auto compiled = steps->device_->compile(0, *cell, steps->weights_, options);
   if (!compiled) return tl::unexpected(compiled.error());
   steps->kernel_ = compiled->kernel;
   QueueConfig config;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "cells/ir/weights.h"
 #include "device/device.h"
 
 namespace volvox::bench {
@@ -38,6 +39,7 @@ class LstmSteps {
   void submit();
 
   std::string kernel_;
+  Weights weights_;  // that the device reads
   std::unique_ptr<Device> device_;
   std::unique_ptr<InputPages> tokens_;
   std::vector<std::unique_ptr<Task>> tasks_;  // used in turn; before the queue, which reads them
