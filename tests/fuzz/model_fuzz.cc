@@ -35,11 +35,11 @@ void answer(const Model& model) {
   const Structure structure = tree ? Structure(TreeStructure{kParents}) : Structure(ChainStructure{2});
   const auto extent = model.unfolding->check(structure, model);
   if (!extent) return require(extent.error().code == ErrorCode::kInvalidArgument, "a structure is refused");
-  const std::size_t count = extent->lengths[0];
   std::vector<std::vector<std::byte>> rows;
   for (const InputSpec& input : model.inputs) {
     const auto bytes = static_cast<std::size_t>(elements(input.shape)) * size_bytes(input.dtype);
     require(bytes > 0, "a step of an input has bytes");
+    const std::size_t count = extent->lengths[input.sequence];
     if (bytes > kMaxRowBytes || model.max_length < count) return;
     rows.emplace_back(count * bytes);
   }
