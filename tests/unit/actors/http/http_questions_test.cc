@@ -24,12 +24,14 @@ constexpr int kFewQuestions = kAskers / 2;
 // Counts the questions, and holds whoever is asked up at the first until many want to know.
 class Questions {
  public:
-  std::function<void()> hook() {
-    return [this] {
+  FaultHooks heard_by(std::function<void()> FaultHooks::*hook) {
+    FaultHooks faults;
+    faults.*hook = [this] {
       if (count_++ > 0) return;
       first_.set_value();
       let_go_.get_future().wait();
     };
+    return faults;
   }
   // How many there are when so many ask, all of them before the first question is answered.
   int when_many(const std::function<void()>& ask) {
@@ -57,27 +59,21 @@ class Questions {
 
 TEST(HttpQuestions, MetricsAskASchedulerOnceForMany) {
   Questions questions;
-  FaultHooks faults;
-  faults.scheduler_asked = questions.hook();
-  const House house(loopback(), TimedCost{0, 0}, faults);
+  const House house(loopback(), TimedCost{0, 0}, questions.heard_by(&FaultHooks::scheduler_asked));
   const auto ask = [&] { EXPECT_EQ(house.monitor.metrics_page().status, 200); };
   EXPECT_LE(questions.when_many(ask), kFewQuestions);
 }
 
 TEST(HttpQuestions, StatisticsOfAModelAskASchedulerOnceForMany) {
   Questions questions;
-  FaultHooks faults;
-  faults.scheduler_asked = questions.hook();
-  const House house(with_http(), TimedCost{0, 0}, faults);
+  const House house(with_http(), TimedCost{0, 0}, questions.heard_by(&FaultHooks::scheduler_asked));
   const auto ask = [&] { EXPECT_THAT(get(house, "/v2/models/check/stats"), StartsWith("HTTP/1.1 200 ")); };
   EXPECT_LE(questions.when_many(ask), kFewQuestions);
 }
 
 TEST(HttpQuestions, ProbesAskTheManagerOnceForMany) {
   Questions questions;
-  FaultHooks faults;
-  faults.manager_asked = questions.hook();
-  const House house(loopback(), TimedCost{0, 0}, faults);
+  const House house(loopback(), TimedCost{0, 0}, questions.heard_by(&FaultHooks::manager_asked));
   // That it answers late is no matter here.
   EXPECT_LE(questions.when_many([&] { house.monitor.health_page(); }), kFewQuestions);
 }
