@@ -32,18 +32,6 @@ class Failures : public testing::Test {
 
   json report() const { return json::parse(read_file(report_file()), nullptr, false); }
 
-  // Waits until the server has answered some requests.
-  void wait_for_answers() {
-    for (int i = 0; i < 300 * slowness(); ++i) {
-      const CommandResult status =
-          run_volvox({"status", server_.metrics(), "--json", "--interval", "0"}, seconds(10));
-      const json page = json::parse(status.out, nullptr, false);
-      if (page.is_object() && page["requests"].value("ok", 0.0) >= 10) return;
-      std::this_thread::sleep_for(milliseconds(20));
-    }
-    FAIL() << "the server answers nothing";
-  }
-
   void expect_alive() {
     const CommandResult answer = server_.infer({{"model", "m"}, {"tokens", {1, 2, 3}}});
     EXPECT_TRUE(answer.ok()) << answer.err << server_.log();
@@ -111,7 +99,7 @@ TEST_F(Failures, SigtermUnderLoadDrains) {
   ASSERT_NO_FATAL_FAILURE(start_with("lstm", {"--hidden", "64", "--vocabulary", "100"}));
   const auto load = load_beside({"--rate", "300", "--seconds", "3", "--warmup", "0", "--timeout", "3",
                                  "--verify", server_.model("m"), "--verify-count", "50"});
-  ASSERT_NO_FATAL_FAILURE(wait_for_answers());
+  ASSERT_NO_FATAL_FAILURE(server_.wait_for_answers());
   EXPECT_EQ(server_.stop(seconds(8)), (ExitStatus{0, 0})) << server_.log();
   ASSERT_TRUE(load->wait(seconds(15) * slowness()).has_value()) << "the client must end as well";
   const json report = this->report();
@@ -131,7 +119,7 @@ TEST_F(Failures, ADeadServerEndsTheClientInBoundedTime) {
   ASSERT_NO_FATAL_FAILURE(start_with("lstm", {"--hidden", "64", "--vocabulary", "100"}));
   const auto load = load_beside(
       {"--concurrency", "32", "--seconds", "3", "--warmup", "0", "--timeout", "2", "--vocabulary", "100"});
-  ASSERT_NO_FATAL_FAILURE(wait_for_answers());
+  ASSERT_NO_FATAL_FAILURE(server_.wait_for_answers());
   server_.process().send(SIGKILL);
   ASSERT_TRUE(load->wait(seconds(8) * slowness()).has_value()) << "the client hangs";
   const json report = this->report();
@@ -147,7 +135,7 @@ TEST_F(Failures, ADeadClientDoesNotTroubleTheServer) {
   for (int i = 0; i < 3; ++i) {
     const auto load =
         load_beside({"--concurrency", "64", "--seconds", "20", "--warmup", "0", "--length", "300"});
-    ASSERT_NO_FATAL_FAILURE(wait_for_answers());
+    ASSERT_NO_FATAL_FAILURE(server_.wait_for_answers());
     load->send(SIGKILL);
     ASSERT_EQ(load->wait(seconds(5)), (ExitStatus{-1, SIGKILL}));
   }
@@ -170,7 +158,7 @@ TEST_F(Failures, ADeadClientDoesNotTroubleTheServer) {
 TEST_F(Failures, AnInterruptedLoadStillReports) {
   ASSERT_NO_FATAL_FAILURE(start_with("check"));
   const auto load = load_beside({"--rate", "200", "--seconds", "60", "--warmup", "0"});
-  ASSERT_NO_FATAL_FAILURE(wait_for_answers());
+  ASSERT_NO_FATAL_FAILURE(server_.wait_for_answers());
   load->send(SIGINT);
   EXPECT_EQ(load->wait(seconds(5) * slowness()), (ExitStatus{0, 0})) << load->err();
   const json report = this->report();

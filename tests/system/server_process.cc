@@ -40,6 +40,16 @@ void ServerProcess::start(const std::string& config) {
   }
 }
 
+void ServerProcess::wait_for_answers() const {
+  for (int i = 0; i < 300 * slowness(); ++i) {
+    const CommandResult status = run_volvox({"status", metrics_, "--json", "--interval", "0"}, seconds(10));
+    const auto page = nlohmann::json::parse(status.out, nullptr, false);
+    if (page.is_object() && page["requests"].value("ok", 0.0) >= 10) return;
+    std::this_thread::sleep_for(milliseconds(20));
+  }
+  FAIL() << "the server answers nothing";
+}
+
 // The file appears, complete, once the server can answer: the endpoint, and the addresses of the monitoring
 // pages and of HTTP.
 bool ServerProcess::read_ports() {

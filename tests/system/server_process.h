@@ -29,6 +29,9 @@ class ServerProcess {
   // failure if it does not get there.
   void start(const std::string& config = "");
 
+  // Waits until the server has answered some requests. A test's failure if it does not.
+  void wait_for_answers() const;
+
   const std::string& endpoint() const { return endpoint_; }
   const std::string& metrics() const { return metrics_; }  // "http://127.0.0.1:40001"
   const std::string& http() const { return http_; }        // likewise

@@ -92,7 +92,8 @@ TEST_F(Soak, DrainsAtAnyMoment) {
     ASSERT_NO_FATAL_FAILURE(server.start());
     const auto load =
         load_beside(server, "load", {"--concurrency", "64", "--seconds", "3", "--timeout", "3"});
-    std::this_thread::sleep_for(milliseconds(150 * (round + 1)));
+    ASSERT_NO_FATAL_FAILURE(server.wait_for_answers());  // a load takes its time to start
+    std::this_thread::sleep_for(milliseconds(150 * round));
     EXPECT_EQ(server.stop(seconds(10)), (ExitStatus{0, 0})) << server.log();
     ASSERT_TRUE(load->wait(seconds(20) * slowness()).has_value()) << round;
     const json report = report_of(server, "load");
