@@ -4,8 +4,8 @@
 #include <tuple>
 
 #include "cli/commands.h"
-#include "monitoring/metric_table.h"
-#include "monitoring/session_metrics.h"
+#include "monitoring/metrics/metric_table.h"
+#include "monitoring/metrics/session_metrics.h"
 #include "routing/sessions/session.h"
 
 namespace volvox {

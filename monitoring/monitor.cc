@@ -10,8 +10,8 @@
 #include "config/addresses.h"
 #include "config/tokens.h"
 #include "config/validate.h"
-#include "monitoring/metric_families.h"
-#include "monitoring/process_metrics.h"
+#include "monitoring/metrics/metric_families.h"
+#include "monitoring/metrics/process_metrics.h"
 
 namespace volvox {
 namespace {

@@ -11,15 +11,15 @@
 
 #include "base/error.h"
 #include "config/schema.h"
-#include "monitoring/cluster_metrics.h"
-#include "monitoring/engine_collector.h"
-#include "monitoring/http_metrics.h"
-#include "monitoring/http_server.h"
-#include "monitoring/model_metrics.h"
-#include "monitoring/model_requests.h"
-#include "monitoring/request_metrics.h"
-#include "monitoring/session_metrics.h"
-#include "monitoring/trace_metrics.h"
+#include "monitoring/http/http_server.h"
+#include "monitoring/metrics/cluster_metrics.h"
+#include "monitoring/metrics/engine_collector.h"
+#include "monitoring/metrics/http_metrics.h"
+#include "monitoring/metrics/model_metrics.h"
+#include "monitoring/metrics/model_requests.h"
+#include "monitoring/metrics/request_metrics.h"
+#include "monitoring/metrics/session_metrics.h"
+#include "monitoring/metrics/trace_metrics.h"
 
 namespace volvox {
 

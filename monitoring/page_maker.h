@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "monitoring/http_door.h"
+#include "monitoring/http/http_door.h"
 
 namespace volvox {
 

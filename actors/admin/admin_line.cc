@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "config/fields.h"
-#include "monitoring/logging.h"
+#include "monitoring/log/logging.h"
 
 namespace volvox {
 namespace {

@@ -7,7 +7,7 @@
 #include <caf/all.hpp>
 
 #include "actors/cluster/cluster_transport.h"
-#include "monitoring/cluster_metrics.h"
+#include "monitoring/metrics/cluster_metrics.h"
 
 namespace volvox {
 

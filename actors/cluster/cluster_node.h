@@ -12,7 +12,7 @@
 #include "actors/process/process_hooks.h"
 #include "actors/system/actor_slot.h"
 #include "config/cluster.h"
-#include "monitoring/cluster_metrics.h"
+#include "monitoring/metrics/cluster_metrics.h"
 
 namespace volvox {
 

@@ -9,7 +9,7 @@
 #include "actors/cluster/cluster_transport.h"
 #include "actors/cluster/routed_models.h"
 #include "config/cluster.h"
-#include "monitoring/cluster_metrics.h"
+#include "monitoring/metrics/cluster_metrics.h"
 #include "routing/router.h"
 
 namespace volvox {

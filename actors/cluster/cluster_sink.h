@@ -11,7 +11,7 @@
 #include "actors/system/handoff.h"
 #include "actors/system/insist.h"
 #include "base/clock.h"
-#include "monitoring/request_metrics.h"
+#include "monitoring/metrics/request_metrics.h"
 
 namespace volvox {
 

@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "config/cluster.h"
 #include "config/validate.h"
-#include "monitoring/cluster_metrics.h"
+#include "monitoring/metrics/cluster_metrics.h"
 #include "protocol/tls/context.h"
 
 namespace volvox {

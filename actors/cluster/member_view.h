@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "actors/admin/router_admin.h"
-#include "monitoring/cluster_metrics.h"
+#include "monitoring/metrics/cluster_metrics.h"
 #include "protocol/cluster/cluster_messages.h"
 #include "routing/router.h"
 

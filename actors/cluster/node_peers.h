@@ -11,7 +11,7 @@
 #include "actors/cluster/cluster_peer.h"
 #include "base/time.h"
 #include "config/cluster.h"
-#include "monitoring/cluster_metrics.h"
+#include "monitoring/metrics/cluster_metrics.h"
 #include "routing/newcomers.h"
 #include "routing/node_id.h"
 

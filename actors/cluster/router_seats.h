@@ -16,7 +16,7 @@
 #include "actors/cluster/cluster_transport.h"
 #include "actors/node/offered_models.h"
 #include "base/time.h"
-#include "monitoring/cluster_metrics.h"
+#include "monitoring/metrics/cluster_metrics.h"
 
 namespace volvox {
 

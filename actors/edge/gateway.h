@@ -16,7 +16,7 @@
 #include "actors/system/actor_slot.h"
 #include "base/error.h"
 #include "config/schema.h"
-#include "monitoring/request_metrics.h"
+#include "monitoring/metrics/request_metrics.h"
 #include "protocol/codec/bundle_codec.h"
 #include "protocol/sockets/edge_socket.h"
 #include "serving/tally.h"

@@ -13,8 +13,8 @@
 #include "actors/http/http_watch.h"
 #include "config/addresses.h"
 #include "config/tokens.h"
-#include "monitoring/civet_listener.h"
-#include "monitoring/http_door.h"
+#include "monitoring/http/civet_listener.h"
+#include "monitoring/http/http_door.h"
 #include "protocol/v2/describe.h"
 #include "protocol/v2/route.h"
 

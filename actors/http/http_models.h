@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "actors/node/node.h"
-#include "monitoring/engine_snapshot.h"
-#include "monitoring/model_requests.h"
+#include "monitoring/metrics/engine_snapshot.h"
+#include "monitoring/metrics/model_requests.h"
 #include "protocol/cluster/cluster_messages.h"
 #include "protocol/v2/describe.h"
 

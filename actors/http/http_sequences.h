@@ -15,7 +15,7 @@
 #include "actors/work/work.h"
 #include "base/time.h"
 #include "config/schema.h"
-#include "monitoring/http_metrics.h"
+#include "monitoring/metrics/http_metrics.h"
 #include "protocol/v2/request_codec.h"
 
 namespace volvox {

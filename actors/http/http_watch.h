@@ -10,7 +10,7 @@
 
 #include "actors/http/peer_socket.h"
 #include "base/time.h"
-#include "monitoring/http_metrics.h"
+#include "monitoring/metrics/http_metrics.h"
 
 namespace volvox {
 

@@ -8,7 +8,7 @@
 #include "batching/cost.h"
 #include "batching/scheduler.h"
 #include "install/installation.h"
-#include "monitoring/engine_snapshot.h"
+#include "monitoring/metrics/engine_snapshot.h"
 
 namespace volvox {
 

@@ -15,7 +15,7 @@
 #include "actors/system/job_thread.h"
 #include "base/error.h"
 #include "install/installer.h"
-#include "monitoring/model_metrics.h"
+#include "monitoring/metrics/model_metrics.h"
 
 namespace volvox {
 

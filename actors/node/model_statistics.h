@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "monitoring/model_requests.h"
+#include "monitoring/metrics/model_requests.h"
 
 namespace volvox {
 

@@ -12,7 +12,7 @@
 #include "actors/work/work.h"
 #include "device/device.h"
 #include "device/task.h"
-#include "monitoring/engine_snapshot.h"
+#include "monitoring/metrics/engine_snapshot.h"
 #include "routing/sessions/session.h"
 
 namespace volvox {

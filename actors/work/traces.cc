@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "actors/system/random_number.h"
-#include "monitoring/collector.h"
-#include "monitoring/span_exporter.h"
+#include "monitoring/spans/collector.h"
+#include "monitoring/spans/span_exporter.h"
 
 namespace volvox {
 

@@ -6,7 +6,7 @@
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
 
-#include "monitoring/process_metrics.h"
+#include "monitoring/metrics/process_metrics.h"
 #include "serving/descriptor_budget.h"
 
 namespace volvox {

@@ -11,7 +11,7 @@
 
 #include "config/addresses.h"
 #include "config/validate.h"
-#include "monitoring/descriptor.h"
+#include "monitoring/http/descriptor.h"
 
 namespace volvox {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "cli/server/make_devices.h"
 #include "config/schema.h"
-#include "monitoring/logging.h"
+#include "monitoring/log/logging.h"
 #include "repository/repository.h"
 
 namespace volvox {

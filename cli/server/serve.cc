@@ -19,7 +19,7 @@
 #include "config/fields.h"
 #include "config/load.h"
 #include "config/validate.h"
-#include "monitoring/logging.h"
+#include "monitoring/log/logging.h"
 
 namespace volvox {
 namespace {

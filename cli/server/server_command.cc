@@ -8,7 +8,7 @@
 #include "cli/server/stop_watch.h"
 #include "config/load.h"
 #include "config/validate.h"
-#include "monitoring/logging.h"
+#include "monitoring/log/logging.h"
 
 namespace volvox {
 namespace {

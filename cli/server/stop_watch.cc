@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "monitoring/logging.h"
+#include "monitoring/log/logging.h"
 
 namespace volvox {
 namespace {

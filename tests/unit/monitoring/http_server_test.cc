@@ -1,4 +1,4 @@
-#include "monitoring/http_server.h"
+#include "monitoring/http/http_server.h"
 
 #include <atomic>
 #include <cerrno>

@@ -1,4 +1,4 @@
-#include "monitoring/log_pump.h"
+#include "monitoring/log/log_pump.h"
 
 #include <chrono>
 
@@ -7,7 +7,7 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
-#include "monitoring/logging.h"
+#include "monitoring/log/logging.h"
 #include "monitoring/monitor.h"
 
 namespace volvox {

@@ -9,8 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "monitoring/outcomes.h"
-#include "monitoring/process_metrics.h"
+#include "monitoring/metrics/outcomes.h"
+#include "monitoring/metrics/process_metrics.h"
 
 namespace volvox {
 namespace {

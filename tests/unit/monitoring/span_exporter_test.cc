@@ -1,4 +1,4 @@
-#include "monitoring/span_exporter.h"
+#include "monitoring/spans/span_exporter.h"
 
 #include <future>
 
