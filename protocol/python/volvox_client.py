@@ -161,7 +161,7 @@ class Client:
     def submit(self, model: str, inputs: Mapping[str, Any], *,
                structure: Union[Chain, Sequences, Tree, Lattice, Graph, None] = None, outputs: Iterable[str] = (), version: int = 0,
                priority: str = "normal", deadline: float = 0.0, timeout: Optional[float] = None,
-               session: Optional[SessionToken] = None, trace: int = 0,
+               session: Optional[SessionToken] = None, trace: Union[int, str] = 0,
                on_partial: Optional[Callable[[Reply], None]] = None, stream_from: int = 0) -> Pending:  # fmt: skip
         """Sends a request and returns its Pending. What can be seen to be wrong is raised here.
 
@@ -173,7 +173,8 @@ class Client:
         timeout     seconds after which the client gives up by itself; by default somewhat longer than the deadline, or
                     the client's timeout
         session     a SessionToken; one that ends its session may come without inputs
-        trace       a number of up to 128 bits for your own tracing
+        trace       a `traceparent` of W3C Trace Context, whose span the server's then belongs to; or a number of up to 128
+                    bits, which alone names the trace
         on_partial  called on the client's thread with each partial Reply: partial t holds row t of the outputs that have
                     one for every step; the answer then lacks them
         stream_from the first partial that is wanted
@@ -198,7 +199,7 @@ class Client:
 
     def submit_bundle(self, model: str, parts: Iterable[Part], *, outputs: Iterable[str] = (), version: int = 0,
                       priority: str = "normal", deadline: float = 0.0, timeout: Optional[float] = None,
-                      trace: int = 0) -> list[Pending]:  # fmt: skip
+                      trace: Union[int, str] = 0) -> list[Pending]:  # fmt: skip
         """Sends many parts of sessions, each a Part, in one message, and returns a Pending for each. All is as if each had
         been submitted alone, but that with several routers none goes to another one by itself. The rows of an input are
         of one shape and type in all parts; the other options are of each part."""

@@ -7,6 +7,7 @@ import array
 import dataclasses
 import enum
 import math
+import re
 import secrets
 import struct
 import sys
@@ -26,6 +27,7 @@ PROTOCOL_VERSION = 1
 MAX_HEADER_BYTES, MAX_TENSORS, MAX_NAME_BYTES, MAX_RANK = 4096, 64, 128, 8
 MAX_ERROR_TEXT_BYTES = 1024
 DEADLINE_AT, STREAM_FROM_AT = 40, 64  # places of deadlineUs and streamFrom in the header that encode_header makes
+TRACEPARENT = re.compile("00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})")
 MAX_BUNDLE_PARTS = 8192
 REQUEST_KINDS = ("infer", "cancel", "ping", "bundle")
 REPLY_KINDS = ("result", "partial", "error", "pong", "bundle")
@@ -252,21 +254,30 @@ def cells_of(structure):
     return len(structure.parents if isinstance(structure, Tree) else structure.type_of)
 
 
+def _trace_of(trace):
+    """(number, own span, sampled) of a number, or of a `traceparent` as W3C Trace Context writes it."""
+    if not isinstance(trace, str):
+        return trace, 0, False
+    found = TRACEPARENT.fullmatch(trace)
+    _check(found is not None, f"{trace!r} is no traceparent: 00-, 32 hexadecimal digits, -, 16 more, -, 2 more, in lower case, no part all 0")
+    number, span, flags = (int(digits, 16) for digits in found.groups())
+    return number, span, bool(flags & 1)
+
+
 def encode_header(kind, request_id, model="", version=0, priority="normal", cells=0, trace=0, session=None,
                   stream_from=None, parts=0):  # fmt: skip
     """The first frame of a request. The deadline is written by whoever sends it, at DEADLINE_AT."""
     _check(priority in PRIORITIES, f"{priority!r} is no priority; use one of {', '.join(PRIORITIES)}")
-    out = Builder(7, 2)
+    out = Builder(8, 2)
     numbers = (PROTOCOL_VERSION, REQUEST_KINDS.index(kind), PRIORITIES.index(priority), request_id, version, cells)
+    trace, span, sampled = _trace_of(trace)
     trace_hi, trace_lo = divmod(trace, 1 << 64)
     struct.pack_into("<HHHxxQIIQQQ", out.bytes, out.root, *numbers, 0, trace_hi, trace_lo)
-    if stream_from is not None:
-        struct.pack_into("<B", out.bytes, out.root + 6, 1)
-        struct.pack_into("<I", out.bytes, out.root + 48, stream_from)
-    struct.pack_into("<I", out.bytes, out.root + 52, parts)
-    out.add_text(out.root + 56, model)
+    struct.pack_into("<B", out.bytes, out.root + 6, (stream_from is not None) | sampled << 1)
+    struct.pack_into("<IIQ", out.bytes, out.root + 48, stream_from or 0, parts, span)
+    out.add_text(out.root + 64, model)
     if session is not None:
-        _put_session(out, out.root + 64, session)
+        _put_session(out, out.root + 72, session)
     _check(len(out.bytes) <= MAX_HEADER_BYTES, f"the request's header has more than {MAX_HEADER_BYTES} bytes")
     return out.finish()
 

@@ -135,7 +135,7 @@ class Answers(AgainstAServer):
         ):
             self.assertFalse(self.fails(Code.INVALID_ARGUMENT, wrong).local)
         self.fails(Code.MODEL_NOT_FOUND, infer, "lstm", tokens, version=77)
-        for options in ({"priority": "urgent"}, {"version": -1}, {"trace": -1}, {"structure": 5}, {"session": "s"}):
+        for options in ({"priority": "urgent"}, {"version": -1}, {"trace": -1}, {"trace": "00-1-2-01"}, {"structure": 5}, {"session": "s"}):
             self.assertTrue(self.fails(Code.INVALID_ARGUMENT, infer, "lstm", tokens, **options).local)
         self.assertTrue(self.fails(Code.INVALID_ARGUMENT, infer, "lstm", {}).local)
         self.assertTrue(self.fails(Code.INVALID_ARGUMENT, infer, "lstm", {"tokens": bytes(17 << 20)}).local)

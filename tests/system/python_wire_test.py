@@ -100,6 +100,20 @@ class Encoder(unittest.TestCase):
             "model": "a/größer", "sessionToken": session_json(), "stream": True, "streamFrom": 2**32 - 1,
             "parts": 9, "parentSpanId": "0", "traceSampled": False})  # fmt: skip
 
+    def test_a_traceparent_is_taken_apart(self):
+        trace, span = "8000000000000000" + "0000000000000005", "00f067aa0ba902b7"
+        for flags, sampled in (("00", False), ("01", True), ("02", False), ("ff", True)):
+            header = wire.encode_header("infer", 1, "m", trace=f"00-{trace}-{span}-{flags}", stream_from=3)
+            read = as_json("RequestHeader", header)
+            self.assertEqual((read["traceIdHi"], read["traceIdLo"]), (str(1 << 63), "5"))
+            self.assertEqual((read["parentSpanId"], read["traceSampled"]), (str(int(span, 16)), sampled))
+            self.assertEqual((read["stream"], read["streamFrom"], read["model"]), (True, 3, "m"))
+        good = f"00-{trace}-{span}-01"
+        for bad in ("", good[:-1], good + "0", good + "\n", good.upper(), "ff" + good[2:], f"00-{'0' * 32}-{span}-01", f"00-{trace}-{'0' * 16}-01"):
+            with self.assertRaises(wire.VolvoxError, msg=bad) as caught:
+                wire.encode_header("infer", 1, "m", trace=bad)
+            self.assertEqual(caught.exception.code, wire.Code.INVALID_ARGUMENT)
+
     def test_cancel_and_ping(self):
         for kind in ("cancel", "ping"):
             read = as_json("RequestHeader", wire.encode_header(kind, 5))

@@ -17,9 +17,10 @@ import urllib.request
 import trace_events
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "protocol" / "python")]
 
 from served import PATIENCE, Server  # noqa: E402
+from volvox_client import Client, Part  # noqa: E402
 
 VOLVOX = sys.argv.pop(1)
 TRACE, CALLER = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
@@ -224,6 +225,17 @@ class OneServer(unittest.TestCase):
         self.assertEqual((mine["trace"], mine["parent"], mine["span"], mine["door"]), (TRACE, CALLER, told[2], "http"))
         self.assertEqual(len({other["trace"] for other in others}), 6)
         self.assertTrue(all("parent" not in other for other in others))
+
+    def test_the_python_clients_span_is_the_parent(self):
+        server = self.start()
+        number = ask(self.admin, command="trace.start", seconds=2)["trace"]
+        with Client(server.endpoint) as client:
+            client.infer("m", {"tokens": [1, 2]}, trace=f"00-{TRACE}-{CALLER}-01")
+            for pending in client.submit_bundle("m", [Part(None, {"tokens": [3]})], trace=f"00-{TRACE}-{CALLER}-00"):
+                pending.result()
+            client.infer("m", {"tokens": [4]}, trace=int(TRACE, 16))
+        told = [(one["trace"], one.get("parent"), one["door"]) for one in requests_of(read_trace(self.admin, number)[0])]
+        self.assertEqual(told, [(TRACE, CALLER, "zeromq"), (TRACE, CALLER, "zeromq"), (TRACE, None, "zeromq")])
 
 
 class ACluster(unittest.TestCase):
