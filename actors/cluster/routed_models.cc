@@ -75,8 +75,9 @@ void RoutedModels::answered(const IncomingRequest& request, const Outcome& outco
   const std::lock_guard lock(mutex_);
   const Version* known = look_up(request.header.model, request.header.model_version);
   if (known == nullptr) return;
-  if (outcome.error) {
-    known->statistics->failed(request.door, outcome.error->code, total_us);
+  const auto given_up = request.end.by_itself();
+  if (given_up || outcome.error) {
+    known->statistics->failed(request.door, given_up ? *given_up : outcome.error->code, total_us);
   } else {
     known->statistics->succeeded(request.door, outcome.queue_us, outcome.compute_us, total_us);
   }

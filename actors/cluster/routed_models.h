@@ -27,7 +27,8 @@ class RoutedModels final : public HttpModels {
   // The node offers these from now on, and nothing else.
   void offered(NodeId node, std::span<const ClusterOffer> offers);
   void left(NodeId node);
-  // A node answered the request. One that left the version open counts for the newest.
+  // A node answered the request. One that left the version open counts for the newest; one that was given up
+  // before counts as that.
   void answered(const IncomingRequest& request, const Outcome& outcome);
 
   Result<HttpModel> find(std::string_view name, std::uint32_t version) const override;

@@ -133,7 +133,8 @@ class BundleShell {
       if (state.ended || state.answered || state.given_up || !which(*setup_.parts[place])) continue;
       state.given_up = true;
       keys->push_back(setup_.parts[place]->key);
-      if (is_decided_elsewhere(*setup_.parts[place], code)) continue;
+      if (is_decided_elsewhere(*setup_.parts[place], code) || !setup_.parts[place]->end.give_up(code))
+        continue;
       state.answered = true;
       Outcome outcome;
       outcome.error = Error{code, message};

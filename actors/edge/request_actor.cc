@@ -67,9 +67,11 @@ class RequestShell {
 
   void forward(const PartialResult& partial) {
     if (ticket_.partial(partial.index, *partial.part)) return self_->become(waiting());
+    constexpr bool kEvenIfEnded = true;  // the end of an answer without its middle is none
     give_up(ErrorCode::kOverloaded,
             "replies pile up, and a part of the answer found no room; read faster, and go on from where it "
-            "ended");
+            "ended",
+            kEvenIfEnded);
   }
 
   // A receive timeout dies with its actor; a delayed message would keep it alive until then. But each message
@@ -83,13 +85,15 @@ class RequestShell {
                               [this] { give_up(ErrorCode::kDeadlineExceeded, kTooLate); });
   }
 
-  // Answers at once, and stays until the request has really ended: only then is its share of the bounds free.
-  void give_up(ErrorCode code, const char* message) {
+  // Answers at once, unless the answer is on its way, and stays until the request has really ended: only then
+  // is its share of the bounds free.
+  void give_up(ErrorCode code, const char* message, bool even_if_ended = false) {
     if (ticket_.used()) return;
     given_up_ = true;
     self_->send(runner_, CancelWork{ticket_.request().key, code});
     self_->become(handlers());
     if (is_decided_elsewhere(code)) return;
+    if (!ticket_.request().end.give_up(code) && !even_if_ended) return;
     Outcome outcome;
     outcome.error = Error{code, message};
     outcome.undecided = is_session_part(ticket_.request().header);

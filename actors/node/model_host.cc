@@ -46,7 +46,7 @@ ModelHost::ModelHost(NodePtr node, SchedulerSlots schedulers, ModelSource source
       source_(std::move(source)),
       metrics_(metrics),
       installer_(devices_of(*node_), install_options(*node_)),
-      jobs_(std::make_shared<JobThread>()) {}
+      jobs_(std::make_shared<JobThread>("models")) {}
 
 ModelHost::~ModelHost() {
   jobs_->stop();

@@ -2,6 +2,7 @@
 
 #include <exception>
 #include <span>
+#include <string>
 #include <utility>
 
 #include <spdlog/spdlog.h>
@@ -72,7 +73,7 @@ void StateCopier::start(const StateCopyPtr& copy, const Done& done) {
 bool StateCopier::post(std::uint32_t device, JobThread::Job job) {
   try {
     std::unique_ptr<JobThread>& thread = threads_[device];
-    if (!thread) thread = std::make_unique<JobThread>();
+    if (!thread) thread = std::make_unique<JobThread>("copies " + std::to_string(device));
     return thread->post(std::move(job));
   } catch (const std::exception& error) {
     spdlog::error("states of sessions cannot be copied: {}", error.what());

@@ -2,7 +2,13 @@
 
 #include <utility>
 
+#include <pthread.h>
+
 namespace volvox {
+
+JobThread::JobThread(const std::string& name) : thread_([this] { run(); }) {
+  pthread_setname_np(thread_.native_handle(), name.substr(0, 15).c_str());
+}
 
 bool JobThread::post(Job job) {
   {

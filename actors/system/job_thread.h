@@ -4,6 +4,7 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <string>
 #include <thread>
 
 namespace volvox {
@@ -13,7 +14,8 @@ class JobThread {
  public:
   using Job = std::function<void()>;
 
-  JobThread() : thread_([this] { run(); }) {}
+  // Its name as the system shows it, cut after 15 characters.
+  explicit JobThread(const std::string& name);
   ~JobThread() { stop(); }
   JobThread(const JobThread&) = delete;
   JobThread& operator=(const JobThread&) = delete;

@@ -19,6 +19,7 @@
 #include "actors/work/answer_group.h"
 #include "actors/work/device_loads.h"
 #include "actors/work/incoming_body.h"
+#include "actors/work/request_end.h"
 #include "actors/work/workload.h"
 #include "base/door.h"
 #include "base/error.h"
@@ -59,6 +60,7 @@ struct IncomingRequest {
   // In the estimate of what is accepted; none: it is not in it. It guards itself.
   mutable std::optional<WorkPlace> place;
   std::shared_ptr<LiveSpan> trace;  // null: it is not traced
+  mutable RequestEnd end;
 
   // Gives back its shares, when nothing of it runs any more: before its answer, so that whoever has the
   // answer finds room for what comes next. Called by one thread, at most once.

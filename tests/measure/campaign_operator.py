@@ -1,7 +1,9 @@
 """Scenarios of the campaign in which the operator does what operators do: drains, reloads, changes keys and clocks."""
 
+import collections
 import itertools
 import os
+import pathlib
 import shutil
 import signal
 import subprocess
@@ -9,13 +11,16 @@ import threading
 import time
 
 from campaign_clients import Alone, Comers, Streams
-from campaign_world import CPU, ERRORS, LOSSES
-from cluster_processes import Unfit
+from campaign_single import health
+from campaign_threads import held, threads_named
+from campaign_world import CPU, ERRORS, LOSSES, TIMED
 from volvox_client import Client as Library
 from volvox_wire import VolvoxError
 
 DAY_S = 86_400
 DRAIN_S = 10.0  # server.drain_timeout_ms; after it SIGKILL
+COPY_TIMEOUT_S, COPY_HANGS_S = 1.0, 4.0  # device.task_timeout_ms, and how long a copy hangs
+HANGING_COPY = "the copy of a session's state has taken"  # in a node's log
 
 
 def storm(world, node, killed):
@@ -180,6 +185,65 @@ def clocks_and_keys(world):
     world.finish(("OVERLOADED",), sessions=500)
 
 
+def hold_copies(world, node, thread):
+    """A device of `node` makes no copy for a while: whether that was seen, and how long that took."""
+    single, before = node.devices == 1, pathlib.Path(node.log).read_text(errors="replace").count(HANGING_COPY)
+    begun, good = time.monotonic(), sum(client.good for client in world.clients)
+    with held(node.process.pid, thread):
+        seen = None
+        while time.monotonic() - begun < COPY_HANGS_S:
+            time.sleep(0.05)
+            if pathlib.Path(node.log).read_text(errors="replace").count(HANGING_COPY) == before:
+                continue
+            seen = time.monotonic() - begun
+            if single and not comes_true(2.0, lambda: health(node, "readyz") == 503):
+                world.wrong("health", f"{node.name} has one device, which hangs, and says that it is ready")
+            break
+        rest = begun + COPY_HANGS_S - time.monotonic()
+        time.sleep(max(0.0, rest))
+        if health(node) != 200:
+            world.wrong("health", f"{node.name} says that it is not alive, for a copy of a state hangs")
+        if sum(client.good for client in world.clients) == good:
+            world.wrong("stillstand", f"nobody was answered while a copy of {node.name} hung")
+    if not comes_true(5.0, lambda: health(node, "readyz") == 200):
+        world.wrong("health", f"{node.name} is not ready 5 s after its copies go on")
+    return seen
+
+
+def comes_true(within, condition):
+    until = time.monotonic() + within
+    while not condition():
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.05)
+    return True
+
+
 def hanging_moves(world):
-    """J17: a device hangs while states are moved off it."""
-    raise Unfit("no device of the executable can be told to hang in a copy of states")
+    """J17: the thread that copies a device's states stands still for 4 s; a node has one device, another has two."""
+    config = TIMED.replace("timed_row_us", f"task_timeout_ms = {int(1000 * COPY_TIMEOUT_S)}\ntimed_row_us")
+    cluster = world.make_cluster(2, 2, config + "[sessions]\nmax_resident = 6\n")
+    for devices, node in enumerate(cluster.nodes, start=1):
+        node.devices = devices
+        node.command += ["--devices", str(devices)]
+    cluster.start()
+    world.add(Streams, 30)
+    world.add(Alone, 2, window=2)
+    world.begin()
+    held_still, latest, seen = 0, 0.0, collections.Counter()
+    while world.sleep(1.0):
+        node = world.random.choice(cluster.nodes)
+        threads = [thread for number in range(node.devices) for thread in threads_named(node.process.pid, f"copies {number}")]
+        if not threads:
+            continue
+        held_still += 1
+        took = hold_copies(world, node, world.random.choice(threads))
+        if took is not None:
+            latest, seen[node.devices] = max(latest, took), seen[node.devices] + 1
+    world.recover()
+    world.quiet()
+    # Until a copy is due, and then device.task_timeout_ms.
+    world.expect_prompt("seconds until a hanging copy is said", latest, COPY_TIMEOUT_S + 2.0)
+    world.expect_seen("hanging copies of one device", seen[1], 5)
+    world.expect_seen("hanging copies of two devices", seen[2], 3)
+    world.finish((*ERRORS, *LOSSES), sessions=500)

@@ -1,6 +1,7 @@
 """The papers' experiments: each file says what a scenario may say, and one is run, small, to its report and its picture.
 
-Usage: scenarios_test.py VOLVOX [unittest's options]
+Usage: scenarios_test.py VOLVOX SANITIZERS [unittest's options]
+SANITIZERS: "sanitizers:" and those that the executable was built with.
 """
 
 import importlib.util
@@ -13,7 +14,9 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "loadgen" / "scenarios"
-VOLVOX = sys.argv.pop(1)
+VOLVOX, SANITIZERS = sys.argv.pop(1), sys.argv.pop(1).removeprefix("sanitizers:")
+# They ask for more than a cluster can do. With threads watched it is so slow then that its members take each other for dead.
+saturates = unittest.skipIf(SANITIZERS == "thread", "ThreadSanitizer makes saturated clusters fall apart")
 PATIENCE = 280
 sys.path.insert(0, str(FOLDER))
 
@@ -64,6 +67,7 @@ class Small(unittest.TestCase):
                    "--seconds", "1", "--out", str(self.folder / "out"), *options]
         return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
 
+    @saturates
     def test_real_lengths_to_a_picture(self):
         lengths = self.folder / "mt_lengths.europarl_de_en.tsv"
         lengths.write_text("3\t4\n70\t2\n5\t5\n", encoding="utf-8")
@@ -82,6 +86,7 @@ class Small(unittest.TestCase):
         self.assertEqual(drawn.returncode, 0, drawn.stderr)
         self.assertEqual((self.folder / "out" / "figure11-50.png").read_bytes()[:8], b"\x89PNG\r\n\x1a\n")
 
+    @saturates
     def test_bursts(self):
         done = self.run_one("burst")
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 import unittest
+import urllib.error
 import urllib.request
 
 import trace_events
@@ -58,6 +59,17 @@ def infer(url, tokens, **headers):
     body = {"inputs": [{"name": "tokens", "datatype": "INT32", "shape": [len(tokens)], "data": tokens}]}
     request = urllib.request.Request(url + "/v2/models/m/infer", json.dumps(body).encode(), {"Content-Type": "application/json", **headers})
     return urllib.request.urlopen(request, timeout=PATIENCE).headers
+
+
+def is_answered(url):
+    """Whether there is a node that takes requests already."""
+    try:
+        infer(url, [1])
+    except urllib.error.HTTPError as error:
+        if error.code != 503:
+            raise
+        return False
+    return True
 
 
 def requests_of(events):
@@ -251,7 +263,7 @@ class ACluster(unittest.TestCase):
         _, dial, url = (folder / "ports").read_text().split()
         where = ["--routers", dial, "--http", "", "--name", "worker-1", "--models", str(folder / "models")]
         self.run_process(folder, "node", *listen, str(folder / "node"), *where)
-        self.wait_until(folder, lambda: len(ask(folder / "router", command="status").get("members", [])) == 1)
+        self.wait_until(folder, lambda: is_answered(url))
         numbers = {name: ask(folder / name, command="trace.start", seconds=2)["trace"] for name in ("router", "node")}
         told = infer(url, [1, 2, 3], traceparent=f"00-{TRACE}-{CALLER}-00")["traceparent"].split("-")
         traces = {name: read_trace(folder / name, number)[0] for name, number in numbers.items()}

@@ -89,6 +89,20 @@ TEST(RoutedModels, CountWhatNodesAnswered) {
   EXPECT_EQ(models.statistics(*models.find("m", 2)).success.count, 1U);
 }
 
+TEST(RoutedModels, WhatWasGivenUpCountsAsThatWhateverTheNodeSaysLater) {
+  RoutedModels models;
+  models.offered({1, 0}, std::vector{offer("m", 1)});
+  IncomingRequest request;
+  request.header.model = "m";
+  request.end.give_up(ErrorCode::kCancelled);
+  models.answered(request, {});
+  const auto all = models.requests();
+  ASSERT_EQ(all.size(), 1U);
+  const auto& outcomes = all[0].doors[static_cast<std::size_t>(request.door)].outcomes;
+  EXPECT_EQ(outcomes[static_cast<std::size_t>(ErrorCode::kCancelled)], 1U);
+  EXPECT_EQ(models.statistics(*models.find("m", 1)).success.count, 0U);
+}
+
 // Whoever asks for sums sees them grow, whatever nodes come and go.
 TEST(RoutedModels, WhatWasCountedOutlivesTheOnlyNode) {
   RoutedModels models;

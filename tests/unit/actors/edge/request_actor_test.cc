@@ -86,6 +86,29 @@ TEST_F(RequestActor, AnswersInternalWhenItIsKilled) {
   EXPECT_EQ(sink_->answers[0].error->code, ErrorCode::kInternal);
 }
 
+// What the runner counts and what the client is told are the same, whoever is first.
+TEST_F(RequestActor, WhatIsGivenUpWhileItsAnswerIsOnItsWayIsAnsweredWithIt) {
+  start(request_with(7));
+  EXPECT_FALSE(seen_[0]->request().end.by_itself());
+  caf::anon_send(request_, CancelAtom::value);
+  stage_.run();
+  EXPECT_TRUE(sink_->answers.empty());
+  seen_[0]->settle(Outcome{});
+  stage_.run();
+  ASSERT_EQ(sink_->answers.size(), 1U);
+  EXPECT_FALSE(sink_->answers[0].error);
+  EXPECT_TRUE(ended());
+}
+
+TEST_F(RequestActor, TheRunnerHearsThatTheRequestWasGivenUpBeforeItEnded) {
+  start(request_with(7));
+  caf::anon_send(request_, CancelAtom::value);
+  stage_.run();
+  EXPECT_EQ(seen_[0]->request().end.by_itself(), ErrorCode::kCancelled);
+  ASSERT_EQ(sink_->answers.size(), 1U);
+  EXPECT_EQ(sink_->answers[0].error->code, ErrorCode::kCancelled);
+}
+
 TEST_F(RequestActor, ACancelIsAnsweredAtOnceAndTheWorkIsWaitedFor) {
   start(request_with(7));
   caf::anon_send(request_, CancelAtom::value);
