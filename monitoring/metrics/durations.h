@@ -7,6 +7,8 @@
 
 namespace volvox {
 
+inline constexpr double kMicrosecond = 1e-6;  // in seconds, as metrics have times
+
 // Upper ends, in microseconds, of the buckets by which the times of one model's requests are counted. They
 // are coarse, for each model has them once for each door: 64 models have room on a page of 1 MiB. The times
 // of all requests together are counted finely (RequestMetrics).

@@ -11,8 +11,6 @@ namespace {
 using prometheus::MetricFamily;
 using prometheus::MetricType;
 
-constexpr double kMicrosecond = 1e-6;
-
 // What a model hardly ever answers, for doors have said it before: shown once it has happened.
 bool is_for_doors(std::size_t outcome) {
   constexpr std::array kDoorsOwn{ErrorCode::kUnsupportedVersion, ErrorCode::kUnauthenticated,

@@ -1,5 +1,6 @@
 #include "monitoring/metrics/request_metrics.h"
 
+#include "monitoring/metrics/durations.h"
 #include "monitoring/metrics/single_metrics.h"
 
 namespace volvox {
@@ -11,8 +12,6 @@ prometheus::Histogram& latency(prometheus::Registry& registry, const char* name,
       0.05,    0.1,      0.25,    0.5,    1,       2.5,    5,     10,     30,    60,   120};
   return prometheus::BuildHistogram().Name(name).Help(help).Register(registry).Add({}, bounds);
 }
-
-constexpr double kMicrosecond = 1e-6;
 
 }  // namespace
 
