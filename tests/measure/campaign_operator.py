@@ -230,13 +230,14 @@ def hanging_moves(world):
     world.add(Streams, 30)
     world.add(Alone, 2, window=2)
     world.begin()
-    held_still, latest, seen = 0, 0.0, collections.Counter()
-    while world.sleep(1.0):
-        node = world.random.choice(cluster.nodes)
+    latest, seen = 0.0, collections.Counter()
+    for k in itertools.count():
+        if not world.sleep(1.0):
+            break
+        node = cluster.nodes[k % 2]
         threads = [thread for number in range(node.devices) for thread in threads_named(node.process.pid, f"copies {number}")]
         if not threads:
             continue
-        held_still += 1
         took = hold_copies(world, node, world.random.choice(threads))
         if took is not None:
             latest, seen[node.devices] = max(latest, took), seen[node.devices] + 1
@@ -244,6 +245,7 @@ def hanging_moves(world):
     world.quiet()
     # Until a copy is due, and then device.task_timeout_ms.
     world.expect_prompt("seconds until a hanging copy is said", latest, COPY_TIMEOUT_S + 2.0)
-    world.expect_seen("hanging copies of one device", seen[1], 5)
-    world.expect_seen("hanging copies of two devices", seen[2], 3)
+    world.expect_seen("hanging copies", seen.total(), 10)
+    if world.seconds >= 60:
+        world.expect_seen("of them, of one of two devices", seen[2], 3)
     world.finish((*ERRORS, *LOSSES), sessions=500)
