@@ -54,6 +54,7 @@ struct LoadSequences {
   lengths @0 :LoadLengths;
   names @1 :List(Text);
   ofInput @2 :List(UInt32);  # by input: the sequence whose steps its rows are; 2³²−1: it has one row
+  partners @3 :List(UInt32);  # of two sequences, of which the second's lengths go with the first's; none: drawn apart
 }
 
 # Requests to one model, and how often they come among others.

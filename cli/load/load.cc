@@ -224,8 +224,9 @@ class LoadCommand {
   }
 
   Result<int> run_sessions() {
-    if (!options_.request.trees.empty() || !options_.request.lattices.empty())
-      return invalid("trees and lattices take no part in sessions; leave out --trees and --lattices");
+    const RequestWords& words = options_.request;
+    if (!words.trees.empty() || !words.lattices.empty() || !words.sequences.empty())
+      return invalid("sessions are of chains; leave out --trees, --lattices and --sequences");
     auto lengths = lengths_of(options_.request);
     if (!lengths) return tl::unexpected(lengths.error());
     if (options_.request.model.empty()) return invalid("which model? Name it with --model");

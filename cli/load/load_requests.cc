@@ -1,5 +1,6 @@
 #include "cli/load/load_requests.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "cli/option.h"
@@ -64,11 +65,32 @@ Result<SequencesSource> sequences_of(const RequestWords& words, const Model& mod
   return source;
 }
 
+// A sequence for each column of the file. All inputs are of the first: the other one ends by itself, if not
+// after so many steps.
+Result<SequencesSource> pairs_of(const RequestWords& words) {
+  const std::size_t comma = words.sequences.find(',');
+  if (comma == std::string::npos || words.sequences.find(',', comma + 1) != std::string::npos)
+    return invalid("--sequences takes two names, with a comma between: 'steps,target'");
+  if (words.lengths.empty() || !words.trees.empty() || !words.lattices.empty())
+    return invalid("--sequences needs --lengths with source<TAB>target a line, and no other shape");
+  auto lengths = LengthSource::from_file(words.lengths, LengthColumn::kSource);
+  if (!lengths) return tl::unexpected(lengths.error());
+  auto partners = LengthSource::from_file(words.lengths, LengthColumn::kTarget);
+  if (!partners) return tl::unexpected(partners.error());
+  SequencesSource source{.lengths = std::move(*lengths)};
+  source.names = {words.sequences.substr(0, comma), words.sequences.substr(comma + 1)};
+  source.of_input.assign(1 + static_cast<std::size_t>(std::ranges::count(words.input, ',')), 0);
+  source.partners = partners->table();
+  if (Status ok = check_pairs(source); !ok) return tl::unexpected(ok.error());
+  return source;
+}
+
 using Shapes = RequestSource::Shapes;
 
 // What is asked for, or what the model is known to take; `known` may be null.
 Result<Shapes> shapes_of(const RequestWords& words, const ModelVerifier* known) {
   const auto either = [](auto&& shapes) { return Shapes(std::forward<decltype(shapes)>(shapes)); };
+  if (!words.sequences.empty()) return pairs_of(words).map(either);
   const std::string_view takes = known != nullptr ? known->takes() : std::string_view();
   if (takes == "graph") return graphs_of(words, known->loaded()).map(either);
   const auto refuse = [&](const std::string& option, const std::string& asked, bool fits) -> Status {
@@ -105,6 +127,11 @@ void add_request_options(CLI::App& command, RequestWords& words) {
                           "Lengths from a file: a number a line, or source<TAB>target");
   add_option(command, "--column", words.column, "Which column of --lengths: 'source' or 'target'")
       ->check(CLI::IsMember({"source", "target"}));
+  add_option(
+      command, "--sequences NAMES", words.sequences,
+      "Two of the model's sequences, with a comma: the first is as long as the source column of --lengths "
+      "says; the second, which ends by itself, has no more steps than the target column says")
+      ->needs(file);
   add_option(command, "--length STEPS", words.length, "Every request has this many steps")
       ->check(CLI::Range(1U, LengthSource::kMaxLength))
       ->excludes(file);

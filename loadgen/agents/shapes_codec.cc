@@ -161,6 +161,7 @@ void write(const SequencesSource& source, wire::LoadSequences::Builder builder) 
   auto of_input = builder.initOfInput(static_cast<unsigned>(source.of_input.size()));
   for (unsigned i = 0; i < of_input.size(); ++i)
     of_input.set(i, static_cast<std::uint32_t>(source.of_input[i]));
+  put_list(source.partners, builder.initPartners(static_cast<unsigned>(source.partners.size())));
 }
 
 Result<SequencesSource> read(wire::LoadSequences::Reader reader, const WireLimits& limits) {
@@ -180,6 +181,8 @@ Result<SequencesSource> read(wire::LoadSequences::Reader reader, const WireLimit
   };
   if (source.of_input.empty() || !std::ranges::all_of(source.of_input, is_one))
     return invalid("each input of a model over sequences belongs to one");
+  source.partners = read_list<std::uint32_t>(reader.getPartners());
+  if (Status ok = check_pairs(source); !ok) return tl::unexpected(ok.error());
   return source;
 }
 
@@ -204,7 +207,7 @@ struct Words {
     return sum + (*this)(source.trees());
   }
   std::size_t operator()(const SequencesSource& source) const {
-    std::size_t sum = kRoomWords + source.of_input.size();
+    std::size_t sum = kRoomWords + source.of_input.size() + source.partners.size() / 2 + 1;
     for (const std::string& name : source.names) sum += 1 + text_words(name);
     return sum + (*this)(source.lengths);
   }

@@ -12,6 +12,7 @@ Result<std::unique_ptr<LoadLink>> ChannelLink::open(const std::string& endpoint,
   options.default_timeout = Duration(0);  // the load keeps its own time, and tells lost from refused
   options.send_queue = 1 << 16;
   options.receive_queue = 1 << 16;
+  options.poll_burst = 4;  // a request may be due as soon as these are dealt with
   auto channel = ChannelGroup::connect(options);
   if (!channel) return tl::unexpected(channel.error());
   return std::unique_ptr<LoadLink>(new ChannelLink(std::move(*channel), mix));

@@ -33,8 +33,8 @@ class LoadLink {
   virtual void cancel(std::uint64_t) {}
 
   // Appends replies that have arrived to `replies`. When none has, waits until one does or `at_most` has
-  // passed, to within some tens of microseconds. May return early with nothing. An error means that this link
-  // will never bring a reply again.
+  // passed, to within some tens of microseconds; 0 is a look that does not sleep. May return early with
+  // nothing. An error means that this link will never bring a reply again.
   virtual Status receive(Duration at_most, std::vector<Reply>& replies) = 0;
 
   virtual LinkCounts counts() const { return {}; }

@@ -109,6 +109,7 @@ Result<RequestWords> read_request(const toml::table& table, const std::string& w
   keys.text("priority", words.priority);
   keys.text("lengths", words.lengths);
   keys.text("column", words.column);
+  keys.text("sequences", words.sequences);
   keys.text("trees", words.trees);
   keys.text("lattices", words.lattices);
   keys.count("length", words.length, 1, LengthSource::kMaxLength);

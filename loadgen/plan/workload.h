@@ -17,6 +17,7 @@ struct RequestWords {
   double weight = 1;
   std::string input = "tokens", priority = "normal";
   std::string lengths{}, column = "source", trees{}, lattices{};  // files; of the last two also "random"
+  std::string sequences{};                                        // names, with a comma: pairs of lengths
   std::uint32_t length = 0, vocabulary = 30000;                   // length 0: as `lengths` says
   double deadline_ms = 0, cancel_fraction = 0, cancel_after_ms = 10;
 };

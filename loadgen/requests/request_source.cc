@@ -42,9 +42,7 @@ class ContentMaker {
   void operator()(const SequencesSource& sequences) {
     content_.form = Form::kSequences;
     content_.names = sequences.names;
-    content_.lengths.resize(sequences.names.size());
-    for (std::int32_t& length : content_.lengths)
-      length = static_cast<std::int32_t>(sequences.lengths.draw(random_));
+    draw(sequences, content_.lengths);
     const auto rows = [&](std::size_t input) {
       const std::size_t of = sequences.of_input[input];
       return of == SequencesSource::kOnce ? 1 : static_cast<std::size_t>(content_.lengths[of]);
@@ -55,6 +53,17 @@ class ContentMaker {
   }
 
  private:
+  void draw(const SequencesSource& sequences, std::vector<std::int32_t>& lengths) {
+    if (!sequences.partners.empty()) {
+      const std::size_t pair = random_.below(sequences.partners.size());
+      lengths = {static_cast<std::int32_t>(sequences.lengths.table()[pair]),
+                 static_cast<std::int32_t>(sequences.partners[pair])};
+      return;
+    }
+    lengths.resize(sequences.names.size());
+    for (std::int32_t& length : lengths) length = static_cast<std::int32_t>(sequences.lengths.draw(random_));
+  }
+
   SeededRandom& random_;
   RequestContent& content_;
 };
@@ -84,6 +93,18 @@ std::vector<std::string_view> views_of(const std::vector<std::string>& names) {
 }
 
 }  // namespace
+
+Status check_pairs(const SequencesSource& sequences) {
+  const auto& partners = sequences.partners;
+  if (partners.empty()) return {};
+  if (sequences.names.size() != 2 || partners.size() != sequences.lengths.table().size())
+    return invalid("lengths come in pairs for two sequences, and each has its partner");
+  const auto is_length = [](std::uint32_t length) {
+    return length > 0 && length <= LengthSource::kMaxLength;
+  };
+  if (!std::ranges::all_of(partners, is_length)) return invalid("a length is from 1 to 1048576");
+  return {};
+}
 
 Structure structure_of(const RequestContent& content) {
   const auto rows = static_cast<std::uint32_t>(content.tokens.size());

@@ -35,16 +35,24 @@ struct RequestContent {
 // The structure that it describes, which views it.
 Structure structure_of(const RequestContent& content);
 
-// Sequences whose lengths are drawn apart.
+// Sequences whose lengths are drawn apart, or in pairs.
 struct SequencesSource {
   static constexpr std::size_t kOnce = ~std::uint32_t{0};  // fits what agents are told
 
   LengthSource lengths;
   std::vector<std::string> names{};
   std::vector<std::size_t> of_input{};  // by input: whose steps its rows are; kOnce: it has one row
+  // Of two sequences: where the first is as long as an entry of the table of `lengths`, the second is as long
+  // as the same entry of this. Empty: drawn apart.
+  std::vector<std::uint32_t> partners{};
 
-  std::string description() const { return "sequences, each of lengths " + lengths.description(); }
+  std::string description() const {
+    return (partners.empty() ? "sequences, each of lengths " : "pairs of lengths ") + lengths.description();
+  }
 };
+
+// INVALID_ARGUMENT for partners that are none, or no lengths.
+Status check_pairs(const SequencesSource& sequences);
 
 // What requests say. Request `index` is a function of the seed and its index alone, so a sampled request need
 // not be kept: the verification makes it again after the load. Immutable: any number of threads.

@@ -90,6 +90,7 @@ class LoadConnection {
   const RequestMix& mix_;
   LoadLink& link_;
   LoadProgress& progress_;
+  const Duration awake_;  // before a request is due
   ArrivalSchedule schedule_;
   AnswerSamples samples_;
   std::vector<LoadTally> by_class_;

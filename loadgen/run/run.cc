@@ -69,7 +69,11 @@ LoadOutcome LoadRun::run(TimePoint start, const std::stop_token& stop,
 }
 
 void LoadRun::run_one(LoadConnection& connection, const std::stop_token& stop) {
-  if (mostly_sleeps()) prefer_this_thread();  // the timers' precision is not inherited
+  if (mostly_sleeps()) {
+    prefer_this_thread();  // the timers' precision is not inherited
+  } else if (parts_.front().arrivals != Arrivals::kClosed) {
+    wake_on_time();
+  }
   connection.run(start_, stop);
   const std::lock_guard lock(mutex_);
   if (--running_ == 0) done_.notify_all();

@@ -12,7 +12,12 @@ void prefer_this_thread() {
     // On Linux priority 0 of "this process" means the calling thread.
     setpriority(PRIO_PROCESS, 0, -10);
   }
-  prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);
+  wake_on_time();
+}
+
+void wake_on_time() {
+  constexpr unsigned long kSlackNs = 1000;
+  prctl(PR_SET_TIMERSLACK, kSlackNs, 0UL, 0UL, 0UL);
 }
 
 void unprefer_this_thread() {

@@ -9,6 +9,10 @@ namespace volvox {
 // have to wait for them.
 void prefer_this_thread();
 
+// The calling thread's sleeps end to within a microsecond instead of 50, as far as the processor is free. Any
+// thread may have that.
+void wake_on_time();
+
 // Back to ordinary priority, for work that nobody waits for.
 void unprefer_this_thread();
 

@@ -6,7 +6,7 @@ Usage: run.py NAME… [--data DIR] [--hidden N] [--max-batch N] [--rounds N] [--
 
 A scenario is a file NAME.toml in this folder (its keys: docs/load.md). For each of its servers a router and a node are started,
 asked for more than they can do, which tells their saturated rate, and then offered load at rates that are shares of what the
-scenario's `padded` server can do at most. All servers take turns in each round. The report, DIR/NAME.json, holds every load's
+scenario's `padded` server, or the one that it calls its base, can do at most. All servers take turns in each round. The report, DIR/NAME.json, holds every load's
 report; what is printed are medians over the rounds, with the least and the most of them.
 
 DIR of --data holds the real sentence lengths that a scenario names (`source<TAB>target` a line); without it lengths are drawn by
@@ -20,6 +20,7 @@ import os
 import pathlib
 import platform
 import random
+import re
 import shlex
 import signal
 import socket
@@ -44,7 +45,7 @@ def read_scenario(path):
     """The scenario in `path`. Failed, if it says what no scenario says."""
     with open(path, "rb") as file:
         scenario = tomllib.load(file)
-    known = {"title", "paper", "measure", "model", "lengths", "longest", "length", "trees", "server"}
+    known = {"title", "paper", "measure", "model", "lengths", "sequences", "longest", "length", "trees", "complete_tree", "base", "server"}
     strange = sorted(set(scenario) - known)
     if strange:
         raise Failed(f"{path.name}: unknown keys: {', '.join(strange)}")
@@ -56,8 +57,9 @@ def read_scenario(path):
     names = [server.get("name", "") for server in scenario["server"]]
     if len(set(names)) != len(names) or "" in names:
         raise Failed(f"{path.name}: each server has a name of its own")
-    if "padded" not in names or "cellular" not in names:
-        raise Failed(f"{path.name}: one server is called padded, and one cellular: rates are shares of what padded can do")
+    base = scenario.setdefault("base", "padded")
+    if base not in names or "cellular" not in names:
+        raise Failed(f"{path.name}: one server is called {base}, and one cellular: rates are shares of what {base} can do")
     return scenario
 
 
@@ -66,20 +68,44 @@ def scenarios():
     return {path.stem: path for path in sorted(HERE.glob("*.toml"))}
 
 
+def complete_tree(leaves):
+    """The complete binary tree of so many leaves, a power of two, in brackets."""
+    if leaves == 1:
+        return "(0 w)"
+    if leaves < 1 or leaves % 2:
+        raise Failed("a complete binary tree has 1, 2, 4, 8, … leaves")
+    half = complete_tree(leaves // 2)
+    return f"(0 {half} {half})"
+
+
 class Workplace:
     """What is written for a scenario: its model, the configurations of its servers, and the lengths of its sentences."""
 
     def __init__(self, options, scenario, folder):
         self.options, self.scenario, self.folder = options, scenario, folder
-        self.run([options.volvox, "models", "new", scenario["model"][0], str(folder / "models" / "m"), "--hidden",
-                  str(options.hidden), "--vocabulary", str(options.vocabulary), *scenario["model"][1:]])
+        self.steps = 0  # of the longest answer of a sequence that ends by itself
         self.shape, self.data = self.write_lengths()
+        self.write_model()
 
     @staticmethod
     def run(command):
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise Failed(f"{shlex.join(map(str, command))}: {done.stderr.strip() or done.stdout.strip()}")
+
+    def write_model(self):
+        command = [self.options.volvox, "models", "new", self.scenario["model"][0], str(self.folder / "models" / "m"), "--hidden",
+                   str(self.options.hidden), "--vocabulary", str(self.options.vocabulary), *self.scenario["model"][1:]]
+        if self.steps == 0:
+            self.run(command)
+            return
+        self.run([*command, "--steps", str(self.steps)])
+        # No token ends an answer: each is as long as its request allows.
+        path = self.folder / "models" / "m" / "model.toml"
+        text, count = re.subn(r"(?m)^equals = 0$", "equals = -1", path.read_text(encoding="utf-8"))
+        if count != 1:
+            raise Failed(f"{self.scenario['model'][0]} is no model with one sequence that ends by itself, with the token 0")
+        path.write_text(text, encoding="utf-8")
 
     def write_lengths(self):
         """The load's options that say how long requests are, and in words where the lengths are from."""
@@ -91,11 +117,16 @@ class Workplace:
                     raise Failed(f"{path} is not there")
                 return ["--trees", str(path)], scenario["trees"]
             return ["--trees", "random"], "random trees"
+        if "complete_tree" in scenario:
+            leaves = scenario["complete_tree"]
+            path = self.folder / "tree.txt"
+            path.write_text(complete_tree(leaves) + "\n", encoding="utf-8")
+            return ["--trees", str(path)], f"complete binary trees of {leaves} leaves"
         if "length" in scenario:
             return ["--length", str(scenario["length"])], f"{scenario['length']} steps each"
         if not self.options.data:
-            if "longest" in scenario:
-                raise Failed("it picks among real lengths: --data says where they are")
+            if "longest" in scenario or "sequences" in scenario:
+                raise Failed("it takes its lengths from real ones: --data says where they are")
             return [], "lengths drawn by the load generator"
         source = pathlib.Path(self.options.data) / scenario["lengths"]
         try:
@@ -109,7 +140,12 @@ class Workplace:
         target = self.folder / "lengths.tsv"
         target.write_text("\n".join(kept) + "\n", encoding="utf-8")
         bound = f", of at most {longest} words" if longest else ""
-        return ["--lengths", str(target)], f"{scenario['lengths']}: {len(kept)} sentences{bound}"
+        if "sequences" not in scenario:
+            return ["--lengths", str(target)], f"{scenario['lengths']}: {len(kept)} sentences{bound}"
+        if not all("\t" in line for line in kept):
+            raise Failed(f"{source} has no pairs of lengths")
+        self.steps = max(int(line.split("\t")[1]) for line in kept)
+        return ["--lengths", str(target), "--sequences", scenario["sequences"]], f"{scenario['lengths']}: {len(kept)} pairs of sentences{bound}"
 
     def config(self, server):
         """The configuration of one of the servers."""
@@ -192,12 +228,12 @@ def saturate(work, doors):
     return load(work, doors, ["--concurrency", str(depth)], work.options.seconds)
 
 
-def burst(work, doors, padded_rps):
-    """Calm at a quarter of what padded can do, and for half a second of each three half as much again as padded can do."""
+def burst(work, doors, base_rps):
+    """Calm at a quarter of what the base can do, and for half a second of each three half as much again as it can do."""
     file = work.folder / "burst.toml"
     file.write_text(
-        f"[arrivals]\nkind = \"bursts\"\nrate = {1.5 * padded_rps}\non_seconds = 0.5\n"
-        f"off_rate = {0.25 * padded_rps}\noff_seconds = 2.5\n[[request]]\nmodel = \"m\"\nvocabulary = {work.options.vocabulary}\n"
+        f"[arrivals]\nkind = \"bursts\"\nrate = {1.5 * base_rps}\non_seconds = 0.5\n"
+        f"off_rate = {0.25 * base_rps}\noff_seconds = 2.5\n[[request]]\nmodel = \"m\"\nvocabulary = {work.options.vocabulary}\n"
         + "".join(f"{option[2:]} = {json.dumps(value if option != '--length' else int(value))}\n"
                   for option, value in zip(work.shape[::2], work.shape[1::2])), encoding="utf-8")
     return load(work, doors, ["--workload", str(file)], max(6, work.options.seconds))
@@ -206,20 +242,20 @@ def burst(work, doors, padded_rps):
 def measure_round(work, say):
     """One round: what each server can do, and its loads. {server: {"saturated": report, "loads": {share: report}}}"""
     results = {}
-    servers = work.scenario["server"]
-    for server in sorted(servers, key=lambda s: s["name"] != "padded"):
+    servers, first = work.scenario["server"], work.scenario["base"]
+    for server in sorted(servers, key=lambda s: s["name"] != first):
         name = server["name"]
         with cluster(work, server) as doors:
             results[name] = {"saturated": saturate(work, doors), "loads": {}}
             own = results[name]["saturated"]["throughput_rps"]
-            base = results["padded"]["saturated"]["throughput_rps"]
+            base = results[first]["saturated"]["throughput_rps"]
             say(f"{name}: {own:.0f} requests/s saturated")
             for share in SHARES[work.scenario["measure"]]:
                 if share * base > 1.1 * own:
                     continue
                 report = load(work, doors, ["--rate", f"{share * base:.3f}"], work.options.seconds)
                 results[name]["loads"][str(share)] = report
-                say(f"{name}: at {share} of padded's rate p90 {report['latency_ms']['p90']:.1f} ms")
+                say(f"{name}: at {share} of {first}'s rate p90 {report['latency_ms']['p90']:.1f} ms")
             if work.scenario["measure"] == "burst":
                 report = results[name]["loads"]["burst"] = burst(work, doors, base)
                 say(f"{name}: in bursts p99 {report['latency_ms']['p99']:.1f} ms")
@@ -234,13 +270,13 @@ def times(report):
     return {f"{what}_{p}": report[f"{what}_ms"][p] for what in ("latency", "queue", "compute") for p in ("p50", "p90", "p99")}
 
 
-def summarise(rounds):
-    """By server: its figures over the rounds, and its ratios to `padded` of the same round."""
+def summarise(rounds, base="padded"):
+    """By server: its figures over the rounds, and its ratios to the base of the same round."""
     summary = {}
     for name in rounds[0]:
         own = [r[name] for r in rounds]
         figures = {"saturated_rps": spread([r["saturated"]["throughput_rps"] for r in own]),
-                   "saturated_ratio": spread([r[name]["saturated"]["throughput_rps"] / r["padded"]["saturated"]["throughput_rps"]
+                   "saturated_ratio": spread([r[name]["saturated"]["throughput_rps"] / r[base]["saturated"]["throughput_rps"]
                                               for r in rounds]),
                    "loads": {}}
         for share in own[0]["loads"]:
@@ -250,11 +286,11 @@ def summarise(rounds):
                 "throughput_rps": spread([report["throughput_rps"] for report in reports]),
                 "failed": sum(sum(report["errors"].values()) for report in reports),
                 **{key: spread([times(report)[key] for report in reports]) for key in times(reports[0])}}
-            padded = [r["padded"]["loads"].get(share) for r in both]
-            if all(padded):
+            others = [r[base]["loads"].get(share) for r in both]
+            if all(others):
                 figures["loads"][share]["p90_ratio"] = spread(
                     [times(report)["latency_p90"] / max(1e-9, times(other)["latency_p90"])
-                     for report, other in zip(reports, padded)])
+                     for report, other in zip(reports, others)])
         summary[name] = figures
     return summary
 
@@ -263,12 +299,12 @@ def shown(figure, digits=1):
     return f"{figure['median']:.{digits}f} ({figure['least']:.{digits}f} … {figure['most']:.{digits}f})"
 
 
-def table(summary, measure):
+def table(summary, measure, base):
     """What is printed: Markdown."""
-    lines = ["| server | saturated, requests/s | of padded's |", "|---|---|---|"]
+    lines = [f"| server | saturated, requests/s | of {base}'s |", "|---|---|---|"]
     lines += [f"| {name} | {shown(f['saturated_rps'], 0)} | {shown(f['saturated_ratio'], 2)} |" for name, f in summary.items()]
     what = ("latency_p50", "latency_p90", "latency_p99") if measure != "low" else ("queue_p50", "queue_p99", "compute_p50", "compute_p99")
-    lines += ["", "| server | load | " + " | ".join(f"{key.replace('_', ' ')} ms" for key in what) + " | p90 of padded's |",
+    lines += ["", "| server | load | " + " | ".join(f"{key.replace('_', ' ')} ms" for key in what) + f" | p90 of {base}'s |",
               "|---|---|" + "---|" * (len(what) + 1)]
     for name, figures in summary.items():
         for share, load_figures in figures["loads"].items():
@@ -298,15 +334,15 @@ def run(name, path, options):
         for number in range(options.rounds):
             say(f"round {number + 1} of {options.rounds}")
             rounds.append(measure_round(work, say))
-        summary = summarise(rounds)
-        report = {"scenario": name, "title": scenario["title"], "paper": scenario["paper"], "measure": scenario["measure"], "data": work.data,
+        summary = summarise(rounds, scenario["base"])
+        report = {"scenario": name, "title": scenario["title"], "paper": scenario["paper"], "measure": scenario["measure"], "base": scenario["base"], "data": work.data,
                   "machine": {"processor": processor(), "cores": os.cpu_count()},
                   "options": {key: getattr(options, key) for key in ("hidden", "vocabulary", "max_batch", "threads", "rounds", "seconds")},
                   "summary": summary, "rounds": rounds}
     options.out.mkdir(parents=True, exist_ok=True)
     (options.out / f"{name}.json").write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     print(f"\n## {scenario['title']} ({name})\n\n{scenario['paper']}\n\nHidden {options.hidden}, {work.data}; {options.rounds} rounds; "
-          f"{processor()}, {os.cpu_count()} cores.\n\n{table(summary, scenario['measure'])}\n", flush=True)
+          f"{processor()}, {os.cpu_count()} cores.\n\n{table(summary, scenario['measure'], scenario['base'])}\n", flush=True)
 
 
 def main():

@@ -39,6 +39,7 @@ Result<std::unique_ptr<Channel>> Channel::connect(const ChannelOptions& options)
 
 Result<std::unique_ptr<Channel>> Channel::open(const ChannelOptions& options) {
   if (auto ok = check_limits(options.limits); !ok) return tl::unexpected<Error>(std::move(ok).error());
+  if (options.poll_burst < 1) return invalid("poll_burst is at least 1");
   std::unique_ptr<Channel> channel(new Channel(options));
   if (auto ok = dial(channel->socket_, channel->monitor_, options); !ok)
     return tl::unexpected<Error>(std::move(ok).error());
@@ -180,8 +181,7 @@ void Channel::check_connection(TimePoint now) {
 }
 
 bool Channel::receive_all(const Handler& handler, std::size_t& delivered) {
-  constexpr int kBurst = 256;  // then the caller gets a turn
-  for (int i = 0; i < kBurst; ++i) {
+  for (int i = 0; i < options_.poll_burst; ++i) {
     if (frames_[0].receive(socket_.handle()) != 0) return true;
     unanswered_ = TimePoint{};
     std::size_t count = 1;

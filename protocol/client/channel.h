@@ -39,6 +39,7 @@ struct ChannelOptions {
   Duration dead_after = std::chrono::seconds(15);  // a host that acknowledges nothing for so long is lost
   int send_queue = 10000;                          // requests that wait for the network before send() refuses
   int receive_queue = 0;          // replies that wait for poll(); 0 = no bound but the requests in flight
+  int poll_burst = 256;           // the most replies of the server, at least 1, that one poll() takes
   bool cancel_on_timeout = true;  // tell the server of requests given up on
   // How often poll() pings the server while requests are in flight: the server cancels those of a client that
   // says nothing for some seconds, and the answers tell a slow server from one that is gone. 0: never.
@@ -124,9 +125,9 @@ class Channel {
   // Waits for this answer no more: it is late when it comes.
   void forget(std::uint64_t id) { pending_.remove(id, false); }
 
-  // Delivers what has come; if nothing has, waits up to `timeout` (Duration::max(): for ever) or until
-  // `wake_fd` is readable (it is only looked at). Returns the number of replies delivered; 0 after the time,
-  // or after wake_fd.
+  // Delivers what has come, at most poll_burst of the server's replies; if nothing has, waits up to `timeout`
+  // (Duration::max(): for ever) or until `wake_fd` is readable (it is only looked at). Returns the number of
+  // replies delivered; 0 after the time, or after wake_fd.
   std::size_t poll(Duration timeout, const Handler& handler, int wake_fd = -1);
 
   // Requests without an answer; a bundle counts as one until all its parts have theirs.

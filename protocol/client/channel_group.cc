@@ -239,17 +239,18 @@ std::size_t ChannelGroup::poll(Duration timeout, const Handler& handler, int wak
   woken_ = false;
   for (;;) {
     sent_ = false;
-    std::size_t delivered = 0;
+    std::size_t came = 0, delivered = 0;
     bundle_replies_ = 0;
     for (const auto& channel : channels_) {
-      channel->poll(Duration{0},
-                    [&](Reply&& reply) { delivered += take(std::move(reply), handler) ? 1 : 0; });
+      came += channel->poll(Duration{0},
+                            [&](Reply&& reply) { delivered += take(std::move(reply), handler) ? 1 : 0; });
     }
     const TimePoint now = steady_now();
     delivered += bundle_replies_ + leave_silent(now, handler);
     if (delivered > 0 || now >= until || woken_) return delivered;
-    // What was sent meanwhile may have used up the sign that something came.
-    if (!sent_) sleep(until == TimePoint::max() ? Duration::max() : until - now, wake_fd);
+    // What was sent meanwhile may have used up the sign that something came, and a channel that brought
+    // something may have more, of which there will be no other sign.
+    if (!sent_ && came == 0) sleep(until == TimePoint::max() ? Duration::max() : until - now, wake_fd);
   }
 }
 

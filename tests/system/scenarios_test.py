@@ -35,12 +35,29 @@ class Files(unittest.TestCase):
         for text, why in ((good.replace("title", "titel"), "titel"), (good.replace('"low"', '"high"'), "measure"),
                           (good.replace('name = "padded"', 'name = "cellular"'), "a name of its own"),
                           (good.replace('name = "padded"', 'name = "other"'), "called padded"),
+                          (good.replace('measure', 'base = "other"\nmeasure'), "called other"),
                           (good.replace('paper = ', 'longest = 3 # '), "paper is missing")):
             with tempfile.TemporaryDirectory() as folder, self.subTest(why):
                 path = pathlib.Path(folder) / "some.toml"
                 path.write_text(text, encoding="utf-8")
                 with self.assertRaisesRegex(scenarios.Failed, why):
                     scenarios.read_scenario(path)
+
+    def test_complete_trees(self):
+        self.assertEqual(scenarios.complete_tree(1), "(0 w)")
+        self.assertEqual(scenarios.complete_tree(4), "(0 (0 (0 w) (0 w)) (0 (0 w) (0 w)))")
+        for leaves in (0, 3, 12):
+            with self.subTest(leaves=leaves), self.assertRaisesRegex(scenarios.Failed, "leaves"):
+                scenarios.complete_tree(leaves)
+
+    def test_ratios_are_to_the_base(self):
+        def server(rps):
+            times = {"p50": 1, "p90": 2, "p99": 9}
+            load = {"throughput_rps": rps, "errors": {}, "latency_ms": times, "queue_ms": times, "compute_ms": times}
+            return {"saturated": {"throughput_rps": rps}, "loads": {"0.5": load}}
+        summary = scenarios.summarise([{"cellular": server(100), "other": server(50)}], "cellular")
+        self.assertEqual(summary["other"]["saturated_ratio"]["median"], 0.5)
+        self.assertIn("of cellular's", scenarios.table(summary, "curve", "cellular"))
 
     def test_spreads_and_ratios_are_of_one_round(self):
         def server(rps, p90):
@@ -87,6 +104,16 @@ class Small(unittest.TestCase):
         self.assertEqual((self.folder / "out" / "figure11-50.png").read_bytes()[:8], b"\x89PNG\r\n\x1a\n")
 
     @saturates
+    def test_answers_as_long_as_their_pair_says(self):
+        (self.folder / "mt_lengths.europarl_de_en.tsv").write_text("3\t9\n7\t2\n5\t5\n", encoding="utf-8")
+        done = self.run_one("figure13", "--data", str(self.folder))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        report = json.loads((self.folder / "out" / "figure13.json").read_text(encoding="utf-8"))
+        self.assertEqual(report["data"], "mt_lengths.europarl_de_en.tsv: 3 pairs of sentences")
+        for server in ("cellular", "padded"):
+            self.assertEqual(report["summary"][server]["loads"]["0.25"]["failed"], 0)
+
+    @saturates
     def test_bursts(self):
         done = self.run_one("burst")
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -98,7 +125,7 @@ class Small(unittest.TestCase):
             self.assertLessEqual(set(report["rounds"][0][server]["loads"]["burst"]["errors"]), {"OVERLOADED"})
 
     def test_errors_say_what_to_do(self):
-        for options, why in ((("figure11-50",), "--data"), (("figure99",), "figure7"), ((), "--list"),
+        for options, why in ((("figure11-50",), "--data"), (("figure13",), "--data"), (("figure99",), "figure7"), ((), "--list"),
                              (("figure7", "--data", "/nowhere"), "No such file"), (("figure7", "--rounds", "0"), "positive"),
                              (("figure7", "--volvox", "/nowhere"), "--volvox")):
             with self.subTest(options=options):

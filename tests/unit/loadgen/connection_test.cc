@@ -107,6 +107,43 @@ TEST_F(Connection, GapsVaryAsPlannedUnlessTheSenderIsHeldUp) {
   EXPECT_EQ(run(closed).gaps.count(), 0U);
 }
 
+// Sleeps end later than the gaps are long: the sender is awake in time all the same, and no longer than that
+// takes.
+TEST_F(Connection, AFastScheduleIsAwaitedAwake) {
+  plan_.arrivals = Arrivals::kPoisson;
+  plan_.rate = 50'000;
+  plan_.measured = milliseconds(100);
+  plan_.timeout = seconds(5);
+  FakeLink link(FakeLink::steady(seconds(1)));  // no reply wakes the sender
+  link.oversleep = microseconds(25);
+  const LoadTally tally = run(link);
+  EXPECT_NEAR(static_cast<double>(tally.offered), 5000.0, 300.0);
+  EXPECT_NEAR(tally.gaps.variance_ratio(), 1.0, 0.05);
+  EXPECT_LE(tally.late.max(), microseconds(2));
+  EXPECT_LE(link.looks, 31 * tally.offered) << "a microsecond each, and 30 of them before each request";
+}
+
+TEST_F(Connection, OthersSleepTheirWholeWait) {
+  FakeLink slow(FakeLink::steady(milliseconds(1)));
+  run(slow);
+  EXPECT_EQ(slow.looks, 0U);
+  plan_.arrivals = Arrivals::kClosed;
+  plan_.concurrency = 2;
+  plan_.rate = 50'000;
+  FakeLink closed(FakeLink::steady(milliseconds(1)));
+  run(closed);
+  EXPECT_EQ(closed.looks, 0U);
+}
+
+// Whoever is late and sends all that is due at once leaves the replies to gather.
+TEST_F(Connection, LooksAtRepliesWhileItCatchesUp) {
+  FakeLink link(FakeLink::steady(milliseconds(1)));
+  link.stall_at = 500;
+  link.stall = seconds(1);
+  run(link);
+  EXPECT_GE(link.looks, 20U) << "100 requests were due meanwhile";
+}
+
 TEST_F(Connection, CountOfRequestsEndsTheLoad) {
   plan_.measured = Duration(0);
   plan_.requests = 77;

@@ -53,6 +53,7 @@ class FakeLink : public LoadLink {
   Status receive(Duration at_most, std::vector<Reply>& replies) override {
     const TimePoint end = now_ + std::max(at_most, Duration(0));
     if (on_receive) on_receive();
+    if (at_most <= Duration(0)) ++looks;
     if (dies_at != TimePoint{} && end >= dies_at) {
       now_ = std::max(now_, dies_at);
       return fail(ErrorCode::kUnavailable, "the link broke");
@@ -64,14 +65,17 @@ class FakeLink : public LoadLink {
         arriving_.erase(arriving_.begin());
       }
     } else {
-      now_ = end;
+      now_ = end + (at_most > Duration(0) ? oversleep : look);
     }
     return {};
   }
 
   std::vector<std::pair<TimePoint, std::uint64_t>> sent;
-  std::size_t stall_at = 0;  // this send (from 1) takes …
-  Duration stall{};          // … that long
+  std::size_t stall_at = 0;                      // this send (from 1) takes …
+  Duration stall{};                              // … that long
+  Duration oversleep{};                          // a wait that nothing ends takes so much longer
+  Duration look = std::chrono::microseconds(1);  // what one without waiting takes when nothing has come
+  std::size_t looks = 0;                         // of that kind
   bool refuse_sends = false;
   TimePoint dies_at{};
   std::function<void()> on_receive;

@@ -95,6 +95,22 @@ TEST(RequestSource, SequencesHaveLengthsOfTheirOwn) {
   EXPECT_EQ(std::get<SequencesStructure>(structure_of(content)).names[1], "right");
 }
 
+TEST(RequestSource, PairedLengthsStayTogether) {
+  const LengthSource table = LengthSource::from_table({3, 9, 27}, "a file").value();
+  const RequestSource source(5, SequencesSource{table, {"steps", "target"}, {0}, {30, 1, 5}}, 7);
+  RequestContent content;
+  std::set<std::vector<std::int32_t>> seen;
+  for (std::uint64_t index = 0; index < 100; ++index) {
+    source.make(index, content);
+    EXPECT_EQ(content.tokens.size(), static_cast<std::size_t>(content.lengths[0]))
+        << "the other one's rows are made, not given";
+    seen.insert(content.lengths);
+  }
+  EXPECT_EQ(seen, (std::set<std::vector<std::int32_t>>{{3, 30}, {9, 1}, {27, 5}}));
+  EXPECT_EQ(source.description(), "pairs of lengths a file");
+  EXPECT_EQ(std::get<SequencesStructure>(structure_of(content)).names[1], "target");
+}
+
 TEST(RequestSource, WhatIsOfTheWholeRequestHasOneRow) {
   const SequencesSource sequences{LengthSource::fixed(9), {"steps"}, {0, SequencesSource::kOnce}};
   const RequestSource source(5, sequences, 7);

@@ -57,6 +57,7 @@ std::vector<RequestClass> all_shapes() {
   add(LatticeSource::random(table));
   add(graphs);
   add(sequences);
+  add(SequencesSource{table, {"a", "b"}, {0, 1}, {4, 10, 28}});
   return classes;
 }
 
@@ -275,6 +276,18 @@ TEST(LoadCodec, WhatCannotBeRunIsNoJob) {
   EXPECT_TRUE(with_class([](RequestClass& one) {
     one.source = {1, SequencesSource{LengthSource::built_in(), {"a"}, {}}, 9};
   }));
+  const auto with_partners = [&](std::vector<std::string> names, std::vector<std::uint32_t> partners) {
+    return with_class([&](RequestClass& one) {
+      const LengthSource table = LengthSource::from_table({3, 9}, "a file").value();
+      one.source = {1, SequencesSource{table, names, {0}, partners}, 9};
+    });
+  };
+  EXPECT_FALSE(with_partners({"a", "b"}, {1, 2}));
+  EXPECT_TRUE(with_partners({"a", "b"}, {1}));
+  EXPECT_TRUE(with_partners({"a", "b"}, {1, 2, 3}));
+  EXPECT_TRUE(with_partners({"a", "b"}, {1, 0}));
+  EXPECT_TRUE(with_partners({"a"}, {1, 2}));
+  EXPECT_TRUE(with_partners({"a", "b", "c"}, {1, 2}));
 }
 
 }  // namespace

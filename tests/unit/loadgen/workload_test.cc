@@ -61,6 +61,7 @@ model = 'lattice'
 lattices = 'random'
 lengths = '/elsewhere/lengths.txt'
 column = 'target'
+sequences = 'steps,target'
 )");
   ASSERT_TRUE(workload.has_value()) << workload.error().message;
   const LoadPlan& plan = workload->plan;
@@ -77,8 +78,8 @@ column = 'target'
             std::make_tuple("lstm", 3U, 2.5, 24U, "high=1,low=1", 50.0));
   EXPECT_EQ(std::tie(tree.trees, tree.input, tree.vocabulary, tree.cancel_fraction, tree.cancel_after_ms),
             std::make_tuple("/where/it/lies/sst.txt", "words", 77U, 0.1, 2.0));
-  EXPECT_EQ(std::tie(lattice.lattices, lattice.lengths, lattice.column),
-            std::make_tuple("random", "/elsewhere/lengths.txt", "target"));
+  EXPECT_EQ(std::tie(lattice.lattices, lattice.lengths, lattice.column, lattice.sequences),
+            std::make_tuple("random", "/elsewhere/lengths.txt", "target", "steps,target"));
 }
 
 TEST(Workload, WhatItDoesNotSayIsAsBefore) {

@@ -164,6 +164,21 @@ TEST_F(ChannelGroupTest, GoesOnWithAStreamWhereItStopped) {
   EXPECT_EQ(servers_[1 - first]->seen().front().stream_from, 4U) << "the last row that is here";
 }
 
+// The second server says the last row again, which is dropped, and right behind it the next one.
+TEST_F(ChannelGroupTest, DoesNotSleepOnWhatABurstHasLeft) {
+  options_.poll_burst = 1;
+  options_.sign_of_life = 0ms;  // whose answers would wake it
+  const auto group = connect();
+  ClientRequest request = ask("rows");
+  request.header.stream = true;
+  ASSERT_TRUE(group->send(request));
+  until("two rows are here", *group, [&] { return replies_.size() == 2; });
+  servers_[asked(0).empty() ? 1 : 0].reset();
+  std::vector<std::uint32_t> rows;
+  EXPECT_EQ(group->poll(kPatience, [&](Reply&& reply) { rows.push_back(reply.header.index); }), 1U);
+  EXPECT_EQ(rows, std::vector<std::uint32_t>{2});
+}
+
 TEST_F(ChannelGroupTest, TellsTheNextServerWhatIsLeftOfTheDeadline) {
   const auto group = connect();
   ClientRequest request = ask("hold");

@@ -95,6 +95,22 @@ TEST_F(ChannelTest, KeepsManyInFlightAndAnswersEachOnce) {
   EXPECT_EQ(stats.duplicates + stats.late + stats.unknown + stats.errors, 0U);
 }
 
+TEST_F(ChannelTest, TakesNoMoreThanItsBurstInOnePollAndLosesNothing) {
+  ChannelOptions options;
+  options.poll_burst = 4;
+  const auto channel = connect(options);
+  for (int i = 0; i < 200; ++i) ASSERT_TRUE(channel->send(ask("echo")));
+  std::size_t answered = 0;
+  while (answered < 200) {
+    std::size_t at_once = 0;
+    ASSERT_GT(channel->poll(kPatience, [&](Reply&&) { ++at_once; }), 0U)
+        << "slept on replies that were there";
+    EXPECT_LE(at_once, 4U);
+    answered += at_once;
+  }
+  EXPECT_EQ(channel->in_flight(), 0U);
+}
+
 TEST_F(ChannelTest, SendsFromWithinTheHandler) {
   const auto channel = connect();
   ASSERT_TRUE(channel->send(ask("echo")));
@@ -271,6 +287,9 @@ TEST(ChannelConnection, SaysWhenNobodyAnswers) {
       test::contains(channel.error().message, "no server answers at 'tcp://127.0.0.1:1' within 50 ms"));
   options.endpoint = "nonsense";
   EXPECT_EQ(Channel::connect(options).error().code, ErrorCode::kInvalidArgument);
+  options.endpoint = "tcp://127.0.0.1:1";
+  options.poll_burst = 0;
+  EXPECT_EQ(Channel::connect(options).error().code, ErrorCode::kInvalidArgument) << "nothing would ever come";
 }
 
 // A server without room for more accepts and closes: not a word against the client.
