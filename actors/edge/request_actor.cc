@@ -11,7 +11,6 @@
 #include "actors/system/handoff.h"
 #include "actors/system/shell.h"
 #include "actors/work/messages.h"
-#include "actors/work/traces.h"
 #include "base/clock.h"
 
 namespace volvox {
@@ -123,7 +122,6 @@ void hand_on(const caf::actor& runner, WorkPtr work, const Dispatcher* dispatche
   try {
     dispatcher->run(work, runner);
   } catch (const std::exception& error) {  // the work, lost now, answers
-    const LogSubject subject = subject_of(work->request());
     spdlog::error("a request could not be handed on: {}", error.what());
   }
 }

@@ -219,7 +219,6 @@ SequencePlace::Turn HttpInference::wait_for_turn(HttpExchange& exchange, const A
 }
 
 void HttpInference::run(HttpExchange& exchange, const Asked& asked) {
-  const LogSubject subject = subject_of(*asked.request);
   if (asked.place) {
     auto turn = wait_for_turn(exchange, asked);
     if (!turn) return refuse(exchange, turn.error());

@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include "monitoring/log/log_pump.h"
-#include "monitoring/log/log_subject.h"
 
 namespace volvox {
 namespace {
@@ -40,13 +39,10 @@ class JsonFormatter final : public spdlog::formatter {
  public:
   void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& out) override {
     const auto level = spdlog::level::to_string_view(message.level);
-    nlohmann::ordered_json line{{"time", utc(message.time)},
-                                {"level", std::string(level.data(), level.size())},
-                                {"message", std::string(message.payload.data(), message.payload.size())}};
-    if (const LogSubject* const subject = LogSubject::current()) {
-      if (subject->request() != 0) line["request"] = subject->request();
-      if (subject->trace().valid()) line["trace_id"] = to_hex(subject->trace());
-    }
+    const nlohmann::ordered_json line{
+        {"time", utc(message.time)},
+        {"level", std::string(level.data(), level.size())},
+        {"message", std::string(message.payload.data(), message.payload.size())}};
     const std::string text = line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
     out.append(text.data(), text.data() + text.size());
     out.push_back('\n');
@@ -54,31 +50,9 @@ class JsonFormatter final : public spdlog::formatter {
   std::unique_ptr<spdlog::formatter> clone() const override { return std::make_unique<JsonFormatter>(); }
 };
 
-std::string describe(const LogSubject& subject) {
-  std::string text;
-  if (subject.request() != 0) text += fmt::format(" request={}", subject.request());
-  if (subject.trace().valid()) text += " trace_id=" + to_hex(subject.trace());
-  return text;
-}
-
-class TextFormatter final : public spdlog::formatter {
- public:
-  void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& out) override {
-    line_.format(message, out);
-    std::string end;
-    if (const LogSubject* const subject = LogSubject::current()) end = describe(*subject);
-    end += '\n';
-    out.append(end.data(), end.data() + end.size());
-  }
-  std::unique_ptr<spdlog::formatter> clone() const override { return std::make_unique<TextFormatter>(); }
-
- private:
-  spdlog::pattern_formatter line_{spdlog::pattern_time_type::local, ""};  // without its end
-};
-
 std::unique_ptr<spdlog::formatter> make_formatter(LogFormat format) {
   if (format == LogFormat::kJson) return std::make_unique<JsonFormatter>();
-  return std::make_unique<TextFormatter>();
+  return std::make_unique<spdlog::pattern_formatter>();
 }
 
 std::string format_line(spdlog::formatter& formatter, const spdlog::details::log_msg& message) {

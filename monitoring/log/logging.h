@@ -9,8 +9,7 @@
 namespace volvox {
 
 // The process's log, on standard error: a line of text for people, or a line of JSON for programs, with the
-// keys "time" (UTC, microseconds), "level" and "message", and of a line about one request "request" and
-// "trace_id" (monitoring/log/log_subject.h). Who logs never waits for who reads: at most `lines`
+// keys "time" (UTC, microseconds), "level" and "message". Who logs never waits for who reads: at most `lines`
 // wait to be written (monitoring/log/log_pump.h). Call before other threads log.
 void start_logging(LogFormat format, LogLevel level, std::size_t lines = 8192, int fd = 2);
 

@@ -1,18 +1,12 @@
 #include "monitoring/log/log_pump.h"
 
 #include <chrono>
-#include <map>
-#include <sstream>
-#include <string>
-#include <thread>
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
-#include "monitoring/log/log_subject.h"
 #include "monitoring/log/logging.h"
 #include "monitoring/monitor.h"
 
@@ -116,48 +110,6 @@ TEST_F(LogPumpTest, TheLogCountsWhatItLost) {
   const std::string text = read_until("line 99\n");
   EXPECT_NE(text.find("[warning]"), std::string::npos);
   EXPECT_NE(text.find("lines of the log are missing"), std::string::npos);
-  start_logging(LogFormat::kText, LogLevel::kInfo);
-}
-
-// Of a thread that logs under two subjects, one within the other, and then under none.
-void log_about_requests() {
-  {
-    const LogSubject outer(7, TraceId{0x0af7651916cd43dd, 0x8448eb211c80319c});
-    {
-      const LogSubject inner(8);
-      spdlog::info("inner");
-    }
-    spdlog::info("outer");
-    std::thread([] { spdlog::info("another thread"); }).join();
-  }
-  spdlog::info("nothing");
-}
-
-TEST_F(LogPumpTest, LinesAboutARequestSayWhich) {
-  start_logging(LogFormat::kJson, LogLevel::kInfo, 100, out());
-  log_about_requests();
-  std::istringstream text(read_until("nothing\"}\n"));
-  std::map<std::string, nlohmann::json> lines;
-  for (std::string line; std::getline(text, line);) {
-    const auto read = nlohmann::json::parse(line);
-    lines[read.at("message")] = read;
-  }
-  EXPECT_EQ(lines.at("inner").at("request"), 8);
-  EXPECT_FALSE(lines.at("inner").contains("trace_id"));
-  EXPECT_EQ(lines.at("outer").at("request"), 7);
-  EXPECT_EQ(lines.at("outer").at("trace_id"), "0af7651916cd43dd8448eb211c80319c");
-  for (const char* other : {"another thread", "nothing"}) {
-    EXPECT_FALSE(lines.at(other).contains("request")) << other;
-    EXPECT_FALSE(lines.at(other).contains("trace_id")) << other;
-  }
-  start_logging(LogFormat::kText, LogLevel::kInfo, 100, out());
-  log_about_requests();
-  const std::string lines_of_text = read_until("nothing\n");
-  EXPECT_NE(lines_of_text.find("] inner request=8\n"), std::string::npos) << lines_of_text;
-  EXPECT_NE(lines_of_text.find("] outer request=7 trace_id=0af7651916cd43dd8448eb211c80319c\n"),
-            std::string::npos)
-      << lines_of_text;
-  EXPECT_NE(lines_of_text.find("] another thread\n"), std::string::npos) << lines_of_text;
   start_logging(LogFormat::kText, LogLevel::kInfo);
 }
 
