@@ -159,6 +159,11 @@ class Answers(AgainstAServer):
     def test_nobody_there(self):
         with tempfile.TemporaryDirectory() as folder:
             self.fails(Code.UNAVAILABLE, Client, f"ipc://{folder}/nobody", connect_timeout=0.1)
+            # Whoever waits for answers so long at most waits no longer for the connection.
+            with self.assertRaisesRegex(VolvoxError, r"within 0\.1 s; is it running"):
+                Client(f"ipc://{folder}/nobody", timeout=0.1)
+        with self.assertRaisesRegex(VolvoxError, "'127.0.0.1:7100' is no endpoint; write tcp://HOST:PORT"):
+            Client("127.0.0.1:7100")
         self.fails(Code.INVALID_ARGUMENT, Client, "carrier pigeon")
 
 
