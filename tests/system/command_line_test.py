@@ -319,6 +319,21 @@ class Acts(unittest.TestCase):
         self.assertEqual((self.folder / "alice.key_secret").read_bytes(), before)
         self.assertTrue((self.folder / "clients" / "bob.key").exists())
 
+    def test_keys_do_not_close_the_door_of_http(self):
+        keys = self.folder / "keys"
+        self.assertEqual(run("keys", keys, "--client", "alice").returncode, 0)
+        options = ("--server-key", keys / "server.key_secret", "--clients", keys / "clients")
+        server = Server(VOLVOX, self.folder, [("check", "m")], http="127.0.0.1:0", options=options)
+        self.addCleanup(server.kill)
+        self.assertRegex(server.log(), r"warning.*clients need a key at server.listen, but none at http.listen.*set http.token")
+        done = run("infer", "--connect", server.endpoint, "--timeout", "3", input=b'{"model": "m", "tokens": [1]}')
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("UNAUTHENTICATED", done.stdout.decode() + done.stderr.decode())
+        until = time.monotonic() + PATIENCE
+        while "not let in" not in server.log() and time.monotonic() < until:
+            time.sleep(0.05)
+        self.assertRegex(server.log(), r"connections that were not let in: \d+(; the last one: \S.*)?\n")
+
     def test_what_was_done_to_a_model_is_told(self):
         server = Server(VOLVOX, self.folder, [("check", "m")])
         self.addCleanup(server.kill)
