@@ -215,6 +215,10 @@ class Mistakes(unittest.TestCase):
     def test_servers_that_cannot_start(self):
         text = self.refused("serve", "--models", self.folder / "nothing", *ANYWHERE)
         self.assertIn("write one with `volvox models new lstm", text)
+        empty = self.folder / "empty"
+        empty.mkdir()
+        text = self.refused("serve", "--models", empty, *ANYWHERE)
+        self.assertIn(f"there is no model in '{empty}'; write one with `volvox models new lstm {empty}/lstm`", text)
         self.assertIn("tcp://HOST:PORT", self.refused("serve", "--listen", "127.0.0.1:7100"))
         config = self.folder / "serve.toml"
         config.write_text('[server]\nlisten_at = "x"\n')
@@ -311,13 +315,29 @@ class Acts(unittest.TestCase):
         self.folder = pathlib.Path(scratch.name)
 
     def test_keys_that_are_there_stay(self):
-        self.assertEqual(run("keys", self.folder, "--client", "alice").returncode, 0)
+        made = run("keys", self.folder, "--client", "alice")
+        self.assertEqual(made.returncode, 0)
+        for command in ("volvox serve --server-key", "volvox infer --server-key"):  # what to do with them
+            self.assertIn(command, made.stdout.decode())
         before = (self.folder / "alice.key_secret").read_bytes()
         done = run("keys", self.folder, "--client", "alice", "--client", "bob")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("was there already", done.stdout.decode())
         self.assertEqual((self.folder / "alice.key_secret").read_bytes(), before)
         self.assertTrue((self.folder / "clients" / "bob.key").exists())
+
+    def test_a_router_has_no_tables_of_devices(self):
+        ports = self.folder / "ports"
+        where = ["--listen", "tcp://127.0.0.1:0", "--metrics", "127.0.0.1:0", "--http", "", "--admin", "", "--port-file", ports]
+        with subprocess.Popen([VOLVOX, "router", "--cluster-listen", "127.0.0.1:0", *where], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as router:
+            self.addCleanup(router.kill)
+            until = time.monotonic() + PATIENCE
+            while not ports.exists() and time.monotonic() < until:
+                time.sleep(0.01)
+            shown = run("status", ports.read_text(encoding="utf-8").split()[1], "--interval", "0").stdout.decode()
+            router.terminate()
+        self.assertIn("no node that takes requests has joined", shown)
+        self.assertNotRegex(shown, "(?m)^(device|cell type|slots) ")
 
     def test_keys_do_not_close_the_door_of_http(self):
         keys = self.folder / "keys"

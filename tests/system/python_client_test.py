@@ -58,6 +58,10 @@ class AgainstAServer(unittest.TestCase):
 
 
 class Answers(AgainstAServer):
+    def test_inputs_have_names(self):
+        error = self.fails(Code.INVALID_ARGUMENT, self.client.infer, "check", [1, 2])
+        self.assertIn("inputs are given by name: {'tokens': [12, 7, 301]}", str(error))
+
     def test_the_same_as_the_cpp_client(self):
         tokens = [12, 7, 99]
         reply = self.client.infer("lstm", {"tokens": tokens})
