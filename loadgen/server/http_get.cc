@@ -137,7 +137,10 @@ Result<HttpResponse> parse_answer(const std::string& text, const std::string& ur
 
 Result<HttpResponse> http_get(const std::string& url, Duration at_most) {
   const auto parsed = parse_url(url);
-  if (!parsed) return invalid("'" + url + "' is not of the form http://host:port/path");
+  if (!parsed)
+    return invalid(
+        "'" + url +
+        "' is not of the form http://host:port/path; give the monitoring's address (server.metrics)");
   Connection connection(Clock::now() + at_most);
   if (!connect_any(connection, *parsed)) {
     return fail(ErrorCode::kUnavailable, "no connection to '" + url + "'; check that the server runs");
@@ -154,8 +157,10 @@ Result<HttpResponse> http_get(const std::string& url, Duration at_most) {
 }
 
 std::string http_base(const std::string& url) {
-  std::string base = url.starts_with(kScheme) ? url : std::string(kScheme) + url;
-  const auto slash = base.find('/', kScheme.size());
+  const auto scheme = url.find("://");
+  const bool has_scheme = scheme != std::string::npos && url.find('/') == scheme + 1;
+  std::string base = has_scheme ? url : std::string(kScheme) + url;
+  const auto slash = base.find('/', base.find("://") + 3);
   if (slash != std::string::npos) base.resize(slash);
   return base;
 }

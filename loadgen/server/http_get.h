@@ -18,7 +18,8 @@ struct HttpResponse {
 Result<HttpResponse> http_get(const std::string& url, Duration at_most);
 
 // `url` up to its path, without a trailing slash: "http://localhost:9100/metrics" gives
-// "http://localhost:9100". A URL without "http://" gets it.
+// "http://localhost:9100". A URL without a scheme gets "http://"; another scheme stays, for http_get() to
+// refuse.
 std::string http_base(const std::string& url);
 
 }  // namespace volvox

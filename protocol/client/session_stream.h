@@ -12,7 +12,7 @@ namespace volvox {
 // session whose parts are sent one after the other:
 //
 //   SessionStream session = SessionStream::begin();
-//   ClientRequest part = chain_request("lstm", "token", std::span(tokens));
+//   ClientRequest part = chain_request("lstm", "tokens", std::span(tokens));
 //   session.stamp(part);
 //   const Reply reply = client->submit(part).get();
 //   session.take(reply);  // only a good answer goes on to the next part: stamp the same again to repeat it

@@ -5,15 +5,19 @@ Usage: command_line_test.py VOLVOX [unittest's options]      VOLVOX: the executa
 
 import contextlib
 import json
+import math
 import os
 import pathlib
 import re
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
+import urllib.error
+import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
@@ -83,6 +87,10 @@ class Words(unittest.TestCase):
             ("models new", "--hidden WIDTH="),
         ):
             self.assertIn(option, " ".join(pages[tuple(command.split())].split()), command)
+        for command, text in pages.items():
+            # Of what may be chosen it is said which is chosen without the option. A simulation's placement is its file's.
+            for option in re.findall(r"--[a-z-]+ \{[a-z0-9,]+\}(?!=)", text.replace("\n", " ")):
+                self.assertIn("--placement", option, command)
         for key in ("model", "version", "tokens", "inputs", "length", "structure", "outputs", "deadline_ms", "priority"):
             self.assertRegex(pages[("infer",)], rf"(?m)^  {key}\b")
 
@@ -171,6 +179,9 @@ class Mistakes(unittest.TestCase):
         def rename_bias(header):
             header["bias"] = header.pop("lstm.bias")
 
+        def another_layer(header):
+            header["lstm.weight_ih_l1"] = header["lstm.weight_ih"] | {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]}
+
         def widen(header):
             header["lstm.bias"] |= {"dtype": "F64", "shape": [header["lstm.bias"]["shape"][0] // 2]}
 
@@ -178,6 +189,7 @@ class Mistakes(unittest.TestCase):
             transpose: ("'lstm.weight_ih' is f32[4, 32]", "transposed?"),
             split_bias: ("there is no weight 'lstm.bias'; add 'lstm.bias_ih' and 'lstm.bias_hh'",),
             rename_bias: ("there is no weight 'lstm.bias'; there are 'bias', 'lstm.embedding'",),
+            another_layer: ("no cell reads the weight 'lstm.weight_ih_l1'", "leave it out"),
             widen: ("served are F32, I32 and U64; convert it to one of them",),
         }.items():
             text = after(change)
@@ -187,9 +199,26 @@ class Mistakes(unittest.TestCase):
         toml.write_text(toml.read_text().replace("max_length", "max_lenght"))
         self.assertRegex(self.refused("models", "check", model), r"model.toml:\d+: max_lenght: is unknown; there are name,")
 
+    def test_weights_that_are_no_numbers(self):
+        model = self.folder / "models" / "lstm"
+        self.assertEqual(run("models", "new", "lstm", model, "--hidden", "8", "--input", "4", "--vocabulary", "10").returncode, 0)
+        (weights,) = model.rglob("*.safetensors")
+        header, data = read_weights(weights)
+        at = header["lstm.bias"]["data_offsets"][0]
+        write_weights(weights, header, data[:at] + struct.pack("<f", math.nan) + data[at + 4 :])
+        done = run("models", "check", model)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("warning: 1 of 32 values of the weight lstm.bias are infinite or no numbers", done.stdout.decode())
+        asked = run("infer", "--local", model, input=b'{"model": "lstm", "tokens": [1, 2]}')
+        self.assertIn("output 'h' has a NaN or an infinity; both are printed as null", asked.stderr.decode())
+
     def test_servers_that_cannot_start(self):
         text = self.refused("serve", "--models", self.folder / "nothing", *ANYWHERE)
         self.assertIn("write one with `volvox models new lstm", text)
+        empty = self.folder / "empty"
+        empty.mkdir()
+        text = self.refused("serve", "--models", empty, *ANYWHERE)
+        self.assertIn(f"there is no model in '{empty}'; write one with `volvox models new lstm {empty}/lstm`", text)
         self.assertIn("tcp://HOST:PORT", self.refused("serve", "--listen", "127.0.0.1:7100"))
         config = self.folder / "serve.toml"
         config.write_text('[server]\nlisten_at = "x"\n')
@@ -246,6 +275,34 @@ class Mistakes(unittest.TestCase):
         self.assertNotIn("UNAUTHENTICATED", text)
         self.assertIn("this is no router", self.refused("drain", "node1", "--admin", self.admin(server)))
         self.assertIn("is it the monitoring's address", self.refused("status", "http://" + address, "--interval", "0"))
+        text = self.refused("status", server.endpoint, "--interval", "0")
+        self.assertIn(f"'{server.endpoint}/healthz' is not of the form http://host:port/path; give the monitoring's address", text)
+
+    def test_requests_over_http_that_do_not_fit(self):
+        server = Server(VOLVOX, self.folder, [("lstm", "mine", "--hidden", "8", "--vocabulary", "100")], http="127.0.0.1:0")
+        self.addCleanup(server.kill)
+
+        def answer(content):
+            request = urllib.request.Request(server.http + "/v2/models/mine/infer", content.encode(), {"Content-Type": "application/json"})
+            try:
+                with urllib.request.urlopen(request, timeout=PATIENCE) as reply:
+                    text = reply.read().decode()
+            except urllib.error.HTTPError as error:
+                with error:
+                    text = error.read().decode()
+            self.assertTrue(text.endswith("}\n"), text)  # so that a terminal's prompt stands on a line of its own
+            return text
+
+        def tokens(shape, data, datatype="INT32"):
+            return '{"inputs": [{"name": "tokens", "datatype": "%s", "shape": %s, "data": %s}]}' % (datatype, shape, data)
+
+        for content, said in {
+            tokens([3], [1, 2, 3], "INT64"): '"datatype":"FP32","shape":[8]',
+            tokens([1, 3], [1, 2, 3]): "not [1, 3]; leave the batch dimension out",
+            tokens([3], [1.5, 2, 3]): "1.5 at 0 is no INT32",
+            tokens([1], [1])[:-2]: "the request is no JSON: parse error at line 1, column",
+        }.items():
+            self.assertIn(said, answer(content), content)
 
     def admin(self, server):
         return server.log().rpartition(" admin ")[2].split()[0]
@@ -258,13 +315,52 @@ class Acts(unittest.TestCase):
         self.folder = pathlib.Path(scratch.name)
 
     def test_keys_that_are_there_stay(self):
-        self.assertEqual(run("keys", self.folder, "--client", "alice").returncode, 0)
+        made = run("keys", self.folder, "--client", "alice")
+        self.assertEqual(made.returncode, 0)
+        for command in ("volvox serve --server-key", "volvox infer --server-key"):  # what to do with them
+            self.assertIn(command, made.stdout.decode())
         before = (self.folder / "alice.key_secret").read_bytes()
         done = run("keys", self.folder, "--client", "alice", "--client", "bob")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("was there already", done.stdout.decode())
         self.assertEqual((self.folder / "alice.key_secret").read_bytes(), before)
         self.assertTrue((self.folder / "clients" / "bob.key").exists())
+
+    def test_a_router_has_no_tables_of_devices(self):
+        ports = self.folder / "ports"
+        where = ["--listen", "tcp://127.0.0.1:0", "--metrics", "127.0.0.1:0", "--http", "", "--admin", "", "--port-file", ports]
+        with subprocess.Popen([VOLVOX, "router", "--cluster-listen", "127.0.0.1:0", *where], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as router:
+            self.addCleanup(router.kill)
+            until = time.monotonic() + PATIENCE
+            while not ports.exists() and time.monotonic() < until:
+                time.sleep(0.01)
+            shown = run("status", ports.read_text(encoding="utf-8").split()[1], "--interval", "0").stdout.decode()
+            router.terminate()
+        self.assertIn("no node that takes requests has joined", shown)
+        self.assertNotRegex(shown, "(?m)^(device|cell type|slots) ")
+
+    def test_keys_do_not_close_the_door_of_http(self):
+        keys = self.folder / "keys"
+        self.assertEqual(run("keys", keys, "--client", "alice").returncode, 0)
+        options = ("--server-key", keys / "server.key_secret", "--clients", keys / "clients")
+        server = Server(VOLVOX, self.folder, [("check", "m")], http="127.0.0.1:0", options=options)
+        self.addCleanup(server.kill)
+        self.assertRegex(server.log(), r"warning.*clients need a key at server.listen, but none at http.listen.*set http.token")
+        done = run("infer", "--connect", server.endpoint, "--timeout", "3", input=b'{"model": "m", "tokens": [1]}')
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("UNAUTHENTICATED", done.stdout.decode() + done.stderr.decode())
+        until = time.monotonic() + PATIENCE
+        while "not let in" not in server.log() and time.monotonic() < until:
+            time.sleep(0.05)
+        self.assertRegex(server.log(), r"connections that were not let in: \d+(; the last one: \S.*)?\n")
+
+    def test_what_was_done_to_a_model_is_told(self):
+        server = Server(VOLVOX, self.folder, [("check", "m")])
+        self.addCleanup(server.kill)
+        admin = server.log().rpartition(" admin ")[2].split()[0]
+        for act, told in (("unload", "unloaded m"), ("load", "loaded m")):
+            done = run("models", act, "m", "--admin", admin)
+            self.assertEqual((done.returncode, done.stdout.decode().strip()), (0, told), done.stderr)
 
     def test_a_hang_up_drains(self):
         server = Server(VOLVOX, self.folder, [("check", "m")])

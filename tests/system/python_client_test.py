@@ -58,6 +58,10 @@ class AgainstAServer(unittest.TestCase):
 
 
 class Answers(AgainstAServer):
+    def test_inputs_have_names(self):
+        error = self.fails(Code.INVALID_ARGUMENT, self.client.infer, "check", [1, 2])
+        self.assertIn("inputs are given by name: {'tokens': [12, 7, 301]}", str(error))
+
     def test_the_same_as_the_cpp_client(self):
         tokens = [12, 7, 99]
         reply = self.client.infer("lstm", {"tokens": tokens})
@@ -159,6 +163,11 @@ class Answers(AgainstAServer):
     def test_nobody_there(self):
         with tempfile.TemporaryDirectory() as folder:
             self.fails(Code.UNAVAILABLE, Client, f"ipc://{folder}/nobody", connect_timeout=0.1)
+            # Whoever waits for answers so long at most waits no longer for the connection.
+            with self.assertRaisesRegex(VolvoxError, r"within 0\.1 s; is it running"):
+                Client(f"ipc://{folder}/nobody", timeout=0.1)
+        with self.assertRaisesRegex(VolvoxError, "'127.0.0.1:7100' is no endpoint; write tcp://HOST:PORT"):
+            Client("127.0.0.1:7100")
         self.fails(Code.INVALID_ARGUMENT, Client, "carrier pigeon")
 
 

@@ -104,6 +104,7 @@ TEST(HttpGet, BaseOfAUrl) {
   EXPECT_EQ(http_base("http://localhost:9100/metrics"), "http://localhost:9100");
   EXPECT_EQ(http_base("http://localhost:9100/"), "http://localhost:9100");
   EXPECT_EQ(http_base("localhost:9100"), "http://localhost:9100");
+  EXPECT_EQ(http_base("tcp://localhost:7100/x"), "tcp://localhost:7100");
 }
 
 }  // namespace
