@@ -72,7 +72,10 @@ SessionDriver::SessionDriver(const NodePtr& node, const JobMaker& jobs, PartRunn
       copies_(node->devices.size(), std::chrono::milliseconds(node->config.device.task_timeout_ms)),
       copier_(node->devices.size()) {
   // A driver before this one may have said so; its copies are nothing to this one.
-  for (const NodeDevicePtr& device : node->devices) device->health->set_copies_hang(false);
+  for (const NodeDevicePtr& device : node->devices) {
+    device->health->set_copies_hang(false);
+    usable_.push_back(device->number);
+  }
 }
 
 void SessionDriver::submit(const WorkPtr& work, TimePoint now) {
@@ -263,10 +266,21 @@ void SessionDriver::device_lost(std::uint32_t device, TimePoint now) {
 }
 
 void SessionDriver::use_devices(std::span<const std::uint32_t> devices, TimePoint now) {
+  usable_.assign(devices.begin(), devices.end());
   std::uint32_t places = 0;
   for (const std::uint32_t device : devices) places += node_->devices[device]->session_places->count();
   table_.allow_resident(std::max(1U, places), now, actions_);
+  set_others_aside(now);
   perform(now);
+}
+
+// Room on a device that takes no parts is of use to nobody in line, and a copy off it may never end.
+void SessionDriver::set_others_aside(TimePoint now) {
+  const auto is_elsewhere = [this](StateSlot slot) {
+    const auto device = states_.device_of(slot);
+    return device && std::ranges::find(usable_, *device) == usable_.end();
+  };
+  table_.set_aside(is_elsewhere, now, actions_);
 }
 
 void SessionDriver::drain(TimePoint now) {
@@ -373,6 +387,7 @@ void SessionDriver::copied(StateCopy& copy, TimePoint now) {
       table_.restored(copy.session, copy.made, now, actions_);
       break;
     case StateCopy::Kind::kMove:
+      if (usable_.size() < node_->devices.size()) set_others_aside(now);
       moved(copy.session, now);
       break;
   }
