@@ -24,6 +24,8 @@ std::atomic<std::uint64_t> part_keys{std::uint64_t{1} << 63};
 // Of one device to another, through the host: generous, so that sessions do not move to and fro.
 constexpr Duration kCopyOfState = std::chrono::milliseconds(1);
 
+constexpr const char* kHangs = "the session's device hangs; repeat the part later";
+
 constexpr std::uint32_t kUnknownModel = ~std::uint32_t{0};
 
 std::uint32_t session_places(const Node& node) {
@@ -79,6 +81,8 @@ SessionDriver::SessionDriver(const NodePtr& node, const JobMaker& jobs, PartRunn
 }
 
 void SessionDriver::submit(const WorkPtr& work, TimePoint now) {
+  // It passed the door before anybody knew; it might wait for slots that nobody can free.
+  if (!node_->answers()) return work->settle(Error{ErrorCode::kUnavailable, kHangs});
   const auto request = describe(*work, now);
   if (!request) {
     work->settle(request.error());
@@ -254,7 +258,7 @@ void SessionDriver::look_for_hanging_copies(TimePoint now) {
 void SessionDriver::refuse_all_that_wait(TimePoint now) {
   std::vector<SessionTicket> tickets;
   for (const auto& [request, waiting] : waiting_) tickets.push_back(waiting.ticket);
-  const Error error{ErrorCode::kUnavailable, "the session's device hangs; repeat the part later"};
+  const Error error{ErrorCode::kUnavailable, kHangs};
   for (const SessionTicket ticket : tickets) table_.cancel(ticket, error, now, actions_);
   perform(now);
 }
