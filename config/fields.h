@@ -122,6 +122,7 @@ void visit_device(Config& config, Visitor& v) {
   v.text("cache", device.cache);
   v.real("timed_task_us", device.timed_task_us, 0.0, 1e7);
   v.real("timed_row_us", device.timed_row_us, 0.0, 1e6);
+  v.text("timed_hang_file", device.timed_hang_file);
 }
 
 template <class Config, class Visitor>

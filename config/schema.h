@@ -65,6 +65,7 @@ struct DeviceSection {
       "auto";  // gpu: folder where measured choices are kept; auto: this user's; empty: nowhere
   double timed_task_us = 50.0;  // timed: what a task costs
   double timed_row_us = 1.0;    // timed: what each of its rows adds
+  std::string timed_hang_file;  // timed: while PATH.N is there, device N gives no state away; empty: never
 
   bool operator==(const DeviceSection&) const = default;
 };

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <filesystem>
 #include <memory>
+#include <span>
 
 #include "device/interpreted_device.h"
 
@@ -17,17 +19,25 @@ struct TimedCost {
 // processor from what is measured. Cells without a product (check, noop) are really computed, by
 // interpretation; the results of others stay zero.
 //
+// It can be made to hang while a server runs: as long as there is a file `hangs_while`, read_slot() does not
+// return. Tasks run, and states can be written: what hangs is a copy of a state off the device.
+//
 // Each queue has a thread of its own. Calls as device.h says.
 class TimedDevice final : public InterpretedDevice {
  public:
-  explicit TimedDevice(TimedCost cost, Capacity capacity = {.memory_bytes = 1ULL << 32, .queues = 64});
+  // An empty path: it never hangs.
+  explicit TimedDevice(TimedCost cost, std::filesystem::path hangs_while = {});
 
   Result<CompiledCell> compile(CellTypeId type, const Cell& cell, const Weights& weights,
                                const CompileOptions& options) override;
   Result<std::unique_ptr<Queue>> open(const QueueConfig& config) override;
+  Status read_slot(PoolId pool, std::uint32_t slot, std::span<std::byte> to) override;
 
  private:
+  bool hangs() const;
+
   const TimedCost cost_;
+  const std::filesystem::path hangs_while_;
 };
 
 }  // namespace volvox

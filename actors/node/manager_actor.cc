@@ -91,8 +91,8 @@ class ManagerShell final : private PartRunner {
             },
             [this](const StateCopied& copied) {
               take_over();
-              const TimePoint now = steady_now();
-              sessions_->copied(*copied.copy, now);
+              sessions_->copied(*copied.copy, steady_now());
+              look_at_devices();  // one that hung may not any more
               after_sessions();
             },
             [this](const AliveQuery& query) {
@@ -208,6 +208,7 @@ class ManagerShell final : private PartRunner {
     ticking_ = false;
     look_at_devices();
     sessions_->tick(steady_now());
+    look_at_devices();  // one of them may hang, as was just found out
     after_sessions();
   }
 

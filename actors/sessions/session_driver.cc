@@ -24,6 +24,8 @@ std::atomic<std::uint64_t> part_keys{std::uint64_t{1} << 63};
 // Of one device to another, through the host: generous, so that sessions do not move to and fro.
 constexpr Duration kCopyOfState = std::chrono::milliseconds(1);
 
+constexpr const char* kHangs = "the session's device hangs; repeat the part later";
+
 constexpr std::uint32_t kUnknownModel = ~std::uint32_t{0};
 
 std::uint32_t session_places(const Node& node) {
@@ -72,10 +74,15 @@ SessionDriver::SessionDriver(const NodePtr& node, const JobMaker& jobs, PartRunn
       copies_(node->devices.size(), std::chrono::milliseconds(node->config.device.task_timeout_ms)),
       copier_(node->devices.size()) {
   // A driver before this one may have said so; its copies are nothing to this one.
-  for (const NodeDevicePtr& device : node->devices) device->health->set_copies_hang(false);
+  for (const NodeDevicePtr& device : node->devices) {
+    device->health->set_copies_hang(false);
+    usable_.push_back(device->number);
+  }
 }
 
 void SessionDriver::submit(const WorkPtr& work, TimePoint now) {
+  // It passed the door before anybody knew; it might wait for slots that nobody can free.
+  if (!node_->answers()) return work->settle(Error{ErrorCode::kUnavailable, kHangs});
   const auto request = describe(*work, now);
   if (!request) {
     work->settle(request.error());
@@ -251,7 +258,7 @@ void SessionDriver::look_for_hanging_copies(TimePoint now) {
 void SessionDriver::refuse_all_that_wait(TimePoint now) {
   std::vector<SessionTicket> tickets;
   for (const auto& [request, waiting] : waiting_) tickets.push_back(waiting.ticket);
-  const Error error{ErrorCode::kUnavailable, "the session's device hangs; repeat the part later"};
+  const Error error{ErrorCode::kUnavailable, kHangs};
   for (const SessionTicket ticket : tickets) table_.cancel(ticket, error, now, actions_);
   perform(now);
 }
@@ -263,10 +270,21 @@ void SessionDriver::device_lost(std::uint32_t device, TimePoint now) {
 }
 
 void SessionDriver::use_devices(std::span<const std::uint32_t> devices, TimePoint now) {
+  usable_.assign(devices.begin(), devices.end());
   std::uint32_t places = 0;
   for (const std::uint32_t device : devices) places += node_->devices[device]->session_places->count();
   table_.allow_resident(std::max(1U, places), now, actions_);
+  set_others_aside(now);
   perform(now);
+}
+
+// Room on a device that takes no parts is of use to nobody in line, and a copy off it may never end.
+void SessionDriver::set_others_aside(TimePoint now) {
+  const auto is_elsewhere = [this](StateSlot slot) {
+    const auto device = states_.device_of(slot);
+    return device && std::ranges::find(usable_, *device) == usable_.end();
+  };
+  table_.set_aside(is_elsewhere, now, actions_);
 }
 
 void SessionDriver::drain(TimePoint now) {
@@ -373,6 +391,7 @@ void SessionDriver::copied(StateCopy& copy, TimePoint now) {
       table_.restored(copy.session, copy.made, now, actions_);
       break;
     case StateCopy::Kind::kMove:
+      if (usable_.size() < node_->devices.size()) set_others_aside(now);
       moved(copy.session, now);
       break;
   }

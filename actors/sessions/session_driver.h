@@ -62,7 +62,7 @@ class SessionDriver {
   std::optional<TimePoint> next_wakeup() const;
   // What the device held is gone. Reports of what runs are still due.
   void device_lost(std::uint32_t device, TimePoint now);
-  // Only these devices take parts now: states are brought to no other.
+  // Only these devices take parts now: states are brought to no other, and those on others are left there.
   void use_devices(std::span<const std::uint32_t> devices, TimePoint now);
   void drain(TimePoint now);
 
@@ -107,6 +107,7 @@ class SessionDriver {
   void copy(StateCopyPtr state, TimePoint now);
   void look_for_hanging_copies(TimePoint now);
   void refuse_all_that_wait(TimePoint now);
+  void set_others_aside(TimePoint now);
   void moved(SessionRef session, TimePoint now);
   StateCopyPtr move_home(SessionRef session, StateSlot state);
   void forget_running(SessionRef session);
@@ -126,6 +127,7 @@ class SessionDriver {
   std::map<std::pair<std::string, std::uint32_t>, Seen> seen_;
   SessionTable table_;
   SessionStates states_;
+  std::vector<std::uint32_t> usable_;  // devices; all, before anything was said of them
   std::optional<std::pair<SessionStats, std::uint64_t>> published_;  // with the bytes of states on the host
   SessionActions actions_;
   RecycledMap<Waiting> waiting_;                      // by the request's key

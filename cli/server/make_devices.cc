@@ -109,8 +109,11 @@ Result<std::vector<std::shared_ptr<Device>>> make_devices(const DeviceSection& s
   const std::uint32_t count = std::max(1U, section.count);  // 0 asks for all GPUs; there is one CPU
   const auto cpu = [&](std::uint32_t) { return make_cpu_device(section); };
   if (section.kind == DeviceKind::kTimed) {
-    return make_each(count, [&](std::uint32_t) {
-      return std::make_shared<TimedDevice>(TimedCost{section.timed_task_us, section.timed_row_us});
+    return make_each(count, [&](std::uint32_t number) {
+      const std::string& file = section.timed_hang_file;
+      const std::string hangs_while = file.empty() ? "" : file + "." + std::to_string(number);
+      return std::make_shared<TimedDevice>(TimedCost{section.timed_task_us, section.timed_row_us},
+                                           hangs_while);
     });
   }
   if (section.kind == DeviceKind::kCpu) return make_each(count, cpu);

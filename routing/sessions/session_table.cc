@@ -97,7 +97,8 @@ void SessionTable::settle(std::uint32_t session, SessionActions& out) {
   if (where == Where::kSpilling) return;
   if (where == Where::kResident) {
     // Nobody idle could make room for those in line: who has had a part makes room.
-    return places_.line_is_stuck() ? yield_place(session, out) : run(session, out);
+    const bool yields = places_.line_is_stuck() && !places_.aside(session);
+    return yields ? yield_place(session, out) : run(session, out);
   }
   places_.stand_in_line(session);
   serve_line(out);
@@ -187,7 +188,7 @@ void SessionTable::spilled(SessionRef ref, bool ok, TimePoint now, SessionAction
 
 // One in line hoped for these slots: it is refused, so that failing spills do not go on for ever.
 void SessionTable::spill_failed(std::uint32_t session, SessionActions& out) {
-  refuse_first_in_line(out);
+  if (!places_.aside(session)) refuse_first_in_line(out);
   // A part came meanwhile, or this one gave way to others, in vain.
   if (!idle_.contains(session)) return run(session, out);
   places_.spare(session);
@@ -224,6 +225,13 @@ void SessionTable::restored(SessionRef ref, bool ok, TimePoint now, SessionActio
 void SessionTable::allow_resident(std::uint32_t places, TimePoint now, SessionActions& out) {
   advance(now);
   places_.allow(std::min(places, limits_.max_resident));
+  serve_line(out);
+}
+
+void SessionTable::set_aside(const std::function<bool(StateSlot)>& which, TimePoint now,
+                             SessionActions& out) {
+  advance(now);
+  places_.set_aside(which);
   serve_line(out);
 }
 

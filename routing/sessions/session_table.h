@@ -62,6 +62,10 @@ class SessionTable {
   // How many sessions may have slots from now on, at most limits.max_resident: for a part of the device that
   // is gone, or back. Those that have slots keep them.
   void allow_resident(std::uint32_t places, TimePoint now, SessionActions& out);
+  // Those with slots on a part of the device that takes no work for now (`which` is asked of one of a place)
+  // keep them, do not count among the allowed, and give them up for nobody. Holds until it is called again,
+  // for the places in use by then. O(all).
+  void set_aside(const std::function<bool(StateSlot)>& which, TimePoint now, SessionActions& out);
 
   // From now on every request is refused UNAVAILABLE. What runs or can run may end; each session ends when
   // it has nothing of the kind left.

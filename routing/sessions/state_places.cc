@@ -47,8 +47,27 @@ void StatePlaces::give_up_place(Record& record, Where then, SessionActions& out)
   free.read = slot(record, 0);
   free.write = slot(record, 1);
   free_.push_back(record.place);
+  aside_ -= record.aside ? 1 : 0;
+  record.aside = false;
   record.place = kNoIndex;
   record.where = then;
+}
+
+void StatePlaces::set_aside(const std::function<bool(StateSlot)>& which) {
+  aside_ = 0;
+  promised_ = 0;
+  for (std::uint32_t session = 0; session < records_.size(); ++session) {
+    Record& record = records_[session];
+    record.aside = record.place != kNoIndex && which(slot(record, 0));
+    aside_ += record.aside ? 1 : 0;
+    promised_ += record.where == Where::kSpilling && !record.aside ? 1 : 0;
+    const bool idle_with_state = record.idle && record.where == Where::kResident && record.has_state;
+    if (record.aside) {
+      leave_spare(session);
+    } else if (idle_with_state && !record.spare) {
+      spare(session);
+    }
+  }
 }
 
 void StatePlaces::stand_in_line(std::uint32_t session) {
@@ -85,6 +104,7 @@ void StatePlaces::touch(std::uint32_t session) {
 }
 
 void StatePlaces::spare(std::uint32_t session) {
+  if (records_[session].aside) return;
   records_[session].spare = true;
   spare_.push_back(records_, session);
 }
@@ -104,7 +124,7 @@ StatePlaces::Step StatePlaces::serve(SessionActions& out) {
     const std::uint32_t session = line_.front();
     if (seat(session, out)) return {Step::Kind::kRun, session};
   }
-  while (line_.size() > spilling_ && !spare_.empty()) {
+  while (line_.size() > promised_ && !spare_.empty()) {
     const std::uint32_t session = spare_.front();
     const Step step = spill(session, out);
     if (step.kind == Step::Kind::kFull) spare_.move_to_back(records_, session);
@@ -136,6 +156,7 @@ StatePlaces::Step StatePlaces::spill(std::uint32_t session, SessionActions& out)
   leave_spare(session);
   record.where = Where::kSpilling;
   ++spilling_;
+  promised_ += record.aside ? 0 : 1;
   held_.add(record.holder, record.bytes);
   SessionAction& spill = out.emplace_back(record.name.action(SessionAction::Kind::kSpill));
   spill.read = slot(record, record.side);
@@ -167,6 +188,7 @@ void StatePlaces::go_behind(std::uint32_t session, SessionActions& out) {
 void StatePlaces::spilled(std::uint32_t session, bool ok, SessionActions& out) {
   Record& record = records_[session];
   --spilling_;
+  promised_ -= record.aside ? 0 : 1;
   ++(ok ? spills_ : failed_spills_);
   if (ok) {
     give_up_place(record, Where::kSpilled, out);

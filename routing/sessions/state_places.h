@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -17,7 +18,7 @@ namespace volvox {
 class StatePlaces {
  public:
   StatePlaces(std::uint32_t places, std::uint64_t max_spilled_bytes)
-      : max_spilled_bytes_(max_spilled_bytes), allowed_(places) {}
+      : max_spilled_bytes_(max_spilled_bytes), places_(places), allowed_(places) {}
 
   enum class Where : std::uint8_t {
     kNowhere,    // there is none: no part was committed
@@ -41,6 +42,11 @@ class StatePlaces {
   // A new session without a state. `share`: bytes that its holder may have in host memory.
   void enter(const SessionName& name, std::uint32_t holder, std::uint64_t share, std::uint64_t state_bytes);
   void allow(std::uint32_t places) { allowed_ = places; }
+  // Those in use for which `which` is true, asked of one slot of each, are on a part of the device that takes
+  // no work for now: they do not count as allowed, and nobody is made to give one up, for nobody could have
+  // it.
+  void set_aside(const std::function<bool(StateSlot)>& which);
+  bool aside(std::uint32_t session) const { return records_[session].aside; }
 
   Where where(std::uint32_t session) const { return records_[session].where; }
   bool copying(std::uint32_t session) const;
@@ -56,7 +62,7 @@ class StatePlaces {
   void leave_line(std::uint32_t session);
   std::uint32_t first_in_line() const { return line_.front(); }  // kNoIndex: there is none
   // Some in line for whom nobody idle can make room.
-  bool line_is_stuck() const { return line_.size() > spilling_ && spare_.empty(); }
+  bool line_is_stuck() const { return line_.size() > promised_ && spare_.empty(); }
 
   // Idle ones give up their slots for those in line, the least recently active first, and their states in
   // host memory for other holders'. One that begins to be idle without a state gives up its slots at once.
@@ -94,6 +100,7 @@ class StatePlaces {
     bool idle = false;
     bool spare = false;     // in the list of those that can give up their slots
     bool put_away = false;  // in its holder's list of idle ones in host memory
+    bool aside = false;     // its place is
     bool in_line = false;
     ListLinks by_use, line;
   };
@@ -103,7 +110,7 @@ class StatePlaces {
   };
 
   static StateSlot slot(const Record& record, std::uint32_t side) { return 2 * record.place + side; }
-  bool has_free_place() const { return in_use() < allowed_; }
+  bool has_free_place() const { return in_use() < places_ && in_use() - aside_ < allowed_; }
   std::uint32_t in_use() const { return made_ - static_cast<std::uint32_t>(free_.size()); }
   void take_place(Record& record);
   void give_up_place(Record& record, Where then, SessionActions& out);
@@ -113,6 +120,7 @@ class StatePlaces {
   void leave_spare(std::uint32_t session);
 
   const std::uint64_t max_spilled_bytes_;
+  const std::uint32_t places_;
   std::vector<Record> records_;  // by session
   std::vector<Holder> holders_;
   Holdings held_;                             // bytes in host memory, being copied or not
@@ -120,7 +128,9 @@ class StatePlaces {
   IndexList<Record, &Record::line> line_;     // ready, and without slots
   std::vector<std::uint32_t> free_;           // places
   std::uint32_t made_ = 0, allowed_ = 0;      // likewise
+  std::uint32_t aside_ = 0;                   // of those in use
   std::size_t spilling_ = 0, restoring_ = 0, spilled_ = 0;
+  std::size_t promised_ = 0;  // of those being spilled: their slots will be of use to somebody in line
   std::uint64_t spills_ = 0, failed_spills_ = 0, restores_ = 0;
 };
 

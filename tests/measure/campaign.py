@@ -12,7 +12,7 @@ that the checker finds it.
 
 A scenario holds; is violated; is void: it ran, and showed too little to say anything; or is not run: this machine cannot do it, and the
 line says why. The exit status is 0 when all hold, 1 when one is violated, void or failed, else 77 when one was not run.
-Scenarios that need network namespaces, control groups or ptrace need root; all need cc and Debian's python3-zmq.
+Scenarios that need network namespaces or control groups need root; all need cc and Debian's python3-zmq.
 """
 
 import argparse

@@ -10,14 +10,20 @@ import urllib.request
 from cluster_processes import Host, Member
 
 
+def look_at(member, page):
+    """The status of one of its pages, and what it says; 0 and nothing: no answer."""
+    try:
+        with urllib.request.urlopen(f"http://{member.metrics}/{page}", timeout=2) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+    except OSError:
+        return 0, ""
+
+
 def health(member, page="healthz"):
     """The status of one of its pages; 0: no answer."""
-    try:
-        return urllib.request.urlopen(f"http://{member.metrics}/{page}", timeout=2).status
-    except urllib.error.HTTPError as error:
-        return error.code
-    except OSError:
-        return 0
+    return look_at(member, page)[0]
 
 
 class Single(Member):

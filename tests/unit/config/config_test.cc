@@ -87,6 +87,7 @@ TEST(Config, WhatIsPrintedReadsBack) {
   config.server.metrics = "";
   config.device.kind = DeviceKind::kTimed;
   config.device.timed_row_us = 0.125;
+  config.device.timed_hang_file = "some/hang";
   config.batching.policy = PolicyKind::kPadded;
   config.batching.eager = EagerChoice::kOff;
   config.limits.retry_after_ms = 7;

@@ -214,6 +214,37 @@ TEST(Devices, OthersGoOnWhileASessionMoves) {
   stream.check({7}, true);
 }
 
+// A place on each of the two: who stood in line for that of the one that hangs must not wait for it.
+TEST(Devices, WhileACopyOffOneHangsSessionsTakeTurnsOnTheOther) {
+  ServeConfig config = session_config(2);
+  config.device.task_timeout_ms = 50;
+  const auto a = dear_device(), b = dear_device();
+  const House house(Devices{a, b}, config);
+  CheckStream first(house), second(house), third(house);
+  first.check({1, 2});
+  second.check({3});
+  ASSERT_EQ(b->ran().size(), 1U);
+  a->hold_slots(true);
+  for (int round = 0; round < 3; ++round) {
+    third.check({4});
+    second.check({5, 6});
+  }
+  EXPECT_EQ(b->ran().size(), 10U);
+  EXPECT_EQ(house.monitor.readiness_page().status, 200);
+  EXPECT_THAT(house.monitor.readiness_page().body, HasSubstr("fake:0: the device hangs"));
+  EXPECT_EQ(code_of(first.send({7})), ErrorCode::kSessionLost);
+  a->hold_slots(false);
+  for (const auto until = std::chrono::steady_clock::now() + kLongEnough;
+       house.monitor.readiness_page().body != "ready\n";) {
+    ASSERT_LT(std::chrono::steady_clock::now(), until) << house.monitor.readiness_page().body;
+    std::this_thread::yield();
+  }
+  for (CheckStream* stream : {&second, &third}) stream->check({8}, true);
+  EXPECT_EQ(metric(house, "volvox_session_host_bytes"), 0);
+  EXPECT_THAT(a->errors(), IsEmpty());
+  EXPECT_THAT(b->errors(), IsEmpty());
+}
+
 TEST(Devices, OnlyTheSessionsOfALostDeviceAreLost) {
   const auto a = dear_device(true), b = dear_device();
   const House house(Devices{a, b}, session_config(), one_scheduler_fails());

@@ -36,6 +36,50 @@ TEST(SessionPlaces, WhenPartOfTheDeviceIsGoneFewerGetSlots) {
   EXPECT_EQ(text(out), "run 40:0 ->0") << "no more than there ever were";
 }
 
+TEST(SessionPlaces, WhoIsOnAPartThatTakesNoWorkIsLeftThere) {
+  Desk desk;
+  desk.make(1);
+  desk.make(2);
+  SessionActions out;
+  desk.table.allow_resident(1, desk.now, out);
+  desk.table.set_aside([](StateSlot slot) { return slot / 2 == 0; }, desk.now, out);
+  EXPECT_EQ(text(out), "");
+  EXPECT_EQ(desk.begin(3, 30), "spill 2 2");
+  EXPECT_EQ(desk.spilled(2), "free 2; run 30:0 ->2");
+  EXPECT_EQ(desk.begin(4, 40), "");
+  EXPECT_EQ(desk.send(1, 1, 11), "run 11:1 0>1") << "its slots would be of no use to 4";
+  EXPECT_EQ(desk.done(3), "answer 30:0; spill 3 2");
+  EXPECT_EQ(desk.spilled(3), "free 3; run 40:0 ->2");
+}
+
+TEST(SessionPlaces, ASpillThatHangsHoldsUpNobodyInLine) {
+  Desk desk;
+  desk.make(1);
+  desk.make(2);
+  EXPECT_EQ(desk.begin(3, 30), "spill 1 0");
+  EXPECT_EQ(desk.release(1, SessionEnd::kLost), "") << "its slots may still be read";
+  SessionActions out;
+  desk.table.allow_resident(1, desk.now, out);
+  EXPECT_EQ(text(out), "");
+  desk.table.set_aside([](StateSlot slot) { return slot / 2 == 0; }, desk.now, out);
+  EXPECT_EQ(text(out), "spill 2 2");
+  EXPECT_EQ(desk.spilled(2), "free 2; run 30:0 ->2");
+  EXPECT_EQ(desk.spilled(1), "free 1; forget 1") << "it has ended after all";
+}
+
+TEST(SessionPlaces, ASpillThatFailsOfSlotsThatAreOfNoUseRefusesNobody) {
+  Desk desk;
+  desk.make(1);
+  desk.make(2);
+  desk.begin(3, 30);
+  SessionActions out;
+  desk.table.allow_resident(1, desk.now, out);
+  desk.table.set_aside([](StateSlot slot) { return slot / 2 == 0; }, desk.now, out);
+  EXPECT_EQ(text(out), "spill 2 2");
+  EXPECT_EQ(desk.spilled(1, false), "");
+  EXPECT_EQ(desk.spilled(2), "free 2; run 30:0 ->2");
+}
+
 TEST(SessionPlaces, ARepeatCountsAsUse) {
   Desk desk;
   desk.make(1);

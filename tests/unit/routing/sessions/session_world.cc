@@ -264,14 +264,21 @@ void World::release() {
     table_.release_resident([&](StateSlot slot) { return device == 2 || slot / 2 % 2 == device; }, reason,
                             now_, out);
   } else if (what <= 4) {
-    allowed_ = 1 + below(limits_.max_resident);
-    table_.allow_resident(allowed_, now_, out);
+    allow(out);
   } else if (what == 5) {
     table_.release_model(kServed, reason, now_, out);
   } else {
     table_.release(streams_.at(any_of(streams_)).ref, reason, now_, out);
   }
   take(out);
+}
+
+// As when a device of several takes no work for now: its places are apart, or gone.
+void World::allow(SessionActions& out) {
+  allowed_ = 1 + below(limits_.max_resident);
+  const std::uint64_t apart = chance(50) ? limits_.max_resident - allowed_ : 0;
+  table_.allow_resident(allowed_, now_, out);
+  table_.set_aside([apart](StateSlot slot) { return slot / 2 < apart; }, now_, out);
 }
 
 void World::pass_time() {

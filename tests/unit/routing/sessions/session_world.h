@@ -94,6 +94,7 @@ class World {
 
   // What the driver does.
   void release();
+  void allow(SessionActions& out);
   void pass_time();
   // Clients: 0 is nobody that the table knows.
   static constexpr std::uint64_t kClients = 4;

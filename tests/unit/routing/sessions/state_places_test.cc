@@ -44,6 +44,9 @@ class Places : public ::testing::Test {
     places_.let_go(session, out_);
     return told();
   }
+  void set_aside(std::uint32_t place) {
+    places_.set_aside([place](StateSlot slot) { return slot / 2 == place; });
+  }
   std::string told(StatePlaces::Step step = {}) {
     using Kind = StatePlaces::Step::Kind;
     std::string all = text(std::exchange(out_, {}));
@@ -179,6 +182,55 @@ TEST_F(Places, FewerMayBeAllowed) {
   EXPECT_EQ(line(2), "spill 1 0");
   places_.allow(2);
   EXPECT_EQ(serve(), "run 2");
+}
+
+TEST_F(Places, ThoseSetAsideDoNotCountAndAreTakenFromNobody) {
+  make(1);
+  places_.allow(1);
+  set_aside(0);
+  EXPECT_TRUE(places_.aside(1));
+  enter(2);
+  EXPECT_EQ(line(2), "run 2");
+  places_.advance(2);
+  EXPECT_EQ(idle(2), "");
+  enter(3);
+  EXPECT_EQ(line(3), "spill 2 2") << "that of 1 would be of no use";
+  EXPECT_EQ(spilled(2), "free 2");
+  EXPECT_EQ(serve(), "run 3");
+  EXPECT_EQ(let_go(1), "free 1");
+  enter(4);
+  EXPECT_EQ(line(4), "") << "what was set aside leaves no room for others";
+  EXPECT_TRUE(places_.line_is_stuck());
+}
+
+TEST_F(Places, NobodyInLineHopesForSlotsThatAreSetAside) {
+  make(1);
+  make(2);
+  enter(3);
+  EXPECT_EQ(line(3), "spill 1 0");
+  places_.allow(1);
+  set_aside(0);
+  EXPECT_EQ(serve(), "spill 2 2");
+  EXPECT_EQ(stats().copying, 2U);
+  EXPECT_EQ(spilled(2), "free 2");
+  EXPECT_EQ(serve(), "run 3");
+  EXPECT_EQ(spilled(1), "free 1");
+  EXPECT_EQ(stats().copying, 0U);
+  EXPECT_EQ(stats().resident, 1U);
+}
+
+TEST_F(Places, ThatAreNoLongerAsideAreAsTheyWere) {
+  make(1);
+  make(2);
+  set_aside(0);
+  enter(3);
+  EXPECT_EQ(line(3), "spill 2 2");
+  set_aside(1);
+  EXPECT_EQ(serve(), "spill 1 0");
+  set_aside(kNoIndex);
+  EXPECT_EQ(serve(), "") << "two spills for one in line";
+  EXPECT_EQ(spilled(1), "free 1");
+  EXPECT_EQ(serve(), "run 3");
 }
 
 }  // namespace
