@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "actors/edge/gateway.h"
+#include "actors/sessions/session_token.h"
 #include "actors/system/random_number.h"
 #include "actors/work/traces.h"
 #include "base/clock.h"
@@ -56,15 +57,16 @@ IncomingBody OfferedBody::keep() && {
 }
 
 Admission::Admission(const ServeConfig& config, const NodePtr& node,
-                     std::shared_ptr<const Dispatcher> dispatcher)
-    : Admission(config, *node->metrics, node, std::move(dispatcher), node->traces) {}
+                     std::shared_ptr<const Dispatcher> dispatcher, std::shared_ptr<const ActorSlot> reader)
+    : Admission(config, *node->metrics, node, std::move(dispatcher), std::move(reader), node->traces) {}
 
 Admission::Admission(const ServeConfig& config, RequestMetrics& metrics,
                      std::shared_ptr<TraceRecorder> traces)
-    : Admission(config, metrics, nullptr, nullptr, std::move(traces)) {}
+    : Admission(config, metrics, nullptr, nullptr, nullptr, std::move(traces)) {}
 
 Admission::Admission(const ServeConfig& config, RequestMetrics& metrics, NodePtr node,
-                     std::shared_ptr<const Dispatcher> dispatcher, std::shared_ptr<TraceRecorder> traces)
+                     std::shared_ptr<const Dispatcher> dispatcher, std::shared_ptr<const ActorSlot> reader,
+                     std::shared_ptr<TraceRecorder> traces)
     : models_(config.model),
       rights_(config),
       limits_(wire_limits(config.wire)),
@@ -73,11 +75,20 @@ Admission::Admission(const ServeConfig& config, RequestMetrics& metrics, NodePtr
       metrics_(metrics),
       node_(std::move(node)),
       dispatcher_(std::move(dispatcher)),
+      reader_(std::move(reader)),
       traces_(std::move(traces)),
       gauge_(std::make_shared<InFlightGauge>(InFlightLimits{
           config.limits.max_requests_in_flight, std::size_t{config.limits.max_request_mib_in_flight} << 20})),
       clients_(std::make_shared<ClientShares>(config)),
       number_key_{random_bits().value_or(0), random_bits().value_or(0)} {}
+
+caf::actor Admission::runner_for(const IncomingRequest& request, const ActorSlot& runner) const {
+  const bool large = request.body.size() > Dispatcher::kSmallBody;
+  if (large && reader_ != nullptr && !is_session_part(request.header)) {
+    if (caf::actor reader = reader_->get()) return reader;
+  }
+  return runner.get();
+}
 
 void Admission::apply_rights(const Caller& caller, RequestHeader& header) const {
   if (caller.vouched) return;

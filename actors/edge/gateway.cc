@@ -295,9 +295,10 @@ void Gateway::accept(const ClientId& client, RequestHeader header, std::span<con
     return refuse(client, id, {{ErrorCode::kInvalidArgument, kIdInFlight}});
   }
   try {
-    in_flight_.set(client, id,
-                   spawn_request_actor(system_, shared_from_this(), runner_->get(), *admitted,
-                                       admission_->dispatcher_for(body.size())));
+    in_flight_.set(
+        client, id,
+        spawn_request_actor(system_, shared_from_this(), admission_->runner_for(**admitted, *runner_),
+                            *admitted, admission_->dispatcher_for(body.size())));
   } catch (...) {
     if (in_flight_.remove(client, id, account)) in_flight_.answered();
     throw;

@@ -16,8 +16,9 @@ namespace volvox {
 
 // The way of a request that stands alone, from the bytes as which it came to a device's scheduler: it is
 // checked against its model, the device is chosen, its inputs are staged and its cell graph is made. A door
-// does that on its own thread where it takes little, for to wake another one takes longer; the manager does
-// it for the rest, and for what has to be run again. Keeps nothing of a request. Any thread.
+// does that on its own thread where it takes little, for to wake another one takes longer; the reader of
+// large bodies does it for the rest, and the manager for what has to be run again. Keeps nothing of a
+// request. Any thread.
 class Dispatcher {
  public:
   static constexpr std::uint32_t kNowhere = ~std::uint32_t{0};  // no device

@@ -26,7 +26,7 @@ namespace volvox {
 
 // Where tests make actors fail; empty in production. Called by the actor that it names, which may throw.
 struct FaultHooks {
-  std::function<void(const IncomingRequest&)> manager, scheduler, link;  // link: to the routers
+  std::function<void(const IncomingRequest&)> manager, reader, scheduler, link;  // link: to the routers
   std::function<void(const Task&)> worker;
   std::function<void()> supervisor;                      // as it starts
   std::function<void()> manager_asked, scheduler_asked;  // by monitoring, how it is
