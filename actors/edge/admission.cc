@@ -36,6 +36,10 @@ PriorityChoice choice_of(WirePriority priority) {
 constexpr const char* kShuttingDown = "the server is shutting down; ask another one";
 constexpr const char* kTooManyInFlight = "too many requests are in flight; wait and try again";
 
+// Bytes of its parts. Those of live calls have less, and are read by the manager in the time that it takes to
+// wake another thread.
+constexpr std::size_t kLargeBundle = 1 << 20;
+
 bool goes_on_with_a_session(const RequestHeader& header) {
   return header.session && header.session->operation != SessionOperation::kBegin;
 }
@@ -84,10 +88,23 @@ Admission::Admission(const ServeConfig& config, RequestMetrics& metrics, NodePtr
 
 caf::actor Admission::runner_for(const IncomingRequest& request, const ActorSlot& runner) const {
   const bool large = request.body.size() > Dispatcher::kSmallBody;
-  if (large && reader_ != nullptr && !is_session_part(request.header)) {
+  if (is_session_part(request.header)) return runner_of(request, large, runner);
+  if (large && reader_ != nullptr) {
     if (caf::actor reader = reader_->get()) return reader;
   }
   return runner.get();
+}
+
+caf::actor Admission::runner_for(std::span<const RequestPtr> parts, const ActorSlot& runner) const {
+  std::size_t bytes = 0;
+  for (const RequestPtr& part : parts) bytes += part->body.size();
+  return runner_of(*parts.front(), bytes > kLargeBundle, runner);
+}
+
+caf::actor Admission::runner_of(const IncomingRequest& part, bool large, const ActorSlot& runner) const {
+  caf::actor reader = reader_ ? reader_->get() : caf::actor();
+  if (reader) part.detour = detours_->take(part.connection, large);
+  return part.detour ? reader : runner.get();
 }
 
 void Admission::apply_rights(const Caller& caller, RequestHeader& header) const {

@@ -102,9 +102,10 @@ class Admission {
     return body_bytes <= Dispatcher::kSmallBody ? dispatcher() : nullptr;
   }
   const Dispatcher* dispatcher() const { return dispatcher_.get(); }
-  // To whom such a door hands on this request otherwise: to `runner`, or to whoever reads large bodies. Parts
-  // of sessions go to the runner all the same: a small one must not overtake a large one.
+  // To whom such a door hands on a request otherwise, or the parts of a bundle: to `runner`, or to whoever
+  // reads what is large; then also parts of sessions that follow. To be asked right before.
   caf::actor runner_for(const IncomingRequest& request, const ActorSlot& runner) const;
+  caf::actor runner_for(std::span<const RequestPtr> parts, const ActorSlot& runner) const;
   void refuse_new_requests() { draining_ = true; }
   bool draining() const { return draining_; }
 
@@ -141,6 +142,8 @@ class Admission {
   std::uint64_t number_of(std::string_view name) const;
   tl::expected<Shares, Refusal> enter(const Caller& caller, std::size_t bytes);
 
+  caf::actor runner_of(const IncomingRequest& part, bool large, const ActorSlot& runner) const;
+
   const std::vector<ModelSection> models_;
   const PriorityRights rights_;
   const WireLimits limits_;
@@ -150,7 +153,8 @@ class Admission {
   const NodePtr node_;  // null: this process runs no models
   const std::shared_ptr<const Dispatcher> dispatcher_;
   const std::shared_ptr<const ActorSlot> reader_;  // null: large bodies are the runner's
-  const std::shared_ptr<TraceRecorder> traces_;    // null: none is traced
+  const std::shared_ptr<Detours> detours_ = std::make_shared<Detours>();  // by way of the reader
+  const std::shared_ptr<TraceRecorder> traces_;                           // null: none is traced
   std::shared_ptr<InFlightGauge> gauge_;
   std::shared_ptr<ClientShares> clients_;
   const HashKey number_key_;

@@ -17,9 +17,10 @@ struct BodyReaderSetup {
 };
 
 // To read and check a large body takes milliseconds, in which neither a door's one thread nor the manager
-// should serve nobody else. This actor stands before the manager as the runner of requests that stand alone
-// and are large: it hands each to a scheduler, as a door does with small ones, and passes on what comes after
-// it, in order. It has a thread of its own, so large bodies wait for each other only.
+// should serve nobody else. This actor has a thread of its own, so large bodies wait for each other only. It
+// stands before the manager as the runner of these requests: those that stand alone it hands to a scheduler,
+// as a door does with small ones; parts of sessions it reads, and passes them on, as all that comes after a
+// request, in order.
 caf::actor spawn_body_reader(caf::actor_system& system, BodyReaderSetup setup);
 
 }  // namespace volvox

@@ -8,6 +8,7 @@
 
 #include "actors/node/job_maker.h"
 #include "actors/node/node.h"
+#include "actors/sessions/part_reader.h"
 #include "actors/system/actor_slot.h"
 #include "actors/work/work.h"
 #include "base/error.h"
@@ -32,6 +33,9 @@ class Dispatcher {
   // since it was chosen: then once the caller has let go of the work.
   void run(const WorkPtr& work, const caf::actor& manager, std::uint32_t avoided = kNowhere) const;
 
+  // What takes long of a part of a session, before the manager looks at it.
+  void read_ahead(Work& part) const { parts_.read_ahead(part); }
+
   // The device with the least left to do, if one but `avoided` can be used.
   std::optional<std::uint32_t> device_but(std::uint32_t avoided) const;
   // A device whose queues all hang is better than none: they may go on.
@@ -45,6 +49,7 @@ class Dispatcher {
   NodePtr node_;
   SchedulerSlots schedulers_;  // by device
   JobMaker jobs_;
+  PartReader parts_;
 };
 
 }  // namespace volvox

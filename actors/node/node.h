@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "actors/work/device_loads.h"
 #include "actors/work/work.h"
 #include "base/error.h"
+#include "base/keyed_hash.h"
 #include "batching/policy/policy.h"
 #include "config/schema.h"
 #include "device/device.h"
@@ -63,6 +65,8 @@ struct Node {
   RequestMetrics* metrics = nullptr;  // outlives the actors, as the next
   SessionMetrics* session_metrics = nullptr;
   std::shared_ptr<TraceRecorder> traces;
+  std::optional<HashKey>
+      content_key;  // of digests of parts of sessions; nothing: there are no random numbers
   FaultHooks faults;
 
   // Whether any device takes work.
