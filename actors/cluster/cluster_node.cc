@@ -254,7 +254,8 @@ class ClusterNodeShell {
     }
     auto sink = std::make_shared<ClusterSink>(caf::actor_cast<caf::actor>(self_), number, seat.epoch,
                                               submit.attempt, limits_, *setup_.node->metrics);
-    running.request = spawn_request_actor(self_->system(), std::move(sink), setup_.runner->get(),
+    caf::actor runner = setup_.admission->runner_for(**admitted, *setup_.runner);
+    running.request = spawn_request_actor(self_->system(), std::move(sink), std::move(runner),
                                           std::move(*admitted), setup_.admission->dispatcher_for(bytes));
     seat.running.insert_or_assign(key(submit.attempt), std::move(running));
     return {};

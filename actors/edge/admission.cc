@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "actors/edge/gateway.h"
+#include "actors/sessions/session_token.h"
 #include "actors/system/random_number.h"
 #include "actors/work/traces.h"
 #include "base/clock.h"
@@ -35,6 +36,10 @@ PriorityChoice choice_of(WirePriority priority) {
 constexpr const char* kShuttingDown = "the server is shutting down; ask another one";
 constexpr const char* kTooManyInFlight = "too many requests are in flight; wait and try again";
 
+// Bytes of its parts. Those of live calls have less, and are read by the manager in the time that it takes to
+// wake another thread.
+constexpr std::size_t kLargeBundle = 1 << 20;
+
 bool goes_on_with_a_session(const RequestHeader& header) {
   return header.session && header.session->operation != SessionOperation::kBegin;
 }
@@ -56,15 +61,16 @@ IncomingBody OfferedBody::keep() && {
 }
 
 Admission::Admission(const ServeConfig& config, const NodePtr& node,
-                     std::shared_ptr<const Dispatcher> dispatcher)
-    : Admission(config, *node->metrics, node, std::move(dispatcher), node->traces) {}
+                     std::shared_ptr<const Dispatcher> dispatcher, std::shared_ptr<const ActorSlot> reader)
+    : Admission(config, *node->metrics, node, std::move(dispatcher), std::move(reader), node->traces) {}
 
 Admission::Admission(const ServeConfig& config, RequestMetrics& metrics,
                      std::shared_ptr<TraceRecorder> traces)
-    : Admission(config, metrics, nullptr, nullptr, std::move(traces)) {}
+    : Admission(config, metrics, nullptr, nullptr, nullptr, std::move(traces)) {}
 
 Admission::Admission(const ServeConfig& config, RequestMetrics& metrics, NodePtr node,
-                     std::shared_ptr<const Dispatcher> dispatcher, std::shared_ptr<TraceRecorder> traces)
+                     std::shared_ptr<const Dispatcher> dispatcher, std::shared_ptr<const ActorSlot> reader,
+                     std::shared_ptr<TraceRecorder> traces)
     : models_(config.model),
       rights_(config),
       limits_(wire_limits(config.wire)),
@@ -73,11 +79,33 @@ Admission::Admission(const ServeConfig& config, RequestMetrics& metrics, NodePtr
       metrics_(metrics),
       node_(std::move(node)),
       dispatcher_(std::move(dispatcher)),
+      reader_(std::move(reader)),
       traces_(std::move(traces)),
       gauge_(std::make_shared<InFlightGauge>(InFlightLimits{
           config.limits.max_requests_in_flight, std::size_t{config.limits.max_request_mib_in_flight} << 20})),
       clients_(std::make_shared<ClientShares>(config)),
       number_key_{random_bits().value_or(0), random_bits().value_or(0)} {}
+
+caf::actor Admission::runner_for(const IncomingRequest& request, const ActorSlot& runner) const {
+  const bool large = request.body.size() > Dispatcher::kSmallBody;
+  if (is_session_part(request.header)) return runner_of(request, large, runner);
+  if (large && reader_ != nullptr) {
+    if (caf::actor reader = reader_->get()) return reader;
+  }
+  return runner.get();
+}
+
+caf::actor Admission::runner_for(std::span<const RequestPtr> parts, const ActorSlot& runner) const {
+  std::size_t bytes = 0;
+  for (const RequestPtr& part : parts) bytes += part->body.size();
+  return runner_of(*parts.front(), bytes > kLargeBundle, runner);
+}
+
+caf::actor Admission::runner_of(const IncomingRequest& part, bool large, const ActorSlot& runner) const {
+  caf::actor reader = reader_ ? reader_->get() : caf::actor();
+  if (reader) part.detour = detours_->take(part.connection, large);
+  return part.detour ? reader : runner.get();
+}
 
 void Admission::apply_rights(const Caller& caller, RequestHeader& header) const {
   if (caller.vouched) return;

@@ -9,10 +9,13 @@
 #include <utility>
 #include <vector>
 
+#include <caf/actor.hpp>
+
 #include "actors/edge/client_shares.h"
 #include "actors/edge/in_flight.h"
 #include "actors/node/dispatcher.h"
 #include "actors/node/node.h"
+#include "actors/system/actor_slot.h"
 #include "actors/work/work.h"
 #include "base/error.h"
 #include "base/keyed_hash.h"
@@ -71,9 +74,10 @@ struct AdmittedBundle {
 // deadline and priority set as its model's table says. Any thread.
 class Admission {
  public:
-  // With a dispatcher, doors hand requests to a scheduler themselves.
+  // With a dispatcher, doors hand requests to a scheduler themselves. `reader`: who reads large bodies.
   Admission(const ServeConfig& config, const NodePtr& node,
-            std::shared_ptr<const Dispatcher> dispatcher = nullptr);
+            std::shared_ptr<const Dispatcher> dispatcher = nullptr,
+            std::shared_ptr<const ActorSlot> reader = nullptr);
   // Of a process that runs no models itself: of requests it sees the header only, and names no model. No
   // recorder: none is traced.
   Admission(const ServeConfig& config, RequestMetrics& metrics,
@@ -98,6 +102,10 @@ class Admission {
     return body_bytes <= Dispatcher::kSmallBody ? dispatcher() : nullptr;
   }
   const Dispatcher* dispatcher() const { return dispatcher_.get(); }
+  // To whom such a door hands on a request otherwise, or the parts of a bundle: to `runner`, or to whoever
+  // reads what is large; then also parts of sessions that follow. To be asked right before.
+  caf::actor runner_for(const IncomingRequest& request, const ActorSlot& runner) const;
+  caf::actor runner_for(std::span<const RequestPtr> parts, const ActorSlot& runner) const;
   void refuse_new_requests() { draining_ = true; }
   bool draining() const { return draining_; }
 
@@ -116,7 +124,8 @@ class Admission {
   using Shares = std::pair<InFlightShare, ClientShare>;
 
   Admission(const ServeConfig& config, RequestMetrics& metrics, NodePtr node,
-            std::shared_ptr<const Dispatcher> dispatcher, std::shared_ptr<TraceRecorder> traces);
+            std::shared_ptr<const Dispatcher> dispatcher, std::shared_ptr<const ActorSlot> reader,
+            std::shared_ptr<TraceRecorder> traces);
   // It has its number, door, header and model.
   void begin_trace(IncomingRequest& request) const;
   Status check_door(std::size_t body_bytes) const;
@@ -133,6 +142,8 @@ class Admission {
   std::uint64_t number_of(std::string_view name) const;
   tl::expected<Shares, Refusal> enter(const Caller& caller, std::size_t bytes);
 
+  caf::actor runner_of(const IncomingRequest& part, bool large, const ActorSlot& runner) const;
+
   const std::vector<ModelSection> models_;
   const PriorityRights rights_;
   const WireLimits limits_;
@@ -141,7 +152,9 @@ class Admission {
   RequestMetrics& metrics_;
   const NodePtr node_;  // null: this process runs no models
   const std::shared_ptr<const Dispatcher> dispatcher_;
-  const std::shared_ptr<TraceRecorder> traces_;  // null: none is traced
+  const std::shared_ptr<const ActorSlot> reader_;  // null: large bodies are the runner's
+  const std::shared_ptr<Detours> detours_ = std::make_shared<Detours>();  // by way of the reader
+  const std::shared_ptr<TraceRecorder> traces_;                           // null: none is traced
   std::shared_ptr<InFlightGauge> gauge_;
   std::shared_ptr<ClientShares> clients_;
   const HashKey number_key_;

@@ -295,9 +295,10 @@ void Gateway::accept(const ClientId& client, RequestHeader header, std::span<con
     return refuse(client, id, {{ErrorCode::kInvalidArgument, kIdInFlight}});
   }
   try {
-    in_flight_.set(client, id,
-                   spawn_request_actor(system_, shared_from_this(), runner_->get(), *admitted,
-                                       admission_->dispatcher_for(body.size())));
+    in_flight_.set(
+        client, id,
+        spawn_request_actor(system_, shared_from_this(), admission_->runner_for(**admitted, *runner_),
+                            *admitted, admission_->dispatcher_for(body.size())));
   } catch (...) {
     if (in_flight_.remove(client, id, account)) in_flight_.answered();
     throw;
@@ -337,7 +338,8 @@ void Gateway::spawn_bundle(const ClientId& client, std::uint64_t first_id, std::
   ids.reserve(parts.size());
   for (const RequestPtr& part : parts) ids.push_back(part->header.request_id);
   const std::string account = parts.front()->account;
-  BundleSetup setup{shared_from_this(), runner_->get(), first_id, std::move(parts),
+  caf::actor runner = admission_->runner_for(parts, *runner_);
+  BundleSetup setup{shared_from_this(), std::move(runner), first_id, std::move(parts),
                     std::chrono::microseconds(config_.wire.bundle_gather_us)};
   try {
     in_flight_.set_all(client, ids, spawn_bundle_actor(system_, std::move(setup)));

@@ -113,9 +113,22 @@ class RequestShell {
   bool given_up_ = false;
 };
 
+// Parts of sessions are read by the manager, but what is large by this thread, where nobody else waits for
+// it. Their deadline is the manager's to keep, who may have been told too early that it is over.
+void hand_on_part(const caf::actor& runner, const WorkPtr& work, const Dispatcher* dispatcher) {
+  const RequestPtr request = work->shared_request();
+  const bool reads = dispatcher != nullptr && request->body.size() > Dispatcher::kSmallBody;
+  if (reads) dispatcher->read_ahead(*work);
+  hand_over();
+  caf::anon_send(runner, RunWork{work});
+  if (!reads || steady_now() < request->deadline()) return;
+  caf::anon_send(runner, CancelWork{request->key, ErrorCode::kDeadlineExceeded});
+}
+
 // Not left to the actor: this can begin while that one's thread is still being woken.
 void hand_on(const caf::actor& runner, WorkPtr work, const Dispatcher* dispatcher) {
-  if (dispatcher == nullptr || is_session_part(work->request().header)) {
+  if (is_session_part(work->request().header)) return hand_on_part(runner, work, dispatcher);
+  if (dispatcher == nullptr) {
     hand_over();
     return caf::anon_send(runner, RunWork{std::move(work)});
   }

@@ -17,7 +17,7 @@ constexpr const char* kRestarting = "the device is being restarted; try again";
 }  // namespace
 
 Dispatcher::Dispatcher(NodePtr node, SchedulerSlots schedulers)
-    : node_(std::move(node)), schedulers_(std::move(schedulers)), jobs_(node_) {}
+    : node_(std::move(node)), schedulers_(std::move(schedulers)), jobs_(node_), parts_(node_) {}
 
 void Dispatcher::run(const WorkPtr& work, const caf::actor& manager, std::uint32_t avoided) const {
   Status ready = prepare(*work, avoided);

@@ -8,6 +8,7 @@
 
 #include "actors/node/job_maker.h"
 #include "actors/node/node.h"
+#include "actors/sessions/part_reader.h"
 #include "actors/system/actor_slot.h"
 #include "actors/work/work.h"
 #include "base/error.h"
@@ -16,8 +17,9 @@ namespace volvox {
 
 // The way of a request that stands alone, from the bytes as which it came to a device's scheduler: it is
 // checked against its model, the device is chosen, its inputs are staged and its cell graph is made. A door
-// does that on its own thread where it takes little, for to wake another one takes longer; the manager does
-// it for the rest, and for what has to be run again. Keeps nothing of a request. Any thread.
+// does that on its own thread where it takes little, for to wake another one takes longer; the reader of
+// large bodies does it for the rest, and the manager for what has to be run again. Keeps nothing of a
+// request. Any thread.
 class Dispatcher {
  public:
   static constexpr std::uint32_t kNowhere = ~std::uint32_t{0};  // no device
@@ -30,6 +32,9 @@ class Dispatcher {
   // `manager`: to whom it comes back where there are several devices and its own fails, or has failed
   // since it was chosen: then once the caller has let go of the work.
   void run(const WorkPtr& work, const caf::actor& manager, std::uint32_t avoided = kNowhere) const;
+
+  // What takes long of a part of a session, before the manager looks at it.
+  void read_ahead(Work& part) const { parts_.read_ahead(part); }
 
   // The device with the least left to do, if one but `avoided` can be used.
   std::optional<std::uint32_t> device_but(std::uint32_t avoided) const;
@@ -44,6 +49,7 @@ class Dispatcher {
   NodePtr node_;
   SchedulerSlots schedulers_;  // by device
   JobMaker jobs_;
+  PartReader parts_;
 };
 
 }  // namespace volvox

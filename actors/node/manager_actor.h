@@ -7,13 +7,13 @@
 namespace volvox {
 
 // A request comes in as bytes and must become a cell graph on a device; a result must become an answer. The
-// manager sees to both: by the Dispatcher it hands to a device's scheduler what no door has handed on itself
-// (large requests, and by the SessionDriver parts of sessions); and it assembles the answers of all. A
-// request under which one of several devices failed is run once more on another, if nothing of its answer has
-// been sent. Takes RunWork, RerunWork, CancelWork, FinishedWorks, Stepped, PartLost, DrainAtom, UseScheduler.
-// Of requests that stand alone it keeps no table: a Work knows all about itself, so a manager that fails
-// loses only what it was working on, and a new one goes on with the rest. The sessions (SessionDriver) end
-// with it.
+// manager sees to both: by the Dispatcher it hands to a device's scheduler what neither a door nor the reader
+// of large bodies has handed on (by the SessionDriver parts of sessions); and it assembles the answers of
+// all. A request under which one of several devices failed is run once more on another, if nothing of its
+// answer has been sent. Takes RunWork, RerunWork, CancelWork, FinishedWorks, Stepped, PartLost, DrainAtom,
+// UseScheduler. Of requests that stand alone it keeps no table: a Work knows all about itself, so a manager
+// that fails loses only what it was working on, and a new one goes on with the rest. The sessions
+// (SessionDriver) end with it.
 caf::actor spawn_manager(caf::actor_system& system, NodePtr node);
 
 }  // namespace volvox

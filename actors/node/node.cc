@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "actors/system/random_number.h"
 #include "actors/work/traces.h"
 #include "batching/policy/policies.h"
 
@@ -80,6 +81,9 @@ NodePtr make_node(const ServeConfig& config, std::span<const std::shared_ptr<Dev
   node->metrics = &monitor.requests();
   node->session_metrics = &monitor.sessions();
   node->traces = make_recorder(config, monitor);
+  if (const auto low = random_bits(), high = random_bits(); low && high) {
+    node->content_key = HashKey{*low, *high};
+  }
   node->faults = std::move(faults);
   return node;
 }

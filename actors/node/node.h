@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "actors/work/device_loads.h"
 #include "actors/work/work.h"
 #include "base/error.h"
+#include "base/keyed_hash.h"
 #include "batching/policy/policy.h"
 #include "config/schema.h"
 #include "device/device.h"
@@ -26,7 +28,7 @@ namespace volvox {
 
 // Where tests make actors fail; empty in production. Called by the actor that it names, which may throw.
 struct FaultHooks {
-  std::function<void(const IncomingRequest&)> manager, scheduler, link;  // link: to the routers
+  std::function<void(const IncomingRequest&)> manager, reader, scheduler, link;  // link: to the routers
   std::function<void(const Task&)> worker;
   std::function<void()> supervisor;                      // as it starts
   std::function<void()> manager_asked, scheduler_asked;  // by monitoring, how it is
@@ -63,6 +65,8 @@ struct Node {
   RequestMetrics* metrics = nullptr;  // outlives the actors, as the next
   SessionMetrics* session_metrics = nullptr;
   std::shared_ptr<TraceRecorder> traces;
+  std::optional<HashKey>
+      content_key;  // of digests of parts of sessions; nothing: there are no random numbers
   FaultHooks faults;
 
   // Whether any device takes work.

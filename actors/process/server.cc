@@ -14,6 +14,7 @@
 
 #include "actors/admin/admin_commands.h"
 #include "actors/cluster/cluster_node.h"
+#include "actors/node/body_reader.h"
 #include "actors/node/supervisor.h"
 #include "actors/process/keeper.h"
 #include "actors/process/liveness.h"
@@ -117,6 +118,7 @@ class Server::Impl {
     auto queues = open_all_queues(*node);
     if (!queues) return tl::unexpected(queues.error());
     if (Status begun = start_supervisor(node, std::move(*queues)); !begun) return begun;
+    start_reader(node);
     monitor_.watch_devices(device_source(*node));
     snapshots_ = shared_snapshots(schedulers_);
     monitor_.watch_engines(snapshots_, schedulers_.size());
@@ -144,6 +146,8 @@ class Server::Impl {
     host_ = nullptr;
     if (supervisor_)
       caf::anon_send_exit(std::exchange(supervisor_, nullptr), caf::exit_reason::user_shutdown);
+    if (readers_) caf::anon_send_exit(std::exchange(readers_, nullptr), caf::exit_reason::user_shutdown);
+    dispatcher_ = nullptr;
     monitor_.stop_listening();
     return all_ended;
   }
@@ -159,9 +163,22 @@ class Server::Impl {
 
  private:
   // Where a test wants to see what the manager is sent, all goes by the manager.
-  std::shared_ptr<Admission> admission_to(const NodePtr& node) const {
-    auto dispatcher = node->faults.manager ? nullptr : std::make_shared<const Dispatcher>(node, schedulers_);
-    return std::make_shared<Admission>(node->config, node, std::move(dispatcher));
+  std::shared_ptr<Admission> admission_to(const NodePtr& node) {
+    if (node->faults.manager) return std::make_shared<Admission>(node->config, node);
+    dispatcher_ = std::make_shared<const Dispatcher>(node, schedulers_);
+    return std::make_shared<Admission>(node->config, node, dispatcher_, reader_);
+  }
+
+  void start_reader(const NodePtr& node) {
+    if (!dispatcher_) return;
+    const BodyReaderSetup setup{node, dispatcher_, manager_};
+    const caf::actor first = spawn_body_reader(system_, setup);
+    reader_->set(first);
+    readers_ = spawn_keeper(system_, {"reader of large bodies", first,
+                                      [system = &system_, setup]() -> Result<caf::actor> {
+                                        return spawn_body_reader(*system, setup);
+                                      },
+                                      reader_, [monitor = &monitor_] { monitor->requests().restarted(); }});
   }
 
   Status start_supervisor(const NodePtr& node, std::vector<OpenQueues> queues) {
@@ -233,12 +250,14 @@ class Server::Impl {
   SystemConfig system_config_;
   ActorSystem system_;  // its destructor waits until every actor has ended
   std::shared_ptr<ActorSlot> manager_ = std::make_shared<ActorSlot>();
-  SchedulerSlots schedulers_;  // one for each device
-  EngineSource snapshots_;     // of them
+  std::shared_ptr<ActorSlot> reader_ = std::make_shared<ActorSlot>();
+  SchedulerSlots schedulers_;                     // one for each device
+  std::shared_ptr<const Dispatcher> dispatcher_;  // null: the doors have none
+  EngineSource snapshots_;                        // of them
   std::shared_ptr<const HttpModels> models_;
   std::shared_ptr<ActorSlot> link_ = std::make_shared<ActorSlot>();
-  caf::actor supervisor_, cluster_;  // cluster_: the keeper of the actor in link_
-  std::atomic<bool> linked_{false};  // there may be requests of routers
+  caf::actor supervisor_, readers_, cluster_;  // the two last: keepers of the actors in reader_ and link_
+  std::atomic<bool> linked_{false};            // there may be requests of routers
   std::unique_ptr<ModelHost> host_;
   ProcessFront front_;  // its threads talk to the host
 };

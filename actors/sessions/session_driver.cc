@@ -47,8 +47,8 @@ std::unique_ptr<SessionDriver> SessionDriver::make(const NodePtr& node, const Jo
                                                    PartRunner& runner) {
   if (node->config.sessions.max_sessions == 0) return nullptr;
   SessionLimits limits = session_limits(node->config, session_places(*node));
-  const auto seed = random_bits(), low = random_bits(), high = random_bits();
-  const bool drawn = seed && low && high;
+  const auto seed = random_bits();
+  const bool drawn = seed && node->content_key;
   const Status sound =
       drawn ? check(limits) : Status(fail(ErrorCode::kInternal, "there are no random numbers"));
   if (!sound) {
@@ -56,19 +56,19 @@ std::unique_ptr<SessionDriver> SessionDriver::make(const NodePtr& node, const Jo
     return nullptr;
   }
   limits.hash_seed = *seed;
-  auto driver = std::make_unique<SessionDriver>(node, jobs, runner, limits, HashKey{*low, *high});
+  auto driver = std::make_unique<SessionDriver>(node, jobs, runner, limits);
   driver->publish();  // zeros are figures, too
   return driver;
 }
 
 SessionDriver::SessionDriver(const NodePtr& node, const JobMaker& jobs, PartRunner& runner,
-                             const SessionLimits& limits, HashKey content_key)
+                             const SessionLimits& limits)
     : node_(node),
       jobs_(jobs),
       runner_(runner),
       incarnation_(++incarnations),
       numerics_(numerics_of(node->devices.front()->device->name())),
-      content_key_(content_key),
+      reader_(node),
       table_(limits),
       states_(node->devices, limits.max_resident, std::uint64_t{node->config.sessions.spill_mib} << 20),
       copies_(node->devices.size(), std::chrono::milliseconds(node->config.device.task_timeout_ms)),
@@ -115,7 +115,7 @@ Result<SessionRequest> SessionDriver::describe(Work& work, TimePoint now) {
     request.served = identity_of(**model);
   }
   request.loaded = model.has_value();
-  if (const Status ok = check_body(model ? *model : ModelPtr{}, work, request); !ok) {
+  if (const Status ok = read(model ? *model : ModelPtr{}, work, request); !ok) {
     return tl::unexpected(ok.error());
   }
   if (!begins) {
@@ -152,25 +152,14 @@ void SessionDriver::end_unloaded(TimePoint now) {
   });
 }
 
-// A session whose model is gone ends, whatever the body is.
-Status SessionDriver::check_body(const ModelPtr& model, Work& work, SessionRequest& request) const {
-  const auto body = jobs_.read(work);
-  if (!body) return tl::unexpected(body.error());
-  request.empty = request.verb == SessionVerb::kEnd && is_empty_part(*body);
-  if (request.empty || model == nullptr) return {};
-  if (work.request().header.stream) {
-    return invalid("a part of a session is not streamed; send shorter parts, and ask without `stream`");
+// Once, unless the model has changed since it was read on its way here.
+Status SessionDriver::read(const ModelPtr& model, Work& work, SessionRequest& request) const {
+  if (work.read == nullptr || work.read->model != model) {
+    work.read = std::make_unique<const ReadPart>(reader_.read(model, work));
   }
-  if (!model->sessions.possible) {
-    return invalid(
-        "this model's steps do not only depend on earlier ones, so it cannot run in parts; send "
-        "the whole input at once, without a session token");
-  }
-  auto checked = JobMaker::check(model, *body);
-  if (!checked) return tl::unexpected(std::move(checked).error());
-  request.content = JobMaker::content(*checked, content_key_);
-  work.checked = std::make_shared<const CheckedJob>(std::move(*checked));
-  return {};
+  request.empty = work.read->empty;
+  request.content = work.read->content;
+  return work.read->status;
 }
 
 ModelIdentity SessionDriver::identity_of(const InstalledModel& model) {

@@ -14,6 +14,7 @@
 
 #include "actors/node/job_maker.h"
 #include "actors/node/node.h"
+#include "actors/sessions/part_reader.h"
 #include "actors/sessions/session_states.h"
 #include "base/recycled_map.h"
 #include "routing/sessions/copy_watch.h"
@@ -45,8 +46,7 @@ class SessionDriver {
   // Null when the configuration allows no session. Both references must outlive it.
   static std::unique_ptr<SessionDriver> make(const NodePtr& node, const JobMaker& jobs, PartRunner& runner);
 
-  SessionDriver(const NodePtr& node, const JobMaker& jobs, PartRunner& runner, const SessionLimits& limits,
-                HashKey content_key);
+  SessionDriver(const NodePtr& node, const JobMaker& jobs, PartRunner& runner, const SessionLimits& limits);
 
   // A request with a session token.
   void submit(const WorkPtr& work, TimePoint now);
@@ -94,7 +94,7 @@ class SessionDriver {
   Result<SessionRequest> describe(Work& work, TimePoint now);
   void note(const InstalledModel& model, TimePoint now);
   void end_unloaded(TimePoint now);
-  Status check_body(const ModelPtr& model, Work& work, SessionRequest& request) const;
+  Status read(const ModelPtr& model, Work& work, SessionRequest& request) const;
   ModelIdentity identity_of(const InstalledModel& model);
   std::uint32_t number_of(const std::string& model);
 
@@ -122,7 +122,7 @@ class SessionDriver {
   PartRunner& runner_;
   const std::uint64_t incarnation_;  // of this driver: parts of an earlier one may come back
   const std::uint64_t numerics_;
-  const HashKey content_key_;
+  const PartReader reader_;
   std::map<std::string, std::uint32_t> numbers_;  // of models' names
   std::map<std::pair<std::string, std::uint32_t>, Seen> seen_;
   SessionTable table_;

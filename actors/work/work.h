@@ -13,6 +13,7 @@
 #include <caf/actor.hpp>
 
 #include "actors/edge/client_shares.h"
+#include "actors/edge/detours.h"
 #include "actors/edge/in_flight.h"
 #include "actors/node/catalog.h"
 #include "actors/sessions/session_part.h"
@@ -23,6 +24,7 @@
 #include "actors/work/workload.h"
 #include "base/door.h"
 #include "base/error.h"
+#include "base/keyed_hash.h"
 #include "base/structure.h"
 #include "base/time.h"
 #include "batching/request.h"
@@ -59,6 +61,7 @@ struct IncomingRequest {
   ModelPtr model;                    // that the door has chosen already; null: the header says which
   // In the estimate of what is accepted; none: it is not in it. It guards itself.
   mutable std::optional<WorkPlace> place;
+  mutable Detour detour;  // of a part of a session, or the first one of a bundle; empty: it takes none
   std::shared_ptr<LiveSpan> trace;  // null: it is not traced
   mutable RequestEnd end;
 
@@ -122,6 +125,14 @@ struct CheckedJob {
   std::vector<std::size_t> wanted;  // numbers of the model's outputs, in the order of the reply
 };
 
+// What a part of a session says, read for this model.
+struct ReadPart {
+  ModelPtr model;      // null: there was none
+  Status status;       // whether it can run
+  bool empty = false;  // it only ends its session
+  Digest content;      // of what can run
+};
+
 // The same as a device runs it.
 struct UnfoldedJob {
   std::unique_ptr<InputPages> pages;
@@ -175,6 +186,7 @@ class Work {
 
   // The stages that it passes, each made as a whole. A scheduler is only given what is unfolded, and the
   // manager gets back only what has an end. The part of a session shares what is checked with whoever asked.
+  std::unique_ptr<const ReadPart> read;  // of a part of a session that was read ahead of its turn
   std::shared_ptr<const CheckedJob> checked;
   std::unique_ptr<UnfoldedJob> unfolded;
   std::optional<JobEnd> end;

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "actors/node/dispatcher.h"
 #include "device/fake_device.h"
 #include "tests/unit/actors/house.h"
 
@@ -55,6 +56,21 @@ TEST(Supervision, AManagerThatFailsIsReplaced) {
   const House house(loopback(), {100, 0}, faults);
   survive(house);
   EXPECT_EQ(restarts(house), "1");
+}
+
+TEST(Supervision, AReaderOfLargeBodiesThatFailsIsReplaced) {
+  FaultHooks faults;
+  faults.reader = hurt_if_poisoned;
+  const House house(loopback(), TimedCost{0, 0}, faults);
+  const std::vector<std::int32_t> large(Dispatcher::kSmallBody / sizeof(std::int32_t), 3);
+  EXPECT_EQ(state_in(house.ask(large)), check_answer(large));
+  EXPECT_EQ(code_of(house.ask(poisoned(large))), ErrorCode::kInternal);
+  EXPECT_EQ(state_in(house.ask({1, 2})), check_answer({1, 2})) << "what is small does not need it";
+  const auto until = std::chrono::steady_clock::now() + kLongEnough;
+  while (state_in(house.ask(large)) != check_answer(large))
+    ASSERT_LT(std::chrono::steady_clock::now(), until) << "nobody reads large bodies any more";
+  EXPECT_EQ(house.client->stats().duplicates, 0U);
+  wait_for_metric(house, "volvox_actor_restarts_total", 1);
 }
 
 TEST(Supervision, ASchedulerThatFailsIsReplacedWithItsWorkers) {

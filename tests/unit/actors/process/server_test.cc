@@ -30,7 +30,7 @@ TEST(Server, AnswersOneRequest) {
   EXPECT_GE(reply.header.timings.total_us, reply.header.timings.queue_us + reply.header.timings.compute_us);
 }
 
-// A door checks and unfolds what is small itself, and the manager what is large.
+// A door checks and unfolds what is small itself, and the reader of large bodies what is large.
 TEST(Server, AnswersSmallRequestsAndLargeOnes) {
   const House house;
   const std::size_t most = Dispatcher::kSmallBody / sizeof(std::int32_t);
@@ -41,6 +41,31 @@ TEST(Server, AnswersSmallRequestsAndLargeOnes) {
     wrong.body.structure = ChainStructure{static_cast<std::uint32_t>(length) + 1};
     EXPECT_EQ(code_of(house.ask(wrong)), ErrorCode::kInvalidArgument) << length;
   }
+}
+
+TEST(Server, ALargeBodyHoldsUpLargeOnesOnly) {
+  std::promise<void> held;
+  std::atomic<int> read{0};
+  FaultHooks faults;
+  faults.reader = [&, go = held.get_future().share()](const IncomingRequest&) {
+    ++read;
+    go.wait();
+  };
+  const House house(loopback(), TimedCost{0, 0}, faults);
+  const std::vector<std::int32_t> large(Dispatcher::kSmallBody / sizeof(std::int32_t), 3);
+  auto first = house.submit(large), second = house.submit(large);
+  std::promise<Reply> ended;
+  const auto third = house.client->submit(chain_request("check", "tokens", std::span(large)),
+                                          [&](Reply&& reply) { ended.set_value(std::move(reply)); });
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(state_in(house.ask({1, 2, 3})), check_answer({1, 2, 3}));
+  EXPECT_TRUE(third);
+  if (third) house.client->cancel(*third);
+  EXPECT_EQ(code_of(ended.get_future().get()), ErrorCode::kCancelled) << "at once";
+  held.set_value();
+  for (auto* answer : {&first, &second}) EXPECT_EQ(state_in(answer->get()), check_answer(large));
+  wait_for_metric(house, "volvox_requests_in_flight", 0);
+  EXPECT_EQ(read, 3);
+  EXPECT_EQ(house.client->stats().duplicates, 0U);
 }
 
 TEST(Server, AModelsWaitingRequestsAreBoundedByItsTable) {

@@ -1,10 +1,13 @@
 // Sessions through a whole server: what a client sees, and that the answers are those of one undisturbed
 // pass. The rules themselves are tested with SessionTable.
 
+#include <chrono>
+#include <future>
 #include <random>
 
 #include <gmock/gmock.h>
 
+#include "actors/node/dispatcher.h"
 #include "tests/unit/actors/session_house.h"
 
 namespace volvox {
@@ -115,6 +118,57 @@ TEST(Sessions, PartsSentAheadWaitForTheirTurn) {
   stream.check(second);
   const Reply reply = stream.take(std::move(ahead), third);
   EXPECT_EQ(state_in(reply), stream.expected());
+}
+
+// The small part that follows it waits with it: it does not come ahead of its turn.
+TEST(Sessions, ALargePartHoldsUpOnlyWhatFollowsOnItsConnection) {
+  std::promise<void> held;
+  FaultHooks faults;
+  faults.reader = [go = held.get_future().share()](const IncomingRequest&) { go.wait(); };
+  const House house(session_config(), TimedCost{0, 0}, faults);
+  CheckStream stream(house);
+  stream.check({1});
+  const Tokens large(Dispatcher::kSmallBody / sizeof(std::int32_t), 3), small{4}, alone{1, 2};
+  auto first = stream.submit(large);
+  ClientRequest next = stream.part(small);
+  ++next.header.session->sequence;
+  auto second = house.client->submit(next);
+  EXPECT_EQ(state_in(house.ask(alone)), check_answer(alone));
+  const auto other = house.connect();
+  ClientRequest begin = chain_request("check", "tokens", std::span(small));
+  SessionStream(0).stamp(begin);
+  EXPECT_EQ(state_in(other->submit(begin).get()), check_answer(small));
+  EXPECT_EQ(first.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
+  EXPECT_EQ(metric(house, "volvox_session_parked_parts"), 0) << "it has not overtaken the large one";
+  held.set_value();
+  const Reply there = stream.take(std::move(first), large);
+  EXPECT_EQ(state_in(there), stream.expected());
+  const Reply behind = stream.take(std::move(second), small);
+  EXPECT_EQ(state_in(behind), stream.expected());
+  stream.check(large);
+  stream.check({5}, true);
+}
+
+TEST(Sessions, ALargePartIsCheckedAsASmallOneIs) {
+  const House house(session_config());
+  CheckStream stream(house);
+  const Tokens large(Dispatcher::kSmallBody / sizeof(std::int32_t), 3);
+  stream.check(large);
+  Tokens other = large;
+  ClientRequest wrong = stream.part(large);
+  wrong.body.structure = ChainStructure{static_cast<std::uint32_t>(large.size()) - 1};
+  EXPECT_EQ(code_of(house.ask(wrong)), ErrorCode::kInvalidArgument);
+  ClientRequest streamed = stream.part(large);
+  streamed.header.stream = true;
+  EXPECT_EQ(code_of(house.ask(streamed)), ErrorCode::kInvalidArgument);
+  const ClientRequest part = stream.part(large), repeated = part;
+  stream.check(large);
+  EXPECT_EQ(state_in(house.ask(repeated)), stream.expected());
+  other.back() = 4;
+  ClientRequest changed = chain_request("check", "tokens", std::span(other));
+  changed.header.session = part.header.session;
+  EXPECT_EQ(code_of(house.ask(changed)), ErrorCode::kInvalidArgument) << "other content under its number";
+  stream.check({5}, true);
 }
 
 TEST(Sessions, ACancelledPartLeavesNoTrace) {
