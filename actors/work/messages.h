@@ -20,7 +20,7 @@ namespace volvox {
 // What the actors of one process say to each other. The payloads are shared_ptrs and never leave the process;
 // each message is for one request or for a group of tasks, never for a cell.
 
-// door → runner (the manager, or the router of a cluster): run it.
+// door → runner (the manager, the reader of large bodies before it, or the router of a cluster): run it.
 struct RunWork {
   WorkPtr work;
 };

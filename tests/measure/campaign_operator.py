@@ -238,14 +238,14 @@ def hanging_moves(world):
     cluster = world.make_cluster(1, 2)
     for node in cluster.nodes:
         own = world.folder / f"{node.name}.toml"
-        own.write_text(hanging_config(world, node.name, 1, 2), encoding="utf-8")
+        own.write_text(hanging_config(world, node.name, 1, 1), encoding="utf-8")
         node.command[node.command.index("--config") + 1] = str(own)
     cluster.start()
     pair = world.add_single("pair", hanging_config(world, "pair", 2, 6))
     at_pair = {"servers": {"pair": pair.endpoint}, "patience": PATIENCE_S}
     alone = world.add(Alone, 2, name="standing", **at_pair) + world.add(Alone, 2, patience=PATIENCE_S)
     streams = world.add(Streams, 9, name="kept", **at_pair)
-    world.add(Streams, 8, patience=PATIENCE_S)
+    world.add(Streams, 10, patience=PATIENCE_S)
     world.begin()
     hangs, rounds = Hangs(world, alone, streams), 0
     where = itertools.cycle([(pair, 0), (cluster.nodes[0], 0), (pair, 1), (cluster.nodes[1], 0)])
