@@ -14,7 +14,9 @@
 #include "actors/system/handoff.h"
 #include "actors/system/insist.h"
 #include "actors/work/messages.h"
+#include "actors/work/traces.h"
 #include "base/clock.h"
+#include "monitoring/logging.h"
 #include "protocol/codec/codec.h"
 
 namespace volvox {
@@ -276,11 +278,13 @@ void Gateway::on_request(const ClientId& client, std::span<const std::byte> head
     case RequestKind::kBundle:
       break;
   }
+  const TraceId trace = trace_context(*header).trace;
   try {
     const bool bundle = header->kind == RequestKind::kBundle;
     bundle ? accept_bundle(client, std::move(*header), body) : accept(client, std::move(*header), body);
   } catch (const std::exception& error) {  // out of memory, out of threads: this request's problem only
-    spdlog::error("the gateway could not take request {}: {}", id, error.what());
+    log_about({id, trace}, LogLevel::kError,
+              std::string("the gateway could not take a request: ") + error.what());
     refuse(client, id, {{ErrorCode::kInternal, "the server could not take the request; see its log"}});
   }
 }
@@ -406,7 +410,7 @@ void Gateway::answer(const IncomingRequest& request, const Outcome& outcome) {
                        header.timings.total_us};
   if (header.kind == ReplyKind::kError) {
     sample.error = header.error.code;
-    spdlog::debug("request {} ended: {}", header.request_id, to_string(header.error));
+    log_about(subject_of(request), LogLevel::kDebug, "a request ended: " + to_string(header.error));
   }
   metrics_.answered(sample);
   // There was room a moment ago; and a short word finds some always.
@@ -464,7 +468,10 @@ void Gateway::send_bundle(const ClientId& client, std::uint64_t first_id, std::s
       if (reply.error != nullptr) sample.error = reply.error->code;
       metrics_.answered(sample);
     }
-    if (!body) spdlog::error("answers to a bundle could not be encoded: {}", to_string(body.error()));
+    if (!body) {
+      log_about({first_id}, LogLevel::kError,
+                "answers to a bundle could not be encoded: " + to_string(body.error()));
+    }
     const ReplyHeader header = insist([&] { return bundle_header(first_id, body.has_value()); });
     WireBuffer content = body ? std::move(*body) : WireBuffer{};
     OutgoingReply reply = insist([&] { return outgoing(client, header, std::move(content)); });
@@ -503,8 +510,8 @@ OutgoingReply Gateway::outgoing(const ClientId& client, const ReplyHeader& reply
   named.server = config_.server.name;
   auto header = encode_reply_header(named, limits_);
   if (header) return {client, std::move(*header), std::move(body)};
-  spdlog::error("the reply to request {} could not be encoded: {}", reply.request_id,
-                to_string(header.error()));
+  log_about({reply.request_id}, LogLevel::kError,
+            "the reply to a request could not be encoded: " + to_string(header.error()));
   header = encode_reply_header(
       error_reply(reply.request_id, {ErrorCode::kInternal, "the answer could not be encoded; see the log"}),
       limits_);

@@ -5,13 +5,13 @@
 #include <exception>
 #include <utility>
 
-#include <spdlog/spdlog.h>
-
 #include "actors/sessions/session_token.h"
 #include "actors/system/handoff.h"
 #include "actors/system/shell.h"
 #include "actors/work/messages.h"
+#include "actors/work/traces.h"
 #include "base/clock.h"
+#include "monitoring/logging.h"
 
 namespace volvox {
 namespace {
@@ -135,7 +135,8 @@ void hand_on(const caf::actor& runner, WorkPtr work, const Dispatcher* dispatche
   try {
     dispatcher->run(work, runner);
   } catch (const std::exception& error) {  // the work, lost now, answers
-    spdlog::error("a request could not be handed on: {}", error.what());
+    log_about(subject_of(work->request()), LogLevel::kError,
+              std::string("a request could not be handed on: ") + error.what());
   }
 }
 

@@ -8,14 +8,13 @@
 #include <utility>
 #include <vector>
 
-#include <spdlog/spdlog.h>
-
 #include "actors/edge/gateway.h"
 #include "actors/edge/request_actor.h"
 #include "actors/system/random_number.h"
 #include "actors/work/messages.h"
 #include "actors/work/traces.h"
 #include "base/clock.h"
+#include "monitoring/logging.h"
 #include "protocol/codec/codec.h"
 #include "protocol/codec/packed_body.h"
 #include "protocol/v2/response_codec.h"
@@ -229,7 +228,7 @@ void HttpInference::run(HttpExchange& exchange, const Asked& asked) {
                                                setup_.admission->dispatcher());
   in_flight_.add(kHttpClients, asked.request->key);
   in_flight_.set(kHttpClients, asked.request->key, actor);
-  const Outcome outcome = wait(exchange, *waiter, actor);
+  const Outcome outcome = wait(exchange, asked, *waiter, actor);
   in_flight_.remove(kHttpClients, asked.request->key);
   Answer answer = answer_to(asked, outcome);
   if (asked.request->trace) {
@@ -243,7 +242,8 @@ void HttpInference::run(HttpExchange& exchange, const Asked& asked) {
   in_flight_.answered();
 }
 
-Outcome HttpInference::wait(HttpExchange& exchange, ReplyWaiter& waiter, const caf::actor& actor) {
+Outcome HttpInference::wait(HttpExchange& exchange, const Asked& asked, ReplyWaiter& waiter,
+                            const caf::actor& actor) {
   const TimePoint until = steady_now() + std::chrono::milliseconds(config_.http.max_wait_ms) + kDeadlineGrace;
   bool gone = false;
   while (steady_now() < until) {
@@ -255,7 +255,7 @@ Outcome HttpInference::wait(HttpExchange& exchange, ReplyWaiter& waiter, const c
     setup_.monitor.http().client_gone();
     caf::anon_send(actor, CancelAtom::value);
   }
-  spdlog::error("a request over HTTP was never answered");
+  log_about(subject_of(*asked.request), LogLevel::kError, "a request over HTTP was never answered");
   Outcome lost;
   lost.error = Error{ErrorCode::kInternal, "the server lost this request; see the server's log"};
   return lost;

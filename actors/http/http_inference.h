@@ -62,7 +62,7 @@ class HttpInference {
   tl::expected<HttpModel, HttpReply> choose_model(HttpModel named, SequencePlace* place) const;
   SequencePlace::Turn wait_for_turn(HttpExchange& exchange, const Asked& asked);
   void run(HttpExchange& exchange, const Asked& asked);
-  Outcome wait(HttpExchange& exchange, ReplyWaiter& waiter, const caf::actor& actor);
+  Outcome wait(HttpExchange& exchange, const Asked& asked, ReplyWaiter& waiter, const caf::actor& actor);
   Answer answer_to(const Asked& asked, const Outcome& outcome) const;
   HttpReply overloaded(const char* message) const;
   void refuse(HttpExchange& exchange, const HttpReply& reply);

@@ -60,4 +60,9 @@ void set_trace_context(RequestHeader& header, const TraceContext& context) {
   header.trace_sampled = context.sampled;
 }
 
+LogSubject subject_of(const IncomingRequest& request) {
+  const TraceContext context = request.trace ? request.trace->child_context() : trace_context(request.header);
+  return {request.header.request_id, context.trace};
+}
+
 }  // namespace volvox

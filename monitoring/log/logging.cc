@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -37,22 +38,38 @@ std::string utc(spdlog::log_clock::time_point at) {
 
 class JsonFormatter final : public spdlog::formatter {
  public:
+  explicit JsonFormatter(const LogSubject& subject) : subject_(subject) {}
+
   void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& out) override {
     const auto level = spdlog::level::to_string_view(message.level);
-    const nlohmann::ordered_json line{
-        {"time", utc(message.time)},
-        {"level", std::string(level.data(), level.size())},
-        {"message", std::string(message.payload.data(), message.payload.size())}};
+    nlohmann::ordered_json line{{"time", utc(message.time)},
+                                {"level", std::string(level.data(), level.size())},
+                                {"message", std::string(message.payload.data(), message.payload.size())}};
+    if (subject_.request != 0) line["request"] = subject_.request;
+    if (subject_.trace.valid()) line["trace_id"] = to_hex(subject_.trace);
     const std::string text = line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
     out.append(text.data(), text.data() + text.size());
     out.push_back('\n');
   }
-  std::unique_ptr<spdlog::formatter> clone() const override { return std::make_unique<JsonFormatter>(); }
+  std::unique_ptr<spdlog::formatter> clone() const override {
+    return std::make_unique<JsonFormatter>(subject_);
+  }
+
+ private:
+  LogSubject subject_;
 };
 
-std::unique_ptr<spdlog::formatter> make_formatter(LogFormat format) {
-  if (format == LogFormat::kJson) return std::make_unique<JsonFormatter>();
-  return std::make_unique<spdlog::pattern_formatter>();
+// At the end of a line of text, with the end itself.
+std::string line_end(const LogSubject& subject) {
+  std::string end;
+  if (subject.request != 0) end += fmt::format(" request={}", subject.request);
+  if (subject.trace.valid()) end += " trace_id=" + to_hex(subject.trace);
+  return end + "\n";
+}
+
+std::unique_ptr<spdlog::formatter> make_formatter(LogFormat format, const LogSubject& subject = {}) {
+  if (format == LogFormat::kJson) return std::make_unique<JsonFormatter>(subject);
+  return std::make_unique<spdlog::pattern_formatter>(spdlog::pattern_time_type::local, line_end(subject));
 }
 
 std::string format_line(spdlog::formatter& formatter, const spdlog::details::log_msg& message) {
@@ -74,15 +91,21 @@ class PumpSink final : public spdlog::sinks::base_sink<std::mutex> {
  public:
   PumpSink(int fd, LogFormat format, std::size_t lines)
       : base_sink(make_formatter(format)),
+        format_(format),
         colored_(format == LogFormat::kText && isatty(fd) != 0),
         pump_(fd, lines, gap_line(format)) {}
 
   bool flush_within(Duration at_most) const { return pump_.flush(at_most); }
   std::uint64_t dropped() const { return pump_.dropped(); }
+  void log_about(const LogSubject& subject, const spdlog::details::log_msg& message) {
+    push(format_line(*make_formatter(format_, subject), message), message);
+  }
 
  private:
   void sink_it_(const spdlog::details::log_msg& message) override {
-    std::string line = format_line(*formatter_, message);
+    push(format_line(*formatter_, message), message);
+  }
+  void push(std::string line, const spdlog::details::log_msg& message) {
     if (colored_ && message.color_range_end > message.color_range_start) {
       line.insert(message.color_range_end, "\033[m");
       line.insert(message.color_range_start, kColors[static_cast<std::size_t>(message.level)]);
@@ -93,6 +116,7 @@ class PumpSink final : public spdlog::sinks::base_sink<std::mutex> {
 
   static constexpr std::array<const char*, 7> kColors{
       "\033[37m", "\033[36m", "\033[32m", "\033[33m\033[1m", "\033[31m\033[1m", "\033[1m\033[41m", ""};
+  const LogFormat format_;
   const bool colored_;
   LogPump pump_;
 };
@@ -114,6 +138,17 @@ void start_logging(LogFormat format, LogLevel level, std::size_t lines, int fd) 
   spdlog::drop("volvox");
   spdlog::set_default_logger(std::make_shared<spdlog::logger>("volvox", std::move(sink)));
   set_log_level(level);
+}
+
+void log_about(const LogSubject& subject, LogLevel level, std::string_view message) {
+  const auto as = kLevels[static_cast<std::size_t>(level)];
+  if (!spdlog::should_log(as)) return;
+  if (const auto sink = sink_in_use()) {
+    return sink->log_about(subject, {"volvox", as, spdlog::string_view_t(message.data(), message.size())});
+  }
+  std::string line = std::string(message) + line_end(subject);
+  line.pop_back();
+  spdlog::log(as, line);
 }
 
 bool flush_log(Duration at_most) {

@@ -1,9 +1,13 @@
 #include "monitoring/log/log_pump.h"
 
 #include <chrono>
+#include <map>
+#include <sstream>
+#include <string>
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
@@ -22,6 +26,7 @@ class LogPumpTest : public testing::Test {
  protected:
   void SetUp() override { ASSERT_EQ(::pipe2(ends_, O_CLOEXEC), 0); }
   void TearDown() override {
+    start_logging(LogFormat::kText, LogLevel::kInfo);  // nobody logs to the pipe any more
     for (const int fd : ends_) ::close(fd);
   }
   void fill() const {
@@ -111,6 +116,46 @@ TEST_F(LogPumpTest, TheLogCountsWhatItLost) {
   EXPECT_NE(text.find("[warning]"), std::string::npos);
   EXPECT_NE(text.find("lines of the log are missing"), std::string::npos);
   start_logging(LogFormat::kText, LogLevel::kInfo);
+}
+
+void log_about_requests() {
+  log_about({8}, LogLevel::kInfo, "one");
+  log_about({7, TraceId{0x0af7651916cd43dd, 0x8448eb211c80319c}}, LogLevel::kWarning, "one of a trace");
+  log_about({7}, LogLevel::kDebug, "more than is wanted");
+  log_about({}, LogLevel::kInfo, "nothing is known");
+  spdlog::info("of none");
+}
+
+TEST_F(LogPumpTest, LinesAboutARequestSayWhich) {
+  start_logging(LogFormat::kJson, LogLevel::kInfo, 100, out());
+  log_about_requests();
+  std::istringstream text(read_until("of none\"}\n"));
+  std::map<std::string, nlohmann::json> lines;
+  for (std::string line; std::getline(text, line);) {
+    const auto read = nlohmann::json::parse(line);
+    lines[read.at("message")] = read;
+  }
+  EXPECT_EQ(lines.size(), 4U);
+  EXPECT_EQ(lines.at("one").at("request"), 8);
+  EXPECT_FALSE(lines.at("one").contains("trace_id"));
+  EXPECT_EQ(lines.at("one of a trace").at("level"), "warning");
+  EXPECT_EQ(lines.at("one of a trace").at("request"), 7);
+  EXPECT_EQ(lines.at("one of a trace").at("trace_id"), "0af7651916cd43dd8448eb211c80319c");
+  for (const char* other : {"nothing is known", "of none"}) {
+    EXPECT_FALSE(lines.at(other).contains("request")) << other;
+    EXPECT_FALSE(lines.at(other).contains("trace_id")) << other;
+  }
+}
+
+TEST_F(LogPumpTest, LinesOfTextEndWithTheirRequest) {
+  start_logging(LogFormat::kText, LogLevel::kInfo, 100, out());
+  log_about_requests();
+  const std::string text = read_until("of none\n");
+  for (const char* line : {"] one request=8\n", "] nothing is known\n",
+                           "] one of a trace request=7 trace_id=0af7651916cd43dd8448eb211c80319c\n"}) {
+    EXPECT_NE(text.find(line), std::string::npos) << text;
+  }
+  EXPECT_EQ(text.find("more than"), std::string::npos) << text;
 }
 
 }  // namespace
