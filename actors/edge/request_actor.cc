@@ -11,7 +11,7 @@
 #include "actors/work/messages.h"
 #include "actors/work/traces.h"
 #include "base/clock.h"
-#include "monitoring/logging.h"
+#include "monitoring/log/logging.h"
 
 namespace volvox {
 namespace {

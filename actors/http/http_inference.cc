@@ -14,7 +14,7 @@
 #include "actors/work/messages.h"
 #include "actors/work/traces.h"
 #include "base/clock.h"
-#include "monitoring/logging.h"
+#include "monitoring/log/logging.h"
 #include "protocol/codec/codec.h"
 #include "protocol/codec/packed_body.h"
 #include "protocol/v2/response_codec.h"

@@ -4,7 +4,7 @@
 
 #include "actors/work/work.h"
 #include "config/schema.h"
-#include "monitoring/log_subject.h"
+#include "monitoring/log/log_subject.h"
 #include "monitoring/monitor.h"
 #include "protocol/messages.h"
 #include "tracing/recorder.h"

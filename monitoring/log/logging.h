@@ -6,7 +6,7 @@
 
 #include "base/time.h"
 #include "config/schema.h"
-#include "monitoring/log_subject.h"
+#include "monitoring/log/log_subject.h"
 
 namespace volvox {
 
