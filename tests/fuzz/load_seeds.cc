@@ -23,6 +23,7 @@ LoadJob job() {
   add(*GraphSource::make(TreeSource::random(table, 4),
                          {{"leaf", true, false, false}, {"any", false, true, true}}));
   add(SequencesSource{table, {"a", "b"}, {1, 0}});
+  classes.push_back({{.model = "rows", .input = "x"}, {9, table, 100, {}, {2, 3}}});
   LoadPlan plan;
   plan.rate = 100;
   plan.connections = 2;

@@ -57,6 +57,7 @@ std::vector<RequestClass> all_shapes() {
   add(LatticeSource::random(table));
   add(graphs);
   add(sequences);
+  classes.push_back({common, {9, table, 100, {}, {2, 3}}, 1.5});
   return classes;
 }
 
