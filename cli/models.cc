@@ -217,7 +217,9 @@ void add_new(CLI::App& models, CommandBody& run, const Arguments& arguments) {
     options.sizes.emplace_back(add_option(*command, text, value, help), size);
   };
   add("--hidden WIDTH", sizes.hidden, "Width of its states", ModelKind::kHidden);
-  add("--input WIDTH", sizes.input, "Width of its embedding; 0: as --hidden", ModelKind::kHidden);
+  add("--input WIDTH", sizes.input,
+      "Width of its embedding, or of what it reads; 0: the kind's own, mostly as --hidden",
+      ModelKind::kHidden);
   add("--vocabulary COUNT", sizes.vocabulary, "Number of token ids", ModelKind::kVocabulary);
   add("--steps COUNT", sizes.steps, "Tokens of an answer at most", ModelKind::kSteps);
   add("--labels COUNT", sizes.labels, "Labels that it chooses among", ModelKind::kLabels);

@@ -79,6 +79,7 @@ struct LoadClass {
     graphs @16 :LoadGraphs;
     sequences @17 :LoadSequences;
   }
+  rowShape @18 :List(UInt32);  # of the first input where that is of f32; none: of token ids
 }
 
 # What one connection of an agent is to do.

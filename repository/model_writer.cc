@@ -149,7 +149,7 @@ Status write_new_model(const NewModel& model, std::string_view kind_name, NewSiz
     return invalid("there is no kind " + in_quotes(std::string(kind_name)) + " of model; there are " +
                    kind_names());
   }
-  if (sizes.input == 0) sizes.input = sizes.hidden;
+  if (sizes.input == 0) sizes.input = kind->usual_input == 0 ? sizes.hidden : kind->usual_input;
   if (Status fine = check_sizes(*kind, sizes); !fine) return fine;
   if (model.every_step && !kind->may_push_every)
     return invalid("a " + std::string(kind_name) + " has no choice of which steps it answers");

@@ -34,11 +34,12 @@ void add_product(const Cell& cell, const Operator& op, std::vector<WeightShape>&
 }
 
 // A definition's cells as the library builds them without weights.
-Result<std::vector<WeightShape>> shapes_of(const CellDefinition& definition, const NewSizes& sizes) {
+Result<std::vector<WeightShape>> shapes_of(const CellDefinition& definition, const NewSizes& sizes,
+                                           std::int64_t outputs) {
   const CellKind* kind = find_cell_kind(definition.kind);
   if (kind == nullptr) return invalid("there is no cell " + in_quotes(definition.kind));
   CellSizes wanted = sizes_of(definition);
-  wanted.outputs = sizes.vocabulary;
+  wanted.outputs = outputs;
   auto cells = kind->build(definition.name, wanted, nullptr, "");
   if (!cells) return tl::unexpected(cells.error());
   std::vector<WeightShape> all;
@@ -54,8 +55,12 @@ Result<std::vector<WeightShape>> shapes_of(const CellDefinition& definition, con
 Result<std::vector<WeightShape>> shapes_of(const ModelDefinition& definition, const NewSizes& sizes) {
   std::vector<WeightShape> all;
   std::set<std::string> known;
+  // Who reads tokens says tokens; who reads numbers has labels for them.
+  const bool reads_tokens =
+      std::ranges::any_of(definition.inputs, [](const auto& input) { return input.dtype == DType::kI32; });
+  const std::int64_t outputs = reads_tokens ? sizes.vocabulary : sizes.labels;
   for (const CellDefinition& cell : definition.cells) {
-    auto shapes = shapes_of(cell, sizes);
+    auto shapes = shapes_of(cell, sizes, outputs);
     if (!shapes) return shapes;
     std::copy_if(shapes->begin(), shapes->end(), std::back_inserter(all),
                  [&](const WeightShape& shape) { return known.insert(shape.name).second; });
@@ -75,6 +80,9 @@ Result<std::vector<WeightShape>> weight_shapes(const Cell& cell, std::int64_t ta
     } else if (op.is(kEmbedOp)) {
       const std::int64_t width = cell.values[op.output].shape.back();
       shapes.push_back({.name = op.weights[0], .shape = {table_rows, width}, .is_table = true});
+    } else if (op.is(kConvolutionOp)) {
+      shapes.push_back({.name = op.weights[0], .shape = op.convolution.weight_shape()});
+      if (op.has_bias) shapes.push_back({.name = op.weights[1], .shape = {op.convolution.kernels}});
     } else if (op.is(kConstantOp)) {
       shapes.push_back({.name = op.weights[0], .shape = op.attributes.integers});
     } else {

@@ -18,7 +18,7 @@ struct CellSizes {
   std::int64_t input = 0;     // width of x; with an embedding: of its rows
   std::int64_t hidden = 0;    // width of h and c
   std::int64_t start = 0;     // the token that a decoder reads first
-  std::int64_t outputs = 0;   // tokens that a decoder chooses among; 0: as the weights say
+  std::int64_t outputs = 0;   // tokens that a decoder chooses among, labels of rows; 0: as the weights say
   std::int64_t top_k = 1;     // how many of these, the most probable ones, a sampling decoder draws from
   double temperature = 1;     // what it divides their logits by
   std::int64_t beams = 4;     // that a beam search keeps

@@ -192,7 +192,7 @@ Result<RequestClass> LoadRequests::make_class(RequestWords words, const ModelFol
   if (words.model.empty() && folders.model.empty()) return invalid("which model? Name it with --model");
   auto verifier = open_verifier(words, folders);
   if (!verifier) return tl::unexpected(verifier.error());
-  std::vector<std::uint32_t> more;
+  std::vector<std::uint32_t> more, row_shape;
   const ModelVerifier* known = verifier->get();
   if (known != nullptr) {
     words.input = known->input();
@@ -202,6 +202,7 @@ Result<RequestClass> LoadRequests::make_class(RequestWords words, const ModelFol
     };
     words.vocabulary = vocabulary(0);
     for (std::size_t i = 1; i < known->loaded().inputs.size(); ++i) more.push_back(vocabulary(i));
+    row_shape = known->row_shape();
     if (words.model.empty()) words.model = known->model();
   }
   auto priorities = parse_priority_mix(words.priority);
@@ -216,9 +217,10 @@ Result<RequestClass> LoadRequests::make_class(RequestWords words, const ModelFol
                          .deadline = milliseconds_of(words.deadline_ms),
                          .cancel_fraction = words.cancel_fraction,
                          .cancel_after = milliseconds_of(words.cancel_after_ms)};
-  return RequestClass{std::move(common),
-                      RequestSource(seed, std::move(*shapes), words.vocabulary, std::move(more)),
-                      words.weight};
+  return RequestClass{
+      std::move(common),
+      RequestSource(seed, std::move(*shapes), words.vocabulary, std::move(more), std::move(row_shape)),
+      words.weight};
 }
 
 bool LoadRequests::exact() const {

@@ -34,8 +34,16 @@ Status ModelVerifier::can_be_loaded() const {
   // Inputs beside the first have rows of their own where the structure says of what.
   const bool several = takes() == "lattice" || takes() == "sequences" || takes() == "chain";
   if ((several || model_->inputs.size() <= 1) && std::ranges::all_of(model_->inputs, is_token_row)) return {};
-  return invalid("model '" + model_->name +
-                 "' takes more than a row of token ids; a load of such cannot be made");
+  if (!row_shape().empty()) return {};
+  return invalid(
+      "model '" + model_->name +
+      "' takes more than rows of token ids, or of f32 along one sequence; a load of such cannot be "
+      "made");
+}
+
+std::vector<std::uint32_t> ModelVerifier::row_shape() const {
+  if (takes() != "chain" || model_->inputs.size() != 1 || model_->inputs[0].dtype != DType::kF32) return {};
+  return {model_->inputs[0].shape.begin(), model_->inputs[0].shape.end()};
 }
 
 std::string ModelVerifier::input() const {
@@ -55,7 +63,7 @@ bool ModelVerifier::exact() const {
 
 Result<std::string> ModelVerifier::check(const RequestContent& content, const ReplyBody& answer) {
   std::vector<std::span<const std::byte>> inputs;
-  if (!model_->inputs.empty()) inputs.push_back(std::as_bytes(std::span(content.tokens)));
+  if (!model_->inputs.empty()) inputs.push_back(first_input(content));
   for (const auto& rows : content.more) inputs.push_back(std::as_bytes(std::span(rows)));
   return compare(inputs, structure_of(content), answer);
 }

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "cells/model/model.h"
@@ -25,7 +26,8 @@ class ModelVerifier : public AnswerVerifier {
   // The same for a request as it is sent.
   Result<std::string> check(const RequestBody& request, const ReplyBody& answer);
 
-  // Whether requests can be made up: INVALID_ARGUMENT for a model that reads more than rows of token ids.
+  // Whether requests can be made up: INVALID_ARGUMENT for a model that reads more than rows of token ids, or
+  // rows of f32 along one sequence.
   Status can_be_loaded() const;
 
   const std::string& model() const { return model_->name; }
@@ -34,6 +36,8 @@ class ModelVerifier : public AnswerVerifier {
   std::string input() const;
   // Ids of input `input` are below this; 0 if any will do.
   std::int64_t vocabulary(std::size_t input = 0) const;
+  // Of a row of the only input, where that is of f32; empty: of token ids.
+  std::vector<std::uint32_t> row_shape() const;
   const Model& loaded() const { return *model_; }
   // The structures that it takes: see Unfolding::takes().
   std::string_view takes() const { return model_->unfolding->takes(*model_); }

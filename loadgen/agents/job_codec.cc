@@ -8,8 +8,11 @@
 namespace volvox {
 namespace {
 
-constexpr std::size_t kPartWords = 14, kClassWords = 32;
+constexpr std::size_t kPartWords = 14, kClassWords = 36;
 constexpr std::size_t kMaxEndpointBytes = 4096, kMaxParts = 256, kMaxClasses = 64;
+// As in a model's definition.
+constexpr std::size_t kMaxRowAxes = 4;
+constexpr std::uint64_t kMaxRowElements = std::uint64_t{1} << 24;
 
 // Numbers of a plan stay where the arithmetic of time does.
 constexpr std::int64_t kLongest = std::int64_t{1} << 58;  // ns: nine years
@@ -34,6 +37,8 @@ void write(const RequestClass& one, wire::LoadClass::Builder builder) {
   builder.setVocabulary(one.source.vocabulary());
   auto more = builder.initMore(static_cast<unsigned>(one.source.more().size()));
   for (unsigned i = 0; i < more.size(); ++i) more.set(i, one.source.more()[i]);
+  auto row_shape = builder.initRowShape(static_cast<unsigned>(one.source.row_shape().size()));
+  for (unsigned i = 0; i < row_shape.size(); ++i) row_shape.set(i, one.source.row_shape()[i]);
   write_shapes(one.source.shapes(), builder.getShapes());
 }
 
@@ -57,6 +62,20 @@ Status check_inputs(std::string_view inputs, const WireLimits& limits) {
   return {};
 }
 
+// Empty where rows are of token ids.
+Result<std::vector<std::uint32_t>> read_row_shape(wire::LoadClass::Reader reader) {
+  std::vector<std::uint32_t> shape;
+  std::uint64_t elements = 1;
+  for (const std::uint32_t extent : reader.getRowShape()) {
+    elements *= extent;
+    if (elements == 0 || elements > kMaxRowElements || shape.size() == kMaxRowAxes)
+      return invalid("a row of numbers has at most " + std::to_string(kMaxRowAxes) + " extents, and " +
+                     std::to_string(kMaxRowElements) + " elements");
+    shape.push_back(extent);
+  }
+  return shape;
+}
+
 Result<RequestSource> read_source(wire::LoadClass::Reader reader, const WireLimits& limits) {
   auto shapes = read_shapes(reader.getShapes(), limits);
   if (!shapes) return tl::unexpected(shapes.error());
@@ -66,7 +85,10 @@ Result<RequestSource> read_source(wire::LoadClass::Reader reader, const WireLimi
     more.push_back(vocabulary);
   }
   if (reader.getVocabulary() == 0) return invalid("a vocabulary is not empty");
-  return RequestSource(reader.getSeed(), std::move(*shapes), reader.getVocabulary(), std::move(more));
+  auto row_shape = read_row_shape(reader);
+  if (!row_shape) return tl::unexpected(row_shape.error());
+  return RequestSource(reader.getSeed(), std::move(*shapes), reader.getVocabulary(), std::move(more),
+                       std::move(*row_shape));
 }
 
 Result<RequestClass> read(wire::LoadClass::Reader reader, const WireLimits& limits) {

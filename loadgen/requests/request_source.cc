@@ -136,6 +136,11 @@ void RequestSource::make(std::uint64_t index, RequestContent& content, std::uint
   fill(content.tokens, vocabulary_);
   for (std::size_t i = 0; i < content.more.size(); ++i)
     fill(content.more[i], i < more_.size() ? more_[i] : vocabulary_);
+  content.row_shape = row_shape_;
+  std::size_t reals = row_shape_.empty() ? 0 : content.tokens.size();
+  for (const std::uint32_t extent : row_shape_) reals *= extent;
+  content.reals.resize(reals);
+  for (float& real : content.reals) real = static_cast<float>(2 * random.unit() - 1);
 }
 
 std::string RequestSource::description() const {
@@ -164,6 +169,11 @@ void fill_request(ClientRequest& request, const RequestContent& content) {
     const auto& tokens = i == 0 ? content.tokens : content.more[i - 1];
     input = wire_tensor(input.name, std::span<const std::int32_t>(tokens));
   }
+  if (content.row_shape.empty() || request.body.inputs.empty()) return;
+  WireTensor& first = request.body.inputs[0];
+  WireShape shape{static_cast<std::int64_t>(content.tokens.size())};
+  for (const std::uint32_t extent : content.row_shape) shape.append(extent);
+  first = wire_tensor(first.name, std::span<const float>(content.reals), shape);
 }
 
 }  // namespace volvox

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,9 +30,19 @@ struct RequestContent {
   std::vector<std::int32_t> starts{}, ends{};     // of a lattice's words
   std::vector<std::int32_t> types{}, offsets{}, predecessors{};  // of a graph: as in GraphStructure
   std::uint32_t of_class = 0;                                    // of the load's RequestMix
+  // Where the first input is of f32: its rows, of this shape, as many as there are tokens, which then are
+  // not sent.
+  std::vector<std::uint32_t> row_shape{};
+  std::vector<float> reals{};
 
   bool operator==(const RequestContent&) const = default;
 };
+
+// Rows of the first input.
+inline std::span<const std::byte> first_input(const RequestContent& content) {
+  return content.row_shape.empty() ? std::as_bytes(std::span(content.tokens))
+                                   : std::as_bytes(std::span(content.reals));
+}
 
 // The structure that it describes, which views it.
 Structure structure_of(const RequestContent& content);
@@ -61,10 +73,14 @@ class RequestSource {
   using Shapes = std::variant<LengthSource, TreeSource, LatticeSource, GraphSource, SequencesSource>;
 
   // Token ids of the first input are drawn from [0, vocabulary), of further ones from [0, more[i]); none may
-  // be empty.
+  // be empty. With a row_shape the first input is of f32, its rows of this shape, and drawn from (-1, 1).
   RequestSource(std::uint64_t seed, Shapes shapes, std::uint32_t vocabulary,
-                std::vector<std::uint32_t> more = {})
-      : seed_(seed), vocabulary_(vocabulary), more_(std::move(more)), shapes_(std::move(shapes)) {}
+                std::vector<std::uint32_t> more = {}, std::vector<std::uint32_t> row_shape = {})
+      : seed_(seed),
+        vocabulary_(vocabulary),
+        more_(std::move(more)),
+        row_shape_(std::move(row_shape)),
+        shapes_(std::move(shapes)) {}
 
   // Replaces `content` by that of request `index`, of a size as TraceEntry says, unless that is 0: then it is
   // drawn.
@@ -74,6 +90,7 @@ class RequestSource {
   std::uint64_t seed() const { return seed_; }
   std::uint32_t vocabulary() const { return vocabulary_; }
   const std::vector<std::uint32_t>& more() const { return more_; }
+  const std::vector<std::uint32_t>& row_shape() const { return row_shape_; }
   const Shapes& shapes() const { return shapes_; }
 
   // For reports: what shapes requests have.
@@ -83,6 +100,7 @@ class RequestSource {
   std::uint64_t seed_;
   std::uint32_t vocabulary_;
   std::vector<std::uint32_t> more_;
+  std::vector<std::uint32_t> row_shape_;
   Shapes shapes_;
 };
 

@@ -11,11 +11,11 @@ namespace volvox {
 // Sizes of a new model; each kind says which of them it has.
 struct NewSizes {
   std::uint32_t hidden = 1024;
-  std::uint32_t input = 0;  // width of the embedding; 0: as hidden
+  std::uint32_t input = 0;  // width of the embedding, or of what is read; 0: as the kind has it
   std::uint32_t vocabulary = 30000;
   std::uint32_t layers = 0;   // above each other; 0: the kind's own number
   std::uint32_t steps = 100;  // of a decoder, at most
-  std::uint32_t labels = 16;  // that a tagger chooses among
+  std::uint32_t labels = 16;  // that a tagger chooses among, or that are scored
   std::uint64_t seed = 1;
 };
 
@@ -31,6 +31,7 @@ struct ModelKind {
   std::uint32_t most_layers = 0;  // 0: it has no number of layers
   // Its definition, without a name. `every`: of a kind that has the choice.
   ModelDefinition (*define)(const NewSizes& sizes, bool every) = nullptr;
+  std::uint32_t usual_input = 0;  // `input` where nobody says it; 0: as hidden
 };
 
 // All there are, a span for each source.

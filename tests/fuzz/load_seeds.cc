@@ -24,6 +24,7 @@ LoadJob job() {
                          {{"leaf", true, false, false}, {"any", false, true, true}}));
   add(SequencesSource{table, {"a", "b"}, {1, 0}});
   add(SequencesSource{table, {"a", "b"}, {0, 0}, {4, 10}});
+  classes.push_back({{.model = "rows", .input = "x"}, {9, table, 100, {}, {2, 3}}});
   LoadPlan plan;
   plan.rate = 100;
   plan.connections = 2;

@@ -25,6 +25,7 @@ class Weights:
     def __init__(self):
         self.shapes, self.tensors = [], {}
         self.scale = 1  # of all numbers: larger ones make states, and what is said, differ more
+        self.input = INPUT  # the kind's own
 
     def __call__(self, name, *shape):
         if name not in self.tensors:
@@ -395,6 +396,37 @@ def similarity(w, chance):
         yield {"inputs": sides, "structure": {"sequences": [["left", "right"], lengths]}, "outputs": [[float(cosine)]]}
 
 
+# ---- Rows of numbers ----
+
+
+def rows(scores, *shape):
+    def requests(w, chance):
+        for count in (1, 2, 5):
+            # Such as are the same in float.
+            x = [[chance.randrange(-128, 129) / 64 for _ in range(torch.Size(shape).numel())] for _ in range(count)]
+            answers = [scores(w, torch.tensor(row, dtype=torch.float64).reshape(shape)) for row in x]
+            yield {"inputs": [sum(x, [])], "structure": {"chain": count}, "outputs": [torch.cat(answers).tolist()]}
+
+    return requests
+
+
+def mlp(w, x):
+    below = relu(w.linear(HIDDEN, "mlp.first_bias", ("mlp.first", x)))
+    above = relu(w.linear(HIDDEN, "mlp.second_bias", ("mlp.second", below)))
+    return w.linear(LABELS, "mlp.output_bias", ("mlp.output", above))
+
+
+def cnn(w, x):
+    nn = torch.nn.functional
+    w.input = x.shape[-1]
+    first = nn.conv2d(x.unsqueeze(0), w("cnn.first", 8, 1, 3, 3), w("cnn.first_bias", 8), padding=1)
+    edges = nn.max_pool2d(relu(first), 3, stride=2, padding=1)
+    second = nn.conv2d(edges, w("cnn.second", 16, 8, 3, 3), w("cnn.second_bias", 16), padding=1)
+    parts = nn.avg_pool2d(relu(second), 3, stride=2, padding=1, count_include_pad=False)
+    h = relu(w.linear(HIDDEN, "cnn.bias", ("cnn.weight", parts.flatten())))
+    return w.linear(LABELS, "cnn.output_bias", ("cnn.output", h))
+
+
 KINDS = {
     "tree_lstm": over_trees(tree_lstm),
     "child_sum": over_trees(child_sum, binary=False),
@@ -413,6 +445,8 @@ KINDS = {
     "beam_seq2seq": beams,
     "rnnt": rnnt,
     "crf_tagger": crf_tagger,
+    "mlp": rows(mlp, INPUT),
+    "cnn": rows(cnn, 1, 9, 9),
 }
 
 
@@ -422,7 +456,8 @@ def main():
         for kind, requests in KINDS.items():
             weights = Weights()
             made = list(requests(weights, random.Random(17)))
-            golden["kinds"].append({"kind": kind, "scale": weights.scale, "weights": weights.shapes, "requests": made})
+            own = {"kind": kind, "scale": weights.scale, "input": weights.input}
+            golden["kinds"].append({**own, "weights": weights.shapes, "requests": made})
     print(json.dumps(golden))
 
 

@@ -93,9 +93,19 @@ TEST(ModelVerifier, RefusesModelsThatALoadCannotFeed) {
   EXPECT_TRUE(ModelVerifier::make(model).value()->can_be_loaded()) << "each has a row for each step";
   model->inputs.back().dtype = DType::kU64;
   EXPECT_FALSE(ModelVerifier::make(model).value()->can_be_loaded());
+  auto pairs = check_model();
+  pairs->inputs[0].shape = {2};
+  EXPECT_FALSE(ModelVerifier::make(pairs).value()->can_be_loaded());
+}
+
+TEST(ModelVerifier, KnowsRowsOfNumbers) {
+  EXPECT_TRUE(ModelVerifier::make(check_model()).value()->row_shape().empty());
   auto frames = check_model();
   frames->inputs[0].dtype = DType::kF32;
-  frames->inputs[0].shape = {80};
+  frames->inputs[0].shape = {80, 2};
+  EXPECT_TRUE(ModelVerifier::make(frames).value()->can_be_loaded());
+  EXPECT_EQ(ModelVerifier::make(frames).value()->row_shape(), (std::vector<std::uint32_t>{80, 2}));
+  frames->inputs.push_back({"more", DType::kI32, {}, 0});
   EXPECT_FALSE(ModelVerifier::make(frames).value()->can_be_loaded());
 }
 

@@ -58,6 +58,7 @@ std::vector<RequestClass> all_shapes() {
   add(graphs);
   add(sequences);
   add(SequencesSource{table, {"a", "b"}, {0, 1}, {4, 10, 28}});
+  classes.push_back({common, {9, table, 100, {}, {2, 3}}, 1.5});
   return classes;
 }
 

@@ -1,5 +1,6 @@
 #include "loadgen/requests/request_source.h"
 
+#include <algorithm>
 #include <set>
 #include <vector>
 
@@ -66,6 +67,29 @@ TEST(RequestSource, ARequestTakesTheStructureOfItsContent) {
   request.body.inputs.clear();
   fill_request(request, {{1, 2}, {}});
   EXPECT_TRUE(request.body.inputs.empty()) << "a model without inputs";
+}
+
+TEST(RequestSource, RowsOfNumbersHaveTheirShape) {
+  const RequestSource source(5, LengthSource::fixed(7), 30000, {}, {2, 3});
+  RequestContent content, again;
+  source.make(4, content);
+  source.make(4, again);
+  EXPECT_EQ(content, again);
+  ASSERT_EQ(content.reals.size(), 7U * 2 * 3);
+  EXPECT_EQ(first_input(content).size(), 7U * 2 * 3 * sizeof(float));
+  const auto [least, most] = std::minmax_element(content.reals.begin(), content.reals.end());
+  EXPECT_LT(*least, -0.5F);
+  EXPECT_GT(*most, 0.5F);
+  ClientRequest request = request_with_inputs("m", "x");
+  fill_request(request, content);
+  EXPECT_EQ(request.body.inputs[0].shape, WireShape({7, 2, 3}));
+  EXPECT_EQ(request.body.inputs[0].type, WireType::kF32);
+  EXPECT_EQ(request.body.inputs[0].bytes.size(), first_input(content).size());
+  EXPECT_EQ(std::get<ChainStructure>(request.body.structure).length, 7U);
+  RequestSource(5, LengthSource::fixed(7), 30000).make(4, again);
+  EXPECT_EQ(again.tokens, content.tokens);
+  RequestSource(5, LengthSource::fixed(7), 30000).make(4, content);
+  EXPECT_TRUE(content.reals.empty()) << "of the request before";
 }
 
 }  // namespace

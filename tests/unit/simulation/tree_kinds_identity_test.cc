@@ -36,13 +36,7 @@ class RandomRequests {
     content.length = 1 + below(14);
     const auto lengths = lengths_of(model_, content);
     EXPECT_TRUE(lengths) << lengths.error().message;
-    for (const InputSpec& input : model_.inputs) {
-      Ints rows((*lengths)[input.sequence]);
-      for (std::int32_t& row : rows)
-        row = static_cast<std::int32_t>(chance_.below(input.vocabulary > 0 ? input.vocabulary : 1 << 16));
-      const auto bytes = std::as_bytes(std::span(rows));
-      content.inputs.emplace_back(bytes.begin(), bytes.end());
-    }
+    content.inputs = random_content(model_, *lengths, chance_).inputs;
     return content;
   }
 
