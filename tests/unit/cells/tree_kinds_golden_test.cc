@@ -45,7 +45,7 @@ Result<Reference> kind_reference(const Json& golden, const Json& kind, bool eage
 }
 
 template <class Number>
-std::vector<std::byte> bytes_of(const Json& rows) {
+std::vector<std::byte> rows_of(const Json& rows) {
   const auto numbers = rows.get<std::vector<Number>>();
   const auto bytes = std::as_bytes(std::span(numbers));
   return {bytes.begin(), bytes.end()};
@@ -54,7 +54,7 @@ std::vector<std::byte> bytes_of(const Json& rows) {
 // Token ids, or f32: Python writes these with a point.
 std::vector<std::byte> input_bytes(const Json& rows) {
   const bool reals = !rows.empty() && rows[0].is_number_float();
-  return reals ? bytes_of<float>(rows) : bytes_of<std::int32_t>(rows);
+  return reals ? rows_of<float>(rows) : rows_of<std::int32_t>(rows);
 }
 
 // A request of the file, and the arrays of its structure.
