@@ -215,7 +215,7 @@ TEST(Lanes, ErrorsNameTheLine) {
   EXPECT_THAT(error_after("cell = \"low\"\n[[", "cell = \"low\"\npush = [\"h\"]\n[["),
               HasSubstr("output 'h' is written twice"));
   EXPECT_THAT(error_after("kind = \"lstm\"", "kind = \"tree_lstm\""),
-              testing::AllOf(HasSubstr("is not in the library for lanes: check, gru, "),
+              testing::AllOf(HasSubstr("is not in the library for lanes: check, cnn, gru, "),
                              HasSubstr(", lstm_decoder, "), HasSubstr(", tagger_2"),
                              testing::Not(HasSubstr("tree_fc"))));
   EXPECT_THAT(error_after("[[input]]\nname = \"tokens\"", ""), HasSubstr("input: lanes need at least one"));

@@ -130,8 +130,8 @@ TEST(TreeModel, ErrorsSayWhereAndWhy) {
   ModelDefinition chain = definition_of("tree_lstm", "h", false);
   chain.unfolding = "chain";
   EXPECT_THAT(error_of(chain),
-              HasSubstr("not in the library for a chain: check, gru, gru_reset_before, lstm, "
-                        "lstm_peephole, lstm_projection, noop, rnn, rnn_relu"));
+              HasSubstr("not in the library for a chain: check, cnn, gru, gru_reset_before, lstm, "
+                        "lstm_peephole, lstm_projection, mlp, noop, rnn, rnn_relu"));
   EXPECT_THAT(error_of(definition_of("tree_lstm", "h", false)),
               HasSubstr("model.toml:7: hidden: is missing"));
   ModelDefinition sized = definition_of("check_tree", "state", false);
