@@ -229,7 +229,24 @@ class ClusterNodeShell {
     }
   }
 
+  // The router has spent its credit, whatever becomes of the request: what is refused gives it back as what
+  // has ended does.
   tl::expected<void, Refusal> begin(std::uint32_t number, const ClusterSubmit& submit) {
+    const std::size_t bytes = submit.body ? submit.body->bytes().size() : 0;
+    if (Status credit = requests_.take(number, 1); !credit) return refused(std::move(credit).error());
+    if (Status credit = bytes_.take(number, bytes); !credit) {
+      requests_.finish(number, 1);
+      return refused(std::move(credit).error());
+    }
+    auto started = start(number, submit);
+    if (!started) {
+      requests_.finish(number, 1);
+      bytes_.finish(number, bytes);
+    }
+    return started;
+  }
+
+  tl::expected<void, Refusal> start(std::uint32_t number, const ClusterSubmit& submit) {
     RouterSeat& seat = seats_[number];
     // Nothing is computed whose result would only wait: the router tries elsewhere.
     if (seat.link->link().is_full())
@@ -247,11 +264,6 @@ class ClusterNodeShell {
     auto admitted = setup_.admission->admit({{}, submit.account, true, submit.connection, Door::kCluster},
                                             std::move(*header), std::move(body));
     if (!admitted) return tl::unexpected(std::move(admitted).error());
-    if (Status credit = requests_.take(number, 1); !credit) return refused(std::move(credit).error());
-    if (Status credit = bytes_.take(number, running.bytes); !credit) {
-      requests_.finish(number, 1);
-      return refused(std::move(credit).error());
-    }
     auto sink = std::make_shared<ClusterSink>(caf::actor_cast<caf::actor>(self_), number, seat.epoch,
                                               submit.attempt, limits_, *setup_.node->metrics);
     caf::actor runner = setup_.admission->runner_for(**admitted, *setup_.runner);
