@@ -46,9 +46,9 @@ class FakeRouter {
     say(reply);
     return next<ClusterReport>();
   }
-  void submit(std::uint32_t number, std::uint32_t cells_hint) {
+  void submit(std::uint32_t number, std::uint32_t cells_hint, const std::string& model = "check") {
     auto request = std::make_shared<IncomingRequest>();
-    request->header.model = "check";
+    request->header.model = model;
     request->header.request_id = number;
     request->header.cells_hint = cells_hint;
     const auto submit = submit_frames({number, 0, 1}, request, 0, steady_now(), WireLimits{});
@@ -112,6 +112,7 @@ class ClusterNodeActor : public testing::Test {
     ClusterSection cluster;
     cluster.routers = kOne + "," + kTwo;
     cluster.report_ms = 3'600'000;
+    cluster.max_requests = 8;
     limits_ = cluster_flow_limits(config_, cluster);
     link_ = spawn_cluster_node(system_, {node_, runner_slot_, std::make_shared<Admission>(config_, node_),
                                          cluster, 1, *transport_, &monitor_.cluster(), ProcessHooks{}});
@@ -196,6 +197,20 @@ TEST_F(ClusterNodeActor, TakesNoRequestForLongerThanItsModelAllows) {
     EXPECT_LT(offer.max_cells, UINT32_MAX);
     EXPECT_EQ(report.work_ns, std::uint64_t{offer.max_cells} * 1'000'000) << "a millisecond for each cell";
   }
+}
+
+// Its router has spent credit on it, and would have less for ever.
+TEST_F(ClusterNodeActor, WhatItRefusesGivesItsCreditBack) {
+  FakeRouter one(system_, link_, limits_), other(system_, link_, limits_);
+  const ClusterReport first = one.take_in(0, kOne);
+  ASSERT_GT(first.request_limit, 0U);
+  ASSERT_LE(first.request_limit, 8U);
+  for (std::uint32_t i = 1; i <= first.request_limit; ++i) {
+    one.submit(i, 0, "nobody");
+    EXPECT_TRUE(one.next<ClusterResult>().final);
+  }
+  other.take_in(1, kTwo);  // all are told anew what they may send
+  EXPECT_GT(one.next<ClusterReport>().request_limit, first.request_limit);
 }
 
 }  // namespace
