@@ -74,13 +74,7 @@ void RoutedModels::answered(const IncomingRequest& request, const Outcome& outco
   const std::uint64_t total_us = microseconds(steady_now() - request.arrival);
   const std::lock_guard lock(mutex_);
   const Version* known = look_up(request.header.model, request.header.model_version);
-  if (known == nullptr) return;
-  const auto given_up = request.end.by_itself();
-  if (given_up || outcome.error) {
-    known->statistics->failed(request.door, given_up ? *given_up : outcome.error->code, total_us);
-  } else {
-    known->statistics->succeeded(request.door, outcome.queue_us, outcome.compute_us, total_us);
-  }
+  if (known != nullptr) known->statistics->ended(request, outcome, total_us);
 }
 
 Result<HttpModel> RoutedModels::find(std::string_view name, std::uint32_t version) const {

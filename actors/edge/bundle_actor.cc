@@ -45,9 +45,7 @@ class BundleShell {
   caf::behavior behavior() {
     if (setup_.runner) return waiting();
     Outcome outcome;
-    outcome.error =
-        Error{ErrorCode::kUnavailable,
-              "what runs requests here has failed and is being started again; try again soon, or elsewhere"};
+    outcome.error = Error{ErrorCode::kUnavailable, kNoRunner};
     answer_all(outcome, false);
     self_->quit();
     return handlers();

@@ -32,9 +32,7 @@ class RequestShell {
 
   caf::behavior behavior() {
     if (runner_) return waiting();
-    ticket_.answer(
-        ErrorCode::kUnavailable,
-        "what runs requests here has failed and is being started again; try again soon, or elsewhere");
+    ticket_.answer(ErrorCode::kUnavailable, kNoRunner);
     self_->quit();
     return handlers();
   }

@@ -13,9 +13,6 @@
 namespace volvox {
 namespace {
 
-constexpr const char* kNoManager =
-    "what runs requests here has failed and is being started again; try again soon, or elsewhere";
-
 class BodyReaderShell {
  public:
   static constexpr const char* kName = "reader of large bodies";
@@ -53,7 +50,7 @@ class BodyReaderShell {
   void pass_on(const RunWork& run) {
     const RequestPtr request = run.work->shared_request();
     read_ahead(*run.work);
-    if (!send(run)) run.work->settle({ErrorCode::kUnavailable, kNoManager});
+    if (!send(run)) run.work->settle({ErrorCode::kUnavailable, kNoRunner});
     request->detour.reset();
   }
 
@@ -61,7 +58,7 @@ class BodyReaderShell {
     const RequestPtr first = run.works->front()->shared_request();
     for (const WorkPtr& work : *run.works) read_ahead(*work);
     if (!send(run)) {
-      for (const WorkPtr& work : *run.works) work->settle({ErrorCode::kUnavailable, kNoManager});
+      for (const WorkPtr& work : *run.works) work->settle({ErrorCode::kUnavailable, kNoRunner});
     }
     first->detour.reset();
   }

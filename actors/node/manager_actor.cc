@@ -239,13 +239,9 @@ class ManagerShell final : private PartRunner {
       if (end.first_submit != TimePoint{}) trace->reach(SpanStage::kFirstTask, end.first_submit);
       trace->reach(SpanStage::kDone, end.done);
     }
-    ModelStatistics& statistics = node_->statistics[job.model->id];
     const std::uint64_t total_us = microseconds(steady_now() - work->request().arrival);
-    const auto given_up = work->request().end.by_itself();
-    if (given_up) statistics.failed(work->request().door, *given_up, total_us);
     Outcome outcome;
     if (end.error) {
-      if (!given_up) statistics.failed(work->request().door, end.error->code, total_us);
       outcome.error = *end.error;
       outcome.retry_after_us = end.retry_after_us;
     } else {
@@ -255,9 +251,8 @@ class ManagerShell final : private PartRunner {
       outcome.queue_us = microseconds(end.first_submit - work->request().arrival);
       outcome.compute_us = microseconds(end.done - end.first_submit);
       if (work->request().place) work->request().place->done(steps_of(*job.model, end.lengths));
-      if (!given_up)
-        statistics.succeeded(work->request().door, outcome.queue_us, outcome.compute_us, total_us);
     }
+    node_->statistics[job.model->id].ended(work->request(), outcome, total_us);
     if (work->part == nullptr) return work->settle(std::move(outcome));
     if (sessions_) sessions_->finished(work, outcome, steady_now());
   }

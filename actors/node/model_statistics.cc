@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "actors/work/work.h"
+
 namespace volvox {
 namespace {
 
@@ -38,6 +40,12 @@ Durations ModelStatistics::LiveDurations::read() const {
   std::transform(counts.begin(), counts.end(), durations.counts.begin(), volvox::read);
   durations.sum_us = volvox::read(sum_us);
   return durations;
+}
+
+void ModelStatistics::ended(const IncomingRequest& request, const Outcome& outcome, std::uint64_t total_us) {
+  if (const auto given_up = request.end.by_itself()) return failed(request.door, *given_up, total_us);
+  if (outcome.error) return failed(request.door, outcome.error->code, total_us);
+  succeeded(request.door, outcome.queue_us, outcome.compute_us, total_us);
 }
 
 void ModelStatistics::succeeded(Door door, std::uint64_t queue_us, std::uint64_t compute_us,

@@ -10,13 +10,16 @@
 
 namespace volvox {
 
+struct IncomingRequest;
+struct Outcome;
+
 // What has become of one model version's requests since it was loaded, by the door through which they came.
 // Counts those that reached the device; refusals before that are in the metrics. Written by the manager, read
 // by any thread.
 class ModelStatistics {
  public:
-  void succeeded(Door door, std::uint64_t queue_us, std::uint64_t compute_us, std::uint64_t total_us);
-  void failed(Door door, ErrorCode error, std::uint64_t total_us);
+  // The request has ended so, after that time; one that was given up before counts as that.
+  void ended(const IncomingRequest& request, const Outcome& outcome, std::uint64_t total_us);
 
   // Another model has the number now.
   void reset();
@@ -46,6 +49,8 @@ class ModelStatistics {
     LiveDurations queue, compute, total;
   };
 
+  void succeeded(Door door, std::uint64_t queue_us, std::uint64_t compute_us, std::uint64_t total_us);
+  void failed(Door door, ErrorCode error, std::uint64_t total_us);
   LiveDoor& by(Door door) { return doors_[static_cast<std::size_t>(door)]; }
 
   std::array<LiveDoor, kDoors.size()> doors_;

@@ -75,6 +75,8 @@ struct IncomingRequest {
 };
 using RequestPtr = std::shared_ptr<const IncomingRequest>;
 
+inline constexpr const char* kNoRunner =
+    "what runs requests here has failed and is being started again; try again soon, or elsewhere";
 inline constexpr const char* kTooLate = "the deadline passed; allow more time or send less at once";
 
 // How a request ended, on its way back to the request actor.

@@ -259,7 +259,8 @@ def _trace_of(trace):
     if not isinstance(trace, str):
         return trace, 0, False
     found = TRACEPARENT.fullmatch(trace)
-    _check(found is not None, f"{trace!r} is no traceparent: 00-, 32 hexadecimal digits, -, 16 more, -, 2 more, in lower case, no part all 0")
+    _check(found is not None, f"{trace!r} is no traceparent: 00-, 32 hexadecimal digits, -, 16 more, -, 2 more, in lower case, "
+                              "no part all 0")  # fmt: skip
     number, span, flags = (int(digits, 16) for digits in found.groups())
     return number, span, bool(flags & 1)
 

@@ -12,6 +12,7 @@
 #include "actors/http/http_watch.h"
 #include "actors/http/peer_socket.h"
 #include "actors/node/model_statistics.h"
+#include "actors/work/work.h"
 #include "base/clock.h"
 #include "tests/unit/actors/patience.h"
 
@@ -130,12 +131,29 @@ TEST(ReplyWaiter, GivesTheAnswerOnce) {
   answers.join();
 }
 
+struct CameBy : IncomingRequest {
+  explicit CameBy(Door by) { door = by; }
+};
+
+Outcome success(std::uint64_t queue_us, std::uint64_t compute_us) {
+  Outcome outcome;
+  outcome.queue_us = queue_us;
+  outcome.compute_us = compute_us;
+  return outcome;
+}
+
+Outcome failure(ErrorCode code) {
+  Outcome outcome;
+  outcome.error = Error{code, "as told"};
+  return outcome;
+}
+
 TEST(ModelStatistics, Adds) {
   ModelStatistics statistics;
   EXPECT_EQ(statistics.sums().last_ms, 0U);
-  statistics.succeeded(Door::kClients, 1, 2, 4);
-  statistics.succeeded(Door::kHttp, 10, 20, 40);
-  statistics.failed(Door::kHttp, ErrorCode::kInternal, 100);
+  statistics.ended(CameBy(Door::kClients), success(1, 2), 4);
+  statistics.ended(CameBy(Door::kHttp), success(10, 20), 40);
+  statistics.ended(CameBy(Door::kHttp), failure(ErrorCode::kInternal), 100);
   const ModelStatistics::Sums sums = statistics.sums();
   EXPECT_EQ(sums.successes, 2U);
   EXPECT_EQ(sums.failures, 1U);
@@ -150,8 +168,8 @@ TEST(ModelStatistics, Adds) {
 
 TEST(ModelStatistics, TellsDoorsApart) {
   ModelStatistics statistics;
-  statistics.succeeded(Door::kClients, 30, 31, 70'000'000);
-  statistics.failed(Door::kHttp, ErrorCode::kCancelled, 100);
+  statistics.ended(CameBy(Door::kClients), success(30, 31), 70'000'000);
+  statistics.ended(CameBy(Door::kHttp), failure(ErrorCode::kCancelled), 100);
   const ModelRequests requests = statistics.requests("lstm/1");
   EXPECT_EQ(requests.model, "lstm/1");
   const auto& clients = requests.by(Door::kClients);
@@ -164,6 +182,16 @@ TEST(ModelStatistics, TellsDoorsApart) {
   EXPECT_EQ(http.outcomes[outcome_of(ErrorCode::kCancelled)], 1U);
   EXPECT_EQ(http.outcomes[0] + http.total.sum_us, 0U);
   EXPECT_EQ(requests.by(Door::kCluster).outcomes[0], 0U);
+}
+
+TEST(ModelStatistics, CountsWhatTheClientWasTold) {
+  ModelStatistics statistics;
+  const CameBy request(Door::kClients);
+  ASSERT_TRUE(request.end.give_up(ErrorCode::kCancelled));
+  statistics.ended(request, success(1, 2), 3);
+  EXPECT_EQ(statistics.sums().successes, 0U);
+  const ModelRequests requests = statistics.requests("lstm/1");
+  EXPECT_EQ(requests.by(Door::kClients).outcomes[outcome_of(ErrorCode::kCancelled)], 1U);
 }
 
 }  // namespace
