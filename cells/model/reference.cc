@@ -214,7 +214,7 @@ void Reference::bind_request(Run& run, std::uint32_t number, CellRow& row) const
     const LanePush& push = node.pushes[op.index];
     if (push.output == LanePush::kNowhere || (!push.every && !node.last)) continue;
     row.pushes[op.index] =
-        row_of(run.outputs[push.output], model_->outputs[push.output], push.every ? node.row : 0);
+        row_of(run.outputs[push.output], model_->outputs[push.output], push.every ? node.answer_row : 0);
   }
 }
 
@@ -226,7 +226,8 @@ bool Reference::stops(const Run& run, const ReferenceOrder::Node& node) const {
                                   [&](const LanePush& push) { return push.output == sequence.stop.output; });
   if (!writes) return false;
   std::int32_t value = 0;
-  std::memcpy(&value, run.outputs[sequence.stop.output].bytes.data() + node.row * sizeof value, sizeof value);
+  const std::byte* said = run.outputs[sequence.stop.output].bytes.data() + node.answer_row * sizeof value;
+  std::memcpy(&value, said, sizeof value);
   return value == sequence.stop.value;
 }
 

@@ -87,7 +87,7 @@ class LaneWalk {
     ReferenceOrder::Node node;
     node.type = spec.type;
     node.sequence = spec.length_of;
-    node.row =
+    node.row = node.answer_row =
         spec.reversed ? length_of(lane) - 1 - static_cast<std::uint32_t>(t) : static_cast<std::uint32_t>(t);
     node.last = t + 1 == length_of(lane);
     node.pulls = spec.pulls;

@@ -19,7 +19,8 @@ struct ReferenceOrder {
     CellTypeId type = 0;
     std::array<std::uint32_t, kMaxGathers> gathers{kInitial, kInitial, kInitial, kInitial};  // earlier nodes
     std::uint32_t first_listed = 0, listed = 0;  // of `list`: the ragged list of earlier nodes
-    std::uint32_t row = 0;                       // of the inputs that it reads, and the outputs it writes
+    std::uint32_t row = 0;                       // of the inputs that it reads, a step of its sequence
+    std::uint32_t answer_row = 0;                // of the outputs that it writes
     std::uint8_t sequence = 0;                   // whose step it is
     bool last = false;                           // it also writes the outputs that have one row
     std::span<const std::uint8_t> pulls{};

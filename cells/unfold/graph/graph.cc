@@ -16,6 +16,10 @@
 namespace volvox {
 namespace {
 
+// The model's sequences and lengths of a request: of nodes, and, where not all of them answer, of those that
+// do.
+constexpr std::uint8_t kNodes = 0, kAnswers = 1;
+
 // Over a graph that comes with the request (Cavs §3.1): nodes are cells of any of the model's types.
 class GraphUnfolding final : public Unfolding {
  public:
@@ -46,6 +50,7 @@ class GraphUnfolding final : public Unfolding {
     }
     if (Status sound = check_graph(plan_, *graph); !sound) return tl::unexpected(sound.error());
     Extent extent{.lengths = {static_cast<std::uint32_t>(nodes)}};
+    if (model.sequences.size() > kAnswers) extent.lengths[kAnswers] = answers_of(plan_, *graph);
     const auto types = types_of(plan_, *graph);
     for (const std::int32_t type : graph->type_of)
       extent.read.push_back(plan_.types[(*types)[static_cast<std::size_t>(type)]].pulls);
@@ -63,19 +68,21 @@ class GraphUnfolding final : public Unfolding {
   }
   std::span<const std::uint8_t> pulls() const override { return plan_.pulls; }
   std::span<const LanePush> pushes() const override { return plan_.pushes; }
-  std::uint64_t cells(const Model&, const Lengths& lengths) const override { return lengths[0]; }
+  std::uint64_t cells(const Model&, const Lengths& lengths) const override { return lengths[kNodes]; }
   // Its nodes with a state at once; the scheduler finds the true number.
-  std::uint64_t slots(const Model&, PoolId, const Lengths& lengths) const override { return lengths[0]; }
+  std::uint64_t slots(const Model&, PoolId, const Lengths& lengths) const override { return lengths[kNodes]; }
 
   // From the structure alone, as a client means it.
   ReferenceOrder reference_order(const Structure& structure, const Model&) const override {
     const auto& graph = std::get<GraphStructure>(structure);
     const auto types = types_of(plan_, graph);
     ReferenceOrder order;
+    std::uint32_t answers = 0;
     for (std::uint32_t v = 0; v < graph.type_of.size(); ++v) {
       ReferenceOrder::Node node;
       node.type = (*types)[static_cast<std::size_t>(graph.type_of[v])];
       node.row = v;
+      node.answer_row = plan_.types[node.type].answers ? answers++ : 0;
       node.last = v + 1 == graph.type_of.size();
       node.pulls = plan_.pulls;
       node.pushes = plan_.pushes;
@@ -110,10 +117,13 @@ class GraphAssembly {
     if (!definition_.sequences.empty())
       return assembly_.error(definition_.sequences[0].line, "sequence: a graph has none, only nodes");
     model_.pools.emplace_back();
+    written_.assign(model_.outputs.size(), false);
     for (const CellDefinition& cell : definition_.cells) {
       if (Status added = add_cells(cell); !added) return added;
     }
     note_readers();
+    if (Status answered = assembly_.check_written(written_); !answered) return answered;
+    number_answers();
     model_.unfolding = std::make_shared<const GraphUnfolding>(std::move(plan_));
     return {};
   }
@@ -142,30 +152,45 @@ class GraphAssembly {
     for (const StateKind& state : cell.states) {
       if (Status kept = keep(definition, state); !kept) return kept;
     }
-    plan_.types.push_back({cell.name, cell.gathers, cell.gathers_all, cell.pulls > 0, {}});
+    plan_.types.push_back({cell.name, cell.gathers, cell.gathers_all, cell.pulls > 0, cell.pushes > 0, {}});
     plan_.max_edges = std::min(plan_.max_edges, definition.max_edges);
     model_.types.push_back(assembly_.type_of(definition, std::move(cell)));
     return {};
   }
 
-  // The cells' own numbers mean the same inputs and outputs, whichever cell it is.
+  // The cells' own numbers mean the same inputs and outputs, whichever cell it is. One that emits nothing has
+  // no outputs.
   Status bind(const Cell& cell, const LaneDefinition& lane) {
     std::array<std::uint8_t, kMaxPulls> pulls{};
-    std::array<LanePush, kMaxPushes> pushes{};
-    std::vector<bool> written(model_.outputs.size(), false);
-    Status ok = assembly_.map_pulls(cell, lane, pulls);
-    if (ok) ok = assembly_.map_pushes(cell, lane, pushes, written);
-    if (ok) ok = assembly_.check_written(written);
-    if (!ok) return ok;
+    if (Status ok = assembly_.map_pulls(cell, lane, pulls); !ok) return ok;
     if (cell.pulls > 0 && std::exchange(pulls_known_, true) && pulls != plan_.pulls)
       return assembly_.error(lane.line, "pull: all cells of a graph read the same inputs in the same order");
     if (cell.pulls > 0) plan_.pulls = pulls;
+    return cell.pushes > 0 || !lane.push.empty() ? bind_outputs(cell, lane) : Status{};
+  }
+  Status bind_outputs(const Cell& cell, const LaneDefinition& lane) {
+    std::array<LanePush, kMaxPushes> pushes{};
+    std::vector<bool> written(model_.outputs.size(), false);
+    Status ok = assembly_.map_pushes(cell, lane, pushes, written);
+    if (ok) ok = assembly_.check_written(written);
+    if (!ok) return ok;
     const auto same = [](const LanePush& a, const LanePush& b) { return a.output == b.output; };
-    if (!plan_.types.empty() && !std::equal(pushes.begin(), pushes.end(), plan_.pushes.begin(), same))
+    if (std::exchange(pushes_known_, true) &&
+        !std::equal(pushes.begin(), pushes.end(), plan_.pushes.begin(), same))
       return assembly_.error(lane.line,
                              "push: all cells of a graph write the same outputs in the same order");
     plan_.pushes = pushes;
+    written_ = std::move(written);
     return {};
+  }
+
+  // Where some cells emit nothing, rows of answers are other ones than nodes.
+  void number_answers() {
+    const bool all = std::all_of(plan_.types.begin(), plan_.types.end(),
+                                 [](const GraphPlan::Type& type) { return type.answers; });
+    if (all || model_.outputs.empty()) return;
+    model_.sequences.push_back({.name = "answers", .max_length = model_.max_length});
+    for (OutputSpec& output : model_.outputs) output.sequence = kAnswers;
   }
 
   // All cells keep their states in one pool: those of one name are one.
@@ -200,7 +225,8 @@ class GraphAssembly {
   const ModelDefinition& definition_;
   Model& model_;
   GraphPlan plan_;
-  bool pulls_known_ = false;
+  bool pulls_known_ = false, pushes_known_ = false;
+  std::vector<bool> written_;  // by output: whether some cell emits it
 };
 
 Status build(Assembly& assembly) {

@@ -40,6 +40,23 @@ Status check_node(const GraphPlan& plan, const GraphStructure& graph, std::span<
   return {};
 }
 
+bool answers(const GraphPlan& plan, const GraphStructure& graph, std::span<const CellTypeId> types,
+             std::size_t node) {
+  return plan.types[types[static_cast<std::size_t>(graph.type_of[node])]].answers;
+}
+
+// Rows of an answer that nobody writes would be anything.
+Status check_answers(const GraphPlan& plan, const GraphStructure& graph, std::span<const CellTypeId> types) {
+  const auto [any, every] = wanted_rows(plan.pushes);
+  const std::size_t nodes = graph.type_of.size();
+  if (!any || nodes == 0 || answers(plan, graph, types, nodes - 1)) return {};
+  if (!every) return wrong_node(nodes - 1, ", the last one, is to answer, and its cell emits nothing");
+  for (std::size_t node = 0; node < nodes; ++node) {
+    if (answers(plan, graph, types, node)) return {};
+  }
+  return invalid("no node of the graph is of a cell that emits anything: there would be no answer");
+}
+
 }  // namespace
 
 Result<std::vector<CellTypeId>> types_of(const GraphPlan& plan, const GraphStructure& graph) {
@@ -62,7 +79,15 @@ Status check_graph(const GraphPlan& plan, const GraphStructure& graph) {
   for (std::size_t node = 0; node < graph.type_of.size(); ++node) {
     if (Status fits = check_node(plan, graph, *types, node); !fits) return fits;
   }
-  return {};
+  return check_answers(plan, graph, *types);
+}
+
+std::uint32_t answers_of(const GraphPlan& plan, const GraphStructure& graph) {
+  const auto types = types_of(plan, graph);
+  std::uint32_t count = 0;
+  for (std::size_t node = 0; types && node < graph.type_of.size(); ++node)
+    count += answers(plan, graph, *types, node) ? 1 : 0;
+  return count;
 }
 
 Result<NodeGraph> unfold_graph(const GraphPlan& plan, const GraphStructure& graph, ModelId model,
@@ -76,6 +101,7 @@ Result<NodeGraph> unfold_graph(const GraphPlan& plan, const GraphStructure& grap
   made.pool = pool;
   made.reserve(nodes, graph.predecessors.size());
   std::vector<NodeGraph::Edge> edges;
+  std::uint32_t row = 0;  // of the next that answers
   for (std::uint32_t v = 0; v < nodes; ++v) {
     const CellTypeId number = (*types)[static_cast<std::size_t>(graph.type_of[v])];
     const GraphPlan::Type& type = plan.types[number];
@@ -88,8 +114,8 @@ Result<NodeGraph> unfold_graph(const GraphPlan& plan, const GraphStructure& grap
     NodeGraph::Node node;
     node.type = first_type + number;
     if (type.pulls) node.pull_row = v;
-    node.push = every || (any && v + 1 == nodes);
-    node.push_row = every ? v : 0;
+    node.push = type.answers && (every || (any && v + 1 == nodes));
+    if (node.push && every) node.push_row = row++;
     made.add(node, edges);
   }
   if (Status sound = made.finish(); !sound) return tl::unexpected(sound.error());

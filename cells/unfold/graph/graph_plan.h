@@ -25,6 +25,7 @@ struct GraphPlan {
     std::uint32_t gathers = 0;      // predecessors that are read one by one, the first ones
     bool lists = false;             // all further ones are read as a list
     bool pulls = false;             // it reads the request's inputs: row v is node v's
+    bool answers = false;           // it writes the request's outputs
     std::vector<bool> reads_after;  // by type: whether a node of that type has all states that this one reads
   };
 
@@ -32,7 +33,8 @@ struct GraphPlan {
   std::uint32_t max_edges = 1U << 16;  // of one node
   // Inputs and outputs of the request that the cells' own numbers mean, the same for all types.
   std::array<std::uint8_t, kMaxPulls> pulls{};
-  std::array<LanePush, kMaxPushes> pushes{};  // every: node v writes row v; otherwise only the last node
+  // every: each node that answers writes a row, in the order of the nodes; otherwise only the last node.
+  std::array<LanePush, kMaxPushes> pushes{};
 
   // What a request's graph takes of memory while it lives, unfolded and scheduled, at most.
   static constexpr std::size_t kBytesPerNode = 64, kBytesPerEdge = 16;
@@ -43,9 +45,12 @@ struct GraphPlan {
 Result<std::vector<CellTypeId>> types_of(const GraphPlan& plan, const GraphStructure& graph);
 
 // Whether the plan can unfold the graph: indices and order have been checked by whoever decoded it, but each
-// node must read as many others as its cell takes, whose states are those that it reads. INVALID_ARGUMENT
-// names the node and says what to do. Linear time.
+// node must read as many others as its cell takes, whose states are those that it reads, and those that have
+// to answer must be there. INVALID_ARGUMENT names the node and says what to do. Linear time.
 Status check_graph(const GraphPlan& plan, const GraphStructure& graph);
+
+// How many nodes of a graph that has passed check_graph() answer.
+std::uint32_t answers_of(const GraphPlan& plan, const GraphStructure& graph);
 
 // The cell graph of a graph that has passed check_graph(); `first_type` and `pool` are the process's own
 // numbers. Node v of one is node v of the other.

@@ -95,6 +95,7 @@ ReferenceOrder order_lattice(const LatticePlan& plan, const LatticeStructure& la
                               .first_listed = static_cast<std::uint32_t>(order.list.size()),
                               .listed = count,
                               .row = character,
+                              .answer_row = character,
                               .last = character + 1 == lattice.length,
                               .pulls = plan.pulls,
                               .pushes = plan.pushes};

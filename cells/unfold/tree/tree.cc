@@ -99,7 +99,7 @@ ReferenceOrder TreeUnfolding::reference_order(const Structure& structure, const 
   for (std::uint32_t v = 0; v < parents.size(); ++v) {
     ReferenceOrder::Node node;
     node.type = children[v].empty() ? plan_.leaf : plan_.inner;
-    node.row = v;
+    node.row = node.answer_row = v;
     node.last = v + 1 == parents.size();
     node.pulls = plan_.pulls;
     node.pushes = plan_.pushes;

@@ -192,6 +192,85 @@ TEST(Graphs, ANodeReadsAsManyAsItsCell) {
   EXPECT_THAT(extent.error().message, HasSubstr("node 1 follows 3 nodes; a 't.internal' reads at most 2"));
 }
 
+// Words of characters: of its cells the last one emits, and the others nothing.
+std::string words_model(const std::string& output) {
+  return "name = \"w\"\nunfolding = \"graph\"\n[[cell]]\nname = \"w\"\nkind = \"word_lstm\"\ninput = 2\n"
+         "hidden = 3\n[[cell]]\nname = \"label\"\nkind = \"word_tagger\"\ninput = 3\nhidden = 2\n[[input]]\n"
+         "name = \"tokens\"\n[[output]]\nname = \"label\"\n" +
+         output;
+}
+
+Weights word_weights() {
+  Random random(3);
+  testing_cells::WeightsMaker maker;
+  maker.add_random("w.character.embedding", {5, 2}, random)
+      .add_random("w.character.weight_ih", {12, 2}, random)
+      .add_random("label.weight", {2, 6}, random)
+      .add_random("label.bias", {2}, random);
+  for (const std::string cell : {"w.ahead", "w.back"}) maker.add_random(cell + ".weight_ih", {12, 3}, random);
+  for (const std::string cell : {"w.character", "w.ahead", "w.back"})
+    maker.add_random(cell + ".weight_hh", {12, 3}, random).add_random(cell + ".bias", {12}, random);
+  return maker.weights();
+}
+
+// A word of one character, with `labels` labels.
+SentGraph one_word(int labels) {
+  SentGraph graph;
+  graph.names = {"w.character", "w.ahead", "w.back", "label"};
+  graph.add(0, {});
+  graph.add(1, {0});
+  for (int label = 0; label < labels; ++label) graph.add(3, {1});
+  graph.add(2, {0});
+  return graph;
+}
+
+TEST(Graphs, AnswersHaveRowsOfTheNodesThatEmit) {
+  const auto model = load(words_model("every = true\n"), word_weights());
+  ASSERT_NE(model, nullptr);
+  const SentGraph graph = one_word(3);
+  const auto extent = model->unfolding->check(graph.structure(), *model);
+  ASSERT_TRUE(extent) << extent.error().message;
+  EXPECT_EQ(extent->lengths[0], 6U);
+  ASSERT_EQ(model->outputs[0].sequence, 1U);
+  EXPECT_EQ(extent->lengths[1], 3U);
+  const auto nodes = model->unfolding->nodes(graph.structure(), {7, 20, 30});
+  ASSERT_TRUE(nodes) << nodes.error().message;
+  for (std::uint32_t v = 0; v < 6; ++v) {
+    const bool answers = v >= 2 && v < 5;
+    EXPECT_EQ((*nodes)->node(v).push, answers) << v;
+    EXPECT_EQ((*nodes)->node(v).push_row, answers ? v - 2 : 0U) << v;
+  }
+  const auto refused = model->unfolding->check(one_word(0).structure(), *model);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("there would be no answer"));
+}
+
+TEST(Graphs, TheLastNodeEmitsTheOnlyRow) {
+  const auto model = load(words_model(""), word_weights());
+  ASSERT_NE(model, nullptr);
+  SentGraph graph = one_word(1);
+  const auto refused = model->unfolding->check(graph.structure(), *model);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("node 3, the last one, is to answer"));
+  graph.add(3, {1, 3});
+  auto reference = Reference::make(model);
+  ASSERT_TRUE(reference) << reference.error().message;
+  const auto answer = reference->run(Ints{4, 0, 0, 0, 0}, graph.structure());
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ((*answer)[0].bytes.size(), sizeof(std::int32_t));
+}
+
+TEST(Graphs, SomeCellWritesEachOutput) {
+  std::string text = words_model("");
+  text.replace(text.find("[[cell]]\nname = \"label\""),
+               text.find("[[input]]") - text.find("[[cell]]\nname = \"label\""), "");
+  const auto definition = parse_model_definition(text, "model.toml");
+  ASSERT_TRUE(definition) << definition.error().message;
+  const auto model = assemble(*definition, word_weights(), {}, "model.toml");
+  ASSERT_FALSE(model);
+  EXPECT_THAT(model.error().message, HasSubstr("output 'label': nothing writes it"));
+}
+
 TEST(Graphs, DefinitionsThatDoNotFitAreRefused) {
   const auto error = [](const std::string& from, const std::string& to) {
     std::string text = kHashes;
