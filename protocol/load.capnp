@@ -43,6 +43,8 @@ struct LoadGraphType {
   isLeaf @1 :Bool;
   isInner @2 :Bool;
   readsAny @3 :Bool;
+  isStep @4 :Bool;
+  keepsNone @5 :Bool;
 }
 
 struct LoadGraphs {

@@ -137,6 +137,8 @@ void write(const GraphSource& source, wire::LoadGraphs::Builder builder) {
     types[i].setIsLeaf(type.is_leaf);
     types[i].setIsInner(type.is_inner);
     types[i].setReadsAny(type.reads_any);
+    types[i].setIsStep(type.is_step);
+    types[i].setKeepsNone(type.keeps_none);
   }
 }
 
@@ -148,8 +150,12 @@ Result<GraphSource> read(wire::LoadGraphs::Reader reader, const WireLimits& limi
   for (const auto type : reader.getTypes()) {
     if (Status ok = check_given_name("cell type", view_of(type.getName()), limits); !ok)
       return tl::unexpected(ok.error());
-    types.push_back(
-        {std::string(view_of(type.getName())), type.getIsLeaf(), type.getIsInner(), type.getReadsAny()});
+    types.push_back({.name = std::string(view_of(type.getName())),
+                     .is_leaf = type.getIsLeaf(),
+                     .is_inner = type.getIsInner(),
+                     .reads_any = type.getReadsAny(),
+                     .is_step = type.getIsStep(),
+                     .keeps_none = type.getKeepsNone()});
   }
   return GraphSource::make(std::move(*trees), types);
 }

@@ -20,6 +20,18 @@ ModelDefinition over_lattices(const NewSizes& sizes, bool every) {
   return definition;
 }
 
+// Words of characters, and a label for each. Lanes cannot say it: a word's step reads the character with
+// which the word ends, whichever that is.
+ModelDefinition char_tagger(const NewSizes& sizes, bool) {
+  ModelDefinition definition{.unfolding = "graph"};
+  definition.cells = {
+      sized_cell("words", "word_lstm", sizes),
+      {.name = "label", .kind = "word_tagger", .input = sizes.hidden, .hidden = sizes.labels}};
+  definition.inputs.push_back({.name = "tokens", .vocabulary = sizes.vocabulary});
+  definition.outputs.push_back({.name = "label", .every = true});
+  return definition;
+}
+
 constexpr char kTree[] = "tree", kGraph[] = "graph";
 constexpr char kTreeLstm[] = "tree_lstm", kChildSum[] = "child_sum", kTreeGru[] = "tree_gru",
                kTreeFc[] = "tree_fc", kMvRnn[] = "mv_rnn", kTwoTypes[] = "tree_lstm_2type",
@@ -36,6 +48,8 @@ constexpr ModelKind kKinds[] = {
     {kMvRnn, "vectors and matrices over binary trees", kTokenSizes, true, 0, over_nodes<kMvRnn, kTree>},
     {kTwoTypes, "a TreeLSTM over graphs, with inner nodes of two types", kTokenSizes, true, 0,
      over_nodes<kTwoTypes, kGraph>},
+    {"char_tagger", "LSTMs along the characters of each word and along the words, and a label of each word",
+     kTokenSizes | ModelKind::kLabels, false, 0, char_tagger},
     {kLatticeLstm, "a Lattice LSTM over characters and words", kTokenSizes, true, 0,
      over_lattices<kLatticeLstm>},
     {kLatticeGru, "the same with GRUs", kTokenSizes, true, 0, over_lattices<kLatticeGru>}};

@@ -22,6 +22,11 @@ LoadJob job() {
   add(*LatticeSource::from_table({{5, {0, 3}, {2, 5}}}, table, "lattices"));
   add(*GraphSource::make(TreeSource::random(table, 4),
                          {{"leaf", true, false, false}, {"any", false, true, true}}));
+  add(*GraphSource::make(TreeSource::random(table),
+                         {{.name = "character", .is_step = true},
+                          {.name = "ahead", .is_inner = true},
+                          {.name = "back", .is_inner = true},
+                          {.name = "label", .is_inner = true, .keeps_none = true}}));
   add(SequencesSource{table, {"a", "b"}, {1, 0}});
   add(SequencesSource{table, {"a", "b"}, {0, 0}, {4, 10}});
   classes.push_back({{.model = "rows", .input = "x"}, {9, table, 100, {}, {2, 3}}});

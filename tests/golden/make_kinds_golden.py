@@ -165,6 +165,48 @@ def over_trees(node, binary=True, types=()):
     return requests
 
 
+# ---- Words of characters ----
+
+
+def char_tagger(w, chance):
+    w.scale = 4
+    # Asked for in this order, words get all of the labels.
+    w("words.back.weight_hh", 4 * HIDDEN, HIDDEN), w("label.weight", LABELS, 2 * HIDDEN), w("words.character.weight_hh", 4 * HIDDEN, HIDDEN)
+    w("words.ahead.bias", 4 * HIDDEN), w("words.back.bias", 4 * HIDDEN), w("words.ahead.weight_hh", 4 * HIDDEN, HIDDEN)
+    w("words.back.weight_ih", 4 * HIDDEN, HIDDEN), w("words.character.weight_ih", 4 * HIDDEN, INPUT), w("words.ahead.weight_ih", 4 * HIDDEN, HIDDEN)
+    w("label.bias", LABELS), w("words.character.bias", 4 * HIDDEN)
+    for count in (1, 2, 5, 9, 14):
+        words = [[chance.randrange(VOCABULARY) for _ in range(chance.randint(1, 6))] for _ in range(count)]
+        of_words = [run_lstm(w, "words.character", word)[-1][0] for word in words]
+        ahead, back = [], []
+        for name, order, found in (("words.ahead", of_words, ahead), ("words.back", of_words[::-1], back)):
+            state = (zeros(), zeros())
+            for x in order:
+                state = lstm(w, name, x, state)
+                found.append(state[0])
+        # Each word's characters and its node ahead, and then from the last word on its node back and its label.
+        types, tokens, before, ends, aheads = [], [], [], [], []
+
+        def node(kind, *reads, token=0):
+            types.append(kind), tokens.append(token), before.append([v for v in reads if v is not None])
+            return len(types) - 1
+
+        for word in words:
+            last = None
+            for token in word:
+                last = node(0, last, token=token)
+            ends.append(last)
+            aheads.append(node(1, last, aheads[-1] if aheads else None))
+        behind, said = None, []
+        for v in reversed(range(count)):
+            behind = node(2, ends[v], behind)
+            node(3, aheads[v], behind)
+            said.append(labels(w, "label", torch.cat([ahead[v], back[count - 1 - v]])))
+        offsets = [sum(map(len, before[:v])) for v in range(len(types) + 1)]
+        names = ["words.character", "words.ahead", "words.back", "label"]
+        yield {"inputs": [tokens], "structure": {"graph": [names, types, offsets, sum(before, [])]}, "outputs": [said]}
+
+
 # ---- Lattices ----
 
 
@@ -434,6 +476,7 @@ KINDS = {
     "tree_fc": over_trees(tree_fc),
     "mv_rnn": over_trees(mv_rnn),
     "tree_lstm_2type": over_trees(tree_lstm_2type, types=("tree.leaf", "tree.a", "tree.b")),
+    "char_tagger": char_tagger,
     "lattice_lstm": over_lattices(lattice_lstm_character, lattice_lstm_word),
     "lattice_gru": over_lattices(lattice_gru_character, lattice_gru_word),
     "tagger": chains(tagger),

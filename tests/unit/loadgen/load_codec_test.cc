@@ -37,6 +37,12 @@ std::vector<RequestClass> all_shapes() {
   const GraphSource graphs = GraphSource::make(TreeSource::random(table, 4),
                                                {{"leaf", true, false, false}, {"any", false, true, true}})
                                  .value();
+  const GraphSource texts =
+      GraphSource::make(TreeSource::random(table), {{.name = "character", .is_step = true},
+                                                    {.name = "ahead", .is_inner = true},
+                                                    {.name = "back", .is_inner = true},
+                                                    {.name = "label", .is_inner = true, .keeps_none = true}})
+          .value();
   const SequencesSource sequences{table, {"a", "b"}, {1, 0}};
   RequestTemplate common{.model = "m",
                          .model_version = 3,
@@ -56,6 +62,7 @@ std::vector<RequestClass> all_shapes() {
   add(lattices);
   add(LatticeSource::random(table));
   add(graphs);
+  add(texts);
   add(sequences);
   add(SequencesSource{table, {"a", "b"}, {0, 1}, {4, 10, 28}});
   classes.push_back({common, {9, table, 100, {}, {2, 3}}, 1.5});

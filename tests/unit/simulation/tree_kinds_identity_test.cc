@@ -26,6 +26,7 @@ class RandomRequests {
       if (type.cell.gathers == 0) leaves_.push_back(number);
       if (type.cell.gathers >= 2 || type.cell.gathers_all) inner_.push_back(number);
       binary_ = binary_ || type.cell.gathers >= 2;
+      texts_ = texts_ || (type.cell.states.empty() && type.cell.gathers >= 2);
     }
     for (const SequenceSpec& sequence : model.sequences) sequences_.push_back(sequence.name);
   }
@@ -48,7 +49,7 @@ class RandomRequests {
     const std::string_view takes = model_.unfolding->takes(model_);
     if (takes == "lattice") return lattice(1 + below(20));
     if (takes.ends_with("tree")) return TreeStructure{tree()};
-    if (takes == "graph") return graph();
+    if (takes == "graph") return texts_ ? text(1 + below(8)) : graph();
     if (takes != "sequences") return NoStructure{};
     SequencesStructure structure;
     Ints& lengths = keep();
@@ -105,11 +106,36 @@ class RandomRequests {
     return GraphStructure{{names_.begin(), names_.end()}, types, offsets, before};
   }
 
+  // Of a char_tagger, whose types come in this order: characters, words ahead, words back, labels.
+  Structure text(std::uint32_t words) {
+    Ints &types = keep(), &offsets = keep({0}), &before = keep();
+    const auto add = [&](std::int32_t type, std::int32_t first, std::int32_t second) {
+      types.push_back(type);
+      for (const std::int32_t node : {first, second}) {
+        if (node >= 0) before.push_back(node);
+      }
+      offsets.push_back(static_cast<std::int32_t>(before.size()));
+      return static_cast<std::int32_t>(types.size()) - 1;
+    };
+    Ints ends, ahead;
+    for (; ends.size() < words; ahead.push_back(add(1, ends.back(), ahead.empty() ? -1 : ahead.back()))) {
+      std::int32_t last = -1;
+      for (std::uint32_t left = 1 + below(6); left > 0; --left) last = add(0, last, -1);
+      ends.push_back(last);
+    }
+    std::int32_t behind = -1;
+    for (std::size_t word = words; word-- > 0;) {
+      behind = add(2, ends[word], behind);
+      add(3, ahead[word], behind);
+    }
+    return GraphStructure{{names_.begin(), names_.end()}, types, offsets, before};
+  }
+
   const Model& model_;
   Chance chance_;
   std::vector<std::string> names_, sequences_;
   Ints leaves_, inner_;
-  bool binary_ = false;
+  bool binary_ = false, texts_ = false;
   std::deque<Ints> kept_;
 };
 
