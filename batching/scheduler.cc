@@ -88,8 +88,7 @@ void Scheduler::make_room(const ModelParts& parts) {
   std::size_t types = config_.types.size(), pools = config_.pools.size();
   for (const TypeConfig& type : parts.types) types = std::max<std::size_t>(types, type.id + 1);
   for (const PoolConfig& pool : parts.pools) pools = std::max<std::size_t>(pools, pool.id + 1);
-  TypeConfig nobodys;
-  nobodys.model = kNoModel;
+  TypeConfig nobodys{.model = kNoModel};
   while (config_.types.size() < types) {
     nobodys.id = static_cast<CellTypeId>(config_.types.size());
     config_.types.push_back(nobodys);

@@ -24,9 +24,9 @@ struct TypeConfig {
   bool lazy = false;                   // may wait for preferred_batch, at most `linger`
   std::uint32_t preferred_batch = 0;
   Duration linger{0};
-  std::vector<std::uint32_t> sizes;       // supported batch sizes; empty: all
-  std::vector<CompiledCell::Cost> costs;  // measured; empty: 1 us a row
-  std::uint32_t pulls = 0, pushes = 0;    // of its cell
+  std::vector<std::uint32_t> sizes{};       // supported batch sizes; empty: all
+  std::vector<CompiledCell::Cost> costs{};  // measured; empty: 1 us a row
+  std::uint32_t pulls = 0, pushes = 0;      // of its cell
 };
 
 struct PoolConfig {

@@ -36,7 +36,7 @@ struct ChoiceNames<IsaChoice> {
 };
 template <>
 struct ChoiceNames<PolicyKind> {
-  static constexpr std::array<std::string_view, 2> kNames{"cellular", "padded"};
+  static constexpr std::array<std::string_view, 4> kNames{"cellular", "padded", "depth", "agenda"};
 };
 template <>
 struct ChoiceNames<EagerChoice> {
@@ -132,6 +132,7 @@ void visit_batching(Config& config, Visitor& v) {
   v.choice("policy", batching.policy);
   v.number("max_batch", batching.max_batch, 0U, 4096U);
   v.number("bucket_width", batching.bucket_width, 1U, 1U << 20);
+  v.number("window", batching.window, 1U, 1U << 16);
   v.choice("eager", batching.eager);
   v.number("eager_window", batching.eager_window, 1U, 4096U);
   v.number("fold_mib", batching.fold_mib, 0U, 1U << 20);

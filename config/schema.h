@@ -16,7 +16,7 @@ enum class IsaChoice : std::uint8_t { kAuto, kAvx512, kAvx2, kPortable };
 enum class PrecisionChoice : std::uint8_t { kFloat32, kTf32, kBfloat16, kFloat16 };
 enum class GpuPathChoice : std::uint8_t { kAuto, kGeneric, kFused };
 enum class OnOff : std::uint8_t { kOff, kOn };
-enum class PolicyKind : std::uint8_t { kCellular, kPadded };
+enum class PolicyKind : std::uint8_t { kCellular, kPadded, kDepth, kAgenda };
 enum class EagerChoice : std::uint8_t { kOff, kOn, kAuto };
 enum class PriorityChoice : std::uint8_t { kHigh, kNormal, kLow };
 enum class LogLevel : std::uint8_t { kDebug, kInfo, kWarning, kError, kOff };
@@ -74,6 +74,7 @@ struct BatchingSection {
   PolicyKind policy = PolicyKind::kCellular;
   std::uint32_t max_batch = 0;             // rows of one task, at most; 0: as each model says
   std::uint32_t bucket_width = 10;         // padded: lengths that share a bucket
+  std::uint32_t window = 64;               // depth, agenda: requests whose graphs are merged
   EagerChoice eager = EagerChoice::kAuto;  // compute what depends on the input alone for many steps at once
   std::uint32_t eager_window = 32;         // steps that it may run ahead
   std::uint32_t fold_mib = 512;            // of a model's tables of products of embeddings; 0: none

@@ -178,8 +178,8 @@ ConfigProblem find_receiving_contradiction(const ServeConfig& config) {
 ConfigProblem find_queue_contradiction(const ServeConfig& config) {
   if (config.queue.size() > config.device.queues)
     return {"queue", "has more tables than there are queues; raise device.queues"};
-  if (!config.queue.empty() && config.batching.policy == PolicyKind::kPadded)
-    return {"queue", "needs batching.policy = \"cellular\": the padded baseline runs whole batches"};
+  if (!config.queue.empty() && config.batching.policy != PolicyKind::kCellular)
+    return {"queue", "needs batching.policy = \"cellular\": the others run whole batches"};
   return {};
 }
 

@@ -125,11 +125,19 @@ SchedulerConfig scheduler_config(const Node& node) {
 
 std::unique_ptr<Policy> make_policy(const Node& node, const SchedulerConfig& config) {
   const BatchingSection& batching = node.config.batching;
-  if (batching.policy == PolicyKind::kCellular) return make_cellular_policy(config);
-  PaddedOptions options;
-  options.bucket_width = batching.bucket_width;
-  if (batching.max_batch != 0) options.max_batch = batching.max_batch;
-  return make_padded_policy(config, options);
+  PaddedOptions padded{.bucket_width = batching.bucket_width};
+  if (batching.max_batch != 0) padded.max_batch = batching.max_batch;
+  switch (batching.policy) {
+    case PolicyKind::kCellular:
+      return make_cellular_policy(config);
+    case PolicyKind::kPadded:
+      return make_padded_policy(config, padded);
+    case PolicyKind::kDepth:
+      return make_depth_policy(config, batching.window);
+    case PolicyKind::kAgenda:
+      return make_agenda_policy(config, batching.window);
+  }
+  return nullptr;  // all kinds are above
 }
 
 }  // namespace volvox

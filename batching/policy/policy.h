@@ -64,6 +64,8 @@ class WaitingList {
   // Stops at the first that does not fit and returns how many entered.
   virtual std::size_t admit_group(const std::vector<RequestId>& ids, WorkerId worker,
                                   std::uint32_t pad_to) = 0;
+  // One that waits, or has entered during this call; until it ends.
+  virtual const Request& look_at(RequestId id) const = 0;
 };
 
 struct Choice {

@@ -129,8 +129,8 @@ std::uint64_t lane_slots(const Model& model, PoolId pool, const Lengths& lengths
   return slots;
 }
 
-ReferenceOrder lane_reference_order(const Model& model, const Lengths& lengths) {
-  return LaneWalk(model.plan, lengths).run();
+ReferenceOrder lane_reference_order(const LanePlan& plan, const Lengths& lengths) {
+  return LaneWalk(plan, lengths).run();
 }
 
 }  // namespace volvox

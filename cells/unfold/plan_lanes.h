@@ -17,6 +17,6 @@ Status check_lanes(const Model& model);
 std::uint64_t lane_slots(const Model& model, PoolId pool, const Lengths& lengths);
 
 // Lane by lane as far as it can go, again and again. From the meaning of edges (cells/ir/lane_plan.h) alone.
-ReferenceOrder lane_reference_order(const Model& model, const Lengths& lengths);
+ReferenceOrder lane_reference_order(const LanePlan& plan, const Lengths& lengths);
 
 }  // namespace volvox

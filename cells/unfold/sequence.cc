@@ -109,7 +109,7 @@ class Sequence final : public Unfolding {
     return lane_slots(model, pool, lengths);
   }
   ReferenceOrder reference_order(const Structure& structure, const Model& model) const override {
-    return lane_reference_order(model, check(structure, model)->lengths);
+    return lane_reference_order(model.plan, check(structure, model)->lengths);
   }
 };
 

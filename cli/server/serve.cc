@@ -122,6 +122,8 @@ void add_overrides(ConfigOptions add) {
             &BatchingSection::max_batch);
   add.value("--bucket-width STEPS", "Padded: lengths that share a bucket", batching,
             &BatchingSection::bucket_width);
+  add.value("--window REQUESTS", "Depth, agenda: requests that are merged", batching,
+            &BatchingSection::window);
   add.choice("--eager", "Compute what depends on the input alone ahead", batching, &BatchingSection::eager);
   add.value("--max-tasks COUNT", "Tasks ahead of a queue", batching, &BatchingSection::max_tasks_to_submit);
 }

@@ -112,10 +112,13 @@ void add_model_options(CLI::App& command, EngineOptions& o) {
 }
 
 void add_load_options(CLI::App& command, EngineOptions& o) {
-  command.add_option("--policy", o.policies,
-                     "cellular, padded; or with batches and widths: padded:16,64:1,10");
+  command.add_option(
+      "--policy", o.policies,
+      "cellular, padded, depth, agenda; or with batches, and widths or windows: padded:16,64:1,10");
   command.add_option("--max-batch", o.max_batches, "largest batches to try")->check(CLI::Range(1, 65536));
   command.add_option("--bucket-width", o.bucket_widths, "bucket widths of padded to try")
+      ->check(CLI::Range(1, 65536));
+  command.add_option("--window", o.windows, "requests that depth and agenda merge, to try")
       ->check(CLI::Range(1, 65536));
   command.add_flag("--backlog", o.backlog,
                    "keep requests waiting: the saturated rate (default without a rate)");

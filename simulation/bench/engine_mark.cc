@@ -15,6 +15,13 @@ std::uint64_t process_cpu_ns() {
   return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(t.tv_nsec);
 }
 
+std::unique_ptr<Policy> make_policy(const SchedulerConfig& config, const Configuration& asked) {
+  if (asked.policy == "padded") return make_padded_policy(config, {asked.bucket_width, asked.max_batch});
+  if (asked.policy == "depth") return make_depth_policy(config, asked.window);
+  if (asked.policy == "agenda") return make_agenda_policy(config, asked.window);
+  return make_cellular_policy(config);
+}
+
 }  // namespace
 
 Duration seconds_of(double seconds) {
@@ -36,10 +43,8 @@ Result<std::unique_ptr<Engine>> make_engine(EngineSetup& setup, const EngineOpti
     if (!type.independent) type.max_batch = std::min(type.max_batch, configuration.max_batch);
     type.min_batch = std::min(type.min_batch, type.max_batch);
   }
-  auto policy = configuration.policy == "padded"
-                    ? make_padded_policy(config, {configuration.bucket_width, configuration.max_batch})
-                    : make_cellular_policy(config);
-  return Engine::make(setup.device(), config, std::move(policy), queue_config(config, options.threads));
+  return Engine::make(setup.device(), config, make_policy(config, configuration),
+                      queue_config(config, options.threads));
 }
 
 EngineMark mark_of(Engine& engine) {

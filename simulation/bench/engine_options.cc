@@ -31,19 +31,25 @@ Result<std::vector<std::uint32_t>> numbers(const std::string& text) {
 
 Status add_policy(const std::string& text, const EngineOptions& options, EnginePlan& plan) {
   const auto parts = split(text, ':');
-  const bool padded = !parts.empty() && parts[0] == "padded";
-  if (parts.empty() || parts.size() > 3 || (!padded && parts[0] != "cellular")) {
-    return invalid("'" + text + "' is not a policy; use cellular or padded, or padded:16,64:1,10");
+  const std::string policy = parts.empty() ? "" : parts[0];
+  const bool cellular = policy == "cellular", padded = policy == "padded";
+  const bool merged = policy == "depth" || policy == "agenda";
+  if (!(cellular || padded || merged) || parts.size() > (cellular ? 2 : 3)) {
+    return invalid("'" + text +
+                   "' is not a policy; use cellular, padded, depth or agenda, or padded:16,64:1,10");
   }
   const auto batches = parts.size() > 1 ? numbers(parts[1]) : options.max_batches;
   if (!batches) return tl::unexpected(batches.error());
-  const auto widths = parts.size() > 2 ? numbers(parts[2]) : options.bucket_widths;
-  if (!widths) return tl::unexpected(widths.error());
+  Result<std::vector<std::uint32_t>> thirds = std::vector<std::uint32_t>{0};
+  if (parts.size() > 2) {
+    thirds = numbers(parts[2]);
+  } else if (!cellular) {
+    thirds = padded ? options.bucket_widths : options.windows;
+  }
+  if (!thirds) return tl::unexpected(thirds.error());
   for (std::uint32_t batch : *batches) {
-    if (!padded) plan.configurations.push_back({parts[0], batch, 0});
-    for (std::uint32_t width : *widths) {
-      if (padded) plan.configurations.push_back({parts[0], batch, width});
-    }
+    for (std::uint32_t third : *thirds)
+      plan.configurations.push_back({policy, batch, padded ? third : 0, merged ? third : 0});
   }
   return {};
 }
@@ -67,7 +73,8 @@ Status add_share(const std::string& text, EnginePlan& plan) {
 
 Load backlog_of(const EngineOptions& options, const EnginePlan& plan) {
   std::uint64_t largest = 1;
-  for (const Configuration& c : plan.configurations) largest = std::max<std::uint64_t>(largest, c.max_batch);
+  for (const Configuration& c : plan.configurations)
+    largest = std::max<std::uint64_t>(largest, std::max(c.max_batch, c.window));
   Load load;
   load.outstanding = (1 + options.backlog_depth) * largest * options.workers;
   return load;
@@ -80,9 +87,9 @@ Result<EnginePlan> plan_of_calls(const EngineOptions& options) {
   for (const std::string& policy : options.policies) {
     if (Status ok = add_policy(policy, options, plan); !ok) return tl::unexpected(ok.error());
   }
-  std::erase_if(plan.configurations, [](const Configuration& c) { return c.policy == "padded"; });
+  std::erase_if(plan.configurations, [](const Configuration& c) { return c.policy != "cellular"; });
   if (plan.configurations.empty())
-    return invalid("calls need the policy cellular, for padded runs no sessions");
+    return invalid("calls need the policy cellular, for the others run no sessions");
   for (const std::uint32_t calls : options.calls) {
     Load load;
     load.kind = Load::Kind::kCalls;
@@ -96,7 +103,8 @@ Result<EnginePlan> plan_of_calls(const EngineOptions& options) {
 
 std::string Configuration::text() const {
   const std::string batch = policy + ":" + std::to_string(max_batch);
-  return bucket_width == 0 ? batch : batch + ":" + std::to_string(bucket_width);
+  const std::uint32_t third = std::max(bucket_width, window);
+  return third == 0 ? batch : batch + ":" + std::to_string(third);
 }
 
 std::string Load::text() const {

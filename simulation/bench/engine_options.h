@@ -10,9 +10,10 @@ namespace volvox::bench {
 
 // What is measured against what.
 struct Configuration {
-  std::string policy;  // "cellular", "padded"
+  std::string policy;  // "cellular", "padded", "depth", "agenda"
   std::uint32_t max_batch = 64;
   std::uint32_t bucket_width = 0;  // padded only
+  std::uint32_t window = 0;        // depth and agenda only: requests that are merged
 
   std::string text() const;  // "padded:64:10"
 };
@@ -38,7 +39,7 @@ struct EngineOptions {
   std::string lattices;  // file, for a model over lattices; empty: made up likewise
   std::string trees;     // file, for a model over trees; empty: made up, over as many leaves as lengths say
   std::vector<std::string> policies{"cellular", "padded"};
-  std::vector<std::uint32_t> max_batches{64}, bucket_widths{10};
+  std::vector<std::uint32_t> max_batches{64}, bucket_widths{10}, windows{64};
   bool backlog = false;
   std::vector<double> rates;
   std::vector<std::string> shares;   // "padded:0.5"
@@ -59,8 +60,8 @@ struct EngineOptions {
 };
 
 // Every configuration and load of one repetition, in the order in which they run: backlogs first, because
-// shares need them. A policy may carry its own batch sizes and widths: "padded:16,64:1,10". Calls run
-// alone, and with policies that run sessions.
+// shares need them. A policy may carry its own batch sizes, and widths or windows: "padded:16,64:1,10". Calls
+// run alone, and with policies that run sessions.
 struct EnginePlan {
   std::vector<Configuration> configurations;
   std::vector<Load> loads;

@@ -49,12 +49,14 @@ std::uint64_t EngineReport::mismatched() const {
 }
 
 nlohmann::json EngineReport::json(const Row& row) const {
-  nlohmann::json width = nullptr;
+  nlohmann::json width = nullptr, window = nullptr;
   if (row.configuration.bucket_width != 0) width = row.configuration.bucket_width;
+  if (row.configuration.window != 0) window = row.configuration.window;
   return {
       {"policy", row.configuration.policy},
       {"max_batch", row.configuration.max_batch},
       {"bucket_width", width},
+      {"window", window},
       {"load", row.load.text()},
       {"offered_rps", row.offered.json()},
       {"throughput_rps", row.throughput.json()},

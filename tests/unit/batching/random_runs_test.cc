@@ -52,9 +52,11 @@ void expect_everything_happened(const Happened& sum, std::uint64_t runs) {
   EXPECT_GT(sum.clients_waited, often);
 }
 
+enum class Batching : std::uint8_t { kCellular, kPadded, kDepth, kAgenda };
+
 class RandomRun {
  public:
-  RandomRun(std::uint64_t seed, bool padded, Happened& happened) : random_(seed), happened_(happened) {
+  RandomRun(std::uint64_t seed, Batching way, Happened& happened) : random_(seed), happened_(happened) {
     const std::uint32_t max_batch = 1 + below(9);
     workers_ = 1 + below(3);
     several_models_ = below(2) == 0;
@@ -69,14 +71,12 @@ class RandomRun {
     if (below(3) == 0) {
       for (TypeConfig& type : config.types) type.sizes = sizes_up_to(max_batch);
     }
-    for (WorkerId w = 0; !padded && below(2) == 0 && w < workers_; ++w) {
+    for (WorkerId w = 0; way == Batching::kCellular && below(2) == 0 && w < workers_; ++w) {
       config.worker_batches.push_back(below(max_batch + 2));
     }
-    auto policy =
-        padded ? make_padded_policy(config, {1 + below(10), max_batch}) : make_cellular_policy(config);
     const std::uint32_t rows = place_streams(config.pools[kStates].slots);
-    driver_ = std::make_unique<Driver>(config, std::move(policy), max_batch, rows);
-    idle_check_ = !padded;
+    driver_ = std::make_unique<Driver>(config, make_policy(way, config, max_batch), max_batch, rows);
+    idle_check_ = way == Batching::kCellular;
   }
 
   void run() {
@@ -89,6 +89,20 @@ class RandomRun {
   }
 
  private:
+  std::unique_ptr<Policy> make_policy(Batching way, const SchedulerConfig& config, std::uint32_t max_batch) {
+    switch (way) {
+      case Batching::kCellular:
+        return make_cellular_policy(config);
+      case Batching::kPadded:
+        return make_padded_policy(config, {1 + below(10), max_batch});
+      case Batching::kDepth:
+        return make_depth_policy(config, 1 + below(10));
+      case Batching::kAgenda:
+        return make_agenda_policy(config, 1 + below(10));
+    }
+    return nullptr;
+  }
+
   std::uint32_t below(std::uint32_t n) { return static_cast<std::uint32_t>(random_() % n); }
 
   Request make(std::uint64_t tag) {
@@ -369,20 +383,26 @@ class RandomRun {
   std::unique_ptr<Driver> driver_;
 };
 
-void run_seeds(std::uint64_t first, std::uint64_t count, bool padded) {
+void run_seeds(std::uint64_t first, std::uint64_t count, Batching way) {
   Happened happened;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
-    RandomRun(seed, padded, happened).run();
+    RandomRun(seed, way, happened).run();
     ASSERT_FALSE(::testing::Test::HasFailure()) << "seed " << seed;
   }
   expect_everything_happened(happened, count);
 }
 
 TEST(RandomRuns, CellularKeepsEveryInvariant) {
-  run_seeds(1, 10000, false);
+  run_seeds(1, 10000, Batching::kCellular);
 }
 TEST(RandomRuns, PaddedKeepsEveryInvariant) {
-  run_seeds(1'000'000, 2000, true);
+  run_seeds(1'000'000, 2000, Batching::kPadded);
+}
+TEST(RandomRuns, DepthKeepsEveryInvariant) {
+  run_seeds(2'000'000, 2000, Batching::kDepth);
+}
+TEST(RandomRuns, AgendaKeepsEveryInvariant) {
+  run_seeds(3'000'000, 2000, Batching::kAgenda);
 }
 
 }  // namespace

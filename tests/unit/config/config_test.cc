@@ -107,7 +107,7 @@ TEST(Config, EachQueueMayHaveALimit) {
   EXPECT_EQ(error_of("[[queue]]\n[[queue]]\n"),
             "a.toml: queue: has more tables than there are queues; raise device.queues");
   EXPECT_EQ(error_of("[batching]\npolicy = \"padded\"\n[[queue]]\n"),
-            "a.toml: queue: needs batching.policy = \"cellular\": the padded baseline runs whole batches");
+            "a.toml: queue: needs batching.policy = \"cellular\": the others run whole batches");
 }
 
 TEST(Config, ErrorsNameFileLineAndKey) {
@@ -117,7 +117,7 @@ TEST(Config, ErrorsNameFileLineAndKey) {
             "a.toml:2: device.queues: must be between 1 and 64, not 99999999999");
   EXPECT_EQ(error_of("[server]\nlisten = 7100\n"), "a.toml:2: server.listen: must be a string in quotes");
   EXPECT_EQ(error_of("[batching]\npolicy = \"best\"\n"),
-            "a.toml:2: batching.policy: must be one of cellular, padded");
+            "a.toml:2: batching.policy: must be one of cellular, padded, depth, agenda");
   EXPECT_EQ(error_of("[device]\ntimed_row_us = nan\n"),
             "a.toml:2: device.timed_row_us: must be between 0 and 1e+06, not nan");
   EXPECT_EQ(error_of("\nserver = 3\n"), "a.toml:2: server: must be a section: write [server]");

@@ -69,6 +69,17 @@ TEST(EnginePlan, WithARateTheBacklogIsLeftOutUnlessAskedFor) {
   EXPECT_THAT(texts(plan_of(options).value()), ElementsAre("cellular:64", "backlog", "5.0/s"));
 }
 
+TEST(EnginePlan, MergedGraphsHaveWindows) {
+  EngineOptions options;
+  options.policies = {"depth:256:64,128", "agenda"};
+  options.windows = {32};
+  const auto plan = plan_of(options);
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_THAT(texts(*plan), ElementsAre("depth:256:64", "depth:256:128", "agenda:64:32", "backlog"));
+  options.policies = {"depth:1:512"};
+  EXPECT_GT(plan_of(options)->loads[0].outstanding, 512U) << "enough for the next window to wait";
+}
+
 TEST(EnginePlan, CallsRunAloneAndNeverPadded) {
   EngineOptions options;
   options.calls = {100, 2000};
