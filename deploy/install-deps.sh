@@ -12,7 +12,7 @@ sudo. Packages that are already there are left alone; when none is missing, apt-
 builds, once, the patched libzmq (deploy/build-libzmq.sh).
 
   --dev     also install what `tests/run.sh --full` uses: clang, clang-tidy, the sanitizers of clang,
-            shellcheck, PyTorch for comparisons, Prometheus, and tmux
+            shellcheck, PyTorch for comparisons, Prometheus, tmux, and Chromium
   --list    print the packages, one a line, and install nothing
   --help    print this text
 USAGE
@@ -39,7 +39,7 @@ ONNX_PACKAGES=(libonnx-dev libprotobuf-dev protobuf-compiler)
 TEST_PACKAGES=(libgtest-dev libgmock-dev libbenchmark-dev python3 python3-zmq python3-numpy curl clang-format)
 # What tests/run.sh --full needs on top. Debian starts Prometheus as a service, which the tests do not need:
 # `systemctl disable --now prometheus`.
-DEV_PACKAGES=(clang clang-tidy libclang-rt-14-dev shellcheck python3-torch python3-onnx libonnx-testdata python3-matplotlib prometheus tmux)
+DEV_PACKAGES=(clang clang-tidy libclang-rt-14-dev shellcheck python3-torch python3-onnx libonnx-testdata python3-matplotlib prometheus tmux chromium)
 
 # Prints those of the given packages that are not fully installed.
 missing_of() {

@@ -220,7 +220,8 @@ class LoadCommand {
       return outcome;
     };
     const std::string title = mix.models() + " at " + options_.endpoint + ": " + mix.description();
-    return sweep_load(options_.sweep, plan, title, options_.json_file, interrupt.token(), measure_one);
+    return sweep_load(options_.sweep, plan, title, options_.json_file, interrupt.token(), measure_one,
+                      [&] { return read_batches(mix); });
   }
 
   Result<int> run_sessions() {

@@ -1,8 +1,10 @@
 #include "cli/load/load_sweep.h"
 
+#include <chrono>
 #include <cstdio>
 #include <fstream>
 #include <optional>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -39,7 +41,8 @@ void add_sweep_options(CLI::App& command, SweepArguments& arguments) {
 
 Result<int> sweep_load(const SweepArguments& arguments, LoadPlan plan, const std::string& title,
                        const std::string& json_file, const std::stop_token& stop,
-                       const std::function<Result<LoadOutcome>(const LoadPlan&)>& measure) {
+                       const std::function<Result<LoadOutcome>(const LoadPlan&)>& measure,
+                       const std::function<std::map<std::string, BatchCount>()>& batches) {
   if (Status ok = check_plan(plan); !ok) return tl::unexpected(ok.error());
   if (Status ok = check_sweep(plan); !ok) return tl::unexpected(ok.error());
   SweepPlan wanted{.first_rate = plan.rate, .window_s = std::chrono::duration<double>(plan.measured).count()};
@@ -49,6 +52,8 @@ Result<int> sweep_load(const SweepArguments& arguments, LoadPlan plan, const std
     wanted.slo = *slo;
   }
   Sweep sweep(wanted);
+  const auto begin = std::chrono::steady_clock::now();
+  auto before = batches();
   for (auto rate = sweep.next_rate(); rate; rate = sweep.next_rate()) {
     plan.rate = *rate;
     auto window = measure(plan);
@@ -57,7 +62,10 @@ Result<int> sweep_load(const SweepArguments& arguments, LoadPlan plan, const std
     std::fprintf(stderr, "%.1f a second: %llu of %llu answered in %.1f s\n", *rate,
                  static_cast<unsigned long long>(window->tally.completed),
                  static_cast<unsigned long long>(window->tally.offered), window->seconds);
-    sweep.add(*window);
+    auto after = batches();
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
+    sweep.add(*window, {.ended_s = passed.count(), .mean_batch = mean_batch(before, after)});
+    before = std::move(after);
     ++plan.seed;  // another window is another sample of the same load
   }
   std::fputs(to_text(sweep, wanted).c_str(), stdout);

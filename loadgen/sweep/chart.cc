@@ -73,7 +73,7 @@ std::string axes(const Chart& chart, const Axis& x, const Axis& y) {
     svg += formatted(R"(<line class="grid" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/>)", x.at(tick),
                      x.at(tick), kTop, kHeight - kBottom);
     svg += formatted(R"(<text class="axis" x="%.1f" y="%.1f" text-anchor="middle">%g</text>)", x.at(tick),
-                     kHeight - kBottom + 16, tick);
+                     kHeight - kBottom + 20, tick);
   }
   for (const double tick : y.ticks()) {
     svg += formatted(R"(<line class="grid" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/>)", kLeft,

@@ -21,7 +21,9 @@ double throughput_of(const LoadOutcome& window) {
 
 }  // namespace
 
-void Sweep::add(const LoadOutcome& window) {
+void Sweep::add(const LoadOutcome& window, SweepBatches batches) {
+  batches.rate = *next_;
+  batches_.push_back(std::move(batches));
   windows_.push_back(window);
   if (!finish_point()) return;
   next_ = points_.size() < kMostPoints ? choose() : std::nullopt;

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/error.h"
@@ -28,6 +30,13 @@ struct SweepPoint {
   LoadTally tally{};                  // likewise
 };
 
+// The batches that the server formed while a window was measured, its warm-up included.
+struct SweepBatches {
+  double ended_s = 0;                          // when the window ended; of the sweep
+  double rate = 0;                             // offered, requests a second
+  std::map<std::string, double> mean_batch{};  // rows a task, by cell type; empty: nobody knows
+};
+
 // How much can a server take? This decides which rate is measured next. The rate is raised by half until the
 // server is saturated; then the highest rate that meets the SLO (without one: that does not saturate it) is
 // searched for between those that do and those that do not, to within 5 %. Where the first rate is too much
@@ -41,11 +50,13 @@ class Sweep {
 
   // The rate of the next window; nothing when all is known.
   std::optional<double> next_rate() const { return next_; }
-  // What the window at that rate showed.
-  void add(const LoadOutcome& window);
+  // What the window at that rate showed, and beside it the server.
+  void add(const LoadOutcome& window, SweepBatches batches = {});
 
   // In the order of their rates, without one whose windows are not complete.
   std::vector<SweepPoint> points() const;
+  // Of all windows, in the order of their measurement.
+  const std::vector<SweepBatches>& batches() const { return batches_; }
   // The most results a second that a steady rate brought; 0 when there was none.
   double saturated_rps() const;
   // The highest rate that meets the SLO (without one: that does not saturate the server); 0 when none does.
@@ -60,6 +71,7 @@ class Sweep {
   std::optional<double> next_;
   std::vector<LoadOutcome> windows_;  // of the point that is being measured
   std::vector<SweepPoint> points_;    // in the order of measurement
+  std::vector<SweepBatches> batches_;
 };
 
 // INVALID_ARGUMENT for a load whose rate cannot be raised, or that does not end by itself.

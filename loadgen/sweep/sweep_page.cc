@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <array>
+#include <map>
+#include <utility>
 
 #include "loadgen/report/format.h"
 #include "loadgen/sweep/chart.h"
@@ -9,6 +11,7 @@ namespace volvox {
 namespace {
 
 constexpr int kStepsOfCdf = 200;
+constexpr std::size_t kMostTypes = 6;  // so many lines have room and colours
 
 constexpr const char* kHead = R"(<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
@@ -24,7 +27,7 @@ svg { width: 100%; height: auto; } text { font: 12px system-ui, sans-serif; fill
 .c0 { stroke: var(--c0); } .c1 { stroke: var(--c1); } .c2 { stroke: var(--c2); } .c3 { stroke: var(--c3); } .c4 { stroke: var(--c4); }
 .c5 { stroke: var(--c5); } circle.c0 { fill: var(--c0); } circle.c1 { fill: var(--c1); } circle.c2 { fill: var(--c2); }
 text.name { stroke: none; font-weight: 600; } text.c0 { fill: var(--c0); } text.c1 { fill: var(--c1); } text.c2 { fill: var(--c2); }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; } td, th { padding: 2px 10px; text-align: right; }
+div { overflow-x: auto; } table { border-collapse: collapse; font-variant-numeric: tabular-nums; } td, th { padding: 2px 10px; text-align: right; }
 tr { border-bottom: 1px solid var(--faint); } td:last-child, th:last-child { text-align: left; }
 </style>
 )";
@@ -66,9 +69,24 @@ Chart distributions(const SweepPoint& point) {
           .x_log = true};
 }
 
+// A line for each cell type; a type that ran nothing in a window has no point there.
+Chart batches_over_time(const Sweep& sweep) {
+  Chart chart{.title = "Batch sizes over time", .x_name = "seconds", .y_name = "rows a task", .lines = {}};
+  std::map<std::string, ChartLine> lines;
+  for (const SweepBatches& window : sweep.batches()) {
+    for (const auto& [type, rows] : window.mean_batch) {
+      ChartLine& line = lines.try_emplace(type, ChartLine{type, {}, true}).first->second;
+      line.points.emplace_back(window.ended_s, rows);
+    }
+  }
+  for (auto& [type, line] : lines) chart.lines.push_back(std::move(line));
+  if (chart.lines.size() > kMostTypes) chart.lines.resize(kMostTypes);
+  return chart;
+}
+
 std::string table(const std::vector<SweepPoint>& points) {
   std::string html =
-      "<table><tr><th>rate</th><th>results/s</th><th>p50 ms</th><th>p90 ms</th><th>p99 "
+      "<div><table><tr><th>rate</th><th>results/s</th><th>p50 ms</th><th>p90 ms</th><th>p99 "
       "ms</th><th></th></tr>\n";
   for (const SweepPoint& point : points) {
     const DurationHistogram& latency = point.tally.latency;
@@ -81,7 +99,7 @@ std::string table(const std::vector<SweepPoint>& points) {
                   point.rate, point.throughput, in_ms(latency.percentile(0.5)),
                   in_ms(latency.percentile(0.9)), in_ms(latency.percentile(0.99)), words);
   }
-  return html + "</table>\n";
+  return html + "</table></div>\n";
 }
 
 }  // namespace
@@ -99,6 +117,8 @@ std::string to_html(const Sweep& sweep, const SweepPlan& plan, const std::string
     html +=
         formatted("<h2>At %.1f requests a second</h2>\n", best->rate) + to_svg(distributions(*best)) + "\n";
   }
+  if (const Chart batches = batches_over_time(sweep); !batches.lines.empty())
+    html += "<h2>Batch sizes over time</h2>\n" + to_svg(batches) + "\n";
   return html + "<h2>All rates</h2>\n" + table(points) + "</body></html>\n";
 }
 

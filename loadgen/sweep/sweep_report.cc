@@ -48,6 +48,11 @@ nlohmann::json to_json(const Sweep& sweep, const SweepPlan& plan) {
                               {"compute_ms", percentiles_of(point.tally.compute)},
                               {"late_ms", percentiles_of(point.tally.late)}});
   }
+  json["batches"] = nlohmann::json::array();
+  for (const SweepBatches& window : sweep.batches()) {
+    json["batches"].push_back(
+        {{"ended_s", window.ended_s}, {"rate", window.rate}, {"mean_batch", window.mean_batch}});
+  }
   return json;
 }
 

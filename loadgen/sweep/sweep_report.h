@@ -14,7 +14,8 @@ std::string to_csv(const Sweep& sweep);
 std::string to_text(const Sweep& sweep, const SweepPlan& plan);
 
 // A page that needs nothing else, and no network: latency against throughput, and how long the requests at
-// the highest good rate waited, computed and took in all. `title` says what was measured.
+// the highest good rate waited, computed and took in all, and how large the batches were, where that is
+// known. `title` says what was measured.
 std::string to_html(const Sweep& sweep, const SweepPlan& plan, const std::string& title);
 
 }  // namespace volvox

@@ -185,6 +185,26 @@ TEST(SweepReport, ThePageNeedsNothingElse) {
       << "and before anything is known";
 }
 
+TEST(SweepReport, BatchesStandWhereTheirWindowsEnded) {
+  const Server server(20000);
+  Sweep sweep({.first_rate = 1000});
+  const auto known = [&](double ended_s, double rows) {
+    sweep.add(server.window(1000), {.ended_s = ended_s, .mean_batch = {{"lstm", rows}}});
+  };
+  known(1, 8);
+  known(2, 16);
+  sweep.add(server.window(1000), {.ended_s = 3});
+  const nlohmann::json json = to_json(sweep, {});
+  ASSERT_EQ(json["batches"].size(), 3U);
+  EXPECT_EQ(json["batches"][1]["rate"], 1000);
+  EXPECT_EQ(json["batches"][1]["ended_s"], 2);
+  EXPECT_EQ(json["batches"][1]["mean_batch"]["lstm"], 16);
+  EXPECT_TRUE(json["batches"][2]["mean_batch"].empty());
+  const std::string page = to_html(sweep, {}, "t");
+  EXPECT_NE(page.find("Batch sizes over time"), std::string::npos);
+  EXPECT_EQ(count(to_html(swept({.first_rate = 4000}, 20000), {}, "t"), "Batch sizes"), 0U);
+}
+
 TEST(Chart, ValuesAreWhereTheAxesSay) {
   const std::string svg = to_svg({.title = "t",
                                   .x_name = "x",
