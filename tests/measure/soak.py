@@ -3,13 +3,13 @@
 
 Usage: soak.py [--volvox PATH] [--seconds S] [--rate R] [--json FILE]
 
-Serves LSTMs and `check` models on the CPU. Beside the load, for the whole time: sessions, more than have a place on the
+Serves LSTMs and `check` models on the CPU. Beside the load, for the whole time: requests to a small model of every kind; sessions, more than have a place on the
 device, with repeated, cancelled and abandoned parts; frames of random bytes, cut, oversized and of too many parts; HTTP requests
 that make no sense; clients that are killed or vanish with requests in flight, that never read, that cancel; answers streamed row
-by row; a model that is replaced under requests, and broken versions of it. Passes when every request of the load was answered and
+by row; a model that is replaced under requests, and broken versions of it. Passes when every request of both loads was answered and
 none wrongly, no session was wrong or lost, no disturbance saw what it should not, the server is ready at the end and drains, and
 its memory did not grow by more than 16 MiB after the first quarter. Needs Debian's python3-zmq. Keys of the JSON: `seconds`,
-`load`, `sessions` (the reports of `volvox load`), `did` (by kind of disturbance, how often), `wrong` (what should not have been
+`load`, `kinds`, `sessions` (the reports of `volvox load`), `did` (by kind of disturbance, how often), `wrong` (what should not have been
 seen), `rss_mib` (a list, one for every 5 s), `rss_growth_mib`, `answers` (the server's own count, by outcome), `spills`, `holds`.
 """
 
@@ -26,23 +26,35 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "measure")]
 
 from disturbances import Disturbances  # noqa: E402
+from kinds import all_kinds, write_kind  # noqa: E402
 from served import Server  # noqa: E402
 
 GROWTH_MIB, SAMPLE_S = 16.0, 5.0
 MODELS = (("lstm", "lstm", "--hidden", "256"), ("check", "check"), ("check", "every", "--every-step"),
           ("lstm", "changing", "--hidden", "16", "--vocabulary", "100"))  # fmt: skip
+KINDS_RATE = 40  # requests a second, over all of them
 CONFIG = "[sessions]\nmax_resident = 60\nidle_expiry_ms = 4000\n"
 
 
+def write_kinds(volvox, folder):
+    """A small model of every kind, and the workload that asks all of them."""
+    kinds = all_kinds(volvox)
+    for kind in kinds:
+        write_kind(volvox, kind, folder / "models" / f"small_{kind}")
+    requests = "".join(f'[[request]]\nmodel = "small_{kind}"\nlength = 9\n' for kind in kinds)
+    (folder / "kinds.toml").write_text(f'[arrivals]\nkind = "poisson"\nrate = {KINDS_RATE}\n{requests}', encoding="utf-8")
+
+
 class Loads:
-    """The steady load, and sessions beside it; both check what they get."""
+    """The steady load, one to every kind of model, and sessions beside them; all check what they get."""
 
     def __init__(self, volvox, server, seconds, rate):
-        self.files = {name: server.folder / f"{name}.json" for name in ("load", "sessions")}
+        self.files = {name: server.folder / f"{name}.json" for name in ("load", "kinds", "sessions")}
         models = str(server.folder / "models")
         common = [volvox, "load", "--connect", server.endpoint, "--seconds", str(seconds), "--json"]
         kinds = {
             "load": ["--metrics", server.metrics, "--model", "lstm", "--rate", str(rate), "--models", models],
+            "kinds": ["--workload", str(server.folder / "kinds.toml"), "--models", models, "--verify-count", "2000"],
             "sessions": ["--model", "check", "--sessions", "120", "--parts", "20", "--pause-ms", "500", "--length", "10",
                          "--repeat-parts", "0.05", "--cancel-parts", "0.05", "--abandon-after", "0.02"],
         }  # fmt: skip
@@ -56,10 +68,11 @@ class Loads:
         return [json.loads(file.read_text(encoding="utf-8")) for file in self.files.values()]
 
 
-def all_right(load, sessions):
-    answered = load["completed"] == load["offered"] > 0 and not load["errors"]
-    right = load["wrong"] == load["duplicates"] == sessions["wrong"] == sessions["duplicates"] == sessions["lost"] == 0
-    return answered and right and load["verified"] > 0 and sessions["verified"] > 0
+def all_right(loads, sessions):
+    answered = all(load["completed"] == load["offered"] > 0 and not load["errors"] for load in loads)
+    reports = [*loads, sessions]
+    right = all(report["wrong"] == report["duplicates"] == 0 and report["verified"] > 0 for report in reports)
+    return answered and right and sessions["lost"] == 0
 
 
 def watch(loads, server, disturbances):
@@ -74,6 +87,7 @@ def watch(loads, server, disturbances):
 def soak(arguments, folder):
     admin = str(folder / "admin")
     options = ("--log-level", "error", "--admin", admin)
+    write_kinds(arguments.volvox, folder)
     server = Server(arguments.volvox, folder, MODELS, config=CONFIG, http="127.0.0.1:0", options=options)
     loads = Loads(arguments.volvox, server, arguments.seconds, arguments.rate)
     disturbances = Disturbances(arguments.volvox, server, admin, arguments.seed)
@@ -85,11 +99,11 @@ def soak(arguments, folder):
     answers, ready = server.answers(), urllib.request.urlopen(server.metrics + "/readyz", timeout=10).status == 200
     spills = server.values()["volvox_session_spills_total"]
     drained = server.stop() == 0
-    load, sessions = loads.reports()
+    load, kinds, sessions = loads.reports()
     late = rss[len(rss) // 4 :]
     growth = max(late) - late[0]
-    holds = all_right(load, sessions) and ready and drained and growth <= GROWTH_MIB and not disturbances.wrong
-    return {"seconds": arguments.seconds, "load": load, "sessions": sessions, "did": disturbances.did, "wrong": disturbances.wrong,
+    holds = all_right([load, kinds], sessions) and ready and drained and growth <= GROWTH_MIB and not disturbances.wrong
+    return {"seconds": arguments.seconds, "load": load, "kinds": kinds, "sessions": sessions, "did": disturbances.did, "wrong": disturbances.wrong,
             "rss_mib": rss, "rss_growth_mib": growth, "answers": answers, "spills": spills, "holds": holds}  # fmt: skip
 
 
@@ -103,8 +117,10 @@ def main():
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         report = soak(arguments, pathlib.Path(folder))
-    load, sessions = report["load"], report["sessions"]
-    print(f"load: {load['completed']} of {load['offered']} answered, {load['wrong']} wrong, {load['verified']} verified")
+    sessions = report["sessions"]
+    for name in ("load", "kinds"):
+        one = report[name]
+        print(f"{name}: {one['completed']} of {one['offered']} answered, {one['wrong']} wrong, {one['verified']} verified")
     print(f"sessions: {sessions['answered']} answers, {sessions['wrong']} wrong, {sessions['lost']} lost, {sessions['verified']} "
           f"verified, {report['spills']:.0f} spills; errors {sessions['errors']}")  # fmt: skip
     print("disturbances:", dict(report["did"]), "wrong:", report["wrong"][:5])

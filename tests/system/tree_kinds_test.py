@@ -6,7 +6,6 @@ Usage: tree_kinds_test.py VOLVOX [unittest's options]      VOLVOX: the executabl
 import json
 import pathlib
 import random
-import re
 import struct
 import subprocess
 import sys
@@ -16,29 +15,13 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "protocol" / "python"), str(ROOT / "tests"), str(ROOT / "tests" / "system")]
 
+from kinds import VOCABULARY, all_kinds, write_kind  # noqa: E402
 from served import PATIENCE, Server  # noqa: E402
 from v2_client import Client as HttpClient  # noqa: E402
 from volvox_client import Chain, Client, Code, Lattice, VolvoxError  # noqa: E402
 
 VOLVOX = "volvox"
-VOCABULARY = 50
 REQUESTS = 60
-SIZES = {"--hidden": "12", "--vocabulary": str(VOCABULARY), "--steps": "15", "--labels": "6"}
-
-
-def kinds():
-    """The kinds, as the program lists them."""
-    text = subprocess.run([VOLVOX, "models", "new", "--help"], check=True, capture_output=True).stdout.decode()
-    return re.findall(r"^  ([a-z][a-z0-9_]*)\b", text.partition("\nKinds:\n")[2], re.MULTILINE)
-
-
-def write(kind, folder):
-    """A small model: of the sizes, those that the kind has."""
-    command, sizes = [VOLVOX, "models", "new", kind, str(folder)], []
-    for size, value in SIZES.items():
-        tried = subprocess.run([*command, "--overwrite", size, value], capture_output=True, check=False)
-        sizes += [size, value] if tried.returncode == 0 else []
-    subprocess.run([*command, "--overwrite", *sizes], check=True, stdout=subprocess.DEVNULL)
 
 
 def random_lattice(chance, longest=30):
@@ -56,9 +39,9 @@ class Kinds(unittest.TestCase):
         cls.scratch = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.scratch.cleanup)
         cls.folder = pathlib.Path(cls.scratch.name)
-        cls.kinds = kinds()
+        cls.kinds = all_kinds(VOLVOX)
         for kind in cls.kinds:
-            write(kind, cls.folder / "models" / kind)
+            write_kind(VOLVOX, kind, cls.folder / "models" / kind)
         cls.server = Server(VOLVOX, cls.folder, [], http="127.0.0.1:0")
         cls.addClassCleanup(cls.server.kill)
         cls.client = Client(cls.server.endpoint, timeout=PATIENCE, connect_timeout=PATIENCE)
