@@ -6,6 +6,7 @@ usage() {
   cat <<'USAGE'
 Usage: gpu/check.sh pack DIR [--arch CC] [--lengths FILE]
        gpu/check.sh A|B [--with DIR] [--out DIR] [--after FILE] [--limit S] [--box S]
+                        [--only REGEX]
 
 pack, on a Debian machine with CUDA 13: builds the engine's benchmark, its GPU tests and the probes for one kind of
 GPU, so that they start on any x86-64 Linux with a driver, and puts them into DIR (at most 64 MiB) with what it takes
@@ -24,6 +25,7 @@ beside what was predicted, what became of each stage), table.md and logs.tar.gz,
   --after FILE    B: the summary.json of A, for what is set beside it
   --limit S       seconds in all
   --box S         seconds that a stage gets at most, for those whose own box is larger
+  --only REGEX    only the stages whose name it matches from its begin, where something was mended
 
 Exit status: 0 all passed; 1 something failed; 2 wrong usage; 3 there is no GPU here.
 USAGE
@@ -38,7 +40,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 [[ $# -gt 0 ]] || wrong
 what=$1
 shift
-pack=$root/gpu/pack out=${OUT:-$root/gpu/results/last} arch=90 lengths="" after=() limit=() box=()
+pack=$root/gpu/pack out=${OUT:-$root/gpu/results/last} arch=90 lengths="" after=() limit=() box=() only=()
 case "$what" in
   pack)
     [[ $# -gt 0 && "$1" != -* ]] || wrong
@@ -62,6 +64,7 @@ while [[ $# -gt 0 ]]; do
     --after) after=(--after "$2") ;;
     --limit) limit=(--limit "$2") ;;
     --box) box=(--box "$2") ;;
+    --only) only=(--only "$2") ;;
     *) wrong ;;
   esac
   shift 2
@@ -175,4 +178,4 @@ if ! "$bin/volvox-bench" --help >/dev/null 2>&1 || ! "$bin/unit_gpu" --gtest_lis
   [[ ${#limit[@]} -gt 0 ]] || limit=(--limit "$(($([[ "$what" == A ]] && echo 540 || echo 480) - (SECONDS - begin)))")
 fi
 exec python3 "$root/gpu/check/check.py" "$what" --bin "$bin" --lengths "$pack/lengths.txt" --out "$out" \
-  "${after[@]}" "${limit[@]}" "${box[@]}"
+  "${after[@]}" "${limit[@]}" "${box[@]}" "${only[@]}"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """One call on a machine with a GPU: runs the stages of plan.py, and leaves what they found in --out.
 
-Usage: check.py A|B --bin DIR --lengths FILE --out DIR [--after FILE] [--limit S] [--box S]
+Usage: check.py A|B --bin DIR --lengths FILE --out DIR [--after FILE] [--limit S] [--box S] [--only REGEX]
 
 --bin holds volvox-bench, unit_gpu and volvox-gpu-probes. --out gets summary.json (`failed`, `figures`, `not_measured`, `stages`),
 table.md and logs.tar.gz, whole after each stage. Exit status: 0 all stages that ran succeeded; 1 some did not; 2 wrong usage.
@@ -9,6 +9,7 @@ table.md and logs.tar.gz, whole after each stage. Exit status: 0 all stages that
 
 import argparse
 import pathlib
+import re
 import sys
 import tempfile
 
@@ -35,6 +36,7 @@ def main():
     parser.add_argument("--limit", type=float, help="seconds in all (default: A 480, B 420)")
     parser.add_argument("--after", metavar="FILE", help="summary.json of the call before, for what is set beside it")
     parser.add_argument("--box", type=float, default=float("inf"), help="seconds that a stage gets at most")
+    parser.add_argument("--only", metavar="REGEX", default="", help="only the stages whose name it matches from its begin")
     options = parser.parse_args()
     before = read_before(options.after)
     half = summary.result_of(before, "torch").get("half_load")
@@ -47,7 +49,7 @@ def main():
         runner = stages.Runner(options.out, work, options.limit or limit, lambda found: summary.account(found, work), summary.table,
                                lambda line: print(line, flush=True), options.box)  # fmt: skip
         runner.carry(before)
-        runner.run(make(tools))
+        runner.run([stage for stage in make(tools) if re.match(options.only, stage.name)])
         found = summary.account(runner.stages, work)
     print(summary.table({**found, "stages": runner.stages}))
     return 1 if found["failed"] else 0

@@ -95,11 +95,24 @@ void ClusterProcesses::start_load(const Options& options, const std::string& mod
   load_ = std::make_unique<Process>(command, scratch_, "load");
 }
 
+void ClusterProcesses::wait_until_served(const Options& keys) {
+  const std::string request = json{{"model", "m"}, {"tokens", {1, 2, 3}}}.dump();
+  for (const auto& [name, router] : routers_) {
+    if (!router.process->running()) continue;
+    Options command{"infer", "--connect", router.endpoint};
+    command.insert(command.end(), keys.begin(), keys.end());
+    ASSERT_NO_FATAL_FAILURE(
+        wait_until("a request is answered", [&] { return run_volvox(command, seconds(20), request).ok(); }));
+  }
+}
+
 void ClusterProcesses::start_requests(const std::string& rate, const std::string& duration,
-                                      const Options& options) {
+                                      const Options& keys) {
+  // A node that has joined may not have said yet how many requests it takes.
+  ASSERT_NO_FATAL_FAILURE(wait_until_served(keys));
   Options all{"--length", "24",       "--rate",        rate,           "--seconds", duration, "--warmup",
               "0",        "--verify", models() + "/m", "--require-all"};
-  all.insert(all.end(), options.begin(), options.end());
+  all.insert(all.end(), keys.begin(), keys.end());
   start_load(all);
 }
 

@@ -37,6 +37,8 @@ class ClusterProcesses : public testing::Test {
 
   // At each router that runs.
   void wait_for_members(int members);
+  // Each router that runs answers for model "m"; `keys`: a client's, where routers ask for them.
+  void wait_until_served(const Options& keys = {});
 
   template <class Condition>
   void wait_until(const std::string& what, Condition condition) {
@@ -56,7 +58,8 @@ class ClusterProcesses : public testing::Test {
   // `volvox load` against all routers, with these options besides the endpoints; its report is what
   // load_report() gives when it has ended.
   void start_load(const Options& options, const std::string& model = "m");
-  void start_requests(const std::string& rate, const std::string& duration, const Options& options = {});
+  // For model "m", once it is served.
+  void start_requests(const std::string& rate, const std::string& duration, const Options& keys = {});
   nlohmann::json load_report();
   void expect_all_answered(const nlohmann::json& report);
 
