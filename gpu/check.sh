@@ -92,9 +92,9 @@ target_include_directories(tomlplusplus::tomlplusplus INTERFACE "${_usr}/include
 END
 }
 
-programs=(volvox-bench unit_gpu volvox-gpu-probes)
+programs=(volvox-bench unit_gpu volvox-gpu-probes volvox-gpu-steps)
 
-# build FOLDER: the three programs, static but for what every Linux and the driver have. Libraries from the pack. One that
+# build FOLDER: the programs, static but for what every Linux and the driver have. Libraries from the pack. One that
 # cannot be built keeps nobody from the others.
 build() {
   local folder=$1 generator=() name status=0

@@ -56,9 +56,13 @@ Capacity GpuDevice::capacity() const {
 
 Status GpuDevice::add_pool(PoolId pool, std::span<const StateKind> kinds, std::uint32_t slots) {
   if (find_pool(pool) != nullptr) return invalid("pool " + std::to_string(pool) + " exists already");
-  auto planes = GpuPlanes::make(*driver_, load_stream_, kinds, slots);
+  const ElementType operands = operand_type(options_.cells.precision);
+  // Where there are kernels that read it (gpu/fused/hopper_lstm.cc).
+  const bool shadow = driver_->info().major == 9 && operands != ElementType::kF32;
+  auto planes = GpuPlanes::make(*driver_, load_stream_, kinds, slots,
+                                shadow ? std::optional(operands) : std::nullopt);
   if (!planes) return tl::unexpected(planes.error());
-  if (Status ok = mover_->reserve(planes->packed_bytes()); !ok) return ok;
+  if (Status ok = mover_->reserve(planes->staged_bytes()); !ok) return ok;
   const std::unique_lock lock(mutex_);
   pools_.emplace(pool, std::make_unique<GpuPlanes>(std::move(*planes)));
   return {};

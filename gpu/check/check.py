@@ -3,7 +3,7 @@
 
 Usage: check.py A|B --bin DIR --lengths FILE --out DIR [--after FILE] [--limit S] [--box S] [--only REGEX]
 
---bin holds volvox-bench, unit_gpu and volvox-gpu-probes. --out gets summary.json (`failed`, `figures`, `not_measured`, `stages`),
+--bin holds volvox-bench, unit_gpu, volvox-gpu-probes and volvox-gpu-steps. --out gets summary.json (`failed`, `figures`, `not_measured`, `stages`),
 table.md and logs.tar.gz, whole after each stage. Exit status: 0 all stages that ran succeeded; 1 some did not; 2 wrong usage.
 """
 
@@ -41,7 +41,7 @@ def main():
     before = read_before(options.after)
     half = summary.result_of(before, "torch").get("half_load")
     folder = pathlib.Path(options.bin).resolve()
-    tools = plan.Tools(*(str(folder / name) for name in ("volvox-bench", "unit_gpu", "volvox-gpu-probes")),
+    tools = plan.Tools(*(str(folder / name) for name in ("volvox-bench", "unit_gpu", "volvox-gpu-probes", "volvox-gpu-steps")),
                        str(pathlib.Path(options.lengths).resolve()),
                        (summary.number(half.get("rate_rps")) if isinstance(half, dict) else None) or 0)  # fmt: skip
     make, limit = plan.CALLS[options.call]

@@ -30,6 +30,7 @@ class Tools:
     bench: str
     tests: str
     probes: str
+    steps: str
     lengths: str
     half_rate: float = 0  # half of what PyTorch reached, requests a second; 0: not known
 
@@ -47,8 +48,8 @@ def machine():
 
 def start_up(tools):
     """That programs built elsewhere start here."""
-    bench, tests, probes = (shlex.quote(tool) for tool in (tools.bench, tools.tests, tools.probes))
-    script = f"{bench} --help && {tests} --gtest_list_tests > /dev/null && ldd {bench} {tests} {probes}"
+    bench, tests, probes, steps = (shlex.quote(tool) for tool in (tools.bench, tools.tests, tools.probes, tools.steps))
+    script = f"{bench} --help && {tests} --gtest_list_tests > /dev/null && ldd {bench} {tests} {probes} {steps}"
     return Stage("start-up", 20, ["bash", "-c", script])
 
 
@@ -96,6 +97,7 @@ def call_a(tools):
     return [
         machine(),
         start_up(tools),
+        Stage("steps", 40, [tools.steps, "{result}"]),
         test(tools, "kernels", "All/Fused*.*/Gpu:All/GpuCells.RunLstms/Gpu:All/GpuTrees.RunRaggedTrees/Gpu", 60),
         Stage("products", 60, [tools.bench, "gpu-product", "--batch", *BATCHES, "--width", 1024, 2048, "--outputs", 4096,
                                "--precision", "bfloat16", "tf32", "--json", "{result}"]),

@@ -6,9 +6,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
-#include "gpu/kernels/layout.h"
+#include "gpu/kernels/place.h"
 
 namespace volvox::gpu {
 
@@ -29,6 +30,8 @@ class FusedStep {
   virtual ~FusedStep() = default;
   // All that its speed depends on besides rows and precision, in words: "1024 units of 2048".
   virtual std::string shape() const = 0;
+  // Places whose rows the kernel wants to have found before it runs: view.sources, in this order.
+  virtual std::vector<Place> sources() const { return {}; }
   // What the kernel computes, by one thread of the host, whose addresses those of the task are then: the
   // kernel's meaning in a plain loop, for tests.
   virtual void run_on_host(const FusedTask& task) const = 0;

@@ -15,13 +15,12 @@ std::uint32_t width_of(const Cell& cell, ValueId value) {
   return static_cast<std::uint32_t>(elements(cell.values[value].shape));
 }
 
-bool fits(const Cell& cell, const LstmPattern& pattern, Precision precision) {
-  if (precision == Precision::kFloat32) return false;
+bool fits(const Cell& cell, const LstmPattern& pattern, const LstmLayout& layout) {
   const auto terms = product_terms(*pattern.product);
   const std::uint32_t units = width_of(cell, pattern.product->output) / 4;
-  return units % kLstmDepth == 0 && terms.size() <= kLstmTerms &&
+  return units % layout.unit_multiple == 0 && terms.size() <= kLstmTerms &&
          std::all_of(terms.begin(), terms.end(),
-                     [&](ValueId v) { return width_of(cell, v) % kLstmDepth == 0; });
+                     [&](ValueId v) { return width_of(cell, v) % layout.width_multiple == 0; });
 }
 
 Place result_place(std::uint32_t index) {
@@ -31,25 +30,52 @@ Place result_place(std::uint32_t index) {
   return place;
 }
 
-// The operands and the packed weights.
-Status add_terms(LstmCall& call, const Operator& product, PlanLeaves& leaves) {
+std::optional<Place> optional_place(const Place& place) {
+  return place;
+}
+
+// The weights of all terms as the kernel reads them.
+std::vector<std::byte> pack(std::span<const Tensor* const> terms, const LstmCall& call,
+                            const LstmLayout& layout) {
+  const std::uint32_t size = element_bytes(call.type);
+  std::vector<std::byte> packed(layout.elements(call.width, call.units) * size);
+  std::uint32_t begin = 0;
+  for (const Tensor* term : terms) {
+    const auto wide = static_cast<std::uint32_t>(term->shape[1]);
+    const float* from = term->f32();
+    for (std::uint32_t row = 0; row < 4 * call.units; ++row) {
+      for (std::uint32_t k = 0; k < wide; ++k, ++from) {
+        const std::uint64_t to = layout.element(call.width, row % call.units, row / call.units, begin + k);
+        store_element(packed.data() + to * size, call.type, *from);
+      }
+    }
+    begin += wide;
+  }
+  return packed;
+}
+
+// The operands and the packed weights; false: one of them is not there in the layout's type.
+Result<bool> add_terms(LstmCall& call, const Operator& product, PlanLeaves& leaves,
+                       const LstmLayout& layout) {
   const Cell& cell = leaves.cell();
   std::vector<const Tensor*> tensors;
   for (ValueId term : product_terms(product)) {
     const std::uint32_t wide = width_of(cell, term);
     auto tensor = leaves.weight(product.weights[call.term_count], {width_of(cell, product.output), wide});
     if (!tensor) return tl::unexpected(tensor.error());
-    auto place = leaves.leaf(*cell.producer(term), 0);
+    const Operator& leaf = *cell.producer(term);
+    auto place = layout.narrow ? leaves.narrow_leaf(leaf) : leaves.leaf(leaf, 0).map(optional_place);
     if (!place) return tl::unexpected(place.error());
+    if (!*place) return false;
     tensors.push_back(*tensor);
     call.widths[call.term_count] = wide;
-    call.terms[call.term_count++] = *place;
+    call.terms[call.term_count++] = **place;
     call.width += wide;
   }
-  auto packed = leaves.keep(pack_lstm(tensors, call.units, call.type));
+  auto packed = leaves.keep(pack(tensors, call, layout));
   if (!packed) return tl::unexpected(packed.error());
   call.weights = *packed;
-  return {};
+  return true;
 }
 
 // Where the sums start, the old c, and where results go.
@@ -76,48 +102,73 @@ Status add_places(LstmCall& call, const LstmPattern& pattern, PlanLeaves& leaves
   return status;
 }
 
-Result<std::shared_ptr<const FusedStep>> plan(PlanLeaves& leaves) {
-  const auto pattern = match_lstm(leaves.cell());
-  const Precision precision = leaves.options().precision;
-  if (!pattern || !fits(leaves.cell(), *pattern, precision)) return nullptr;
-  LstmCall call;
-  call.units = width_of(leaves.cell(), pattern->product->output) / 4;
-  call.type = operand_type(precision);
-  call.tf32 = precision == Precision::kTf32 ? 1 : 0;
-  if (Status ok = add_terms(call, *pattern->product, leaves); !ok) return tl::unexpected(ok.error());
-  if (Status ok = add_places(call, *pattern, leaves); !ok) return tl::unexpected(ok.error());
-  return std::make_shared<const LstmStep>(call);
-}
-
 // As the tensor cores see an operand.
 float rounded(float x, ElementType type) {
   if (type == ElementType::kBf16) return from_bfloat16(to_bfloat16(x));
   return type == ElementType::kF16 ? from_float16(to_float16(x)) : to_tf32(x);
 }
 
-void unit_on_host(const LstmCall& call, const TaskHeader& task, std::uint32_t row, std::uint32_t unit) {
+void unit_on_host(const LstmCall& call, const LstmLayout& layout, const TaskHeader& task, std::uint32_t row,
+                  std::uint32_t unit) {
   float sums[4] = {0, 0, 0, 0};
-  const std::uint32_t block = unit / kLstmUnits, size = element_bytes(call.type);
+  const std::uint32_t size = element_bytes(call.type);
   for (std::uint32_t k = 0; k < call.width; ++k) {
     const float x = rounded(lstm_operand(call, task, row, k), call.type);
     for (std::uint32_t gate = 0; gate < 4; ++gate) {
-      const std::uint64_t column = gate * kLstmUnits + unit % kLstmUnits;
-      const std::uint64_t element = (std::uint64_t{block} * call.width + k) * kLstmColumns + column;
-      const float weight = float_of(load_bits(call.weights + element * size, call.type));
+      const float weight =
+          float_of(load_bits(call.weights + layout.element(call.width, unit, gate, k) * size, call.type));
       sums[gate] = std::fma(x, rounded(weight, call.type), sums[gate]);
     }
   }
   lstm_update(call, task, row, unit, sums);
 }
 
+std::uint64_t packed_element(std::uint32_t width, std::uint32_t unit, std::uint32_t gate, std::uint32_t k) {
+  const std::uint64_t row = std::uint64_t{unit / kLstmUnits} * width + k;
+  return row * kLstmColumns + gate * kLstmUnits + unit % kLstmUnits;
+}
+
+std::uint64_t packed_elements(std::uint32_t width, std::uint32_t units) {
+  return std::uint64_t{(units + kLstmUnits - 1) / kLstmUnits} * width * kLstmColumns;
+}
+
+Result<std::shared_ptr<const FusedStep>> plan_for_all(PlanLeaves& leaves) {
+  return plan_lstm(leaves, kLstmLayout);
+}
+
 }  // namespace
 
+const LstmLayout kLstmLayout = {kLstmDepth, kLstmDepth, false, false, packed_element, packed_elements};
+
 extern const FusedKernel kLstmFused;
-const FusedKernel kLstmFused = {"lstm", plan};
+const FusedKernel kLstmFused = {"lstm", plan_for_all};
+
+Result<std::shared_ptr<const FusedStep>> plan_lstm(PlanLeaves& leaves, const LstmLayout& layout) {
+  const auto pattern = match_lstm(leaves.cell());
+  const Precision precision = leaves.options().precision;
+  if (!pattern || precision == Precision::kFloat32 || !fits(leaves.cell(), *pattern, layout)) return nullptr;
+  LstmCall call;
+  call.units = width_of(leaves.cell(), pattern->product->output) / 4;
+  call.type = operand_type(precision);
+  call.tf32 = precision == Precision::kTf32 ? 1 : 0;
+  call.multiprocessors = leaves.options().multiprocessors;
+  call.reproducible = leaves.options().reproducible ? 1 : 0;
+  const auto there = add_terms(call, *pattern->product, leaves, layout);
+  if (!there) return tl::unexpected(there.error());
+  if (!*there) return nullptr;
+  if (Status ok = add_places(call, *pattern, leaves); !ok) return tl::unexpected(ok.error());
+  return std::make_shared<const LstmStep>(call, layout);
+}
 
 std::string LstmStep::shape() const {
   return std::to_string(call_.units) + " units of " + std::to_string(call_.width) + " in " +
          std::to_string(call_.term_count);
+}
+
+std::vector<Place> LstmStep::sources() const {
+  if (!layout_.sources) return {};
+  Place places[kMaxSources];
+  return {places, places + lstm_sources(call_, places)};
 }
 
 LstmCall LstmStep::call(const FusedTask& task) const {
@@ -130,31 +181,9 @@ void LstmStep::run_on_host(const FusedTask& task) const {
   const LstmCall made = call(task);
   const TaskHeader& header = current_task(task.queue);
   for (std::uint32_t row = 0; row < task.rows; ++row) {
-    for (std::uint32_t unit = 0; unit < made.units; ++unit) unit_on_host(made, header, row, unit);
+    for (std::uint32_t unit = 0; unit < made.units; ++unit) unit_on_host(made, layout_, header, row, unit);
   }
-  finish_task(task.queue);
-}
-
-std::vector<std::byte> pack_lstm(std::span<const Tensor* const> terms, std::uint32_t units,
-                                 ElementType type) {
-  std::size_t width = 0;
-  for (const Tensor* term : terms) width += static_cast<std::size_t>(term->shape[1]);
-  const std::size_t blocks = (units + kLstmUnits - 1) / kLstmUnits, size = element_bytes(type);
-  std::vector<std::byte> packed(blocks * width * kLstmColumns * size);
-  std::byte* to = packed.data();
-  for (std::uint32_t block = 0; block < blocks; ++block) {
-    for (const Tensor* term : terms) {
-      const auto wide = static_cast<std::size_t>(term->shape[1]);
-      for (std::size_t k = 0; k < wide; ++k) {
-        for (std::uint32_t column = 0; column < kLstmColumns; ++column, to += size) {
-          const std::uint32_t unit = lstm_unit(block, column);
-          if (unit >= units) continue;
-          store_element(to, type, term->f32()[(lstm_gate(column) * std::size_t{units} + unit) * wide + k]);
-        }
-      }
-    }
-  }
-  return packed;
+  finish_task(task.queue, ending_of(task.queue));
 }
 
 }  // namespace volvox::gpu

@@ -18,27 +18,29 @@ inline constexpr std::uint32_t kLstmDepth = 32;
 // The kernel's parameters.
 struct LstmCall {
   FusedTask task;
-  Place terms[kLstmTerms];             // operands, float32, as they lie in planes, inputs or tables
+  Place terms[kLstmTerms];             // operands, as they lie in planes, inputs or tables
   std::uint32_t widths[kLstmTerms]{};  // multiples of kLstmDepth
   std::uint32_t term_count = 0;
   Place start, c_in;  // start: float32, by output; kVector where it is a bias
   Place h_out, c_out;
   Place h_push[kMaxPushes], c_push[kMaxPushes];
   std::uint32_t h_pushes = 0, c_pushes = 0;
-  std::uint64_t weights = 0;  // [unit block][k][kLstmColumns], in the operands' precision
+  std::uint64_t weights = 0;  // in the operands' precision, where the kernel's layout says (lstm.h)
   std::uint32_t units = 0;
   std::uint32_t width = 0;  // Σ widths
   ElementType type = ElementType::kBf16;
   std::uint32_t tf32 = 0;  // kF32 on tensor cores
+  // What decides how a task is cut into blocks.
+  std::uint32_t multiprocessors = 0, reproducible = 0;
 };
 
-// Column `column` of unit block `block` is this gate of this unit: the four gates of a unit stay in one tile.
-// A unit past the last has no output.
-VOLVOX_KERNEL_BODY std::uint32_t lstm_unit(std::uint32_t block, std::uint32_t column) {
-  return block * kLstmUnits + column % kLstmUnits;
-}
-VOLVOX_KERNEL_BODY std::uint32_t lstm_gate(std::uint32_t column) {
-  return column / kLstmUnits;
+// What the kernel for 9.0 reads, in the order of its view's sources: the operands, the old c, the start.
+inline std::uint32_t lstm_sources(const LstmCall& call, Place (&to)[kMaxSources]) {
+  static_assert(kLstmTerms + 2 <= kMaxSources);
+  for (std::uint32_t t = 0; t < call.term_count; ++t) to[t] = call.terms[t];
+  to[call.term_count] = call.c_in;
+  to[call.term_count + 1] = call.start;
+  return call.term_count + 2;
 }
 
 // The update of one unit of one row from the sums of its gates.

@@ -70,12 +70,17 @@ struct Completion {
   std::uint64_t kernel_ns;  // time from first to last kernel, all tasks so far
 };
 
+// Most places whose rows are found for a kernel before it runs.
+inline constexpr std::uint32_t kMaxSources = 6;
+
 // The rows of the running task, as kernels read them: arrays with an entry for each row, padding included.
 struct RowView {
   std::uint64_t gathers[kMaxGathers];  // uint32: the slot it reads
   std::uint64_t pulls[kMaxPulls];      // uint64: address of its input; 0: zeros
   std::uint64_t out;                   // uint32: the slot it writes
   std::uint64_t pushes[kMaxPushes];    // kTargets uint64: where its result goes; 0: nowhere
+  std::uint64_t wanted;                // uint32: bit p says that push p goes anywhere
+  std::uint64_t sources[kMaxSources];  // uint64: address of what the kernel reads there; 0: zeros
 };
 
 // What every kernel of a queue knows.

@@ -1,7 +1,6 @@
 #pragma once
 
-#include "gpu/kernels/layout.h"
-#include "gpu/kernels/target.h"
+#include "gpu/kernels/place.h"
 
 namespace volvox::gpu {
 
@@ -17,6 +16,9 @@ struct ResolveCall {
   std::uint32_t gathers, pulls, pushes;
   std::uint32_t gather_slots[kMaxGathers];  // slots of the pool that each gather reads
   std::uint32_t out_slots;                  // of the pool that is written; 0: nothing is
+  std::uint32_t source_count;
+  Place sources[kMaxSources];  // what view.sources are the rows of; none is ragged
+  std::uint64_t places;        // of the cell: tables find their ids there
 };
 
 VOLVOX_KERNEL_BODY const TaskHeader& current_task(const QueueView& queue) {
@@ -85,6 +87,7 @@ VOLVOX_KERNEL_BODY void resolve_padding(const ResolveCall& call, std::uint32_t r
     at<std::uint32_t>(call.view.gathers[g])[row] = kInitialSlot;
   for (std::uint32_t p = 0; p < call.pulls; ++p) at<std::uint64_t>(call.view.pulls[p])[row] = 0;
   at<std::uint32_t>(call.view.out)[row] = kSinkSlot;
+  at<std::uint32_t>(call.view.wanted)[row] = 0;
 }
 
 VOLVOX_KERNEL_BODY void resolve_real(const ResolveCall& call, const TaskHeader& task, std::uint32_t row) {
@@ -102,10 +105,13 @@ VOLVOX_KERNEL_BODY void resolve_real(const ResolveCall& call, const TaskHeader& 
     at<std::uint64_t>(call.view.pulls[p])[row] =
         real ? step_address(record.pull_address[p], record.pull_stride[p], t) : 0;
   }
+  std::uint32_t wanted = 0;
   for (std::uint32_t p = 0; p < call.pushes; ++p) {
-    at<std::uint64_t>(call.view.pushes[p])[std::uint64_t{row} * kTargets] =
-        real ? step_address(record.push_address[p], record.push_stride[p], t) : 0;
+    const std::uint64_t to = real ? step_address(record.push_address[p], record.push_stride[p], t) : 0;
+    at<std::uint64_t>(call.view.pushes[p])[std::uint64_t{row} * kTargets] = to;
+    wanted |= std::uint32_t{to != 0} << p;
   }
+  at<std::uint32_t>(call.view.wanted)[row] = wanted;
   const std::uint32_t out = turn_slot(record.out_base, record.out_ring, record.out_step, t);
   const bool there = call.out_slots == 0 || out < call.out_slots;
   at<std::uint32_t>(call.view.out)[row] = there ? out : kSinkSlot;
@@ -124,6 +130,13 @@ VOLVOX_KERNEL_BODY void resolve_row(const ResolveCall& call, const TaskHeader& t
   } else {
     resolve_padding(call, row);
   }
+  const Element e{&call.view, &task, call.places, 0, row, 0, 0};
+  for (std::uint32_t s = 0; s < call.source_count; ++s) {
+    const Place& place = call.sources[s];
+    const std::uint64_t from = source_address(place, e);
+    at<std::uint64_t>(call.view.sources[s])[row] =
+        from == 0 ? 0 : from + std::uint64_t{place.offset} * element_bytes(place.type);
+  }
 }
 
 VOLVOX_KERNEL_BODY void resolve_emit(const ResolveCall& call, const TaskHeader& task, std::uint32_t i) {
@@ -131,18 +144,28 @@ VOLVOX_KERNEL_BODY void resolve_emit(const ResolveCall& call, const TaskHeader& 
   if (emit.push >= call.pushes) return;
   at<std::uint64_t>(call.view.pushes[emit.push])[std::uint64_t{emit.row} * kTargets + emit.target] =
       emit.address;
+  add_bits(at<std::uint32_t>(call.view.wanted) + emit.row, std::uint32_t{1} << emit.push);
+}
+
+// What it takes to end a task, as it stands once its rows are resolved.
+struct Ending {
+  std::uint64_t seq = 0, head = 0, started_ns = 0, kernel_ns = 0, failed = 0;
+};
+VOLVOX_KERNEL_BODY Ending ending_of(const QueueView& queue) {
+  const QueueState& state = *at<const QueueState>(queue.state);
+  return {current_task(queue).seq, state.head, state.started_ns, state.kernel_ns, state.failed};
 }
 
 // The end of a task, by one thread, once all others are done: the next header, and the word to the host.
-VOLVOX_KERNEL_BODY void finish_task(const QueueView& queue) {
+VOLVOX_KERNEL_BODY void finish_task(const QueueView& queue, const Ending& ending) {
   auto* state = at<QueueState>(queue.state);
   auto* completion = at<Completion>(queue.completion);
-  const std::uint64_t seq = current_task(queue).seq;
-  state->kernel_ns += device_clock_ns() - state->started_ns;
-  state->head += 1;
-  if (state->failed == 0) publish(&completion->done, seq);
+  const std::uint64_t kernel_ns = ending.kernel_ns + device_clock_ns() - ending.started_ns;
+  state->kernel_ns = kernel_ns;
+  state->head = ending.head + 1;
+  if (ending.failed == 0) publish(&completion->done, ending.seq);
   // A sum that nobody waits for: a fence before it would wait for the word above to reach the host.
-  announce(&completion->kernel_ns, state->kernel_ns);
+  announce(&completion->kernel_ns, kernel_ns);
 }
 
 }  // namespace volvox::gpu

@@ -57,6 +57,15 @@ VOLVOX_KERNEL_BODY void announce(std::uint64_t* place, std::uint64_t value) {
 #endif
 }
 
+// Sets bits of a word whose other bits other threads may be setting.
+VOLVOX_KERNEL_BODY void add_bits(std::uint32_t* word, std::uint32_t bits) {
+#if defined(__CUDA_ARCH__)
+  atomicOr(word, bits);
+#else
+  __atomic_fetch_or(word, bits, __ATOMIC_RELAXED);
+#endif
+}
+
 // Nanoseconds of a clock that only goes on.
 VOLVOX_KERNEL_BODY std::uint64_t device_clock_ns() {
 #if defined(__CUDA_ARCH__)

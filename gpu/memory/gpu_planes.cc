@@ -13,8 +13,27 @@ constexpr std::uint32_t kAlign = 64;
 std::uint32_t row_bytes(const StateKind& kind) {
   return static_cast<std::uint32_t>(static_cast<std::size_t>(elements(kind.shape)) * size_bytes(kind.dtype));
 }
-std::uint32_t stride_bytes(const StateKind& kind) {
-  return (row_bytes(kind) + kAlign - 1) / kAlign * kAlign;
+std::uint32_t aligned(std::uint32_t bytes) {
+  return (bytes + kAlign - 1) / kAlign * kAlign;
+}
+
+GpuPlane plane_of(const StateKind& kind, std::optional<ElementType> shadow) {
+  GpuPlane plane{kind, 0, aligned(row_bytes(kind)), row_bytes(kind)};
+  const std::uint32_t numbers = plane.row_bytes / 4;
+  if (!shadow || kind.dtype != DType::kF32 || numbers % kShadowWidth != 0) return plane;
+  plane.shadow = plane.stride_bytes;
+  plane.shadow_type = *shadow;
+  plane.stride_bytes += aligned(numbers * 2);
+  return plane;
+}
+
+// The numbers of a row in 16 bits.
+void write_shadow(const GpuPlane& plane, const std::byte* row, std::byte* to) {
+  for (std::uint32_t k = 0; k < plane.row_bytes / 4; ++k) {
+    float value = 0;
+    std::memcpy(&value, row + k * 4, sizeof value);
+    store_bits(reinterpret_cast<std::uintptr_t>(to + k * 2), plane.shadow_type, bits_of(value));
+  }
 }
 
 template <class T>
@@ -39,20 +58,15 @@ std::vector<std::byte> reserved_rows(const GpuPlane& plane) {
         fill<std::uint64_t>(row, plane.row_bytes, plane.kind.initial);
         break;
     }
+    if (plane.shadow != 0) write_shadow(plane, row, row + plane.shadow);
   }
   return rows;
 }
 
 }  // namespace
 
-std::uint64_t GpuPlanes::slot_bytes(std::span<const StateKind> kinds) {
-  std::uint64_t bytes = 0;
-  for (const StateKind& kind : kinds) bytes += stride_bytes(kind);
-  return bytes;
-}
-
 Result<GpuPlanes> GpuPlanes::make(Driver& driver, StreamId stream, std::span<const StateKind> kinds,
-                                  std::uint32_t slots) {
+                                  std::uint32_t slots, std::optional<ElementType> shadow) {
   if (slots < kReservedSlots)
     return invalid("a pool needs at least " + std::to_string(kReservedSlots) + " slots");
   GpuPlanes made;
@@ -62,7 +76,7 @@ Result<GpuPlanes> GpuPlanes::make(Driver& driver, StreamId stream, std::span<con
       return invalid("state '" + kind.name + "' has the shape " + to_string(kind.shape) +
                      "; all sizes must be positive");
     }
-    GpuPlane plane{kind, 0, stride_bytes(kind), row_bytes(kind)};
+    GpuPlane plane = plane_of(kind, shadow);
     auto memory = DeviceMemory::make(driver, std::size_t{slots} * plane.stride_bytes);
     if (!memory) return tl::unexpected(memory.error());
     plane.address = memory->address();
@@ -85,7 +99,8 @@ Status GpuPlanes::copy(Driver& driver, StreamId stream, const GpuPlanes& source,
   for (std::size_t i = 0; i < planes_.size(); ++i) {
     const GpuPlane &a = source.planes_[i], &b = planes_[i];
     Status ok = driver.copy(stream, b.address + std::uint64_t{to} * b.stride_bytes,
-                            a.address + std::uint64_t{from} * a.stride_bytes, b.row_bytes);
+                            a.address + std::uint64_t{from} * a.stride_bytes,
+                            b.shadow != 0 ? b.stride_bytes : b.row_bytes);
     if (!ok) return ok;
   }
   return {};
@@ -101,17 +116,40 @@ Status GpuPlanes::save(Driver& driver, StreamId stream, std::uint32_t slot, Devi
 }
 
 Status GpuPlanes::load(Driver& driver, StreamId stream, std::uint32_t slot, DeviceAddress buffer) const {
+  DeviceAddress shadow = buffer + packed_bytes();
   for (const GpuPlane& plane : planes_) {
     const DeviceAddress row = plane.address + std::uint64_t{slot} * plane.stride_bytes;
     if (Status ok = driver.copy(stream, row, buffer, plane.row_bytes); !ok) return ok;
     buffer += plane.row_bytes;
+    if (plane.shadow == 0) continue;
+    if (Status ok = driver.copy(stream, row + plane.shadow, shadow, plane.row_bytes / 2); !ok) return ok;
+    shadow += plane.row_bytes / 2;
   }
   return {};
+}
+
+void GpuPlanes::add_shadows(std::byte* buffer) const {
+  std::byte* to = buffer + packed_bytes();
+  for (const GpuPlane& plane : planes_) {
+    if (plane.shadow != 0) {
+      write_shadow(plane, buffer, to);
+      to += plane.row_bytes / 2;
+    }
+    buffer += plane.row_bytes;
+  }
 }
 
 std::size_t GpuPlanes::packed_bytes() const {
   std::size_t total = 0;
   for (const GpuPlane& plane : planes_) total += plane.row_bytes;
+  return total;
+}
+
+std::size_t GpuPlanes::staged_bytes() const {
+  std::size_t total = packed_bytes();
+  for (const GpuPlane& plane : planes_) {
+    if (plane.shadow != 0) total += plane.row_bytes / 2;
+  }
   return total;
 }
 

@@ -54,6 +54,7 @@ Status SlotMover::write(const GpuPlanes& planes, std::uint32_t slot, std::span<c
   if (Status ok = check(planes, slot, from.size()); !ok) return ok;
   const std::lock_guard lock(mutex_);
   if (!from.empty()) std::memcpy(buffer_.host(), from.data(), from.size());
+  planes.add_shadows(buffer_.host());
   if (Status ok = planes.load(*driver_, stream_, slot, buffer_.address()); !ok) return ok;
   return driver_->synchronise(stream_);
 }

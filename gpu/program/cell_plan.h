@@ -25,6 +25,9 @@ struct PlanResources {
 struct PlanOptions {
   CompileOptions compile;
   Precision precision = Precision::kFloat32;
+  bool reproducible = false;
+  int capability = 0;  // of the device: its major number
+  std::uint32_t multiprocessors = 0;
   bool plain = false;  // one program for each operator: slow, and the same within rounding
 };
 

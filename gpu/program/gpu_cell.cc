@@ -30,7 +30,12 @@ Result<std::unique_ptr<GpuCell>> GpuCell::make(Driver& driver, StreamId stream, 
       made->shape.ragged ? volvox::gpu::edge_sizes(made->max_edges) : std::vector<std::uint32_t>{0};
   const PlanResources resources{
       pools, [&](std::span<const std::byte> bytes) { return made->keep(driver, stream, bytes); }};
-  const PlanOptions plan_options{compile, options.precision, options.plain};
+  const PlanOptions plan_options{compile,
+                                 options.precision,
+                                 options.reproducible,
+                                 driver.info().major,
+                                 driver.info().multiprocessors,
+                                 options.plain};
   PlanLeaves leaves(cell, weights, plan_options, resources);
   auto plan = plan_cell(leaves);
   if (!plan) return tl::unexpected(plan.error());

@@ -31,6 +31,36 @@ Result<Place> PlanLeaves::leaf(const Operator& op, std::int64_t offset) {
   return place;
 }
 
+Result<std::optional<Place>> PlanLeaves::narrow_leaf(const Operator& op) {
+  if (!op.is(kGatherOp) && !op.is(kEmbedOp)) return std::nullopt;
+  auto place = leaf(op, 0);
+  if (!place) return tl::unexpected(place.error());
+  if (op.is(kGatherOp)) {
+    if (place->shadow == 0) return std::nullopt;
+    place->base += place->shadow;
+    place->shadow = 0;
+    place->type = place->shadow_type;
+    return *place;
+  }
+  const ElementType type = operand_type(options_.precision);
+  const std::string name = op.weights[0] + " narrow";
+  if (const auto known = constants_.find(name); known != constants_.end()) {
+    place->base = known->second.base;
+  } else {
+    const Tensor& table = *weights_.find(op.weights[0]);
+    const auto count = static_cast<std::size_t>(elements(table.shape));
+    std::vector<std::byte> narrow(count * element_bytes(type));
+    for (std::size_t i = 0; i < count; ++i)
+      store_element(narrow.data() + i * element_bytes(type), type, table.f32()[i]);
+    auto kept = keep_vector(name, narrow);
+    if (!kept) return tl::unexpected(kept.error());
+    place->base = kept->base;
+  }
+  place->type = type;
+  place->stride_bytes /= 2;
+  return *place;
+}
+
 Result<Place> PlanLeaves::out(const Operator& scatter) {
   return state(scatter, options_.compile.out_pool, Place::Kind::kOut);
 }
@@ -46,6 +76,8 @@ Result<Place> PlanLeaves::state(const Operator& op, PoolId pool, Place::Kind kin
   place.index = static_cast<std::uint8_t>(op.index);
   place.stride_bytes = plane->stride_bytes;
   place.base = plane->address;
+  place.shadow = plane->shadow;
+  place.shadow_type = plane->shadow_type;
   return place;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,6 +25,9 @@ class PlanLeaves {
 
   // Where element `offset` and those after it lie of what the operator reads, which is_leaf().
   Result<Place> leaf(const Operator& op, std::int64_t offset);
+  // The same in the 16 bits of the operands of products: a state's copy, a table's made here. Nothing for
+  // what has none, an input.
+  Result<std::optional<Place>> narrow_leaf(const Operator& op);
   // Where a scatter's rows go.
   Result<Place> out(const Operator& scatter);
   // A weight of this shape. Errors name it.

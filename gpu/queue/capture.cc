@@ -42,6 +42,8 @@ Status QueueContext::allocate_type(TypeContext& type) {
   for (auto& pull : type.view.pulls) pull = place(rows * sizeof(std::uint64_t));
   type.view.out = place(rows * sizeof(std::uint32_t));
   for (auto& push : type.view.pushes) push = place(rows * kTargets * sizeof(std::uint64_t));
+  type.view.wanted = place(rows * sizeof(std::uint32_t));
+  for (auto& source : type.view.sources) source = place(rows * sizeof(std::uint64_t));
   auto arrays = DeviceMemory::make(*driver_, bytes);
   if (!arrays) return tl::unexpected(arrays.error());
   auto scratch = DeviceMemory::make(*driver_, cell.plan.scratch_bytes);
@@ -53,6 +55,8 @@ Status QueueContext::allocate_type(TypeContext& type) {
   for (auto& pull : type.view.pulls) pull += base;
   type.view.out += base;
   for (auto& push : type.view.pushes) push += base;
+  type.view.wanted += base;
+  for (auto& source : type.view.sources) source += base;
   return {};
 }
 
@@ -128,7 +132,7 @@ Status QueueContext::capture(const GpuCell& cell, std::uint32_t size, std::uint3
   return {};
 }
 
-ResolveCall QueueContext::resolve_call(const TypeContext& type, std::uint32_t size) const {
+ResolveCall QueueContext::resolve_call(const TypeContext& type, std::uint32_t size, bool fused) const {
   const GpuCell& cell = *type.cell;
   ResolveCall call{};
   call.queue = view_;
@@ -141,12 +145,15 @@ ResolveCall QueueContext::resolve_call(const TypeContext& type, std::uint32_t si
   call.pushes = cell.shape.pushes;
   std::copy(cell.gather_slots.begin(), cell.gather_slots.end(), call.gather_slots);
   call.out_slots = cell.out_slots;
+  call.places = cell.places;
+  if (!fused) return call;
+  for (const Place& source : cell.fused->step->sources()) call.sources[call.source_count++] = source;
   return call;
 }
 
 Status QueueContext::launch_kernels(const TypeContext& type, std::uint32_t size, std::uint32_t edges,
                                     bool fused, StreamId stream) {
-  if (Status ok = driver_->launch(stream, resolve_call(type, size)); !ok) return ok;
+  if (Status ok = driver_->launch(stream, resolve_call(type, size, fused)); !ok) return ok;
   if (fused) {
     FusedCall call = *type.cell->fused;
     call.task.queue = view_;

@@ -80,7 +80,7 @@ class QueueContext {
   Status allocate();
   Status allocate_type(TypeContext& type);
   TypeContext* find(CellTypeId type);
-  ResolveCall resolve_call(const TypeContext& type, std::uint32_t size) const;
+  ResolveCall resolve_call(const TypeContext& type, std::uint32_t size, bool fused) const;
   Status warm_up(const TypeContext& type, std::uint32_t size, std::uint32_t edges);
   Status launch_step(const TypeContext& type, const CellPlan::Step& step, std::uint32_t size,
                      std::uint32_t edges, bool last, StreamId stream);

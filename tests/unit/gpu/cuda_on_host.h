@@ -20,7 +20,7 @@
 #define __shared__ static
 
 struct dim3 {
-  unsigned x = 1, y = 1;
+  unsigned x = 1, y = 1, z = 1;
 };
 struct float4 {
   float x, y, z, w;

@@ -281,7 +281,7 @@ void FakeDriver::run(const KernelCall& call) {
         } else if constexpr (std::is_same_v<Call, ConvolutionCall>) {
           convolve(known);
         } else if constexpr (std::is_same_v<Call, FinishCall>) {
-          finish_task(known.queue);
+          finish_task(known.queue, ending_of(known.queue));
         } else {
           run_on_host(known);
         }

@@ -20,7 +20,7 @@ void run_on_host(const PointwiseCall& call) {
     for (std::uint64_t i = 0; run_element(call, program, i, registers, 1); ++i) {
     }
   }
-  if (call.last != 0) finish_task(call.queue);
+  if (call.last != 0) finish_task(call.queue, ending_of(call.queue));
 }
 
 // Some of the threads, the last one first: the order is nobody's promise.

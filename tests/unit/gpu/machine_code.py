@@ -18,7 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 # Ampere, Hopper with what only it has, Blackwell.
 ARCHITECTURES = ("80", "90a", "100")
 # Low 12 bits of an instruction's 128.
-MACHINE = {"HMMA": 0x23C, "LDSM": 0x83B}
+MACHINE = {"HMMA": 0x23C, "LDSM": 0x83B, "HGMMA": 0x9F0}
 # Of a multiprocessor of all of them; registers are given to a warp in units of so many a thread.
 REGISTERS, REGISTER_UNIT, THREADS = 65536, 8, 2048
 
@@ -59,7 +59,7 @@ def ptx_instructions(text):
     found = {}
     for entry in re.split(r"\.entry ", text)[1:]:
         name = re.match(r"\w+", entry).group()
-        found[name] = collections.Counter(re.findall(r"^\s*(?:@!?%p\d+\s+)?([a-z][\w.:]+)\s", entry, re.M))
+        found[name] = collections.Counter(re.findall(r"^\s*(?:@!?%p\d+\s+)?([a-z][\w.:]+)[\s;]", entry, re.M))
     return found
 
 
@@ -116,6 +116,7 @@ class KernelTest(unittest.TestCase):
     """Of one source. The program's first argument is nvcc."""
 
     source = ""
+    architectures = ARCHITECTURES
     nvcc = ""
 
     @classmethod
@@ -123,8 +124,8 @@ class KernelTest(unittest.TestCase):
         if not cls.source:
             raise unittest.SkipTest("the base of others")
         with concurrent.futures.ThreadPoolExecutor() as pool:
-            every = pool.map(lambda architecture: kernels_of(cls.nvcc, cls.source, architecture), ARCHITECTURES)
-            cls.compiled = dict(zip(ARCHITECTURES, every))
+            every = pool.map(lambda architecture: kernels_of(cls.nvcc, cls.source, architecture), cls.architectures)
+            cls.compiled = dict(zip(cls.architectures, every))
 
     def each(self, part):
         """The kernel whose name has this part, by architecture."""

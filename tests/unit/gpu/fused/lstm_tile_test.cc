@@ -11,6 +11,7 @@
 // What it stands in for.
 #include "gpu/fused/lstm.cuh"
 #include "gpu/fused/lstm.h"
+#include "tests/unit/gpu/wavefronts.h"
 
 // The fused kernel itself, tiles, loads, barriers and all, against its plain loop (LstmStep::run_on_host).
 namespace volvox::gpu {
@@ -132,17 +133,6 @@ void expect_same(ElementType type, bool tf32, double tolerance) {
       ASSERT_NEAR(got[i], want[i], tolerance) << i << " of " << rows << " rows, " << units << " units";
     }
   }
-}
-
-// How often shared memory is asked for what 8 threads access at once, 16 bytes each, by the first byte of
-// each: once where they meet in no bank.
-unsigned wavefronts(const std::array<unsigned, 8>& bytes) {
-  constexpr unsigned kBanks = 32;
-  std::array<unsigned, kBanks> words{};
-  for (unsigned first : bytes) {
-    for (unsigned word = first / 4; word < first / 4 + 4; ++word) ++words[word % kBanks];
-  }
-  return *std::max_element(words.begin(), words.end());
 }
 
 template <class T>

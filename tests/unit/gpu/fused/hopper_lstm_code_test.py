@@ -1,0 +1,66 @@
+"""Usage: hopper_lstm_code_test.py NVCC
+
+The LSTM step for compute capability 9.0 as compiled: what its design (gpu/fused/hopper_lstm.cuh) counts on.
+"""
+
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+import machine_code  # noqa: E402
+
+# By the cut: rows of a tile and blocks that share its sums; columns of a multiplying warpgroup, stages.
+CUTS = {"Lj128ELj1E": (128, 1, 128), "Lj128ELj2E": (128, 2, 128), "Lj64ELj1E": (64, 1, 64), "Lj64ELj2E": (64, 2, 64)}
+TYPES = {"4Bf16": "bf16", "3F16": "f16"}
+
+
+class HopperLstm(machine_code.KernelTest):
+    source = "gpu/fused/hopper_lstm.cu"
+    architectures = ("90a",)
+
+    def kernels(self):
+        for type_name, element in TYPES.items():
+            for part, cut in CUTS.items():
+                (kernel,) = (k for name, k in self.compiled["90a"].items() if type_name in name and part in name)
+                yield kernel, element, *cut
+
+    def test_nothing_spills_and_no_stack_is_needed(self):
+        self.assert_nothing_spills()
+        for kernel, *_ in self.kernels():
+            self.assertEqual(kernel.stack_bytes, 0, str(kernel))
+
+    def test_one_block_fills_a_multiprocessor(self):
+        for kernel, *_ in self.kernels():
+            self.assertEqual(kernel.blocks(384), 1, str(kernel))
+            # Beside what is given at launch: 227 KiB in all.
+            self.assertLessEqual(kernel.shared_bytes, 5 << 10, str(kernel))
+
+    def test_products_are_those_of_whole_warpgroups(self):
+        for kernel, element, _, _, columns in self.kernels():
+            name = f"wgmma.mma_async.sync.aligned.m64n{columns}k16.f32.{element}.{element}"
+            # Four of a slab, as often as the compiler unrolls the loop over slabs.
+            self.assertGreaterEqual(kernel.count(name), 4, str(kernel))
+            self.assertEqual(kernel.count(name), kernel.count("wgmma.mma_async"), str(kernel))
+            self.assertEqual(kernel.machine["HGMMA"], kernel.count(name), str(kernel))
+            self.assertEqual(kernel.machine["HMMA"], 0, str(kernel))
+
+    def test_operands_come_by_asynchronous_copies(self):
+        for kernel, _, rows, _, _ in self.kernels():
+            self.assertGreaterEqual(kernel.count("cp.async.bulk.shared::cluster.global"), 2, str(kernel))
+            self.assertEqual(kernel.count("cp.async.cg.shared.global"), rows // 16, str(kernel))
+            self.assertEqual(4 * kernel.count("fence.proxy.async"), kernel.count("wgmma.mma_async"), "one a slab")
+
+    def test_only_split_sums_cross_to_another_block(self):
+        for kernel, _, _, split, columns in self.kernels():
+            vectors = 0 if split == 1 else columns // 2 // 2 // 4
+            self.assertEqual(kernel.count("st.shared::cluster"), vectors, str(kernel))
+
+    def test_it_begins_before_the_kernel_ahead_has_ended(self):
+        for kernel, *_ in self.kernels():
+            self.assertGreaterEqual(kernel.count("griddepcontrol.wait"), 1, str(kernel))
+            self.assertEqual(kernel.count("griddepcontrol.launch_dependents"), 1, str(kernel))
+
+
+if __name__ == "__main__":
+    machine_code.main()
