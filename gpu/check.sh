@@ -74,7 +74,7 @@ done
 copy_package() {
   local file
   dpkg -L "$1" | while read -r file; do
-    if [[ -f "$file" && "$file" =~ ^/usr/(include|src|share/cmake) ]]; then install -D -m 644 "$file" "$pack$file"; fi
+    if [[ -f "$file" && "$file" =~ ^/usr/(include|src|share/cmake) ]]; then install -C -D -m 644 "$file" "$pack$file"; fi
   done
 }
 

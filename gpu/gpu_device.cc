@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "device/slot_copies.h"
+#include "gpu/program/fold_rows.h"
 #include "gpu/queue/load_probe.h"
 
 namespace volvox::gpu {
@@ -59,8 +60,8 @@ Status GpuDevice::add_pool(PoolId pool, std::span<const StateKind> kinds, std::u
   const ElementType operands = operand_type(options_.cells.precision);
   // Where there are kernels that read it (gpu/fused/hopper_lstm.cc).
   const bool shadow = driver_->info().major == 9 && operands != ElementType::kF32;
-  auto planes = GpuPlanes::make(*driver_, load_stream_, kinds, slots,
-                                shadow ? std::optional(operands) : std::nullopt);
+  auto planes =
+      GpuPlanes::make(*driver_, load_stream_, kinds, slots, shadow ? std::optional(operands) : std::nullopt);
   if (!planes) return tl::unexpected(planes.error());
   if (Status ok = mover_->reserve(planes->staged_bytes()); !ok) return ok;
   const std::unique_lock lock(mutex_);
@@ -95,6 +96,12 @@ void GpuDevice::remove_type(CellTypeId type) {
 void GpuDevice::remove_pool(PoolId pool) {
   const std::unique_lock lock(mutex_);
   pools_.erase(pool);
+}
+
+FoldRows GpuDevice::folding() const {
+  return [driver = driver_, cells = options_.cells](const FoldedTable& table, float* out) {
+    return fold_rows(*driver, cells.precision, cells.reproducible, table, out);
+  };
 }
 
 Result<std::unique_ptr<Queue>> GpuDevice::open(const QueueConfig& config) {

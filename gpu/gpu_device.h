@@ -44,6 +44,7 @@ class GpuDevice final : public Device, private CopyChecker {
                                const CompileOptions& options) override;
   void remove_type(CellTypeId type) override;
   void remove_pool(PoolId pool) override;
+  FoldRows folding() const override;
   Result<std::unique_ptr<Queue>> open(const QueueConfig& config) override;
   Result<std::unique_ptr<InputPages>> stage(std::span<const InputBlock> blocks) override;
   Result<ResultBlock> results(std::size_t size_bytes) override;

@@ -16,11 +16,13 @@ SUITES = (
     ("trees", "All/GpuTrees.*/Gpu", 45),
     ("chains", "All/GpuChains.*/Gpu", 60),
     ("neighbours", "All/GpuCells.*Neighbours/Gpu:All/GpuCells.*BatchSize/Gpu", 30),
+    ("folding", "All/GpuFolding.*/Gpu", 30),
     ("convolutions", "All/GpuCells.RunConvolutions/Gpu", 30),
     ("any-operators", "All/GpuCells.RunCellsOfAnyOperators/Gpu", 60),
 )
-# A few small tests: sanitizers slow everything down by tens of times.
-FEW = "Gpu/DeviceConformance.*/Programs:All/Fused*.*/Gpu:All/GpuTrees.RunRaggedTrees/Gpu"
+# A few small tests: sanitizers slow everything down by tens of times, and looking for races by hundreds.
+FEWEST = "All/Fused*.*/Gpu:All/GpuTrees.RunRaggedTrees/Gpu"
+FEW = f"Gpu/DeviceConformance.*/Programs:{FEWEST}"
 
 
 @dataclasses.dataclass
@@ -66,22 +68,26 @@ def torch(tools):
     return Stage("torch", 90, [sys.executable, HERE / "peer_torch.py", "--lengths", tools.lengths, "--json", "{result}"])
 
 
-def backlog(tools, workers, seconds=10):
+def engine(tools, fold):
     command = [tools.bench, "engine", "--device", "gpu", "--precision", "bfloat16", "--hidden", 1024, "--policy", "cellular"]
-    command += ["--max-batch", 512, "--lengths", tools.lengths, "--repeat", 1, "--workers", workers, "--backlog", "--seconds", seconds]
-    return Stage(f"backlog-{workers}", seconds + 35, [*command, "--json", "{result}"])
+    return [*command, "--max-batch", 512, "--lengths", tools.lengths, "--repeat", 1, "--fold", "on" if fold else "off"]
+
+
+def backlog(tools, workers, fold=False, seconds=8):
+    """As much as it takes. With `fold` the input's half of the product comes from a table made at load."""
+    command = [*engine(tools, fold), "--workers", workers, "--backlog", "--seconds", seconds]
+    return Stage(f"{'folded' if fold else 'backlog'}-{workers}", seconds + 35, [*command, "--json", "{result}"])
 
 
 def half_load(tools, seconds=10):
     """At half of PyTorch's rate, where it is known, else at half of its own."""
-    command = [tools.bench, "engine", "--device", "gpu", "--precision", "bfloat16", "--hidden", 1024, "--policy", "cellular"]
-    command += ["--max-batch", 512, "--lengths", tools.lengths, "--repeat", 1, "--seconds", seconds]
+    command = [*engine(tools, fold=True), "--seconds", seconds]
     command += ["--rate", tools.half_rate] if tools.half_rate else ["--rate-of", "cellular:0.5", "--backlog"]
     return Stage("half-load", 2 * seconds + 30, [*command, "--json", "{result}"])
 
 
-def sanitizer(tools, tool, seconds):
-    command = ["compute-sanitizer", "--tool", tool, "--error-exitcode", 9, tools.tests, f"--gtest_filter={FEW}"]
+def sanitizer(tools, tool, tests, seconds):
+    command = ["compute-sanitizer", "--tool", tool, "--error-exitcode", 9, tools.tests, f"--gtest_filter={tests}"]
     return Stage(tool, seconds, command)
 
 
@@ -113,10 +119,10 @@ def call_b(tools):
     """What is right, suite by suite, and what the engine makes of it."""
     return [
         *(test(tools, *suite) for suite in SUITES),
-        *(backlog(tools, workers) for workers in (1, 2, 3)),
+        *(backlog(tools, workers, fold) for fold in (True, False) for workers in (1, 2, 3)),
         half_load(tools),
-        sanitizer(tools, "memcheck", 60),
-        sanitizer(tools, "racecheck", 45),
+        sanitizer(tools, "memcheck", FEW, 60),
+        sanitizer(tools, "racecheck", FEWEST, 60),
         profiler(tools),
     ]
 

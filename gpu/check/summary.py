@@ -97,12 +97,15 @@ def figures_of(stages):
     for row in rows_of(torch, "cudnn_steps"):
         found[f"torch step_us b{row.get('batch')}"] = number(row.get("step_us"))
     found["torch requests_per_second"] = number(torch.get("saturated_rps"))
-    for workers in (1, 2, 3):
-        run = engine_run(stages, f"backlog-{workers}")
-        suffix = "backlog" if workers == 1 else f"backlog, {workers} workers"
+    for load, workers in ((load, workers) for load in ("backlog", "folded") for workers in (1, 2, 3)):
+        run = engine_run(stages, f"{load}-{workers}")
+        suffix = load if workers == 1 else f"{load}, {workers} workers"
         found[f"requests_per_second {suffix}"] = number(run.get("throughput_rps"))
         found[f"host_ns_per_cell {suffix}"] = number(run.get("host_ns_per_cell"))
         found[f"busy {suffix}"] = busy(run, steps) if run else None
+    for row in rows_of(result_of(stages, "steps"), "steps"):
+        what = f"b{row.get('rows')} k{row.get('width')} {row.get('tile')}x{row.get('split')}"
+        found[f"kernel_us {what}"] = number(row.get("early_us"))
     found |= beside_torch(stages, torch)
     return {name: value for name, value in found.items() if value is not None}
 
@@ -110,7 +113,8 @@ def figures_of(stages):
 def beside_torch(stages, torch):
     peer, half = number(torch.get("saturated_rps")), torch.get("half_load")
     half = half if isinstance(half, dict) else {}
-    best = max((number(engine_run(stages, f"backlog-{workers}").get("throughput_rps")) or 0 for workers in (1, 2, 3)))
+    best = max(number(engine_run(stages, f"{load}-{workers}").get("throughput_rps")) or 0
+               for load in ("backlog", "folded") for workers in (1, 2, 3))  # fmt: skip
     run = engine_run(stages, "half-load")
     latency = run.get("latency_ms")
     p90, peers = number(latency.get("p90")) if isinstance(latency, dict) else None, number(half.get("p90_ms"))

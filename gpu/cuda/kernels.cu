@@ -20,7 +20,7 @@ __global__ void __launch_bounds__(kResolveThreads) resolve_kernel(const ResolveC
   // A kernel behind this one that was launched to begin early does what needs no rows.
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
-  const TaskHeader& task = current_task(call.queue);
+  const TaskHeader& task = task_of(call);
   const std::uint32_t me = threadIdx.x, all = blockDim.x;
   if (me == 0) resolve_begin(call);
   if (task.cohort != kListedTask) {
@@ -30,6 +30,14 @@ __global__ void __launch_bounds__(kResolveThreads) resolve_kernel(const ResolveC
   for (std::uint32_t row = me; row < call.padded_rows; row += all) resolve_row(call, task, row);
   __syncthreads();
   for (std::uint32_t i = me; i < task.emit_count; i += all) resolve_emit(call, task, i);
+  bool late = false;
+  for (std::uint32_t row = me; row < call.padded_rows; row += all)
+    late = resolve_sources(call, task, row, true) || late;
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+  if (!late) return;
+  for (std::uint32_t row = me; row < call.padded_rows; row += all) resolve_sources(call, task, row, false);
 }
 
 __global__ void __launch_bounds__(kPointwiseThreads, kPointwiseBlocks)
@@ -69,7 +77,7 @@ __global__ void finish_kernel(const FinishCall call) {
 }  // namespace
 
 int launch_kernel(const ResolveCall& call, void* stream) {
-  return launch(resolve_kernel, 1, kResolveThreads, 0, stream, call);
+  return launch(resolve_kernel, 1, kResolveThreads, 0, stream, call, call.direct != 0);
 }
 
 int launch_kernel(const PointwiseCall& call, void* stream) {

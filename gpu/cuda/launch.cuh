@@ -5,14 +5,21 @@
 namespace volvox::gpu {
 
 // Launches a kernel whose only parameter is `call`. The answer is this launch's own cudaError_t, not what
-// some earlier call of the thread left behind.
+// some earlier call of the thread left behind. `early`: on GPUs that can, it may begin while the kernel ahead
+// of it in the stream still runs, and waits for that where it must.
 template <class Call>
-int launch(void (*kernel)(Call), dim3 grid, dim3 block, std::size_t shared_bytes, void* stream, Call call) {
+int launch(void (*kernel)(Call), dim3 grid, dim3 block, std::size_t shared_bytes, void* stream, Call call,
+           bool early = false) {
   cudaLaunchConfig_t config{};
   config.gridDim = grid;
   config.blockDim = block;
   config.dynamicSmemBytes = shared_bytes;
   config.stream = static_cast<cudaStream_t>(stream);
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  config.attrs = &attribute;
+  config.numAttrs = early ? 1 : 0;
   void* arguments[] = {&call};
   return cudaLaunchKernelExC(&config, reinterpret_cast<const void*>(kernel), arguments);
 }

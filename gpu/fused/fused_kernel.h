@@ -21,6 +21,7 @@ struct FusedTask {
   RowView view{};
   std::uint64_t places = 0;  // of the cell: tables find their ids there
   std::uint32_t rows = 0;    // padding included
+  std::uint64_t seq = 0;     // of a direct task (ResolveCall::direct)
 };
 
 // A fused kernel made ready for one cell on one device. It computes no state in place: blocks read a row
@@ -30,7 +31,8 @@ class FusedStep {
   virtual ~FusedStep() = default;
   // All that its speed depends on besides rows and precision, in words: "1024 units of 2048".
   virtual std::string shape() const = 0;
-  // Places whose rows the kernel wants to have found before it runs: view.sources, in this order.
+  // Places whose rows the kernel wants to have found before it runs: view.sources, in this order. Where there
+  // are any, its tasks are direct: it reads nothing else of a task's header.
   virtual std::vector<Place> sources() const { return {}; }
   // What the kernel computes, by one thread of the host, whose addresses those of the task are then: the
   // kernel's meaning in a plain loop, for tests.

@@ -1,17 +1,30 @@
 #pragma once
 
+#include <atomic>
+
 #include "gpu/fused/hopper_lstm.cuh"
 
 namespace volvox::gpu::hopper {
+
+// That a block of the kernel may have as much shared memory as it needs: once for each device.
+template <class T, class S>
+cudaError_t allow_shared(const void* function) {
+  static std::atomic<std::uint64_t> allowed{0};
+  int device = 0;
+  cudaError_t code = cudaGetDevice(&device);
+  const std::uint64_t bit = std::uint64_t{1} << device % 64;
+  if (code != cudaSuccess || (allowed.load() & bit) != 0) return code;
+  code = cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, S::kSharedBytes);
+  if (code == cudaSuccess) allowed.fetch_or(bit);
+  return code;
+}
 
 // Gives the kernel to a stream. `early`: it may begin while the kernel ahead of it in the stream still runs.
 template <class T, class S>
 cudaError_t launch(const LstmCall& call, cudaStream_t stream, bool early) {
   constexpr unsigned kShared = S::kSharedBytes;
   const auto function = reinterpret_cast<const void*>(kernel<T, S>);
-  const cudaError_t code =
-      cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, kShared);
-  if (code != cudaSuccess) return code;
+  if (const cudaError_t code = allow_shared<T, S>(function); code != cudaSuccess) return code;
   cudaLaunchAttribute attributes[2];
   attributes[0].id = cudaLaunchAttributeClusterDimension;
   attributes[0].val.clusterDim = {1, 1, S::kSplit};

@@ -236,7 +236,9 @@ __device__ Ending produce(const LstmCall& call, std::byte* memory, Meeting<S>& m
   }
   wait_for_previous_kernel();
   // The thread that may end the task asks early for what it takes.
-  const Ending ending = me == 0 ? ending_of(call.task.queue) : Ending{};
+  const Ending ending = me == 0 ? ending_of(call.task.queue, call.task.seq) : Ending{};
+  // Not before: what runs ahead of that kernel must have ended when it begins.
+  if (me == 0) launch_next_kernel();
   if (me < S::kRows) {
     const unsigned row = blockIdx.y * S::kRows + me;
     for (unsigned t = 0; t < call.term_count; ++t)
@@ -319,7 +321,6 @@ __global__ void __launch_bounds__(kThreads, 1) kernel(const __grid_constant__ Ls
   }
   __syncthreads();
   if constexpr (S::kSplit > 1) cluster_arrive();
-  launch_next_kernel();
   Ending ending;
   if (threadIdx.x < kWarpgroup) {
     set_registers_down<72>();

@@ -179,11 +179,12 @@ LstmCall LstmStep::call(const FusedTask& task) const {
 
 void LstmStep::run_on_host(const FusedTask& task) const {
   const LstmCall made = call(task);
-  const TaskHeader& header = current_task(task.queue);
+  const TaskHeader none{};  // of a direct task there is no other
+  const TaskHeader& header = task.seq != 0 ? none : current_task(task.queue);
   for (std::uint32_t row = 0; row < task.rows; ++row) {
     for (std::uint32_t unit = 0; unit < made.units; ++unit) unit_on_host(made, layout_, header, row, unit);
   }
-  finish_task(task.queue, ending_of(task.queue));
+  finish_task(task.queue, ending_of(task.queue, task.seq));
 }
 
 }  // namespace volvox::gpu

@@ -6,7 +6,8 @@ namespace volvox::gpu {
 
 // The first kernel of a task: brings the cohort's row table up to date and turns the rows into slots and
 // addresses for the kernels after it. One block; its threads go through records, rows and emits in turn, with
-// a barrier between.
+// a barrier between. That of a direct task does all this while the task before it still runs, except that it
+// looks up no id which that task may write.
 struct ResolveCall {
   QueueView queue;
   RowView view;
@@ -16,13 +17,20 @@ struct ResolveCall {
   std::uint32_t gathers, pulls, pushes;
   std::uint32_t gather_slots[kMaxGathers];  // slots of the pool that each gather reads
   std::uint32_t out_slots;                  // of the pool that is written; 0: nothing is
+  std::uint32_t direct;                     // 1: the task is described here, and not in the ring
   std::uint32_t source_count;
-  Place sources[kMaxSources];  // what view.sources are the rows of; none is ragged
-  std::uint64_t places;        // of the cell: tables find their ids there
+  Place sources[kMaxSources];              // what view.sources are the rows of; none is ragged
+  std::uint64_t places;                    // of the cell: tables find their ids there
+  std::uint64_t inputs_begin, inputs_end;  // what lies there is written by no task
+  TaskHeader task;                         // of a direct task
 };
 
 VOLVOX_KERNEL_BODY const TaskHeader& current_task(const QueueView& queue) {
   return at<const TaskHeader>(queue.headers)[at<const QueueState>(queue.state)->head & queue.header_mask];
+}
+
+VOLVOX_KERNEL_BODY const TaskHeader& task_of(const ResolveCall& call) {
+  return call.direct != 0 ? call.task : current_task(call.queue);
 }
 
 // A row names a slot that is not there: the task fails, and nothing outside the planes is touched.
@@ -34,7 +42,7 @@ VOLVOX_KERNEL_BODY void fault(const ResolveCall& call, std::uint64_t seq) {
 }
 
 VOLVOX_KERNEL_BODY void resolve_begin(const ResolveCall& call) {
-  at<QueueState>(call.queue.state)->started_ns = device_clock_ns();
+  if (call.direct == 0) at<QueueState>(call.queue.state)->started_ns = device_clock_ns();
 }
 
 // Record `i` of a cohort's changes.
@@ -130,13 +138,34 @@ VOLVOX_KERNEL_BODY void resolve_row(const ResolveCall& call, const TaskHeader& t
   } else {
     resolve_padding(call, row);
   }
+}
+
+// Whether a source can be told while the task before this one runs: its address is that of a slot or an
+// input, or of the row of a table which an input names.
+VOLVOX_KERNEL_BODY bool is_known_early(const ResolveCall& call, const Place& source, const Element& e) {
+  if (source.kind != Place::Kind::kTable) return true;
+  const Place& id = at<const Place>(call.places)[source.id];
+  if (id.kind != Place::Kind::kInput) return false;
+  const std::uint64_t from = row_address(id, e);
+  return from == 0 || (from >= call.inputs_begin && from < call.inputs_end);
+}
+
+// Those of the row's sources that are known early, or those that are not. Whether there were others.
+VOLVOX_KERNEL_BODY bool resolve_sources(const ResolveCall& call, const TaskHeader& task, std::uint32_t row,
+                                        bool early) {
   const Element e{&call.view, &task, call.places, 0, row, 0, 0};
+  bool others = false;
   for (std::uint32_t s = 0; s < call.source_count; ++s) {
     const Place& place = call.sources[s];
+    if (is_known_early(call, place, e) != early) {
+      others = true;
+      continue;
+    }
     const std::uint64_t from = source_address(place, e);
     at<std::uint64_t>(call.view.sources[s])[row] =
         from == 0 ? 0 : from + std::uint64_t{place.offset} * element_bytes(place.type);
   }
+  return others;
 }
 
 VOLVOX_KERNEL_BODY void resolve_emit(const ResolveCall& call, const TaskHeader& task, std::uint32_t i) {
@@ -149,11 +178,13 @@ VOLVOX_KERNEL_BODY void resolve_emit(const ResolveCall& call, const TaskHeader& 
 
 // What it takes to end a task, as it stands once its rows are resolved.
 struct Ending {
-  std::uint64_t seq = 0, head = 0, started_ns = 0, kernel_ns = 0, failed = 0;
+  std::uint64_t seq = 0, next_head = 0, started_ns = 0, kernel_ns = 0, failed = 0;
 };
-VOLVOX_KERNEL_BODY Ending ending_of(const QueueView& queue) {
+// `direct_seq`: the number of a direct task, which begins now; 0: the task is the ring's next.
+VOLVOX_KERNEL_BODY Ending ending_of(const QueueView& queue, std::uint64_t direct_seq = 0) {
   const QueueState& state = *at<const QueueState>(queue.state);
-  return {current_task(queue).seq, state.head, state.started_ns, state.kernel_ns, state.failed};
+  if (direct_seq != 0) return {direct_seq, state.head, device_clock_ns(), state.kernel_ns, state.failed};
+  return {current_task(queue).seq, state.head + 1, state.started_ns, state.kernel_ns, state.failed};
 }
 
 // The end of a task, by one thread, once all others are done: the next header, and the word to the host.
@@ -162,8 +193,9 @@ VOLVOX_KERNEL_BODY void finish_task(const QueueView& queue, const Ending& ending
   auto* completion = at<Completion>(queue.completion);
   const std::uint64_t kernel_ns = ending.kernel_ns + device_clock_ns() - ending.started_ns;
   state->kernel_ns = kernel_ns;
-  state->head = ending.head + 1;
-  if (ending.failed == 0) publish(&completion->done, ending.seq);
+  state->head = ending.next_head;
+  // The rows of the task after this one may have been found to be wrong already.
+  if (ending.failed == 0 || ending.seq < ending.failed) publish(&completion->done, ending.seq);
   // A sum that nobody waits for: a fence before it would wait for the word above to reach the host.
   announce(&completion->kernel_ns, kernel_ns);
 }

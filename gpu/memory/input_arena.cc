@@ -50,7 +50,10 @@ Result<std::unique_ptr<InputArena>> InputArena::make(Driver& driver, std::size_t
 }
 
 InputArena::InputArena(Driver& driver, Mirror mirror)
-    : driver_(driver), mirror_(std::move(mirror)), pages_(mirror_.size_bytes() / kPageBytes) {}
+    : driver_(driver),
+      mirror_(std::move(mirror)),
+      pages_(mirror_.size_bytes() / kPageBytes),
+      flush_of_(mirror_.size_bytes() / kPageBytes) {}
 
 InputArena::~InputArena() {
   if (stream_ != 0) (void)driver_.synchronise(stream_);
@@ -84,6 +87,8 @@ Result<std::unique_ptr<InputPages>> InputArena::stage(std::span<const InputBlock
     const std::size_t offset = pages->ranges_[i].first * kPageBytes;
     std::memcpy(mirror_.host(offset), blocks[i].bytes.data(), blocks[i].bytes.size());
     mirror_.touch(offset, pages->ranges_[i].pages * kPageBytes, now);
+    std::fill_n(flush_of_.begin() + static_cast<std::ptrdiff_t>(pages->ranges_[i].first),
+                pages->ranges_[i].pages, pages->flush_);
   }
   if (mirror_.batch().due(now)) {
     if (Status ok = flush(); !ok) return tl::unexpected(ok.error());
@@ -110,6 +115,11 @@ Status InputArena::flush() {
   if (Status ok = mirror_.flush(driver_, stream_); !ok) return ok;
   ++flushed_;
   return driver_.record(events_[flushed_ % kFlushes], stream_);
+}
+
+bool InputArena::has_landed(DeviceAddress address) const {
+  if (address < begin() || address >= end()) return true;
+  return passed_ >= flush_of_[(address - begin()) / kPageBytes];
 }
 
 bool InputArena::landed(std::uint64_t flush_number) {

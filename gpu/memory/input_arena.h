@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -29,6 +30,12 @@ class InputArena {
   Result<std::unique_ptr<InputPages>> stage(std::span<const InputBlock> blocks, TimePoint now);
   // What follows in the stream sees everything that was staged before this call.
   Status order(StreamId stream);
+  // Where inputs lie on the device.
+  DeviceAddress begin() const { return mirror_.address(0); }
+  DeviceAddress end() const { return mirror_.address(mirror_.size_bytes()); }
+  // Whether the copy of what was staged there has been made, as far as anybody has looked; true for addresses
+  // elsewhere. By whoever has the pages.
+  bool has_landed(DeviceAddress address) const;
   std::size_t free_bytes() const;
 
  private:
@@ -56,8 +63,9 @@ class InputArena {
   Mirror mirror_;
   RangeList pages_;
   std::uint64_t flushed_ = 0;  // copies given to the stream; what is staged now goes with number flushed_ + 1
-  std::uint64_t passed_ = 0;   // of them made
-  std::deque<Dying> dying_;    // released before they were copied
+  std::atomic<std::uint64_t> passed_{0};  // of them made
+  std::vector<std::uint64_t> flush_of_;   // by page: the copy that brings it; a page's, of who has it
+  std::deque<Dying> dying_;               // released before they were copied
 };
 
 }  // namespace volvox::gpu

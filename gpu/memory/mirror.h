@@ -16,6 +16,8 @@ class Mirror {
 
   std::byte* host(std::size_t offset) const { return host_.host() + offset; }
   DeviceAddress address(std::size_t offset) const { return device_.address() + offset; }
+  // The host's own, as the device reads it: slower, and there at once.
+  DeviceAddress mapped(std::size_t offset) const { return host_.address() + offset; }
   std::size_t size_bytes() const { return device_.size_bytes(); }
 
   // Says that a range has been written.

@@ -45,6 +45,7 @@ Result<std::unique_ptr<GpuCell>> GpuCell::make(Driver& driver, StreamId stream, 
     auto fused = plan_fused(leaves);
     if (!fused) return tl::unexpected(fused.error());
     made->fused = *fused;
+    if (made->fused) made->sources = made->fused->step->sources();
   }
   if (Status ok = made->upload_plan(driver, stream, leaves.places()); !ok) return tl::unexpected(ok.error());
   return made;

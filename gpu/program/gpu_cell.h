@@ -49,8 +49,16 @@ class GpuCell {
   std::map<std::pair<std::uint32_t, std::uint32_t>, ProductId> products;
   std::map<std::pair<std::uint32_t, std::uint32_t>, ConvolutionId> convolutions;  // likewise
   std::optional<FusedCall> fused;          // view, queue and rows of its task left open
+  std::vector<Place> sources;              // the fused kernel's
   std::map<std::uint32_t, bool> fused_at;  // by batch size: the fused kernel runs it
   std::uint64_t device_bytes = 0;
+
+  // Whether tasks of a size are run by the fused kernel, and are launched as they are rather than as a graph.
+  bool runs_fused(std::uint32_t size) const {
+    const auto found = fused_at.find(size);
+    return found != fused_at.end() && found->second;
+  }
+  bool runs_direct(std::uint32_t size) const { return !sources.empty() && runs_fused(size); }
 
  private:
   Result<DeviceAddress> keep(Driver& driver, StreamId stream, std::span<const std::byte> bytes);

@@ -9,6 +9,20 @@
 
 // What happens at load: scratch, products, graphs. Nothing here runs while serving.
 namespace volvox::gpu {
+namespace {
+
+// Calls with every array of a view, and the bytes of an entry.
+template <class Use>
+void each_array(RowView& view, const Use& use) {
+  for (auto& gather : view.gathers) use(gather, sizeof(std::uint32_t));
+  for (auto& pull : view.pulls) use(pull, sizeof(std::uint64_t));
+  use(view.out, sizeof(std::uint32_t));
+  for (auto& push : view.pushes) use(push, kTargets * sizeof(std::uint64_t));
+  use(view.wanted, sizeof(std::uint32_t));
+  for (auto& source : view.sources) use(source, sizeof(std::uint64_t));
+}
+
+}  // namespace
 
 Status QueueContext::prepare(const GpuCell& cell) {
   auto type = std::make_unique<TypeContext>();
@@ -20,10 +34,9 @@ Status QueueContext::prepare(const GpuCell& cell) {
     types_[cell.type] = std::move(type);
   }
   for (std::uint32_t size : cell.sizes) {
-    const auto fused = cell.fused_at.find(size);
+    if (cell.runs_direct(size)) continue;
     for (std::uint32_t edges : cell.edge_sizes) {
-      if (Status ok = capture(cell, size, edges, fused != cell.fused_at.end() && fused->second); !ok)
-        return ok;
+      if (Status ok = capture(cell, size, edges, cell.runs_fused(size)); !ok) return ok;
     }
   }
   return {};
@@ -38,25 +51,21 @@ Status QueueContext::allocate_type(TypeContext& type) {
     bytes += (size_bytes + 255) / 256 * 256;
     return begin;
   };
-  for (auto& gather : type.view.gathers) gather = place(rows * sizeof(std::uint32_t));
-  for (auto& pull : type.view.pulls) pull = place(rows * sizeof(std::uint64_t));
-  type.view.out = place(rows * sizeof(std::uint32_t));
-  for (auto& push : type.view.pushes) push = place(rows * kTargets * sizeof(std::uint64_t));
-  type.view.wanted = place(rows * sizeof(std::uint32_t));
-  for (auto& source : type.view.sources) source = place(rows * sizeof(std::uint64_t));
+  std::vector<RowView*> views{&type.view};
+  if (!cell.sources.empty()) views.insert(views.end(), {&type.direct[0], &type.direct[1]});
+  for (RowView* view : views) {
+    each_array(*view,
+               [&](std::uint64_t& array, std::size_t entry_bytes) { array = place(rows * entry_bytes); });
+  }
   auto arrays = DeviceMemory::make(*driver_, bytes);
   if (!arrays) return tl::unexpected(arrays.error());
   auto scratch = DeviceMemory::make(*driver_, cell.plan.scratch_bytes);
   if (!scratch) return tl::unexpected(scratch.error());
   type.rows = std::move(*arrays);
   type.scratch = std::move(*scratch);
-  const std::uint64_t base = type.rows.address();
-  for (auto& gather : type.view.gathers) gather += base;
-  for (auto& pull : type.view.pulls) pull += base;
-  type.view.out += base;
-  for (auto& push : type.view.pushes) push += base;
-  type.view.wanted += base;
-  for (auto& source : type.view.sources) source += base;
+  for (RowView* view : views) {
+    each_array(*view, [&](std::uint64_t& array, std::size_t) { array += type.rows.address(); });
+  }
   return {};
 }
 
@@ -132,7 +141,7 @@ Status QueueContext::capture(const GpuCell& cell, std::uint32_t size, std::uint3
   return {};
 }
 
-ResolveCall QueueContext::resolve_call(const TypeContext& type, std::uint32_t size, bool fused) const {
+ResolveCall QueueContext::resolve_call(const TypeContext& type, std::uint32_t size) const {
   const GpuCell& cell = *type.cell;
   ResolveCall call{};
   call.queue = view_;
@@ -146,14 +155,12 @@ ResolveCall QueueContext::resolve_call(const TypeContext& type, std::uint32_t si
   std::copy(cell.gather_slots.begin(), cell.gather_slots.end(), call.gather_slots);
   call.out_slots = cell.out_slots;
   call.places = cell.places;
-  if (!fused) return call;
-  for (const Place& source : cell.fused->step->sources()) call.sources[call.source_count++] = source;
   return call;
 }
 
 Status QueueContext::launch_kernels(const TypeContext& type, std::uint32_t size, std::uint32_t edges,
                                     bool fused, StreamId stream) {
-  if (Status ok = driver_->launch(stream, resolve_call(type, size, fused)); !ok) return ok;
+  if (Status ok = driver_->launch(stream, resolve_call(type, size)); !ok) return ok;
   if (fused) {
     FusedCall call = *type.cell->fused;
     call.task.queue = view_;

@@ -66,8 +66,11 @@ Result<double> LoadProbe::best_us(std::uint32_t rows) {
   const bool choose = measure_ && !cell_.options.reproducible;
   const bool wanted = cell_.fused && (cell_.options.path == KernelPath::kFused || choose);
   if (!generic || !wanted) return generic;
-  for (std::uint32_t edges : cell_.edge_sizes) {
-    if (Status ok = context_->capture(cell_, rows, edges, true); !ok) return tl::unexpected(ok.error());
+  cell_.fused_at[rows] = true;
+  if (!cell_.runs_direct(rows)) {
+    for (std::uint32_t edges : cell_.edge_sizes) {
+      if (Status ok = context_->capture(cell_, rows, edges, true); !ok) return tl::unexpected(ok.error());
+    }
   }
   auto fused = time_us(rows);
   if (!fused) return fused;

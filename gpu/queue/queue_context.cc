@@ -112,28 +112,66 @@ Result<QueueContext::Taken> QueueContext::take(const Task& task) {
   const auto place = payload_ring_.take(task.seq, encoder_.payload_bytes());
   if (!place) return Taken::kLater;
   applied_ = nullptr;
+  unlanded_ = unlanded_ || !has_landed(task);
+  if (cell.runs_direct(size)) {
+    group_.push_back({type, 0, size, encoder_.write(payload_->host(*place), payload_->mapped(*place))});
+    return Taken::kYes;
+  }
   const std::size_t entry = (launched_++ & header_mask_) * sizeof(TaskHeader);
   *reinterpret_cast<TaskHeader*>(headers_->host(entry)) =
       encoder_.write(payload_->host(*place), payload_->address(*place));
   payload_->touch(*place, encoder_.payload_bytes());
   headers_->touch(entry, sizeof(TaskHeader));
-  group_.push_back({type->graphs.at({size, edges}), type->name.c_str()});
+  group_.push_back({type, type->graphs.at({size, edges}), size, {}});
   return Taken::kYes;
 }
 
 Status QueueContext::flush() {
   if (group_.empty()) return {};
-  if (Status ok = inputs_.order(stream_); !ok) return ok;
+  if (unlanded_) {
+    if (Status ok = inputs_.order(stream_); !ok) return ok;
+    unlanded_ = false;
+  }
   if (Status ok = payload_->flush(*driver_, stream_); !ok) return ok;
   if (Status ok = headers_->flush(*driver_, stream_); !ok) return ok;
   Status status;
   for (const Launch& launch : group_) {
-    driver_->push_range(launch.name);
-    if (status) status = driver_->launch_graph(stream_, launch.graph);
+    driver_->push_range(launch.type->name.c_str());
+    if (status)
+      status = launch.graph != 0 ? driver_->launch_graph(stream_, launch.graph) : launch_direct(launch);
     driver_->pop_range();
   }
   group_.clear();
   return status;
+}
+
+// Rows are found while the task before runs, from memory of the host, with nothing to be copied first.
+Status QueueContext::launch_direct(const Launch& launch) {
+  const TypeContext& type = *launch.type;
+  const RowView& view = type.direct[directs_++ % 2];
+  ResolveCall resolve = resolve_call(type, launch.size);
+  resolve.view = view;
+  resolve.direct = 1;
+  resolve.task = launch.header;
+  resolve.inputs_begin = inputs_.begin();
+  resolve.inputs_end = inputs_.end();
+  for (const Place& source : type.cell->sources) resolve.sources[resolve.source_count++] = source;
+  if (Status ok = driver_->launch(stream_, resolve); !ok) return ok;
+  FusedCall call = *type.cell->fused;
+  call.task.queue = view_;
+  call.task.view = view;
+  call.task.rows = launch.size;
+  call.task.seq = launch.header.seq;
+  return driver_->launch(stream_, call);
+}
+
+// Whether all inputs that rows of the task begin to read have landed. Those of rows that go on had to before.
+bool QueueContext::has_landed(const Task& task) const {
+  return std::all_of(task.bindings.begin(), task.bindings.end(), [&](const RowBinding& binding) {
+    return std::all_of(binding.pulls.begin(), binding.pulls.end(), [&](const auto& pull) {
+      return pull.address == 0 || inputs_.has_landed(pull.address);
+    });
+  });
 }
 
 Status QueueContext::copy(const std::vector<ReadyCopy>& copies) {

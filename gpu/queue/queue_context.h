@@ -72,15 +72,19 @@ class QueueContext {
  private:
   static constexpr std::size_t kGroup = 16;
   struct Launch {
-    GraphId graph = 0;
-    const char* name = nullptr;
+    const TypeContext* type = nullptr;
+    GraphId graph = 0;       // 0: a direct task
+    std::uint32_t size = 0;  // rows, padding included
+    TaskHeader header{};     // of a direct task
   };
+  Status launch_direct(const Launch& launch);
 
   QueueContext(std::shared_ptr<Driver> driver, InputArena& inputs, const QueueConfig& config);
   Status allocate();
   Status allocate_type(TypeContext& type);
   TypeContext* find(CellTypeId type);
-  ResolveCall resolve_call(const TypeContext& type, std::uint32_t size, bool fused) const;
+  ResolveCall resolve_call(const TypeContext& type, std::uint32_t size) const;
+  bool has_landed(const Task& task) const;
   Status warm_up(const TypeContext& type, std::uint32_t size, std::uint32_t edges);
   Status launch_step(const TypeContext& type, const CellPlan::Step& step, std::uint32_t size,
                      std::uint32_t edges, bool last, StreamId stream);
@@ -102,6 +106,8 @@ class QueueContext {
   const Task* applied_ = nullptr;  // the task whose changes are in the row tables already
   std::uint64_t launched_ = 0;     // tasks encoded so far
   std::vector<Launch> group_;
+  bool unlanded_ = false;      // a task of the group reads an input whose copy may not be made yet
+  std::uint64_t directs_ = 0;  // direct tasks launched so far
 
   std::mutex mutex_;  // guards the map; entries stay where they are
   std::map<CellTypeId, std::unique_ptr<TypeContext>> types_;

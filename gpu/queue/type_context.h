@@ -13,7 +13,9 @@ struct QueueContext::TypeContext {
   const GpuCell* cell = nullptr;
   std::string name;  // for profilers
   DeviceMemory scratch, rows;
-  RowView view{};
+  // Of tasks that are graphs; and of direct ones in turn, for the rows of the next are found while a task
+  // runs.
+  RowView view{}, direct[2]{};
   std::map<std::pair<std::uint32_t, std::uint32_t>, GraphId> graphs;  // by size and edges
 
   void destroy_graphs(Driver& driver) {

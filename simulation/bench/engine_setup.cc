@@ -73,7 +73,8 @@ Status EngineSetup::make_device(const EngineOptions& options) {
 Status EngineSetup::install_model(const EngineOptions& options, const EnginePlan& plan) {
   LoadOptions load{.eager = options.eager, .eager_window = options.eager_window};
   load.fold_rows = device_->folding();
-  if (options.fold && !load.fold_rows) return invalid("--fold is for devices that compute with tables: cpu");
+  if (options.fold && !load.fold_rows)
+    return invalid("--fold is for devices that compute with tables: cpu, gpu");
   if (options.fold) load.fold_bytes = std::numeric_limits<std::uint64_t>::max();
   const TimePoint begun = steady_now();
   const auto model = options.model.empty() ? made_up_lstm(options, load) : load_model(options.model, load);

@@ -35,7 +35,7 @@ def filters(stage):
 
 def main():
     program = sys.argv[1]
-    tools = plan.Tools("bench", "tests", "probes", "lengths")
+    tools = plan.Tools("bench", "tests", "probes", "steps", "lengths")
     calls = {name: [pattern for stage in make(tools) for pattern in filters(stage)] for name, (make, _) in plan.CALLS.items()}
     patterns = {part for found in calls.values() for pattern in found for part in pattern.split(":")}
     named = [pattern for pattern in sorted(patterns) if "*" not in pattern.split(".")[0]]

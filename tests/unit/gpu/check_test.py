@@ -121,7 +121,7 @@ class Stages(unittest.TestCase):
 
 class Plan(unittest.TestCase):
     def test_boxes_fit_their_calls(self):
-        tools = plan.Tools("bench", "tests", "probes", "lengths")
+        tools = plan.Tools("bench", "tests", "probes", "steps", "lengths")
         for name, (make, limit) in plan.CALLS.items():
             made = make(tools)
             names = [stage.name for stage in made]
@@ -131,7 +131,7 @@ class Plan(unittest.TestCase):
             self.assertLess(sum(stage.seconds for stage in made[: names.index(first) + 1]), limit, name)
 
     def test_each_prediction_has_a_figure_that_could_be_measured(self):
-        tools = plan.Tools("bench", "tests", "probes", "lengths")
+        tools = plan.Tools("bench", "tests", "probes", "steps", "lengths")
         named = {stage.name for make, _ in plan.CALLS.values() for stage in make(tools)}
         self.assertTrue({"products", "probes", "torch", "backlog-1", "step-fused-512-bfloat16"} <= named)
         stand_in = {

@@ -4,13 +4,16 @@
 namespace volvox::gpu {
 
 void run_on_host(const ResolveCall& call) {
-  const TaskHeader& task = current_task(call.queue);
+  const TaskHeader& task = task_of(call);
   resolve_begin(call);
   if (task.cohort != kListedTask) {
     for (std::uint32_t i = 0; i < task.record_count; ++i) resolve_change(call, task, i);
   }
   for (std::uint32_t row = 0; row < call.padded_rows; ++row) resolve_row(call, task, row);
   for (std::uint32_t i = 0; i < task.emit_count; ++i) resolve_emit(call, task, i);
+  for (const bool early : {true, false}) {
+    for (std::uint32_t row = 0; row < call.padded_rows; ++row) resolve_sources(call, task, row, early);
+  }
 }
 
 void run_on_host(const PointwiseCall& call) {
