@@ -140,7 +140,8 @@ class Device {
   virtual void remove_type(CellTypeId type) = 0;
   virtual void remove_pool(PoolId pool) = 0;
   // Computes folded tables (cells/ir/fold.h), with the bits that its tasks have, or on a device whose bits
-  // depend on batch sizes as near as these are; by the loading thread, while queues run. Empty: cells for this device are not folded.
+  // depend on batch sizes as near as these are; by the loading thread, while queues run. Empty: cells for
+  // this device are not folded.
   virtual FoldRows folding() const { return {}; }
   virtual Result<std::unique_ptr<Queue>> open(const QueueConfig& config) = 0;
   virtual Result<std::unique_ptr<InputPages>> stage(std::span<const InputBlock> blocks) = 0;
