@@ -7,13 +7,68 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
+#include "gpu/kernels/target.h"
+
 // What GPUs of compute capability 9.0 can do and C++ has no word for: barriers that copies arrive at, the
 // copy engine, memory of neighbouring blocks, products of whole warpgroups, kernels that begin before the
 // one ahead of them has ended. All of it is defined by the PTX ISA, whose names are given.
 namespace volvox::gpu::hopper {
 
+// Types of operands, and four numbers in them.
+struct Bf16 {
+  __device__ static uint2 pack(const float (&x)[4]) {
+    const __nv_bfloat162 low = __floats2bfloat162_rn(x[0], x[1]), high = __floats2bfloat162_rn(x[2], x[3]);
+    return {reinterpret_cast<const unsigned&>(low), reinterpret_cast<const unsigned&>(high)};
+  }
+};
+struct F16 {
+  __device__ static uint2 pack(const float (&x)[4]) {
+    const __half2 low = __floats2half2_rn(x[0], x[1]), high = __floats2half2_rn(x[2], x[3]);
+    return {reinterpret_cast<const unsigned&>(low), reinterpret_cast<const unsigned&>(high)};
+  }
+};
+
+// Four numbers at from + offset, zeros where `from` is 0: by a predicate, so that nobody waits for them to
+// choose.
+__device__ inline void load_four(float (&to)[4], std::uint64_t from, std::uint64_t offset) {
+  to[0] = to[1] = to[2] = to[3] = 0;
+  asm volatile(
+      "{\n"
+      ".reg .pred there;\n"
+      "setp.ne.u64 there, %5, 0;\n"
+      "@there ld.global.v4.f32 {%0, %1, %2, %3}, [%4];\n"
+      "}"
+      : "+f"(to[0]), "+f"(to[1]), "+f"(to[2]), "+f"(to[3])
+      : "l"(from + offset), "l"(from));
+}
+__device__ inline void store_four(std::uint64_t to, const float (&x)[4]) {
+  *at<float4>(to) = {x[0], x[1], x[2], x[3]};
+}
+template <class T>
+__device__ void store_narrow(std::uint64_t to, const float (&x)[4]) {
+  *at<uint2>(to) = T::pack(x);
+}
+// Within 2⁻¹¹ of it.
+__device__ inline float fast_tanh(float x) {
+  float y;
+  asm("tanh.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
 __device__ inline std::uint32_t shared_address(const void* p) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(p));
+}
+
+// An object of the block.
+template <class T>
+__device__ T& shared_object() {
+  __shared__ T object;
+  return object;
+}
+// The block's dynamic shared memory from the first multiple of 1024 bytes on.
+__device__ inline std::byte* shared_memory() {
+  extern __shared__ std::byte dynamic[];
+  return dynamic + (1024 - shared_address(dynamic) % 1024) % 1024;
 }
 
 // Barriers in shared memory (mbarrier), which complete a phase when as many have arrived as they were made
@@ -142,11 +197,11 @@ __device__ inline void wait_for_products() {
 // sums += rows · columnsᵀ by a warpgroup, 16 deep: 64 rows, kColumns columns. Thread t has, of each eight
 // columns j, rows 16·(t / 32) + t % 32 / 4 (sums 4j, 4j + 1) and 8 more (4j + 2, 4j + 3), columns
 // 8j + 2·(t % 4) and the next.
-template <class Element, unsigned kColumns>
+template <class T, unsigned kColumns>
 struct Products;
 
 template <>
-struct Products<__nv_bfloat16, 64> {
+struct Products<Bf16, 64> {
   __device__ static void add(float (&d)[32], std::uint64_t rows, std::uint64_t columns) {
     asm volatile(
         "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {"
@@ -162,7 +217,7 @@ struct Products<__nv_bfloat16, 64> {
   }
 };
 template <>
-struct Products<__half, 64> {
+struct Products<F16, 64> {
   __device__ static void add(float (&d)[32], std::uint64_t rows, std::uint64_t columns) {
     asm volatile(
         "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {"
@@ -178,7 +233,7 @@ struct Products<__half, 64> {
   }
 };
 template <>
-struct Products<__nv_bfloat16, 128> {
+struct Products<Bf16, 128> {
   __device__ static void add(float (&d)[64], std::uint64_t rows, std::uint64_t columns) {
     asm volatile(
         "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {"
@@ -200,7 +255,7 @@ struct Products<__nv_bfloat16, 128> {
   }
 };
 template <>
-struct Products<__half, 128> {
+struct Products<F16, 128> {
   __device__ static void add(float (&d)[64], std::uint64_t rows, std::uint64_t columns) {
     asm volatile(
         "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {"

@@ -2,12 +2,12 @@
 
 #include <cstdint>
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-#include <cuda_runtime.h>
+// nvcc, or a test that stands in for it and for what only the device has.
+#if defined(__CUDACC__)
+#include "gpu/cuda/hopper.cuh"
+#endif
 
 #include "gpu/cuda/finish.cuh"
-#include "gpu/cuda/hopper.cuh"
 #include "gpu/fused/hopper_tile.h"
 #include "gpu/fused/lstm_step.h"
 
@@ -20,19 +20,11 @@ namespace volvox::gpu::hopper {
 
 inline constexpr unsigned kThreads = 384, kWarpgroup = 128, kConsumers = 256;
 
-struct Bf16 {
-  using Element = __nv_bfloat16;
-  __device__ static unsigned pack(float low, float high) {
-    const __nv_bfloat162 both = __floats2bfloat162_rn(low, high);
-    return reinterpret_cast<const unsigned&>(both);
-  }
-};
-struct F16 {
-  using Element = __half;
-  __device__ static unsigned pack(float low, float high) {
-    const __half2 both = __floats2half2_rn(low, high);
-    return reinterpret_cast<const unsigned&>(both);
-  }
+// Where the two sides of a block meet.
+template <unsigned kRows, unsigned kStages>
+struct Meeting {
+  std::uint64_t full[kStages], empty[kStages];
+  std::uint64_t rows[kLstmTerms][kRows];  // addresses of the operands
 };
 
 // A cut (hopper_tile.h) at compile time, and what follows from it.
@@ -46,6 +38,7 @@ struct Shape {
   static constexpr unsigned kParts = kColumnsEach / 64;  // of a thread: four units each
   // Of a split sum each of the two blocks finishes one of a thread's two rows.
   static constexpr unsigned kHalves = 2 / kSplit, kShare = kSums / kSplit;
+  using Meeting = hopper::Meeting<kRows, kStages>;
   // In dynamic shared memory, whose begin is aligned by hand to what the swizzle asks: the stages, then the
   // sums that come from the other block.
   static constexpr unsigned kExchangeBytes = (kSplit - 1) * kShare * kConsumers * 4;
@@ -53,28 +46,6 @@ struct Shape {
   static_assert((kRows == 64 || kRows == 128) && (kSplit == 1 || kSplit == 2));
 };
 
-// Four numbers, zeros where there is no address: by a predicate, so that nobody waits for them to choose.
-__device__ inline void load_four(float (&to)[4], std::uint64_t from, std::uint64_t offset) {
-  float4 x{0, 0, 0, 0};
-  asm volatile(
-      "{\n"
-      ".reg .pred there;\n"
-      "setp.ne.u64 there, %5, 0;\n"
-      "@there ld.global.v4.f32 {%0, %1, %2, %3}, [%4];\n"
-      "}"
-      : "+f"(x.x), "+f"(x.y), "+f"(x.z), "+f"(x.w)
-      : "l"(from + offset), "l"(from));
-  to[0] = x.x, to[1] = x.y, to[2] = x.z, to[3] = x.w;
-}
-__device__ inline void store_four(std::uint64_t to, const float (&x)[4]) {
-  *at<float4>(to) = {x[0], x[1], x[2], x[3]};
-}
-
-__device__ inline float fast_tanh(float x) {
-  float y;
-  asm("tanh.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-}
 __device__ inline float fast_sigmoid(float x) {
   return fmaf(fast_tanh(0.5F * x), 0.5F, 0.5F);
 }
@@ -107,7 +78,7 @@ struct Old {
   __device__ Old(const LstmCall& call, const Mine<S>& mine) {
     const RowView& view = call.task.view;
     std::uint64_t c_row[S::kHalves], start_row[S::kHalves];
-#pragma unroll
+    VOLVOX_UNROLL
     for (unsigned h = 0; h < S::kHalves; ++h) {
       const unsigned row = min(mine.row[h], call.task.rows - 1);
       c_row[h] = at<const std::uint64_t>(view.sources[call.term_count])[row];
@@ -115,12 +86,12 @@ struct Old {
       out[h] = at<const std::uint32_t>(view.out)[row];
       wanted[h] = at<const std::uint32_t>(view.wanted)[row];
     }
-#pragma unroll
+    VOLVOX_UNROLL
     for (unsigned h = 0; h < S::kHalves; ++h) {
-#pragma unroll
+      VOLVOX_UNROLL
       for (unsigned p = 0; p < S::kParts; ++p) {
         load_four(c[h][p], c_row[h], std::uint64_t{mine.unit[p]} * 4);
-#pragma unroll
+        VOLVOX_UNROLL
         for (unsigned g = 0; g < 4; ++g)
           load_four(start[h][p][g], start_row[h], std::uint64_t{g * call.units + mine.unit[p]} * 4);
       }
@@ -132,8 +103,7 @@ template <class T>
 __device__ void store_state(const Place& place, std::uint64_t row, unsigned unit, const float (&x)[4]) {
   store_four(row + std::uint64_t{place.offset + unit} * 4, x);
   if (place.shadow == 0) return;
-  const std::uint64_t to = row + place.shadow + std::uint64_t{place.offset + unit} * 2;
-  *at<uint2>(to) = {T::pack(x[0], x[1]), T::pack(x[2], x[3])};
+  store_narrow<T>(row + place.shadow + std::uint64_t{place.offset + unit} * 2, x);
 }
 
 // Where a row's result is wanted as well.
@@ -149,19 +119,19 @@ __device__ inline void push(const LstmCall& call, const Place& place, unsigned r
 template <class T, class S>
 __device__ void update(const LstmCall& call, const Mine<S>& mine, const Old<S>& old,
                        const float (&sums)[S::kShare]) {
-#pragma unroll
+  VOLVOX_UNROLL
   for (unsigned h = 0; h < S::kHalves; ++h) {
     const unsigned row = mine.row[h];
     if (row >= call.task.rows) continue;
     const std::uint64_t c_row = call.c_out.base + std::uint64_t{call.c_out.stride_bytes} * old.out[h];
     const std::uint64_t h_row = call.h_out.base + std::uint64_t{call.h_out.stride_bytes} * old.out[h];
-#pragma unroll
+    VOLVOX_UNROLL
     for (unsigned p = 0; p < S::kParts; ++p) {
       float c[4], hidden[4];
-#pragma unroll
+      VOLVOX_UNROLL
       for (unsigned u = 0; u < 4; ++u) {
         float z[4];
-#pragma unroll
+        VOLVOX_UNROLL
         for (unsigned g = 0; g < 4; ++g) {
           const unsigned group = (h * S::kParts + p) * 8 + 2 * u + g / 2;
           z[g] = sums[2 * group + g % 2] + old.start[h][p][g][u];
@@ -183,7 +153,7 @@ __device__ void update(const LstmCall& call, const Mine<S>& mine, const Old<S>& 
 template <class S>
 __device__ void gather_sums(const float (&sums)[S::kSums], std::byte* incoming, float (&own)[S::kShare]) {
   if constexpr (S::kSplit == 1) {
-#pragma unroll
+    VOLVOX_UNROLL
     for (unsigned i = 0; i < S::kShare; ++i) {
       const unsigned half = i / (S::kSums / 2), group = i % (S::kSums / 2) / 2;
       own[i] = sums[4 * group + 2 * half + i % 2];
@@ -191,20 +161,20 @@ __device__ void gather_sums(const float (&sums)[S::kSums], std::byte* incoming, 
   } else {
     const unsigned me = threadIdx.x - kWarpgroup, rank = blockIdx.z;
     float other[S::kShare];
-#pragma unroll
+    VOLVOX_UNROLL
     for (unsigned i = 0; i < S::kShare; ++i) {
       const float first = sums[4 * (i / 2) + i % 2], second = sums[4 * (i / 2) + 2 + i % 2];
       own[i] = rank == 0 ? first : second;
       other[i] = rank == 0 ? second : first;
     }
     cluster_wait();  // until both have begun
-#pragma unroll
+    VOLVOX_UNROLL
     for (unsigned i = 0; i < S::kShare; i += 4) {
       std::byte* to = incoming + (i / 4 * kConsumers + me) * 16;
       store_remote(to, 1 - rank, {other[i], other[i + 1], other[i + 2], other[i + 3]});
     }
     cluster_sync();
-#pragma unroll
+    VOLVOX_UNROLL
     for (unsigned i = 0; i < S::kShare; i += 4) {
       const float4 x = *reinterpret_cast<const float4*>(incoming + (i / 4 * kConsumers + me) * 16);
       own[i] += x.x, own[i + 1] += x.y, own[i + 2] += x.z, own[i + 3] += x.w;
@@ -212,16 +182,9 @@ __device__ void gather_sums(const float (&sums)[S::kSums], std::byte* incoming, 
   }
 }
 
-// Where both sides of a block meet.
-template <class S>
-struct Meeting {
-  std::uint64_t full[S::kStages], empty[S::kStages];
-  std::uint64_t rows[kLstmTerms][S::kRows];
-};
-
 // The warpgroup that brings operands. Returns what its first thread needs to end the task.
 template <class S>
-__device__ Ending produce(const LstmCall& call, std::byte* memory, Meeting<S>& meeting) {
+__device__ Ending produce(const LstmCall& call, std::byte* memory, typename S::Meeting& meeting) {
   const unsigned me = threadIdx.x, all = call.width / kDepth, slabs = all / S::kSplit;
   const unsigned first = blockIdx.z * slabs;
   const std::uint64_t weights = call.weights + (std::uint64_t{blockIdx.x} * all + first) * kSlabBytes;
@@ -254,7 +217,7 @@ __device__ Ending produce(const LstmCall& call, std::byte* memory, Meeting<S>& m
     const unsigned k = (first + slab) * kDepth;
     if (k >= end) {
       while (k >= end) begin = end, end += call.widths[term++];
-#pragma unroll
+      VOLVOX_UNROLL
       for (unsigned i = 0; i < kEach; ++i) from[i] = meeting.rows[term - 1][me / 8 + 16 * i];
     }
     const unsigned stage = slab % S::kStages;
@@ -263,7 +226,7 @@ __device__ Ending produce(const LstmCall& call, std::byte* memory, Meeting<S>& m
       if (me == 0) bring(slab);
     }
     std::byte* to = memory + stage * S::kStageBytes + kSlabBytes;
-#pragma unroll
+    VOLVOX_UNROLL
     for (unsigned i = 0; i < kEach; ++i) {
       const std::uint64_t address = from[i] == 0 ? call.weights : from[i] + (k - begin) * 2 + vector * 16;
       copy_vector(to + vector_at(me / 8 + 16 * i, vector), at<const void>(address), from[i] != 0);
@@ -275,13 +238,13 @@ __device__ Ending produce(const LstmCall& call, std::byte* memory, Meeting<S>& m
 
 // The warpgroups that multiply and update.
 template <class T, class S>
-__device__ void consume(const LstmCall& call, std::byte* memory, Meeting<S>& meeting) {
+__device__ void consume(const LstmCall& call, std::byte* memory, typename S::Meeting& meeting) {
   const unsigned group = threadIdx.x / kWarpgroup - 1, slabs = call.width / kDepth / S::kSplit;
   wait_for_previous_kernel();
   const Mine<S> mine;
   const Old<S> old(call, mine);
   float sums[S::kSums];
-#pragma unroll
+  VOLVOX_UNROLL
   for (float& sum : sums) sum = 0;
   for (unsigned slab = 0; slab < slabs; ++slab) {
     const unsigned stage = slab % S::kStages;
@@ -292,10 +255,9 @@ __device__ void consume(const LstmCall& call, std::byte* memory, Meeting<S>& mee
     wait(meeting.full + stage, slab / S::kStages & 1);
     fence_copies();
     fence_products();
-#pragma unroll
+    VOLVOX_UNROLL
     for (unsigned k = 0; k < kDepth / 16; ++k) {
-      Products<typename T::Element, S::kColumnsEach>::add(sums, matrix_at(rows) + 2 * k,
-                                                          matrix_at(weights) + 2 * k);
+      Products<T, S::kColumnsEach>::add(sums, matrix_at(rows) + 2 * k, matrix_at(weights) + 2 * k);
     }
     commit_products();
     wait_for_products<1>();
@@ -309,9 +271,8 @@ __device__ void consume(const LstmCall& call, std::byte* memory, Meeting<S>& mee
 
 template <class T, class S>
 __global__ void __launch_bounds__(kThreads, 1) kernel(const __grid_constant__ LstmCall call) {
-  extern __shared__ std::byte dynamic[];
-  __shared__ Meeting<S> meeting;
-  std::byte* memory = dynamic + (1024 - shared_address(dynamic) % 1024) % 1024;
+  std::byte* memory = shared_memory();
+  auto& meeting = shared_object<typename S::Meeting>();
   if (threadIdx.x == 0) {
     for (unsigned s = 0; s < S::kStages; ++s) {
       init_barrier(meeting.full + s, kWarpgroup + 1);

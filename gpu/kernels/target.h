@@ -10,8 +10,10 @@
 // the tests run it thread by thread.
 #if defined(__CUDACC__)
 #define VOLVOX_KERNEL_BODY __host__ __device__ inline
+#define VOLVOX_UNROLL _Pragma("unroll")
 #else
 #define VOLVOX_KERNEL_BODY inline
+#define VOLVOX_UNROLL
 #endif
 
 namespace volvox::gpu {

@@ -1,13 +1,13 @@
 #pragma once
 
 // Just enough of CUDA's language, in the host's, to run the blocks of a kernel one after the other with a
-// thread of the host for each of a block's: barriers are barriers, and each lane of a warp does the whole
-// warp's matrix product, so that only where tiles lie matters.
+// thread of the host for each of a block's (those of a cluster at once: hopper_on_host.h): barriers are
+// barriers, and each lane of a warp does the whole warp's matrix product, so that only where tiles lie
+// matters.
 
 #include <barrier>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <thread>
 #include <vector>
 
@@ -16,7 +16,8 @@
 // NOLINTBEGIN(bugprone-reserved-identifier): the names are CUDA's.
 #define __device__
 #define __global__ inline
-#define __launch_bounds__(threads)
+#define __launch_bounds__(...)
+#define __grid_constant__
 #define __shared__ static
 
 struct dim3 {
@@ -37,7 +38,7 @@ struct __half {
 
 inline thread_local dim3 threadIdx, blockIdx;
 inline dim3 blockDim, gridDim;
-inline std::unique_ptr<std::barrier<>> block_barrier;
+inline thread_local std::barrier<>* block_barrier = nullptr;
 
 inline void __syncthreads() {
   block_barrier->arrive_and_wait();
@@ -124,10 +125,11 @@ inline void run_grid(dim3 grid, unsigned threads, const std::function<void()>& k
   gridDim = grid;
   blockDim = {threads, 1};
   for (unsigned block = 0; block < grid.x * grid.y; ++block) {
-    block_barrier = std::make_unique<std::barrier<>>(threads);
+    std::barrier<> barrier(threads);
     std::vector<std::thread> all;
     for (unsigned t = 0; t < threads; ++t) {
       all.emplace_back([&, t] {
+        block_barrier = &barrier;
         threadIdx = {t, 0};
         blockIdx = {block % grid.x, block / grid.x};
         kernel();

@@ -1,0 +1,212 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/gpu/hopper_on_host.h"
+// What it stands in for.
+#include "gpu/fused/hopper_lstm.cuh"
+#include "gpu/fused/lstm.h"
+
+// The step for Hopper itself, stages, barriers, swizzles and exchange, on threads of the host under random
+// schedules, against its plain loop (LstmStep::run_on_host).
+namespace volvox::gpu::hopper {
+namespace {
+
+std::uint64_t address(const void* p) {
+  return reinterpret_cast<std::uintptr_t>(p);
+}
+
+std::uint64_t packed_elements(std::uint32_t width, std::uint32_t units) {
+  return std::uint64_t{4} * width * units;
+}
+constexpr LstmLayout kLayout = {kUnits, kDepth, true, true, weight_at, packed_elements};
+
+// A direct task of an LSTM with a table and a state as operands, in memory of its own.
+template <class T>
+class StepTask {
+ public:
+  StepTask(std::uint32_t rows, std::uint32_t units, std::uint32_t input, ElementType type)
+      : rows_(rows), units_(units), shadow_(units * 4), stride_(units * 6) {
+    std::mt19937 random(units + rows);
+    std::uniform_real_distribution<float> draw(-0.5F, 0.5F);
+    table_.resize(std::size_t{16} * input);
+    for (std::uint16_t& v : table_) v = T::bits(draw(random));
+    states_.resize(std::size_t{20} * stride_);
+    for (std::uint32_t slot = 0; slot < 20; ++slot) {
+      for (std::uint32_t k = 0; k < units; ++k) put(states_, slot, k, draw(random));
+    }
+    bias_.resize(std::size_t{4} * units);
+    for (float& v : bias_) v = draw(random);
+    weights_.resize(packed_elements(input + units, units));
+    for (std::uint16_t& v : weights_) v = T::bits(draw(random));
+    for (std::uint32_t r = 0; r < rows; ++r) {
+      tokens_.push_back(static_cast<std::int32_t>(random() % 20) - 2);  // some are not in the table
+      slots_.push_back(random() % 20);
+      out_.push_back(r);
+      wanted_.push_back(r % 3 == 0 ? 1 : 0);
+    }
+    for (const std::int32_t& token : tokens_) pulls_.push_back(address(&token));
+    pulls_[0] = 0;
+    describe(input, type);
+  }
+
+  // Everything that the task leaves: both states with their copies, and what was pushed.
+  template <class Run>
+  std::vector<float> results(Run run) {
+    h_.assign(std::size_t{rows_} * stride_, std::byte{0xff});
+    c_ = h_;
+    pushed_.assign(std::size_t{rows_} * units_, NAN);
+    call_.h_out.base = address(h_.data());
+    call_.c_out.base = address(c_.data());
+    for (std::uint32_t r = 0; r < rows_; ++r)
+      targets_[r * kTargets + 1] = wanted_[r] != 0 ? address(&pushed_[std::size_t{r} * units_]) : 0;
+    state_ = {};
+    completion_ = {};
+    run(call_);
+    EXPECT_EQ(completion_.done, 7U) << "the last block says so";
+    EXPECT_EQ(state_.head, 0U) << "the ring has nothing of a direct task";
+    EXPECT_EQ(state_.blocks_done, 0U);
+    std::vector<float> all;
+    for (const auto* plane : {&h_, &c_}) {
+      for (std::uint32_t r = 0; r < rows_; ++r) {
+        const std::byte* row = plane->data() + std::size_t{r} * stride_;
+        for (std::uint32_t k = 0; k < units_; ++k) {
+          const float number = reinterpret_cast<const float*>(row)[k];
+          EXPECT_EQ(reinterpret_cast<const std::uint16_t*>(row + shadow_)[k], T::bits(number));
+          all.push_back(number);
+        }
+      }
+    }
+    for (std::uint32_t r = 0; r < rows_; ++r) {
+      for (std::uint32_t k = 0; k < units_; ++k) {
+        const float number = pushed_[std::size_t{r} * units_ + k];
+        EXPECT_EQ(std::isnan(number), wanted_[r] == 0);
+        all.push_back(wanted_[r] == 0 ? 0 : number);
+      }
+    }
+    return all;
+  }
+
+ private:
+  void put(std::vector<std::byte>& plane, std::uint32_t slot, std::uint32_t k, float number) const {
+    std::byte* row = plane.data() + std::size_t{slot} * stride_;
+    reinterpret_cast<float*>(row)[k] = number;
+    reinterpret_cast<std::uint16_t*>(row + shadow_)[k] = T::bits(number);
+  }
+
+  void describe(std::uint32_t input, ElementType type) {
+    call_.task.queue = {0, 0, address(&state_), address(&completion_)};
+    call_.task.seq = 7;
+    call_.task.rows = rows_;
+    RowView& view = call_.task.view;
+    view.gathers[0] = address(slots_.data());
+    view.pulls[0] = address(pulls_.data());
+    view.out = address(out_.data());
+    view.wanted = address(wanted_.data());
+    targets_.resize(std::size_t{rows_} * kTargets);
+    view.pushes[0] = address(targets_.data());
+    places_.resize(1);
+    places_[0].kind = Place::Kind::kInput;
+    places_[0].type = ElementType::kI32;
+    call_.task.places = address(places_.data());
+    call_.terms[0].kind = Place::Kind::kTable;
+    call_.terms[0].type = type;
+    call_.terms[0].base = address(table_.data());
+    call_.terms[0].stride_bytes = input * 2;
+    call_.terms[0].rows = 16;
+    call_.c_in = plane(address(states_.data()), Place::Kind::kPlane);
+    call_.terms[1] = call_.c_in;
+    call_.terms[1].base += shadow_;
+    call_.terms[1].type = type;
+    call_.widths[0] = input;
+    call_.widths[1] = units_;
+    call_.term_count = 2;
+    call_.width = input + units_;
+    call_.start.kind = Place::Kind::kVector;
+    call_.start.base = address(bias_.data());
+    call_.h_out = call_.c_out = plane(0, Place::Kind::kOut);
+    call_.h_out.shadow = call_.c_out.shadow = shadow_;
+    call_.h_out.shadow_type = call_.c_out.shadow_type = type;
+    call_.h_push[0].kind = Place::Kind::kResult;
+    call_.h_pushes = 1;
+    call_.weights = address(weights_.data());
+    call_.units = units_;
+    call_.type = type;
+    find_sources();
+  }
+
+  // As a task's first kernel does.
+  void find_sources() {
+    Place places[kMaxSources];
+    const std::uint32_t count = lstm_sources(call_, places);
+    for (std::uint32_t s = 0; s < count; ++s) {
+      sources_[s].resize(rows_);
+      for (std::uint32_t row = 0; row < rows_; ++row) {
+        const Element e{&call_.task.view, nullptr, call_.task.places, 0, row, 0, 0};
+        sources_[s][row] = source_address(places[s], e);
+      }
+      call_.task.view.sources[s] = address(sources_[s].data());
+    }
+  }
+
+  Place plane(std::uint64_t base, Place::Kind kind) const {
+    Place place;
+    place.kind = kind;
+    place.base = base;
+    place.stride_bytes = stride_;
+    return place;
+  }
+
+  std::uint32_t rows_, units_, shadow_, stride_;
+  QueueState state_{};
+  Completion completion_{};
+  std::vector<Place> places_;
+  std::vector<std::uint16_t> table_, weights_;
+  std::vector<std::byte> states_, h_, c_;
+  std::vector<float> bias_, pushed_;
+  std::vector<std::int32_t> tokens_;
+  std::vector<std::uint32_t> slots_, out_, wanted_;
+  std::vector<std::uint64_t> pulls_, targets_, sources_[kMaxSources];
+  LstmCall call_;
+};
+
+// Slabs enough that every stage is used more than once, by each of two blocks as well.
+constexpr std::uint32_t kInput = 17 * kDepth;
+
+template <class T, class S>
+void expect_same(std::uint32_t rows, std::uint32_t units, ElementType type, unsigned seed) {
+  SCOPED_TRACE(std::to_string(rows) + " rows, " + std::to_string(units) + " units, tiles of " +
+               std::to_string(S::kRows) + ", " + std::to_string(S::kSplit) + " blocks a sum, seed " +
+               std::to_string(seed));
+  static_assert((kInput + kDepth) / kDepth / S::kSplit > S::kStages);
+  StepTask<T> task(rows, units, kInput, type);
+  const auto want =
+      task.results([](const LstmCall& call) { LstmStep(call, kLayout).run_on_host(call.task); });
+  const auto got = task.results([&](const LstmCall& call) {
+    const dim3 grid{units / kUnits, (rows + S::kRows - 1) / S::kRows, S::kSplit};
+    run_clusters(grid, kThreads, kWarpgroup, S::kSharedBytes, sizeof(typename S::Meeting), seed,
+                 [&] { kernel<T, S>(call); });
+  });
+  ASSERT_EQ(want.size(), got.size());
+  for (std::size_t i = 0; i < want.size(); ++i) ASSERT_NEAR(got[i], want[i], 1e-4) << i;
+}
+
+TEST(HopperLstm, ComputesInEveryCut) {
+  expect_same<Bf16, Shape<128, 1>>(70, 64, ElementType::kBf16, 1);
+  expect_same<Bf16, Shape<128, 2>>(130, 64, ElementType::kBf16, 2);
+  expect_same<Bf16, Shape<64, 1>>(70, 64, ElementType::kBf16, 3);
+  expect_same<Bf16, Shape<64, 2>>(1, 64, ElementType::kBf16, 4);
+  expect_same<F16, Shape<64, 2>>(70, 64, ElementType::kF16, 5);
+}
+
+TEST(HopperLstm, DoesNotDependOnWhenCopiesAreMade) {
+  for (unsigned seed = 10; seed < 14; ++seed)
+    expect_same<Bf16, Shape<64, 2>>(13, 64, ElementType::kBf16, seed);
+}
+
+}  // namespace
+}  // namespace volvox::gpu::hopper
