@@ -50,7 +50,7 @@ struct CompiledCell {
 
 // A request's input bytes to be made readable by a device. `owner` keeps them alive until release().
 struct InputBlock {
-  std::span<const std::byte> bytes;  // 64-byte aligned
+  std::span<const std::byte> bytes;
   std::shared_ptr<const void> owner;
 };
 
@@ -131,6 +131,8 @@ class Device {
   // Allocates planes with `slots` rows each (kReservedSlots included) for the kinds; rows 0 and 1 are
   // initialised.
   virtual Status add_pool(PoolId pool, std::span<const StateKind> kinds, std::uint32_t slots) = 0;
+  // Memory that one slot of such a pool takes. By default that of planes on a CPU.
+  virtual std::uint64_t slot_bytes(std::span<const StateKind> kinds) const;
   // Compiles and warms up. Pools that the options name must exist. The bytes of the weights must stay until
   // remove_type().
   virtual Result<CompiledCell> compile(CellTypeId type, const Cell& cell, const Weights& weights,

@@ -55,13 +55,20 @@ Capacity GpuDevice::capacity() const {
   return {.memory_bytes = driver_->info().free_bytes, .queues = kMaxQueues};
 }
 
+std::uint64_t GpuDevice::slot_bytes(std::span<const StateKind> kinds) const {
+  return GpuPlanes::slot_bytes(kinds, shadow());
+}
+
+// In which type states have a copy, if there may be kernels that read it (gpu/fused/hopper_lstm.cc).
+std::optional<ElementType> GpuDevice::shadow() const {
+  const ElementType operands = operand_type(options_.cells.precision);
+  const bool read = driver_->info().major == 9 && options_.cells.path != KernelPath::kGeneric;
+  return read && operands != ElementType::kF32 ? std::optional(operands) : std::nullopt;
+}
+
 Status GpuDevice::add_pool(PoolId pool, std::span<const StateKind> kinds, std::uint32_t slots) {
   if (find_pool(pool) != nullptr) return invalid("pool " + std::to_string(pool) + " exists already");
-  const ElementType operands = operand_type(options_.cells.precision);
-  // Where there are kernels that read it (gpu/fused/hopper_lstm.cc).
-  const bool shadow = driver_->info().major == 9 && operands != ElementType::kF32;
-  auto planes =
-      GpuPlanes::make(*driver_, load_stream_, kinds, slots, shadow ? std::optional(operands) : std::nullopt);
+  auto planes = GpuPlanes::make(*driver_, load_stream_, kinds, slots, shadow());
   if (!planes) return tl::unexpected(planes.error());
   if (Status ok = mover_->reserve(planes->staged_bytes()); !ok) return ok;
   const std::unique_lock lock(mutex_);

@@ -30,8 +30,8 @@ struct GpuOptions {
 
 // A GPU as a device. Planes, weights and scratch lie in its memory, all allocated at load; inputs go up as
 // requests arrive; results are written by kernels into memory of the host. Tasks are CUDA graphs, one for
-// each cell type and batch size. Full memory is OVERLOADED, a broken GPU UNAVAILABLE. Threads as for Device;
-// queues, pages and results must be destroyed before it.
+// each cell type and batch size, or two kernels. Full memory is OVERLOADED, a broken GPU UNAVAILABLE. Threads
+// as for Device; queues, pages and results must be destroyed before it.
 class GpuDevice final : public Device, private CopyChecker {
  public:
   static Result<std::unique_ptr<Device>> make(std::shared_ptr<Driver> driver, const GpuOptions& options);
@@ -40,6 +40,7 @@ class GpuDevice final : public Device, private CopyChecker {
   std::string_view name() const override { return "gpu"; }
   Capacity capacity() const override;
   Status add_pool(PoolId pool, std::span<const StateKind> kinds, std::uint32_t slots) override;
+  std::uint64_t slot_bytes(std::span<const StateKind> kinds) const override;
   Result<CompiledCell> compile(CellTypeId type, const Cell& cell, const Weights& weights,
                                const CompileOptions& options) override;
   void remove_type(CellTypeId type) override;
@@ -54,6 +55,7 @@ class GpuDevice final : public Device, private CopyChecker {
  private:
   GpuDevice(std::shared_ptr<Driver> driver, const GpuOptions& options);
   Status allocate();
+  std::optional<ElementType> shadow() const;
   const GpuPlanes* find_pool(PoolId pool) const;
   const GpuCell* find_cell(CellTypeId type) const;
   Status check_copies(Device& from, std::span<const SlotCopy> copies, std::vector<ReadyCopy>& ready) override;

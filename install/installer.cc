@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "cells/unfold/unfolding.h"
-#include "device/planes.h"
 #include "install/model_cost.h"
 
 namespace volvox {
@@ -24,15 +23,12 @@ std::uint64_t slots_per_request(const Model& model, PoolId pool) {
   return model.unfolding->slots(model, pool, lengths_for(model, kTypicalLength));
 }
 
-std::uint64_t slot_bytes(const PoolSpec& pool) {
-  return Planes::slot_bytes(pool.kinds);
-}
-
-// How many requests of the model the pools are made for: as many as the budget buys, but a whole batch.
-std::uint64_t requests_within(const Model& model, std::uint64_t budget_bytes, const InstallOptions& options) {
+// How many requests of the model the pools are made for: as many as the budget buys, but a whole batch. A
+// slot of pool p takes slot_bytes[p].
+std::uint64_t requests_within(const Model& model, const std::vector<std::uint64_t>& slot_bytes,
+                              std::uint64_t budget_bytes, const InstallOptions& options) {
   std::uint64_t bytes = 0;
-  for (PoolId p = 0; p < model.pools.size(); ++p)
-    bytes += slots_per_request(model, p) * slot_bytes(model.pools[p]);
+  for (PoolId p = 0; p < model.pools.size(); ++p) bytes += slots_per_request(model, p) * slot_bytes[p];
   std::uint32_t batch = 1;
   for (const CellTypeSpec& type : model.types) {
     if (!type.independent) batch = std::max(batch, max_batch_of(type, options));
@@ -56,11 +52,11 @@ std::uint64_t rows_per_session(const LanePlan& plan, const std::vector<LaneId>& 
   return rows;
 }
 
-std::uint64_t bytes_per_session(const Model& model, const std::vector<LaneId>& carried) {
+std::uint64_t bytes_per_session(const Model& model, const std::vector<LaneId>& carried,
+                                const std::vector<std::uint64_t>& slot_bytes) {
   std::uint64_t bytes = 0;
-  for (PoolId p = 0; p < model.pools.size(); ++p) {
-    bytes += rows_per_session(model.plan, carried, p) * slot_bytes(model.pools[p]);
-  }
+  for (PoolId p = 0; p < model.pools.size(); ++p)
+    bytes += rows_per_session(model.plan, carried, p) * slot_bytes[p];
   return bytes;
 }
 
@@ -135,19 +131,21 @@ Status Installer::choose_slots(InstalledModel& installed, const ModelShare& shar
     return invalid("slots must be more than " + std::to_string(kReservedSlots));
   const Model& model = *installed.model;
   const std::uint64_t left = options_.pool_bytes - pool_bytes_;
+  const std::vector<std::uint64_t> slot_bytes = slot_bytes_of(model);
   std::uint64_t reserved = 0;
-  for (const PoolSpec& pool : model.pools) reserved += kReservedSlots * slot_bytes(pool);
+  for (const std::uint64_t bytes : slot_bytes) reserved += kReservedSlots * bytes;
   const std::uint64_t budget = std::min(share.pool_bytes, left);
   installed.pool_bytes = choose_places(installed, budget);
   reserved += installed.pool_bytes;
-  const std::uint64_t requests = requests_within(model, budget - std::min(budget, reserved), options_);
+  const std::uint64_t requests =
+      requests_within(model, slot_bytes, budget - std::min(budget, reserved), options_);
   for (PoolId p = 0; p < model.pools.size(); ++p) {
     std::uint64_t slots =
         std::max(requests * slots_per_request(model, p), least_slots(model, p)) + kReservedSlots;
     if (options_.slots != 0) slots = options_.slots;
     slots = std::min(slots, kMostSlots);
     installed.parts.pools.push_back({installed.first_pool + p, static_cast<std::uint32_t>(slots)});
-    installed.pool_bytes += slots * slot_bytes(model.pools[p]);
+    installed.pool_bytes += slots * slot_bytes[p];
   }
   if (options_.slots != 0 || installed.pool_bytes <= left) {
     pool_bytes_ += installed.pool_bytes;
@@ -159,13 +157,20 @@ Status Installer::choose_slots(InstalledModel& installed, const ModelShare& shar
                   ", and " + mib(left) + " of the memory for states are left; allow more, or unload a model");
 }
 
+// Of each pool, on the devices, which are all of one kind.
+std::vector<std::uint64_t> Installer::slot_bytes_of(const Model& model) const {
+  std::vector<std::uint64_t> bytes;
+  for (const PoolSpec& pool : model.pools) bytes.push_back(devices_.front()->slot_bytes(pool.kinds));
+  return bytes;
+}
+
 // How many sessions get rows, and in which lanes; where they begin is settled with the pools. Returns their
 // bytes.
 std::uint64_t Installer::choose_places(InstalledModel& installed, std::uint64_t budget) const {
   const Model& model = *installed.model;
   const auto carried = carried_lanes(model.plan);
   if (!carried || options_.session_places == 0) return 0;
-  const std::uint64_t each = bytes_per_session(model, *carried);
+  const std::uint64_t each = bytes_per_session(model, *carried, slot_bytes_of(model));
   std::uint64_t places = options_.session_places;
   if (each > 0) places = std::min(places, std::max<std::uint64_t>(1, budget / 2 / each));
   SessionRows& sessions = installed.sessions;

@@ -44,6 +44,7 @@ class Installer {
   Status number(InstalledModel& installed);
   Status place(InstalledModel& installed, const ModelShare& share);
   Status choose_slots(InstalledModel& installed, const ModelShare& share);
+  std::vector<std::uint64_t> slot_bytes_of(const Model& model) const;
   std::uint64_t choose_places(InstalledModel& installed, std::uint64_t budget) const;
   static std::uint32_t place_sessions(InstalledModel& installed, PoolId pool, std::uint32_t row);
   Status add_pools(InstalledModel& installed);

@@ -13,6 +13,15 @@
 
 namespace volvox {
 
+namespace {
+
+std::span<const std::byte> input_bytes(const CheckedJob& job, std::size_t i) {
+  const InputSpec& spec = job.model->model->inputs[i];
+  return job.content->bytes().subspan(job.input_offsets[i], job.lengths[spec.sequence] * row_bytes(spec));
+}
+
+}  // namespace
+
 JobMaker::JobMaker(NodePtr node) : node_(std::move(node)), limits_(wire_limits(node_->config.wire)) {}
 
 Result<RequestBody> JobMaker::read(const Work& work) const {
@@ -38,10 +47,7 @@ Result<CheckedJob> JobMaker::check(const ModelPtr& model, const RequestBody& bod
 Digest JobMaker::content(const CheckedJob& job, HashKey key) {
   const std::vector<InputSpec>& specs = job.model->model->inputs;
   std::array<std::span<const std::byte>, kMaxInputs> inputs{};
-  for (std::size_t i = 0; i < specs.size(); ++i) {
-    const std::size_t row = static_cast<std::size_t>(elements(specs[i].shape)) * size_bytes(specs[i].dtype);
-    inputs[i] = job.content->bytes().subspan(job.input_offsets[i], job.lengths[specs[i].sequence] * row);
-  }
+  for (std::size_t i = 0; i < specs.size(); ++i) inputs[i] = input_bytes(job, i);
   return digest_of({job.lengths[0], job.wanted, std::span(inputs).first(specs.size())}, key);
 }
 
@@ -74,14 +80,15 @@ Status JobMaker::make(Work& work) const {
   const CheckedJob& checked = *work.checked;
   auto results = allocate_results(work);
   if (!results) return tl::unexpected(results.error());
-  const InputBlock block{checked.content->bytes(), checked.content};
-  auto pages = device_of(work).stage({&block, 1});
-  if (!pages) return tl::unexpected(pages.error());
-  std::array<DeviceAddress, kMaxInputs> inputs{};
+  // Each is a block of its own: in the body they lie where their words happened to end, and a device may read
+  // them in vectors.
+  std::array<InputBlock, kMaxInputs> blocks{};
   const std::size_t count = checked.model->model->inputs.size();
-  for (std::size_t i = 0; i < count; ++i) inputs[i] = (*pages)->addresses()[0] + checked.input_offsets[i];
-  const std::span<const DeviceAddress> rows(inputs.data(), count);
-  auto request = unfolded_request(*checked.model, checked.structure, checked.lengths, rows, results->address);
+  for (std::size_t i = 0; i < count; ++i) blocks[i] = {input_bytes(checked, i), checked.content};
+  auto pages = device_of(work).stage(std::span(blocks).first(count));
+  if (!pages) return tl::unexpected(pages.error());
+  auto request = unfolded_request(*checked.model, checked.structure, checked.lengths, (*pages)->addresses(),
+                                  results->address);
   if (!request) return tl::unexpected(request.error());
   request->tag = work.request().key;
   request->priority = priority_class(work.request().header.priority);

@@ -22,7 +22,7 @@ __global__ void __launch_bounds__(kResolveThreads) resolve_kernel(const ResolveC
 #endif
   const TaskHeader& task = task_of(call);
   const std::uint32_t me = threadIdx.x, all = blockDim.x;
-  if (me == 0) resolve_begin(call);
+  if (me == 0 && call.direct == 0) begin_task(call.queue);
   if (task.cohort != kListedTask) {
     for (std::uint32_t i = me; i < task.record_count; i += all) resolve_change(call, task, i);
   }
@@ -74,10 +74,20 @@ __global__ void finish_kernel(const FinishCall call) {
   finish_task(call.queue, ending_of(call.queue));
 }
 
+// Whether it was compiled for GPUs on which it waits for the kernel ahead by itself. Code for older ones,
+// which a driver may compile for any, does not.
+bool resolve_waits() {
+  static const bool waits = [] {
+    cudaFuncAttributes attributes{};
+    return cudaFuncGetAttributes(&attributes, resolve_kernel) == cudaSuccess && attributes.ptxVersion >= 90;
+  }();
+  return waits;
+}
+
 }  // namespace
 
 int launch_kernel(const ResolveCall& call, void* stream) {
-  return launch(resolve_kernel, 1, kResolveThreads, 0, stream, call, call.direct != 0);
+  return launch(resolve_kernel, 1, kResolveThreads, 0, stream, call, call.direct != 0 && resolve_waits());
 }
 
 int launch_kernel(const PointwiseCall& call, void* stream) {

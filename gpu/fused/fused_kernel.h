@@ -48,8 +48,8 @@ struct FusedCall {
 
 // One of the kernels that compute a step of cells of a form as a whole. Each source NAME.cu in gpu/fused is
 // one: it defines kNameLauncher (fused_launcher.h), and NAME.cc beside it, which needs no CUDA, kNameFused.
-// Nothing else must name it: the build collects them (gpu/CMakeLists.txt). At most one should know a cell;
-// the first that does, in the order of their names, computes it. Immutable; any thread.
+// Nothing else must name it: the build collects them (gpu/CMakeLists.txt). The first that knows a cell, in
+// the order of their names, computes it. Immutable; any thread.
 struct FusedKernel {
   std::string_view name;
   // Null when the cell is not of its form, or not in this precision. Errors name the cell.

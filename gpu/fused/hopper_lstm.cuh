@@ -198,6 +198,7 @@ __device__ Ending produce(const LstmCall& call, std::byte* memory, typename S::M
     for (unsigned slab = 0; slab < slabs && slab < S::kStages; ++slab) bring(slab);
   }
   wait_for_previous_kernel();
+  if (me == 0 && blockIdx.x == 0 && blockIdx.y == 0 && blockIdx.z == 0) begin_task(call.task.queue);
   // The thread that may end the task asks early for what it takes.
   const Ending ending = me == 0 ? ending_of(call.task.queue, call.task.seq) : Ending{};
   // Not before: what runs ahead of that kernel must have ended when it begins.

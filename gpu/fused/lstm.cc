@@ -179,6 +179,7 @@ LstmCall LstmStep::call(const FusedTask& task) const {
 
 void LstmStep::run_on_host(const FusedTask& task) const {
   const LstmCall made = call(task);
+  if (task.seq != 0) begin_task(task.queue);
   const TaskHeader none{};  // of a direct task there is no other
   const TaskHeader& header = task.seq != 0 ? none : current_task(task.queue);
   for (std::uint32_t row = 0; row < task.rows; ++row) {

@@ -37,7 +37,8 @@ struct EmitRecord {
 inline constexpr std::uint32_t kListedTask = ~std::uint32_t{0};
 
 // A task as the device reads it. A graph's pointers never change, so what changes is this: an entry of a ring
-// in the device's memory. What it points to lies beside it in the payload ring.
+// in the device's memory, or, of a direct task, a parameter. What it points to lies beside it in the payload
+// ring.
 struct TaskHeader {
   std::uint64_t seq, step;
   std::uint32_t rows;          // real ones
@@ -56,7 +57,7 @@ struct TaskHeader {
 
 // What a queue's kernels keep from one to the next.
 struct QueueState {
-  std::uint64_t head;  // tasks finished: which header is the next
+  std::uint64_t head;  // tasks of the ring that are finished: which header is the next
   std::uint64_t started_ns, kernel_ns;
   std::uint64_t failed;       // as Completion: reading that would cross the bus
   std::uint32_t blocks_done;  // of the kernel that ends the task
@@ -67,7 +68,7 @@ struct QueueState {
 struct Completion {
   std::uint64_t done;       // every task up to this one is done
   std::uint64_t failed;     // the first task that named what is not there; 0: none
-  std::uint64_t kernel_ns;  // time from first to last kernel, all tasks so far
+  std::uint64_t kernel_ns;  // time from first to last kernel, of direct tasks of their step, all so far
 };
 
 // Most places whose rows are found for a kernel before it runs.

@@ -41,8 +41,9 @@ VOLVOX_KERNEL_BODY void fault(const ResolveCall& call, std::uint64_t seq) {
   publish(&at<Completion>(call.queue.completion)->failed, seq);
 }
 
-VOLVOX_KERNEL_BODY void resolve_begin(const ResolveCall& call) {
-  if (call.direct == 0) at<QueueState>(call.queue.state)->started_ns = device_clock_ns();
+// The task begins: its first kernel, or of a direct one its step. By one thread.
+VOLVOX_KERNEL_BODY void begin_task(const QueueView& queue) {
+  at<QueueState>(queue.state)->started_ns = device_clock_ns();
 }
 
 // Record `i` of a cohort's changes.
@@ -178,20 +179,20 @@ VOLVOX_KERNEL_BODY void resolve_emit(const ResolveCall& call, const TaskHeader& 
 
 // What it takes to end a task, as it stands once its rows are resolved.
 struct Ending {
-  std::uint64_t seq = 0, next_head = 0, started_ns = 0, kernel_ns = 0, failed = 0;
+  std::uint64_t seq = 0, next_head = 0, kernel_ns = 0, failed = 0;
 };
-// `direct_seq`: the number of a direct task, which begins now; 0: the task is the ring's next.
+// `direct_seq`: the number of a direct task; 0: the task is the ring's next.
 VOLVOX_KERNEL_BODY Ending ending_of(const QueueView& queue, std::uint64_t direct_seq = 0) {
   const QueueState& state = *at<const QueueState>(queue.state);
-  if (direct_seq != 0) return {direct_seq, state.head, device_clock_ns(), state.kernel_ns, state.failed};
-  return {current_task(queue).seq, state.head + 1, state.started_ns, state.kernel_ns, state.failed};
+  if (direct_seq != 0) return {direct_seq, state.head, state.kernel_ns, state.failed};
+  return {current_task(queue).seq, state.head + 1, state.kernel_ns, state.failed};
 }
 
 // The end of a task, by one thread, once all others are done: the next header, and the word to the host.
 VOLVOX_KERNEL_BODY void finish_task(const QueueView& queue, const Ending& ending) {
   auto* state = at<QueueState>(queue.state);
   auto* completion = at<Completion>(queue.completion);
-  const std::uint64_t kernel_ns = ending.kernel_ns + device_clock_ns() - ending.started_ns;
+  const std::uint64_t kernel_ns = ending.kernel_ns + device_clock_ns() - newest(&state->started_ns);
   state->kernel_ns = kernel_ns;
   state->head = ending.next_head;
   // The rows of the task after this one may have been found to be wrong already.

@@ -68,6 +68,15 @@ VOLVOX_KERNEL_BODY void add_bits(std::uint32_t* word, std::uint32_t bits) {
 #endif
 }
 
+// A word as it is in memory now, whatever this processor saw there before.
+VOLVOX_KERNEL_BODY std::uint64_t newest(const std::uint64_t* place) {
+#if defined(__CUDA_ARCH__)
+  return *reinterpret_cast<const volatile std::uint64_t*>(place);
+#else
+  return __atomic_load_n(place, __ATOMIC_ACQUIRE);
+#endif
+}
+
 // Nanoseconds of a clock that only goes on.
 VOLVOX_KERNEL_BODY std::uint64_t device_clock_ns() {
 #if defined(__CUDA_ARCH__)

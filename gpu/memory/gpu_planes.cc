@@ -65,6 +65,12 @@ std::vector<std::byte> reserved_rows(const GpuPlane& plane) {
 
 }  // namespace
 
+std::uint64_t GpuPlanes::slot_bytes(std::span<const StateKind> kinds, std::optional<ElementType> shadow) {
+  std::uint64_t bytes = 0;
+  for (const StateKind& kind : kinds) bytes += plane_of(kind, shadow).stride_bytes;
+  return bytes;
+}
+
 Result<GpuPlanes> GpuPlanes::make(Driver& driver, StreamId stream, std::span<const StateKind> kinds,
                                   std::uint32_t slots, std::optional<ElementType> shadow) {
   if (slots < kReservedSlots)

@@ -27,6 +27,8 @@ inline constexpr std::uint32_t kShadowWidth = 64;
 
 class GpuPlanes {
  public:
+  // Memory that one slot takes, all planes together.
+  static std::uint64_t slot_bytes(std::span<const StateKind> kinds, std::optional<ElementType> shadow);
   // `shadow`: states of float32 whose width is a multiple of kShadowWidth have a copy in that type.
   static Result<GpuPlanes> make(Driver& driver, StreamId stream, std::span<const StateKind> kinds,
                                 std::uint32_t slots, std::optional<ElementType> shadow = std::nullopt);

@@ -71,7 +71,7 @@ Result<std::unique_ptr<InputPages>> InputArena::stage(std::span<const InputBlock
                    " bytes are more than the GPU's input memory; raise device.input_mib");
   }
   look();
-  pages->flush_ = flushed_ + 1;
+  pages->flush_ = blocks.empty() ? 0 : flushed_ + 1;  // nothing has landed at once
   for (const InputBlock& block : blocks) {
     const auto first = pages_.take(pages_of(block.bytes.size()));
     if (!first) {

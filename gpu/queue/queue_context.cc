@@ -186,7 +186,8 @@ TaskSeq QueueContext::done() const {
   return read(completion_of(completion_).done);
 }
 TaskSeq QueueContext::failed() const {
-  return read(completion_of(completion_).failed);
+  const TaskSeq failed = read(completion_of(completion_).failed);
+  return failed != 0 && done() + 1 >= failed ? failed : 0;
 }
 std::uint64_t QueueContext::kernel_ns() const {
   return read(completion_of(completion_).kernel_ns);

@@ -53,7 +53,8 @@ class QueueContext {
   Status copy(const std::vector<ReadyCopy>& copies);
 
   TaskSeq done() const;
-  TaskSeq failed() const;  // the first task that named a slot that is not there; 0: none
+  // The first task that named a slot that is not there, once those before it are done; 0: none.
+  TaskSeq failed() const;
   std::uint64_t kernel_ns() const;
   Status synchronise() { return driver_->synchronise(stream_); }
   Driver& driver() { return *driver_; }
@@ -104,7 +105,7 @@ class QueueContext {
   TaskEncoder encoder_;
   PayloadRing payload_ring_;
   const Task* applied_ = nullptr;  // the task whose changes are in the row tables already
-  std::uint64_t launched_ = 0;     // tasks encoded so far
+  std::uint64_t launched_ = 0;     // tasks encoded into the ring so far
   std::vector<Launch> group_;
   bool unlanded_ = false;      // a task of the group reads an input whose copy may not be made yet
   std::uint64_t directs_ = 0;  // direct tasks launched so far

@@ -5,7 +5,7 @@ namespace volvox::gpu {
 
 void run_on_host(const ResolveCall& call) {
   const TaskHeader& task = task_of(call);
-  resolve_begin(call);
+  if (call.direct == 0) begin_task(call.queue);
   if (task.cohort != kListedTask) {
     for (std::uint32_t i = 0; i < task.record_count; ++i) resolve_change(call, task, i);
   }
