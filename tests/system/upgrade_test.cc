@@ -30,7 +30,7 @@ TEST_F(Upgrade, ALiveClusterIsUpgradedProcessByProcess) {
   ASSERT_NO_FATAL_FAILURE(start_router("r1", patient()));
   for (const char* name : {"a", "b", "c"}) start_node(name);
   ASSERT_NO_FATAL_FAILURE(wait_for_members(3));
-  start_requests("200", "8");
+  start_requests("200", std::to_string(8 * slowness()));  // for longer than the upgrade takes
   ASSERT_NO_FATAL_FAILURE(wait_for_requests_in_flight(4));
   for (const char* name : {"a", "b", "c"}) {
     ASSERT_NO_FATAL_FAILURE(stop(node(name)));
