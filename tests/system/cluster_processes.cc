@@ -18,7 +18,8 @@ void ClusterProcesses::SetUp() {
       run_volvox({"models", "new", "check", models() + "/m", "--max-batch", "32"}, seconds(20));
   ASSERT_TRUE(made.ok()) << made.err;
   write_file(file("node.toml"), "[device]\nkind = \"timed\"\ntimed_task_us = 2000.0\ntimed_row_us = 0.0\n");
-  write_file(file("patient.toml"), "[cluster]\nsuspect_ms = 3000\ndead_ms = 4000\n");
+  write_file(file("patient.toml"), "[cluster]\nsuspect_ms = " + std::to_string(3000 * slowness()) +
+                                       "\ndead_ms = " + std::to_string(4000 * slowness()) + "\n");
 }
 
 void ClusterProcesses::start_router(const std::string& name, const Options& options,
