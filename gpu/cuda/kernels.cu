@@ -16,10 +16,7 @@ constexpr std::uint64_t kMostBlocks = 8192;
 static_assert(std::size_t{kRegisters} * kPointwiseThreads * sizeof(std::uint64_t) <= 48U << 10);
 
 __global__ void __launch_bounds__(kResolveThreads) resolve_kernel(const ResolveCall call) {
-#if __CUDA_ARCH__ >= 900
-  // A kernel behind this one that was launched to begin early does what needs no rows.
-  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-#endif
+  launch_next_kernel();  // it does what needs no rows
   const TaskHeader& task = task_of(call);
   const std::uint32_t me = threadIdx.x, all = blockDim.x;
   if (me == 0 && call.direct == 0) begin_task(call.queue);
@@ -33,9 +30,7 @@ __global__ void __launch_bounds__(kResolveThreads) resolve_kernel(const ResolveC
   bool late = false;
   for (std::uint32_t row = me; row < call.padded_rows; row += all)
     late = resolve_sources(call, task, row, true) || late;
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
+  wait_for_previous_kernel();
   if (!late) return;
   for (std::uint32_t row = me; row < call.padded_rows; row += all) resolve_sources(call, task, row, false);
 }

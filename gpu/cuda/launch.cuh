@@ -24,4 +24,18 @@ int launch(void (*kernel)(Call), dim3 grid, dim3 block, std::size_t shared_bytes
   return cudaLaunchKernelExC(&config, reinterpret_cast<const void*>(kernel), arguments);
 }
 
+// The kernel behind this one, if it was launched to begin early, may begin (PTX: griddepcontrol). Nothing on
+// GPUs that cannot.
+__device__ inline void launch_next_kernel() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+// Until the kernel ahead has ended, with all that it wrote, where this one began early.
+__device__ inline void wait_for_previous_kernel() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 }  // namespace volvox::gpu
