@@ -36,6 +36,10 @@ struct ClusterJoin {
   oldestVersion @4 :UInt16;   # that it still speaks
   offers @5 :List(ClusterOffer);
   list @6 :UInt32;            # the number of these offers
+  requestLimit @7 :UInt64;    # what the router may send at once, as in a report; 0: it hears so in the first one
+  requestWindow @8 :UInt64;
+  byteLimit @9 :UInt64;
+  byteWindow @10 :UInt64;
 }
 
 struct ClusterJoinReply {

@@ -48,6 +48,12 @@ bool Router::offer(NodeId node, std::span<const ModelOffer> offers, RouterEvents
   return true;
 }
 
+void Router::grant(NodeId node, const CreditGrant& requests, const CreditGrant& bytes) {
+  if (members_.find(node) == nullptr) return;
+  nodes_[node.index].requests.granted(requests);
+  nodes_[node.index].bytes.granted(bytes);
+}
+
 bool Router::report(NodeId id, const LoadReport& report, TimePoint now, RouterEvents& out) {
   MemberEvents events;
   const bool member = members_.report(id, report.echo, now, events);

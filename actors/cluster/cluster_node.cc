@@ -96,6 +96,7 @@ class ClusterNodeShell {
   }
 
   void join(std::uint32_t number) {
+    if (farewell_) return;  // who leaves does not come back
     RouterSeat& seat = seats_[number];
     forget_requests(number);
     ClusterJoin join;
@@ -104,11 +105,26 @@ class ClusterNodeShell {
     join.incarnation = setup_.incarnation;
     join.offers = offers_on_wire(offers_);
     join.list = seat.list = list_;
+    grant(number, join);
     seat.taken = false;
     seat.heard = seat.told = steady_now();
     seat.join_again = {};
     seats_.renew(number);
     send(number, join);
+  }
+
+  // The router may send from the moment at which it takes the node in, not only when it hears the first
+  // report.
+  void grant(std::uint32_t number, ClusterJoin& join) {
+    requests_.add(number);
+    bytes_.add(number);
+    requests_.split();
+    bytes_.split();
+    const CreditGrant requests = requests_.grant(number), bytes = bytes_.grant(number);
+    join.request_limit = requests.limit;
+    join.request_window = requests.window;
+    join.byte_limit = bytes.limit;
+    join.byte_window = bytes.window;
   }
 
   // The router tries them elsewhere, or knows nothing of them any more.
@@ -173,14 +189,13 @@ class ClusterNodeShell {
     if (!fits) {
       spdlog::error("router {} refuses this node: {}", seat.address, to_string(fits.error()));
       seat.join_again = steady_now() + kRefused;
+      forget_requests(number);
       return;
     }
     spdlog::info("joined router '{}' at {}", reply.name, seat.address);
     seat.joined = true;
     seat.answers_leave = reply.version >= 2;
     seat.speaks = std::min(cluster_versions().best, reply.version);
-    requests_.add(number);
-    bytes_.add(number);
     if (seat.list != list_) tell_offers(number);
     if (draining_) send(number, ClusterDrain{"the node was told to stop"});
     report();
@@ -203,6 +218,7 @@ class ClusterNodeShell {
 
   void hear(std::uint32_t number, const ClusterRejoin& rejoin) {
     if (!seats_[number].joined) return;  // under way already: it answers reports from before
+    if (farewell_) return gone_from(number);
     spdlog::warn("router {}: {}; joining again", seats_[number].address, rejoin.why);
     join(number);
   }
@@ -419,7 +435,11 @@ class ClusterNodeShell {
   }
 
   void hear(std::uint32_t number, const ClusterLeave&) {
-    if (!farewell_) return;
+    if (farewell_) gone_from(number);
+  }
+
+  // That router knows the node no more; others may keep it for a while, but it does not come back.
+  void gone_from(std::uint32_t number) {
     seats_[number].leaving = false;
     look_whether_gone();
   }

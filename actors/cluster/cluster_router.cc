@@ -231,6 +231,7 @@ class ClusterRouterShell {
     }
     act(events);  // the end of an earlier membership first
     if (node) {
+      router_.grant(*node, {join.request_limit, join.request_window}, {join.byte_limit, join.byte_window});
       peers_.joined(peer);
       by_node_[node->index] = peer;
       if (setup_.models) setup_.models->offered(*node, join.offers);

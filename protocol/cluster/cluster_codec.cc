@@ -56,6 +56,10 @@ Result<ClusterMessage> read(wire::ClusterJoin::Reader reader, const WireLimits& 
   if (!offers) return tl::unexpected(std::move(offers).error());
   join.offers = std::move(*offers);
   join.list = reader.getList();
+  join.request_limit = reader.getRequestLimit();
+  join.request_window = reader.getRequestWindow();
+  join.byte_limit = reader.getByteLimit();
+  join.byte_window = reader.getByteWindow();
   return join;
 }
 

@@ -60,6 +60,10 @@ struct Writer {
     builder.setVersion(join.version);
     builder.setOldestVersion(join.oldest_version);
     builder.setList(join.list);
+    builder.setRequestLimit(join.request_limit);
+    builder.setRequestWindow(join.request_window);
+    builder.setByteLimit(join.byte_limit);
+    builder.setByteWindow(join.byte_window);
     write(join.offers, builder.initOffers(static_cast<unsigned>(join.offers.size())));
   }
   void operator()(const ClusterOffers& offers) {

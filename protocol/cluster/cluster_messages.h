@@ -40,6 +40,7 @@ struct ClusterJoin {
   std::uint16_t version = cluster_versions().best, oldest_version = cluster_versions().oldest;
   std::vector<ClusterOffer> offers;
   std::uint32_t list = 0;
+  std::uint64_t request_limit = 0, request_window = 0, byte_limit = 0, byte_window = 0;
   bool operator==(const ClusterJoin&) const = default;
 };
 

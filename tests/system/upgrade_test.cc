@@ -81,14 +81,9 @@ TEST_F(Upgrade, ProcessesOfTheVersionBeforeAreServedAndServe) {
   const json report = load_report();
   EXPECT_EQ(report.value("wrong", 1), 0);
   for (const char* name : {"r1", "r2"}) {
-    // What a node of that version said before it left may come after: it has then joined once more, and is
-    // dead when it really comes back, for nothing tells its links apart.
-    const double deaths = metric("volvox_cluster_deaths_total", name);
-    EXPECT_LE(deaths, 1) << logs();
-    EXPECT_EQ(metric("volvox_cluster_joins_total", name), 4 + deaths) << logs();
-    if (slowness() == 1) {
-      EXPECT_EQ(metric("volvox_cluster_late_answers_total", name), 0) << logs();
-    }
+    EXPECT_EQ(metric("volvox_cluster_deaths_total", name), 0) << logs();
+    EXPECT_EQ(metric("volvox_cluster_joins_total", name), 4) << logs();
+    EXPECT_EQ(metric("volvox_cluster_late_answers_total", name), 0) << logs();
   }
 }
 

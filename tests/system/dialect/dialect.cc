@@ -1,7 +1,7 @@
 // What makes `volvox` a program of another version of the cluster protocol: it says so when it joins. A newer
 // one sends what this version does not know: fields after the known ones, and messages of a kind of its own
 // in place of some pings and reports, of which none is needed. An older one, version 1, knows of no
-// generations: it sends none, and does not look at any.
+// generations, and no credit in a join: it sends none, and does not look at any.
 
 #include <atomic>
 #include <cstdio>
@@ -54,6 +54,15 @@ Result<WireBuffer> new_field(const ClusterPing& ping, LinkGeneration generation)
   });
 }
 
+// As the version before writes it, and reads it.
+ClusterMessage without_news(const ClusterMessage& message) {
+  const auto* join = std::get_if<ClusterJoin>(&message);
+  if (join == nullptr) return message;
+  ClusterJoin older = *join;
+  older.request_limit = older.request_window = older.byte_limit = older.byte_window = 0;
+  return older;
+}
+
 }  // namespace
 
 ClusterVersions cluster_versions() {
@@ -62,13 +71,16 @@ ClusterVersions cluster_versions() {
 
 Result<ClusterEnvelope> open_cluster_message(const ClusterBytes& bytes, const WireLimits& limits) {
   auto opened = open_known_message(bytes, limits);
-  if (opened && kOlder) opened->generation = 0;
+  if (opened && kOlder) {
+    opened->generation = 0;
+    opened->message = without_news(opened->message);
+  }
   return opened;
 }
 
 Result<WireBuffer> encode_cluster_message(const ClusterMessage& message, const WireLimits& limits,
                                           LinkGeneration generation) {
-  if (kOlder) return encode_known_message(message, limits, 0);
+  if (kOlder) return encode_known_message(without_news(message), limits, 0);
   // Tests let it say that it is another one than it is.
   const char* name = std::getenv("VOLVOX_DIALECT_NAME");
   if (const auto* join = std::get_if<ClusterJoin>(&message); join != nullptr && name != nullptr) {

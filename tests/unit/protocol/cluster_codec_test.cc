@@ -27,7 +27,13 @@ std::string text_of(const ClusterBytes& bytes) {
 std::vector<ClusterMessage> samples() {
   std::vector<ClusterMessage> all;
   all.emplace_back(ClusterJoin{"prod", "node-1", 77, 1, 1, {{"mt", 2, 99, 1500, 24}, {"asr", 1, 98, 10, 1}}});
-  ClusterOffer& offer = std::get<ClusterJoin>(all[0]).offers[0];
+  ClusterJoin& join = std::get<ClusterJoin>(all[0]);
+  join.list = 3;
+  join.request_limit = 100;
+  join.request_window = 50;
+  join.byte_limit = 1 << 20;
+  join.byte_window = 1 << 19;
+  ClusterOffer& offer = join.offers[0];
   offer.max_cells = 4096;
   offer.inputs = {{"tokens", WireType::kI32, {-1}}};
   offer.outputs = {{"h", WireType::kF32, {-1, 512}}, {"c", WireType::kF16, {}}};

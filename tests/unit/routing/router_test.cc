@@ -76,6 +76,21 @@ TEST_F(RouterTest, ANodeThatHasGrantedNothingYetIsNotFull) {
   EXPECT_EQ(refusal(part), ErrorCode::kUnavailable);
 }
 
+TEST_F(RouterTest, WhatAJoinGrantsIsSpentBeforeTheFirstReport) {
+  const std::vector<ModelOffer> offers{{"mt", 1, 5, microseconds(100), 10}};
+  const NodeId node = router_.join("a", 1, offers, now_, events_).value();
+  router_.grant(node, {2, 2}, {1 << 20, 1 << 20});
+  EXPECT_EQ(place()->node, node);
+  EXPECT_EQ(place()->node, node);
+  EXPECT_EQ(refusal(), ErrorCode::kOverloaded);
+  LoadReport report;  // cumulative: it grants one more
+  report.requests = {3, 3};
+  report.bytes = {1 << 20, 1 << 20};
+  router_.report(node, report, now_, events_);
+  EXPECT_EQ(place()->node, node);
+  EXPECT_EQ(refusal(), ErrorCode::kOverloaded);
+}
+
 TEST_F(RouterTest, TheLessLoadedOfTwoIsTaken) {
   const NodeId busy = join("a"), idle = join("b");
   saying(busy).work = milliseconds(50);

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <future>
 #include <memory>
 #include <string>
 #include <utility>
@@ -37,14 +38,24 @@ class FakeRouter {
 
   // The node has reached it there, and may join; its first report.
   ClusterReport take_in(std::uint32_t seat, const std::string& address) {
-    caf::anon_send(node_, Dialed{seat, address, caf::actor_cast<caf::actor>(self_.ptr())});
-    offers = next<ClusterJoin>().offers;
+    reached(seat, address);
     link_.let_in();
     ClusterJoinReply reply;
     reply.accepted = true;
     reply.name = "router";
     say(reply);
     return next<ClusterReport>();
+  }
+  void refuse(std::uint32_t seat, const std::string& address) {
+    reached(seat, address);
+    ClusterJoinReply reply;
+    reply.name = "router";
+    reply.error = {ErrorCode::kInvalidArgument, "not here"};
+    say(reply);
+  }
+  void say(const ClusterMessage& message) {
+    ASSERT_TRUE(link_.push(message));
+    flush();
   }
   void submit(std::uint32_t number, std::uint32_t cells_hint, const std::string& model = "check") {
     auto request = std::make_shared<IncomingRequest>();
@@ -83,12 +94,28 @@ class FakeRouter {
     return found;
   }
 
-  std::vector<ClusterOffer> offers;  // of the node, as it joined
+  // Whether one of this kind waits to be read.
+  template <class Kind>
+  bool was_told() {
+    bool told = false, over = false;
+    while (!over) {
+      self_->receive(
+          [&](const ClusterPacket& packet) {
+            take_over();
+            const auto message = link_.take(packet.bytes);
+            told = told || (message && *message && std::holds_alternative<Kind>(**message));
+          },
+          caf::after(std::chrono::seconds(0)) >> [&] { over = true; });
+    }
+    return told;
+  }
+
+  ClusterJoin join;  // of the node
 
  private:
-  void say(const ClusterMessage& message) {
-    ASSERT_TRUE(link_.push(message));
-    flush();
+  void reached(std::uint32_t seat, const std::string& address) {
+    caf::anon_send(node_, Dialed{seat, address, caf::actor_cast<caf::actor>(self_.ptr())});
+    join = next<ClusterJoin>();
   }
   void flush() {
     while (auto bytes = link_.next()) {
@@ -168,9 +195,10 @@ TEST_F(ClusterNodeActor, TellsHowLongARequestOfEachModelWouldWait) {
   FakeRouter router(system_, link_, limits_);
   const ClusterReport report = router.take_in(0, kOne);
   ASSERT_EQ(report.waits_ns.size(), models_.size());
-  ASSERT_EQ(router.offers.size(), models_.size());
+  ASSERT_EQ(router.join.offers.size(), models_.size());
   for (std::size_t i = 0; i < models_.size(); ++i)
-    EXPECT_EQ(report.waits_ns[i], router.offers[i].model == "check" ? wait_ns : 0) << router.offers[i].model;
+    EXPECT_EQ(report.waits_ns[i], router.join.offers[i].model == "check" ? wait_ns : 0)
+        << router.join.offers[i].model;
 }
 
 // One router's client must not keep the others away from the node.
@@ -192,7 +220,7 @@ TEST_F(ClusterNodeActor, TakesNoRequestForLongerThanItsModelAllows) {
   ASSERT_TRUE(running);
   const ClusterReport report = other.take_in(1, kTwo);
   EXPECT_EQ(report.rows, 1U);
-  for (const ClusterOffer& offer : other.offers) {
+  for (const ClusterOffer& offer : other.join.offers) {
     if (offer.model != "check") continue;
     EXPECT_LT(offer.max_cells, UINT32_MAX);
     EXPECT_EQ(report.work_ns, std::uint64_t{offer.max_cells} * 1'000'000) << "a millisecond for each cell";
@@ -211,6 +239,43 @@ TEST_F(ClusterNodeActor, WhatItRefusesGivesItsCreditBack) {
   }
   other.take_in(1, kTwo);  // all are told anew what they may send
   EXPECT_GT(one.next<ClusterReport>().request_limit, first.request_limit);
+}
+
+// One router lets it go at once, and another keeps it: it goes on to report, and the first one, which knows
+// it no more, asks it to join again.
+TEST_F(ClusterNodeActor, WhoLeavesDoesNotComeBack) {
+  FakeRouter quick(system_, link_, limits_), slow(system_, link_, limits_);
+  quick.take_in(0, kOne);
+  slow.take_in(1, kTwo);
+  auto left = std::make_shared<std::promise<void>>();
+  auto gone = left->get_future();
+  caf::anon_send(link_, LeaveCluster{steady_now() + kLongEnough, std::move(left)});
+  quick.next<ClusterLeave>();
+  quick.say(ClusterLeave{"goodbye"});
+  quick.say(ClusterRejoin{"who is there?"});
+  slow.next<ClusterLeave>();
+  slow.say(ClusterLeave{"goodbye"});
+  gone.wait();
+  EXPECT_FALSE(quick.was_told<ClusterJoin>());
+}
+
+// A router that has taken it in may send at once.
+TEST_F(ClusterNodeActor, SaysWithItsJoinWhatItTakes) {
+  FakeRouter router(system_, link_, limits_);
+  const ClusterReport report = router.take_in(0, kOne);
+  EXPECT_GT(router.join.request_limit, 0U);
+  EXPECT_EQ(router.join.request_limit, report.request_limit);
+  EXPECT_EQ(router.join.request_window, report.request_window);
+  EXPECT_GT(router.join.byte_limit, 0U);
+  EXPECT_EQ(router.join.byte_limit, report.byte_limit);
+  EXPECT_EQ(router.join.byte_window, report.byte_window);
+}
+
+TEST_F(ClusterNodeActor, ARouterThatRefusesItKeepsNothingOfWhatItTakes) {
+  FakeRouter closed(system_, link_, limits_), open(system_, link_, limits_);
+  closed.refuse(0, kOne);
+  const std::uint64_t offered = closed.join.request_limit;
+  EXPECT_EQ(open.take_in(1, kTwo).request_limit, offered) << "as much as if there were no other";
 }
 
 }  // namespace

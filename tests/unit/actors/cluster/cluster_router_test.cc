@@ -58,13 +58,17 @@ class FakeNode {
   void begin() { link_.begin(link_.generation() + 1); }
   void join() {
     begin();
+    say(words());
+    say(idle());
+  }
+  // Its join.
+  ClusterJoin words() const {
     ClusterJoin join;
     join.cluster = "volvox";
     join.name = name_;
     join.incarnation = incarnation_;
     join.offers.push_back({"check", 1, 77, 1000, 10});
-    say(join);
-    say(idle());
+    return join;
   }
   // What it reports that has nothing to do.
   static ClusterReport idle() {
@@ -273,6 +277,24 @@ TEST_F(ClusterRouterActor, OtherRequestsEndAtOnce) {
   cancel(ErrorCode::kDeadlineExceeded);
   expect_error(ErrorCode::kDeadlineExceeded, false);
   EXPECT_EQ(node.all<ClusterCancel>().size(), 1U);
+}
+
+// A router that comes back has clients before it has reports.
+TEST_F(ClusterRouterActor, WhatAJoinGrantsIsSentBeforeAnyReport) {
+  start();
+  FakeNode silent(stage_, router_, config_, 5), node(stage_, router_, config_, 6, "n2");
+  silent.begin();
+  silent.say(silent.words());
+  run(request(false));
+  expect_error(ErrorCode::kUnavailable, false);
+  node.begin();
+  ClusterJoin join = node.words();
+  join.request_limit = join.request_window = 1;
+  join.byte_limit = join.byte_window = 1 << 20;
+  node.say(join);
+  run(request(false));
+  EXPECT_EQ(node.all<ClusterSubmit>().size(), 1U);
+  EXPECT_TRUE(silent.all<ClusterSubmit>().empty());
 }
 
 // By what the node says of its rows.
