@@ -52,6 +52,7 @@ TEST_F(ClusterAdmin, StatusListsTheMembers) {
 TEST_F(ClusterAdmin, StatusShowsWhoIsSilentAndGoesOnUntilInterrupted) {
   Process watch({volvox_binary(), "status", "--admin", admin("r1"), "--watch", "--json", "--interval", "0.1"},
                 scratch(), "watch");
+  ASSERT_NO_FATAL_FAILURE(wait_until("it watches", [&] { return !watch.out().empty(); }));
   node("a").send(SIGSTOP);
   ASSERT_NO_FATAL_FAILURE(
       wait_until("the change is shown", [&] { return watch.out().find("suspect") != std::string::npos; }));

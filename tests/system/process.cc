@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/sanitized.h"
+
 namespace volvox {
 namespace {
 
@@ -125,14 +127,7 @@ std::string volvox_binary() {
 }
 
 int slowness() {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  return 5;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-  return 5;
-#endif
-#endif
-  return 1;
+  return kSanitized ? 5 : 1;
 }
 
 }  // namespace volvox

@@ -12,6 +12,7 @@
 
 #include "protocol/codec/codec.h"
 #include "protocol/volvox.capnp.h"
+#include "tests/sanitized.h"
 #include "tests/unit/protocol/samples.h"
 
 namespace volvox {
@@ -40,11 +41,7 @@ void touch(const GraphStructure& graph) {
 
 // What decoding a message may cost at the most: thread time, for other processes take the clock's. Sanitizers
 // are many times slower, and keep what was freed.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr long kMostUs = 500'000, kMostKib = 1024L << 10;
-#else
-constexpr long kMostUs = 50'000, kMostKib = 32L << 10;
-#endif
+constexpr long kMostUs = kSanitized ? 500'000 : 50'000, kMostKib = (kSanitized ? 1024L : 32L) << 10;
 
 long thread_time_us() {
   timespec time{};
