@@ -1,4 +1,5 @@
 #include "cells/library/lstm.h"
+#include "tests/sanitized.h"
 #include "tests/unit/gpu/gpu_cells.h"
 
 namespace volvox::gpu {
@@ -8,6 +9,7 @@ class FusedLstms : public GpuCells {};
 
 TEST_P(FusedLstms, ComputeWhatTheInterpreterComputes) {
   for (std::int64_t hidden : {32, 64, 96}) {
+    if (kSanitized && hidden > 32) break;
     const Weights weights = lstm_weights(64, hidden);
     const Cell cell = lstm_cell("lstm", {64, hidden}, &weights).value();
     for (Precision precision : {Precision::kTf32, Precision::kBfloat16, Precision::kFloat16}) {
