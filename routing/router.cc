@@ -63,8 +63,7 @@ bool Router::report(NodeId id, const LoadReport& report, TimePoint now, RouterEv
     node.rows = report.rows;
     node.full_rows = report.full_rows;
     node.load.reported(report.work);
-    node.requests.granted(report.requests);
-    node.bytes.granted(report.bytes);
+    grant(id, report.requests, report.bytes);
     models_.set_costs(id, report.cell_costs);
     models_.set_waits(id, report.waits);
   }

@@ -96,7 +96,7 @@ class Router {
                       TimePoint now, RouterEvents& out);
   // The member offers these now, in place of those before. What is under way there stays. False: no member.
   bool offer(NodeId node, std::span<const ModelOffer> offers, RouterEvents& out);
-  // What the member said with its join that it takes, before its first report.
+  // What the member takes: it says so with its join, and then in each report.
   void grant(NodeId node, const CreditGrant& requests, const CreditGrant& bytes);
   Ping ping(TimePoint now) { return members_.ping(now); }
   bool report(NodeId node, const LoadReport& report, TimePoint now, RouterEvents& out);

@@ -255,7 +255,7 @@ TEST_F(ClusterNodeActor, WhoLeavesDoesNotComeBack) {
   quick.say(ClusterRejoin{"who is there?"});
   slow.next<ClusterLeave>();
   slow.say(ClusterLeave{"goodbye"});
-  gone.wait();
+  ASSERT_EQ(gone.wait_for(kLongEnough), std::future_status::ready);
   EXPECT_FALSE(quick.was_told<ClusterJoin>());
 }
 
