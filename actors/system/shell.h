@@ -9,6 +9,8 @@
 #include <caf/all.hpp>
 #include <spdlog/spdlog.h>
 
+#include "actors/system/handoff.h"
+
 namespace volvox {
 
 // Ends the actor that threw; its supervisor hears of it, the process lives on.
@@ -27,10 +29,9 @@ inline caf::error end_failed_actor(const char* name, std::exception_ptr& thrown)
 // on the actor's own thread and destroyed as soon as the actor ends, whoever still has a handle to it. It
 // lies in the actor's own memory: there is an actor for each request.
 template <class Shell, class Setup>
-class ShellActor final : public caf::event_based_actor {
+class ShellActor final : public HandingActor {
  public:
-  ShellActor(caf::actor_config& config, Setup setup)
-      : caf::event_based_actor(config), setup_(std::move(setup)) {}
+  ShellActor(caf::actor_config& config, Setup setup) : HandingActor(config), setup_(std::move(setup)) {}
 
   const char* name() const override { return Shell::kName; }
   caf::behavior make_behavior() override {
