@@ -177,21 +177,29 @@ inline void ReadyQueues::erase(EntryId id) {
   unused_.push_back(id);
 }
 
-inline EntryId ReadyQueues::make(const Entry& entry) {
+[[gnu::always_inline]] inline EntryId ReadyQueues::make(const Entry& entry) {
   EntryId id;
   if (unused_.empty()) {
     id = static_cast<EntryId>(entries_.size());
-    entries_.push_back(entry);
+    entries_.emplace_back();
   } else {
     id = unused_.back();
     unused_.pop_back();
-    entries_[id] = entry;
   }
+  // Field by field: a copy would read back in wide pieces what was just written in small ones, and stall.
+  Entry& made = entries_[id];
+  made.request = entry.request;
+  made.item = entry.item;
+  made.type = entry.type;
+  made.place = entry.place;
+  made.priority = entry.priority;
+  made.ready = entry.ready;
+  made.since = entry.since;
   add(entry, entry.ready);
   return id;
 }
 
-inline EntryId ReadyQueues::push_back(const Entry& entry) {
+[[gnu::always_inline]] inline EntryId ReadyQueues::push_back(const Entry& entry) {
   const EntryId id = make(entry);
   link_back(id);
   return id;

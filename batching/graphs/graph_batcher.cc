@@ -106,7 +106,7 @@ Status GraphBatcher::extend(std::uint32_t index, GraphDelta delta) {
   for (std::uint32_t v = before; v < after; ++v) {
     run.nodes[v].group = graph.type_index(v);
     for (const NodeGraph::Edge& edge : graph.predecessors(v)) {
-      if (run.nodes[edge.from].state != NodeRun::State::kSubmitted) ++run.nodes[v].open_predecessors;
+      if (run.nodes[edge.node].state != NodeRun::State::kSubmitted) ++run.nodes[v].open_predecessors;
     }
     if (run.nodes[v].open_predecessors == 0) make_ready(run, v);
   }
@@ -156,7 +156,7 @@ inline bool GraphBatcher::slot_allows(const LiveRequest& live, std::uint32_t nod
   RowBinding& row = task.bindings.back();
   const auto first_edge = static_cast<std::uint32_t>(task.edges.size());
   for (const NodeGraph::Edge& edge : graph.predecessors(v)) {
-    const std::uint32_t slot = live.graph.nodes[edge.from].slot;
+    const std::uint32_t slot = live.graph.nodes[edge.node].slot;
     if (edge.gather == NodeGraph::kRagged) {
       task.edges.push_back(slot);
     } else {
@@ -195,12 +195,12 @@ inline bool GraphBatcher::slot_allows(const LiveRequest& live, std::uint32_t nod
   }
   bind_node(live, v, task);
   ++task.rows;
-  for (std::uint32_t next : graph.successors(v)) {
-    if (--run.nodes[next].open_predecessors == 0) note_ready(run, next);
+  for (const NodeGraph::Edge& next : graph.successors(v)) {
+    if (--run.nodes[next.node].open_predecessors == 0) note_ready(run, next.node);
   }
   if (run.growable) return;
   for (const NodeGraph::Edge& edge : graph.predecessors(v)) {
-    if (--run.nodes[edge.from].open_readers == 0) note_free(run, edge.from);
+    if (--run.nodes[edge.node].open_readers == 0) note_free(run, edge.node);
   }
   if (node.open_readers == 0) note_free(run, v);
 }

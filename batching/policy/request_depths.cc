@@ -23,7 +23,7 @@ void graph_depths(const NodeGraph& graph, std::vector<NodeDepth>& depths) {
   for (std::uint32_t v = 0; v < graph.size(); ++v) {
     NodeDepth& own = depths.emplace_back(NodeDepth{graph.node(v).type, 0});
     for (const NodeGraph::Edge& edge : graph.predecessors(v))
-      own.depth = std::max(own.depth, depths[edge.from].depth + 1);
+      own.depth = std::max(own.depth, depths[edge.node].depth + 1);
   }
 }
 

@@ -13,8 +13,8 @@ std::string node_name(std::uint32_t v) {
 Status check_edges(std::uint32_t v, std::span<const NodeGraph::Edge> edges) {
   std::uint32_t seen = 0;  // bit g: gather g has a predecessor
   for (const NodeGraph::Edge& edge : edges) {
-    if (edge.from >= v) {
-      return invalid(node_name(v) + " reads node " + std::to_string(edge.from) +
+    if (edge.node >= v) {
+      return invalid(node_name(v) + " reads node " + std::to_string(edge.node) +
                      ": a predecessor must stand before its reader");
     }
     if (edge.gather == NodeGraph::kRagged) continue;
@@ -34,6 +34,7 @@ Status check_edges(std::uint32_t v, std::span<const NodeGraph::Edge> edges) {
 
 void NodeGraph::reserve(std::size_t nodes, std::size_t edges) {
   records_.reserve(nodes + 1);
+  ends_.reserve(nodes);
   edges_.reserve(edges);
 }
 
@@ -41,7 +42,7 @@ std::uint32_t NodeGraph::add(const Node& node, std::span<const Edge> edges) {
   records_.back().node = node;
   edges_.insert(edges_.end(), edges.begin(), edges.end());
   records_.push_back({});
-  records_.back().edges = static_cast<std::uint32_t>(edges_.size());
+  ends_.push_back(static_cast<std::uint32_t>(edges_.size()));
   return size() - 1;
 }
 
@@ -53,9 +54,9 @@ Status NodeGraph::finish() {
                    std::to_string(kMaxNodes) + " and " + std::to_string(kMaxEdges));
   }
   for (std::uint32_t v = 0; v < size(); ++v) {
-    if (Status status = check_edges(v, predecessors(v)); !status) return status;
+    if (Status status = check_edges(v, added(v)); !status) return status;
   }
-  index_successors();
+  link();
   count_slots();
   return list_types();
 }
@@ -78,18 +79,24 @@ Status NodeGraph::list_types() {
   return {};
 }
 
-// A counting sort of the edges by their source: successors come in ascending order, once for each edge.
-void NodeGraph::index_successors() {
-  std::vector<std::uint32_t> firsts(size() + std::size_t{1}, 0);
-  successors_.resize(edges_.size());
-  // add() has checked where edges come from.
-  std::uint32_t* const next = firsts.data();
-  std::uint32_t* const successors = successors_.data();
-  for (const Edge& edge : edges_) ++next[edge.from + 1];
-  for (std::uint32_t v = 0; v < size(); ++v) next[v + 1] += next[v];
-  for (std::uint32_t v = 0; v <= size(); ++v) records_[v].successors = next[v];
+// A counting sort of the edges by their source: readers come in ascending order, once for each edge.
+void NodeGraph::link() {
+  std::vector<std::uint32_t> readers(size(), 0);
+  for (const Edge& edge : edges_) ++readers[edge.node];
+  links_.resize(2 * edges_.size());
+  std::uint32_t at = 0;
   for (std::uint32_t v = 0; v < size(); ++v) {
-    for (const Edge& edge : predecessors(v)) successors[next[edge.from]++] = v;
+    const auto edges = added(v);
+    std::copy(edges.begin(), edges.end(), links_.begin() + at);
+    records_[v].predecessors = at;
+    records_[v].successors = at + static_cast<std::uint32_t>(edges.size());
+    at = records_[v].successors + readers[v];
+    readers[v] = records_[v].successors;  // from here on: where the next one is written
+  }
+  records_.back().predecessors = at;
+  for (std::uint32_t v = 0; v < size(); ++v) {
+    for (const Edge& edge : added(v))
+      links_[readers[edge.node]++] = {v, static_cast<std::uint8_t>(edge.gather)};
   }
 }
 
@@ -104,7 +111,7 @@ void NodeGraph::count_suffix_peak() {
   std::vector<std::uint32_t> freed(size(), 0);  // slots given back after node v
   for (std::uint32_t v = 0; v < size(); ++v) {
     const auto readers = successors(v);
-    ++freed[readers.empty() ? v : readers.back()];
+    ++freed[readers.empty() ? v : readers.back().node];
   }
   records_.back().suffix_peak = 0;
   std::uint32_t live = 0;
@@ -127,9 +134,9 @@ std::uint32_t NodeGraph::level_peak() const {
   std::uint32_t* const taken = last_read + size();
   std::uint32_t* const freed = taken + size();
   for (std::uint32_t v = 0; v < size(); ++v) {
-    for (const Edge& edge : predecessors(v)) depth[v] = std::max(depth[v], depth[edge.from] + 1);
+    for (const Edge& edge : predecessors(v)) depth[v] = std::max(depth[v], depth[edge.node] + 1);
     last_read[v] = depth[v];
-    for (const Edge& edge : predecessors(v)) last_read[edge.from] = std::max(last_read[edge.from], depth[v]);
+    for (const Edge& edge : predecessors(v)) last_read[edge.node] = std::max(last_read[edge.node], depth[v]);
   }
   for (std::uint32_t v = 0; v < size(); ++v) {
     ++taken[depth[v]];

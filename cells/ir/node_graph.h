@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -19,10 +20,17 @@ class NodeGraph {
   static constexpr std::size_t kMaxEdges = 1U << 28;
   static constexpr std::size_t kMaxTypes = 1U << 16;
 
+  // To another node, in one word, because a node's edges are read as often as itself. A number that no node
+  // can have becomes the last one, which stands before nobody: finish() refuses it.
   struct Edge {
-    std::uint32_t from = 0;   // the predecessor
-    std::uint8_t gather = 0;  // which gather of the cell reads it, or kRagged
+    Edge() = default;
+    Edge(std::uint32_t other, std::uint8_t by)
+        : node(std::min<std::uint32_t>(other, kMaxNodes - 1)), gather(by) {}
+
+    std::uint32_t node : 24 = 0;   // the predecessor, or the reader
+    std::uint32_t gather : 8 = 0;  // which gather of the reader's cell it is, or kRagged
   };
+  static_assert(sizeof(Edge) == 4);
   struct Node {
     CellTypeId type = 0;
     std::uint32_t pull_row = kNoRow;  // row of the request's inputs that it pulls
@@ -45,7 +53,7 @@ class NodeGraph {
   // Which of types() node v has.
   std::uint16_t type_index(std::uint32_t v) const { return records_[v].type_index; }
 
-  // Its nodes as three pointers, for whoever asks about very many. Valid while the graph is neither changed
+  // Its nodes as two pointers, for whoever asks about very many. Valid while the graph is neither changed
   // nor gone.
   class View;
   View view() const;
@@ -54,7 +62,7 @@ class NodeGraph {
   const Node& node(std::uint32_t v) const { return records_[v].node; }
   std::span<const Edge> predecessors(std::uint32_t v) const;
   // The readers of node v in ascending order, one entry for each edge.
-  std::span<const std::uint32_t> successors(std::uint32_t v) const;
+  std::span<const Edge> successors(std::uint32_t v) const;
 
   // The most slots that are live at once when the nodes run one at a time in their order, from node v on; a
   // slot is freed after its last reader (at once, if nobody reads it). suffix_peak(0) is the least
@@ -68,7 +76,10 @@ class NodeGraph {
   ModelId model = 0;
 
  private:
-  void index_successors();
+  void link();
+  std::span<const Edge> added(std::uint32_t v) const {
+    return {edges_.data() + (v == 0 ? 0 : ends_[v - 1]), edges_.data() + ends_[v]};
+  }
   void count_slots();
   Status list_types();
   void count_suffix_peak();
@@ -77,15 +88,17 @@ class NodeGraph {
   // All that is asked about a node, in half a cache line; one more at the end closes the ranges.
   struct Record {
     Node node{};
-    std::uint32_t edges = 0, successors = 0;  // where its own begin
+    std::uint32_t predecessors = 0, successors = 0;  // where its own begin in links_, one behind the other
     std::uint32_t suffix_peak = 0;
     std::uint16_t type_index = 0;
   };
   static_assert(sizeof(Record) == 32);
 
   std::vector<Record> records_{Record{}};
+  // As they were added: node v's end where ends_[v] says. finish() makes links_ of them.
   std::vector<Edge> edges_;
-  std::vector<std::uint32_t> successors_;
+  std::vector<std::uint32_t> ends_;
+  std::vector<Edge> links_;  // of each node: its predecessors, then its readers
   std::vector<CellTypeId> types_;
   std::vector<std::uint32_t> sources_;
   std::uint32_t wanted_slots_ = 0;
@@ -97,10 +110,10 @@ class NodeGraph::View {
   View() = default;
   const Node& node(std::uint32_t v) const { return records_[v].node; }
   std::span<const Edge> predecessors(std::uint32_t v) const {
-    return {edges_ + records_[v].edges, edges_ + records_[v + 1].edges};
+    return {links_ + records_[v].predecessors, links_ + records_[v].successors};
   }
-  std::span<const std::uint32_t> successors(std::uint32_t v) const {
-    return {successors_ + records_[v].successors, successors_ + records_[v + 1].successors};
+  std::span<const Edge> successors(std::uint32_t v) const {
+    return {links_ + records_[v].successors, links_ + records_[v + 1].predecessors};
   }
   std::uint32_t suffix_peak(std::uint32_t v) const { return records_[v].suffix_peak; }
   std::uint16_t type_index(std::uint32_t v) const { return records_[v].type_index; }
@@ -108,34 +121,27 @@ class NodeGraph::View {
   // Fetch what is kept of node v / where its edges are listed, for which that must be there.
   [[gnu::always_inline]] void prefetch(std::uint32_t v) const {
     __builtin_prefetch(records_ + v);
-    __builtin_prefetch(records_ + v + 1);  // where its edges end
+    __builtin_prefetch(records_ + v + 1);  // where its readers end
   }
   [[gnu::always_inline]] void prefetch_edges(std::uint32_t v) const {
-    __builtin_prefetch(edges_ + records_[v].edges);
-    __builtin_prefetch(successors_ + records_[v].successors);
-  }
-  template <class PerNode>
-  [[gnu::always_inline]] void prefetch_predecessors(std::uint32_t v, const PerNode* kept) const {
-    for (const Edge& edge : predecessors(v)) __builtin_prefetch(kept + edge.from);
+    __builtin_prefetch(links_ + records_[v].predecessors);
   }
 
  private:
   friend class NodeGraph;
-  View(const Record* records, const Edge* edges, const std::uint32_t* successors)
-      : records_(records), edges_(edges), successors_(successors) {}
+  View(const Record* records, const Edge* links) : records_(records), links_(links) {}
 
   const Record* records_ = nullptr;
-  const Edge* edges_ = nullptr;
-  const std::uint32_t* successors_ = nullptr;
+  const Edge* links_ = nullptr;
 };
 
 inline NodeGraph::View NodeGraph::view() const {
-  return {records_.data(), edges_.data(), successors_.data()};
+  return {records_.data(), links_.data()};
 }
 inline std::span<const NodeGraph::Edge> NodeGraph::predecessors(std::uint32_t v) const {
   return view().predecessors(v);
 }
-inline std::span<const std::uint32_t> NodeGraph::successors(std::uint32_t v) const {
+inline std::span<const NodeGraph::Edge> NodeGraph::successors(std::uint32_t v) const {
   return view().successors(v);
 }
 

@@ -28,9 +28,9 @@ void check_node(const NodeGraph& graph, const ReferenceOrder& order, std::uint32
   const bool follows = node.gathers[0] != ReferenceOrder::kInitial;
   const auto read = graph.predecessors(v);
   require(read.size() == node.listed + (follows ? 1 : 0), "a node reads as many");
-  require(!follows || read.front().from == node.gathers[0], "a node reads the one before it");
+  require(!follows || read.front().node == node.gathers[0], "a node reads the one before it");
   for (std::uint32_t k = 0; k < node.listed; ++k)
-    require(read[k + (follows ? 1 : 0)].from == order.list[node.first_listed + k], "a node reads its words");
+    require(read[k + (follows ? 1 : 0)].node == order.list[node.first_listed + k], "a node reads its words");
 }
 
 // What passes can be unfolded: a word reads one character, and one character reads it.

@@ -396,12 +396,12 @@ std::vector<std::uint64_t> node_values(const Request& request) {
     for (std::uint32_t g = 0; g < shapes[graph.node(v).type].gathers; ++g) {
       std::uint64_t value = initial_state();
       for (const NodeGraph::Edge& edge : graph.predecessors(v)) {
-        if (edge.gather == g) value = values[edge.from];
+        if (edge.gather == g) value = values[edge.node];
       }
       hash = mix(hash, value);
     }
     for (const NodeGraph::Edge& edge : graph.predecessors(v)) {
-      if (edge.gather == NodeGraph::kRagged) hash = mix(hash, values[edge.from]);
+      if (edge.gather == NodeGraph::kRagged) hash = mix(hash, values[edge.node]);
     }
     values.push_back(hash);
   }

@@ -108,12 +108,12 @@ TEST_F(Lattices, ACharacterReadsTheOneBeforeAndTheWordsThatEndWithIt) {
   }
   EXPECT_TRUE(graph.predecessors(0).empty());
   ASSERT_EQ(graph.predecessors(4).size(), 1U);
-  EXPECT_EQ(graph.predecessors(4)[0].from, 2U) << "a word reads its first character";
+  EXPECT_EQ(graph.predecessors(4)[0].node, 2U) << "a word reads its first character";
   ASSERT_EQ(graph.predecessors(6).size(), 3U);
-  EXPECT_EQ(graph.predecessors(6)[0].from, 3U);
+  EXPECT_EQ(graph.predecessors(6)[0].node, 3U);
   EXPECT_EQ(graph.predecessors(6)[0].gather, 0U);
-  EXPECT_EQ(graph.predecessors(6)[1].from, 4U);
-  EXPECT_EQ(graph.predecessors(6)[2].from, 5U);
+  EXPECT_EQ(graph.predecessors(6)[1].node, 4U);
+  EXPECT_EQ(graph.predecessors(6)[2].node, 5U);
   EXPECT_EQ(graph.predecessors(6)[2].gather, NodeGraph::kRagged);
 }
 

@@ -19,6 +19,12 @@ std::uint32_t add(NodeGraph& graph, std::vector<std::uint32_t> from) {
   return graph.add(Node{}, edges);
 }
 
+std::vector<std::uint32_t> numbers(std::span<const Edge> edges) {
+  std::vector<std::uint32_t> nodes;
+  for (const Edge& edge : edges) nodes.push_back(edge.node);
+  return nodes;
+}
+
 // Slots live at once when `steps` run one after another, each a set of nodes: by the definition, with a set.
 std::uint32_t peak_by_hand(const NodeGraph& graph, const std::vector<std::vector<std::uint32_t>>& steps,
                            std::size_t counted_from = 0) {
@@ -28,7 +34,7 @@ std::uint32_t peak_by_hand(const NodeGraph& graph, const std::vector<std::vector
     for (std::uint32_t v : steps[i]) unread[v] = graph.successors(v).size();
     if (i >= counted_from) peak = std::max(peak, unread.size());
     for (std::uint32_t v : steps[i]) {
-      for (const Edge& edge : graph.predecessors(v)) --unread[edge.from];
+      for (const Edge& edge : graph.predecessors(v)) --unread[edge.node];
     }
     std::erase_if(unread, [](const auto& entry) { return entry.second == 0; });
   }
@@ -39,7 +45,7 @@ std::vector<std::vector<std::uint32_t>> levels(const NodeGraph& graph) {
   std::vector<std::size_t> depth(graph.size());
   std::vector<std::vector<std::uint32_t>> result;
   for (std::uint32_t v = 0; v < graph.size(); ++v) {
-    for (const Edge& edge : graph.predecessors(v)) depth[v] = std::max(depth[v], depth[edge.from] + 1);
+    for (const Edge& edge : graph.predecessors(v)) depth[v] = std::max(depth[v], depth[edge.node] + 1);
     if (result.size() <= depth[v]) result.resize(depth[v] + 1);
     result[depth[v]].push_back(v);
   }
@@ -56,9 +62,10 @@ void expect_counts(const NodeGraph& graph) {
   EXPECT_EQ(graph.wanted_slots(), std::max(peak_by_hand(graph, levels(graph)), graph.suffix_peak(0)));
   std::multiset<std::pair<std::uint32_t, std::uint32_t>> forward, backward;
   for (std::uint32_t v = 0; v < graph.size(); ++v) {
-    for (const Edge& edge : graph.predecessors(v)) forward.emplace(edge.from, v);
-    for (std::uint32_t reader : graph.successors(v)) backward.emplace(v, reader);
-    EXPECT_TRUE(std::is_sorted(graph.successors(v).begin(), graph.successors(v).end()));
+    for (const Edge& edge : graph.predecessors(v)) forward.emplace(edge.node, v);
+    const std::vector<std::uint32_t> readers = numbers(graph.successors(v));
+    for (std::uint32_t reader : readers) backward.emplace(v, reader);
+    EXPECT_TRUE(std::is_sorted(readers.begin(), readers.end()));
   }
   EXPECT_EQ(forward, backward);
 }
@@ -170,7 +177,7 @@ TEST(NodeGraph, GrowsAndIsFinishedAgain) {
   add(graph, {0});
   add(graph, {0, 1});
   ASSERT_TRUE(graph.finish());
-  EXPECT_THAT(graph.successors(0), testing::ElementsAre(1, 2));
+  EXPECT_THAT(numbers(graph.successors(0)), testing::ElementsAre(1, 2));
   EXPECT_EQ(graph.suffix_peak(0), 3U);
 }
 
@@ -188,6 +195,8 @@ void expect_refused(std::vector<Edge> edges, const char* why) {
 TEST(NodeGraph, RefusesWhatCannotRunAndNamesTheNode) {
   expect_refused({{1, NodeGraph::kRagged}}, "must stand before");
   expect_refused({{5, 0}}, "reads node 5");
+  expect_refused({{0xFFFFFFFF, 0}}, "must stand before");
+  expect_refused({{0x01000000, 0}}, "must stand before");
   expect_refused({{0, kMaxGathers}}, "gather 4 is out of range");
   expect_refused({{0, 2}, {0, 2}}, "gather 2 has two predecessors");
   EXPECT_FALSE(NodeGraph{}.finish());
@@ -198,9 +207,7 @@ TEST(NodeGraph, KeepsTheOrderOfPredecessors) {
   for (int i = 0; i < 3; ++i) add(graph, {});
   add(graph, {2, 0, 1});
   ASSERT_TRUE(graph.finish());
-  std::vector<std::uint32_t> order;
-  for (const Edge& edge : graph.predecessors(3)) order.push_back(edge.from);
-  EXPECT_THAT(order, testing::ElementsAre(2, 0, 1));
+  EXPECT_THAT(numbers(graph.predecessors(3)), testing::ElementsAre(2, 0, 1));
 }
 
 TEST(NodeGraph, ListsItsTypesInTheOrderOfTheirFirstNodes) {

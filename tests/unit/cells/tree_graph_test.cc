@@ -115,8 +115,8 @@ TEST(Graphs, TheCellGraphIsTheClients) {
   EXPECT_EQ((*nodes)->node(0).type, 20U);
   EXPECT_EQ((*nodes)->node(2).type, 21U);
   ASSERT_EQ((*nodes)->predecessors(2).size(), 3U);
-  EXPECT_EQ((*nodes)->predecessors(2)[0].from, 1U);
-  EXPECT_EQ((*nodes)->predecessors(2)[1].from, 0U);
+  EXPECT_EQ((*nodes)->predecessors(2)[0].node, 1U);
+  EXPECT_EQ((*nodes)->predecessors(2)[1].node, 0U);
   EXPECT_EQ((*nodes)->predecessors(2)[0].gather, NodeGraph::kRagged);
 }
 

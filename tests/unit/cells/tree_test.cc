@@ -74,9 +74,9 @@ TEST(UnfoldTree, ABinaryTreeHasTwoTypesAndNumberedChildren) {
   EXPECT_THAT(graph->types(), ElementsAre(10U, 11U));
   const auto root = graph->predecessors(4);
   ASSERT_EQ(root.size(), 2U);
-  EXPECT_EQ(root[0].from, 0U);
+  EXPECT_EQ(root[0].node, 0U);
   EXPECT_EQ(root[0].gather, 0);
-  EXPECT_EQ(root[1].from, 3U);
+  EXPECT_EQ(root[1].node, 3U);
   EXPECT_EQ(root[1].gather, 1);
   for (const std::uint32_t leaf : {0U, 1U, 2U}) EXPECT_EQ(graph->node(leaf).pull_row, leaf);
   EXPECT_EQ(graph->node(3).pull_row, NodeGraph::kNoRow);
@@ -91,7 +91,7 @@ TEST(UnfoldTree, ListsAnyNumberOfChildrenInTheirOrder) {
   std::vector<std::uint32_t> children;
   for (const NodeGraph::Edge& edge : graph->predecessors(4)) {
     EXPECT_EQ(edge.gather, NodeGraph::kRagged);
-    children.push_back(edge.from);
+    children.push_back(edge.node);
   }
   EXPECT_THAT(children, ElementsAre(0U, 2U, 3U));
   for (std::uint32_t v = 0; v < graph->size(); ++v) {
@@ -131,7 +131,7 @@ TEST(UnfoldTree, RandomTreesKeepEveryEdge) {
       const auto readers = graph->successors(v);
       ASSERT_EQ(readers.size(), parents[v] < 0 ? 0U : 1U);
       if (readers.size() == 1) {
-        EXPECT_EQ(readers[0], static_cast<std::uint32_t>(parents[v]));
+        EXPECT_EQ(readers[0].node, static_cast<std::uint32_t>(parents[v]));
       }
     }
   }

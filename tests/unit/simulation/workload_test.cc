@@ -115,7 +115,7 @@ TEST(Workload, LatticesBecomeGraphs) {
   ASSERT_EQ(last.size(), 3U) << "the character before, and two words that end there";
   EXPECT_EQ(last[0].gather, 0);
   EXPECT_EQ(last[1].gather, NodeGraph::kRagged);
-  EXPECT_EQ((*graph)->node(last[1].from).type, 1U);
+  EXPECT_EQ((*graph)->node(last[1].node).type, 1U);
   Chance chance(3);
   for (std::uint32_t chars = 1; chars < 60; ++chars)
     EXPECT_TRUE(lattice_graph(random_lattice(chars, chance), 0, 1));
