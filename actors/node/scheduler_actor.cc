@@ -117,7 +117,7 @@ class SchedulerShell {
     Worker& worker = workers_.at(ended.worker);
     worker.times = ended.times;
     const Duration busy = note_end(worker, ended, now);
-    if (ended.how == TaskEnd::kDone && node_->traces->wants_tasks()) trace_tasks(ended, now, busy);
+    if (ended.ran && node_->traces->wants_tasks()) trace_tasks(ended, now, busy);
     if (ended.how == TaskEnd::kDone) {
       brain_.complete(ended.worker, ended.tasks->back()->seq, now, events_);
     } else if (ended.how == TaskEnd::kFailed) {
@@ -144,8 +144,9 @@ class SchedulerShell {
     return busy;
   }
 
-  // Before the brain forgets who was in them. Where the queue does not tell when they ran, they share the
-  // time for which it was busy.
+  // Before the brain forgets who was in them. Where the queue cannot tell when they ran, they share the time
+  // for which it was busy: only there, as both kinds of times beside each other would overlap. So what the
+  // worker took back before a trace began is not in it.
   void trace_tasks(const TasksEnded& ended, TimePoint now, Duration busy) const {
     const auto count = static_cast<std::int64_t>(ended.tasks->size());
     for (std::int64_t i = 0; i < count; ++i) {
@@ -160,9 +161,9 @@ class SchedulerShell {
       span.seq = task.seq;
       span.rows = task.rows;
       span.padded_rows = task.padded_rows;
-      span.own_clock = at < ended.ran.size();
-      span.begun = span.own_clock ? ended.ran[at].begun : now - busy + busy * i / count;
-      span.ended = span.own_clock ? ended.ran[at].ended : now - busy + busy * (i + 1) / count;
+      span.own_clock = at < ended.ran->size();
+      span.begun = span.own_clock ? (*ended.ran)[at].begun : now - busy + busy * i / count;
+      span.ended = span.own_clock ? (*ended.ran)[at].ended : now - busy + busy * (i + 1) / count;
       span.joined = keys_of(company.joined);
       span.left = keys_of(company.left);
       node_->traces->record(std::move(span));

@@ -67,7 +67,8 @@ class WorkerShell {
     times_ = {past_.kernel_ns + progress.kernel_ns, past_.cpu_kernel_ns + progress.cpu_kernel_ns};
     if (TaskGroup done = take_up_to(progress.done); !done->empty()) {
       done_ = done->back()->seq;
-      std::vector<TaskTimes> ran = times_of(*done);
+      std::optional<std::vector<TaskTimes>> ran;
+      if (node_->traces->wants_tasks()) ran = times_of(*done);
       report(TaskEnd::kDone, std::move(done), {}, std::move(ran));
     }
     if (progress.first_failed != 0) {
@@ -89,7 +90,6 @@ class WorkerShell {
 
   std::vector<TaskTimes> times_of(const std::vector<BatchedTask>& tasks) const {
     std::vector<TaskTimes> ran;
-    if (!node_->traces->wants_tasks()) return ran;
     for (const BatchedTask& task : tasks) {
       const auto times = queue_->times(task->seq);
       if (!times) return {};
@@ -112,7 +112,8 @@ class WorkerShell {
     report(TaskEnd::kFailed, std::move(tasks), error);
   }
 
-  void report(TaskEnd how, TaskGroup tasks, const Error& error, std::vector<TaskTimes> ran = {}) {
+  void report(TaskEnd how, TaskGroup tasks, const Error& error,
+              std::optional<std::vector<TaskTimes>> ran = std::nullopt) {
     hand_over();
     self_->send(scheduler_,
                 TasksEnded{number_, how, std::move(tasks), times_, error, done_ + 1, std::move(ran)});

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <future>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -114,8 +115,8 @@ struct TasksEnded {
   QueueTimes times;
   Error error;             // with kFailed
   TaskSeq first_failed{};  // likewise; there may be no task to go with it
-  std::vector<TaskTimes>
-      ran;  // of each task that is done, where somebody wants to know and the queue can tell
+  // When each ran that is done; none, where the queue cannot tell; nothing, where nobody wanted to know.
+  std::optional<std::vector<TaskTimes>> ran;
 };
 
 // monitoring → scheduler: fill in what you do now.

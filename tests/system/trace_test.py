@@ -76,6 +76,10 @@ def requests_of(events):
     return [event["args"] for event in trace_events.of(events, "b", "request") if "args" in event]
 
 
+def clocks(tasks):
+    return {event["args"]["clock"] for event in tasks}
+
+
 class OneServer(unittest.TestCase):
     def start(self, config=""):
         scratch = tempfile.TemporaryDirectory()
@@ -191,9 +195,25 @@ class OneServer(unittest.TestCase):
         trace = json.loads(out.read_text())
         self.assertEqual(trace_events.complaints(trace), [])
         tasks = trace_events.of(trace["traceEvents"], "X", "task")
+        self.assertEqual(clocks(tasks), {"queue"})
         said = f"{len(requests_of(trace['traceEvents']))} requests, {len(tasks)} tasks, {trace['otherData']['lost']} records lost"
         self.assertEqual(done.stderr.strip(), said)
         self.assertGreater(len(tasks), 0)
+
+    def test_tasks_that_end_as_a_trace_begins_overlap_no_other(self):
+        server = self.start()
+        load = self.load(server, "--concurrency", "64", "--seconds", "600")
+        self.addCleanup(load.wait)
+        self.addCleanup(load.kill)
+        tasks = 0
+        for _ in range(40):
+            number = ask(self.admin, command="trace.start", seconds=0.02)["trace"]
+            events, _ = read_trace(self.admin, number)
+            trace = {"displayTimeUnit": "ms", "otherData": {}, "traceEvents": events}
+            self.assertEqual(trace_events.complaints(trace), [])
+            self.assertLessEqual(clocks(trace_events.of(events, "X", "task")), {"queue"})
+            tasks += len(trace_events.of(events, "X", "task"))
+        self.assertGreater(tasks, 0)
 
     def test_what_finds_no_room_is_counted(self):
         server = self.start("[tracing]\ncapture_mib = 1\n")
