@@ -54,6 +54,11 @@ def read_trace(path, number):
     return events, running
 
 
+def document(events):
+    """The trace that `volvox trace` makes of them."""
+    return {"displayTimeUnit": "ms", "otherData": {}, "traceEvents": events}
+
+
 def infer(url, tokens, **headers):
     """A request over HTTP; its answer's headers."""
     body = {"inputs": [{"name": "tokens", "datatype": "INT32", "shape": [len(tokens)], "data": tokens}]}
@@ -115,7 +120,7 @@ class OneServer(unittest.TestCase):
             self.assertEqual([request["outcome"] for request in requests_of(events)], ["ok"] * 200)
             self.assertEqual({request["cells"] for request in requests_of(events)}, {9})
             self.assertEqual({task["args"]["clock"] for task in tasks}, {"worker" if config else "queue"})
-            trace = {"displayTimeUnit": "ms", "otherData": {}, "traceEvents": events}
+            trace = document(events)
             self.assertEqual(trace_events.complaints(trace), [])
             self.assertEqual(trace_events.rows_that_nobody_fills(events), [])
             self.assertGreater(max(task["args"]["rows"] for task in tasks), 1)
@@ -160,7 +165,7 @@ class OneServer(unittest.TestCase):
         number = ask(self.admin, command="trace.start", seconds=2)["trace"]
         infer(server.http, [1, 2, 3])
         events, _ = read_trace(self.admin, number)
-        good = {"displayTimeUnit": "ms", "otherData": {}, "traceEvents": events}
+        good = document(events)
         self.assertEqual(trace_events.complaints(good), [])
 
         def spoilt(change):
@@ -209,10 +214,10 @@ class OneServer(unittest.TestCase):
         for _ in range(40):
             number = ask(self.admin, command="trace.start", seconds=0.02)["trace"]
             events, _ = read_trace(self.admin, number)
-            trace = {"displayTimeUnit": "ms", "otherData": {}, "traceEvents": events}
-            self.assertEqual(trace_events.complaints(trace), [])
-            self.assertLessEqual(clocks(trace_events.of(events, "X", "task")), {"queue"})
-            tasks += len(trace_events.of(events, "X", "task"))
+            self.assertEqual(trace_events.complaints(document(events)), [])
+            ended = trace_events.of(events, "X", "task")
+            self.assertLessEqual(clocks(ended), {"queue"})
+            tasks += len(ended)
         self.assertGreater(tasks, 0)
 
     def test_what_finds_no_room_is_counted(self):
@@ -288,7 +293,7 @@ class ACluster(unittest.TestCase):
         told = infer(url, [1, 2, 3], traceparent=f"00-{TRACE}-{CALLER}-00")["traceparent"].split("-")
         traces = {name: read_trace(folder / name, number)[0] for name, number in numbers.items()}
         for name, events in traces.items():
-            trace = {"displayTimeUnit": "ms", "otherData": {}, "traceEvents": events}
+            trace = document(events)
             self.assertEqual(trace_events.complaints(trace), [], name)
         (router,), (node,) = requests_of(traces["router"]), requests_of(traces["node"])
         self.assertEqual((router["trace"], node["trace"]), (TRACE, TRACE))
