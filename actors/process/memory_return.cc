@@ -1,21 +1,19 @@
 #include "actors/process/memory_return.h"
 
-#if defined(__GLIBC__)
-#include <malloc.h>
-#endif
+#include <algorithm>
+
+#include "base/clock.h"
+#include "base/heap.h"
 
 namespace volvox {
-namespace {
 
-void return_memory() {
-#if defined(__GLIBC__)
-  malloc_trim(0);
-#endif
+Duration until_next_return(Duration every, Duration took) {
+  constexpr int kShare = 200;
+  return std::max(every, kShare * took);
 }
 
-}  // namespace
-
 MemoryReturn::MemoryReturn(Duration every) {
+  keep_freed_memory();
   if (every > Duration::zero()) thread_ = std::thread([this, every] { run(every); });
 }
 
@@ -30,9 +28,11 @@ MemoryReturn::~MemoryReturn() {
 
 void MemoryReturn::run(Duration every) {
   std::unique_lock lock(mutex_);
-  while (!changed_.wait_for(lock, every, [this] { return stopping_; })) {
+  for (Duration wait = every; !changed_.wait_for(lock, wait, [this] { return stopping_; });) {
     lock.unlock();
-    return_memory();
+    const TimePoint begin = steady_now();
+    return_freed_memory();
+    wait = until_next_return(every, steady_now() - begin);
     lock.lock();
   }
 }

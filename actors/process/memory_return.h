@@ -8,10 +8,14 @@
 
 namespace volvox {
 
+// How long to wait after a return that took so long, in which whoever needed memory may have stood still. So
+// it takes a two-hundredth of the time at most, however much there is to give back, and however slowly it
+// goes.
+Duration until_next_return(Duration every, Duration took);
+
 // What requests in flight have used comes and goes by the burst, a hundred times what is used between where a
-// server was held up; and the allocator keeps it, for what lies last in an arena keeps all that is free
-// before it. This gives back to the system what is free, every now and then, on a thread of its own. Each
-// arena is locked meanwhile, for about a millisecond where there is much to give back.
+// server was held up. The allocator keeps it, so that the next burst finds it (base/heap.h), and this gives
+// back to the system what is free, every now and then, on a thread of its own.
 class MemoryReturn {
  public:
   // Zero: never.

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include "base/heap.h"
 #include "cli/admin/key_options.h"
 #include "cli/commands.h"
 #include "cli/load/load_agents.h"
@@ -396,6 +397,7 @@ void add_load_command(CLI::App& app, CommandBody& run) {
                     "With --sessions or --calls: send the parts that are due at one time in one message");
   command->callback([options, &run] {
     run = [options] {
+      keep_freed_memory();
       const auto code = LoadCommand(*options).run();
       if (code) return *code;
       std::fprintf(stderr, "volvox load: %s\n", to_string(code.error()).c_str());

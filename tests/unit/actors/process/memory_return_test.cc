@@ -45,6 +45,12 @@ TEST(MemoryReturn, WhatIsFreeGoesBackToTheSystem) {
   EXPECT_LT(resident_bytes(), used - kPieces * kPiece / 2);
 }
 
+TEST(MemoryReturn, WhatTakesLongIsDoneLessOften) {
+  using std::chrono::milliseconds;
+  EXPECT_EQ(until_next_return(milliseconds(2000), milliseconds(1)), milliseconds(2000));
+  EXPECT_EQ(until_next_return(milliseconds(2000), milliseconds(100)), milliseconds(20'000));
+}
+
 TEST(MemoryReturn, EndsAtOnceHoweverLongItWouldWait) {
   const TimePoint begin = steady_now();
   { const MemoryReturn returns(std::chrono::hours(1)); }

@@ -1,0 +1,15 @@
+#pragma once
+
+namespace volvox {
+
+// Freed memory is kept for what comes next. Left alone, the allocator gives it back piece by piece, with each
+// large buffer that is freed, and the next one is paid for page by page: where bodies of 100 kB and more come
+// and go that takes longer than all else that is done with them. For processes that call
+// return_freed_memory() now and then, or live for one job. Any thread; best before there are others.
+void keep_freed_memory();
+
+// All of it goes back to the system. Each arena is locked meanwhile, for about a millisecond where there is
+// much to give back, and for a hundred on machines whose page tables somebody else keeps. Any thread.
+void return_freed_memory();
+
+}  // namespace volvox
