@@ -7,9 +7,9 @@
 namespace volvox {
 
 // The one type that travels between processes: a cluster message's bytes (protocol/cluster/cluster_codec.h),
-// which are written from where they lie and read to where they are used.
+// which are written from where they lie, and read in one piece to where they are used.
 struct ClusterPacket {
-  ClusterBytes bytes;  // null: none
+  ClusterPieces bytes;
 };
 
 // On the wire: as CAF writes a vector of bytes, their number and they themselves.

@@ -38,12 +38,11 @@ void ClusterPeer::tick() {
 }
 
 void ClusterPeer::flush() {
-  while (auto bytes = link_.next())
-    self_->send(handle_, ClusterPacket{std::make_shared<const WireBuffer>(std::move(*bytes))});
+  while (auto bytes = link_.next()) self_->send(handle_, ClusterPacket{std::move(*bytes)});
 }
 
 Result<std::optional<ClusterMessage>> ClusterPeer::take(const ClusterPacket& packet) {
-  auto message = link_.take(packet.bytes);
+  auto message = link_.take(packet.bytes.whole());
   flush();
   return message;
 }

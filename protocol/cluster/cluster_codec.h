@@ -20,8 +20,8 @@ inline constexpr std::uint32_t kMaxClusterOffers = 4096;
 Result<ClusterEnvelope> open_cluster_message(const ClusterBytes& bytes, const WireLimits& limits);
 // The same, of a message of which nobody asks on which link it came.
 Result<ClusterMessage> decode_cluster_message(const ClusterBytes& bytes, const WireLimits& limits);
-// Borrows what the message holds until it returns. ClusterUnknown cannot be sent.
-Result<WireBuffer> encode_cluster_message(const ClusterMessage& message, const WireLimits& limits,
-                                          LinkGeneration generation = 0);
+// ClusterUnknown cannot be sent. A body, or a fragment's bytes, that are not small are the tail.
+Result<ClusterPieces> encode_cluster_message(const ClusterMessage& message, const WireLimits& limits,
+                                             LinkGeneration generation = 0);
 
 }  // namespace volvox

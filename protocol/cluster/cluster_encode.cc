@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cstring>
+#include <utility>
 
 #include "protocol/cluster.capnp.h"
 #include "protocol/cluster/cluster_codec.h"
@@ -9,10 +11,14 @@
 namespace volvox {
 namespace {
 
-constexpr std::size_t kRoomWords = 24;  // of a message without its lists, texts and data
+constexpr std::size_t kRoomWords = 24;   // of a message without its lists, texts and data
+constexpr std::size_t kBorrowWords = 2;  // of a pointer to what lies elsewhere
 
-std::size_t words(const ClusterBytes& bytes) {
-  return bytes ? data_words(bytes->size()) : 0;
+// What is smaller costs less to copy than to send as a piece of its own.
+constexpr std::size_t kLeastTail = 4096;
+
+bool is_tail(const ClusterBytes& bytes) {
+  return bytes && bytes->size() >= kLeastTail && MessageWriter::can_borrow(bytes->bytes());
 }
 
 template <class Init>
@@ -20,6 +26,13 @@ void put_bytes(const ClusterBytes& bytes, Init&& init) {
   if (!bytes || bytes->empty()) return;
   auto target = init(static_cast<unsigned>(bytes->size()));
   std::copy_n(reinterpret_cast<const kj::byte*>(bytes->data()), bytes->size(), target.begin());
+}
+
+// What may be the tail.
+template <class Init, class Adopt>
+void put_last_bytes(MessageWriter& writer, const ClusterBytes& bytes, Init&& init, Adopt&& adopt) {
+  if (!is_tail(bytes)) return put_bytes(bytes, std::forward<Init>(init));
+  adopt(writer.borrow(bytes->bytes()));
 }
 
 void write(const ClusterAttempt& attempt, wire::ClusterAttempt::Builder builder) {
@@ -50,6 +63,7 @@ Status check(const std::vector<ClusterOffer>& offers, const WireLimits& limits) 
 // How each kind is written, and how large it is about.
 struct Writer {
   wire::ClusterMessage::Builder root;
+  MessageWriter& memory;
 
   void operator()(const ClusterUnknown&) {}
   void operator()(const ClusterJoin& join) {
@@ -115,9 +129,11 @@ struct Writer {
     write(submit.attempt, builder.initAttempt());
     builder.setDeadlineUs(submit.deadline_us);
     put_bytes(submit.header, [&](unsigned size) { return builder.initHeader(size); });
-    put_bytes(submit.body, [&](unsigned size) { return builder.initBody(size); });
     put_text(submit.account, [&](unsigned size) { return builder.initAccount(size); });
     builder.setConnection(submit.connection);
+    put_last_bytes(
+        memory, submit.body, [&](unsigned size) { return builder.initBody(size); },
+        [&](capnp::Orphan<capnp::Data>&& body) { builder.adoptBody(std::move(body)); });
   }
   void operator()(const ClusterCancel& cancel) {
     auto builder = root.initCancel();
@@ -129,7 +145,9 @@ struct Writer {
     write(result.attempt, builder.initAttempt());
     builder.setFinal(result.final);
     put_bytes(result.header, [&](unsigned size) { return builder.initHeader(size); });
-    put_bytes(result.body, [&](unsigned size) { return builder.initBody(size); });
+    put_last_bytes(
+        memory, result.body, [&](unsigned size) { return builder.initBody(size); },
+        [&](capnp::Orphan<capnp::Data>&& body) { builder.adoptBody(std::move(body)); });
   }
   void operator()(const ClusterDrain& drain) {
     root.setDrain(cleaned_text(drain.why, kMaxErrorTextBytes).c_str());
@@ -145,21 +163,41 @@ struct Writer {
     builder.setStream(fragment.stream);
     builder.setOffset(fragment.offset);
     builder.setTotal(fragment.total);
-    put_bytes(fragment.bytes, [&](unsigned size) { return builder.initBytes(size); });
+    put_last_bytes(
+        memory, fragment.bytes, [&](unsigned size) { return builder.initBytes(size); },
+        [&](capnp::Orphan<capnp::Data>&& bytes) { builder.adoptBytes(std::move(bytes)); });
   }
   void operator()(const ClusterAck& ack) { root.initAck().setFragments(ack.fragments); }
+};
+
+std::size_t words(const ClusterBytes& bytes) {
+  return bytes ? data_words(bytes->size()) : 0;
+}
+std::size_t last_words(const ClusterBytes& bytes) {
+  return is_tail(bytes) ? kBorrowWords : words(bytes);
+}
+
+// What of a message goes as its tail, if it can.
+struct Tail {
+  ClusterBytes operator()(const ClusterSubmit& submit) const { return submit.body; }
+  ClusterBytes operator()(const ClusterResult& result) const { return result.body; }
+  ClusterBytes operator()(const ClusterFragment& fragment) const { return fragment.bytes; }
+  template <class Other>
+  ClusterBytes operator()(const Other&) const {
+    return nullptr;
+  }
 };
 
 struct Size {
   std::size_t operator()(const ClusterJoin& join) const { return words(join.offers); }
   std::size_t operator()(const ClusterOffers& offers) const { return words(offers.offers); }
   std::size_t operator()(const ClusterSubmit& submit) const {
-    return words(submit.header) + words(submit.body) + text_words(submit.account);
+    return words(submit.header) + last_words(submit.body) + text_words(submit.account);
   }
   std::size_t operator()(const ClusterResult& result) const {
-    return words(result.header) + words(result.body);
+    return words(result.header) + last_words(result.body);
   }
-  std::size_t operator()(const ClusterFragment& fragment) const { return words(fragment.bytes); }
+  std::size_t operator()(const ClusterFragment& fragment) const { return last_words(fragment.bytes); }
   std::size_t operator()(const ClusterReport& report) const {
     return report.cell_ns.size() + report.waits_ns.size() + 2;
   }
@@ -200,16 +238,25 @@ struct Check {
 
 }  // namespace
 
-Result<WireBuffer> encode_cluster_message(const ClusterMessage& message, const WireLimits& limits,
-                                          LinkGeneration generation) {
+ClusterBytes ClusterPieces::whole() const {
+  if (!tail) return head;
+  WireBuffer joined = WireBuffer::unwritten(size());
+  std::memcpy(joined.data(), head->data(), head->size());
+  std::memcpy(joined.data() + head->size(), tail->data(), tail->size());
+  return std::make_shared<const WireBuffer>(std::move(joined));
+}
+
+Result<ClusterPieces> encode_cluster_message(const ClusterMessage& message, const WireLimits& limits,
+                                             LinkGeneration generation) {
   if (Status ok = std::visit(Check{limits}, message); !ok)
     return tl::unexpected<Error>(std::move(ok).error());
-  return caught("cluster message", [&]() -> Result<WireBuffer> {
+  return caught("cluster message", [&]() -> Result<ClusterPieces> {
     MessageWriter writer(kRoomWords + std::visit(Size{}, message));
     auto root = writer.initRoot<wire::ClusterMessage>();
     root.setGeneration(generation);
-    std::visit(Writer{root}, message);
-    return writer.finish();
+    std::visit(Writer{root, writer}, message);
+    auto head = std::make_shared<const WireBuffer>(writer.finish());
+    return ClusterPieces{std::move(head), writer.borrowed_follows() ? std::visit(Tail{}, message) : nullptr};
   });
 }
 

@@ -11,6 +11,7 @@ namespace volvox {
 namespace {
 
 constexpr std::size_t kFragmentHeader = 256;  // room for what a fragment says besides its bytes
+constexpr std::size_t kWord = 8;              // so that what follows a fragment lies where a word may
 
 bool is_control(const ClusterMessage& message) {
   return !std::holds_alternative<ClusterSubmit>(message) && !std::holds_alternative<ClusterResult>(message);
@@ -34,7 +35,7 @@ Status check(const ClusterFlowLimits& limits) {
   return {};
 }
 
-Result<WireBuffer> ClusterOutbox::encode(const ClusterMessage& message) const {
+Result<ClusterPieces> ClusterOutbox::encode(const ClusterMessage& message) const {
   auto bytes = encode_(message, limits_.wire, generation_);
   if (!bytes || bytes->size() <= limits_.max_total_bytes) return bytes;
   return invalid("a message of " + std::to_string(bytes->size()) + " bytes exceeds the " +
@@ -61,11 +62,10 @@ Status ClusterOutbox::push(const ClusterMessage& message) {
   const Topic topic = topic_of(message);
   const std::size_t most = is_control(message) ? limits_.max_message_bytes : limits_.max_small_bytes;
   const auto earlier = large_.find(topic);
-  const auto shared = [&] { return std::make_shared<const WireBuffer>(std::move(*bytes)); };
   if (earlier != large_.end()) {
-    earlier->second.push_back(shared());
+    earlier->second.push_back(std::move(*bytes));
   } else if (bytes->size() > most) {
-    large_[topic].push_back(shared());
+    large_[topic].push_back(std::move(*bytes));
     waiting_.push_back(topic);
   } else {
     (is_control(message) ? control_ : small_).push_back(std::move(*bytes));
@@ -81,8 +81,8 @@ Status ClusterOutbox::push_last(const ClusterMessage& message) {
   return {};
 }
 
-WireBuffer ClusterOutbox::take(std::deque<WireBuffer>& queue) {
-  WireBuffer bytes = std::move(queue.front());
+ClusterPieces ClusterOutbox::take(std::deque<ClusterPieces>& queue) {
+  ClusterPieces bytes = std::move(queue.front());
   queue.pop_front();
   queued_ -= bytes.size();
   return bytes;
@@ -97,17 +97,27 @@ void ClusterOutbox::open_streams() {
 
 // Several are under way at once, so that the link never waits for an acknowledgement that it could carry.
 std::size_t ClusterOutbox::fragment_bytes() const {
-  return std::min(limits_.max_message_bytes - kFragmentHeader, std::max<std::size_t>(window_ / 4, 1));
+  const std::size_t most = std::min(limits_.max_message_bytes - kFragmentHeader, window_ / 4);
+  return std::max(most / kWord, std::size_t{1}) * kWord;
 }
 
-std::optional<WireBuffer> ClusterOutbox::next_fragment() {
+// What lies in two pieces is copied only if that spares a fragment.
+ClusterBytes ClusterOutbox::next_bytes(const ClusterPieces& whole, std::size_t sent) const {
+  const std::size_t size = std::min(fragment_bytes(), whole.size() - sent), in_head = whole.head->size();
+  if (sent >= in_head)
+    return WireBuffer::share_part_of(whole.tail, whole.tail->bytes().subspan(sent - in_head, size));
+  if (whole.tail && size == whole.size()) return whole.whole();
+  return WireBuffer::share_part_of(whole.head,
+                                   whole.head->bytes().subspan(sent, std::min(size, in_head - sent)));
+}
+
+std::optional<ClusterPieces> ClusterOutbox::next_fragment() {
   Stream stream = streams_.front();
   const auto large = large_.find(stream.topic);
-  const ClusterBytes& whole = large->second.front();
-  const std::size_t total = whole->size();
-  const std::size_t size = std::min(fragment_bytes(), total - stream.sent);
-  const ClusterFragment fragment{stream.id, stream.sent, total,
-                                 WireBuffer::share_part_of(whole, whole->bytes().subspan(stream.sent, size))};
+  const ClusterPieces& whole = large->second.front();
+  const std::size_t total = whole.size();
+  const ClusterFragment fragment{stream.id, stream.sent, total, next_bytes(whole, stream.sent)};
+  const std::size_t size = fragment.bytes->size();
   auto bytes = encode_(fragment, limits_.wire, generation_);
   if (!bytes) return std::nullopt;
   unacked_.push_back(size);
@@ -128,7 +138,7 @@ std::optional<WireBuffer> ClusterOutbox::next_fragment() {
   return std::move(*bytes);
 }
 
-std::optional<WireBuffer> ClusterOutbox::next() {
+std::optional<ClusterPieces> ClusterOutbox::next() {
   if (!control_.empty()) return take(control_);
   open_streams();
   const bool may_fragment = !streams_.empty() && unacked_bytes_ < window_;

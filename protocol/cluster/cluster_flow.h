@@ -37,7 +37,7 @@ Status check(const ClusterFlowLimits& limits);
 // What waits to be sent to one peer. Pure; one thread at a time.
 class ClusterOutbox {
  public:
-  using Encode = Result<WireBuffer> (*)(const ClusterMessage&, const WireLimits&, LinkGeneration);
+  using Encode = Result<ClusterPieces> (*)(const ClusterMessage&, const WireLimits&, LinkGeneration);
 
   // All that it sends belongs to this life of the link.
   explicit ClusterOutbox(const ClusterFlowLimits& limits, LinkGeneration generation = 0,
@@ -56,7 +56,7 @@ class ClusterOutbox {
   // The next message to send, if one may be sent now: control before all, then small ones and fragments of
   // large ones by turns, large ones among themselves by turns. Nothing as well when memory is short: what
   // waits is kept for the next call.
-  std::optional<WireBuffer> next();
+  std::optional<ClusterPieces> next();
   // The peer took in so many fragments.
   void acked(std::uint32_t fragments);
   // A report's time has passed. What waited for acknowledgements in it has shown how much the link carries in
@@ -81,20 +81,21 @@ class ClusterOutbox {
 
   static constexpr std::size_t kLeastWindow = 64U << 10;
 
-  Result<WireBuffer> encode(const ClusterMessage& message) const;
+  Result<ClusterPieces> encode(const ClusterMessage& message) const;
   std::size_t fragment_bytes() const;
   Topic topic_of(const ClusterMessage& message);
-  WireBuffer take(std::deque<WireBuffer>& queue);
+  ClusterPieces take(std::deque<ClusterPieces>& queue);
   void open_streams();
-  std::optional<WireBuffer> next_fragment();
+  ClusterBytes next_bytes(const ClusterPieces& whole, std::size_t sent) const;
+  std::optional<ClusterPieces> next_fragment();
 
   ClusterFlowLimits limits_;
   LinkGeneration generation_;
   Encode encode_;
-  std::deque<WireBuffer> control_, small_, last_;
-  std::map<Topic, std::deque<ClusterBytes>> large_;  // what goes in fragments, and what must come after it
-  std::deque<Topic> waiting_;                        // of large_: whose turn is to come
-  std::deque<Stream> streams_;                       // … and whose is now
+  std::deque<ClusterPieces> control_, small_, last_;
+  std::map<Topic, std::deque<ClusterPieces>> large_;  // what goes in fragments, and what must come after it
+  std::deque<Topic> waiting_;                         // of large_: whose turn is to come
+  std::deque<Stream> streams_;                        // … and whose is now
   std::size_t queued_ = 0;
   std::uint64_t opened_ = 0, topics_ = 0;
   std::deque<std::size_t> unacked_;  // the sizes of fragments under way, the oldest first

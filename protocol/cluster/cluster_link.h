@@ -35,7 +35,7 @@ class ClusterLink {
   // As ClusterOutbox.
   Status push(const ClusterMessage& message) { return outbox_.push(message); }
   Status push_last(const ClusterMessage& message) { return outbox_.push_last(message); }
-  std::optional<WireBuffer> next() { return outbox_.next(); }
+  std::optional<ClusterPieces> next() { return outbox_.next(); }
   void tick() { outbox_.tick(); }
   std::size_t queued_bytes() const { return outbox_.queued_bytes(); }
   bool is_full() const { return outbox_.is_full(); }

@@ -85,6 +85,17 @@ struct ClusterAttempt {
 // Bytes that may be shared with whoever holds the request; null is empty.
 using ClusterBytes = std::shared_ptr<const WireBuffer>;
 
+// The bytes of a message as they are sent: the head's, then the tail's, which are somebody's that nobody
+// copied.
+struct ClusterPieces {
+  ClusterBytes head;  // null: none at all
+  ClusterBytes tail;  // null: none
+
+  std::size_t size() const { return (head ? head->size() : 0) + (tail ? tail->size() : 0); }
+  // In one piece; a copy where there is a tail.
+  ClusterBytes whole() const;
+};
+
 struct ClusterSubmit {
   ClusterAttempt attempt;
   std::uint64_t deadline_us = 0;

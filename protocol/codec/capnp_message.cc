@@ -53,6 +53,15 @@ kj::ArrayPtr<capnp::word> MessageWriter::allocateSegment(unsigned minimum_words)
   return kj::arrayPtr(reinterpret_cast<capnp::word*>(memory.data()) + table, words);
 }
 
+bool MessageWriter::can_borrow(std::span<const std::byte> data) {
+  return data.size() % kWord == 0 && reinterpret_cast<std::uintptr_t>(data.data()) % kWord == 0;
+}
+
+capnp::Orphan<capnp::Data> MessageWriter::borrow(std::span<const std::byte> data) {
+  borrowed_ = data.data();
+  return getOrphanage().referenceExternalData({reinterpret_cast<const kj::byte*>(data.data()), data.size()});
+}
+
 WireBuffer MessageWriter::finish() {
   const auto segments = getSegmentsForOutput();
   if (segments.size() != 1) return joined(segments);
@@ -63,20 +72,25 @@ WireBuffer MessageWriter::finish() {
   return message;
 }
 
-WireBuffer MessageWriter::joined(kj::ArrayPtr<const kj::ArrayPtr<const capnp::word>> segments) const {
+WireBuffer MessageWriter::joined(Segments segments) {
+  const bool borrowed_is_last = reinterpret_cast<const std::byte*>(segments.back().begin()) == borrowed_;
+  const Segments copied = segments.slice(0, segments.size() - (borrowed_is_last ? 1 : 0));
   const std::size_t table_bytes = (segments.size() / 2 + 1) * kWord;
   std::size_t bytes = table_bytes;
-  for (const auto& segment : segments) bytes += segment.size() * kWord;
+  for (const auto& segment : copied) bytes += segment.size() * kWord;
   WireBuffer message = WireBuffer::zeroed(bytes);
   put_u32(message.data(), segments.size() - 1);
   std::byte* entry = message.data() + 4;
-  std::byte* content = message.data() + table_bytes;
   for (const auto& segment : segments) {
     put_u32(entry, segment.size());
     entry += 4;
+  }
+  std::byte* content = message.data() + table_bytes;
+  for (const auto& segment : copied) {
     std::memcpy(content, segment.begin(), segment.size() * kWord);
     content += segment.size() * kWord;
   }
+  if (!borrowed_is_last) borrowed_ = nullptr;
   return message;
 }
 

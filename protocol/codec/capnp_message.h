@@ -62,21 +62,31 @@ auto read_message(std::string_view what, std::span<const std::byte> bytes, const
 }
 
 // Builds a message in the memory that is sent: room for the segment table, then one segment of the estimated
-// size. A wrong estimate costs a copy, nothing else.
+// size. A wrong estimate costs a copy, nothing else. Data that lies in memory already can be lent to it: then
+// it is not copied, and follows what finish() gives.
 class MessageWriter final : public capnp::MessageBuilder {
  public:
   explicit MessageWriter(std::size_t estimated_words);
 
   kj::ArrayPtr<capnp::word> allocateSegment(unsigned minimum_words) override;
 
-  // The finished message; the writer is spent.
+  // Data to be adopted last of all, once. It outlives the writer.
+  capnp::Orphan<capnp::Data> borrow(std::span<const std::byte> data);
+  // Whole words where words may lie.
+  static bool can_borrow(std::span<const std::byte> data);
+
+  // The finished message; the writer is spent. What is borrowed follows it, unless the estimate was wrong.
   WireBuffer finish();
+  bool borrowed_follows() const { return borrowed_ != nullptr; }
 
  private:
-  WireBuffer joined(kj::ArrayPtr<const kj::ArrayPtr<const capnp::word>> segments) const;
+  using Segments = kj::ArrayPtr<const kj::ArrayPtr<const capnp::word>>;
+
+  WireBuffer joined(Segments segments);
 
   std::size_t estimated_words_;
-  WireBuffer first_;                // begins with the word of the segment table
+  const std::byte* borrowed_ = nullptr;
+  WireBuffer first_;                // begins with the words of the segment table
   std::vector<WireBuffer> others_;  // where the estimate was wrong
 };
 

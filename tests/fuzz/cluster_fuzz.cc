@@ -21,10 +21,10 @@ void check_message(Bytes bytes) {
   if (std::holds_alternative<ClusterUnknown>(*message)) return;
   const auto written = encode_cluster_message(*message, kLimits);
   require(written.has_value(), "a message that was read can be written");
-  const auto again = decode_cluster_message(WireBuffer::share_copy_of(written->bytes()), kLimits);
+  const auto again = decode_cluster_message(written->whole(), kLimits);
   require(again && again->index() == message->index(), "a message is of its kind when it is read again");
   const auto rewritten = encode_cluster_message(*again, kLimits);
-  require(rewritten && std::ranges::equal(rewritten->bytes(), written->bytes()),
+  require(rewritten && std::ranges::equal(rewritten->whole()->bytes(), written->whole()->bytes()),
           "a message means the same when it is read again");
 }
 

@@ -18,7 +18,8 @@ ClusterBytes bytes_of(std::string_view text) {
 std::string written(const ClusterMessage& message) {
   const auto bytes = encode_cluster_message(message, kLimits);
   require(bytes.has_value(), "a seed can be encoded");
-  return {reinterpret_cast<const char*>(bytes->data()), bytes->size()};
+  const ClusterBytes whole = bytes->whole();
+  return {reinterpret_cast<const char*>(whole->data()), whole->size()};
 }
 
 // One of each kind, with its lists and texts.

@@ -135,7 +135,7 @@ int run(const Options& options) {
     zmq_recv(socket.handle(), bytes.data(), bytes.size(), 0);
   };
   const auto over_caf = [&] {
-    self->request(*echo, caf::infinite, ClusterPacket{WireBuffer::share_copy_of(content)})
+    self->request(*echo, caf::infinite, ClusterPacket{{WireBuffer::share_copy_of(content), nullptr}})
         .receive([](const ClusterPacket&) {}, [](const caf::error&) {});
   };
   const auto pause = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(1 / options.rate));

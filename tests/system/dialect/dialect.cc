@@ -15,8 +15,8 @@
 namespace volvox {
 
 // protocol/cluster/cluster_encode.cc and cluster_codec.cc, under other names.
-Result<WireBuffer> encode_known_message(const ClusterMessage& message, const WireLimits& limits,
-                                        LinkGeneration generation);
+Result<ClusterPieces> encode_known_message(const ClusterMessage& message, const WireLimits& limits,
+                                           LinkGeneration generation);
 Result<ClusterEnvelope> open_known_message(const ClusterBytes& bytes, const WireLimits& limits);
 
 namespace {
@@ -27,21 +27,21 @@ constexpr std::size_t kRoomWords = 32;
 std::atomic<unsigned> sent{0};
 
 template <class Write>
-Result<WireBuffer> write(LinkGeneration generation, Write&& fill) {
+Result<ClusterPieces> write(LinkGeneration generation, Write&& fill) {
   MessageWriter writer(kRoomWords);
   auto root = writer.initRoot<next::ClusterMessage>();
   root.setGeneration(generation);
   fill(root);
-  return writer.finish();
+  return ClusterPieces{std::make_shared<const WireBuffer>(writer.finish()), nullptr};
 }
 
-Result<WireBuffer> new_kind(LinkGeneration generation) {
+Result<ClusterPieces> new_kind(LinkGeneration generation) {
   if (sent == kEvery) std::fprintf(stderr, "a message of a new kind is sent\n");
   return write(generation,
                [](next::ClusterMessage::Builder root) { root.setNovelty("what nobody knows yet"); });
 }
 
-Result<WireBuffer> new_field(const ClusterPing& ping, LinkGeneration generation) {
+Result<ClusterPieces> new_field(const ClusterPing& ping, LinkGeneration generation) {
   return write(generation, [&](next::ClusterMessage::Builder root) {
     auto builder = root.initPing();
     builder.setPing(ping.ping);
@@ -78,8 +78,8 @@ Result<ClusterEnvelope> open_cluster_message(const ClusterBytes& bytes, const Wi
   return opened;
 }
 
-Result<WireBuffer> encode_cluster_message(const ClusterMessage& message, const WireLimits& limits,
-                                          LinkGeneration generation) {
+Result<ClusterPieces> encode_cluster_message(const ClusterMessage& message, const WireLimits& limits,
+                                             LinkGeneration generation) {
   if (kOlder) return encode_known_message(without_news(message), limits, 0);
   // Tests let it say that it is another one than it is.
   const char* name = std::getenv("VOLVOX_DIALECT_NAME");

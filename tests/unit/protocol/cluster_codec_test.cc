@@ -1,8 +1,10 @@
 #include "protocol/cluster/cluster_codec.h"
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <capnp/message.h>
@@ -63,11 +65,45 @@ std::vector<ClusterMessage> samples() {
 }
 
 std::string bytes(const ClusterMessage& message) {
-  const auto encoded = encode_cluster_message(message, kLimits).value();
-  return {reinterpret_cast<const char*>(encoded.data()), encoded.size()};
+  const ClusterBytes encoded = encode_cluster_message(message, kLimits).value().whole();
+  return {reinterpret_cast<const char*>(encoded->data()), encoded->size()};
 }
 auto decode(std::string_view bytes) {
   return decode_cluster_message(bytes_of(bytes), kLimits);
+}
+
+ClusterBytes body_of(const ClusterMessage& message) {
+  if (const auto* submit = std::get_if<ClusterSubmit>(&message)) return submit->body;
+  if (const auto* result = std::get_if<ClusterResult>(&message)) return result->body;
+  return std::get<ClusterFragment>(message).bytes;
+}
+
+// Whole words where words may lie are sent from there; what is small, or lies elsewhere, is not worth it.
+TEST(ClusterCodec, LargeBytesAreNotCopied) {
+  const ClusterBytes large = bytes_of(std::string(100'000, 'x')), header = bytes_of("header");
+  const auto part = [&](std::size_t at, std::size_t size) {
+    return WireBuffer::share_part_of(large, large->bytes().subspan(at, size));
+  };
+  for (const auto& [body, lent] :
+       {std::pair(large, true), std::pair(part(8, 80'000), true), std::pair(part(0, 1000), false),
+        std::pair(part(0, 9999), false), std::pair(part(4, 80'000), false)}) {
+    for (const ClusterMessage& message : std::vector<ClusterMessage>{
+             ClusterSubmit{{1, 2, 3}, 4, header, body, "somebody"},
+             ClusterResult{{1, 2, 3}, true, header, body}, ClusterFragment{1, 0, 200'000, body}}) {
+      const auto pieces = encode_cluster_message(message, kLimits, 7).value();
+      EXPECT_EQ(pieces.tail, lent ? body : nullptr);
+      EXPECT_LT(pieces.head->size(), 400 + (lent ? 0 : body->size()));
+      const auto opened = open_cluster_message(pieces.whole(), kLimits);
+      ASSERT_TRUE(opened);
+      EXPECT_EQ(opened->generation, 7U);
+      ASSERT_EQ(opened->message.index(), message.index());
+      EXPECT_TRUE(std::ranges::equal(body_of(opened->message)->bytes(), body->bytes()));
+      if (const auto* submit = std::get_if<ClusterSubmit>(&opened->message)) {
+        EXPECT_EQ(submit->account, "somebody");
+        EXPECT_EQ(submit->attempt, (ClusterAttempt{1, 2, 3}));
+      }
+    }
+  }
 }
 
 TEST(ClusterCodec, WhatIsReadIsWhatWasWritten) {

@@ -36,7 +36,7 @@ ClusterJoin join_of(std::uint32_t number) {
 // stands.
 struct Connection {
   ClusterLink node{LinkEnd::kDials, link_limits()}, router{LinkEnd::kAnswers, link_limits()};
-  std::deque<WireBuffer> to_router, to_node;
+  std::deque<ClusterPieces> to_router, to_node;
   std::vector<ClusterMessage> at_router, at_node;
   LinkGeneration generation = 0;
   bool listens = true;  // the node: else it has given the link up
@@ -56,10 +56,10 @@ struct Connection {
     }
     while (auto bytes = router.next()) to_node.push_back(std::move(*bytes));
   }
-  void hear(ClusterLink& link, std::deque<WireBuffer>& from, std::vector<ClusterMessage>& said) {
-    const WireBuffer bytes = std::move(from.front());
+  void hear(ClusterLink& link, std::deque<ClusterPieces>& from, std::vector<ClusterMessage>& said) {
+    const ClusterPieces bytes = std::move(from.front());
     from.pop_front();
-    auto message = link.take(WireBuffer::share_copy_of(bytes.bytes()));
+    auto message = link.take(bytes.whole());
     if (!message) {
       trouble = message.error().message;
       return;
@@ -158,7 +158,7 @@ TEST(ClusterLink, ANewLifeIsNotInBeforeItHasJoined) {
   ASSERT_TRUE(link.node.push(result(1, kLarge)));
   link.flush();
   while (!link.to_router.empty()) {
-    const auto said = link.router.take(WireBuffer::share_copy_of(link.to_router.front().bytes()));
+    const auto said = link.router.take(link.to_router.front().whole());
     ASSERT_TRUE(said) << "it may be of a life that is forgotten: " << to_string(said.error());
     EXPECT_FALSE(*said) << "larger than a join";
     link.to_router.pop_front();
@@ -169,15 +169,15 @@ TEST(ClusterLink, ANewLifeIsNotInBeforeItHasJoined) {
 TEST(ClusterLink, AMessageLargerThanOneMayBeIsRefused) {
   ClusterLink link(LinkEnd::kDials, link_limits());
   const auto bytes = encode_cluster_message(result(1, 2000), {});
-  EXPECT_FALSE(link.take(WireBuffer::share_copy_of(bytes->bytes())));
+  EXPECT_FALSE(link.take(bytes->whole()));
 }
 
 // Version 1 says no generation, and does not look at any.
 TEST(ClusterLink, AnEndThatKnowsNoGenerationsIsUnderstood) {
   Connection link;
-  const auto without = [](std::deque<WireBuffer>& queue) {
-    for (WireBuffer& bytes : queue) {
-      auto opened = open_cluster_message(WireBuffer::share_copy_of(bytes.bytes()), {});
+  const auto without = [](std::deque<ClusterPieces>& queue) {
+    for (ClusterPieces& bytes : queue) {
+      auto opened = open_cluster_message(bytes.whole(), {});
       bytes = encode_cluster_message(opened->message, {}, 0).value();
     }
   };

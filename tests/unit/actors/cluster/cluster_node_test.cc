@@ -75,7 +75,7 @@ class FakeRouter {
       self_->receive(
           [&](const ClusterPacket& packet) {
             take_over();
-            auto message = link_.take(packet.bytes);
+            auto message = link_.take(packet.bytes.whole());
             flush();
             over = !message;
             EXPECT_FALSE(over) << "the node does not keep to the protocol";
@@ -102,7 +102,7 @@ class FakeRouter {
       self_->receive(
           [&](const ClusterPacket& packet) {
             take_over();
-            const auto message = link_.take(packet.bytes);
+            const auto message = link_.take(packet.bytes.whole());
             told = told || (message && *message && std::holds_alternative<Kind>(**message));
           },
           caf::after(std::chrono::seconds(0)) >> [&] { over = true; });
@@ -120,7 +120,7 @@ class FakeRouter {
   void flush() {
     while (auto bytes = link_.next()) {
       hand_over();
-      self_->send(node_, ClusterPacket{std::make_shared<const WireBuffer>(std::move(*bytes))});
+      self_->send(node_, ClusterPacket{std::move(*bytes)});
     }
   }
 

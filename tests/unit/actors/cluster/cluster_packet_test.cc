@@ -30,7 +30,7 @@ std::vector<char> written(const Value& value) {
 }
 
 ClusterPacket packet_of(const std::vector<char>& bytes) {
-  return {WireBuffer::share_copy_of(std::as_bytes(std::span(bytes)))};
+  return {{WireBuffer::share_copy_of(std::as_bytes(std::span(bytes))), nullptr}};
 }
 
 TEST(ClusterPacket, TravelsAsAVectorOfItsBytes) {
@@ -43,11 +43,20 @@ TEST(ClusterPacket, TravelsAsAVectorOfItsBytes) {
     ClusterPacket packet;
     EXPECT_FALSE(source(packet));
     EXPECT_EQ(source.remaining(), 0U);
-    ASSERT_EQ(packet.bytes ? packet.bytes->size() : 0, size);
+    ASSERT_EQ(packet.bytes.size(), size);
     if (size > 0) {
-      EXPECT_EQ(std::memcmp(packet.bytes->data(), bytes.data(), size), 0);
+      EXPECT_EQ(std::memcmp(packet.bytes.head->data(), bytes.data(), size), 0);
     }
   }
+}
+
+TEST(ClusterPacket, TwoPiecesTravelAsOne) {
+  const std::vector<char> bytes = some_bytes(1000);
+  const auto all = std::as_bytes(std::span(bytes));
+  const ClusterPacket packet{
+      {WireBuffer::share_copy_of(all.first(100)), WireBuffer::share_copy_of(all.subspan(100))}};
+  EXPECT_EQ(written(packet), written(bytes));
+  EXPECT_TRUE(std::ranges::equal(packet.bytes.whole()->bytes(), all));
 }
 
 TEST(ClusterPacket, NoneTravelsAsNone) {
@@ -60,14 +69,14 @@ TEST(ClusterPacket, WhatIsAnnouncedAndHasNotComeIsAnError) {
     caf::binary_deserializer source(nullptr, wire.data(), size);
     ClusterPacket packet;
     EXPECT_TRUE(source(packet)) << size;
-    EXPECT_EQ(packet.bytes, nullptr);
+    EXPECT_EQ(packet.bytes.size(), 0U);
   }
   // A size that no memory could hold, of which a byte has come.
   const std::vector<char> huge{'\xff', '\xff', '\xff', '\xff', '\xff', '\xff', '\xff', '\xff', '\x7f', 'x'};
   caf::binary_deserializer source(nullptr, huge);
   ClusterPacket packet;
   EXPECT_TRUE(source(packet));
-  EXPECT_EQ(packet.bytes, nullptr);
+  EXPECT_EQ(packet.bytes.size(), 0U);
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ class FakeNode {
         link_(LinkEnd::kDials, cluster_flow_limits(config, config.cluster)) {
     self_ = stage_.system.spawn([this](caf::event_based_actor*) -> caf::behavior {
       return {[this](const ClusterPacket& packet) {
-        auto message = link_.take(packet.bytes);
+        auto message = link_.take(packet.bytes.whole());
         ASSERT_TRUE(message);
         if (*message) told.push_back(std::move(**message));
         flush();
@@ -99,8 +99,7 @@ class FakeNode {
 
  private:
   void flush() {
-    while (auto bytes = link_.next())
-      caf::send_as(self_, router_, ClusterPacket{std::make_shared<const WireBuffer>(std::move(*bytes))});
+    while (auto bytes = link_.next()) caf::send_as(self_, router_, ClusterPacket{std::move(*bytes)});
   }
 
   Stage& stage_;
