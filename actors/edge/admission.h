@@ -74,7 +74,8 @@ struct AdmittedBundle {
 // deadline and priority set as its model's table says. Any thread.
 class Admission {
  public:
-  // With a dispatcher, doors hand requests to a scheduler themselves. `reader`: who reads large bodies.
+  // With a dispatcher, doors hand requests to a scheduler themselves. `reader`: who reads large bodies, and
+  // writes large answers.
   Admission(const ServeConfig& config, const NodePtr& node,
             std::shared_ptr<const Dispatcher> dispatcher = nullptr,
             std::shared_ptr<const ActorSlot> reader = nullptr);

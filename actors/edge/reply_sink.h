@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "actors/work/work.h"
@@ -26,14 +28,15 @@ class ReplySink {
 };
 
 // The right to answer one request: used at most once, and used for certain. If its owner ends without an
-// answer, the client is told INTERNAL. Owned by one request actor.
+// answer, the client is told INTERNAL. Owned by one actor; one that was moved from counts as used.
 class ReplyTicket {
  public:
   ReplyTicket(std::shared_ptr<ReplySink> sink, RequestPtr request)
       : sink_(std::move(sink)), request_(std::move(request)) {}
   ~ReplyTicket();
-  ReplyTicket(const ReplyTicket&) = delete;
-  ReplyTicket& operator=(const ReplyTicket&) = delete;
+  ReplyTicket(ReplyTicket&& other) noexcept
+      : sink_(std::exchange(other.sink_, nullptr)), request_(other.request_) {}
+  ReplyTicket& operator=(ReplyTicket&&) = delete;
 
   const IncomingRequest& request() const { return *request_; }
   bool used() const { return sink_ == nullptr; }

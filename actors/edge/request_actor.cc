@@ -5,6 +5,7 @@
 #include <exception>
 #include <utility>
 
+#include "actors/edge/large_answer.h"
 #include "actors/sessions/session_token.h"
 #include "actors/system/handoff.h"
 #include "actors/system/shell.h"
@@ -41,7 +42,7 @@ class RequestShell {
   caf::message_handler handlers() {
     return {[this](const FinishRequest& finish) {
               take_over();
-              ticket_.answer(finish.outcome);
+              answer(finish.outcome);
               self_->quit();
             },
             [this](const PartialResult& partial) {
@@ -61,6 +62,17 @@ class RequestShell {
   static RequestPtr take(RequestSetup& setup) {
     take_over();
     return std::move(setup.request);
+  }
+
+  // To write down what is large takes the time of many small answers, whose actors wait for this thread too.
+  void answer(const Outcome& outcome) {
+    const auto& slot = ticket_.request().writer;
+    const bool large = slot && outcome.bytes_to_encode() > Dispatcher::kSmallBody;
+    const caf::actor writer = large ? slot->get() : caf::actor();
+    if (!writer) return ticket_.answer(outcome);
+    auto left = std::make_shared<LargeAnswer>(std::move(ticket_), outcome);
+    hand_over();
+    self_->send(writer, WriteAnswer{std::move(left)});
   }
 
   void forward(const PartialResult& partial) {

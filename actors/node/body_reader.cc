@@ -5,6 +5,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include "actors/edge/large_answer.h"
 #include "actors/sessions/session_token.h"
 #include "actors/system/handoff.h"
 #include "actors/system/shell.h"
@@ -33,6 +34,10 @@ class BodyReaderShell {
             [this](const CancelWorks& cancelled) {
               take_over();
               send(cancelled);
+            },
+            [](const WriteAnswer& write) {
+              take_over();
+              write.answer->write();
             }};
   }
 

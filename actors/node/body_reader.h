@@ -20,7 +20,7 @@ struct BodyReaderSetup {
 // should serve nobody else. This actor has a thread of its own, so large bodies wait for each other only. It
 // stands before the manager as the runner of these requests: those that stand alone it hands to a scheduler,
 // as a door does with small ones; parts of sessions it reads, and passes them on, as all that comes after a
-// request, in order.
+// request, in order. It writes large answers for their request actors, too.
 caf::actor spawn_body_reader(caf::actor_system& system, BodyReaderSetup setup);
 
 }  // namespace volvox

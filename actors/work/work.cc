@@ -47,6 +47,13 @@ void trace_answer(const IncomingRequest& request, const Outcome& outcome) {
   request.trace->reach(SpanStage::kReplied, steady_now());
 }
 
+std::size_t Outcome::bytes_to_encode() const {
+  if (encoded) return 0;
+  std::size_t bytes = 0;
+  for (const WireTensor& output : outputs) bytes += output.bytes.size();
+  return bytes;
+}
+
 bool ByteBudget::take(std::uint64_t bytes) {
   const auto wanted = static_cast<std::int64_t>(bytes);
   if (left_.fetch_sub(wanted) >= wanted) return true;

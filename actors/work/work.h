@@ -17,6 +17,7 @@
 #include "actors/edge/in_flight.h"
 #include "actors/node/catalog.h"
 #include "actors/sessions/session_part.h"
+#include "actors/system/actor_slot.h"
 #include "actors/work/answer_group.h"
 #include "actors/work/device_loads.h"
 #include "actors/work/incoming_body.h"
@@ -62,6 +63,8 @@ struct IncomingRequest {
   // In the estimate of what is accepted; none: it is not in it. It guards itself.
   mutable std::optional<WorkPlace> place;
   mutable Detour detour;  // of a part of a session, or the first one of a bundle; empty: it takes none
+  // Whoever writes large answers, so that others need not wait meanwhile; null: nobody does.
+  std::shared_ptr<const ActorSlot> writer;
   std::shared_ptr<LiveSpan> trace;  // null: it is not traced
   mutable RequestEnd end;
 
@@ -91,6 +94,9 @@ struct Outcome {
   std::optional<WireSessionToken> session;
   std::uint32_t cells = 0;
   std::uint64_t queue_us = 0, compute_us = 0;
+
+  // Of the outputs, as far as they must be encoded.
+  std::size_t bytes_to_encode() const;
 };
 using OutcomePtr = std::shared_ptr<const Outcome>;
 

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "actors/edge/large_answer.h"
 #include "tests/unit/actors/stage.h"
 
 namespace volvox {
@@ -161,6 +162,52 @@ TEST_F(RequestActor, AnAbortMayComeAtOnce) {
   seen_.clear();
   stage_.run();
   EXPECT_TRUE(ended());
+}
+
+// Others, who wait for the same thread, are answered meanwhile.
+TEST_F(RequestActor, LeavesALargeAnswerToWhoWritesThem) {
+  const auto writer = std::make_shared<ActorSlot>();
+  std::vector<std::shared_ptr<LargeAnswer>> left;
+  writer->set(stage_.system.spawn([&](caf::event_based_actor*) -> caf::behavior {
+    return {[&](const WriteAnswer& write) { left.push_back(write.answer); }};
+  }));
+  const std::vector<std::byte> bytes(1'000'000);
+  const auto answer = [&](std::uint64_t key, std::size_t size, std::shared_ptr<const WireBuffer> encoded) {
+    auto request = std::make_shared<IncomingRequest>();
+    request->key = key;
+    request->writer = writer;
+    seen_.clear();
+    start(std::move(request));
+    Outcome outcome;
+    outcome.outputs.emplace_back().bytes = std::span(bytes).first(size);
+    outcome.encoded = std::move(encoded);
+    seen_.at(0)->settle(std::move(outcome));
+    stage_.run();
+    caf::anon_send_exit(runner_, caf::exit_reason::user_shutdown);
+  };
+  answer(7, 100, nullptr);
+  EXPECT_EQ(sink_->answers.size(), 1U);
+  answer(8, bytes.size(), std::make_shared<const WireBuffer>());
+  EXPECT_EQ(sink_->answers.size(), 2U) << "it came encoded";
+  answer(9, bytes.size(), nullptr);
+  EXPECT_EQ(sink_->answers.size(), 2U);
+  ASSERT_EQ(left.size(), 1U);
+  left[0]->write();
+  ASSERT_EQ(sink_->answers.size(), 3U);
+  EXPECT_EQ(sink_->answers[2].key, 9U);
+  EXPECT_FALSE(sink_->answers[2].error);
+  left.clear();
+  EXPECT_EQ(sink_->answers.size(), 3U) << "once";
+
+  answer(10, bytes.size(), nullptr);
+  left.clear();  // as when who should have written it has failed
+  ASSERT_EQ(sink_->answers.size(), 4U);
+  EXPECT_EQ(sink_->answers[3].error->code, ErrorCode::kInternal);
+
+  caf::anon_send_exit(writer->get(), caf::exit_reason::user_shutdown);
+  writer->set({});
+  answer(11, bytes.size(), nullptr);
+  EXPECT_EQ(sink_->answers.size(), 5U) << "nobody else is there";
 }
 
 TEST_F(RequestActor, IsUnavailableWhileNobodyRunsRequests) {

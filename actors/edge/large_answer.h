@@ -1,0 +1,32 @@
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include <caf/all.hpp>
+
+#include "actors/edge/reply_sink.h"
+
+namespace volvox {
+
+// An answer that takes long to write down, with the right to give it.
+class LargeAnswer {
+ public:
+  LargeAnswer(ReplyTicket ticket, Outcome outcome)
+      : ticket_(std::move(ticket)), outcome_(std::move(outcome)) {}
+
+  void write() { ticket_.answer(outcome_); }
+
+ private:
+  ReplyTicket ticket_;
+  Outcome outcome_;
+};
+
+// request actor → reader of large bodies, which writes large answers, too.
+struct WriteAnswer {
+  std::shared_ptr<LargeAnswer> answer;
+};
+
+}  // namespace volvox
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::WriteAnswer)
