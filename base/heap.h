@@ -2,9 +2,11 @@
 
 namespace volvox {
 
-// Freed memory is kept for what comes next. Left alone, the allocator gives it back piece by piece, with each
-// large buffer that is freed, and the next one is paid for page by page: where bodies of 100 kB and more come
-// and go that takes longer than all else that is done with them. For processes that call
+// Freed memory of up to a MiB or so a piece is kept for what comes next. Left alone, the allocator begins by
+// giving back each buffer of 128 kB and more as it is freed, and what lies at the end of an arena, and the
+// next one is paid for page by page: where many bodies of 100 kB come and go at once that takes longer than
+// all else that is done with them. What is larger it keeps when it has seen one of the size, as ever: much of
+// it may be set aside at once for messages that never become whole. For processes that call
 // return_freed_memory() now and then, or live for one job. Any thread; best before there are others.
 void keep_freed_memory();
 
