@@ -10,6 +10,7 @@ NAME: some of
   deaf         a client that asks for long answers and reads none
   deaf_small   one that pings and reads no pong
   unfinished   100 connections that send 15.9 of 16 MiB and wait
+  unfinished_small  the same with 1.9 of 2 MiB, memory that an allocator keeps when it is free
   endless      100 connections whose messages have no last frame
   descriptors  a server that may open 128 files, with 140 idle connections
 All of them without a NAME. Prints one line each; exit status 1 if one does not hold. Each figure is a dict with `holds`.
@@ -283,9 +284,12 @@ class Door:
             return {"grown_mib": most - before, "at_most_mib": limit + 16, "closed": closed,
                     "holds": alive(server) and heard and closed > 0 and most - before <= limit + 16}  # fmt: skip
 
-    def unfinished(self):
-        start = b"\x01\x01h\x02" + struct.pack(">Q", 16 * MIB)
-        return self._fill([start, *([bytes(256 << 10)] * 63)])
+    def unfinished(self, mib=16, chunks=63):
+        start = b"\x01\x01h\x02" + struct.pack(">Q", mib * MIB)
+        return self._fill([start, *([bytes((mib * MIB) // (chunks + 1))] * chunks)])
+
+    def unfinished_small(self):
+        return self.unfinished(2, 31)
 
     def endless(self):
         return self._fill([(b"\x03" + struct.pack(">Q", 100_000) + bytes(100_000)) * 2] * 60)
@@ -319,7 +323,7 @@ def cpu_seconds(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-NAMES = ("forged", "forged_keys", "deaf", "deaf_small", "unfinished", "endless", "descriptors")
+NAMES = ("forged", "forged_keys", "deaf", "deaf_small", "unfinished", "unfinished_small", "endless", "descriptors")
 
 
 def main():

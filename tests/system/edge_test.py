@@ -43,6 +43,7 @@ class Strangers(unittest.TestCase):
     @unittest.skipUnless(PRELOAD, "sanitizers take memory of their own")
     def test_unfinished_messages_stay_within_their_bound(self):
         self.check("unfinished")
+        self.check("unfinished_small")
 
     @unittest.skipUnless(PRELOAD, "sanitizers take memory of their own")
     def test_endless_messages_are_closed(self):
