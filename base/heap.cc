@@ -8,14 +8,11 @@
 
 namespace volvox {
 
-// The allocator learns from the largest buffer that it has ever freed: from then on it keeps such ones, and
-// twice as much at the end of an arena. Told so by mallopt() it would learn no more, and map larger ones anew
-// each time.
 void keep_freed_memory() {
 #if defined(__GLIBC__)
-  constexpr std::size_t kBody = 1280U << 10U;
-  void* volatile body = std::malloc(kBody);  // volatile: it has to happen
-  std::free(body);
+  constexpr int kMost = 32 << 20;  // that it allows, of a buffer that lies in an arena
+  mallopt(M_MMAP_THRESHOLD, kMost);
+  mallopt(M_TRIM_THRESHOLD, 4 * kMost);
 #endif
 }
 

@@ -8,7 +8,7 @@
 namespace volvox {
 
 Duration until_next_return(Duration every, Duration took) {
-  constexpr int kShare = 200;
+  constexpr int kShare = 1000;
   return std::max(every, kShare * took);
 }
 

@@ -47,8 +47,8 @@ TEST(MemoryReturn, WhatIsFreeGoesBackToTheSystem) {
 
 TEST(MemoryReturn, WhatTakesLongIsDoneLessOften) {
   using std::chrono::milliseconds;
-  EXPECT_EQ(until_next_return(milliseconds(2000), milliseconds(1)), milliseconds(2000));
-  EXPECT_EQ(until_next_return(milliseconds(2000), milliseconds(100)), milliseconds(20'000));
+  EXPECT_EQ(until_next_return(milliseconds(2000), milliseconds(2)), milliseconds(2000));
+  EXPECT_EQ(until_next_return(milliseconds(2000), milliseconds(20)), milliseconds(20'000));
 }
 
 TEST(MemoryReturn, EndsAtOnceHoweverLongItWouldWait) {
