@@ -20,6 +20,10 @@ class SystemConfig : public caf::actor_system_config {
   explicit SystemConfig(std::uint32_t threads, const ClusterTransport* transport = nullptr) {
     load_coordinator(*this);
     set("scheduler.max-threads", std::size_t{threads});
+    // Messages that an actor takes in before others have their turn. Without a bound one to whom messages
+    // come as fast as it takes them in, as the pieces of large ones do, keeps the thread from all others
+    // meanwhile.
+    set("scheduler.max-throughput", std::size_t{16});
     if (transport == nullptr) return;
     transport->configure(*this);
     add_message_type<ClusterPacket>("volvox::ClusterPacket");
