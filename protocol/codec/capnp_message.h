@@ -86,7 +86,7 @@ class MessageWriter final : public capnp::MessageBuilder {
 
   std::size_t estimated_words_;
   const std::byte* borrowed_ = nullptr;
-  WireBuffer first_;                // begins with the words of the segment table
+  WireBuffer first_;                // begins with the word of the segment table
   std::vector<WireBuffer> others_;  // where the estimate was wrong
 };
 
