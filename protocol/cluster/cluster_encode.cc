@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "protocol/cluster.capnp.h"
@@ -237,14 +236,6 @@ struct Check {
 };
 
 }  // namespace
-
-ClusterBytes ClusterPieces::whole() const {
-  if (!tail) return head;
-  WireBuffer joined = WireBuffer::unwritten(size());
-  std::memcpy(joined.data(), head->data(), head->size());
-  std::memcpy(joined.data() + head->size(), tail->data(), tail->size());
-  return std::make_shared<const WireBuffer>(std::move(joined));
-}
 
 Result<ClusterPieces> encode_cluster_message(const ClusterMessage& message, const WireLimits& limits,
                                              LinkGeneration generation) {

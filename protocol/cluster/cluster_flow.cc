@@ -1,7 +1,6 @@
 #include "protocol/cluster/cluster_flow.h"
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <string>
 #include <utility>
@@ -179,18 +178,6 @@ Result<std::optional<ClusterMessage>> ClusterInbox::take(ClusterMessage message)
   return std::optional<ClusterMessage>(std::move(message));
 }
 
-// Each piece goes as soon as it is copied, so that a large message is not held twice.
-ClusterBytes ClusterInbox::joined(Partial partial) {
-  WireBuffer whole = WireBuffer::unwritten(partial.size_bytes);
-  std::size_t at = 0;
-  for (ClusterBytes& piece : partial.pieces) {
-    std::memcpy(whole.data() + at, piece->data(), piece->size());
-    at += piece->size();
-    piece.reset();
-  }
-  return std::make_shared<const WireBuffer>(std::move(whole));
-}
-
 Result<std::optional<ClusterMessage>> ClusterInbox::take_fragment(const ClusterFragment& fragment) {
   const std::size_t most = joined_ ? limits_.max_total_bytes : limits_.max_join_bytes;
   if (!fragment.bytes || fragment.total > most) {
@@ -211,7 +198,7 @@ Result<std::optional<ClusterMessage>> ClusterInbox::take_fragment(const ClusterF
   if (partial.size_bytes < fragment.total) return std::optional<ClusterMessage>();
   Partial complete = std::move(partial);
   streams_.erase(fragment.stream);
-  auto message = decode_cluster_message(joined(std::move(complete)), limits_.wire);
+  auto message = decode_cluster_message(joined(std::move(complete.pieces)), limits_.wire);
   if (!message) return tl::unexpected<Error>(std::move(message).error());
   if (std::holds_alternative<ClusterFragment>(*message)) return invalid("a fragment holds a fragment");
   return std::optional<ClusterMessage>(std::move(*message));

@@ -133,7 +133,6 @@ class ClusterInbox {
     std::vector<ClusterBytes> pieces;
     std::size_t size_bytes = 0;
   };
-  static ClusterBytes joined(Partial partial);
 
   std::map<std::uint64_t, Partial> streams_;
   std::uint32_t unacked_ = 0;

@@ -85,6 +85,10 @@ struct ClusterAttempt {
 // Bytes that may be shared with whoever holds the request; null is empty.
 using ClusterBytes = std::shared_ptr<const WireBuffer>;
 
+// One after the other, in one piece. Each goes as soon as it is copied, so that what is large is not held
+// twice. None is null.
+ClusterBytes joined(std::vector<ClusterBytes> pieces);
+
 // The bytes of a message as they are sent: the head's, then the tail's, which are somebody's that nobody
 // copied.
 struct ClusterPieces {
@@ -93,7 +97,7 @@ struct ClusterPieces {
 
   std::size_t size() const { return (head ? head->size() : 0) + (tail ? tail->size() : 0); }
   // In one piece; a copy where there is a tail.
-  ClusterBytes whole() const;
+  ClusterBytes whole() const { return tail ? joined({head, tail}) : head; }
 };
 
 struct ClusterSubmit {
