@@ -70,13 +70,13 @@ Status check_fits(const InputSpec& spec, const WireTensor& tensor) {
 
 // In one pass without a branch, for inputs may be long; only a bad one is looked through again.
 Status check_finite(const InputSpec& spec, const WireTensor& tensor) {
-  constexpr std::uint32_t kNotSign = 0x7fffffff, kInfinity = 0x7f800000;
+  constexpr std::uint32_t kNotSign = 0x7fffffff, kInfinity = 0x7f800000, kSign = 0x80000000;
   const auto values = tensor.values<float>();
   if (!values) return tl::unexpected(values.error());
-  std::uint32_t largest = 0;
+  std::uint32_t carried = 0;  // into the place of the sign, by what is not finite, and by nothing else
   for (const float value : *values)
-    largest = std::max(largest, std::bit_cast<std::uint32_t>(value) & kNotSign);
-  if (largest < kInfinity) return {};
+    carried |= (std::bit_cast<std::uint32_t>(value) & kNotSign) + (kSign - kInfinity);
+  if ((carried & kSign) == 0) return {};
   const auto bad =
       std::find_if(values->begin(), values->end(), [](float value) { return !std::isfinite(value); });
   return wrong_input(spec.name, "has a NaN or an infinity at " + std::to_string(bad - values->begin()) +
