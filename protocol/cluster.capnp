@@ -2,8 +2,9 @@
 
 # What travels between a router and a node of one cluster. docs/cluster.md explains it.
 #
-# Each message is one ClusterMessage of at most 64 KiB; what is larger travels as `fragment`s of its bytes. Fields and kinds
-# are only ever added, at the end: a reader skips a kind that it does not know, so that neighbouring versions work together.
+# Each message is one ClusterMessage of at most 64 KiB, or of what its reader said in `messageBytes`; what is larger travels
+# as `fragment`s of its bytes. Fields and kinds are only ever added, at the end: a reader skips a kind that it does not know, so
+# that neighbouring versions work together.
 # Version 2 added generations.
 
 using Cxx = import "/capnp/c++.capnp";
@@ -40,6 +41,7 @@ struct ClusterJoin {
   requestWindow @8 :UInt64;
   byteLimit @9 :UInt64;
   byteWindow @10 :UInt64;
+  messageBytes @11 :UInt32;   # the largest message that the node takes in one piece; 0: 64 KiB
 }
 
 struct ClusterJoinReply {
@@ -50,6 +52,7 @@ struct ClusterJoinReply {
   incarnation @4 :UInt64;
   version @5 :UInt16;
   oldestVersion @6 :UInt16;
+  messageBytes @7 :UInt32;    # as the join's, of the router
 }
 
 # node → router: a member offers these now, in place of those before; since version 2.

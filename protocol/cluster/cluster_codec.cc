@@ -60,6 +60,7 @@ Result<ClusterMessage> read(wire::ClusterJoin::Reader reader, const WireLimits& 
   join.request_window = reader.getRequestWindow();
   join.byte_limit = reader.getByteLimit();
   join.byte_window = reader.getByteWindow();
+  join.message_bytes = reader.getMessageBytes();
   return join;
 }
 
@@ -85,6 +86,7 @@ Result<ClusterMessage> read(wire::ClusterJoinReply::Reader reader, const WireLim
   reply.incarnation = reader.getIncarnation();
   reply.version = reader.getVersion();
   reply.oldest_version = reader.getOldestVersion();
+  reply.message_bytes = reader.getMessageBytes();
   return reply;
 }
 

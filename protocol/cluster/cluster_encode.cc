@@ -77,6 +77,7 @@ struct Writer {
     builder.setRequestWindow(join.request_window);
     builder.setByteLimit(join.byte_limit);
     builder.setByteWindow(join.byte_window);
+    builder.setMessageBytes(join.message_bytes);
     write(join.offers, builder.initOffers(static_cast<unsigned>(join.offers.size())));
   }
   void operator()(const ClusterOffers& offers) {
@@ -96,6 +97,7 @@ struct Writer {
     builder.setIncarnation(reply.incarnation);
     builder.setVersion(reply.version);
     builder.setOldestVersion(reply.oldest_version);
+    builder.setMessageBytes(reply.message_bytes);
   }
   void operator()(const ClusterPing& ping) {
     auto builder = root.initPing();

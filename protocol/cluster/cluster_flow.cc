@@ -59,7 +59,7 @@ Status ClusterOutbox::push(const ClusterMessage& message) {
     return fail(ErrorCode::kOverloaded, "the link to the node is full; try again later");
   queued_ += bytes->size();
   const Topic topic = topic_of(message);
-  const std::size_t most = is_control(message) ? limits_.max_message_bytes : limits_.max_small_bytes;
+  const std::size_t most = is_control(message) ? message_bytes_ : limits_.max_small_bytes;
   const auto earlier = large_.find(topic);
   if (earlier != large_.end()) {
     earlier->second.push_back(std::move(*bytes));
@@ -96,7 +96,7 @@ void ClusterOutbox::open_streams() {
 
 // Several are under way at once, so that the link never waits for an acknowledgement that it could carry.
 std::size_t ClusterOutbox::fragment_bytes() const {
-  const std::size_t most = std::min(limits_.max_message_bytes - kFragmentHeader, window_ / 4);
+  const std::size_t most = std::min(message_bytes_ - kFragmentHeader, window_ / 4);
   return std::max(most / kWord, std::size_t{1}) * kWord;
 }
 
@@ -152,6 +152,11 @@ std::optional<ClusterPieces> ClusterOutbox::next() {
   }
   if (last_.empty() || !streams_.empty() || !unacked_.empty()) return std::nullopt;
   return take(last_);
+}
+
+void ClusterOutbox::peer_takes(std::size_t message_bytes) {
+  const std::size_t most = limits_.max_message_bytes;
+  message_bytes_ = std::clamp(message_bytes, std::min(kLeastMessage, most), most);
 }
 
 void ClusterOutbox::acked(std::uint32_t fragments) {

@@ -23,10 +23,10 @@ namespace volvox {
 
 struct ClusterFlowLimits {
   WireLimits wire;
-  std::size_t max_message_bytes = 64U << 10;  // of what is sent at once
-  std::size_t max_small_bytes = 8U << 10;     // of a message that need not be acknowledged
-  std::size_t max_total_bytes = 17U << 20;    // of a message in fragments
-  std::size_t max_join_bytes = 2U << 20;      // of one from somebody who has not joined
+  std::size_t max_message_bytes = kMaxClusterMessageBytes;  // of what is sent at once, if the peer takes it
+  std::size_t max_small_bytes = 8U << 10;                   // of a message that need not be acknowledged
+  std::size_t max_total_bytes = 17U << 20;                  // of a message in fragments
+  std::size_t max_join_bytes = 2U << 20;                    // of one from somebody who has not joined
   std::size_t max_queued_bytes = 256U << 20;  // waiting to be sent, beyond which nothing new is begun
   std::size_t max_unacked_bytes = 1U << 20;   // in fragments under way to the peer
   std::uint32_t max_streams = 64;             // messages in fragments at the same time
@@ -45,6 +45,7 @@ class ClusterOutbox {
       : limits_(limits),
         generation_(generation),
         encode_(encode),
+        message_bytes_(std::min(kLeastMessage, limits.max_message_bytes)),
         window_(std::min(kLeastWindow, limits.max_unacked_bytes)) {}
 
   // OVERLOADED: too much waits to be sent, and this would begin something new, a request. Whatever else there
@@ -57,6 +58,8 @@ class ClusterOutbox {
   // large ones by turns, large ones among themselves by turns. Nothing as well when memory is short: what
   // waits is kept for the next call.
   std::optional<ClusterPieces> next();
+  // What the peer takes at once; until it has said so, what every version does.
+  void peer_takes(std::size_t message_bytes);
   // The peer took in so many fragments.
   void acked(std::uint32_t fragments);
   // A report's time has passed. What waited for acknowledgements in it has shown how much the link carries in
@@ -79,7 +82,7 @@ class ClusterOutbox {
     Topic topic{};
   };
 
-  static constexpr std::size_t kLeastWindow = 64U << 10;
+  static constexpr std::size_t kLeastWindow = 64U << 10, kLeastMessage = 64U << 10;
 
   Result<ClusterPieces> encode(const ClusterMessage& message) const;
   std::size_t fragment_bytes() const;
@@ -92,6 +95,7 @@ class ClusterOutbox {
   ClusterFlowLimits limits_;
   LinkGeneration generation_;
   Encode encode_;
+  std::size_t message_bytes_;  // of what is sent at once
   std::deque<ClusterPieces> control_, small_, last_;
   std::map<Topic, std::deque<ClusterPieces>> large_;  // what goes in fragments, and what must come after it
   std::deque<Topic> waiting_;                         // of large_: whose turn is to come

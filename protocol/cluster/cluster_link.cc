@@ -35,6 +35,12 @@ bool ClusterLink::follow(LinkGeneration generation) {
   return generation == generation_ || (end_ == LinkEnd::kDials && generation == 0);
 }
 
+// What the ends tell each other of themselves as they meet.
+void ClusterLink::note(const ClusterMessage& said) {
+  if (const auto* join = std::get_if<ClusterJoin>(&said)) outbox_.peer_takes(join->message_bytes);
+  if (const auto* reply = std::get_if<ClusterJoinReply>(&said)) outbox_.peer_takes(reply->message_bytes);
+}
+
 Result<std::optional<ClusterMessage>> ClusterLink::take(const ClusterBytes& bytes) {
   if (bytes && bytes->size() > limits_.max_message_bytes) {
     return invalid("a cluster message has " + std::to_string(bytes->size()) + " bytes; the limit is " +
@@ -50,6 +56,7 @@ Result<std::optional<ClusterMessage>> ClusterLink::take(const ClusterBytes& byte
   // Who has not joined, in this life, may still be sending what it began in one that has been forgotten here.
   if (!message && !in_) return std::optional<ClusterMessage>();
   if (!message || !*message) return message;
+  note(**message);
   const auto* ack = std::get_if<ClusterAck>(&**message);
   if (ack == nullptr) return message;
   outbox_.acked(ack->fragments);

@@ -51,6 +51,7 @@ class ClusterLink {
  private:
   void renew(LinkGeneration generation, bool in);
   bool follow(LinkGeneration generation);
+  void note(const ClusterMessage& said);
 
   LinkEnd end_;
   ClusterFlowLimits limits_;

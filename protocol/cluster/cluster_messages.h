@@ -34,6 +34,9 @@ struct ClusterOffer {
   bool operator==(const ClusterOffer&) const = default;
 };
 
+// The largest message that this program takes in one piece; it says so as it joins, or is joined.
+inline constexpr std::uint32_t kMaxClusterMessageBytes = 256U << 10;
+
 struct ClusterJoin {
   std::string cluster, name;
   std::uint64_t incarnation = 0;
@@ -41,6 +44,7 @@ struct ClusterJoin {
   std::vector<ClusterOffer> offers;
   std::uint32_t list = 0;
   std::uint64_t request_limit = 0, request_window = 0, byte_limit = 0, byte_window = 0;
+  std::uint32_t message_bytes = kMaxClusterMessageBytes;
   bool operator==(const ClusterJoin&) const = default;
 };
 
@@ -56,6 +60,7 @@ struct ClusterJoinReply {
   std::string name;
   std::uint64_t incarnation = 0;
   std::uint16_t version = cluster_versions().best, oldest_version = cluster_versions().oldest;
+  std::uint32_t message_bytes = kMaxClusterMessageBytes;
   bool operator==(const ClusterJoinReply&) const = default;
 };
 

@@ -1,7 +1,7 @@
 // What makes `volvox` a program of another version of the cluster protocol: it says so when it joins. A newer
 // one sends what this version does not know: fields after the known ones, and messages of a kind of its own
 // in place of some pings and reports, of which none is needed. An older one, version 1, knows of no
-// generations, and no credit in a join: it sends none, and does not look at any.
+// generations, and neither credit nor sizes in a join: it sends none, and does not look at any.
 
 #include <atomic>
 #include <cstdio>
@@ -56,10 +56,12 @@ Result<ClusterPieces> new_field(const ClusterPing& ping, LinkGeneration generati
 
 // As the version before writes it, and reads it.
 ClusterMessage without_news(const ClusterMessage& message) {
-  const auto* join = std::get_if<ClusterJoin>(&message);
-  if (join == nullptr) return message;
-  ClusterJoin older = *join;
-  older.request_limit = older.request_window = older.byte_limit = older.byte_window = 0;
+  ClusterMessage older = message;
+  if (auto* join = std::get_if<ClusterJoin>(&older)) {
+    join->request_limit = join->request_window = join->byte_limit = join->byte_window = 0;
+    join->message_bytes = 0;
+  }
+  if (auto* reply = std::get_if<ClusterJoinReply>(&older)) reply->message_bytes = 0;
   return older;
 }
 

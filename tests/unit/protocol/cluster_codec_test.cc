@@ -35,6 +35,7 @@ std::vector<ClusterMessage> samples() {
   join.request_window = 50;
   join.byte_limit = 1 << 20;
   join.byte_window = 1 << 19;
+  join.message_bytes = 100'000;
   ClusterOffer& offer = join.offers[0];
   offer.max_cells = 4096;
   offer.inputs = {{"tokens", WireType::kI32, {-1}}};
@@ -43,6 +44,7 @@ std::vector<ClusterMessage> samples() {
   reply.accepted = true;
   reply.name = "router-1";
   reply.version = 2;
+  reply.message_bytes = 200'000;
   all.emplace_back(reply);
   reply.accepted = false;
   reply.error = Error{ErrorCode::kPermissionDenied, "another one"};

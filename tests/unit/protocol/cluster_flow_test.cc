@@ -8,6 +8,7 @@
 #include <string>
 #include <variant>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/unit/protocol/small_flow.h"
@@ -63,6 +64,37 @@ TEST(ClusterFlow, LargeMessagesTravelInFewFragmentsAtATime) {
   }
   EXPECT_EQ(rounds, 4);
   EXPECT_EQ(outbox.queued_bytes(), 0U);
+}
+
+// Earlier versions close a link on which more comes in one piece.
+TEST(ClusterFlow, NoMoreIsSentAtOnceThanThePeerTakes) {
+  const auto largest = [](std::optional<std::size_t> taken) {
+    ClusterFlowLimits limits;
+    limits.max_unacked_bytes = 4U << 20;
+    ClusterOutbox outbox(limits);
+    if (taken) outbox.peer_takes(*taken);
+    for (std::uint32_t i = 0; i < 4; ++i) EXPECT_TRUE(outbox.push(result(i, 8U << 20)));
+    std::size_t most = 0;
+    for (int round = 0; !outbox.is_idle() && round < 10'000; ++round) {
+      std::uint32_t sent = 0;
+      while (auto bytes = outbox.next()) {
+        most = std::max(most, bytes->size());
+        ++sent;
+      }
+      outbox.acked(sent);
+      if (round % 16 == 15) outbox.tick();  // a fast link: the window grows
+    }
+    EXPECT_TRUE(outbox.is_idle());
+    return most;
+  };
+  constexpr std::size_t kKiB = 1024;
+  const auto nearly = [](std::size_t most) {
+    return testing::AllOf(testing::Le(most), testing::Gt(most - kKiB));
+  };
+  EXPECT_THAT(largest({}), nearly(64 * kKiB)) << "it has not said anything";
+  EXPECT_THAT(largest(0), nearly(64 * kKiB)) << "it says nothing of it";
+  EXPECT_THAT(largest(100 * kKiB), nearly(100 * kKiB));
+  EXPECT_THAT(largest(1U << 30), nearly(256 * kKiB)) << "nor than this end's own limit";
 }
 
 // Only what comes before a body is written anew for its fragments.

@@ -172,6 +172,44 @@ TEST(ClusterLink, AMessageLargerThanOneMayBeIsRefused) {
   EXPECT_FALSE(link.take(bytes->whole()));
 }
 
+// Both ends say in the join what they take; in the next life they say it anew.
+TEST(ClusterLink, LargeMessagesComeInLargerPiecesFromThoseWhoHaveMet) {
+  ClusterFlowLimits limits;
+  ClusterLink node(LinkEnd::kDials, limits), router(LinkEnd::kAnswers, limits);
+  const auto pass = [](ClusterLink& from, ClusterLink& to) {
+    std::size_t most = 0;
+    while (auto bytes = from.next()) {
+      most = std::max(most, bytes->size());
+      const auto taken = to.take(bytes->whole());
+      EXPECT_TRUE(taken);
+      if (taken && *taken && std::holds_alternative<ClusterJoin>(**taken)) to.let_in();
+    }
+    return most;
+  };
+  const auto largest = [&](ClusterLink& from, ClusterLink& to) {
+    std::size_t most = 0;
+    for (std::uint32_t i = 0; i < 20; ++i) {  // the window grows as the link carries
+      EXPECT_TRUE(from.push(result(i, 4U << 20)));
+      for (int round = 0; !from.is_idle() && round < 1000; ++round) {
+        most = std::max(most, pass(from, to));
+        pass(to, from);
+      }
+      from.tick();
+    }
+    return most;
+  };
+  for (LinkGeneration life = 1; life <= 2; ++life) {
+    node.begin(life);
+    ASSERT_TRUE(node.push(join_of(0)));
+    pass(node, router);
+    EXPECT_LE(largest(node, router), 64U << 10) << "the router has not answered";
+    ASSERT_TRUE(router.push(ClusterJoinReply{true, {}, "router", 1}));
+    pass(router, node);
+    EXPECT_GT(largest(node, router), 250U << 10);
+    EXPECT_GT(largest(router, node), 250U << 10);
+  }
+}
+
 // Version 1 says no generation, and does not look at any.
 TEST(ClusterLink, AnEndThatKnowsNoGenerationsIsUnderstood) {
   Connection link;
