@@ -183,6 +183,7 @@ def clocks_and_keys(world):
 COPY_TIMEOUT_S = 1.0  # device.task_timeout_ms
 PATIENCE_S = 6.0  # of the clients: less than a hang lasts, so that who waits for its end is seen
 HANGS = "the device hangs: a copy"  # what /readyz says
+COPYING = 'volvox_session_states{where="copying"}'
 
 
 def hanging_config(world, name, devices, places):
@@ -205,14 +206,16 @@ class Hangs:
         self.streams_s = max(self.streams_s, now - max(client.last_ok for client in self.streams))
 
     def hold(self, member, device, seconds):
-        """So long no copy of a state off the device ends."""
+        """So long no copy of a state off the device ends. It is found out by the first one that begins."""
         file = self.world.folder / f"{member.name}.hang.{device}"
-        begin, found, healthy = time.monotonic(), None, False
+        begin, copying, found, healthy = time.monotonic(), None, None, False
         file.touch()
         while time.monotonic() < begin + seconds and self.world.sleep(0.1):
             self.look()
-            if found is None and HANGS in look_at(member, "readyz")[1]:
-                found = time.monotonic() - begin
+            if found is None:
+                copying = (copying or time.monotonic()) if member.page().get(COPYING, 0) > 0 else None
+                if HANGS in look_at(member, "readyz")[1]:
+                    found = time.monotonic() - (copying or begin)
             healthy = healthy or (found is not None and health(member) == 200)
         lasted = time.monotonic() - begin
         file.unlink()
@@ -260,7 +263,7 @@ def hanging_moves(world):
     copies = {what: sum(member.page().get(f"volvox_session_{what}_total", 0) for member in (pair, *cluster.nodes))
               for what in ("spills", "restores", "moves")}  # fmt: skip
     world.notes.append(f"states copied: {copies}; sessions that were lost: see SESSION_LOST")
-    world.expect_prompt("/readyz says that the device hangs after, s", max(hangs.found, default=0.0), COPY_TIMEOUT_S + 2.0)
+    world.expect_prompt("/readyz says that the device hangs after a copy began, s", max(hangs.found, default=0.0), COPY_TIMEOUT_S + 2.0)
     world.expect_prompt("/readyz says that all is well again after, s", max(hangs.mended, default=0.0), 2.0)
     world.expect_prompt("longest time without an answer for one that sends no sessions, s", hangs.alone_s, 3.0)
     world.expect_prompt("longest time without an answer for the sessions of the server with two devices, s", hangs.streams_s, 3.0)
