@@ -1,5 +1,7 @@
 #include "routing/attempts.h"
 
+#include <utility>
+
 namespace volvox {
 
 AttemptId AttemptTable::id(std::uint32_t index) const {
@@ -76,8 +78,8 @@ std::optional<std::uint64_t> AttemptTable::request(AttemptId attempt) const {
   return records_[attempt.index].request;
 }
 
-Charge AttemptTable::charge(AttemptId attempt) const {
-  return newest(attempt) ? records_[attempt.index].charge : Charge{};
+Charge AttemptTable::take_charge(AttemptId attempt) {
+  return newest(attempt) ? std::exchange(records_[attempt.index].charge, {}) : Charge{};
 }
 
 std::size_t AttemptTable::on(NodeId node) const {

@@ -21,7 +21,7 @@ struct AttemptId {
 // What an attempt means to its node, and is given back when it ends.
 struct Charge {
   Duration work{};
-  std::uint64_t bytes = 0;
+  std::uint64_t bytes = 0, requests = 0;
 };
 
 // Which requests are where? A node that dies takes them along, and nobody else knows which; and a node that
@@ -44,7 +44,8 @@ class AttemptTable {
   // Nothing when it is not the newest, or waits for the next.
   std::optional<NodeId> node(AttemptId attempt) const;
   std::optional<std::uint64_t> request(AttemptId attempt) const;
-  Charge charge(AttemptId attempt) const;
+  // What it costs its node; from then on nothing.
+  Charge take_charge(AttemptId attempt);
   std::size_t on(NodeId node) const;  // requests there
   std::size_t size() const { return records_.used(); }
 

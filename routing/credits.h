@@ -75,6 +75,11 @@ class CreditLine {
   bool may_send(std::uint64_t amount, bool urgent) const;
   void sent(std::uint64_t amount) { sent_ += amount; }
   void finished(std::uint64_t amount) { finished_ += amount; }
+  // What sent() said was not sent after all: the node will not say that it has ended.
+  void unsent(std::uint64_t amount) {
+    sent_ -= amount;
+    missed_ += amount;
+  }
   // Something could not be sent for want of credit: the node shall know that more is wanted.
   void missed(std::uint64_t amount) { missed_ += amount; }
   void granted(const CreditGrant& grant);

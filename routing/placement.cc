@@ -48,7 +48,7 @@ Result<Router::Choice> Router::choose(const Question& question) {
     chosen = in_time(*candidates, question);
     if (chosen == nullptr) return too_late();
   }
-  return Choice{chosen->node, {cost(*chosen, question), question.info.bytes}};
+  return Choice{chosen->node, {cost(*chosen, question), question.info.bytes, 1}};
 }
 
 Result<Router::Choice> Router::at_home(const Question& question) {
@@ -58,7 +58,7 @@ Result<Router::Choice> Router::at_home(const Question& question) {
     return fail(ErrorCode::kUnavailable, "the node that holds the session is silent; try again soon");
   if (!nodes_[home->index].requests.heard()) return too_early();
   if (!may_take(*home, question)) return no_credit();
-  return Choice{*home, {{}, question.info.bytes}};
+  return Choice{*home, {{}, question.info.bytes, 1}};
 }
 
 Error Router::homeless(std::string_view home) const {

@@ -160,17 +160,27 @@ Duration Router::estimate(NodeId node) const {
 void Router::book(const Choice& choice) {
   Node& node = nodes_[choice.node.index];
   node.load.sent(choice.charge.work);
-  node.requests.sent(1);
+  node.requests.sent(choice.charge.requests);
   node.bytes.sent(choice.charge.bytes);
 }
 
-void Router::unbook(AttemptId attempt) {
+void Router::unsent(AttemptId attempt) {
+  const Charge charge = attempts_.take_charge(attempt);
   const auto where = attempts_.node(attempt);
   if (!where) return;
-  const Charge charge = attempts_.charge(attempt);
   Node& node = nodes_[where->index];
   node.load.finished(charge.work);
-  node.requests.finished(1);
+  node.requests.unsent(charge.requests);
+  node.bytes.unsent(charge.bytes);
+}
+
+void Router::unbook(AttemptId attempt) {
+  const Charge charge = attempts_.take_charge(attempt);
+  const auto where = attempts_.node(attempt);
+  if (!where) return;
+  Node& node = nodes_[where->index];
+  node.load.finished(charge.work);
+  node.requests.finished(charge.requests);
   node.bytes.finished(charge.bytes);
 }
 

@@ -113,6 +113,9 @@ class Router {
   // Where to run it next; not on the node where it was, if there is another. The old attempt is over, and
   // with an error the request is, too: besides place()'s, UNAVAILABLE after max_attempts.
   Result<Placement> retry(AttemptId last, const RequestInfo& info, TimePoint now);
+  // The attempt could not be sent: its node has not heard of it, and still gives credit for it. Then retry()
+  // or end() it as any other.
+  void unsent(AttemptId attempt);
   // An answer came, or nobody waits any more. The request's number if this was the newest attempt, and it had
   // not ended before; otherwise the answer is to be dropped.
   std::optional<std::uint64_t> end(AttemptId attempt);

@@ -98,22 +98,36 @@ class ClusterRouterShell {
     go_on(index, router_.place(index, request_info(work->request()), steady_now()));
   }
 
-  void go_on(std::uint32_t index, const Result<Placement>& placed) {
-    if (!placed) return end(index, placed.error());
+  void go_on(std::uint32_t index, Result<Placement> placed) {
+    Status sent;
+    while (placed) {
+      sent = send(index, *placed);
+      if (sent) return;
+      router_.unsent(placed->attempt);
+      // The link to another may have room.
+      const IncomingRequest& request = pending_[index].work->request();
+      if (!may_run_elsewhere(is_session_part(request.header), sent.error().code)) {
+        router_.end(placed->attempt);
+        break;
+      }
+      placed = router_.retry(placed->attempt, request_info(request), steady_now());
+    }
+    end(index, sent ? placed.error() : sent.error());
+  }
+
+  Status send(std::uint32_t index, const Placement& placed) {
     Pending& pending = pending_[index];
-    pending.attempt = placed->attempt;
-    const auto peer = by_node_.find(placed->node.index);
+    pending.attempt = placed.attempt;
+    const auto peer = by_node_.find(placed.node.index);
+    if (peer == by_node_.end()) return fail(ErrorCode::kUnavailable, "the node is gone; try again");
     // The last row that the client has is wanted once more: an answer cannot begin behind its end.
     const std::uint32_t from = std::max(pending.next_row, 1U) - 1;
-    auto submit =
-        submit_frames(on_wire(placed->attempt), pending.work->shared_request(), from, steady_now(), limits_);
-    Status sent = submit ? Status{} : tl::unexpected(submit.error());
-    if (sent)
-      sent = peer == by_node_.end() ? fail(ErrorCode::kUnavailable, "the node is gone; try again")
-                                    : peer->second->link.send(*submit);
-    if (sent) return trace_placement(pending.work->request(), placed->node);
-    router_.end(placed->attempt);
-    end(index, sent.error());
+    const auto submit =
+        submit_frames(on_wire(placed.attempt), pending.work->shared_request(), from, steady_now(), limits_);
+    if (!submit) return tl::unexpected(submit.error());
+    if (Status sent = peer->second->link.send(*submit); !sent) return sent;
+    trace_placement(pending.work->request(), placed.node);
+    return {};
   }
 
   void trace_placement(const IncomingRequest& request, NodeId node) const {

@@ -40,7 +40,8 @@ TEST(AttemptTable, OnlyTheNewestAttemptsAnswerCountsAndOnce) {
   AttemptTable table;
   const AttemptId first = table.begin(77, a, {milliseconds(2), 100});
   EXPECT_EQ(table.on(a), 1U);
-  EXPECT_EQ(table.charge(first).bytes, 100U);
+  EXPECT_EQ(table.take_charge(first).bytes, 100U);
+  EXPECT_EQ(table.take_charge(first).bytes, 0U) << "once";
   const AttemptId second = table.again(first, b, {});
   EXPECT_EQ(table.on(a), 0U);
   EXPECT_EQ(table.node(second), b);

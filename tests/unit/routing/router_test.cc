@@ -266,6 +266,39 @@ TEST_F(RouterTest, NoMoreIsSentThanTheNodesGranted) {
   EXPECT_GT(router_.request_credit(a).wanted(), 901U) << "the node is told that more was wanted";
 }
 
+// The node does not say that it has ended, so its credit would be gone until the node joins anew.
+TEST_F(RouterTest, WhatCouldNotBeSentCostsNoCredit) {
+  const NodeId node = join("a");
+  const std::uint64_t requests = router_.request_credit(node).available();
+  const std::uint64_t bytes = router_.byte_credit(node).available();
+  RequestInfo info{"mt"};
+  info.bytes = 1000;
+  for (int i = 0; i < 10'000; ++i) {
+    const auto placed = place(info);
+    ASSERT_TRUE(placed) << i;
+    const Duration with_it = router_.estimate(node);
+    router_.unsent(placed->attempt);
+    EXPECT_LT(router_.estimate(node), with_it);
+    EXPECT_TRUE(router_.end(placed->attempt));
+  }
+  EXPECT_EQ(router_.estimate(node), Duration::zero());
+  EXPECT_EQ(router_.request_credit(node).available(), requests);
+  EXPECT_EQ(router_.byte_credit(node).available(), bytes);
+  EXPECT_EQ(router_.request_credit(node).wanted(), 10'000U) << "it never goes down";
+}
+
+TEST_F(RouterTest, WhatCouldNotBeSentMayGoToAnother) {
+  const NodeId a = join("a"), b = join("b");
+  const auto first = place();
+  ASSERT_TRUE(first);
+  router_.unsent(first->attempt);
+  const auto second = router_.retry(first->attempt, {"mt"}, now_);
+  ASSERT_TRUE(second);
+  EXPECT_EQ(second->node, first->node == a ? b : a);
+  EXPECT_EQ(router_.request_credit(second->node).available() + 1,
+            router_.request_credit(first->node).available());
+}
+
 TEST_F(RouterTest, ASessionGoesHome) {
   const NodeId home = join("a");
   join("b");
