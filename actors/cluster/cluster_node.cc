@@ -328,6 +328,9 @@ class ClusterNodeShell {
     caf::anon_send(running.request, CancelAtom::value);
     Outcome outcome;
     outcome.error = {ErrorCode::kInternal, "the answer cannot travel to the router; see the node's log"};
+    // A part of a session is done, though nobody can say with what.
+    const auto said = read_result({answer.result->attempt, true, answer.result->header, nullptr}, limits_);
+    outcome.undecided = !said || said->outcome.session.has_value() || said->outcome.undecided;
     send(answer.seat, result_frames(answer.result->attempt, outcome, true, 0, limits_));
   }
 

@@ -128,11 +128,11 @@ class BundleShell {
     std::vector<ReplySink::Answered> answered;
     for (std::size_t place = 0; place < states_.size(); ++place) {
       State& state = states_[place];
-      if (state.ended || state.answered || state.given_up || !which(*setup_.parts[place])) continue;
-      state.given_up = true;
-      keys->push_back(setup_.parts[place]->key);
-      if (is_decided_elsewhere(*setup_.parts[place], code) || !setup_.parts[place]->end.give_up(code))
-        continue;
+      if (state.ended || state.answered || !which(*setup_.parts[place])) continue;
+      const bool is_elsewhere = is_decided_elsewhere(*setup_.parts[place], code);
+      if (state.given_up && is_elsewhere) continue;
+      if (!std::exchange(state.given_up, true)) keys->push_back(setup_.parts[place]->key);
+      if (is_elsewhere || !setup_.parts[place]->end.give_up(code)) continue;
       state.answered = true;
       Outcome outcome;
       outcome.error = Error{code, message};

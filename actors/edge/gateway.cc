@@ -404,6 +404,7 @@ void Gateway::answer(const IncomingRequest& request, const Outcome& outcome) {
   if (!body.empty() && !edge_->has_room(body.size())) {
     header.kind = ReplyKind::kError;
     header.error = {ErrorCode::kOverloaded, kNoRoomForResults};
+    header.undecided = header.session.has_value();
     body = {};
   }
   RequestSample sample{std::nullopt, header.timings.queue_us, header.timings.compute_us,

@@ -18,7 +18,8 @@ namespace {
 
 using testing::HasSubstr;
 
-// Results are made faster than they are sent: some find no room, and none is lost.
+// Results are made faster than they are sent: some find no room, and none is lost. Those are of parts of
+// sessions, which are done.
 TEST(Gateway, WhoeverAskedIsAnsweredThoughTheResultFindsNoRoom) {
   constexpr std::size_t kRequests = 64;
   ServeConfig config = loopback();
@@ -27,7 +28,11 @@ TEST(Gateway, WhoeverAskedIsAnsweredThoughTheResultFindsNoRoom) {
   AnsweringRouter router([&asked](const WorkPtr& work) {
     asked.push_back(work);
     if (asked.size() < kRequests) return;
-    for (const WorkPtr& one : asked) one->settle(outcome_of(700 << 10));
+    for (const WorkPtr& one : asked) {
+      Outcome end = outcome_of(700 << 10);
+      end.session.emplace().operation = SessionOperation::kContinue;
+      one->settle(std::move(end));
+    }
     asked.clear();
   });
   Monitor monitor("test");
@@ -48,6 +53,7 @@ TEST(Gateway, WhoeverAskedIsAnsweredThoughTheResultFindsNoRoom) {
     ASSERT_EQ(answer.wait_for(kLongEnough), std::future_status::ready) << "a result was lost";
     const Reply reply = answer.get();
     refused += code_of(reply) == ErrorCode::kOverloaded ? 1 : 0;
+    EXPECT_EQ(reply.header.undecided, code_of(reply) == ErrorCode::kOverloaded);
     EXPECT_TRUE(reply.status() || code_of(reply) == ErrorCode::kOverloaded) << reply.header.error.message;
   }
   EXPECT_LT(refused, kRequests);
