@@ -38,7 +38,10 @@ double ServiceEstimate::Load::work_us() const {
 
 void ServiceEstimate::set_model(ModelId model, const ModelCost& cost) {
   if (model >= loads_.size()) loads_.resize(model + 1);
-  loads_[model].cost = cost;
+  Load& load = loads_[model];
+  load.cost = cost;
+  load.mean_steps = 0;
+  load.asked = {};
 }
 
 void ServiceEstimate::done(ModelId model, std::uint32_t steps) {

@@ -44,6 +44,7 @@ struct Forecast {
 // nothing to do takes whatever comes, and so every estimate meets the truth. Pure; not thread-safe.
 class ServiceEstimate {
  public:
+  // From now on a model has this number, of which nothing is known but its cost.
   void set_model(ModelId model, const ModelCost& cost);
 
   // Accepted / ended, however it ended: the same work both times.

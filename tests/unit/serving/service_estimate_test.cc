@@ -122,6 +122,8 @@ TEST(ServiceEstimate, LearnsTheMeanFromWhatWasDone) {
   for (int i = 0; i < 500; ++i) estimate.done(0, 30);
   EXPECT_EQ(estimate.usual_steps(0), 30U);
   EXPECT_EQ(estimate.usual_steps(7), 0U);
+  estimate.set_model(0, four_rows());
+  EXPECT_EQ(estimate.usual_steps(0), 0U) << "another model has the number now";
 }
 
 // A client's word for its own length is no reason to say that it never can be: it may be a guess, or a mean.
