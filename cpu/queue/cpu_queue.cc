@@ -68,6 +68,7 @@ Status CpuQueue::submit(const Task& task) {
   entry->seq = task.seq;
   entry->task = &task;
   entry->cell = cell;
+  if (last_ == 0) board_.publish_done(task.seq - 1);  // numbers go on where another queue ended
   last_ = task.seq;
   const bool others_left = left_;
   left_ = ring_.consumer_sleeps();

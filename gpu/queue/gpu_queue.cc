@@ -54,6 +54,7 @@ Status GpuQueue::submit(const Task& task) {
   Entry* entry = ring_.next_free();
   if (entry == nullptr) return fail(ErrorCode::kOverloaded, "the queue is full");
   entry->task = &task;
+  if (last_ == 0) context_->begin_after(task.seq - 1);
   last_ = task.seq;
   ring_.push();
   return {};

@@ -52,6 +52,8 @@ class QueueContext {
   Status flush();
   Status copy(const std::vector<ReadyCopy>& copies);
 
+  // Before the first task: all up to this one count as done, by a queue that was there before.
+  void begin_after(TaskSeq done);
   TaskSeq done() const;
   // The first task that named a slot that is not there, once those before it are done; 0: none.
   TaskSeq failed() const;
