@@ -122,11 +122,11 @@ void TomlTable::shape(std::string_view key, std::optional<Shape>& to) {
   const toml::array* array = node->as_array();
   if (array == nullptr || array->size() > 4) return refuse(*node, key, "must be a list of at most 4 extents");
   Shape shape;
-  std::int64_t elements = 1;  // four extents of 65536 would not fit
+  std::int64_t elements = 1;
   for (const toml::node& item : *array) {
     const auto extent = item.value_exact<std::int64_t>();
-    if (!extent || *extent < 1 || *extent > 65536)
-      return refuse(item, key, "has an extent that is not in 1 to 65536");
+    if (!extent || *extent < 1 || *extent > kMaxElements)
+      return refuse(item, key, "has an extent that is not in 1 to " + std::to_string(kMaxElements));
     elements *= *extent;
     if (elements > kMaxElements)
       return refuse(item, key, "has more than " + std::to_string(kMaxElements) + " elements");

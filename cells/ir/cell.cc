@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cells/ops/op.h"
+#include "cells/ops/ops.h"
 
 namespace volvox {
 
@@ -12,6 +13,15 @@ const Operator* Cell::producer(ValueId value) const {
     if (op.output == value) return &op;
   }
   return nullptr;
+}
+
+ValueId Cell::unshaped(ValueId value) const {
+  const Operator* op = producer(value);
+  while (op != nullptr && op->is(kReshapeOp)) {
+    value = op->inputs[0];
+    op = producer(value);
+  }
+  return value;
 }
 
 bool Cell::spreads(const Operator& op) const {

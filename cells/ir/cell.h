@@ -71,6 +71,7 @@ struct Cell {
   bool gathers_all = false;
 
   const Operator* producer(ValueId value) const;  // nullptr when there is none
+  ValueId unshaped(ValueId value) const;          // the same elements, before they got other shapes
   // Whether a pointwise operator repeats an input that has fewer elements than its value.
   bool spreads(const Operator& op) const;
 };

@@ -37,7 +37,7 @@ class Folder {
   ValueId id_of(ValueId value) const {
     const Operator* embed = cell_.producer(value);
     if (embed == nullptr || !embed->is(kEmbedOp)) return kNoValue;
-    const Operator* id = cell_.producer(embed->inputs[0]);
+    const Operator* id = cell_.producer(cell_.unshaped(embed->inputs[0]));
     return id != nullptr && id->is(kPullOp) ? embed->inputs[0] : kNoValue;
   }
 

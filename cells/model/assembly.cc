@@ -370,7 +370,7 @@ Status Assembly::match_input(const Cell& cell, const Operator& pull, std::uint8_
                            ", the cell reads " + described(wanted.dtype, wanted.shape));
   }
   for (const Operator& op : cell.operators) {
-    if (!op.is(kEmbedOp) || op.inputs[0] != pull.output) continue;
+    if (!op.is(kEmbedOp) || cell.unshaped(op.inputs[0]) != pull.output) continue;
     const std::int64_t rows = model_.weights.find(op.weights[0])->shape[0];
     if (input.vocabulary > rows) {
       return error(line, "vocabulary: is larger than the " + std::to_string(rows) + " rows of " +

@@ -304,9 +304,10 @@ Quantity CellWriter::concat(const std::vector<Quantity>& all, std::size_t axis) 
   Constant made{.type = integers ? Constant::Type::kInteger : Constant::Type::kReal, .shape = shape};
   std::size_t outer = 1;
   for (std::size_t before = 0; before < axis; ++before) outer *= static_cast<std::size_t>(shape[before]);
+  std::vector<KnownTensor> tensors;
+  for (const Quantity& part : parts) tensors.push_back(integers ? part.known : as_real(part.known));
   for (std::size_t o = 0; o < outer; ++o) {
-    for (const Quantity& part : parts) {
-      const KnownTensor numbers = integers ? part.known : as_real(part.known);
+    for (const KnownTensor& numbers : tensors) {
       const auto n = static_cast<std::ptrdiff_t>(numbers->size() / outer),
                  at = static_cast<std::ptrdiff_t>(o) * n;
       if (integers) {

@@ -6,7 +6,11 @@
 #include <span>
 #include <utility>
 
+#include "base/text.h"
 #include "cells/model/assemble.h"
+#include "import/onnx/known.h"
+#include "repository/cell_file.h"
+#include "repository/model_toml.h"
 
 namespace volvox::onnx_import {
 
@@ -31,15 +35,41 @@ bool is_whole_input(std::int32_t type) {
   return type == kInt32 || type == kInt64;
 }
 
-Quantity given_constant(const Shape& wanted, const std::vector<double>& written, bool real) {
-  Shape shape = wanted;
-  std::vector<double> numbers = written;
-  if (numbers.size() == 1) {
-    numbers.assign(static_cast<std::size_t>(elements(shape)), written[0]);
-  } else if (elements(shape) != static_cast<std::int64_t>(numbers.size())) {
-    shape = {static_cast<std::int64_t>(numbers.size())};
+Shape given_shape(const GraphInput& input, const Shape& given) {
+  bool fits = input.shape.empty() || input.shape.size() == given.size();  // none written: any
+  for (std::size_t axis = 0; fits && axis < input.shape.size(); ++axis)
+    fits = input.shape[axis].value_or(given[axis]) == given[axis];
+  if (fits) return given;
+  Shape written;
+  for (const auto& extent : input.shape) written.push_back(extent.value_or(-1));
+  refuse("input " + in_quotes(input.name) + " has the shape " + to_string(written) +
+         " in the file, where -1 is open: it cannot be " + to_string(given));
+}
+
+Quantity given_constant(const GraphInput& input, const Shape* given, const std::vector<double>& written) {
+  Shape shape;
+  std::vector<std::size_t> open;
+  for (const auto& extent : input.shape) {
+    if (!extent) open.push_back(shape.size());
+    shape.push_back(extent.value_or(1));
   }
-  if (real) return known_reals(shape, {numbers.begin(), numbers.end()});
+  if (given != nullptr) {
+    shape = given_shape(input, *given);
+    open.clear();
+  }
+  std::vector<double> numbers = written;
+  const auto count = static_cast<std::int64_t>(numbers.size());
+  const std::int64_t others = checked_elements(shape);
+  if (count == 1) {
+    numbers.assign(static_cast<std::size_t>(others), written[0]);
+  } else if (open.size() == 1 && others > 0 && count % others == 0) {
+    shape[open.front()] = count / others;
+  } else if (others != count) {
+    refuse("the constant " + in_quotes(input.name) + " has " + std::to_string(count) +
+           " numbers, its shape " + to_string(shape) + " takes one for all, or " + std::to_string(others) +
+           (open.empty() ? "" : "; say with --shape what the file leaves open"));
+  }
+  if (is_real_input(input.type)) return known_reals(shape, {numbers.begin(), numbers.end()});
   std::vector<std::int64_t> whole;
   for (const double number : numbers) whole.push_back(std::llround(number));
   return known_integers(shape, std::move(whole));
@@ -70,6 +100,14 @@ Status check(const ConvertedOnnx& converted) {
     tensors[weight.name] = {DType::kF32, weight.shape, std::as_bytes(std::span(*weight.numbers))};
   ModelDefinition named = converted.definition;
   named.name = "model";
+  // What is written is read again, with the bounds of files.
+  auto read = parse_model_definition(to_toml(named), "model.toml");
+  if (!read) return tl::unexpected(read.error());
+  for (const CellDefinition& cell : named.cells) {
+    if (cell.given == nullptr) continue;
+    if (auto again = parse_cell(to_json(*cell.given), cell.name + ".cell.json"); !again)
+      return tl::unexpected(again.error());
+  }
   const auto model = assemble(named, Weights(std::move(tensors), nullptr), {}, "model.toml");
   return model ? Status{} : tl::unexpected(model.error());
 }

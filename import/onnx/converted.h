@@ -16,8 +16,11 @@ std::string plain_name(const std::string& name);
 bool is_real_input(std::int32_t type);
 bool is_whole_input(std::int32_t type);
 
-// An input that is the same for everybody: one number is all of them.
-Quantity given_constant(const Shape& shape, const std::vector<double>& numbers, bool real);
+// The shape of an input: as --shape says, which may only say what the file leaves open.
+Shape given_shape(const GraphInput& input, const Shape& given);
+// An input that is the same for everybody: one number is all of them. A single extent that is open is as long
+// as the numbers make it. `shape`: what --shape says of it, or null.
+Quantity given_constant(const GraphInput& input, const Shape* shape, const std::vector<double>& numbers);
 
 // The weights of a model, as they are written.
 void add_weights(ConvertedOnnx& converted, std::vector<CellWriter::Weight> weights);

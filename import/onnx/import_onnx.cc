@@ -1,6 +1,8 @@
 #include "import/onnx/import_onnx.h"
 
 #include <algorithm>
+#include <cctype>
+#include <initializer_list>
 #include <optional>
 #include <set>
 #include <span>
@@ -70,7 +72,9 @@ class StateParts {
 
 class Importer {
  public:
-  Importer(const OnnxImport& wanted, OnnxModel model) : wanted_(wanted), model_(std::move(model)) {}
+  // `single`: open axes of which a step has one, whatever they are called; null: all that there are.
+  Importer(const OnnxImport& wanted, OnnxModel model, const std::vector<SequenceAxes>* single)
+      : wanted_(wanted), model_(std::move(model)), single_(single) {}
 
   Result<ConvertedOnnx> run() {
     try {
@@ -104,23 +108,27 @@ class Importer {
       if (wanted_.windows.contains(name))
         refuse("the input " + in_quotes(name) + " is a constant, and has no window");
     }
+    const auto& outputs = model_.graph->outputs;
+    const auto known_output = [&](const std::string& name) {
+      if (std::find(outputs.begin(), outputs.end(), name) == outputs.end())
+        refuse("has no output " + in_quotes(name) + "; there are: " + listed(outputs));
+    };
+    for (const std::string& output : wanted_.outputs) known_output(output);
     for (const auto& [input, output] : wanted_.states) {
       known_name(input);
-      const auto& outputs = model_.graph->outputs;
-      if (std::find(outputs.begin(), outputs.end(), output) == outputs.end())
-        refuse("has no output " + in_quotes(output) + "; there are: " + listed(outputs));
+      known_output(output);
       if (!states_.try_emplace(output, input).second)
         refuse("the output " + in_quotes(output) + " is two states");
     }
   }
 
   Input prepared(const GraphInput& input) const {
-    Input made{.name = input.name, .shape = shape_of(input)};
     const bool real = is_real_input(input.type);
-    if (const auto given = wanted_.constants.find(input.name); given != wanted_.constants.end()) {
-      made.constant = given_constant(made.shape, given->second, real);
-      return made;
-    }
+    const auto said = wanted_.shapes.find(input.name);
+    const Shape* given = said == wanted_.shapes.end() ? nullptr : &said->second;
+    if (const auto constant = wanted_.constants.find(input.name); constant != wanted_.constants.end())
+      return {.name = input.name, .shape = {}, .constant = given_constant(input, given, constant->second)};
+    Input made{.name = input.name, .shape = given != nullptr ? given_shape(input, *given) : shape_of(input)};
     if (!real && !is_whole_input(input.type))
       refuse("input " + in_quotes(input.name) +
              " is neither of floats nor of whole numbers; give it with --set");
@@ -128,22 +136,57 @@ class Importer {
     return made;
   }
 
-  // The first extent that is open is the batch, or the step: 1.
+  // What is open is the batch, or the step: 1. A graph that mixes what lies along an axis would do something
+  // else with one, so whose axis that is must be known.
   Shape shape_of(const GraphInput& input) const {
-    if (const auto given = wanted_.shapes.find(input.name); given != wanted_.shapes.end())
-      return given->second;
-    const bool constant = wanted_.constants.contains(input.name);
     Shape shape;
-    bool open = false;
-    for (const auto& extent : input.shape) {
-      if (!extent && open && !constant)
-        refuse("input " + in_quotes(input.name) +
-               " leaves more than one extent open; say them all with --shape " + input.name + "=1,…");
-      open = open || !extent;
-      shape.push_back(extent.value_or(1));
-    }
+    for (const auto& extent : input.shape) shape.push_back(extent.value_or(1));
     checked_elements(shape);
+    const auto say = [&] {
+      std::string text = "--shape " + input.name + '=';
+      for (std::size_t axis = 0; axis < shape.size(); ++axis)
+        text += (axis == 0 ? "" : ",") + std::to_string(shape[axis]);
+      return text;
+    };
+    const auto open = std::count(input.shape.begin(), input.shape.end(), std::nullopt);
+    if (open > 1)
+      refuse("input " + in_quotes(input.name) +
+             " leaves more than one extent open; say them all with --shape " + input.name + "=1,…");
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+      if (!input.shape[axis] && !is_single(input, axis))
+        refuse("input " + in_quotes(input.name) + " leaves its axis " + std::to_string(axis) + " open" +
+               (input.symbols[axis].empty() ? "" : " (" + in_quotes(input.symbols[axis]) + ")") +
+               ", which does not seem to be a batch; if it is one, or a step has one of it, say so with " +
+               say());
+    }
     return shape;
+  }
+
+  // A batch, by what its layers do, or by its place and its name.
+  bool is_single(const GraphInput& input, std::size_t axis) const {
+    if (single_ == nullptr) return true;
+    for (const SequenceAxes& axes : *single_) {
+      const auto found = axes.find(input.name);
+      if (found != axes.end() && found->second == axis) return true;
+    }
+    const std::string& symbol = input.symbols[axis];
+    if (sounds_like(symbol, {"t", "l", "s"}, {"seq", "time", "len", "frame", "step", "word", "token"}))
+      return false;
+    const auto leads = [&symbol](const GraphInput& other) {
+      return !symbol.empty() && !other.symbols.empty() && other.symbols[0] == symbol;
+    };
+    const auto& inputs = model_.graph->inputs;
+    return axis == 0 || sounds_like(symbol, {"n", "b"}, {"batch"}) ||
+           std::any_of(inputs.begin(), inputs.end(), leads);
+  }
+
+  // Whether it is one of these names, or has one of these parts, in letters of any case.
+  static bool sounds_like(std::string name, std::initializer_list<std::string_view> names,
+                          std::initializer_list<std::string_view> parts) {
+    for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    const auto in_name = [&name](std::string_view part) { return name.find(part) != std::string::npos; };
+    return std::find(names.begin(), names.end(), name) != names.end() ||
+           std::any_of(parts.begin(), parts.end(), in_name);
   }
 
   // One walk over the graph.
@@ -206,12 +249,13 @@ class Importer {
       return !input.constant && input.dtype == DType::kF32 && value.dtype == DType::kF32 &&
              value.shape == input.shape && state_output(input.name) == nullptr && !states_.contains(output);
     };
-    for (const Input& input : inputs_) {
+    // The first input is what the model is given.
+    for (std::size_t i = 1; i < inputs_.size(); ++i) {
       for (const std::string& output : model_.graph->outputs) {
-        if (fits(input, output) && follows(output, input.name)) states_[output] = input.name;
+        if (fits(inputs_[i], output) && follows(output, inputs_[i].name)) states_[output] = inputs_[i].name;
       }
     }
-    // By shape, where only one of each has it. The first input is what the model is given.
+    // By shape, where only one of each has it.
     for (std::size_t i = 1; i < inputs_.size(); ++i) {
       std::vector<std::string> outputs;
       for (const std::string& output : model_.graph->outputs) {
@@ -238,7 +282,10 @@ class Importer {
       lane.pull.push_back(definition.inputs.back().name);
     }
     if (definition.inputs.empty())
-      refuse("all of its inputs are constants and states: nothing is left to give it");
+      refuse(
+          "all of its inputs are constants and states: nothing is left to give it; with --no-states only "
+          "those "
+          "are states that --state names");
     if (definition.inputs.size() > kMaxPulls)
       refuse("has " + std::to_string(definition.inputs.size()) + " inputs (" +
              listed(definition.inputs, &InputDefinition::name) + "), a cell reads at most " +
@@ -292,13 +339,17 @@ class Importer {
     return made;
   }
 
+  // What is asked for; else all that are no states, and where there are no others those: a cell whose output
+  // is what it remembers.
   std::vector<std::string> kept_outputs() const {
     std::vector<std::string> kept;
+    const auto& wanted = wanted_.outputs;
     for (const std::string& output : model_.graph->outputs) {
-      const bool chosen = wanted_.outputs.empty() || std::find(wanted_.outputs.begin(), wanted_.outputs.end(),
-                                                               output) != wanted_.outputs.end();
-      if (chosen && !states_.contains(output)) kept.push_back(output);
+      const bool asked = std::find(wanted.begin(), wanted.end(), output) != wanted.end();
+      if (wanted.empty() ? !states_.contains(output) : asked) kept.push_back(output);
     }
+    if (kept.empty()) kept = model_.graph->outputs;
+    if (kept.empty()) refuse("has no outputs");
     if (kept.size() <= kMaxPushes) return kept;
     refuse("has " + std::to_string(kept.size()) + " outputs (" + listed(kept) + "), a cell emits at most " +
            std::to_string(kMaxPushes) + "; choose with --output");
@@ -330,6 +381,7 @@ class Importer {
 
   const OnnxImport& wanted_;
   const OnnxModel model_;
+  const std::vector<SequenceAxes>* single_;
   std::vector<Input> inputs_;
   StatePairs states_;
 };
@@ -344,10 +396,14 @@ Result<ConvertedOnnx> convert_onnx(const OnnxImport& import, std::span<const std
     return invalid(import.file.string() + ": a window is of a graph of one step, and a sequence is none");
   // Whose states are said to be inputs is a graph of one step, and so is one with a window.
   const bool is_step = !import.windows.empty() || (!import.states.empty() && import.sequences.empty());
-  auto sequence = is_step ? std::nullopt : onnx_import::convert_sequence(import, *model);
-  if (sequence && (sequence->is_sure || !import.sequences.empty())) return std::move(sequence->converted);
-  auto step = onnx_import::Importer(import, std::move(*model)).run();
-  return sequence && !step ? std::move(sequence->converted) : std::move(step);
+  onnx_import::SequenceReading read;
+  if (!is_step) read = onnx_import::read_sequence(import, *model);
+  if (read.converted && (read.is_sure || !import.sequences.empty())) return std::move(*read.converted);
+  auto step = onnx_import::Importer(import, std::move(*model), is_step ? nullptr : &read.single).run();
+  if (step || !read.converted) return step;
+  const std::string where = import.file.string() + ": ";
+  return invalid(step.error().message + "; read as the graph of a sequence: " +
+                 read.converted->error().message.substr(where.size()));
 }
 
 Result<std::string> import_onnx(const OnnxImport& import) {

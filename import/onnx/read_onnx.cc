@@ -161,8 +161,9 @@ class Reader {
 
   Result<NodeAttribute> attribute(const onnx::AttributeProto& proto) {
     NodeAttribute made;
-    if (proto.has_f()) made.real = proto.f();
-    if (proto.has_i()) made.integer = proto.i();
+    // Writers of proto3 leave out a number that is 0.
+    if (proto.has_f() || proto.type() == onnx::AttributeProto::FLOAT) made.real = proto.f();
+    if (proto.has_i() || proto.type() == onnx::AttributeProto::INT) made.integer = proto.i();
     made.text = proto.s();
     made.reals.assign(proto.floats().begin(), proto.floats().end());
     made.integers.assign(proto.ints().begin(), proto.ints().end());

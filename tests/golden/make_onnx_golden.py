@@ -5,47 +5,16 @@ cannot say), and files that must be refused. Needs Debian's python3-torch, pytho
     make_onnx_golden.py > onnx.json
 """
 
-import io
 import json
 import sys
-import warnings
 
 import numpy as np
 import onnx
 import onnx.helper as make
-import onnx.numpy_helper
 import torch
+from onnx_strict import strict_cases, strict_refusals
+from onnx_writing import FLOAT, INT64, SCAN_START, STEPS, case, draw, exported, info, model, refused, scan_model, tensor
 from torch import nn
-
-FLOAT, INT64 = onnx.TensorProto.FLOAT, onnx.TensorProto.INT64
-STEPS = 4
-rng = np.random.default_rng(18)
-torch.manual_seed(18)
-warnings.filterwarnings("ignore")
-
-
-def rounded(values):
-    return [float(f"{value:.9g}") for value in np.ravel(values)]
-
-
-def case(name, proto, inputs, outputs, **options):
-    """`inputs`, `outputs`: by name, rows of all steps."""
-    return {
-        "name": name,
-        "onnx": (proto if isinstance(proto, bytes) else proto.SerializeToString()).hex(),
-        "inputs": {key: rounded(value) for key, value in inputs.items()},
-        "outputs": {key: rounded(value) for key, value in outputs.items()},
-        **options,
-    }
-
-
-def exported(module, arguments, inputs, outputs, axes=None, opset=13):
-    file = io.BytesIO()
-    torch.onnx.export(module, arguments, file, input_names=inputs, output_names=outputs, opset_version=opset, dynamic_axes=axes)
-    proto = onnx.load_from_string(file.getvalue())
-    for node in proto.graph.node:
-        node.ClearField("doc_string")  # where in which file it was written
-    return proto
 
 
 def from_torch(name, module, x_shape, states, opset=13, axes=None, ids=None, **options):
@@ -128,25 +97,8 @@ class Mixture(nn.Module):
         return (mixed - mixed.mean(dim=(1, 2), keepdim=True)).permute(0, 2, 1).flatten(1)
 
 
-def tensor(name, array):
-    return onnx.numpy_helper.from_array(np.asarray(array), name)
-
-
-def info(name, shape, kind=FLOAT):
-    return make.make_tensor_value_info(name, kind, shape)
-
-
-def model(nodes, inputs, outputs, weights=(), opset=14):
-    graph = make.make_graph(nodes, "graph", inputs, outputs, list(weights))
-    return make.make_model(graph, opset_imports=[make.make_opsetid("", opset)])
-
-
 def sigmoid(x):
     return 1 / (1 + np.exp(-x))
-
-
-def draw(*shape):
-    return rng.uniform(-0.7, 0.7, shape).astype(np.float32)
 
 
 def recurrent(op, gates, hidden, width, extra=(), **attributes):
@@ -310,29 +262,9 @@ class Pooled(nn.Module):
 
 
 def scan_case(name, opset, length, reverse=False):
-    """A sum that leaks, over the steps; its body sees a factor of the graph around it."""
-    body = make.make_graph(
-        [
-            make.make_node("Mul", ["before", "factor"], ["kept"]),
-            make.make_node("Add", ["kept", "row"], ["after"]),
-            make.make_node("Tanh", ["after"], ["made"]),
-        ],
-        "body",
-        [info("before", [2]), info("row", [2])],
-        [info("after", [2]), info("made", [2])],
-    )
-    attributes = {"num_scan_inputs": 1, "body": body}
-    if reverse:
-        attributes.update(scan_input_directions=[1], scan_output_directions=[1])
-    batch = [1] if opset < 9 else []
-    start = np.array([0.25, -0.5], dtype=np.float32)
-    inputs = ["start", "x"] if opset > 8 else ["", "start", "x"]
-    node = make.make_node("Scan", inputs, ["end", "y"], name="scan", **attributes)
-    weights = [tensor("start", start.reshape(*batch, 2)), tensor("factor", np.array([0.5, 0.75], dtype=np.float32))]
-    shape = [*batch, length or "steps", 2]
-    proto = model([node], [info("x", shape)], [info("y", None), info("end", None)], weights, opset)
+    proto = scan_model(opset, length, [1] if opset < 9 else [], reverse)
     x = draw(length or 5, 2)
-    state, made = start.astype(np.float64), np.zeros(x.shape)
+    state, made = SCAN_START.astype(np.float64), np.zeros(x.shape)
     for step in reversed(range(len(x))) if reverse else range(len(x)):
         state = state * [0.5, 0.75] + x[step]
         made[step] = np.tanh(state)
@@ -412,10 +344,7 @@ def cases():
     yield scan_case("sequence_scan_8", 8, None)
     yield scan_case("sequence_scan_reverse", 11, None, reverse=True)
     yield loop_case()
-
-
-def refused(name, proto, why):
-    return {"name": name, "onnx": (proto if isinstance(proto, bytes) else proto.SerializeToString()).hex(), "why": why}
+    yield from strict_cases()
 
 
 class Attending(nn.Module):
@@ -528,6 +457,7 @@ def refusals():
     yield refused("deep", of([nested], [tensor("k", np.array(True))]), "is no ONNX model")
     yield refused("open", of([relu], given=info("x", ["a", "b"])), "leaves more than one extent open")
     yield from sequence_refusals()
+    yield from strict_refusals()
 
 
 def main():

@@ -2,15 +2,15 @@
 #include <cmath>
 #include <limits>
 
+#include "cells/ir/inference.h"
 #include "import/onnx/known.h"
 #include "import/onnx/node_call.h"
 
 namespace volvox::onnx_import {
 namespace {
 
-bool both_integers(const NodeCall& call) {
-  return call.in(0).is_known() && call.in(1).is_known() && !call.in(0).known->is_real() &&
-         !call.in(1).known->is_real();
+bool both_integers(const Quantity& a, const Quantity& b) {
+  return a.is_known() && b.is_known() && !a.known->is_real() && !b.known->is_real();
 }
 
 std::int64_t wrapped(std::uint64_t number) {
@@ -20,18 +20,25 @@ std::uint64_t bits(std::int64_t number) {
   return static_cast<std::uint64_t>(number);
 }
 
+using Integers = std::int64_t (*)(std::int64_t, std::int64_t);
+
 // Whole numbers are combined at once, reals by the cell.
-template <class Integers>
+Quantity combined(NodeCall& call, const Quantity& a, const Quantity& b, Integers combine,
+                  std::string_view op) {
+  return both_integers(a, b) ? integers_of(a, b, combine) : call.writer.pointwise(op, {a, b});
+}
 void arithmetic(NodeCall& call, Integers combine, std::string_view op) {
-  if (both_integers(call)) {
-    call.outputs = {integers_of(call.in(0), call.in(1), combine)};
-  } else {
-    call.outputs = {call.writer.pointwise(op, {call.in(0), call.in(1)})};
-  }
+  call.outputs = {combined(call, call.in(0), call.in(1), combine, op)};
+}
+// Of any number of inputs.
+void extreme(NodeCall& call, Integers combine, std::string_view op) {
+  Quantity made = call.in(0);
+  for (std::size_t i = 1; i < call.inputs(); ++i) made = combined(call, made, call.in(i), combine, op);
+  call.outputs = {made};
 }
 
 void add(NodeCall& call) {
-  if (!both_integers(call)) {
+  if (!both_integers(call.in(0), call.in(1))) {
     call.outputs = {call.writer.add(call.in(0), call.in(1))};
     return;
   }
@@ -54,11 +61,11 @@ void divide(NodeCall& call) {
   arithmetic(call, combine, "div");
 }
 void least(NodeCall& call) {
-  arithmetic(
+  extreme(
       call, +[](std::int64_t a, std::int64_t b) { return std::min(a, b); }, "min");
 }
 void most(NodeCall& call) {
-  arithmetic(
+  extreme(
       call, +[](std::int64_t a, std::int64_t b) { return std::max(a, b); }, "max");
 }
 void equal(NodeCall& call) {
@@ -165,10 +172,11 @@ void power(NodeCall& call) {
 
 void where(NodeCall& call) {
   const Quantity &condition = call.in(0), &a = call.in(1), &b = call.in(2);
-  if (condition.is_known() && condition.known->size() == 1) {
+  Shape both, all;
+  const bool fits = spread_shape(a.shape, b.shape, both) && spread_shape(condition.shape, both, all);
+  if (fits && condition.is_known() && condition.known->size() == 1) {
     const Quantity& chosen = as_integer(condition.known)->integers[0] != 0 ? a : b;
-    if (chosen.rank() >= std::max(a.rank(), b.rank()) && elements(chosen.shape) >= elements(a.shape) &&
-        elements(chosen.shape) >= elements(b.shape)) {
+    if (chosen.shape == all) {
       call.outputs = {chosen};
       return;
     }
@@ -202,8 +210,8 @@ constexpr OpRule kRules[] = {
     {"Sub", sub},
     {"Mul", mul},
     {"Div", divide},
-    {"Min", least, "two inputs"},
-    {"Max", most, "two inputs"},
+    {"Min", least},
+    {"Max", most},
     {"Equal", equal},
     {"Less", less},
     {"Greater", greater},

@@ -166,6 +166,10 @@ void gather(NodeCall& call) {
   const std::vector<std::int64_t> indices = call.integers_in(1);
   constexpr std::size_t kMaxIndices = 4096;
   if (indices.empty() || indices.size() > kMaxIndices) refuse("picks no elements, or too many");
+  Shape shape(x.shape.begin(), x.shape.begin() + static_cast<std::ptrdiff_t>(axis));
+  shape.insert(shape.end(), call.in(1).shape.begin(), call.in(1).shape.end());
+  shape.insert(shape.end(), x.shape.begin() + static_cast<std::ptrdiff_t>(axis) + 1, x.shape.end());
+  checked_elements(shape);  // before any of them is there
   std::vector<Quantity> parts;
   for (std::size_t i = 0; i < indices.size();) {
     const auto first =
@@ -177,9 +181,6 @@ void gather(NodeCall& call) {
     parts.push_back(call.writer.slice(x, axis, first, first + static_cast<std::int64_t>(run)));
     i += run;
   }
-  Shape shape(x.shape.begin(), x.shape.begin() + static_cast<std::ptrdiff_t>(axis));
-  shape.insert(shape.end(), call.in(1).shape.begin(), call.in(1).shape.end());
-  shape.insert(shape.end(), x.shape.begin() + static_cast<std::ptrdiff_t>(axis) + 1, x.shape.end());
   call.outputs = {call.writer.reshape(call.writer.concat(parts, axis), shape)};
 }
 
@@ -244,12 +245,16 @@ void cast(NodeCall& call) {
     call.outputs = {known_integers(x.shape, std::move(truths))};
   } else if (x.is_known()) {
     call.outputs = {known(real ? as_real(x.known) : as_integer(x.known))};
-  } else if (x.dtype == DType::kI32) {
-    call.outputs = {real ? call.writer.apply("to_f32", {x}, {}, x.shape) : x};
-  } else if (to == kBool) {
-    call.outputs = {call.writer.pointwise("not_equal", {x, known_reals({}, {0})})};
   } else {
-    call.outputs = {real ? x : call.writer.apply("to_i32", {x}, {}, x.shape, {}, DType::kI32)};
+    const bool whole = x.dtype == DType::kI32, wants_whole = !real && to != kBool;
+    const Quantity real_x = whole && !wants_whole ? call.writer.apply("to_f32", {x}, {}, x.shape) : x;
+    if (to == kBool) {
+      call.outputs = {call.writer.pointwise("not_equal", {real_x, known_reals({}, {0})})};
+    } else if (wants_whole && !whole) {
+      call.outputs = {call.writer.apply("to_i32", {x}, {}, x.shape, {}, DType::kI32)};
+    } else {
+      call.outputs = {real_x};
+    }
   }
 }
 

@@ -112,6 +112,7 @@ constexpr const char* kMax = "reduce_max";
 constexpr const char* kMin = "reduce_min";
 
 void product_of_all(NodeCall& call) {
+  if (call.known_in(0)->is_real()) refuse("multiplies numbers that are not whole");
   std::int64_t product = 1;
   for (const std::int64_t number : call.integers_in(0)) {
     if (number < 0 || (number > 0 && product > kMaxConstantElements / number)) refuse("is too large");
@@ -192,6 +193,7 @@ void layer_norm(NodeCall& call) {
 void batch_norm(NodeCall& call) {
   const Quantity& x = call.in(0);
   if (x.rank() < 2) refuse("has no channels");
+  if (call.integer("training_mode", 0) != 0) refuse("is in training; export it for inference");
   CellWriter& w = call.writer;
   Shape channels(x.rank(), 1);
   channels[1] = x.shape[1];

@@ -15,7 +15,9 @@ void BodyLane::begin(std::string_view name, const std::vector<Quantity>& rows, s
     if (x.dtype != DType::kF32 || (x.is_known() && !x.known->is_real()))
       refuse("has a state of whole numbers");
     if (elements(x.shape) == 0) refuse("has an empty state");
+    call_.use.add_start(x);
   }
+  call_.use.add_lane(reverse);
   initial_ = std::move(initial);
   lane_ = call_.lanes.begin(std::string(name), rows, reverse);
 }

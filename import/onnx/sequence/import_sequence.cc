@@ -1,6 +1,7 @@
 #include "import/onnx/sequence/import_sequence.h"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,14 +30,23 @@ class SequenceTrial {
   const AxisUse& run() {
     try {
       walk();
+      walked_ = true;
       if (walk_.use().as_steps) made_ = convert();
     } catch (const Refusal& refusal) {
-      made_ = invalid(wanted_.file.string() + ": " + refusal.why);
+      std::string why = wanted_.file.string() + ": " + refusal.why;
+      if (!lengths_.empty())
+        why += "; " + listed(lengths_, [](const auto& name) { return in_quotes(name); }) +
+               " was taken for the length of the sequence: give another number with --set";
+      made_ = invalid(why);
     }
     return walk_.use();
   }
   bool is_refused() const { return made_ && !*made_; }
-  SequenceModel take() { return {.converted = std::move(*made_), .is_sure = others_.empty()}; }
+  // Of a sequence of one step the graph does what it does of each: its inputs are all there is of before.
+  bool is_step_by_step() const {
+    return walked_ && !others_.empty() && !walk_.use().backwards && !walk_.use().anew;
+  }
+  Result<ConvertedOnnx> take() { return std::move(*made_); }
 
  private:
   void walk() {
@@ -46,23 +56,26 @@ class SequenceTrial {
   }
 
   Quantity value_of(const GraphInput& input) {
+    const auto said = wanted_.shapes.find(input.name);
+    const Shape* given = said == wanted_.shapes.end() ? nullptr : &said->second;
+    const bool real = is_real_input(input.type);
+    if (const auto constant = wanted_.constants.find(input.name); constant != wanted_.constants.end())
+      return given_constant(input, given, constant->second);
     Shape shape;
     for (const auto& extent : input.shape) shape.push_back(extent.value_or(1));
-    if (const auto given = wanted_.shapes.find(input.name); given != wanted_.shapes.end())
-      shape = given->second;
-    const bool real = is_real_input(input.type);
-    if (const auto given = wanted_.constants.find(input.name); given != wanted_.constants.end()) {
-      checked_elements(shape);
-      return given_constant(shape, given->second, real);
-    }
+    if (given != nullptr) shape = given_shape(input, *given);
     if (!real && !is_whole_input(input.type))
       refuse("input " + in_quotes(input.name) +
              " is neither of floats nor of whole numbers; give it with --set");
     const auto axis = axes_.find(input.name);
     if (axis != axes_.end()) return sequence(input, std::move(shape), axis->second);
-    if (!real && elements(shape) == 1 && shape.size() <= 1) return known_integers(shape, {kOpenLength});
+    if (!real && elements(shape) == 1 && shape.size() <= 1) {
+      lengths_.push_back(input.name);
+      return known_integers(shape, {kOpenLength});
+    }
     others_.push_back(input.name);
-    return known_reals(shape, std::vector<float>(static_cast<std::size_t>(checked_elements(shape)), 0));
+    constexpr float kAny = std::numeric_limits<float>::quiet_NaN();
+    return known_reals(shape, std::vector<float>(static_cast<std::size_t>(checked_elements(shape)), kAny));
   }
 
   // Rows of the input have neither the axis of the sequence nor the batch, which is the first of the others
@@ -173,14 +186,19 @@ class SequenceTrial {
   GraphWalk::Scope scope_;
   ModelDefinition definition_;
   std::vector<std::string> others_;  // inputs that do not go along the sequence
+  std::vector<std::string> lengths_;
+  bool walked_ = false;  // to the end of the graph
   std::optional<Result<ConvertedOnnx>> made_;
 };
 
 }  // namespace
 
-std::optional<SequenceModel> convert_sequence(const OnnxImport& wanted, const OnnxModel& model) {
+SequenceReading read_sequence(const OnnxImport& wanted, const OnnxModel& model) {
+  SequenceReading reading;
   const auto fail_with = [&](const std::string& why) {
-    return SequenceModel{.converted = invalid(wanted.file.string() + ": " + why)};
+    reading.converted = invalid(wanted.file.string() + ": " + why);
+    reading.is_sure = true;
+    return reading;
   };
   for (const auto& [name, axis] : wanted.sequences) {
     const auto& inputs = model.graph->inputs;
@@ -192,18 +210,18 @@ std::optional<SequenceModel> convert_sequence(const OnnxImport& wanted, const On
     if (axis && *axis >= found->shape.size())
       return fail_with("input " + in_quotes(name) + " has no axis " + std::to_string(*axis));
   }
-  std::optional<SequenceModel> failed;
   for (const SequenceAxes& axes : guess_sequences(wanted, *model.graph)) {
     SequenceTrial trial(wanted, model, axes);
     const AxisUse use = trial.run();
-    if (use.as_steps) return trial.take();
-    if (!use.as_batch && !failed && trial.is_refused()) failed = trial.take();
+    if (use.as_batch || (use.as_steps && trial.is_step_by_step())) reading.single.push_back(axes);
+    if (use.as_steps) {
+      reading.is_sure = !trial.is_step_by_step();
+      reading.converted = trial.take();
+      return reading;
+    }
+    if (!use.as_batch && !reading.converted && trial.is_refused()) reading.converted = trial.take();
   }
-  if (failed) {
-    failed->is_sure = false;
-    return failed;
-  }
-  if (wanted.sequences.empty()) return std::nullopt;
+  if (reading.converted || wanted.sequences.empty()) return reading;
   return fail_with("no recurrent layer goes along " +
                    listed(wanted.sequences, [](const auto& one) { return in_quotes(one.first); }) +
                    " as a sequence");

@@ -1,11 +1,20 @@
 #include "import/onnx/sequence/step_call.h"
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
 #include <vector>
 
 #include "import/onnx/sequence/open_length.h"
 
 namespace volvox::onnx_import {
+
+void AxisUse::add_start(const std::optional<Quantity>& start) {
+  const auto is_open = [](float number) { return std::isnan(number); };
+  const bool given = start && start->is_known() && start->known->is_real() &&
+                     std::any_of(start->known->reals.begin(), start->known->reals.end(), is_open);
+  anew = anew || !given;
+}
 
 std::size_t StepCall::only_steps() const {
   for (std::size_t i = 1; i < node.inputs(); ++i) {

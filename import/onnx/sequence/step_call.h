@@ -14,8 +14,14 @@ namespace volvox::onnx_import {
 
 // How the layers of a graph use an axis.
 struct AxisUse {
-  bool as_steps = false;  // a recurrent layer goes along it
-  bool as_batch = false;  // it is what a recurrent layer has several sequences along
+  bool as_steps = false;   // a recurrent layer goes along it …
+  bool backwards = false;  // … from its end
+  bool anew = false;       // … and does not begin with a state that is given
+  bool as_batch = false;   // it is what a recurrent layer has several sequences along
+
+  // A lane along it, which begins with this; an input that is neither a constant nor of the sequence is NaN.
+  void add_lane(bool reverse) { backwards = backwards || reverse; }
+  void add_start(const std::optional<Quantity>& start);
 };
 
 // A node over a sequence of any length, for what makes lanes of it: Quantity::steps says which axis of an

@@ -67,6 +67,7 @@ class RecurrentLanes {
     std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
     const bool reverse = (reverse_ || direction == 1) != call_.turned;
     const std::size_t lane = call_.lanes.begin(name, {call_.in(0)}, reverse);
+    call_.use.add_lane(reverse);
     CellWriter& cell = call_.lanes.draft(lane).cell;
     std::vector<std::optional<Quantity>> inputs;
     for (std::size_t i = 0; i < node_.inputs.size(); ++i) {
@@ -87,7 +88,9 @@ class RecurrentLanes {
     for (std::size_t s = 0; s < states_.size(); ++s) {
       const Quantity both = cell.reshape(step.outputs.at(1 + s), {directions_, hidden_});
       const Quantity next = cell.slice(both, 0, direction, direction + 1);
-      call_.lanes.keep(lane, states_[s], next, initial(5 + s, direction));
+      const std::optional<Quantity> start = initial(5 + s, direction);
+      call_.use.add_start(start);
+      call_.lanes.keep(lane, states_[s], next, start);
     }
     return lane;
   }

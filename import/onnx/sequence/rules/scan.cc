@@ -74,7 +74,7 @@ class ScanLane {
   }
 
   void make_rows(const Quantity& row, std::size_t i) {
-    if (is_reverse("scan_output_directions", i) != (reverse_ && !old_))
+    if (is_reverse("scan_output_directions", i) != reverse_)
       refuse("puts its rows in the other order than it reads them");
     const std::size_t axis = old_ ? 0 : NodeCall::axis(number("scan_output_axes", i), row.rank() + 1);
     Shape shape = row.shape;
