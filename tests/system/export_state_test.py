@@ -3,7 +3,9 @@
 Usage: export_state_test.py VOLVOX [unittest's options]      VOLVOX: the executable
 """
 
+import json
 import pathlib
+import struct
 import subprocess
 import sys
 import tempfile
@@ -159,6 +161,21 @@ class Exported(unittest.TestCase):
         right = replica("lstm", state, embedded)[0]
         made = self.answer(self.serve(), "m", {"x": [3, 1, 4]})["h"].reshape(right.shape)
         self.assertLess(distance(made, right), TOLERANCE)
+
+    def test_bfloat16_is_read_and_what_has_no_name_is_left_out(self):
+        header = {"half": {"dtype": "BF16", "shape": [2], "data_offsets": [0, 4]}}
+        header["tiny"] = {"dtype": "F8_E4M3", "shape": [4], "data_offsets": [4, 8]}
+        text = json.dumps(header).encode()
+        path = self.folder / "half.safetensors"
+        path.write_bytes(struct.pack("<Q", len(text)) + text + struct.pack("<HH", 0x3FC0, 0xC000) + bytes(4))
+        read = volvox.read_safetensors(path)
+        self.assertEqual(list(read), ["half"])
+        self.assertEqual(read["half"].tolist(), [1.5, -2.0])
+        command = [sys.executable, "-B", "-m", "volvox", str(path), str(self.models / "none"), "--kind", "lstm", "--prefix", "encoder."]
+        environment = {"PYTHONPATH": str(ROOT / "protocol/python")}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("has no encoder.weight_ih_l0: say with --prefix", done.stderr)
 
     def test_what_is_no_module_is_refused_by_name(self):
         good = weights_of("lstm", 5, 8, layers=2)

@@ -28,6 +28,10 @@ def main():
         if options.output:
             output = (tensors[options.output + "weight"], tensors.get(options.output + "bias"))
         state = {name: data for name, data in state.items() if name.startswith(("weight_", "bias_"))}
+        if not state:
+            found = sorted({name[: name.index("weight_ih")] for name in tensors if "weight_ih" in name})
+            raise ValueError(f"{options.weights} has no {options.prefix}weight_ih_l0: say with --prefix what stands before the names; "
+                             f"there {'are ' + ', '.join(map(repr, found)) if found else 'is none'}")  # fmt: skip
         export_state(options.kind, state, options.folder, embedding=embedding, output=output, every_step=not options.last,
                      overwrite=options.overwrite)  # fmt: skip
     except KeyError as missing:

@@ -67,10 +67,12 @@ def safetensors(tensors):
 
 
 def read_safetensors(path):
-    """The arrays of a safetensors file by name. ValueError for what is no such file."""
+    """The arrays of a safetensors file by name, bfloat16 as float32; tensors of types that numpy has no name for are left out.
+    ValueError for what is no such file."""
     import numpy as np
 
-    kinds = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "U64": "<u8"}
+    kinds = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "<i1"}
+    kinds.update({"U64": "<u8", "U32": "<u4", "U16": "<u2", "U8": "<u1", "BOOL": "?"})
     data = pathlib.Path(path).read_bytes()
     try:
         size = struct.unpack_from("<Q", data)[0]
@@ -78,9 +80,13 @@ def read_safetensors(path):
             raise ValueError("its header is longer than the file")
         tensors = {}
         for name, entry in json.loads(data[8 : 8 + size]).items():
-            if name != "__metadata__":
-                begin, end = (8 + size + at for at in entry["data_offsets"])
-                tensors[name] = np.frombuffer(data[begin:end], kinds[entry["dtype"]]).reshape(entry["shape"])
+            if name == "__metadata__" or entry["dtype"] not in kinds:
+                continue
+            begin, end = (8 + size + at for at in entry["data_offsets"])
+            numbers = np.frombuffer(data[begin:end], kinds[entry["dtype"]])
+            if entry["dtype"] == "BF16":
+                numbers = (numbers.astype("<u4") << 16).view("<f4")
+            tensors[name] = numbers.reshape(entry["shape"])
         return tensors
     except (ValueError, KeyError, TypeError, AttributeError, struct.error) as error:
         raise ValueError(f"{path} is no safetensors file that can be read here: {error}") from error
