@@ -270,7 +270,9 @@ Result<std::unique_ptr<Server>> Server::start(const ServeConfig& config,
                                               std::span<const std::shared_ptr<const Model>> models,
                                               Monitor& monitor, FaultHooks faults,
                                               const ClusterSection& cluster, ProcessHooks hooks) {
-  if (const Status valid = validate(config); !valid) return tl::unexpected(valid.error());
+  // A node has no keys of its own for the tables of its routers' clients.
+  const Status valid = cluster.routers.empty() ? validate(config) : validate(ClusterConfig{config, cluster});
+  if (!valid) return tl::unexpected(valid.error());
   if (models.empty()) return invalid("there is no model to serve");
   if (devices.empty()) return invalid("there is no device to compute on");
   const NodePtr node = make_node(config, devices, monitor, std::move(faults));

@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
 #include "cli/admin/capture.h"
 #include "cli/commands.h"
 
@@ -28,7 +29,8 @@ bool was_asked_well(const json& event) {
   if (event.value("cat", "") != "request" || event.value("ph", "") != "b" || !event.contains("args"))
     return false;
   const std::string outcome = event["args"].value("outcome", "");
-  return outcome != "NOT_FOUND" && outcome != "INVALID_ARGUMENT" && outcome != "UNAUTHENTICATED";
+  return outcome != to_string(ErrorCode::kModelNotFound) && outcome != "INVALID_ARGUMENT" &&
+         outcome != "UNAUTHENTICATED";
 }
 
 std::string text_of(const Line& line) {

@@ -69,6 +69,7 @@ ConfigUse use_alone(const ServerArguments& arguments) {
     config.cluster = {};
     return Status{};
   };
+  use.check = [](const ClusterConfig& config) { return validate(static_cast<const ServeConfig&>(config)); };
   use.print = [](const ClusterConfig& config) { return to_toml(static_cast<const ServeConfig&>(config)); };
   use.run = [&arguments](const ClusterConfig& config) { return serve(config, arguments.port_file); };
   return use;
@@ -77,6 +78,7 @@ ConfigUse use_alone(const ServerArguments& arguments) {
 ConfigUse use_in_cluster(const ServerArguments& arguments) {
   ConfigUse use = use_alone(arguments);
   use.fit = fit_node;
+  use.check = [](const ClusterConfig& config) { return validate(config); };
   use.print = [](const ClusterConfig& config) { return to_toml(config); };
   return use;
 }

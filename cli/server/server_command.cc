@@ -23,7 +23,7 @@ Result<ClusterConfig> read_config(const ServerArguments& arguments, const Config
   for (const auto& change : *arguments.changes) change(config);
   Status valid;
   if (use.fit) valid = use.fit(config);
-  if (valid) valid = validate(config);
+  if (valid) valid = use.check(config);
   if (!valid) return tl::unexpected(valid.error());
   return config;
 }

@@ -24,6 +24,7 @@ void add_server_options(CLI::App& command, ServerArguments& arguments, const cha
 // What a command makes of its configuration.
 struct ConfigUse {
   std::function<Status(ClusterConfig& config)> fit;  // before it is checked; may be empty
+  std::function<Status(const ClusterConfig& config)> check;
   std::function<std::string(const ClusterConfig& config)> print;
   std::function<Status(const ClusterConfig& config)> run;
 };
