@@ -10,8 +10,9 @@
 namespace volvox {
 
 // An idle worker takes what another has queued but not begun to run again; if that is nothing and the other
-// has more than two tasks' worth, some of its requests run out there and move (DESIGN §3.3). Workers of one
-// scheduler share a device's memory, so moving costs nothing but the rows' new bindings. Not thread-safe.
+// has more than two tasks' worth, some of its requests run out there and move (docs/architecture.md). Workers
+// of one scheduler share a device's memory, so moving costs nothing but the rows' new bindings. Not
+// thread-safe.
 class Balance {
  public:
   Balance(const SchedulerConfig& config, RequestTable& requests, ReadyQueues& queues,

@@ -16,7 +16,7 @@ struct BatchSize {
 };
 
 // How many of `ready` > 0 rows to run: all (up to max_batch) where every size is supported, else the
-// supported size, below or above, that costs least per useful row (DESIGN §3.3).
+// supported size, below or above, that costs least per useful row (docs/architecture.md).
 BatchSize choose_batch_size(const TypeConfig& type, std::uint32_t ready);
 
 }  // namespace volvox

@@ -14,8 +14,8 @@
 namespace volvox {
 
 // Where each request runs. While a task with a row of it is in flight all its nodes go to that task's worker,
-// so that submission order is enough for what its nodes read of each other (DESIGN §3.1); afterwards it keeps
-// its home until another worker takes it. Not thread-safe.
+// so that submission order is enough for what its nodes read of each other (docs/architecture.md); afterwards
+// it keeps its home until another worker takes it. Not thread-safe.
 class Pins {
  public:
   Pins(RequestTable& requests, ReadyQueues& queues, std::vector<Worker>& workers, ModelLoads& models,

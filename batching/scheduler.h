@@ -30,7 +30,7 @@ namespace volvox {
 // Many requests, each a graph of small cells, share one device; the device is only fast when many cells of
 // one type run at once. The scheduler decides, one device for all its workers, which cells form the next
 // batched task (BatchMaker §4.3, Algorithm 1, with readiness per node, queueing per type and pinning per
-// request kept apart: DESIGN §3.1-3.5). It owns the parts that keep slots, queues and pins and that form
+// request kept apart: docs/architecture.md). It owns the parts that keep slots, queues and pins and that form
 // tasks, and says in which order they act; the policy only chooses.
 //
 // Pure: no clock, no thread, no message. One thread at a time may call. Time never runs backwards.

@@ -29,7 +29,7 @@ struct CpuOptions {
 
 // The host as a device: planes and weights in its memory, inputs read and results written in place, and a
 // queue for each worker with threads of its own. Every batch size up to max_batch is supported, and no bit of
-// an answer depends on batch size, neighbours, threads or instruction set (DESIGN §5, numerics).
+// an answer depends on batch size, neighbours, threads or instruction set (docs/architecture.md, numerics).
 // Threads as for Device; queues must be destroyed before it.
 class CpuDevice final : public Device, private PoolFinder, private CellFinder, private CopyChecker {
  public:

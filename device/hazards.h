@@ -20,8 +20,8 @@ struct HazardRules {
 };
 
 // The rows of a task run in any order and at once, so none may write what another reads or writes, nor what
-// it reads itself (DESIGN §3.4: nothing is written that the same task gathers). Finds what breaks this, and
-// slots out of range. Called by one thread at a time; keeps its memory from call to call.
+// it reads itself (docs/architecture.md: nothing is written that the same task gathers). Finds what breaks
+// this, and slots out of range. Called by one thread at a time; keeps its memory from call to call.
 class HazardCheck {
  public:
   // What is wrong, in words; nothing when all is well.

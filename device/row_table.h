@@ -36,9 +36,10 @@ struct ResolvedRows {
   std::vector<std::uint32_t> first_row;  // listed tasks: the first row of each binding
 };
 
-// The rows of a cohort stay where they are from step to step; only what changes is told (DESIGN §3.2). The
-// row table remembers the rest: one table for each cohort of a queue, in host memory. Owned by a queue and
-// called by one thread at a time, in the order of the tasks: apply(), then resolve().
+// The rows of a cohort stay where they are from step to step; only what changes is told
+// (docs/architecture.md). The row table remembers the rest: one table for each cohort of a queue, in host
+// memory. Owned by a queue and called by one thread at a time, in the order of the tasks: apply(), then
+// resolve().
 class RowTables {
  public:
   // Cohorts are numbered below `max_cohorts`; each has at most `max_rows` rows.

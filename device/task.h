@@ -91,7 +91,7 @@ struct Emit {
   DeviceAddress address = 0;
 };
 
-// Rows of one cell type, run at once on one queue (DESIGN §1 "batched task").
+// Rows of one cell type, run at once on one queue (docs/architecture.md).
 //   Cohort task: the first `rows` rows of the cohort's row table on this queue, after `changes`.
 //   Listed task: `bindings`, each covering `span` steps; `rows` is the sum of the spans.
 // Every row reads before any row of the task writes a slot that another row reads (the scheduler never makes

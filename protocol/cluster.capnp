@@ -144,7 +144,7 @@ struct ClusterMessage {
     cancel @6 :ClusterCancel;
     result @7 :ClusterResult;
     drain @8 :Text;           # node → router: nothing new; router → node: drain, the operator wants it; why
-    leave @9 :Text;           # node → router: goodbye; why
+    leave @9 :Text;           # both: goodbye; why. The router says it back
     fragment @10 :ClusterFragment;
     ack @11 :ClusterAck;
     rejoin @12 :Text;         # router → node: you are no member any more, join again; why

@@ -13,8 +13,8 @@ namespace volvox {
 // A process may compute on several devices, alike, each with a scheduler of its own, and a request runs on
 // one of them from its first cell to its last. This knows the work that each has taken on and not ended, by
 // estimate, and chooses where the next request goes: where the least is left to do. What lives longer than a
-// request, a session's state, moves only when that gains more than the copy costs (DESIGN §3.3). Pure; not
-// thread-safe.
+// request, a session's state, moves only when that gains more than the copy costs (docs/architecture.md).
+// Pure; not thread-safe.
 class DeviceChoice {
  public:
   explicit DeviceChoice(std::uint32_t devices) : loads_(devices) {}

@@ -10,9 +10,9 @@
 namespace volvox {
 
 // Lanes of one type on one worker that step together, task after task, in the same rows: a step costs only
-// what its joiners and leavers cost (DESIGN §3.2). The cohort keeps the rows, the changes that the device's
-// row table must make, and a calendar of the tasks after which a lane needs a look (its end, or the end of
-// what is known to be ready). Not thread-safe; knows lanes by reference only.
+// what its joiners and leavers cost (docs/architecture.md). The cohort keeps the rows, the changes that the
+// device's row table must make, and a calendar of the tasks after which a lane needs a look (its end, or the
+// end of what is known to be ready). Not thread-safe; knows lanes by reference only.
 class Cohort {
  public:
   // The number of the next task. Starts high, so that `step - steps done` never wraps.

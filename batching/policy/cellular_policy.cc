@@ -8,9 +8,9 @@
 namespace volvox {
 namespace {
 
-// DESIGN §3.3: the highest class first; of the models that have something of it to run, the one that has had
-// the least of the device; of its types, what its chooser says. Looks at what is ready and at nothing else,
-// however many models there are.
+// docs/architecture.md: the highest class first; of the models that have something of it to run, the one that
+// has had the least of the device; of its types, what its chooser says. Looks at what is ready and at nothing
+// else, however many models there are.
 class CellularPolicy final : public Policy {
  public:
   explicit CellularPolicy(const SchedulerConfig& config)

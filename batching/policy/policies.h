@@ -8,7 +8,7 @@
 
 namespace volvox {
 
-// Cellular batching: Algorithm 1 of BatchMaker (§4.3) with DESIGN §3.3's rules.
+// Cellular batching: Algorithm 1 of BatchMaker (§4.3) with the rules of docs/architecture.md.
 std::unique_ptr<Policy> make_cellular_policy(const SchedulerConfig& config);
 
 struct PaddedOptions {

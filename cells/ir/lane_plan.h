@@ -33,7 +33,7 @@ struct LanePush {
   bool every = false;  // every step writes its own row of the output; otherwise only the last step writes it
 };
 
-// A lane of a plan: a run of nodes of one cell type in a line (DESIGN §1).
+// A lane of a plan: a run of nodes of one cell type in a line (docs/architecture.md).
 struct LaneSpec {
   CellTypeId type = 0;
   std::uint8_t length_of = 0;  // which of the request's lengths this lane has

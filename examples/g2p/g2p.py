@@ -24,7 +24,6 @@ LETTERS = ["<pad>", "<unk>", "</s>", *"abcdefghijklmnopqrstuvwxyz"]
 VOWELS = "AA AE AH AO AW AY EH ER EY IH IY OW OY UH UW".split()
 CONSONANTS = "B CH D DH F G HH JH K L M N NG P R S SH T TH V W Y Z ZH UW".split()
 PHONEMES = ["<pad>", "<unk>", "<s>", "</s>", *sorted(CONSONANTS + [v + stress for v in VOWELS for stress in "012"])]
-WEIGHTS = serving.ROOT.parent / "shared" / "data" / "models" / "g2p_en.npz"
 BEGIN, END, MOST = PHONEMES.index("<s>"), PHONEMES.index("</s>"), 20
 
 MODEL = f"""\
@@ -124,7 +123,7 @@ def spoken_in_numpy(word, weights):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("words", nargs="*", metavar="WORD", help="words; none: those of standard input, a line each")
-    parser.add_argument("--weights", default=str(WEIGHTS), help=f"the npz file (default: {WEIGHTS})")
+    parser.add_argument("--weights", default="g2p_en.npz", help="the npz file of the package g2p_en, its checkpoint20.npz (default: %(default)s)")
     parser.add_argument("--check", action="store_true", help="compute all once more in numpy, and fail if any word differs")
     serving.add_volvox_option(parser)
     arguments = parser.parse_args()

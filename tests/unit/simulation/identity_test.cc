@@ -1,4 +1,4 @@
-// The same requests give the same bits, whatever they run with (DESIGN §5, numerics).
+// The same requests give the same bits, whatever they run with (docs/architecture.md, numerics).
 
 #include <cstring>
 #include <memory>
