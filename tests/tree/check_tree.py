@@ -7,6 +7,7 @@ Prints one line for each offence, `file:line: the line: why`, and fails when the
 """
 
 import argparse
+import os
 import pathlib
 import re
 import shutil
@@ -167,6 +168,8 @@ def check_style(tree):
             tree.offend(path, len(lines), "", f"{len(lines)} lines; at most {rules.MAX_LINES}")
         if path.suffix == ".h" and not any(line.startswith("#pragma once") for line in lines):
             tree.offend(path, 1, "", "a header begins with #pragma once")
+        if lines and lines[0].startswith("#!") and not os.access(path, os.X_OK):
+            tree.offend(path, 1, lines[0], "a program must be executable")
         for number, line in enumerate(lines, 1):
             if rules.UNFINISHED.search(line):
                 tree.offend(path, number, line, "finish it, or file an issue")
