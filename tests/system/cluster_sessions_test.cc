@@ -113,6 +113,7 @@ TEST_F(ClusterSessions, OnlyThoseOfADeadNodeAreLost) {
 
 TEST_F(ClusterSessions, ThoseOfADrainedNodeAreToldSo) {
   ASSERT_NO_FATAL_FAILURE(start_sessions());
+  ASSERT_NO_FATAL_FAILURE(wait_for_sessions_at_a());
   const CommandResult drained =
       run_volvox({"drain", "a", "--admin", admin("r2"), "--wait", "20"}, seconds(30));
   EXPECT_TRUE(drained.ok()) << drained.err << logs();
