@@ -165,23 +165,17 @@ void Router::book(const Choice& choice) {
 }
 
 void Router::unsent(AttemptId attempt) {
-  const Charge charge = attempts_.take_charge(attempt);
-  const auto where = attempts_.node(attempt);
-  if (!where) return;
-  Node& node = nodes_[where->index];
-  node.load.finished(charge.work);
-  node.requests.unsent(charge.requests);
-  node.bytes.unsent(charge.bytes);
+  unbook(attempt, &CreditLine::unsent);
 }
 
-void Router::unbook(AttemptId attempt) {
+void Router::unbook(AttemptId attempt, void (CreditLine::*how)(std::uint64_t)) {
   const Charge charge = attempts_.take_charge(attempt);
   const auto where = attempts_.node(attempt);
   if (!where) return;
   Node& node = nodes_[where->index];
   node.load.finished(charge.work);
-  node.requests.finished(charge.requests);
-  node.bytes.finished(charge.bytes);
+  (node.requests.*how)(charge.requests);
+  (node.bytes.*how)(charge.bytes);
 }
 
 }  // namespace volvox

@@ -174,7 +174,7 @@ class Router {
   bool may_take(NodeId node, const Question& question) const;
   Duration cost(const Candidate& candidate, const Question& question) const;
   void book(const Choice& choice);
-  void unbook(AttemptId attempt);
+  void unbook(AttemptId attempt, void (CreditLine::*how)(std::uint64_t) = &CreditLine::finished);
 
   RouterLimits limits_;
   std::mt19937_64 dice_;
