@@ -12,8 +12,10 @@ namespace {
 constexpr std::size_t kFragmentHeader = 256;  // room for what a fragment says besides its bytes
 constexpr std::size_t kWord = 8;              // so that what follows a fragment lies where a word may
 
+// What concerns no request. A cancel does: ahead of its request it would mean nothing to the peer.
 bool is_control(const ClusterMessage& message) {
-  return !std::holds_alternative<ClusterSubmit>(message) && !std::holds_alternative<ClusterResult>(message);
+  return !std::holds_alternative<ClusterSubmit>(message) && !std::holds_alternative<ClusterCancel>(message) &&
+         !std::holds_alternative<ClusterResult>(message);
 }
 
 }  // namespace
@@ -49,6 +51,7 @@ ClusterOutbox::Topic ClusterOutbox::topic_of(const ClusterMessage& message) {
   };
   if (const auto* submit = std::get_if<ClusterSubmit>(&message)) return of(submit->attempt);
   if (const auto* result = std::get_if<ClusterResult>(&message)) return of(result->attempt);
+  if (const auto* cancel = std::get_if<ClusterCancel>(&message)) return of(cancel->attempt);
   return {kOwn, ++topics_};
 }
 

@@ -200,6 +200,30 @@ TEST(ClusterFlow, WhatConcernsOneRequestKeepsItsOrder) {
   EXPECT_EQ(outbox.queued_bytes(), 0U);
 }
 
+TEST(ClusterFlow, ACancelComesAfterItsRequest) {
+  ClusterOutbox outbox(small_limits());
+  ClusterInbox inbox(small_limits());
+  ASSERT_TRUE(outbox.push(submit(1, 9000)));
+  for (const std::uint32_t number : {2U, 3U}) ASSERT_TRUE(outbox.push(submit(number, 10)));
+  for (const std::uint32_t number : {1U, 3U})
+    ASSERT_TRUE(outbox.push(ClusterCancel{{number, 0, 1}, ErrorCode::kDeadlineExceeded}));
+  std::map<std::uint32_t, std::vector<std::string>> heard;
+  for (int round = 0; !outbox.is_idle() && round < 100; ++round) {
+    for (const ClusterMessage& message : deliver(outbox, inbox)) {
+      if (const auto* request = std::get_if<ClusterSubmit>(&message)) {
+        heard[request->attempt.index].emplace_back("submit");
+      } else {
+        heard[std::get<ClusterCancel>(message).attempt.index].emplace_back("cancel");
+      }
+    }
+    outbox.acked(inbox.take_acks());
+  }
+  const std::vector<std::string> only{"submit"}, both{"submit", "cancel"};
+  EXPECT_EQ(heard[1], both);
+  EXPECT_EQ(heard[2], only);
+  EXPECT_EQ(heard[3], both);
+}
+
 TEST(ClusterFlow, WhatIsNotSmallIsBoundedByAcknowledgements) {
   ClusterFlowLimits limits = small_limits();
   limits.max_small_bytes = 200;
