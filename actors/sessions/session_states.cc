@@ -82,10 +82,7 @@ StateCopyPtr SessionStates::spill(SessionRef session, StateSlot state) {
 
 StateCopyPtr SessionStates::restore(SessionRef session, StateSlot into, Wanted wanted) {
   Home& home = this->home(session);
-  if (!take_place(*home.model, into, wanted)) {
-    drop_copy(home);
-    return nullptr;
-  }
+  if (!take_place(*home.model, into, wanted)) return nullptr;
   set_steps(into, 1);
   StateCopyPtr copy = copy_of(StateCopy::Kind::kRestore, session, into);
   copy->to = place_of(into, places_[into / 2]);

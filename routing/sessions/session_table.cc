@@ -222,6 +222,21 @@ void SessionTable::restored(SessionRef ref, bool ok, TimePoint now, SessionActio
   parts_.next(session) == SessionParts::Next::kPart ? run(session, out) : settle(session, out);
 }
 
+void SessionTable::not_restored(SessionRef ref, TimePoint now, SessionActions& out) {
+  const std::uint32_t session = ref.index;
+  if (!directory_.valid(ref) || places_.where(session) != Where::kRestoring) return;
+  advance(now);
+  places_.not_restored(session, out);
+  if (directory_.ended(session)) {
+    let_go(session, out);
+    return serve_line(out);
+  }
+  // An end without a part needs no state.
+  if (parts_.next(session) == SessionParts::Next::kPart) parts_.refuse_next(session, no_room_error(), out);
+  settle(session, out);
+  serve_line(out);
+}
+
 void SessionTable::allow_resident(std::uint32_t places, TimePoint now, SessionActions& out) {
   advance(now);
   places_.allow(std::min(places, limits_.max_resident));

@@ -45,9 +45,12 @@ class SessionTable {
   // Reports: after kRun, kSpill, kRestore. A part that succeeded is committed unless it was stopped before.
   // `ok`: whether the copy was made. A failed spill leaves the state in its slots; a failed restore loses the
   // session. The copy in host memory is the driver's from a good spill until restored() or kForget.
+  // not_restored(): in place of restored(), when the device had no room for the state. The copy in host
+  // memory is as good as before, and the part that it was to return for is refused OVERLOADED.
   void finished(SessionRef session, PartResult result, TimePoint now, SessionActions& out);
   void spilled(SessionRef session, bool ok, TimePoint now, SessionActions& out);
   void restored(SessionRef session, bool ok, TimePoint now, SessionActions& out);
+  void not_restored(SessionRef session, TimePoint now, SessionActions& out);
 
   // Ends a session: all that wait are refused, by the reason, and everything is given back. All ends go
   // through here.

@@ -208,6 +208,12 @@ void StatePlaces::restored(std::uint32_t session, bool ok) {
   held_.remove(record.holder, record.bytes);
 }
 
+void StatePlaces::not_restored(std::uint32_t session, SessionActions& out) {
+  --restoring_;
+  ++spilled_;
+  give_up_place(records_[session], Where::kSpilled, out);
+}
+
 void StatePlaces::let_go(std::uint32_t session, SessionActions& out) {
   Record& record = records_[session];
   if (record.where == Where::kResident) give_up_place(record, Where::kNowhere, out);

@@ -82,6 +82,8 @@ class StatePlaces {
   // again, as the last one's of the idle.
   void spilled(std::uint32_t session, bool ok, SessionActions& out);
   void restored(std::uint32_t session, bool ok);
+  // … or there was no room for the state on the device: it is still in host memory, and there only.
+  void not_restored(std::uint32_t session, SessionActions& out);
   void spare(std::uint32_t session);
   // It has ended, and is not being copied: gives up what it has.
   void let_go(std::uint32_t session, SessionActions& out);

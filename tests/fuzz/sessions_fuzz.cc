@@ -184,6 +184,10 @@ class World {
     if (restores_.empty()) return false;
     const auto [ref, write] = *restores_.begin();
     restores_.erase(restores_.begin());
+    if (!ok && bytes_.below(2) == 1) {
+      act([&, ref = ref](SessionActions& out) { table_.not_restored({ref.first, ref.second}, now_, out); });
+      return true;
+    }
     if (ok) slots_[write] = host_[ref];
     act([&, ref = ref](SessionActions& out) { table_.restored({ref.first, ref.second}, ok, now_, out); });
     return true;

@@ -118,6 +118,12 @@ std::string Desk::restored(std::uint64_t id, bool ok) {
   return told();
 }
 
+std::string Desk::not_restored(std::uint64_t id) {
+  out_.clear();
+  table.not_restored(ref(id), now, out_);
+  return told();
+}
+
 std::string Desk::cancel(std::uint64_t key) {
   out_.clear();
   table.cancel(tickets_[key], {ErrorCode::kCancelled, "the client asked for it"}, now, out_);

@@ -36,6 +36,7 @@ class Desk {
   std::string failed(std::uint64_t id);
   std::string spilled(std::uint64_t id, bool ok = true);
   std::string restored(std::uint64_t id, bool ok = true);
+  std::string not_restored(std::uint64_t id);
   std::string cancel(std::uint64_t key);
   std::string release(std::uint64_t id, SessionEnd reason);
   std::string drain();

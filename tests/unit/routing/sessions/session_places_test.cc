@@ -209,6 +209,38 @@ TEST(SessionPlaces, AStateThatDoesNotReturnIsLost) {
   EXPECT_EQ(desk.send(1, 1, 12), "refuse 12 SESSION_LOST");
 }
 
+TEST(SessionPlaces, AStateForWhichTheDeviceHasNoRoomStaysOnTheHost) {
+  Desk desk;
+  desk.make(1);
+  desk.make(2);
+  desk.begin(3, 30);
+  desk.spilled(1);
+  desk.done(3);
+  desk.send(1, 1, 11);
+  desk.spilled(2);
+  EXPECT_EQ(desk.not_restored(1), "free 1; refuse 11 OVERLOADED");
+  EXPECT_EQ(desk.stats().spilled, 2U);
+  EXPECT_EQ(desk.stats().copying, 0U);
+  EXPECT_EQ(desk.stats().live, 3U);
+  EXPECT_EQ(desk.send(1, 1, 12), "restore 1 2") << "the part is repeated, and there is room";
+  EXPECT_EQ(desk.restored(1), "run 12:1 2>3");
+}
+
+TEST(SessionPlaces, WhoEndsWhileItsStateFindsNoRoomIsForgotten) {
+  Desk desk;
+  desk.make(1);
+  desk.make(2);
+  desk.begin(3, 30);
+  desk.spilled(1);
+  desk.done(3);
+  desk.send(1, 1, 11);
+  desk.spilled(2);
+  EXPECT_EQ(desk.release(1, SessionEnd::kLost), "refuse 11 SESSION_LOST");
+  EXPECT_EQ(desk.not_restored(1), "free 1; forget 1");
+  EXPECT_EQ(desk.stats().spilled, 1U);
+  EXPECT_EQ(desk.not_restored(1), "") << "nothing is under way";
+}
+
 TEST(SessionPlaces, WhoIsCancelledLeavesTheLine) {
   Desk desk;
   desk.begin(1, 10);

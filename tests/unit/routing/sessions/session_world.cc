@@ -241,10 +241,14 @@ void World::spill(Id session, bool ok) {
 void World::restore(Id session, bool ok) {
   const StateSlot to = restores_.at(session);
   restores_.erase(session);
-  slots_[to] = ok ? host_.at(session) : kPoison;
-  host_.erase(session);
   streams_.at(session).touched = now_;
   SessionActions out;
+  if (!ok && chance(50)) {
+    table_.not_restored(streams_.at(session).ref, now_, out);
+    return take(out);
+  }
+  slots_[to] = ok ? host_.at(session) : kPoison;
+  host_.erase(session);
   table_.restored(streams_.at(session).ref, ok, now_, out);
   take(out);
 }
