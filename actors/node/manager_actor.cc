@@ -40,14 +40,14 @@ class ManagerShell final : private PartRunner {
  public:
   static constexpr const char* kName = "manager";
 
-  ManagerShell(caf::event_based_actor* self, NodePtr node)
+  ManagerShell(caf::event_based_actor* self, ManagerSetup setup)
       : self_(self),
-        node_(std::move(node)),
+        node_(std::move(setup.node)),
         jobs_(node_),
         schedulers_(actor_slots(node_->devices.size())),
         starting_(node_->devices.size()),
         dispatcher_(node_, schedulers_),
-        sessions_(SessionDriver::make(node_, jobs_, *this)) {}
+        sessions_(SessionDriver::make(node_, jobs_, *this, std::move(setup.copier))) {}
 
   caf::behavior behavior() {
     return {[this](const RunWork& run) {
@@ -270,8 +270,8 @@ class ManagerShell final : private PartRunner {
 
 }  // namespace
 
-caf::actor spawn_manager(caf::actor_system& system, NodePtr node) {
-  return spawn_shell<ManagerShell>(system, std::move(node));
+caf::actor spawn_manager(caf::actor_system& system, ManagerSetup setup) {
+  return spawn_shell<ManagerShell>(system, std::move(setup));
 }
 
 }  // namespace volvox

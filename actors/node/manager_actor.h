@@ -3,6 +3,7 @@
 #include <caf/all.hpp>
 
 #include "actors/node/node.h"
+#include "actors/sessions/state_copier.h"
 
 namespace volvox {
 
@@ -13,7 +14,11 @@ namespace volvox {
 // answer has been sent. Takes RunWork, RerunWork, CancelWork, FinishedWorks, Stepped, PartLost, DrainAtom,
 // UseScheduler. Of requests that stand alone it keeps no table: a Work knows all about itself, so a manager
 // that fails loses only what it was working on, and a new one goes on with the rest. The sessions
-// (SessionDriver) end with it.
-caf::actor spawn_manager(caf::actor_system& system, NodePtr node);
+// (SessionDriver) end with it; a copy of a state that is under way does not, and holds up nobody.
+struct ManagerSetup {
+  NodePtr node;
+  StateCopierPtr copier;  // outlives it
+};
+caf::actor spawn_manager(caf::actor_system& system, ManagerSetup setup);
 
 }  // namespace volvox

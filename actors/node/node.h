@@ -31,6 +31,7 @@ struct FaultHooks {
   std::function<void(const IncomingRequest&)> manager, reader, scheduler, link;  // link: to the routers
   std::function<void(const Task&)> worker;
   std::function<void()> supervisor;                      // as it starts
+  std::function<void()> engine, new_manager;             // the supervisor, as it starts or replaces one
   std::function<void()> manager_asked, scheduler_asked;  // by monitoring, how it is
 };
 

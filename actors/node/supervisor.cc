@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <string>
 #include <utility>
 
@@ -12,7 +13,9 @@
 #include "actors/node/manager_actor.h"
 #include "actors/node/scheduler_actor.h"
 #include "actors/node/worker_actor.h"
+#include "actors/sessions/state_copier.h"
 #include "actors/system/handoff.h"
+#include "actors/system/insist.h"
 #include "actors/system/shell.h"
 #include "actors/work/messages.h"
 
@@ -26,7 +29,9 @@ class SupervisorShell {
   static constexpr const char* kName = "supervisor";
 
   SupervisorShell(caf::event_based_actor* self, SupervisorSetup setup)
-      : self_(self), setup_(std::move(setup)) {
+      : self_(self),
+        setup_(std::move(setup)),
+        copier_(std::make_shared<StateCopier>(setup_.node->devices.size())) {
     self_->set_down_handler([this](const caf::down_msg& down) { replace(down.source); });
     self_->set_exit_handler([this](const caf::exit_msg&) { end(); });
   }
@@ -42,7 +47,8 @@ class SupervisorShell {
     setup_.queues.clear();
     start_manager();
     setup_.started->set_value();
-    return {[this](RetryAtom, std::uint32_t device) { restart(engines_[device]); },
+    return {[this](RetryAtom, std::uint32_t device) { try_again(engines_[device]); },
+            [this](RetryAtom) { restart_manager(); },
             [this](DrainAtom) {
               draining_ = true;
               if (manager_) self_->send(manager_, DrainAtom::value);
@@ -56,6 +62,7 @@ class SupervisorShell {
     std::shared_ptr<ActorSlot> slot;
     caf::actor scheduler;            // invalid: it failed, and there is no new one yet
     std::vector<caf::actor> actors;  // all of them; those that must be gone before new ones start
+    bool waits = false;              // it could not start, and is tried again in a moment
 
     bool has(const caf::actor_addr& ended) const {
       return std::any_of(actors.begin(), actors.end(), [&](const caf::actor& own) { return own == ended; });
@@ -66,7 +73,7 @@ class SupervisorShell {
   };
 
   void start_manager() {
-    manager_ = watched(spawn_manager(self_->system(), setup_.node));
+    manager_ = watched(spawn_manager(self_->system(), {setup_.node, copier_}));
     if (draining_) self_->send(manager_, DrainAtom::value);
     for (const Engine& engine : engines_) {
       introduce(engine);
@@ -81,17 +88,18 @@ class SupervisorShell {
   }
 
   void start(Engine& engine, const OpenQueues& queues) {
+    if (setup_.node->faults.engine) setup_.node->faults.engine();
     const SchedulerConfig config = scheduler_config(*setup_.node);
     auto core = std::make_shared<EngineCore>(config, make_policy(*setup_.node, config));
-    engine.scheduler = watched(spawn_scheduler(self_->system(), {setup_.node, engine.device, core}));
+    engine.actors.reserve(queues->size() + 1);  // none of them may get lost
+    const auto own = [&](const caf::actor& actor) { return engine.actors.emplace_back(watched(actor)); };
+    engine.scheduler = own(spawn_scheduler(self_->system(), {setup_.node, engine.device, core}));
     auto workers = std::make_shared<std::vector<caf::actor>>();
     for (WorkerId number = 0; number < queues->size(); ++number) {
       auto queue = std::make_shared<std::unique_ptr<Queue>>(std::move((*queues)[number]));
-      workers->push_back(watched(spawn_worker(
+      workers->push_back(own(spawn_worker(
           self_->system(), {setup_.node, engine.device, core, number, std::move(queue), engine.scheduler})));
     }
-    engine.actors = *workers;
-    engine.actors.push_back(engine.scheduler);
     hand_over();
     self_->send(engine.scheduler, UseWorkers{std::move(workers)});
     self_->send(engine.scheduler, UseManager{manager_});
@@ -105,8 +113,8 @@ class SupervisorShell {
   void replace(const caf::actor_addr& ended) {
     if (ending_) return forget(ended);
     if (ended == manager_) {
-      count_restart("manager");
-      start_manager();
+      count_restart("manager of", setup_.node->config.server.name);
+      restart_manager();
     } else {
       for (Engine& engine : engines_) {
         if (engine.has(ended)) return lose(engine, ended);
@@ -116,23 +124,58 @@ class SupervisorShell {
 
   void lose(Engine& engine, const caf::actor_addr& ended) {
     if (engine.scheduler) {
-      count_restart("scheduler and the workers of " + engine.device->name);
-      engine.scheduler = nullptr;
-      engine.slot->set({});
-      engine.device->health->set_restarting(true);
-      introduce(engine);
-      for (const caf::actor& actor : engine.actors) self_->send_exit(actor, caf::exit_reason::kill);
+      insist([&] { stop(engine); });
+      count_restart("scheduler and the workers of", engine.device->name);
     }
     engine.forget(ended);
-    if (engine.actors.empty()) restart(engine);
+    restart(engine);
   }
 
+  void stop(Engine& engine) {
+    engine.scheduler = nullptr;
+    engine.slot->set({});
+    engine.device->health->set_restarting(true);
+    introduce(engine);
+    for (const caf::actor& actor : engine.actors) self_->send_exit(actor, caf::exit_reason::kill);
+  }
+
+  void try_again(Engine& engine) {
+    engine.waits = false;
+    restart(engine);
+  }
+
+  // Once the last of the old ones is gone. What cannot be had now, memory, a thread or a queue, may be had in
+  // a moment; a supervisor that failed of it could replace nobody any more.
   void restart(Engine& engine) {
-    if (ending_ || engine.scheduler) return;
-    const auto queues = open_queues(*setup_.node, *engine.device);
-    if (queues) return start(engine, *queues);
-    spdlog::error("{} cannot be opened again: {}", engine.device->name, to_string(queues.error()));
-    self_->delayed_send(self_, kRetry, RetryAtom::value, engine.device->number);
+    if (ending_ || engine.waits || !engine.actors.empty()) return;
+    try {
+      const auto queues = open_queues(*setup_.node, *engine.device);
+      if (queues) return start(engine, *queues);
+      spdlog::error("{} cannot be opened again: {}", engine.device->name, to_string(queues.error()));
+    } catch (const std::exception& error) {
+      spdlog::error("{} cannot be started again: {}", engine.device->name, error.what());
+      insist([&] { stop(engine); });
+    }
+    engine.waits = true;
+    insist([&] { self_->delayed_send(self_, kRetry, RetryAtom::value, engine.device->number); });
+  }
+
+  void restart_manager() {
+    if (ending_) return;
+    manager_ = nullptr;
+    try {
+      start_manager();
+      if (setup_.node->faults.new_manager) setup_.node->faults.new_manager();
+      return;
+    } catch (const std::exception& error) {
+      spdlog::error("the manager cannot be started again: {}", error.what());
+    }
+    insist([&] {
+      setup_.manager->set({});
+      if (manager_) self_->send_exit(manager_, caf::exit_reason::kill);
+      self_->delayed_send(self_, kRetry, RetryAtom::value);
+    });
+    manager_ = nullptr;  // the next one comes when it is time, not when this one has ended
   }
 
   void end() {
@@ -153,17 +196,18 @@ class SupervisorShell {
   }
 
   caf::actor watched(caf::actor actor) {
-    self_->monitor(actor);
+    insist([&] { self_->monitor(actor); });
     return actor;
   }
 
-  void count_restart(const std::string& name) {
-    spdlog::warn("replacing the {}", name);
+  void count_restart(const char* what, const std::string& of) {
+    spdlog::warn("replacing the {} {}", what, of);
     setup_.node->metrics->restarted();
   }
 
   caf::event_based_actor* self_;
   SupervisorSetup setup_;
+  const StateCopierPtr copier_;  // of the managers, one after the other
   caf::actor manager_;
   std::vector<Engine> engines_;   // by the device's number
   std::vector<caf::actor> last_;  // that an ending supervisor waits for

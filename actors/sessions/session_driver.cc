@@ -44,7 +44,7 @@ std::uint64_t numerics_of(std::string_view device) {
 }  // namespace
 
 std::unique_ptr<SessionDriver> SessionDriver::make(const NodePtr& node, const JobMaker& jobs,
-                                                   PartRunner& runner) {
+                                                   PartRunner& runner, StateCopierPtr copier) {
   if (node->config.sessions.max_sessions == 0) return nullptr;
   SessionLimits limits = session_limits(node->config, session_places(*node));
   const auto seed = random_bits();
@@ -56,13 +56,13 @@ std::unique_ptr<SessionDriver> SessionDriver::make(const NodePtr& node, const Jo
     return nullptr;
   }
   limits.hash_seed = *seed;
-  auto driver = std::make_unique<SessionDriver>(node, jobs, runner, limits);
+  auto driver = std::make_unique<SessionDriver>(node, jobs, runner, std::move(copier), limits);
   driver->publish();  // zeros are figures, too
   return driver;
 }
 
 SessionDriver::SessionDriver(const NodePtr& node, const JobMaker& jobs, PartRunner& runner,
-                             const SessionLimits& limits)
+                             StateCopierPtr copier, const SessionLimits& limits)
     : node_(node),
       jobs_(jobs),
       runner_(runner),
@@ -72,8 +72,8 @@ SessionDriver::SessionDriver(const NodePtr& node, const JobMaker& jobs, PartRunn
       table_(limits),
       states_(node->devices, limits.max_resident, std::uint64_t{node->config.sessions.spill_mib} << 20),
       copies_(node->devices.size(), std::chrono::milliseconds(node->config.device.task_timeout_ms)),
-      copier_(node->devices.size()) {
-  // A driver before this one may have said so; its copies are nothing to this one.
+      copier_(std::move(copier)) {
+  // A driver before this one may have said so; this one finds out with its own first copy.
   for (const NodeDevicePtr& device : node->devices) {
     device->health->set_copies_hang(false);
     usable_.push_back(device->number);
@@ -350,7 +350,7 @@ void SessionDriver::perform(const SessionAction& action, TimePoint now) {
     case Kind::kRestore:
       if (auto state = states_.restore(action.session, action.write, devices()))
         return copy(std::move(state), now);
-      return table_.restored(action.session, false, now, actions_);
+      return table_.not_restored(action.session, now, actions_);
     case Kind::kFree:
       return states_.free(action.session, action.write);
     case Kind::kForget:
@@ -361,7 +361,7 @@ void SessionDriver::perform(const SessionAction& action, TimePoint now) {
 void SessionDriver::copy(StateCopyPtr state, TimePoint now) {
   state->driver = incarnation_;
   copies_.begun(copying_device(*state), state->session, now);
-  copier_.start(state, runner_.on_copied());
+  copier_->start(state, runner_.on_copied());
 }
 
 void SessionDriver::copied(StateCopy& copy, TimePoint now) {

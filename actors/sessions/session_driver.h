@@ -44,9 +44,11 @@ class PartRunner {
 class SessionDriver {
  public:
   // Null when the configuration allows no session. Both references must outlive it.
-  static std::unique_ptr<SessionDriver> make(const NodePtr& node, const JobMaker& jobs, PartRunner& runner);
+  static std::unique_ptr<SessionDriver> make(const NodePtr& node, const JobMaker& jobs, PartRunner& runner,
+                                             StateCopierPtr copier);
 
-  SessionDriver(const NodePtr& node, const JobMaker& jobs, PartRunner& runner, const SessionLimits& limits);
+  SessionDriver(const NodePtr& node, const JobMaker& jobs, PartRunner& runner, StateCopierPtr copier,
+                const SessionLimits& limits);
 
   // A request with a session token.
   void submit(const WorkPtr& work, TimePoint now);
@@ -134,7 +136,7 @@ class SessionDriver {
   RecycledMap<std::uint64_t> running_;                // keys of the parts, by session
   std::unordered_map<std::uint32_t, Moving> moving_;  // by session
   CopyWatch copies_;
-  StateCopier copier_;
+  const StateCopierPtr copier_;
 };
 
 }  // namespace volvox

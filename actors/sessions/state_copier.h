@@ -45,7 +45,9 @@ std::size_t carried_bytes(const InstalledModel& model);
 
 // A device may take long to copy a state, and for ever when it hangs; other sessions and all requests that
 // stand alone must go on meanwhile. So states are copied by a thread of the device that has them, or is to
-// have them. It starts with the first copy. The destructor waits for the copies that are being made.
+// have them. It starts with the first copy. The destructor waits for the copies that are being made, so
+// whoever must be replaced at once when it fails does not own this: the manager's supervisor does. One caller
+// at a time.
 class StateCopier {
  public:
   using Done = std::function<void(StateCopyPtr)>;  // must not throw
@@ -61,5 +63,6 @@ class StateCopier {
 
   std::vector<std::unique_ptr<JobThread>> threads_;  // by device; null: not yet
 };
+using StateCopierPtr = std::shared_ptr<StateCopier>;
 
 }  // namespace volvox

@@ -155,7 +155,8 @@ using AbortAtom =
     caf::atom_constant<caf::atom("abort")>;  // gateway → request actor: the drain's time is over
 using TickAtom = caf::atom_constant<caf::atom("tick")>;    // an actor to itself
 using DrainAtom = caf::atom_constant<caf::atom("drain")>;  // server → supervisor → manager: no new requests
-using RetryAtom = caf::atom_constant<caf::atom("retry")>;  // supervisor to itself, with a device
+using RetryAtom = caf::atom_constant<caf::atom("retry")>;  // supervisor to itself, with a device or, for the
+                                                           // manager, without
 
 }  // namespace volvox
 

@@ -1,4 +1,5 @@
 #include <atomic>
+#include <new>
 #include <stdexcept>
 
 #include <gmock/gmock.h>
@@ -96,6 +97,37 @@ TEST(Supervision, AWorkerThatFailsIsReplacedWithItsScheduler) {
   EXPECT_EQ(code_of(reply), ErrorCode::kInternal) << reply.header.error.message;
   EXPECT_TRUE(house.recovers());
   EXPECT_EQ(restarts(house), "1");
+}
+
+TEST(Supervision, AManagerForWhichThereIsNoMemoryComesLater) {
+  std::atomic<int> failures{0};
+  FaultHooks faults;
+  faults.manager = hurt_if_poisoned;
+  faults.new_manager = [&] {
+    if (failures.fetch_add(1) < 2) throw std::bad_alloc();
+  };
+  const House house(loopback(), {100, 0}, faults);
+  const std::vector<std::int32_t> tokens{1, 2};
+  EXPECT_EQ(code_of(house.ask(poisoned(tokens))), ErrorCode::kInternal);
+  EXPECT_TRUE(house.recovers());
+  EXPECT_EQ(failures, 3);
+  survive(house);
+}
+
+TEST(Supervision, ASchedulerForWhichThereIsNoMemoryComesLater) {
+  std::atomic<int> starts{0};
+  FaultHooks faults;
+  faults.scheduler = hurt_if_poisoned;
+  faults.engine = [&] {
+    const int before = starts.fetch_add(1);
+    if (before == 1 || before == 2) throw std::bad_alloc();
+  };
+  const House house(loopback(), {100, 0}, faults);
+  const std::vector<std::int32_t> tokens{1, 2};
+  EXPECT_EQ(code_of(house.ask(poisoned(tokens))), ErrorCode::kInternal);
+  EXPECT_TRUE(house.recovers());
+  EXPECT_EQ(starts, 4);
+  survive(house);
 }
 
 TEST(Supervision, AServerWhoseSupervisorCannotStartSaysSo) {

@@ -1,5 +1,7 @@
 // A device may take as long as it likes to copy a session's state: only whoever needs the state waits.
 
+#include <stdexcept>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -73,6 +75,30 @@ TEST(SlowCopies, OneThatHangsIsGivenUp) {
   third.check({7});
   third.end();
   EXPECT_EQ(metric(house, "volvox_session_host_bytes"), 0);
+  EXPECT_TRUE(device->errors().empty());
+}
+
+TEST(SlowCopies, AManagerThatFailsMeanwhileIsReplacedAtOnce) {
+  FaultHooks faults;
+  faults.manager = [](const IncomingRequest& request) {
+    if (request.header.trace_hi == kPoison) throw std::runtime_error("poisoned");
+  };
+  const auto device = std::make_shared<FakeDevice>();
+  const House house(session_config(1), device, faults);
+  CheckStream first(house), second(house), third(house);
+  first.check({1, 2});
+
+  device->hold_slots(true);
+  auto begun = second.submit({3, 4});  // needs the only place
+  ASSERT_NO_FATAL_FAILURE(wait_for_copy(*device));
+  const Tokens hurt{9};
+  EXPECT_EQ(code_of(house.ask(poisoned(hurt))), ErrorCode::kInternal);
+  EXPECT_FALSE(second.take(std::move(begun), {3, 4}).status()) << "its session ended with the manager";
+  EXPECT_TRUE(house.recovers()) << "the copy hangs still";
+  device->hold_slots(false);
+  const auto until = std::chrono::steady_clock::now() + kLongEnough;
+  while (!third.send({7}).status())
+    ASSERT_LT(std::chrono::steady_clock::now(), until) << "the place is not given back";
   EXPECT_TRUE(device->errors().empty());
 }
 
