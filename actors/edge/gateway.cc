@@ -283,9 +283,13 @@ void Gateway::on_request(const ClientId& client, std::span<const std::byte> head
     const bool bundle = header->kind == RequestKind::kBundle;
     bundle ? accept_bundle(client, std::move(*header), body) : accept(client, std::move(*header), body);
   } catch (const std::exception& error) {  // out of memory, out of threads: this request's problem only
-    log_about({id, trace}, LogLevel::kError,
-              std::string("the gateway could not take a request: ") + error.what());
-    refuse(client, id, {{ErrorCode::kInternal, "the server could not take the request; see its log"}});
+    insist([&] {
+      refuse(client, id, {{ErrorCode::kInternal, "the server could not take the request; see its log"}});
+    });
+    insist([&] {
+      log_about({id, trace}, LogLevel::kError,
+                std::string("the gateway could not take a request: ") + error.what());
+    });
   }
 }
 
@@ -304,7 +308,8 @@ void Gateway::accept(const ClientId& client, RequestHeader header, std::span<con
         spawn_request_actor(system_, shared_from_this(), admission_->runner_for(**admitted, *runner_),
                             *admitted, admission_->dispatcher_for(body.size())));
   } catch (...) {
-    if (in_flight_.remove(client, id, account)) in_flight_.answered();
+    if (!in_flight_.remove(client, id, account)) return;  // it was answered before this failed
+    in_flight_.answered();
     throw;
   }
 }
@@ -318,40 +323,43 @@ void Gateway::accept_bundle(const ClientId& client, RequestHeader header, std::s
     return refuse(client, first, std::move(admitted).error());
   }
   metrics_.bundle_taken(admitted->parts.size() + admitted->refused.size());
-  std::vector<std::uint64_t> ids;
-  ids.reserve(admitted->parts.size());
+  const std::size_t count = admitted->parts.size();
+  std::vector<std::uint64_t> ids, taken;
+  std::vector<RequestPtr> parts;
+  ids.reserve(count);
+  taken.reserve(count);
+  parts.reserve(count);
   for (const auto& part : admitted->parts) ids.push_back(part->header.request_id);
   const std::string account(edge_->sender_name());
   const std::vector<bool> added = in_flight_.add_all(client, ids, steady_now(), account);
-  std::vector<RequestPtr> parts;
-  parts.reserve(ids.size());
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    if (added[i]) {
-      parts.push_back(std::move(admitted->parts[i]));
-    } else {
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!added[i]) continue;
+    taken.push_back(ids[i]);
+    parts.push_back(std::move(admitted->parts[i]));
+  }
+  try {
+    for (std::size_t i = 0; i < count; ++i) {
+      if (added[i]) continue;
       admitted->refused.push_back(
           {static_cast<std::uint32_t>(ids[i] - first), {{ErrorCode::kInvalidArgument, kIdInFlight}, 0}});
     }
+    refuse_parts(client, first, admitted->refused);
+    if (!parts.empty()) spawn_bundle(client, first, taken, std::move(parts));
+  } catch (...) {
+    const std::vector<bool> removed = insist([&] { return in_flight_.remove_all(client, taken, account); });
+    const auto left = static_cast<std::size_t>(std::count(removed.begin(), removed.end(), true));
+    in_flight_.answered(left);
+    if (left == 0 && !taken.empty()) return;  // all were answered before this failed
+    throw;
   }
-  refuse_parts(client, first, admitted->refused);
-  if (!parts.empty()) spawn_bundle(client, first, std::move(parts));
 }
 
-void Gateway::spawn_bundle(const ClientId& client, std::uint64_t first_id, std::vector<RequestPtr> parts) {
-  std::vector<std::uint64_t> ids;
-  ids.reserve(parts.size());
-  for (const RequestPtr& part : parts) ids.push_back(part->header.request_id);
-  const std::string account = parts.front()->account;
+void Gateway::spawn_bundle(const ClientId& client, std::uint64_t first_id, std::span<const std::uint64_t> ids,
+                           std::vector<RequestPtr> parts) {
   caf::actor runner = admission_->runner_for(parts, *runner_);
   BundleSetup setup{shared_from_this(), std::move(runner), first_id, std::move(parts),
                     std::chrono::microseconds(config_.wire.bundle_gather_us)};
-  try {
-    in_flight_.set_all(client, ids, spawn_bundle_actor(system_, std::move(setup)));
-  } catch (...) {
-    const std::vector<bool> left = in_flight_.remove_all(client, ids, account);
-    in_flight_.answered(static_cast<std::size_t>(std::count(left.begin(), left.end(), true)));
-    throw;
-  }
+  in_flight_.set_all(client, ids, spawn_bundle_actor(system_, std::move(setup)));
 }
 
 void Gateway::refuse_parts(const ClientId& client, std::uint64_t first_id,
@@ -392,7 +400,7 @@ void Gateway::answer(const IncomingRequest& request, const Outcome& outcome) {
   ReplyHeader header = insist([&] { return reply_header(request, outcome); });
   WireBuffer body;
   if (!outcome.error) {
-    auto encoded = encode_result(outcome);
+    auto encoded = insist([&] { return encode_result(outcome); });
     if (encoded) {
       body = std::move(*encoded);
     } else {
@@ -403,21 +411,20 @@ void Gateway::answer(const IncomingRequest& request, const Outcome& outcome) {
   }
   if (!body.empty() && !edge_->has_room(body.size())) {
     header.kind = ReplyKind::kError;
-    header.error = {ErrorCode::kOverloaded, kNoRoomForResults};
+    insist([&] { header.error = {ErrorCode::kOverloaded, kNoRoomForResults}; });
     header.undecided = header.session.has_value();
     body = {};
   }
   RequestSample sample{std::nullopt, header.timings.queue_us, header.timings.compute_us,
                        header.timings.total_us};
-  if (header.kind == ReplyKind::kError) {
-    sample.error = header.error.code;
-    log_about(subject_of(request), LogLevel::kDebug, "a request ended: " + to_string(header.error));
-  }
+  if (header.kind == ReplyKind::kError) sample.error = header.error.code;
   metrics_.answered(sample);
   // There was room a moment ago; and a short word finds some always.
   OutgoingReply reply = insist([&] { return outgoing(request.client, header, std::move(body)); });
   insist([&] { edge_->post_anyway(std::move(reply)); });
   in_flight_.answered();
+  if (header.kind == ReplyKind::kError)
+    log_about(subject_of(request), LogLevel::kDebug, "a request ended: " + to_string(header.error));
 }
 
 void Gateway::answer_parts(std::uint64_t first_id, std::span<const Answered> parts) {
@@ -458,7 +465,7 @@ void Gateway::send_bundle(const ClientId& client, std::uint64_t first_id, std::s
     std::span<PartReply> group = replies.first(insist([&] { return bundled_replies(replies, limits_); }));
     auto body = insist([&] { return encode_reply_bundle(group, limits_); });
     if (!body || !edge_->has_room(body->size())) {
-      trouble = body ? Error{ErrorCode::kOverloaded, kNoRoomForResults} : body.error();
+      insist([&] { trouble = body ? Error{ErrorCode::kOverloaded, kNoRoomForResults} : body.error(); });
       give_up(group);
       group = group.first(insist([&] { return bundled_replies(group, limits_); }));
       body = insist([&] { return encode_reply_bundle(group, limits_); });

@@ -68,7 +68,8 @@ class Gateway : public ReplySink, private EdgeHandler, public std::enable_shared
   void on_keys_trouble(const std::string& why) override;
   void accept(const ClientId& client, RequestHeader header, std::span<const std::byte> body);
   void accept_bundle(const ClientId& client, RequestHeader header, std::span<const std::byte> body);
-  void spawn_bundle(const ClientId& client, std::uint64_t first_id, std::vector<RequestPtr> parts);
+  void spawn_bundle(const ClientId& client, std::uint64_t first_id, std::span<const std::uint64_t> ids,
+                    std::vector<RequestPtr> parts);
   void refuse_parts(const ClientId& client, std::uint64_t first_id,
                     std::span<const AdmittedBundle::Refused> parts);
   void cancel(const ClientId& client, const RequestHeader& header);

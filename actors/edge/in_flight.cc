@@ -26,10 +26,9 @@ void InFlightGauge::give_back(const InFlightAmount& amount) {
 bool InFlightTable::add(const ClientId& client, std::uint64_t id, TimePoint now, const std::string& account) {
   const std::lock_guard lock(mutex_);
   Client& entry = enter(client);
-  if (!add(entry, id)) return false;
   entry.heard = now;
   entry.account = account;
-  return true;
+  return add(entry, id);
 }
 
 std::vector<bool> InFlightTable::add_all(const ClientId& client, std::span<const std::uint64_t> ids,
@@ -40,7 +39,17 @@ std::vector<bool> InFlightTable::add_all(const ClientId& client, std::span<const
   Client& entry = enter(client);
   entry.heard = now;
   entry.account = account;
-  for (std::size_t i = 0; i < ids.size(); ++i) added[i] = add(entry, ids[i]);
+  std::size_t next = 0;
+  try {
+    for (; next < ids.size(); ++next) added[next] = add(entry, ids[next]);
+  } catch (...) {  // all or nothing: nobody would answer some of them
+    while (next-- > 0) {
+      if (!added[next]) continue;
+      entry.requests.erase(entry.requests.find(ids[next]));
+      --unanswered_;
+    }
+    throw;
+  }
   return added;
 }
 
