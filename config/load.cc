@@ -183,25 +183,30 @@ class TomlWriter {
   std::ostringstream out_;
 };
 
-Result<ClusterConfig> read(const toml::table& root, std::string_view name) {
+// Checked as `Used`: a server on its own and a member of a cluster have rules that the other has not.
+template <class Used>
+Result<Used> read(const toml::table& root, std::string_view name) {
   ClusterConfig config;
   TomlReader reader(root, name);
   visit_fields(config, reader);
   visit_cluster(config, reader);
   if (const Status status = reader.finish(); !status) return tl::unexpected(status.error());
   ConfigProblem problem;
-  if (find_problem(config, problem)) return reader.at(problem.key, problem.message);
-  return config;
+  Used& used = config;
+  if (find_problem(used, problem)) return reader.at(problem.key, problem.message);
+  return std::move(used);
 }
 
-// A server on its own has rules that nodes and routers do not have.
-Result<ServeConfig> serve_part(Result<ClusterConfig> config, std::string_view name) {
-  if (!config) return tl::unexpected(std::move(config).error());
-  ServeConfig& served = *config;
-  ConfigProblem problem;
-  if (find_problem(served, problem))
-    return invalid(std::string(name) + ": " + problem.key + ": " + problem.message);
-  return std::move(served);
+template <class Used>
+Result<Used> parse(std::string_view toml, std::string_view name) {
+  return read_toml(toml, name, [name](const toml::table& root) { return read<Used>(root, name); });
+}
+
+template <class Used>
+Result<Used> load(const std::filesystem::path& file) {
+  const auto text = read_text_file(file);
+  if (!text) return tl::unexpected(text.error());
+  return parse<Used>(*text, file.string());
 }
 
 }  // namespace
@@ -214,21 +219,19 @@ const ModelSection& model_section(const ServeConfig& config, std::string_view na
 }
 
 Result<ServeConfig> parse_config(std::string_view toml, std::string_view name) {
-  return serve_part(parse_cluster_config(toml, name), name);
+  return parse<ServeConfig>(toml, name);
 }
 
 Result<ClusterConfig> parse_cluster_config(std::string_view toml, std::string_view name) {
-  return read_toml(toml, name, [name](const toml::table& root) { return read(root, name); });
+  return parse<ClusterConfig>(toml, name);
 }
 
 Result<ServeConfig> load_config(const std::filesystem::path& file) {
-  return serve_part(load_cluster_config(file), file.string());
+  return load<ServeConfig>(file);
 }
 
 Result<ClusterConfig> load_cluster_config(const std::filesystem::path& file) {
-  const auto text = read_text_file(file);
-  if (!text) return tl::unexpected(text.error());
-  return parse_cluster_config(*text, file.string());
+  return load<ClusterConfig>(file);
 }
 
 Result<std::string> read_text_file(const std::filesystem::path& file) {

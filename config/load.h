@@ -18,8 +18,8 @@ Result<ServeConfig> parse_config(std::string_view toml, std::string_view name);
 // The same from a file.
 Result<ServeConfig> load_config(const std::filesystem::path& file);
 
-// The same for the processes of a cluster. A file may serve all of them: load_config checks its [cluster],
-// and leaves it out.
+// The same for the processes of a cluster. A file may serve all of them: parse_config reads its [cluster],
+// does not ask whether it makes sense, and leaves it out.
 Result<ClusterConfig> parse_cluster_config(std::string_view toml, std::string_view name);
 Result<ClusterConfig> load_cluster_config(const std::filesystem::path& file);
 

@@ -45,6 +45,7 @@ Status route(ClusterConfig config, const std::string& port_file) {
 
 int run_router(const ServerArguments& arguments) {
   ConfigUse use;
+  use.load = load_cluster_config;
   use.check = [](const ClusterConfig& config) { return validate(config); };
   use.print = [](const ClusterConfig& config) { return to_toml(config); };
   use.run = [&arguments](const ClusterConfig& config) { return route(config, arguments.port_file); };

@@ -65,9 +65,10 @@ Status serve(ClusterConfig config, const std::string& port_file) {
 
 ConfigUse use_alone(const ServerArguments& arguments) {
   ConfigUse use;
-  use.fit = [](ClusterConfig& config) {
-    config.cluster = {};
-    return Status{};
+  use.load = [](const std::filesystem::path& file) -> Result<ClusterConfig> {
+    auto config = load_config(file);
+    if (!config) return tl::unexpected(std::move(config).error());
+    return ClusterConfig{std::move(*config), {}};
   };
   use.check = [](const ClusterConfig& config) { return validate(static_cast<const ServeConfig&>(config)); };
   use.print = [](const ClusterConfig& config) { return to_toml(static_cast<const ServeConfig&>(config)); };
@@ -77,6 +78,7 @@ ConfigUse use_alone(const ServerArguments& arguments) {
 
 ConfigUse use_in_cluster(const ServerArguments& arguments) {
   ConfigUse use = use_alone(arguments);
+  use.load = load_cluster_config;
   use.fit = fit_node;
   use.check = [](const ClusterConfig& config) { return validate(config); };
   use.print = [](const ClusterConfig& config) { return to_toml(config); };

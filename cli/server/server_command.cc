@@ -16,7 +16,7 @@ namespace {
 Result<ClusterConfig> read_config(const ServerArguments& arguments, const ConfigUse& use) {
   ClusterConfig config;
   if (!arguments.config_file.empty()) {
-    auto loaded = load_cluster_config(arguments.config_file);
+    auto loaded = use.load(arguments.config_file);
     if (!loaded) return loaded;
     config = std::move(*loaded);
   }

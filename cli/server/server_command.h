@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -23,6 +24,7 @@ void add_server_options(CLI::App& command, ServerArguments& arguments, const cha
 
 // What a command makes of its configuration.
 struct ConfigUse {
+  std::function<Result<ClusterConfig>(const std::filesystem::path& file)> load;
   std::function<Status(ClusterConfig& config)> fit;  // before it is checked; may be empty
   std::function<Status(const ClusterConfig& config)> check;
   std::function<std::string(const ClusterConfig& config)> print;

@@ -101,6 +101,28 @@ class Words(unittest.TestCase):
             for line in ('log_level = "error"', 'log_format = "json"', "drain_timeout_ms = 1234"):
                 self.assertIn(line, printed, command)
 
+    def test_a_configuration_is_checked_as_the_process_that_uses_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "volvox.toml")
+
+            def refusal(*command):
+                done = run(*command, "--config", str(file), "--print-config")
+                self.assertEqual(done.returncode, 1 if done.stderr else 0)
+                return done.stderr.decode()
+
+            # Keys are the routers' matter; a server alone has doors of its own for its clients.
+            file.write_text('[[client]]\nname = "one"\n')
+            node = ("node", "--routers", "127.0.0.1:1")
+            self.assertEqual(refusal(*node), "")
+            self.assertIn("client", refusal("serve"))
+            # What goes between router and node is bounded; a server alone has no such hop.
+            mib = 1 << 20
+            file.write_text(f"[wire]\nmax_body_bytes = {300 * mib}\ntraversal_words = {64 * mib}\n"
+                            "[limits]\nmax_receiving_mib = 2048\n[http]\nmax_mib = 2048\n")  # fmt: skip
+            self.assertEqual(refusal("serve"), "")
+            self.assertIn("cluster.max_request_mib", refusal(*node))
+            self.assertIn("cluster.max_request_mib", refusal("router"))
+
     def test_choices_are_words(self):
         self.assertIn("{auto,avx512,avx2,portable}", run("serve", "--help").stdout.decode().replace(" ", ""))
         self.assertIn("Usage: volvox serve", run("serve", "--help").stdout.decode())

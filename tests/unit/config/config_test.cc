@@ -219,6 +219,9 @@ TEST(ClusterConfig, OneFileServesAllProcesses) {
   EXPECT_EQ(config->server.name, "n1");
   EXPECT_EQ(config->cluster.placement, PlacementChoice::kPack);
   EXPECT_EQ(parse_config(text, "x.toml")->server.name, "n1");
+  const std::string senseless = "[cluster]\nsuspect_ms = 1000\n";
+  EXPECT_TRUE(parse_config(senseless, "x.toml")) << "it is nothing to a server on its own";
+  EXPECT_FALSE(parse_cluster_config(senseless, "x.toml"));
   EXPECT_EQ(parse_cluster_config(to_toml(*config), "printed.toml"), *config);
 }
 
