@@ -252,6 +252,10 @@ class StyleTest(CheckTest):
     def test_header_without_guard_is_caught(self):
         self.assert_caught("style", {"a.h": "int x;\n"}, "a.h:1", "pragma once")
 
+    def test_a_program_that_nobody_may_run_is_caught(self):
+        self.assert_caught("style", {"a.py": "#!/usr/bin/env python3\n"}, "a.py:1", "executable")
+        self.assert_passes("style", {"a.py": "import sys\n"})
+
     def test_empty_tree_is_no_success(self):
         status, lines = run_check("style", {})
         self.assertEqual(status, 1, lines)
