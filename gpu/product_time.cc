@@ -36,6 +36,7 @@ Result<GraphId> graph_of(Driver& driver, StreamId stream, const ProductCall& cal
   Status launched;
   for (int i = 0; i < kProducts && launched; ++i) launched = driver.launch(stream, call);
   auto graph = driver.end_capture(stream);
+  if (!launched && graph) driver.destroy_graph(*graph);
   if (!launched) return tl::unexpected(launched.error());
   return graph;
 }

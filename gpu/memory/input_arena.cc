@@ -77,6 +77,8 @@ Result<std::unique_ptr<InputPages>> InputArena::stage(std::span<const InputBlock
     if (!first) {
       give_back(pages->ranges_);
       pages->ranges_.clear();
+      // What was given back before it was copied is free after the next copy, which nobody else may ask for.
+      if (Status ok = flush(); !ok) return tl::unexpected(ok.error());
       return fail(ErrorCode::kOverloaded,
                   "the GPU's input memory is full; try again later, or raise device.input_mib");
     }

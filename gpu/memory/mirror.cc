@@ -16,13 +16,14 @@ Result<Mirror> Mirror::make(Driver& driver, std::size_t size_bytes) {
 }
 
 Status Mirror::flush(Driver& driver, StreamId stream) {
-  Status status;
   for (const UploadBatch::Range& range : batch_.ranges()) {
-    status = driver.copy(stream, address(range.begin), host_.address() + range.begin, range.size_bytes);
-    if (!status) break;
+    if (Status ok =
+            driver.copy(stream, address(range.begin), host_.address() + range.begin, range.size_bytes);
+        !ok)
+      return ok;
   }
   batch_.clear();
-  return status;
+  return {};
 }
 
 }  // namespace volvox::gpu

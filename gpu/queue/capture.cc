@@ -133,6 +133,7 @@ Status QueueContext::capture(const GpuCell& cell, std::uint32_t size, std::uint3
   if (Status ok = driver_->begin_capture(capture_stream_); !ok) return ok;
   Status launched = launch_kernels(*type, size, edges, fused, capture_stream_);
   auto graph = driver_->end_capture(capture_stream_);
+  if (!launched && graph) driver_->destroy_graph(*graph);
   if (!launched) return launched;
   if (!graph) return tl::unexpected(graph.error());
   GraphId& known = type->graphs[{size, edges}];

@@ -127,14 +127,14 @@ void GpuQueue::fail_after_others(TaskSeq seq, const Error& error) {
 void GpuQueue::publish_failure(TaskSeq seq, std::string error) const {
   const std::lock_guard lock(mutex_);
   if (first_failed_.load() != 0) return;
+  const TaskSeq bad = context_->failed();  // as the device says, and before what the host has to say
+  if (bad != 0) error = "task " + std::to_string(bad) + ": a row names a slot that is not there";
   error_ = std::move(error);
-  first_failed_.store(seq);
+  first_failed_.store(bad != 0 ? bad : seq);
 }
 
 Progress GpuQueue::progress() const {
-  if (const TaskSeq bad = context_->failed(); bad != 0 && !failed()) {
-    publish_failure(bad, "task " + std::to_string(bad) + ": a row names a slot that is not there");
-  }
+  if (const TaskSeq bad = context_->failed(); bad != 0 && !failed()) publish_failure(bad, {});
   Progress progress;
   progress.first_failed = first_failed_.load(std::memory_order_acquire);
   if (progress.first_failed != 0) progress.error = error_;

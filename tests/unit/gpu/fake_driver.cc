@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <numeric>
+#include <utility>
 
 #include "device/host_memory.h"
 #include "gpu/driver/errors.h"
@@ -34,6 +35,16 @@ void FakeDriver::break_down(int code) {
   const std::lock_guard lock(mutex_);
   broken_ = code;
   for (auto& [id, stream] : streams_) stream.clear();
+}
+
+void FakeDriver::fail_copy() {
+  const std::lock_guard lock(mutex_);
+  copy_fails_ = true;
+}
+
+void FakeDriver::fail_captured_launch() {
+  const std::lock_guard lock(mutex_);
+  captured_launch_fails_ = true;
 }
 
 void FakeDriver::limit_memory(std::uint64_t bytes) {
@@ -162,6 +173,8 @@ bool FakeDriver::step(std::deque<Item>& stream) {
 Status FakeDriver::copy(StreamId stream, DeviceAddress to, DeviceAddress from, std::size_t size_bytes) {
   const std::lock_guard lock(mutex_);
   if (Status ok = locked_status("copying"); !ok) return ok;
+  if (std::exchange(copy_fails_, false))
+    return tl::unexpected(error_of(kMemoryAllocation, "as the test wants it", "copying"));
   copies_.push_back(size_bytes);
   return enqueue(stream, {[=] { std::memcpy(at<std::byte>(to), at<const std::byte>(from), size_bytes); }});
 }
@@ -171,6 +184,8 @@ Status FakeDriver::launch(StreamId stream, const KernelCall& call) {
   if (Status ok = locked_status("launching"); !ok) return ok;
   const auto capturing = capturing_.find(stream);
   if (capturing != capturing_.end()) {
+    if (std::exchange(captured_launch_fails_, false))
+      return tl::unexpected(error_of(kMemoryAllocation, "as the test wants it", "launching"));
     if (!ran_before(call)) {
       return tl::unexpected(
           error_of(kCaptureUnsupported, "a library loads a module", "capturing its first call"));

@@ -26,6 +26,9 @@ class FakeDriver final : public Driver {
   void hold(bool on);
   // Every call from here on fails with this CUDA error.
   void break_down(int code);
+  // The next copy, or the next launch that is captured, fails; those after it do not.
+  void fail_copy();
+  void fail_captured_launch();
   // The next `allocate` that would pass this many bytes in all fails.
   void limit_memory(std::uint64_t bytes);
   void set_capability(int major) { info_.major = major; }
@@ -90,6 +93,7 @@ class FakeDriver final : public Driver {
   mutable std::recursive_mutex mutex_;  // guards everything below
   bool held_ = false;
   int broken_ = 0;
+  bool copy_fails_ = false, captured_launch_fails_ = false;
   std::uint64_t limit_ = ~std::uint64_t{0}, allocated_ = 0;
   std::map<std::byte*, std::size_t> memory_;
   std::uint32_t next_ = 1;

@@ -290,6 +290,31 @@ TEST_F(GpuDeviceTest, ATaskThatCannotRunFailsAfterTheOthers) {
   EXPECT_EQ(queue->progress().done, 1U);
 }
 
+// The device finds out about one task, and the host about the next.
+TEST_F(GpuDeviceTest, OfTwoTasksThatFailTheFirstOneIsBlamed) {
+  load_check();
+  auto queue = device_->open({.name = "test"}).value();
+  const auto pages = stage(std::vector<std::byte>(4));
+  Task bad = step(1, pages->addresses()[0]), large = step(2, pages->addresses()[0]);
+  bad.bindings[0].out_base = 200;
+  large.rows = large.padded_rows = large.bindings[0].span = 9;
+  driver_->hold(true);
+  ASSERT_TRUE(queue->submit(bad));
+  ASSERT_TRUE(queue->submit(large));
+  driver_->hold(false);
+  ASSERT_TRUE(wait_failed(*queue));
+  EXPECT_EQ(queue->progress().first_failed, 1U);
+  EXPECT_THAT(queue->progress().error, HasSubstr("task 1: a row names a slot that is not there"));
+}
+
+TEST_F(GpuDeviceTest, ALaunchThatFailsInACaptureLeavesNoGraph) {
+  load_check();
+  driver_->fail_captured_launch();
+  EXPECT_FALSE(device_->open({.name = "test"}));
+  EXPECT_EQ(driver_->live_graphs(), 0U);
+  EXPECT_TRUE(device_->open({.name = "again"}));
+}
+
 TEST_F(GpuDeviceTest, PlansEachProductOncePerSize) {
   const Weights weights = random_weights()
                               .add("lstm.embedding", {kVocabulary, 8})
