@@ -56,7 +56,8 @@ std::uint64_t slots_beside(const Request& request, std::size_t i) {
 }
 
 // Asked of every request: nothing is made unless it is refused.
-Refusal check_lanes(const Request& request, const StateSlots& slots, const std::vector<TaskRows>& rows) {
+Refusal check_lanes(const Request& request, const StateSlots& slots, const std::vector<TypeConfig>& types,
+                    const std::vector<TaskRows>& rows) {
   const auto& lanes = request.plan->lanes;
   for (std::size_t i = 0; i < lanes.size(); ++i) {
     const LaneSpec& spec = lanes[i];
@@ -64,6 +65,12 @@ Refusal check_lanes(const Request& request, const StateSlots& slots, const std::
     if (length == 0) return "lane " + std::to_string(i) + " has no steps";
     if (rows[spec.type] == TaskRows::kNodes) return "its cell type also serves node graphs";
     for (const LaneEdge& edge : spec.edges) {
+      const std::uint32_t listed = edge.all ? request.lengths[lanes[edge.from].length_of] : 0;
+      if (listed > types[spec.type].max_edges) {
+        return "a step reads all " + std::to_string(listed) +
+               " of another sequence, and a task of its cell at most " +
+               std::to_string(types[spec.type].max_edges) + " (max_edges)";
+      }
       if (!reads_past_end(request, edge, length)) continue;
       return "lane " + std::to_string(i) + " reads past the end of lane " + std::to_string(edge.from);
     }
@@ -91,10 +98,11 @@ Refusal check_graph(const Request& request, const StateSlots& slots, const std::
 }  // namespace
 
 std::optional<std::string> why_never(const Request& request, const StateSlots& slots,
+                                     const std::vector<TypeConfig>& types,
                                      const std::vector<TaskRows>& rows) {
   if (request.graph != nullptr) return check_graph(request, slots, rows);
   if (request.plan == nullptr) return "the request has neither lanes nor a graph";
-  return check_lanes(request, slots, rows);
+  return check_lanes(request, slots, types, rows);
 }
 
 }  // namespace volvox

@@ -121,7 +121,7 @@ bool Scheduler::remove_model(ModelId id) {
 AdmitResult Scheduler::admit(Request&& request, TimePoint now) {
   now_ = now;
   if (!has_model(request.model)) return {AdmitResult::Kind::kNeverFits, {}, "its model is not known"};
-  if (auto reason = why_never(request, slots_, rows_)) {
+  if (auto reason = why_never(request, slots_, config_.types, rows_)) {
     return {AdmitResult::Kind::kNeverFits, {}, std::move(*reason)};
   }
   ModelLoads::Load& load = models_[request.model];

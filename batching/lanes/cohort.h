@@ -41,6 +41,7 @@ class Cohort {
   TimePoint last_formed{};
   std::uint32_t padding_lanes = 0;  // past their real length
   std::uint32_t reported = 0;       // lanes whose every step is reported
+  std::uint64_t edges = 0;          // that its lanes list at each step
 
  private:
   static constexpr std::size_t kCalendar = 256;

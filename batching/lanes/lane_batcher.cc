@@ -41,6 +41,14 @@ inline std::uint32_t LaneBatcher::done(const Lane& lane) const {
   return static_cast<std::uint32_t>(cohort_of(lane).step() - lane.run.start);
 }
 
+// Predecessors that each of its steps lists: all steps of a lane that is over, so that they stay as many.
+inline std::uint32_t LaneBatcher::listed(const Lane& lane) {
+  for (const LaneEdge& edge : lane.spec.edges) {
+    if (edge.all) return lane.live.lanes[edge.from].length;
+  }
+  return 0;
+}
+
 inline LaneBound LaneBatcher::bound(const Lane& lane, std::uint32_t want) {
   const LanePlan& plan = *lane.live.request.plan;
   if (plan.lanes.size() == 1) return {lane.run.run_length};  // it waits for nobody
@@ -201,6 +209,10 @@ void LaneBatcher::seat_joiners(WorkerId worker, CellTypeId type, std::uint32_t c
     if (cohort.active() >= capacity && !evict_for(worker, type, priority)) return;
     fetch_joiners(id);
     const Lane lane = at(ref);
+    const std::uint64_t edges = listed(lane), most = config_.types[type].max_edges;
+    while (cohort.edges + edges > most) {
+      if (!evict_for(worker, type, priority)) return;
+    }
     dequeue(lane.run);
     seat(lane, worker, cohort, priority, task);
   }
@@ -215,6 +227,7 @@ void LaneBatcher::seat(const Lane& lane, WorkerId worker, Cohort& cohort, Priori
   run.state = LaneRun::State::kCohort;
   run.event_step = 0;
   ++lane.live.cohort_rows;
+  cohort.edges += listed(lane);
   if (run.reported) ++cohort.reported;
   run.padded = run.cursor >= run.length;
   if (run.padded) ++cohort.padding_lanes;
@@ -254,6 +267,7 @@ void LaneBatcher::leave_cohort(const Lane& lane) {
   run.cursor = static_cast<std::uint32_t>(cohort.step() - run.start);
   run.state = LaneRun::State::kBlocked;
   worker.leave(lane_spec.type, run.row, live.request.priority);
+  cohort.edges -= listed(lane);
   if (run.reported) --cohort.reported;
   if (run.padded) --cohort.padding_lanes;
   run.padded = false;
@@ -355,11 +369,18 @@ bool LaneBatcher::form_spans(WorkerId worker, const Choice& choice, Task& task, 
   count_anew(worker, choice);
   const BatchSize size =
       choose_batch_size(type, std::min(choice.rows, queues_.count_for(choice.type, worker)));
+  std::uint32_t edges = 0;
   moved_on_.clear();
   for (EntryId id; task.rows < size.rows && (id = queues_.first(choice.type, worker)) != kNoEntry;) {
     const ReadyQueues::Entry& entry = queues_[id];
     const LaneRef ref = lane_ref(entry.request, static_cast<LaneId>(entry.item));
-    take_span(at(ref), size.rows - task.rows, task, record);
+    const Lane lane = at(ref);
+    const std::uint32_t before = task.rows, each = listed(lane);
+    std::uint32_t room = size.rows - before;
+    if (each > 0) room = std::min(room, (type.max_edges - edges) / each);
+    if (room == 0) break;
+    take_span(lane, room, task, record);
+    edges += each * (task.rows - before);
     moved_on_.push_back(ref);
   }
   for (LaneRef ref : moved_on_) {

@@ -62,6 +62,7 @@ class LaneBatcher {
   Cohort& cohort_of(const Lane& lane) const { return workers_[lane.live.home].cohorts[lane.spec.type]; }
 
   std::uint32_t done(const Lane& lane) const;
+  static std::uint32_t listed(const Lane& lane);
   LaneBound bound(const Lane& lane, std::uint32_t want);
   std::uint32_t wanted_steps(const Lane& lane) const;
   void activate(const Lane& lane);

@@ -220,6 +220,85 @@ TEST(Cellular, RefusesWhatCanNeverFit) {
   EXPECT_TRUE(driver.scheduler().idle());
 }
 
+// Decoders that read all of an encoder: two fit into a task, and with four steps each no third.
+class ListedSteps : public ::testing::Test {
+ protected:
+  static constexpr std::uint32_t kMost = 10, kLength = 4;
+
+  static SchedulerConfig config(bool spans) {
+    SchedulerConfig config = scheduler_config(8, 1, 2, {512, 64, 8});
+    config.types[kAttention].max_edges = kMost;
+    config.types[kAttention].independent = spans;
+    return config;
+  }
+  // Runs all, and counts the rows of decoders.
+  static std::size_t run(Driver& driver) {
+    std::size_t rows = 0;
+    for (int guard = 0; guard < 1000 && !driver.scheduler().idle(); ++guard) {
+      for (const Task* task : driver.schedule(0)) {
+        if (task->type != kAttention) continue;
+        EXPECT_LE(task->rows * kLength, kMost);
+        rows += task->rows;
+      }
+      if (driver.in_flight(0) > 0) driver.complete(0, 1);
+    }
+    EXPECT_TRUE(driver.scheduler().idle());
+    driver.check();
+    return rows;
+  }
+};
+
+TEST_F(ListedSteps, NoTaskOfACohortListsMoreThanItMay) {
+  const SchedulerConfig config = this->config(false);
+  Driver driver(config, make_cellular_policy(config), 8);
+  for (std::uint64_t tag = 1; tag <= 5; ++tag) driver.admit(lanes_request(tag, attention_plan(), kLength, 6));
+  EXPECT_EQ(run(driver), 30U);
+}
+
+TEST_F(ListedSteps, TheLowestStepsAsideForAHigherOne) {
+  const SchedulerConfig config = this->config(false);
+  Driver driver(config, make_cellular_policy(config), 8);
+  for (std::uint64_t tag = 1; tag <= 5; ++tag) {
+    Request low = lanes_request(tag, attention_plan(), kLength, 40);
+    low.priority = PriorityClass::kLow;
+    driver.admit(low);
+  }
+  for (int i = 0; i < 12; ++i) {
+    driver.schedule(0);
+    driver.complete(0, 1);
+  }
+  Request high = lanes_request(9, attention_plan(), kLength, 3);
+  high.priority = PriorityClass::kHigh;
+  driver.admit(high);
+  int tasks = 0;
+  for (; !driver.over().contains(9) && tasks < 100; ++tasks) {
+    driver.schedule(0);
+    driver.complete(0, 1);
+  }
+  EXPECT_LT(tasks, 24);
+  EXPECT_EQ(driver.over().size(), 1U) << "the low ones have forty steps each";
+  run(driver);
+}
+
+TEST_F(ListedSteps, NoSpanListsMoreThanItMay) {
+  LanePlan plan = attention_plan();
+  plan.lanes[1].ring = 6;
+  plan.lanes[1].edges[0] = {0, 0, 0, 0, true, false, LaneEdge::kNone};
+  const SchedulerConfig config = this->config(true);
+  Driver driver(config, make_cellular_policy(config), 8);
+  for (std::uint64_t tag = 1; tag <= 5; ++tag) driver.admit(lanes_request(tag, plan, kLength, 6));
+  EXPECT_EQ(run(driver), 30U);
+}
+
+TEST_F(ListedSteps, ARequestWhoseOneStepListsMoreNeverFits) {
+  const SchedulerConfig config = this->config(false);
+  Driver driver(config, make_cellular_policy(config), 8);
+  const AdmitResult result = driver.admit(lanes_request(1, attention_plan(), kMost + 1, 1));
+  EXPECT_EQ(result.kind, AdmitResult::Kind::kNeverFits);
+  EXPECT_NE(result.reason.find("max_edges"), std::string::npos);
+  EXPECT_EQ(driver.admit(lanes_request(2, attention_plan(), kMost, 1)).kind, AdmitResult::Kind::kAdmitted);
+}
+
 TEST(Cellular, SmallerRequestsMayOvertakeOnlySoOften) {
   SchedulerConfig config = scheduler_config(4, 1, 1, {12, 8, 8});
   config.max_overtake = 2;
