@@ -20,15 +20,17 @@ struct SliceAxis {
   template <class Real>
   static void row(RowValues<Real>& row, const Operator& op) {
     const auto axis = static_cast<std::size_t>(op.attributes.integers[0]);
-    const auto [begin, end, step] = part_of(op);
+    const Part part = part_of(op);
     const Shape& shape = row.shape(op.inputs[0]);
+    const std::int64_t taken = row.shape(op.output)[axis];
     const std::int64_t inner = strides_of(shape)[axis], whole = shape[axis] * inner;
     for (std::size_t e = 0; e < row.rows(op.output); ++e) {
       const Real* x = row.real(op.inputs[0], e);
       const Real* const last = x + row.width(op.inputs[0]);
       Real* out = row.real(op.output, e);
       for (; x != last; x += whole) {
-        for (std::int64_t at = begin; at < end; at += step) out = std::copy_n(x + at * inner, inner, out);
+        for (std::int64_t i = 0; i < taken; ++i)
+          out = std::copy_n(x + (part.begin + i * part.step) * inner, inner, out);
       }
     }
   }

@@ -31,7 +31,7 @@ bool Matcher::used_all() const {
 
 const Operator* Matcher::made_by(ValueId value, const OpDef& kind) {
   const Operator* op = cell_.producer(value);
-  if (op == nullptr || !op->is(kind)) return nullptr;
+  if (op == nullptr || !op->is(kind) || cell_.spreads(*op)) return nullptr;
   use(*op);
   return op;
 }

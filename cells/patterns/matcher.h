@@ -30,7 +30,8 @@ class Matcher {
   void use(const Operator& op) { used_[static_cast<std::size_t>(&op - cell_.operators.data())] = true; }
   bool used_all() const;
 
-  // The operator that makes `value`, when it is of this kind; it is understood then. Else null.
+  // The operator that makes `value`, when it is of this kind; it is understood then. Else null, as for one
+  // that spreads an operand over the others: the fused kernels read as many elements of each.
   const Operator* made_by(ValueId value, const OpDef& kind);
   // The cell's only product, whose operands and start all lie in memory, at most kMaxTerms. Else null.
   const Operator* only_product();

@@ -14,7 +14,8 @@ constexpr std::size_t kInputFloats = std::size_t{96} << 10;
 
 ConvolutionPlan plan_convolution(const Convolution& c) {
   ConvolutionPlan plan;
-  plan.in_place = c.height == 1 && c.kernel_height == 1 && c.dilation[1] == 1;
+  const bool one_line = c.height == 1 && c.kernel_height == 1 && c.padding[0] == 0;
+  plan.in_place = one_line && c.dilation[1] == 1;
   const auto positions = static_cast<std::size_t>(c.positions());
   plan.positions = std::min(positions, kMaxBlockRows);
   const auto inputs = static_cast<std::size_t>(c.group_channels() * c.height * c.width);

@@ -144,7 +144,8 @@ Status GenericCell::add_operator(const Cell& cell, const Operator& op, const Wei
     made.starts = product_start(op) != kNoValue;
   }
   if (GenericChunk::is_interpreted(made)) {
-    made.cell = std::make_shared<const Cell>(cell);
+    if (interpreted_ == nullptr) interpreted_ = std::make_shared<const Cell>(cell);
+    made.cell = interpreted_;
     for (const std::string& name : op.weights) {
       const Tensor* tensor = weights.find(name);  // inference has seen that it is there, and f32
       if (made.weight_rows == 0 && !tensor->shape.empty()) made.weight_rows = tensor->shape[0];

@@ -70,6 +70,7 @@ class GenericCell final : public CpuCell {
   const Kernels* kernels_;
   std::vector<GenericValue> values_;
   std::vector<GenericOp> ops_;
+  std::shared_ptr<const Cell> interpreted_;  // of those of them that no kernel runs
   double flops_ = 0;
   double row_us_ = 0;           // a guess of what one row takes
   std::size_t row_bytes_ = 64;  // of the values computed for a row

@@ -1,6 +1,7 @@
 #include "cpu/team/thread_team.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/spin.h"
 
@@ -50,6 +51,7 @@ void ThreadTeam::run(const TeamJob& job, std::span<const std::uint32_t> counts) 
   if (sleepers_.load() > 0) epoch_.notify_all();
   work(0);
   await_units(total);
+  if (failed_.exchange(false)) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
 void ThreadTeam::run_alone(const TeamJob& job, std::span<const std::uint32_t> counts) {
@@ -89,11 +91,20 @@ void ThreadTeam::work(std::uint32_t thread) {
         begin = read_clock(clock);
         any = true;
       }
-      job.run(job.context, owner, unit, thread);
-      finish_unit();
+      run_unit(job, owner, unit, thread);
     }
   }
   if (any) slots_[thread].busy_ns.fetch_add(read_clock(clock) - begin, std::memory_order_relaxed);
+}
+
+// The job ends when all of its units have, also those that found no memory.
+void ThreadTeam::run_unit(const TeamJob& job, std::uint32_t owner, std::uint32_t unit, std::uint32_t thread) {
+  try {
+    job.run(job.context, owner, unit, thread);
+  } catch (...) {
+    if (!failed_.exchange(true)) failure_ = std::current_exception();
+  }
+  finish_unit();
 }
 
 bool ThreadTeam::claim(std::uint32_t owner, std::uint32_t& unit) {

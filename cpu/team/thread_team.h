@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <span>
 #include <thread>
 #include <vector>
@@ -43,7 +44,8 @@ class ThreadTeam {
   std::uint32_t size() const { return static_cast<std::uint32_t>(slots_.size()); }
 
   // Runs counts[o] units for each owner o < size(), and returns when all are done. What the caller wrote
-  // before is visible to the units, what they wrote is visible to the caller afterwards.
+  // before is visible to the units, what they wrote is visible to the caller afterwards. Throws what one of
+  // them threw, on whichever thread, when all have ended.
   void run(const TeamJob& job, std::span<const std::uint32_t> counts);
   // The same on the calling thread alone: for work that is shorter than waking anybody.
   void run_alone(const TeamJob& job, std::span<const std::uint32_t> counts);
@@ -62,6 +64,7 @@ class ThreadTeam {
 
   void help(std::uint32_t thread);
   void work(std::uint32_t thread);
+  void run_unit(const TeamJob& job, std::uint32_t owner, std::uint32_t unit, std::uint32_t thread);
   bool claim(std::uint32_t owner, std::uint32_t& unit);
   void finish_unit();
   void await_units(std::uint32_t total);
@@ -69,11 +72,12 @@ class ThreadTeam {
 
   std::vector<Slot> slots_;
   TeamJob job_;
+  std::exception_ptr failure_;  // of a unit of the job; the first one's
   alignas(64) std::atomic<std::uint32_t> epoch_{0};
   std::atomic<std::uint32_t> sleepers_{0};
   std::atomic<bool> stop_{false};
   alignas(64) std::atomic<std::uint32_t> finished_{0};
-  std::atomic<bool> executor_sleeps_{false};
+  std::atomic<bool> executor_sleeps_{false}, failed_{false};
   std::vector<std::thread> helpers_;
 };
 

@@ -238,6 +238,9 @@ Quantity CellWriter::slice(const Quantity& x, std::size_t axis, std::int64_t beg
                            std::int64_t step) {
   if (axis >= x.rank()) refuse("has no axis " + std::to_string(axis));
   if (step == 1 && begin == 0 && end == x.shape[axis]) return x;
+  // One beyond the axis takes no second element, however far it goes; further it might run over.
+  const std::int64_t beyond = x.shape[axis] + 1;
+  step = std::clamp(step, -beyond, beyond);
   Shape shape = x.shape;
   if (x.is_known()) {
     std::vector<std::int64_t> kept;

@@ -114,6 +114,8 @@ class GraphAssembly {
 
   Status run() {
     if (definition_.cells.empty()) return assembly_.error(1, "cell: a graph needs at least one");
+    if (model_.inputs.empty())
+      return assembly_.error(1, "input: a graph needs at least one, whose rows are its nodes");
     if (!definition_.sequences.empty())
       return assembly_.error(definition_.sequences[0].line, "sequence: a graph has none, only nodes");
     model_.pools.emplace_back();

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "tests/unit/cells/op_case_parts.h"
@@ -71,6 +72,12 @@ void add_layouts(std::vector<OpCase>& cases) {
          {operand},
          applied("slice_axis", {.integers = {2, 1, 5, 3}}),
          each({3, 4, 2}, [](const Rows& in, auto i, auto j, auto k) { return at(in[0], i, j, 1 + 3 * k); })});
+    constexpr std::int64_t kBeyondAll = std::numeric_limits<std::int64_t>::max();
+    cases.push_back(
+        {"slice_axis",
+         {operand},
+         applied("slice_axis", {.integers = {1, 1, 3, kBeyondAll}}),
+         each({3, 1, 5}, [](const Rows& in, auto i, auto, auto k) { return at(in[0], i, 1, k); })});
     cases.push_back(
         {"concat_axis",
          {operand, x},

@@ -16,15 +16,15 @@ constexpr std::int64_t kHidden = 8;
 // An LSTM cell whose parts the caller may change.
 struct Variant {
   bool swap_factors = false, swap_gates = false, plain_sum = false, push_gate = false, push_c = false;
-  bool keep_c = true, pull_x = false, extra = false;
+  bool keep_c = true, pull_x = false, extra = false, one_c = false;
 };
 
 Cell make(const Variant& v) {
   CellBuilder b("variant");
-  b.state({"h", {kHidden}}).state({"c", {kHidden}});
+  b.state({"h", {kHidden}}).state({"c", {kHidden}}).state({"one", {1}});
   const ValueId x =
       v.pull_x ? b.pull("x", DType::kF32, {4}) : b.embed(b.pull("token", DType::kI32), "table", 4);
-  const auto [h, c] = b.gather(0, {"h", "c"});
+  const auto [h, c] = b.gather(0, {"h", v.one_c ? "one" : "c"});
   const ValueId z = b.product({{"w", x}, {"u", h}}, {.bias = "b", .width = 4 * kHidden});
   const auto gate = [&](std::int64_t g) { return b.slice(z, g * kHidden, (g + 1) * kHidden); };
   const ValueId i = b.sigmoid(gate(v.swap_gates ? 1 : 0)), f = b.sigmoid(gate(v.swap_gates ? 0 : 1));
@@ -74,8 +74,9 @@ TEST(LstmPattern, DoesNotMindHowItIsWritten) {
 }
 
 TEST(LstmPattern, LeavesOtherCellsAlone) {
-  for (const Variant& v : {Variant{.swap_gates = true}, Variant{.plain_sum = true},
-                           Variant{.push_gate = true}, Variant{.keep_c = false}, Variant{.extra = true}}) {
+  for (const Variant& v :
+       {Variant{.swap_gates = true}, Variant{.plain_sum = true}, Variant{.push_gate = true},
+        Variant{.keep_c = false}, Variant{.extra = true}, Variant{.one_c = true}}) {
     EXPECT_FALSE(match_lstm(make(v)));
   }
   EXPECT_FALSE(match_lstm(noop_cell("noop").value()));

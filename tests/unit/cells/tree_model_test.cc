@@ -151,6 +151,15 @@ TEST(TreeModel, ErrorsSayWhereAndWhy) {
   EXPECT_THAT(error_of(floats), HasSubstr("model.toml:9: input 'tokens': is f32[], the cell reads i32[]"));
 }
 
+TEST(TreeModel, AGraphNeedsAnInputAsATreeDoes) {
+  for (const char* unfolding : {"tree", "graph"}) {
+    ModelDefinition definition = definition_of("check_tree", "state", false);
+    definition.unfolding = unfolding;
+    definition.inputs.clear();
+    EXPECT_THAT(error_of(definition), HasSubstr("needs at least one, whose rows are its nodes"));
+  }
+}
+
 TEST(TreeModel, ValidateSeesWhatDoesNotAgree) {
   const TemporaryFolder folder;
   const auto good = written(folder, "tree_lstm", false);

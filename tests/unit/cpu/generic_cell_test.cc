@@ -95,7 +95,8 @@ TEST(GenericCell, RunsConvolutionsAsTheEvaluatorDoes) {
   const Convolution alone{.channels = 5, .width = 9, .kernels = 5, .kernel_width = 3, .groups = 5};
   const Convolution gaps{
       .channels = 3, .width = 9, .kernels = 6, .kernel_width = 3, .padding = {0, 2}, .dilation = {1, 2}};
-  for (const Convolution& c : {kPlanes, line_of(450), ends, single, strides, groups, alone, gaps}) {
+  const Convolution lines{.channels = 3, .width = 9, .kernels = 4, .kernel_width = 3, .padding = {1, 1}};
+  for (const Convolution& c : {kPlanes, line_of(450), ends, single, strides, groups, alone, gaps, lines}) {
     const ConvolutionCell made = convolution_cell(c, RandomWeights());
     expect_same_bits(made.cell, made.weights);
   }

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <filesystem>
 #include <iterator>
+#include <new>
 #include <numeric>
 #include <random>
 #include <thread>
@@ -97,6 +98,28 @@ TEST(ThreadTeam, OthersTakeWhatIsLeft) {
   team.run({count_thread, &sum, BusyClock::kWall}, {{40U, 0U}});
   EXPECT_EQ(sum.parts[0] + sum.parts[1], 40U);
   EXPECT_GT(sum.parts[1], 0U);
+}
+
+// A unit that finds no memory, on whichever thread: the others run, the caller hears of it, the team goes on.
+TEST(ThreadTeam, ThrowsWhatAUnitThrew) {
+  ThreadTeam team(3);
+  struct Job {
+    std::atomic<int> ran{0};
+    std::uint32_t bad_owner = 0;
+  };
+  const auto run = [](const void* context, std::uint32_t owner, std::uint32_t unit, std::uint32_t) {
+    auto& job = *const_cast<Job*>(static_cast<const Job*>(context));
+    ++job.ran;
+    if (owner == job.bad_owner && unit % 2 == 0) throw std::bad_alloc();
+  };
+  const std::vector<std::uint32_t> counts{5, 5, 5};
+  for (std::uint32_t bad = 0; bad < team.size(); ++bad) {
+    Job job;
+    job.bad_owner = bad;
+    EXPECT_THROW(team.run({run, &job, BusyClock::kWall}, counts), std::bad_alloc);
+    EXPECT_EQ(job.ran, 15);
+    run_and_check(team, counts);
+  }
 }
 
 TEST(ThreadTeam, RunsAloneOnTheCaller) {
