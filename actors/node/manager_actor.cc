@@ -66,7 +66,8 @@ class ManagerShell final : private PartRunner {
             },
             [this](const FinishedWorks& finished) {
               take_over();
-              for (const WorkPtr& work : *finished.works) finish(work);
+              // Each goes as soon as it is finished: all of a task's together are much memory.
+              for (WorkPtr& work : *finished.works) finish(WorkPtr(std::move(work)));
               after_sessions();
             },
             [](const Stepped& stepped) {

@@ -84,6 +84,7 @@ void SessionDriver::submit(const WorkPtr& work, TimePoint now) {
   // It passed the door before anybody knew; it might wait for slots that nobody can free.
   if (!node_->answers()) return work->settle(Error{ErrorCode::kUnavailable, kHangs});
   const auto request = describe(*work, now);
+  work->read.reset();
   if (!request) {
     work->settle(request.error());
     return perform(now);

@@ -3,7 +3,6 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -154,8 +153,8 @@ struct JobEnd {
   std::uint64_t retry_after_us = 0;
   bool device_failed = false;  // under it: another device may do better
   TimePoint first_submit{}, done{};
-  Lengths lengths{};                              // of CheckedJob::lengths, what was run
-  std::deque<std::vector<std::int32_t>> paths{};  // of outputs that are one, as they are answered
+  Lengths lengths{};                               // of CheckedJob::lengths, what was run
+  std::vector<std::vector<std::int32_t>> paths{};  // of outputs that are one, as they are answered
 };
 
 // A request that the actors pass on: router → manager → scheduler → manager. Whoever holds it may fail, or
