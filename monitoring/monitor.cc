@@ -56,6 +56,7 @@ ClusterMetrics& Monitor::cluster() {
 }
 
 void Monitor::watch_engines(EngineSource source, std::size_t engines) {
+  engine_metrics_.emplace(source);
   source_ = std::move(source);
   engines_ = engines;
 }
@@ -113,7 +114,7 @@ std::vector<prometheus::MetricFamily> Monitor::families() const {
   append(process_metrics());
   if (model_requests_) append(model_request_metrics(model_requests_(), doors_));
   if (devices_) append(device_metrics(devices_()));
-  if (source_) append(EngineCollector(source_).Collect());
+  if (engine_metrics_) append(engine_metrics_->Collect());
   return families;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -99,6 +100,7 @@ class Monitor {
   std::unique_ptr<ClusterMetrics> cluster_;
   std::atomic<Readiness> readiness_{Readiness::kStarting};
   EngineSource source_;
+  std::optional<EngineCollector> engine_metrics_;
   std::size_t engines_ = 0;
   DeviceSource devices_;
   ModelRequestsSource model_requests_;

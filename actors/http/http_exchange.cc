@@ -30,6 +30,12 @@ tl::unexpected<HttpReply> too_large(std::size_t most) {
       413, {ErrorCode::kInvalidArgument, "the content is larger than " + std::to_string(most) + " bytes"}));
 }
 
+tl::unexpected<HttpReply> broken_off() {
+  return tl::unexpected(http_error(
+      408, {ErrorCode::kInvalidArgument,
+            "the content ended early, came too slowly, or came in pieces that are none of HTTP's"}));
+}
+
 }  // namespace
 
 int http_status(ErrorCode code) {
@@ -125,12 +131,11 @@ tl::expected<std::string, HttpReply> HttpExchange::read_content(std::size_t most
   }
   auto content = read_pieces(most, length, set_aside);
   guard_.lift();
-  if (!content || !length || content->size() == *length) return content;
-  return tl::unexpected(
-      http_error(408, {ErrorCode::kInvalidArgument, "the content ended early, or came too slowly"}));
+  return content;
 }
 
-// civetweb reads until a piece is full: small ones show how fast a slow client is.
+// civetweb reads until a piece is full: small ones show how fast a slow client is. Of a content in pieces it
+// tells the end (0) from pieces that were cut, or are none (-1).
 tl::expected<std::string, HttpReply> HttpExchange::read_pieces(std::size_t most,
                                                                std::optional<std::size_t> length,
                                                                const SetAside& set_aside) {
@@ -144,7 +149,8 @@ tl::expected<std::string, HttpReply> HttpExchange::read_pieces(std::size_t most,
     const TimePoint asked = steady_now();
     guard_.limit_sending(rules_.due(start, content.size(), bytes));
     const int got = mg_read(connection_, piece.data(), bytes);
-    if (got <= 0) break;
+    if (got == 0 && !length) break;
+    if (got <= 0) return broken_off();
     next = steady_now() - asked < kQuick ? std::min(2 * next, kPiece) : kSmallPiece;
     content.append(piece.data(), static_cast<std::size_t>(got));
     if (content.size() > most) return too_large(most);
@@ -156,19 +162,23 @@ tl::expected<std::string, HttpReply> HttpExchange::read_pieces(std::size_t most,
 }
 
 // What of a refused content is still to come, the door takes in and drops: no thread waits for it.
-void HttpExchange::write(HttpReply reply) {
+void HttpExchange::write(const HttpReply& reply) {
   // Without it a shell's prompt stands behind the answer.
-  if (reply.content_type == "application/json" && !reply.content.empty()) reply.content += '\n';
+  const bool is_json = reply.content_type == "application/json" && !reply.content.empty();
+  const std::string_view end = is_json ? "\n" : "";
   guard_.limit_reading(steady_now() + rules_.io_timeout);
   std::string head = "HTTP/1.1 " + std::to_string(reply.status) + " " + http_reason_phrase(reply.status) +
                      "\r\nContent-Type: " + reply.content_type +
-                     "\r\nContent-Length: " + std::to_string(reply.content.size()) +
+                     "\r\nContent-Length: " + std::to_string(reply.content.size() + end.size()) +
                      "\r\nCache-Control: no-store\r\nConnection: close\r\n" + reply.headers + "\r\n";
-  const bool with_content = method() != "HEAD";
-  if (with_content && reply.content.size() < kPiece) head += reply.content;  // one segment for a short one
+  const bool with_content = method() != "HEAD", is_large = reply.content.size() >= kPiece;
+  if (with_content && !is_large) head.append(reply.content).append(end);  // one segment for a short one
+  answered_ = true;
   mg_write(connection_, head.data(), head.size());
-  if (with_content && reply.content.size() >= kPiece)
+  if (with_content && is_large) {
     mg_write(connection_, reply.content.data(), reply.content.size());
+    mg_write(connection_, end.data(), end.size());
+  }
   guard_.lift();
 }
 

@@ -58,7 +58,8 @@ class HttpExchange {
   // or finds no memory.
   tl::expected<std::string, HttpReply> read_content(std::size_t most, const SetAside& set_aside);
   // Once. The connection is closed afterwards. JSON ends with a newline.
-  void write(HttpReply reply);
+  void write(const HttpReply& reply);
+  bool is_answered() const { return answered_; }
 
   // Whether the client has hung up. The first call may be slow.
   bool client_gone();
@@ -74,6 +75,7 @@ class HttpExchange {
   std::string client_;
   HttpWatch::Guard guard_;
   std::optional<int> socket_;
+  bool answered_ = false;
 };
 
 }  // namespace volvox

@@ -128,9 +128,20 @@ class HttpFront::Impl {
       if (client.empty()) return;  // the connection ends
       const std::size_t token = rules_->token_number(exchange.headers());
       exchange.set_client(token == 0 ? "http/" + client : "http/token " + std::to_string(token));
+      answer(exchange);
+    } catch (const std::exception& error) {
+      spdlog::error("a connection over HTTP failed: {}", error.what());
+    }
+  }
+
+  // Where there was no memory for what was to be said, there is some for the short words that say so.
+  void answer(HttpExchange& exchange) {
+    try {
       serve(exchange);
     } catch (const std::exception& error) {
       spdlog::error("a request over HTTP failed: {}", error.what());
+      if (exchange.is_answered()) return;
+      write(exchange, http_error({ErrorCode::kInternal, "the server failed at this request; see its log"}));
     }
   }
 

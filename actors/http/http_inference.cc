@@ -4,6 +4,7 @@
 #include <charconv>
 #include <chrono>
 #include <limits>
+#include <new>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -42,6 +43,36 @@ Outcome seen_by_client(const Outcome& outcome, const HttpReply& reply) {
   unsure.error = Error{ErrorCode::kInternal, "nobody knows whether the request has an effect"};
   if (!outcome.error) return reply.error ? unsure : outcome;
   return outcome.undecided ? unsure : outcome;
+}
+
+// A request in the table of those that have no answer yet, for as long as this lives.
+class Unanswered {
+ public:
+  Unanswered(InFlightTable& table, std::uint64_t key, const caf::actor& actor) : table_(table), key_(key) {
+    table_.add(kHttpClients, key_);
+    table_.set(kHttpClients, key_, actor);
+  }
+  ~Unanswered() {
+    forget_actor();
+    table_.answered();
+  }
+  Unanswered(const Unanswered&) = delete;
+  Unanswered& operator=(const Unanswered&) = delete;
+
+  void forget_actor() { table_.remove(kHttpClients, key_); }
+
+ private:
+  InFlightTable& table_;
+  const std::uint64_t key_;
+};
+
+// A large answer may find no memory; the short one that says so does.
+Result<V2Content> try_to_encode(const V2Answer& answer, const V2Wishes& wishes) {
+  try {
+    return encode_v2_answer(answer, wishes);
+  } catch (const std::bad_alloc&) {
+    return fail(ErrorCode::kInternal, "the server has no memory for the result; try again later");
+  }
 }
 
 Result<std::optional<std::size_t>> binary_header(const HttpExchange& exchange) {
@@ -226,10 +257,9 @@ void HttpInference::run(HttpExchange& exchange, const Asked& asked) {
   const auto waiter = std::make_shared<ReplyWaiter>();
   const caf::actor actor = spawn_request_actor(setup_.system, waiter, setup_.runner->get(), asked.request,
                                                setup_.admission->dispatcher());
-  in_flight_.add(kHttpClients, asked.request->key);
-  in_flight_.set(kHttpClients, asked.request->key, actor);
+  Unanswered entry(in_flight_, asked.request->key, actor);
   const Outcome outcome = wait(exchange, asked, *waiter, actor);
-  in_flight_.remove(kHttpClients, asked.request->key);
+  entry.forget_actor();
   Answer answer = answer_to(asked, outcome);
   if (asked.request->trace) {
     answer.reply.headers += "traceparent: " + to_traceparent(asked.request->trace->child_context()) + "\r\n";
@@ -239,7 +269,6 @@ void HttpInference::run(HttpExchange& exchange, const Asked& asked) {
                                       microseconds(steady_now() - asked.request->arrival)});
   setup_.monitor.http().answered(answer.reply.status);
   exchange.write(answer.reply);
-  in_flight_.answered();
 }
 
 Outcome HttpInference::wait(HttpExchange& exchange, const Asked& asked, ReplyWaiter& waiter,
@@ -281,7 +310,7 @@ HttpInference::Answer HttpInference::answer_to(const Asked& asked, const Outcome
                        "binary_data, or try again"),
             {}};
   }
-  auto content = encode_v2_answer(answer, asked.wishes);
+  auto content = try_to_encode(answer, asked.wishes);
   if (!content) return {http_error(content.error()), {}};
   HttpReply reply;
   reply.content = std::move(content->bytes);

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -34,6 +35,16 @@ constexpr int kAtOnce = 64;  // connections that are let in before the others ar
 
 // How long a client that was answered may go on sending.
 constexpr Duration kFarewell = std::chrono::seconds(2);
+
+bool wants_descriptors(int error) {
+  return error == EMFILE || error == ENFILE;
+}
+
+HttpAnswer not_passed_on(int error) {
+  if (wants_descriptors(error)) return {503, "this process has no file descriptors left\n"};
+  return {503,
+          std::string("the request found no way to this server's threads: ") + std::strerror(error) + "\n"};
+}
 
 }  // namespace
 
@@ -318,15 +329,22 @@ class HttpDoor::Impl {
     part(id, connection);
   }
 
+  // Where descriptors are short, others give theirs.
+  tl::expected<HttpRelay, int> relay_for(Id id, const Connection& connection) {
+    for (;;) {
+      auto relay = HttpRelay::to(connection.pass_to, connection.in, steady_now());
+      if (relay || !wants_descriptors(relay.error()) || !make_room(id)) return relay;
+    }
+  }
+
   void pass_on() {
     while (const auto id = line_.next()) {
       Connection& connection = connections_.at(*id);
-      auto relay = HttpRelay::to(connection.pass_to, connection.in, steady_now());
-      while (!relay && make_room(*id)) relay = HttpRelay::to(connection.pass_to, connection.in, steady_now());
+      auto relay = relay_for(*id, connection);
       connection.in.clear();
       if (!relay) {
         line_.left(*id);
-        answer(*id, connection, {503, "this process has no file descriptors left\n"});
+        answer(*id, connection, not_passed_on(relay.error()));
         continue;
       }
       {
@@ -334,7 +352,7 @@ class HttpDoor::Impl {
         passed_.emplace(relay->own_port(), connection.client);
       }
       bounds_.stays(*id);
-      connection.relay = std::move(relay);
+      connection.relay = std::move(*relay);
       connection.state = State::kPassed;
       if (!connection.relay->move(connection.socket.get(), POLLIN, 0, steady_now()))
         answered(*id, connection);

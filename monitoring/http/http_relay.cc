@@ -55,24 +55,21 @@ void OneWay::give_up() {
   ended_ = told_ = true;
 }
 
-std::optional<HttpRelay> HttpRelay::to(std::uint16_t port, std::string first, TimePoint now) {
+// The port is left to connect(): bind() gives none away again for a minute after its connection has ended.
+tl::expected<HttpRelay, int> HttpRelay::to(std::uint16_t port, std::string first, TimePoint now) {
   Descriptor server(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!server || !one_more_is_left(server.get())) return std::nullopt;
+  if (!server || !one_more_is_left(server.get())) return tl::unexpected(errno);
   const int on = 1;
   static_cast<void>(::setsockopt(server.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on));
-  sockaddr_in own{};
-  own.sin_family = AF_INET;
-  own.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  sockaddr_in there = own;
-  there.sin_port = htons(port);
-  socklen_t size = sizeof own;
-  auto* const address = reinterpret_cast<sockaddr*>(&own);
-  if (::bind(server.get(), address, size) != 0 || ::getsockname(server.get(), address, &size) != 0)
-    return std::nullopt;
-  if (::connect(server.get(), reinterpret_cast<const sockaddr*>(&there), sizeof there) != 0 &&
-      errno != EINPROGRESS)
-    return std::nullopt;
-  return HttpRelay(std::move(server), ntohs(own.sin_port), std::move(first), now);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(port);
+  socklen_t size = sizeof address;
+  auto* const name = reinterpret_cast<sockaddr*>(&address);
+  if (::connect(server.get(), name, size) != 0 && errno != EINPROGRESS) return tl::unexpected(errno);
+  if (::getsockname(server.get(), name, &size) != 0) return tl::unexpected(errno);
+  return HttpRelay(std::move(server), ntohs(address.sin_port), std::move(first), now);
 }
 
 short HttpRelay::client_events() const {

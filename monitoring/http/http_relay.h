@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "base/error.h"
 #include "base/time.h"
 #include "monitoring/http/descriptor.h"
 
@@ -41,8 +42,8 @@ class OneWay {
 // A connection of a client, and the one by which it is answered.
 class HttpRelay {
  public:
-  // To 127.0.0.1:port, with what was read of the client. Nothing where no descriptor is left for it.
-  static std::optional<HttpRelay> to(std::uint16_t port, std::string first, TimePoint now);
+  // To 127.0.0.1:port, with what was read of the client. Otherwise the errno that says why there is none.
+  static tl::expected<HttpRelay, int> to(std::uint16_t port, std::string first, TimePoint now);
 
   int fd() const { return server_.get(); }
   std::uint16_t own_port() const { return own_port_; }  // as the server sees it

@@ -1,6 +1,5 @@
 #include "monitoring/metrics/engine_collector.h"
 
-#include <algorithm>
 #include <array>
 #include <ctime>
 #include <string>
@@ -135,16 +134,14 @@ double process_cpu_seconds() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-void add_cpu(Families& families, const Engines& engines) {
-  double inside = 0;
-  for (const auto& engine : engines) inside += engine.cpu_kernel_seconds;
+void add_cpu(Families& families, const CpuShares& cpu) {
   MetricFamily& family =
       families.add("volvox_cpu_seconds_total",
                    "CPU time of the process, inside_kernels and outside_kernels; the second, divided by "
                    "cells, is what everything around the kernels costs.",
                    MetricType::Counter);
-  put(family, {{"where", "inside_kernels"}}, inside);
-  put(family, {{"where", "outside_kernels"}}, std::max(0.0, process_cpu_seconds() - inside));
+  put(family, {{"where", "inside_kernels"}}, cpu.inside());
+  put(family, {{"where", "outside_kernels"}}, cpu.outside());
 }
 
 }  // namespace
@@ -152,12 +149,14 @@ void add_cpu(Families& families, const Engines& engines) {
 EngineCollector::EngineCollector(EngineSource source) : source_(std::move(source)) {}
 
 std::vector<MetricFamily> EngineCollector::Collect() const {
+  const std::lock_guard lock(mutex_);
   const Engines engines = source_();
+  cpu_.update(engines, process_cpu_seconds());
   Families families;
   add_counters(families, engines);
   add_batches(families, engines);
   add_gauges(families, engines);
-  add_cpu(families, engines);
+  add_cpu(families, cpu_);
   return families.take();
 }
 

@@ -184,6 +184,20 @@ TEST(Monitor, ShowsTheEnginesAsOfNow) {
   EXPECT_THAT(monitor.metrics_page().body, HasSubstr("volvox_live_requests{device=\"cpu\"} 8"));
 }
 
+TEST(Monitor, CpuTimeInsideKernelsIsKeptWhileNobodyAnswers) {
+  Monitor monitor("1");
+  std::vector<EngineSnapshot> engines{sample_engine()};
+  monitor.watch_engines([&] { return engines; }, 1);
+  const std::string inside = "volvox_cpu_seconds_total{where=\"inside_kernels\"} ";
+  engines.front().cpu_kernel_seconds = 5;
+  EXPECT_THAT(monitor.metrics_page().body, HasSubstr(inside + "5\n"));
+  engines.clear();
+  EXPECT_THAT(monitor.metrics_page().body, HasSubstr(inside + "5\n"));
+  engines.push_back(sample_engine());
+  engines.front().cpu_kernel_seconds = 1;
+  EXPECT_THAT(monitor.metrics_page().body, HasSubstr(inside + "6\n")) << "of another scheduler";
+}
+
 TEST(Monitor, BatchSizesAreAHistogram) {
   Monitor monitor("1");
   monitor.watch_engines([] { return std::vector<EngineSnapshot>{sample_engine()}; }, 1);

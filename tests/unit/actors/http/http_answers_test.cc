@@ -91,6 +91,29 @@ TEST_F(HttpAnswers, APartThatMayHaveBeenDoneSaysSoAndIsOnlyRepeated) {
   expect_error(post(kGoOn, "d"), 410, "SESSION_LOST", "begin it anew");
 }
 
+TEST_F(HttpAnswers, ALargeOneIsWhole) {
+  start();
+  outcomes_.push_back(done(8 * 100'000));
+  const std::string answer = post();
+  const std::size_t head = answer.find("\r\n\r\n") + 4;
+  EXPECT_THAT(answer, HasSubstr("\r\nContent-Length: " + std::to_string(answer.size() - head) + "\r\n"));
+  EXPECT_THAT(answer, testing::EndsWith("}\n"));
+  EXPECT_EQ(content_of(answer)["outputs"][0]["data"].size(), 100'000U);
+}
+
+// Two outputs whose sizes add up to nothing: no bound is reached, and no string is long enough for one.
+TEST_F(HttpAnswers, OneThatCannotBeMadeIsAnErrorAndNothingIsOwed) {
+  start();
+  Outcome endless = done();
+  endless.outputs.front().bytes = {endless.outputs.front().bytes.data(), std::size_t{1} << 63};
+  endless.outputs.push_back(endless.outputs.front());
+  outcomes_.push_back(endless);
+  outcomes_.push_back(done());
+  expect_error(post(R"("binary_data_output":true)"), 500, "INTERNAL", "see its log");
+  EXPECT_EQ(front_->unanswered(), 0U);
+  EXPECT_THAT(post(), StartsWith("HTTP/1.1 200"));
+}
+
 // A door that stops tells the requests that it knows of; one that is let in at that moment is not among them.
 TEST_F(HttpAnswers, ARequestLetInWhileTheOthersAreToldIsToldToo) {
   ServeConfig config = with_http();

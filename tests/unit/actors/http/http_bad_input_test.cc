@@ -1,6 +1,7 @@
 // What strangers may send over HTTP: each is answered by a typed error, and the server goes on.
 
 #include <random>
+#include <sstream>
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
@@ -46,6 +47,32 @@ TEST(HttpBadInput, TruncatedContents) {
             kBody);
   half.finish();
   expect_error(half.read_all(), 408, "INVALID_ARGUMENT", "ended early");
+  expect_healthy(house);
+}
+
+// As chunked transfer encoding has it.
+std::string piece_of(const std::string& bytes) {
+  std::ostringstream text;
+  text << std::hex << bytes.size() << "\r\n" << bytes << "\r\n";
+  return text.str();
+}
+
+TEST(HttpBadInput, PiecesWithoutTheLast) {
+  const House house(with_http());
+  const std::string head =
+      "POST /v2/models/check/infer HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n";
+  const std::string whole = piece_of(kBody.substr(0, 20)) + piece_of(kBody.substr(20));
+  const Connection all(house);
+  all.send(head + whole + "0\r\n\r\n");
+  EXPECT_THAT(all.read_all(), StartsWith("HTTP/1.1 200 "));
+  for (const std::string& pieces :
+       {std::string(), whole.substr(0, whole.size() / 2), whole, whole + "0", whole + "no number\r\n"}) {
+    SCOPED_TRACE(pieces);
+    const Connection cut(house);
+    cut.send(head + pieces);
+    cut.finish();
+    expect_error(cut.read_all(), 408, "INVALID_ARGUMENT", "ended early");
+  }
   expect_healthy(house);
 }
 

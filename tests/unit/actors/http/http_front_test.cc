@@ -249,6 +249,11 @@ TEST(HttpFront, AClientThatSendsTooSlowlyIsToldSo) {
   const Connection slow(house);
   slow.send("POST /v2/models/check/infer HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{");
   expect_error(slow.read_all(), 408, "INVALID_ARGUMENT", "too slowly");
+  const Connection pieces(house);
+  pieces.send(
+      "POST /v2/models/check/infer HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: "
+      "chunked\r\n\r\n1\r\n{\r\n");
+  expect_error(pieces.read_all(), 408, "INVALID_ARGUMENT", "too slowly");
   // A byte now and then does not help.
   const Connection drip(house);
   drip.send("POST /v2/models/check/infer HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n");
