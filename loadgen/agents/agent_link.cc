@@ -9,7 +9,9 @@
 namespace volvox {
 namespace {
 
-constexpr int kQueue = 4096;  // messages in either direction
+constexpr int kSendQueue = 4096;
+// Messages, each of which may be long: those that wait to be taken, and those that are taken at once.
+constexpr int kReceiveQueue = 32, kAtOnce = 8;
 
 }  // namespace
 
@@ -21,7 +23,8 @@ Result<std::unique_ptr<AgentLink>> AgentLink::open(const std::string& endpoint, 
   options.endpoint = endpoint;
   options.limits = load_limits();
   options.keys = std::move(keys);
-  options.send_queue = options.receive_queue = kQueue;
+  options.send_queue = kSendQueue;
+  options.receive_queue = kReceiveQueue;
   if (Status ok = dial(link->socket_, link->monitor_, options); !ok) return tl::unexpected(ok.error());
   return link;
 }
@@ -41,14 +44,15 @@ Status AgentLink::send(const LoadMessage& message) {
 }
 
 Status AgentLink::receive(std::vector<LoadMessage>& messages) {
-  const bool lost = monitor_.poll();
-  for (;;) {
+  lost_ = monitor_.poll() || lost_ || !monitor_.connected();
+  for (int i = 0; i < kAtOnce; ++i) {
     const auto more = receive_one(messages);
     if (!more) return tl::unexpected(more.error());
-    if (!*more) break;
+    if (*more) continue;
+    if (!lost_) return {};
+    return fail(ErrorCode::kUnavailable, "the connection to '" + endpoint_ + "' broke");
   }
-  if (!lost && monitor_.connected()) return {};
-  return fail(ErrorCode::kUnavailable, "the connection to '" + endpoint_ + "' broke");
+  return {};
 }
 
 // Whether there was one.

@@ -26,7 +26,8 @@ class AgentLink {
 
   // Without waiting for the network.
   Status send(const LoadMessage& message);
-  // Appends what has come of this run. The error, once there is one: nothing will come any more.
+  // Appends some of what has come of this run: not all at once, for somebody may send faster than this is
+  // read. The error, once there is one and all has been taken: nothing will come any more.
   Status receive(std::vector<LoadMessage>& messages);
 
   // Either becomes readable when something may have come, right after a receive().
@@ -42,6 +43,7 @@ class AgentLink {
   ZmqContext context_;
   ZmqSocket socket_;
   ConnectionMonitor monitor_;
+  bool lost_ = false;
 };
 
 }  // namespace volvox

@@ -4,6 +4,15 @@
 #include <cmath>
 
 namespace volvox {
+namespace {
+
+// Of instants that are no further from 0 differences can be taken; no machine runs for so long.
+bool is_instant(std::int64_t ns) {
+  constexpr std::int64_t kLatest = std::int64_t{1} << 60;
+  return ns >= -kLatest && ns <= kLatest;
+}
+
+}  // namespace
 
 ClockEstimate::Interval ClockEstimate::widened(std::int64_t now) const {
   const double more = kDrift * std::abs(static_cast<double>(now - known_->when));
@@ -12,6 +21,7 @@ ClockEstimate::Interval ClockEstimate::widened(std::int64_t now) const {
 
 void ClockEstimate::add(std::int64_t asked, std::int64_t received, std::int64_t answered,
                         std::int64_t heard) {
+  if (!is_instant(asked) || !is_instant(received) || !is_instant(answered)) return;
   // Differences of instants are exact in 64 bits, where the instants themselves are not as doubles.
   const Interval heard_now{static_cast<double>(answered - heard), static_cast<double>(received - asked),
                            heard};

@@ -33,6 +33,9 @@ constexpr Duration kLead = milliseconds(300);
 // How long an agent takes, beyond the load and the patience with its last requests, to tell what came of it.
 constexpr Duration kGrace = seconds(15);
 constexpr Duration kLook = milliseconds(20);
+// Entries of a timeline that are kept of one agent: twice the plan that it may accept, since at random more
+// requests may come than the plan says.
+constexpr std::size_t kMostKept = 2'000'000;
 
 std::int64_t in_ns(TimePoint time) {
   return time.time_since_epoch().count();
@@ -49,6 +52,7 @@ struct Agent {
   std::unique_ptr<AgentLink> link{};
   ClockEstimate clock{};
   int exchanges = 0;
+  std::size_t samples = 0;  // that it is to keep
   bool ready = false;
   Status refused{};
   TimePoint heard{}, asked{};
@@ -111,7 +115,10 @@ class Coordinator {
     const std::size_t n = agents_.size();
     for (std::size_t i = 0; i < n; ++i) {
       LoadJob job{options_.target, mix_};
-      for (std::size_t k = i; k < parts.size(); k += n) job.parts.push_back(parts[k]);
+      for (std::size_t k = i; k < parts.size(); k += n) {
+        job.parts.push_back(parts[k]);
+        agents_[i].samples += parts[k].samples;
+      }
       agents_[i].report.share = static_cast<double>(job.parts.size()) / static_cast<double>(parts.size());
       if (Status ok = agents_[i].link->send(job); !ok) return ok;
     }
@@ -202,6 +209,7 @@ class Coordinator {
     const Status status = agent.link->receive(messages_);
     const TimePoint now = steady_now();
     for (LoadMessage& message : messages_) {
+      if (!agent.runs()) break;  // whatever comes behind its result, or behind what it is missing for
       agent.heard = now;
       take(agent, message, now);
     }
@@ -245,6 +253,10 @@ class Coordinator {
   // Entries stand at the time since the start.
   void keep(Agent& agent, JobRecords& records) {
     LoadOutcome& outcome = agent.outcome;
+    const std::size_t samples = outcome.samples.size() + records.samples.size();
+    const std::size_t entries = outcome.timeline.size() + records.timeline.size();
+    if (samples > agent.samples || entries > (plan_.timeline ? kMostKept : 0))
+      return miss(agent, "it tells more than it was asked for");
     std::ranges::move(records.samples, std::back_inserter(outcome.samples));
     for (TimelineEntry& entry : records.timeline) {
       entry.scheduled = start_ + entry.scheduled.time_since_epoch();
@@ -261,12 +273,22 @@ class Coordinator {
     outcome.seconds = result.outcome.seconds;
     outcome.tally = outcome.apart;
     for (const LoadTally& tally : outcome.by_class) outcome.tally.merge(tally);
+    if (!is_possible(outcome)) return miss(agent, "its numbers do not agree");
     agent.report.offered = outcome.tally.offered + outcome.tally.warmup_offered;
     agent.report.completed = outcome.tally.completed + outcome.tally.warmup_completed;
     agent.report.failed = agent.report.offered - std::min(agent.report.offered, agent.report.completed);
     const bool whole = result.cut.empty() || stop_.stop_requested();
     agent.report.state = whole ? State::kDone : State::kCut;
     if (!whole) agent.report.why = std::move(result.cut);
+  }
+
+  // Requests are those of the classes, and all that was kept is of them.
+  static bool is_possible(const LoadOutcome& outcome) {
+    const LoadTally& apart = outcome.apart;
+    return std::ranges::all_of(outcome.by_class, &LoadTally::agrees) && apart.agrees() &&
+           apart.offered == 0 && apart.warmup_offered == 0 &&
+           outcome.samples.size() <= outcome.tally.completed &&
+           outcome.timeline.size() <= outcome.tally.offered;
   }
 
   static void miss(Agent& agent, std::string why) {

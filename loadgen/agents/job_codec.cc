@@ -14,13 +14,6 @@ constexpr std::size_t kMaxEndpointBytes = 4096, kMaxParts = 256, kMaxClasses = 6
 constexpr std::size_t kMaxRowAxes = 4;
 constexpr std::uint64_t kMaxRowElements = std::uint64_t{1} << 24;
 
-// Numbers of a plan stay where the arithmetic of time does.
-constexpr std::int64_t kLongest = std::int64_t{1} << 58;  // ns: nine years
-
-bool is_span(std::int64_t ns) {
-  return ns >= 0 && ns <= kLongest;
-}
-
 void write(const RequestClass& one, wire::LoadClass::Builder builder) {
   const RequestTemplate& common = one.common;
   put_text(common.model, [&](unsigned size) { return builder.initModel(size); });

@@ -288,6 +288,7 @@ Result<LoadMessage> read(wire::LoadRecords::Reader reader) {
   }
   for (const auto entry : reader.getEntries()) {
     if (entry.getOutcome() >= names.size()) return invalid("an entry's outcome has no name");
+    if (!is_span(entry.getScheduled())) return invalid("an entry's time is no span");
     records.timeline.push_back(
         {TimePoint(Duration(entry.getScheduled())), Duration(entry.getTook()), names[entry.getOutcome()]});
   }

@@ -16,6 +16,11 @@ namespace {
 constexpr std::size_t kMostBytes = std::size_t{4} << 20;
 constexpr double kLongestSeconds = 1e7;
 
+// Nothing where it is none, or a whole number that no double is.
+std::optional<double> number_of(const toml::node& node) {
+  return node.is_number() ? node.value<double>() : std::nullopt;
+}
+
 // Reads one table. The first error stays, so that reading needs no error handling; a key that nobody asked
 // for is one.
 class WorkloadKeys {
@@ -33,7 +38,7 @@ class WorkloadKeys {
   bool number(std::string_view key, double& to, double least, double most) {
     const toml::node* node = find(key);
     if (node == nullptr) return false;
-    const std::optional<double> value = node->is_number() ? node->value<double>() : std::nullopt;
+    const std::optional<double> value = number_of(*node);
     if (!value || !(*value >= least && *value <= most)) {
       refuse(key, "is a number from " + text_of(least) + " to " + text_of(most));
       return false;
@@ -146,12 +151,14 @@ std::vector<RatePoint> read_points(WorkloadKeys& keys) {
   }
   for (const toml::node& entry : *list) {
     const toml::array* pair = entry.as_array();
-    const auto is_number = [](const toml::node& one) { return one.is_number(); };
-    if (pair == nullptr || pair->size() != 2 || !std::all_of(pair->begin(), pair->end(), is_number)) {
+    const bool two = pair != nullptr && pair->size() == 2;
+    const auto at_s = two ? number_of((*pair)[0]) : std::nullopt;
+    const auto rate = two ? number_of((*pair)[1]) : std::nullopt;
+    if (!at_s || !rate) {
       keys.refuse("points", "each is [seconds, requests a second]");
       return points;
     }
-    points.push_back({*(*pair)[0].value<double>(), *(*pair)[1].value<double>()});
+    points.push_back({*at_s, *rate});
   }
   return points;
 }

@@ -5,8 +5,6 @@
 namespace volvox {
 namespace {
 
-constexpr std::uint64_t kMostCharacters = 9;  // of a word: five on the average, as in English
-
 // Adds a node and returns its number.
 std::int32_t add_node(GraphSource::Graph& graph, std::int32_t type,
                       std::initializer_list<std::int32_t> before) {

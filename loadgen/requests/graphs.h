@@ -28,6 +28,9 @@ struct GraphCellType {
 // node that reads these two. Immutable once made: any number of threads.
 class GraphSource {
  public:
+  // Of a word in a text: five characters on the average, as in English, and three nodes for the whole.
+  static constexpr std::uint64_t kMostCharacters = 9, kMostNodesOfAWord = kMostCharacters + 3;
+
   // INVALID_ARGUMENT where the types are those of neither. The trees must be binary unless all inner types
   // read any number.
   static Result<GraphSource> make(TreeSource trees, const std::vector<GraphCellType>& types);

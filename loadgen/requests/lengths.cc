@@ -74,4 +74,8 @@ std::uint32_t LengthSource::draw(SeededRandom& random) const {
   return static_cast<std::uint32_t>(std::clamp(length, 1.0, static_cast<double>(kBuiltInMax)));
 }
 
+std::uint32_t LengthSource::longest() const {
+  return table_.empty() ? kBuiltInMax : *std::ranges::max_element(table_);
+}
+
 }  // namespace volvox

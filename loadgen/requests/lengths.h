@@ -38,6 +38,8 @@ class LengthSource {
   const std::vector<std::uint32_t>& table() const { return table_; }
 
   std::uint32_t draw(SeededRandom& random) const;
+  // The longest that it draws.
+  std::uint32_t longest() const;
 
   // For reports: "fixed 24", "built-in", or the file's path and size.
   const std::string& description() const { return description_; }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "protocol/limits.h"
+
 namespace volvox {
 namespace {
 
@@ -30,6 +32,32 @@ Status check_class(const RequestClass& one) {
   if (!(common.cancel_fraction >= 0 && common.cancel_fraction <= 1) || common.cancel_after.count() < 0 ||
       common.deadline.count() < 0)
     return invalid("of the requests a fraction from 0 to 1 can be cancelled, and no time is negative");
+  return {};
+}
+
+// Requests that are too long to travel are not made either: their numbers would take all memory. `traced`:
+// the largest that the trace has of this class.
+Status check_size(const RequestClass& one, std::uint32_t traced) {
+  if (one.source.row_shape().empty()) return {};
+  std::uint64_t bytes = one.source.most_rows() * sizeof(float);
+  if (traced > 0) bytes = std::max(bytes, one.source.most_rows(traced) * sizeof(float));
+  for (const std::uint32_t extent : one.source.row_shape()) bytes *= extent;
+  constexpr std::size_t kMost = WireLimits{}.max_body_bytes;
+  if (bytes <= kMost) return {};
+  return invalid("requests to '" + one.common.model + "' may have " + std::to_string(bytes >> 20) +
+                 " MiB of numbers, and at most " + std::to_string(kMost >> 20) +
+                 " MiB travel; take shorter lengths");
+}
+
+Status check_sizes(const RequestMix& mix) {
+  std::vector<std::uint32_t> traced(mix.classes().size());
+  if (mix.trace()) {
+    for (const TraceEntry& entry : *mix.trace())
+      traced[entry.of_class] = std::max(traced[entry.of_class], entry.size);
+  }
+  for (std::size_t i = 0; i < traced.size(); ++i) {
+    if (Status ok = check_size(mix.classes()[i], traced[i]); !ok) return ok;
+  }
   return {};
 }
 
@@ -77,7 +105,10 @@ Status check_mix(const RequestMix& mix) {
   for (const RequestClass& one : mix.classes()) {
     if (Status ok = check_class(one); !ok) return ok;
   }
-  return mix.trace() ? check_trace(*mix.trace(), mix.classes().size()) : Status{};
+  if (mix.trace()) {
+    if (Status ok = check_trace(*mix.trace(), mix.classes().size()); !ok) return ok;
+  }
+  return check_sizes(mix);
 }
 
 std::string model_name(const RequestTemplate& common) {

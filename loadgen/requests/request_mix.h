@@ -64,7 +64,7 @@ class RequestMix {
   double weights_ = 0;  // of all
 };
 
-// Says what makes no sense, as INVALID_ARGUMENT.
+// Says what makes no sense, or could not be sent, as INVALID_ARGUMENT.
 Status check_mix(const RequestMix& mix);
 
 // The name of a class' model in reports: "lstm", or "lstm/3" where its version was asked for.

@@ -88,6 +88,35 @@ struct Sized {
   }
 };
 
+// Of the first input, for each shape.
+struct MostRows {
+  std::uint64_t operator()(const LengthSource& lengths) const { return lengths.longest(); }
+  std::uint64_t operator()(const TreeSource& source) const {
+    // Joined by twos, there are fewer inner nodes than leaves; with some of one child, at worst twice as many
+    // on average.
+    if (source.trees().empty())
+      return (source.most_children() == 2 ? 2U : 4U) * std::uint64_t{source.leaves().longest()};
+    std::size_t most = 0;
+    for (const auto& tree : source.trees()) most = std::max(most, tree.size());
+    return most;
+  }
+  std::uint64_t operator()(const LatticeSource& source) const {
+    if (source.lattices().empty()) return source.lengths().longest();
+    return std::ranges::max_element(source.lattices(), {}, &LatticeShape::length)->length;
+  }
+  std::uint64_t operator()(const GraphSource& source) const {
+    const TreeSource& trees = source.trees();
+    if (std::ranges::any_of(source.types(), &GraphCellType::is_leaf)) return (*this)(trees);
+    const std::uint64_t words = trees.trees().empty() ? trees.leaves().longest() : (*this)(trees);
+    return words * GraphSource::kMostNodesOfAWord;
+  }
+  std::uint64_t operator()(const SequencesSource& source) const {
+    if (source.of_input[0] == SequencesSource::kOnce) return 1;
+    const bool second = source.of_input[0] == 1 && !source.partners.empty();
+    return second ? *std::ranges::max_element(source.partners) : source.lengths.longest();
+  }
+};
+
 std::vector<std::string_view> views_of(const std::vector<std::string>& names) {
   return {names.begin(), names.end()};
 }
@@ -141,6 +170,11 @@ void RequestSource::make(std::uint64_t index, RequestContent& content, std::uint
   for (const std::uint32_t extent : row_shape_) reals *= extent;
   content.reals.resize(reals);
   for (float& real : content.reals) real = static_cast<float>(2 * random.unit() - 1);
+}
+
+std::uint64_t RequestSource::most_rows(std::uint32_t size) const {
+  return size == 0 ? std::visit(MostRows{}, shapes_)
+                   : std::visit(MostRows{}, std::visit(Sized{size}, shapes_));
 }
 
 std::string RequestSource::description() const {

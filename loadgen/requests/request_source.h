@@ -85,6 +85,9 @@ class RequestSource {
   // Replaces `content` by that of request `index`, of a size as TraceEntry says, unless that is 0: then it is
   // drawn.
   void make(std::uint64_t index, RequestContent& content, std::uint32_t size = 0) const;
+  // The most rows that its first input then has. Of random trees whose nodes may have one child, which have
+  // no bound, long ones hardly come near it.
+  std::uint64_t most_rows(std::uint32_t size = 0) const;
 
   // As it was made.
   std::uint64_t seed() const { return seed_; }

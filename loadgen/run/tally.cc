@@ -10,6 +10,12 @@ std::uint64_t LoadTally::failed() const {
   return sum;
 }
 
+bool LoadTally::agrees() const {
+  return completed <= offered && failed() == offered - completed && on_time <= completed &&
+         warmup_completed <= warmup_offered && latency.count() == completed && queue.count() == completed &&
+         compute.count() == completed && late.count() == offered;
+}
+
 void LoadTally::merge(const LoadTally& other) {
   offered += other.offered;
   completed += other.completed;

@@ -41,6 +41,8 @@ struct LoadTally {
   TimePoint last_answer{};                         // to a measured request
 
   std::uint64_t failed() const;
+  // Whether its numbers can be those of a load that is over: every request has ended, and each once.
+  bool agrees() const;
   void merge(const LoadTally& other);
 };
 

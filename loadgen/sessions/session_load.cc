@@ -80,7 +80,10 @@ class SessionLoad {
       due_.push({start + pause() * (i % 100) / 100, i});
       ++going_;
     }
-    while (going_ > 0) step();
+    while (going_ > 0) {
+      if (stop_.stop_requested()) end_ = std::min(end_, now());
+      step();
+    }
     report_.seconds = std::chrono::duration<double>(now() - start).count();
     const ChannelStats stats = channel_->stats();
     report_.duplicates = stats.duplicates + stats.unknown;
@@ -97,7 +100,7 @@ class SessionLoad {
   using Due = std::pair<TimePoint, std::uint32_t>;
 
   static TimePoint now() { return std::chrono::steady_clock::now(); }
-  bool ending() const { return stop_.stop_requested() || now() >= end_; }
+  bool ending() const { return now() >= end_; }
   bool chance(double fraction) { return fraction > 0 && random_.unit() < fraction; }
   Duration pause() {
     const double times = plan_.random_pauses ? random_.exponential() : 1;
@@ -148,15 +151,18 @@ class SessionLoad {
     }
   }
 
-  // As send(), once this step is over. A part that waits here counts as outstanding.
+  // As send(), once this step is over; so many times in one message, for all of them are sent, or none is.
+  // Only the first is cancelled. What waits here counts as outstanding.
   void put_into_bundle(std::uint32_t index, const ClientRequest& request, const Tokens& tokens,
-                       bool cancelled) {
-    if (bundle_.parts.size() == WireLimits{}.max_bundle_parts) send_bundle();
-    bundle_.message.parts.add(request.header.session.value_or(WireSessionToken{}),
-                              static_cast<std::uint32_t>(tokens.size()));
-    bundle_.rows.insert(bundle_.rows.end(), tokens.begin(), tokens.end());
-    bundle_.parts.push_back({index, cancelled});
-    ++sessions_[index].outstanding;
+                       std::uint32_t times, bool cancelled) {
+    if (bundle_.parts.size() + times > WireLimits{}.max_bundle_parts) send_bundle();
+    for (std::uint32_t i = 0; i < times; ++i) {
+      bundle_.message.parts.add(request.header.session.value_or(WireSessionToken{}),
+                                static_cast<std::uint32_t>(tokens.size()));
+      bundle_.rows.insert(bundle_.rows.end(), tokens.begin(), tokens.end());
+      bundle_.parts.push_back({index, cancelled && i == 0});
+    }
+    sessions_[index].outstanding += times;
   }
 
   void restart(Session& session) {
@@ -173,6 +179,7 @@ class SessionLoad {
 
   void send(std::uint32_t index) {
     Session& session = sessions_[index];
+    if (session.whole) return send_whole(index);
     const bool fresh = !session.stream.token() && session.part.empty();
     if (fresh && ending()) {
       --going_;
@@ -185,17 +192,15 @@ class SessionLoad {
     session.stream.stamp(request, session.last);
     report_.begun += fresh ? 1 : 0;
     if (plan_.bundles) {
-      const bool cancelled = chance(plan_.cancels);
+      const bool cancelled = chance(plan_.cancels), repeated = chance(plan_.repeats);
       report_.cancels += cancelled ? 1 : 0;
-      put_into_bundle(index, request, session.part, cancelled);
-      if (!chance(plan_.repeats)) return;
-      put_into_bundle(index, request, session.part, false);
-      ++report_.repeats;
-      return;
+      report_.repeats += repeated ? 1 : 0;
+      return put_into_bundle(index, request, session.part, repeated ? 2 : 1, cancelled);
     }
     const auto id = send(index, request);
-    if (!session.whole && chance(plan_.repeats) && send(index, request)) ++report_.repeats;
-    if (id && chance(plan_.cancels)) {
+    if (!id) return;
+    if (chance(plan_.repeats) && send(index, request)) ++report_.repeats;
+    if (chance(plan_.cancels)) {
       ++report_.cancels;
       static_cast<void>(channel_->cancel(*id));
     }
@@ -206,7 +211,7 @@ class SessionLoad {
     session.whole = true;
     ClientRequest request = chain_request(plan_.model, plan_.input, std::span(std::as_const(session.so_far)));
     request.header.model_version = plan_.model_version;
-    plan_.bundles ? put_into_bundle(index, request, session.so_far, false) : void(send(index, request));
+    plan_.bundles ? put_into_bundle(index, request, session.so_far, 1, false) : void(send(index, request));
   }
 
   std::optional<std::uint64_t> send(std::uint32_t index, const ClientRequest& request) {
@@ -221,7 +226,15 @@ class SessionLoad {
 
   void not_sent(std::uint32_t index, const Error& error) {
     ++report_.errors[std::string(to_string(error.code))];
-    if (sessions_[index].outstanding == 0) due_.push({now() + kAgain, index});
+    if (sessions_[index].outstanding > 0 || gives_up()) return;
+    due_.push({now() + kAgain, index});
+  }
+
+  // Whether it is so long after the end that a session without an answer is left as it is.
+  bool gives_up() {
+    if (now() <= end_ + plan_.timeout) return false;
+    --going_;
+    return true;
   }
 
   void note_sent(std::uint32_t index, std::uint64_t id) {
@@ -289,13 +302,9 @@ class SessionLoad {
       ++report_.over;
       return begin_another(index);
     }
-    if (ending() && now() > end_ + plan_.timeout) {
-      --going_;
-      return;
-    }
-    if (session.whole) return send_whole(index);
+    if (gives_up()) return;
     // It has left no trace: whatever its content was, something else may stand in its place.
-    if (!plan_.same_parts && !session.doubtful) {
+    if (!session.whole && !plan_.same_parts && !session.doubtful) {
       ++report_.replaced;
       make_part(session);
     }

@@ -51,7 +51,8 @@ struct SessionLoadReport {
 // Keeps many sessions going over one connection: each sends its parts one after the other, with pauses. In
 // place of a part that failed it sends something else; the same again where nobody knows whether it was done.
 // When a session ends, its whole input is sent once more as one request that stands alone, and both answers
-// must be the same bits. So no knowledge of the model is needed. The calling thread does it all.
+// must be the same bits. So no knowledge of the model is needed. A stop request is the end before its time;
+// what has no answer a timeout after the end is left. The calling thread does it all.
 Result<SessionLoadReport> run_session_load(const SessionLoadPlan& plan, const LengthSource& lengths,
                                            const std::stop_token& stop);
 

@@ -48,7 +48,8 @@ bool Sweep::finish_point() {
   // Against what the schedule really asked for: at random, a window has some more or fewer than its rate
   // says.
   const double asked = offered / (plan_.window_s * static_cast<double>(kSteady));
-  point.saturated = !point.stable || point.throughput < kKeepsUp * asked;
+  // Where nothing was due, nothing can show that the server keeps up.
+  point.saturated = !point.stable || point.tally.completed == 0 || point.throughput < kKeepsUp * asked;
   point.meets_slo = plan_.slo && !point.saturated && plan_.slo->is_met(point.tally);
   points_.push_back(std::move(point));
   windows_.clear();

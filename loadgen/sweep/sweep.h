@@ -24,7 +24,7 @@ struct SweepPoint {
   double rate = 0;                    // offered, requests a second
   std::vector<double> throughputs{};  // results a second, of each window
   bool stable = false;                // the last three windows are within 10 %
-  bool saturated = false;             // less came back than was offered, or nothing steady
+  bool saturated = false;             // less came back than was offered, or nothing, or nothing steady
   bool meets_slo = false;             // and is not saturated
   double throughput = 0;              // of the last three windows
   LoadTally tally{};                  // likewise

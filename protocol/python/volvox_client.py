@@ -41,6 +41,7 @@ __all__ = ["Chain", "Client", "Code", "Graph", "Lattice", "Part", "Pending", "Re
 
 DEADLINE_GRACE = 5.0  # beyond the deadline that the server keeps, before the client gives up by itself
 MAX_ATTEMPTS = 3  # at one request, the first included
+LONGEST = 1e9  # seconds of a deadline or a time limit: 30 years, of which the microseconds still travel
 LOST = "the connection broke before the answer came; the request may or may not have run"
 
 
@@ -241,18 +242,29 @@ class Client:
         if len(body) > self._max_message:
             message = f"the request has {len(body)} bytes; the limit is {self._max_message}"
             raise VolvoxError(Code.INVALID_ARGUMENT, message)
-        request_id, now = self._take_ids(1), time.monotonic()
+        expires, deadline_at = self._ends(timeout, deadline)
+        request_id = self._take_ids(1)
         header = encode_header(kind, request_id, *facts)
-        deadline_at = now + deadline if deadline else None
         session = facts[5] if facts else None  # one that begins without a nonce would begin twice
         repeatable = len(self._links) > 1 and (session is None or session.operation != "begin" or session.nonce != 0)
         facts = (deadline_at, header, body, on_partial, repeatable, session is not None)
-        pending = Pending(self, request_id, now + timeout, *facts)
+        pending = Pending(self, request_id, expires, *facts)
         with self._lock:
             self._take_in([pending], len(body))
             self._outbox.append(pending)
         self._wake()
         return pending
+
+    @staticmethod
+    def _ends(timeout, deadline):
+        """When the client gives up, and when the server does or None. What is no time would fail on the client's thread, and
+        end it for all."""
+        deadline = deadline or 0.0
+        for name, seconds in (("deadline", deadline), ("timeout", timeout)):
+            if not -LONGEST <= seconds <= LONGEST:
+                raise VolvoxError(Code.INVALID_ARGUMENT, f"a {name} of {seconds} s is no time; the most is {LONGEST:.0f} s")
+        now = time.monotonic()
+        return now + timeout, now + deadline if deadline else None
 
     def _take_ids(self, count):
         """The first of so many that follow each other."""
@@ -275,13 +287,13 @@ class Client:
         if len(body) > self._max_message:
             message = f"the bundle has {len(body)} bytes; the limit is {self._max_message}"
             raise VolvoxError(Code.INVALID_ARGUMENT, message)
-        first, now = self._take_ids(len(parts)), time.monotonic()
+        expires, deadline_at = self._ends(timeout, deadline)
+        first = self._take_ids(len(parts))
         header = encode_header("bundle", first, *facts)
-        deadline_at = now + deadline if deadline else None
         pendings = []
         for number, part in enumerate(parts):
             in_session = part.session is not None
-            pending = Pending(self, first + number, now + timeout, deadline_at, None, b"", None, False, in_session)
+            pending = Pending(self, first + number, expires, deadline_at, None, b"", None, False, in_session)
             pending._size = len(body) if number == 0 else 0
             pendings.append(pending)
         bundle = _Bundle(pendings, header, body, deadline_at)

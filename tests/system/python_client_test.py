@@ -24,7 +24,7 @@ import volvox_wire as wire  # noqa: E402
 import zmq  # noqa: E402
 from check_model import check_hash  # noqa: E402
 from served import PATIENCE, Server  # noqa: E402
-from volvox_client import Client, Code, SessionToken, Tensor, Tree, VolvoxError  # noqa: E402
+from volvox_client import Client, Code, Part, SessionToken, Tensor, Tree, VolvoxError  # noqa: E402
 
 VOLVOX = None
 MODELS = (("lstm", "lstm", "--hidden", "24", "--vocabulary", "100"), ("check", "check"),
@@ -299,6 +299,21 @@ class AgainstNonsense(unittest.TestCase):
         left = wire.struct.unpack_from("<Q", self.router.recv_multipart()[1], wire.DEADLINE_AT)[0]
         self.assertLessEqual(left, 5_000_000)
         self.assertGreater(left, 0)
+
+    def test_what_is_no_time_is_refused_and_harms_no_other_request(self):
+        answer, name, number = self.ask()
+        inputs, infinite, none = {"tokens": [1]}, float("inf"), float("nan")
+        for options in ({"deadline": infinite}, {"deadline": -infinite}, {"deadline": none}, {"deadline": 2e13}, {"deadline": 1j},
+                        {"timeout": infinite}, {"timeout": none}, {"timeout": 1e300}):  # fmt: skip
+            for send, what in ((self.client.submit, inputs), (self.client.submit_bundle, [Part(None, inputs)])):
+                with self.subTest(send=send.__name__, **options), self.assertRaises(VolvoxError) as caught:
+                    send("check", what, **options)
+                self.assertEqual((caught.exception.code, caught.exception.local), (Code.INVALID_ARGUMENT, True))
+        self.router.send_multipart([name, *self.reply("result", number, self.body(42))])
+        self.assertEqual(answer.result(PATIENCE)["state"].tolist(), 42)
+        answer, name, number = self.ask(deadline=1e8)  # only far away
+        self.router.send_multipart([name, *self.reply("result", number, self.body(43))])
+        self.assertEqual(answer.result(PATIENCE)["state"].tolist(), 43)
 
     def test_the_clients_own_bounds(self):
         endpoint = self.router.last_endpoint.decode()

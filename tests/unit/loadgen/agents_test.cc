@@ -216,10 +216,10 @@ TEST_F(Agents, OneThatItsOperatorStopsIsCut) {
   EXPECT_EQ(outcome->outcome.tally.offered, outcome->agents[0].offered + outcome->agents[1].offered);
 }
 
-// Does as an agent does until the start, and is silent from then on.
-class SilentAgent : public EdgeHandler {
+// Does as an agent does until the start; then it says these words, and nothing more.
+class ScriptedAgent : public EdgeHandler {
  public:
-  SilentAgent() {
+  explicit ScriptedAgent(std::vector<LoadMessage> words = {}) : words_(std::move(words)) {
     edge_ = std::move(*EdgeSocket::open({.limits = load_limits()}, *this));
     EXPECT_TRUE(edge_->bind("tcp://127.0.0.1:*").has_value());
     thread_ = std::jthread([this](const std::stop_token& stop) {
@@ -239,11 +239,14 @@ class SilentAgent : public EdgeHandler {
     if (const auto* question = std::get_if<ClockQuestion>(&*message))
       tell(ClockAnswer{question->asked, now, now});
     if (std::holds_alternative<LoadJob>(*message)) tell(JobReady{});
+    if (!started_) return;
+    for (const LoadMessage& word : words_) tell(word);
   }
   void on_client_gone(const ClientId&, ClientGone) override {}
   const std::string& endpoint() const { return edge_->endpoint(); }
 
  private:
+  const std::vector<LoadMessage> words_;
   bool started_ = false;
   std::unique_ptr<EdgeSocket> edge_;
   std::jthread thread_;
@@ -251,7 +254,7 @@ class SilentAgent : public EdgeHandler {
 
 TEST_F(Agents, OneThatFallsSilentIsMissingAndTheOthersGoOn) {
   make_agents(1);
-  SilentAgent silent;
+  ScriptedAgent silent;
   options_.agents.push_back({silent.endpoint()});
   options_.patience = seconds(1);
   const auto outcome = run();
@@ -261,6 +264,77 @@ TEST_F(Agents, OneThatFallsSilentIsMissingAndTheOthersGoOn) {
   EXPECT_EQ(outcome->agents[1].why, "nothing was heard of it");
   EXPECT_NEAR(missing_share(outcome->agents), 0.5, 1e-9);
   EXPECT_EQ(outcome->outcome.tally.offered, 300U) << "half of the load was the other's";
+}
+
+// Of a load whose requests were all answered.
+JobResult result_of(std::uint64_t requests) {
+  LoadTally tally;
+  tally.offered = tally.completed = tally.on_time = requests;
+  for (DurationHistogram* times : {&tally.latency, &tally.queue, &tally.compute, &tally.late}) {
+    for (std::uint64_t i = 0; i < requests; ++i) times->record(milliseconds(1));
+  }
+  JobResult result;
+  result.outcome.by_class.push_back(std::move(tally));
+  return result;
+}
+
+JobRecords records_of(std::size_t samples, std::size_t entries) {
+  const std::vector<std::uint64_t> values{7};
+  const auto body = encode_reply_body(std::vector{wire_tensor("sum", std::span(values))}, load_limits());
+  const AnswerSample sample{1, decode_reply_body(body->bytes(), load_limits()).value()};
+  const TimelineEntry entry{TimePoint(milliseconds(1)), milliseconds(1), kAnswered};
+  return {std::vector<AnswerSample>(samples, sample), Timeline(entries, entry)};
+}
+
+class LyingAgents : public Agents {
+ protected:
+  // What comes of a load whose only agent says this.
+  AgentsOutcome told(std::vector<LoadMessage> words) {
+    const ScriptedAgent agent(std::move(words));
+    options_.agents.clear();
+    options_.agents.push_back({agent.endpoint()});
+    const auto outcome = run();
+    EXPECT_TRUE(outcome.has_value()) << outcome.error().message;
+    return outcome.value();
+  }
+  void expect_missing(std::vector<LoadMessage> words, const std::string& why) {
+    const AgentsOutcome outcome = told(std::move(words));
+    EXPECT_EQ(outcome.agents[0].state, AgentReport::State::kMissing);
+    EXPECT_EQ(outcome.agents[0].why, why);
+    EXPECT_EQ(outcome.outcome.tally.offered, 0U);
+    EXPECT_TRUE(outcome.outcome.samples.empty());
+    EXPECT_TRUE(outcome.outcome.timeline.empty());
+  }
+};
+
+TEST_F(LyingAgents, AreMissingWhenTheySendMoreThanTheyWereAskedFor) {
+  const std::string why = "it tells more than it was asked for";
+  plan_.samples = 2;
+  expect_missing({records_of(3, 0), result_of(600)}, why);
+  expect_missing({records_of(2, 0), records_of(1, 0), result_of(600)}, why);
+  expect_missing({records_of(0, 1), result_of(600)}, why);
+  plan_.timeline = true;
+  const AgentsOutcome honest = told({records_of(2, 0), records_of(0, 600), result_of(600), records_of(1, 1)});
+  EXPECT_EQ(honest.agents[0].state, AgentReport::State::kDone) << honest.agents[0].why;
+  EXPECT_EQ(honest.outcome.samples.size(), 2U) << "what comes behind the result is not looked at";
+  EXPECT_EQ(honest.outcome.timeline.size(), 600U);
+}
+
+TEST_F(LyingAgents, AreMissingWhenTheirNumbersDoNotAgree) {
+  plan_.timeline = true;
+  const auto refused = [&](auto change) {
+    JobResult result = result_of(600);
+    change(result.outcome);
+    expect_missing({records_of(0, 600), std::move(result)}, "its numbers do not agree");
+  };
+  refused([](LoadOutcome& outcome) { outcome.by_class[0].offered = 599; });
+  refused([](LoadOutcome& outcome) { outcome.by_class[0].errors["INTERNAL"] = 1; });
+  refused([](LoadOutcome& outcome) { outcome.by_class[0].on_time = 601; });
+  refused([](LoadOutcome& outcome) { outcome.by_class[0].warmup_completed = 1; });
+  refused([](LoadOutcome& outcome) { outcome.by_class[0].latency.record(milliseconds(1)); });
+  refused([](LoadOutcome& outcome) { outcome.by_class[0].compute = {}; });
+  refused([](LoadOutcome& outcome) { outcome.apart = outcome.by_class[0]; });
+  refused([](LoadOutcome& outcome) { outcome.by_class = result_of(599).outcome.by_class; });
 }
 
 LoadJob job_of(const LoadPlan& plan, const RequestMix& mix, const std::string& target) {
@@ -283,10 +357,42 @@ std::optional<Kind> next(AgentLink& link) {
   return std::nullopt;
 }
 
-std::unique_ptr<AgentLink> dial(const RunningAgent& agent, std::uint64_t run) {
+std::unique_ptr<AgentLink> dial(const auto& agent, std::uint64_t run) {
   auto link = AgentLink::open(agent.endpoint(), run, {});
   EXPECT_TRUE(link.has_value() && (*link)->await(seconds(5)).has_value());
   return std::move(*link);
+}
+
+TEST(AgentLink, WhoeverSaysMuchIsHeardALittleAtATime) {
+  const ScriptedAgent agent(std::vector<LoadMessage>(1000, JobState{}));
+  const auto link = dial(agent, 7);
+  ASSERT_TRUE(link->send(JobStart{1}).has_value());
+  std::this_thread::sleep_for(milliseconds(300));  // many words wait
+  std::size_t most = 0, all = 0;
+  for (const auto until = std::chrono::steady_clock::now() + seconds(20);
+       all < 1000 && std::chrono::steady_clock::now() < until;) {
+    std::vector<LoadMessage> messages;
+    ASSERT_TRUE(link->receive(messages).has_value());
+    most = std::max(most, messages.size());
+    all += messages.size();
+  }
+  EXPECT_EQ(all, 1000U);
+  EXPECT_LT(most, 20U);
+}
+
+TEST(AgentLink, WhatWasSaidBeforeTheConnectionBrokeIsHeard) {
+  auto agent = std::make_unique<ScriptedAgent>(std::vector<LoadMessage>(30, JobState{}));
+  const auto link = dial(*agent, 7);
+  ASSERT_TRUE(link->send(JobStart{1}).has_value());
+  std::vector<LoadMessage> messages;
+  const auto until = std::chrono::steady_clock::now() + seconds(20);
+  while (messages.empty() && std::chrono::steady_clock::now() < until)
+    ASSERT_TRUE(link->receive(messages).has_value());
+  agent.reset();
+  std::this_thread::sleep_for(milliseconds(300));  // it is known to have gone
+  while (link->receive(messages) && std::chrono::steady_clock::now() < until)
+    std::this_thread::sleep_for(milliseconds(1));
+  EXPECT_EQ(messages.size(), 30U);
 }
 
 TEST_F(Agents, ALoadWhoseCoordinatorIsSilentIsStopped) {

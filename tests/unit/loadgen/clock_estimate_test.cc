@@ -1,5 +1,7 @@
 #include "loadgen/agents/clock_estimate.h"
 
+#include <limits>
+
 #include <gtest/gtest.h>
 
 #include "loadgen/requests/random.h"
@@ -89,6 +91,8 @@ TEST(ClockEstimate, WhatNoClockSaysIsNotLookedAt) {
   estimate.add(100, 50, 40, 200);  // answered before it was received
   estimate.add(100, 50, 60, 90);   // heard before it was asked
   estimate.add(100, 0, 500, 200);  // longer there than away
+  constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+  estimate.add(0, kNever, kNever, 0);
   EXPECT_FALSE(estimate.at(200).has_value());
 }
 

@@ -202,6 +202,14 @@ TEST(LoadCodec, RecordsKeepAnswersAndTimes) {
   EXPECT_EQ(read.timeline[2].outcome, "OK");
 }
 
+TEST(LoadCodec, RefusesEntriesAtNoTime) {
+  for (const std::int64_t at : {std::int64_t{-1}, std::numeric_limits<std::int64_t>::max()}) {
+    JobRecords records;
+    records.timeline.push_back({TimePoint(Duration(at)), milliseconds(7), "OK"});
+    EXPECT_FALSE(decode_load_message(encode_load_message(records)->bytes()).has_value()) << at;
+  }
+}
+
 TEST(LoadCodec, SmallOnesTravelToo) {
   EXPECT_EQ(travelled(ClockQuestion{-5}).asked, -5);
   const ClockAnswer answer = travelled(ClockAnswer{1, 2, 3});
@@ -284,6 +292,13 @@ TEST(LoadCodec, WhatCannotBeRunIsNoJob) {
   EXPECT_TRUE(with_class([](RequestClass& one) {
     one.source = {1, SequencesSource{LengthSource::built_in(), {"a"}, {}}, 9};
   }));
+  EXPECT_TRUE(with_class([](RequestClass& one) {
+    one.source = {1, LengthSource::fixed(1U << 20), 9, {}, {1U << 24}};
+  })) << "requests of 64 TiB";
+  EXPECT_TRUE(refused([](LoadJob& job) {
+    const RequestClass numbers{{.model = "m"}, {1, LengthSource::fixed(1), 9, {}, {1U << 12}}};
+    job.mix = RequestMix(1, {numbers}, std::make_shared<const Trace>(Trace{{milliseconds(1), 0, 1U << 20}}));
+  })) << "by a trace";
   const auto with_partners = [&](std::vector<std::string> names, std::vector<std::uint32_t> partners) {
     return with_class([&](RequestClass& one) {
       const LengthSource table = LengthSource::from_table({3, 9}, "a file").value();

@@ -80,5 +80,22 @@ TEST(RequestMix, WhatMakesNoSenseIsRefused) {
   EXPECT_TRUE(refused([](RequestClass& one) { one.common.deadline = Duration(-1); }));
 }
 
+TEST(RequestMix, NumbersThatCouldNotTravelAreRefused) {
+  const auto taken = [](const LengthSource& lengths, std::vector<std::uint32_t> row_shape,
+                        std::uint32_t traced) {
+    const RequestClass one{{.model = "m"}, {3, lengths, 50, {}, std::move(row_shape)}};
+    const auto trace = std::make_shared<const Trace>(Trace{{Duration(0), 0, traced}});
+    return check_mix(RequestMix(1, {one}, traced > 0 ? trace : nullptr)).has_value();
+  };
+  const LengthSource few = LengthSource::fixed(4), many = LengthSource::fixed(1U << 20);
+  EXPECT_TRUE(taken(many, {}, 0));
+  EXPECT_TRUE(taken(many, {4}, 0)) << "16 MiB";
+  EXPECT_FALSE(taken(many, {5}, 0));
+  EXPECT_FALSE(taken(many, {1U << 12, 1U << 12}, 0)) << "64 TiB";
+  EXPECT_TRUE(taken(few, {1024, 1024}, 0));
+  EXPECT_TRUE(taken(few, {1024, 1024}, 3));
+  EXPECT_FALSE(taken(few, {1024, 1024}, 5)) << "of the trace";
+}
+
 }  // namespace
 }  // namespace volvox

@@ -69,6 +69,40 @@ TEST(RequestSource, ARequestTakesTheStructureOfItsContent) {
   EXPECT_TRUE(request.body.inputs.empty()) << "a model without inputs";
 }
 
+TEST(RequestSource, NoRequestHasMoreRowsThanTheMost) {
+  const auto expect_most = [](RequestSource::Shapes shapes, std::uint64_t most) {
+    const RequestSource source(5, std::move(shapes), 7);
+    EXPECT_EQ(source.most_rows(), most) << source.description();
+    RequestContent content;
+    for (std::uint64_t index = 0; index < 200; ++index) {
+      for (const std::uint32_t size : {0U, 40U}) {
+        source.make(index, content, size);
+        ASSERT_LE(content.tokens.size(), source.most_rows(size)) << source.description();
+      }
+    }
+  };
+  const LengthSource lengths = LengthSource::from_table({3, 27, 9}, "a file").value();
+  const LengthSource one = LengthSource::fixed(1);
+  expect_most(LengthSource::built_in(), LengthSource::kBuiltInMax);
+  expect_most(lengths, 27);
+  expect_most(TreeSource::from_table({{-1}, {2, 2, -1}}, one, 2, "trees").value(), 3);
+  expect_most(TreeSource::random(lengths), 2 * 27);
+  expect_most(TreeSource::random(lengths, 3), 4 * 27);
+  expect_most(LatticeSource::from_table({{4, {}, {}}, {5, {0}, {2}}}, one, "lattices").value(), 5);
+  expect_most(LatticeSource::random(lengths), 27);
+  const std::vector<GraphCellType> of_trees{{.name = "leaf", .is_leaf = true},
+                                            {.name = "inner", .is_inner = true}};
+  expect_most(GraphSource::make(TreeSource::random(lengths), of_trees).value(), 2 * 27);
+  const std::vector<GraphCellType> of_texts{{.name = "character", .is_step = true},
+                                            {.name = "ahead", .is_inner = true},
+                                            {.name = "back", .is_inner = true},
+                                            {.name = "label", .is_inner = true, .keeps_none = true}};
+  expect_most(GraphSource::make(TreeSource::random(lengths), of_texts).value(), 12 * 27);
+  expect_most(SequencesSource{lengths, {"a", "b"}, {1, 0}}, 27);
+  expect_most(SequencesSource{lengths, {"a", "b"}, {1, 0}, {4, 28, 10}}, 28);
+  expect_most(SequencesSource{lengths, {"a"}, {SequencesSource::kOnce}}, 1);
+}
+
 TEST(RequestSource, RowsOfNumbersHaveTheirShape) {
   const RequestSource source(5, LengthSource::fixed(7), 30000, {}, {2, 3});
   RequestContent content, again;

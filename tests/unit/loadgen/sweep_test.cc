@@ -106,6 +106,19 @@ TEST(Sweep, ComesToAnEndWhereNoRateIsGood) {
   EXPECT_LE(windows, 3 * static_cast<int>(Sweep::kMostPoints));
 }
 
+TEST(Sweep, AServerThatAnswersNothingHasNoGoodRate) {
+  Sweep sweep({.first_rate = 10});
+  while (const auto rate = sweep.next_rate()) {
+    LoadOutcome window;
+    window.tally.offered = static_cast<std::uint64_t>(*rate);
+    window.seconds = 1;
+    sweep.add(window);
+  }
+  EXPECT_EQ(sweep.points().front().tally.offered, 0U) << "so low a rate that nothing was due";
+  EXPECT_EQ(sweep.highest_rps(), 0);
+  for (const SweepPoint& point : sweep.points()) EXPECT_TRUE(point.saturated) << point.rate;
+}
+
 TEST(Sweep, WaitsUntilWindowsAreWithinTenPercent) {
   Sweep sweep({.first_rate = 1000});
   const auto window = [](double rps) {

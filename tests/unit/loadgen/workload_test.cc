@@ -141,6 +141,12 @@ TEST(Workload, WhatIsWrongIsSaidWhereItStands) {
     EXPECT_NE(complaint(std::string("[arrivals]\n") + wrong + one).find("w.toml: arrivals"),
               std::string::npos)
         << wrong;
+  for (const char* no_double : {"[9007199254740993, 1]", "[1, 9007199254740993]"}) {
+    const std::string points = std::string("points = [[0, 1], ") + no_double + "]\n";
+    EXPECT_NE(complaint("[arrivals]\nkind = 'curve'\n" + points + one).find("each is [seconds,"),
+              std::string::npos)
+        << no_double;
+  }
 }
 
 }  // namespace
