@@ -34,6 +34,8 @@ class Cluster : public ClusterProcesses {
 TEST_F(Cluster, NothingIsLostWhenANodeIsKilled) {
   ASSERT_NO_FATAL_FAILURE(start_two_nodes());
   ASSERT_NO_FATAL_FAILURE(start_requests_and_wait("300", "4", 8));
+  node("a").send(SIGSTOP);  // so that it has some when it dies
+  ASSERT_NO_FATAL_FAILURE(wait_for_requests_in_flight(10));
   node("a").send(SIGKILL);
   expect_all_answered(load_report());
   EXPECT_GT(metric("volvox_cluster_retries_total"), 0);
