@@ -4,6 +4,7 @@
 #include <chrono>
 #include <vector>
 
+#include "gpu/driver/captured.h"
 #include "gpu/driver/random_fill.h"
 
 namespace volvox::gpu {
@@ -32,13 +33,11 @@ Result<Operands> operands_of(Driver& driver, const ProductShape& shape) {
 }
 
 Result<GraphId> graph_of(Driver& driver, StreamId stream, const ProductCall& call) {
-  if (Status ok = driver.begin_capture(stream); !ok) return tl::unexpected(ok.error());
-  Status launched;
-  for (int i = 0; i < kProducts && launched; ++i) launched = driver.launch(stream, call);
-  auto graph = driver.end_capture(stream);
-  if (!launched && graph) driver.destroy_graph(*graph);
-  if (!launched) return tl::unexpected(launched.error());
-  return graph;
+  return captured(driver, stream, [&] {
+    Status launched;
+    for (int i = 0; i < kProducts && launched; ++i) launched = driver.launch(stream, call);
+    return launched;
+  });
 }
 
 Result<double> median_us(Driver& driver, StreamId stream, GraphId graph) {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
-#include <new>
 #include <utility>
 
+#include "actors/system/short_of_memory.h"
 #include "actors/work/traces.h"
 #include "protocol/codec/codec.h"
 
@@ -17,11 +17,8 @@ ClusterBytes shared(WireBuffer buffer) {
 }
 
 Result<WireBuffer> encode_body(const Outcome& outcome, const WireLimits& limits) {
-  try {
-    return encode_reply_body(outcome.outputs, limits);
-  } catch (const std::bad_alloc&) {
-    return fail(ErrorCode::kInternal, "the node has no memory for the result; try again later");
-  }
+  return unless_short_of_memory("the node has no memory for the result; try again later",
+                                [&] { return encode_reply_body(outcome.outputs, limits); });
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
-#include <new>
 #include <utility>
 #include <vector>
 
@@ -13,6 +12,7 @@
 #include "actors/edge/request_actor.h"
 #include "actors/system/handoff.h"
 #include "actors/system/insist.h"
+#include "actors/system/short_of_memory.h"
 #include "actors/work/messages.h"
 #include "actors/work/traces.h"
 #include "base/clock.h"
@@ -500,15 +500,14 @@ bool Gateway::partial(const IncomingRequest& request, std::uint32_t index, const
   return true;
 }
 
-// What another process has encoded goes on as it is. A large result may find no memory; the short message
-// that says so does.
+// What another process has encoded goes on as it is.
 Result<WireBuffer> Gateway::encode_result(const Outcome& outcome) const {
-  try {
-    if (outcome.encoded) return WireBuffer::part_of(outcome.encoded, outcome.encoded->bytes());
-    return encode_reply_body(outcome.outputs, limits_);
-  } catch (const std::bad_alloc&) {
-    return fail(ErrorCode::kInternal, "the server has no memory for the result; try again later");
-  }
+  return unless_short_of_memory("the server has no memory for the result; try again later",
+                                [&]() -> Result<WireBuffer> {
+                                  if (outcome.encoded)
+                                    return WireBuffer::part_of(outcome.encoded, outcome.encoded->bytes());
+                                  return encode_reply_body(outcome.outputs, limits_);
+                                });
 }
 
 // Whoever asked is told something, even if what was to be said does not fit a header. The body is taken last,

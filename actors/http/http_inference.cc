@@ -4,7 +4,6 @@
 #include <charconv>
 #include <chrono>
 #include <limits>
-#include <new>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "actors/edge/gateway.h"
 #include "actors/edge/request_actor.h"
 #include "actors/system/random_number.h"
+#include "actors/system/short_of_memory.h"
 #include "actors/work/messages.h"
 #include "actors/work/traces.h"
 #include "base/clock.h"
@@ -65,15 +65,6 @@ class Unanswered {
   InFlightTable& table_;
   const std::uint64_t key_;
 };
-
-// A large answer may find no memory; the short one that says so does.
-Result<V2Content> try_to_encode(const V2Answer& answer, const V2Wishes& wishes) {
-  try {
-    return encode_v2_answer(answer, wishes);
-  } catch (const std::bad_alloc&) {
-    return fail(ErrorCode::kInternal, "the server has no memory for the result; try again later");
-  }
-}
 
 Result<std::optional<std::size_t>> binary_header(const HttpExchange& exchange) {
   const auto text = exchange.header(kBinaryHeader);
@@ -310,7 +301,8 @@ HttpInference::Answer HttpInference::answer_to(const Asked& asked, const Outcome
                        "binary_data, or try again"),
             {}};
   }
-  auto content = try_to_encode(answer, asked.wishes);
+  auto content = unless_short_of_memory("the server has no memory for the result; try again later",
+                                        [&] { return encode_v2_answer(answer, asked.wishes); });
   if (!content) return {http_error(content.error()), {}};
   HttpReply reply;
   reply.content = std::move(content->bytes);

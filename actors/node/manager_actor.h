@@ -7,6 +7,11 @@
 
 namespace volvox {
 
+struct ManagerSetup {
+  NodePtr node;
+  StateCopierPtr copier;  // outlives the manager
+};
+
 // A request comes in as bytes and must become a cell graph on a device; a result must become an answer. The
 // manager sees to both: by the Dispatcher it hands to a device's scheduler what neither a door nor the reader
 // of large bodies has handed on (by the SessionDriver parts of sessions); and it assembles the answers of
@@ -15,10 +20,6 @@ namespace volvox {
 // UseScheduler. Of requests that stand alone it keeps no table: a Work knows all about itself, so a manager
 // that fails loses only what it was working on, and a new one goes on with the rest. The sessions
 // (SessionDriver) end with it; a copy of a state that is under way does not, and holds up nobody.
-struct ManagerSetup {
-  NodePtr node;
-  StateCopierPtr copier;  // outlives it
-};
 caf::actor spawn_manager(caf::actor_system& system, ManagerSetup setup);
 
 }  // namespace volvox

@@ -2,6 +2,7 @@
 #include <string>
 #include <utility>
 
+#include "gpu/driver/captured.h"
 #include "gpu/driver/random_fill.h"
 #include "gpu/queue/batch_sizes.h"
 #include "gpu/queue/queue_context.h"
@@ -130,11 +131,8 @@ Status QueueContext::capture(const GpuCell& cell, std::uint32_t size, std::uint3
   if (!fused) {
     if (Status ok = warm_up(*type, size, edges); !ok) return ok;
   }
-  if (Status ok = driver_->begin_capture(capture_stream_); !ok) return ok;
-  Status launched = launch_kernels(*type, size, edges, fused, capture_stream_);
-  auto graph = driver_->end_capture(capture_stream_);
-  if (!launched && graph) driver_->destroy_graph(*graph);
-  if (!launched) return launched;
+  const auto graph = captured(*driver_, capture_stream_,
+                              [&] { return launch_kernels(*type, size, edges, fused, capture_stream_); });
   if (!graph) return tl::unexpected(graph.error());
   GraphId& known = type->graphs[{size, edges}];
   if (known != 0) driver_->destroy_graph(known);

@@ -12,10 +12,22 @@ namespace {
 constexpr std::size_t kFragmentHeader = 256;  // room for what a fragment says besides its bytes
 constexpr std::size_t kWord = 8;              // so that what follows a fragment lies where a word may
 
-// What concerns no request. A cancel does: ahead of its request it would mean nothing to the peer.
+// Which request the message concerns; null: none. A cancel does: ahead of its request it would mean nothing
+// to the peer.
+const ClusterAttempt* attempt_of(const ClusterMessage& message) {
+  return std::visit(
+      [](const auto& one) -> const ClusterAttempt* {
+        if constexpr (requires { one.attempt; }) {
+          return &one.attempt;
+        } else {
+          return nullptr;
+        }
+      },
+      message);
+}
+
 bool is_control(const ClusterMessage& message) {
-  return !std::holds_alternative<ClusterSubmit>(message) && !std::holds_alternative<ClusterCancel>(message) &&
-         !std::holds_alternative<ClusterResult>(message);
+  return attempt_of(message) == nullptr;
 }
 
 }  // namespace
@@ -46,12 +58,8 @@ Result<ClusterPieces> ClusterOutbox::encode(const ClusterMessage& message) const
 
 ClusterOutbox::Topic ClusterOutbox::topic_of(const ClusterMessage& message) {
   constexpr std::uint64_t kOwn = ~std::uint64_t{0};
-  const auto of = [](const ClusterAttempt& attempt) {
-    return Topic{(std::uint64_t{attempt.index} << 32U) | attempt.generation, attempt.number};
-  };
-  if (const auto* submit = std::get_if<ClusterSubmit>(&message)) return of(submit->attempt);
-  if (const auto* result = std::get_if<ClusterResult>(&message)) return of(result->attempt);
-  if (const auto* cancel = std::get_if<ClusterCancel>(&message)) return of(cancel->attempt);
+  if (const ClusterAttempt* attempt = attempt_of(message))
+    return {(std::uint64_t{attempt->index} << 32U) | attempt->generation, attempt->number};
   return {kOwn, ++topics_};
 }
 

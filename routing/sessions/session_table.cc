@@ -234,7 +234,6 @@ void SessionTable::not_restored(SessionRef ref, TimePoint now, SessionActions& o
   // An end without a part needs no state.
   if (parts_.next(session) == SessionParts::Next::kPart) parts_.refuse_next(session, no_room_error(), out);
   settle(session, out);
-  serve_line(out);
 }
 
 void SessionTable::allow_resident(std::uint32_t places, TimePoint now, SessionActions& out) {

@@ -158,6 +158,16 @@ void Desk::make(std::uint64_t id, std::uint64_t parts) {
   }
 }
 
+void Desk::bring_back() {
+  make(1);
+  make(2);
+  begin(3, 30);
+  spilled(1);
+  done(3);
+  send(1, 1, 11);
+  spilled(2);
+}
+
 std::string Desk::told() {
   for (const SessionAction& action : out_) {
     if (action.kind == SessionAction::Kind::kRefuse) last_error_ = action.error;

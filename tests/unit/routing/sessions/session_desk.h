@@ -43,6 +43,9 @@ class Desk {
   std::string wait(Duration how_long);  // and tick
   // A session that has committed `parts` parts and is idle; resident if there is room.
   void make(std::uint64_t id, std::uint64_t parts = 1);
+  // Of three sessions on two places: the state of 1 is on its way back for its part 1, asked for by 11; that
+  // of 2 made room for it.
+  void bring_back();
 
   // A well-formed request.
   static SessionRequest request(std::uint64_t id, std::uint64_t sequence, std::uint64_t key);

@@ -197,13 +197,7 @@ TEST(SessionPlaces, ASessionWhoseSpillFailedIsTriedLast) {
 
 TEST(SessionPlaces, AStateThatDoesNotReturnIsLost) {
   Desk desk;
-  desk.make(1);
-  desk.make(2);
-  desk.begin(3, 30);
-  desk.spilled(1);
-  desk.done(3);
-  desk.send(1, 1, 11);
-  desk.spilled(2);
+  desk.bring_back();
   EXPECT_EQ(desk.restored(1, false), "refuse 11 SESSION_LOST; free 1");
   EXPECT_EQ(desk.stats().releases[static_cast<std::size_t>(SessionEnd::kLost)], 1U);
   EXPECT_EQ(desk.send(1, 1, 12), "refuse 12 SESSION_LOST");
@@ -211,13 +205,7 @@ TEST(SessionPlaces, AStateThatDoesNotReturnIsLost) {
 
 TEST(SessionPlaces, AStateForWhichTheDeviceHasNoRoomStaysOnTheHost) {
   Desk desk;
-  desk.make(1);
-  desk.make(2);
-  desk.begin(3, 30);
-  desk.spilled(1);
-  desk.done(3);
-  desk.send(1, 1, 11);
-  desk.spilled(2);
+  desk.bring_back();
   EXPECT_EQ(desk.not_restored(1), "free 1; refuse 11 OVERLOADED");
   EXPECT_EQ(desk.stats().spilled, 2U);
   EXPECT_EQ(desk.stats().copying, 0U);
@@ -228,13 +216,7 @@ TEST(SessionPlaces, AStateForWhichTheDeviceHasNoRoomStaysOnTheHost) {
 
 TEST(SessionPlaces, WhoEndsWhileItsStateFindsNoRoomIsForgotten) {
   Desk desk;
-  desk.make(1);
-  desk.make(2);
-  desk.begin(3, 30);
-  desk.spilled(1);
-  desk.done(3);
-  desk.send(1, 1, 11);
-  desk.spilled(2);
+  desk.bring_back();
   EXPECT_EQ(desk.release(1, SessionEnd::kLost), "refuse 11 SESSION_LOST");
   EXPECT_EQ(desk.not_restored(1), "free 1; forget 1");
   EXPECT_EQ(desk.stats().spilled, 1U);
@@ -253,13 +235,7 @@ TEST(SessionPlaces, WhoIsCancelledLeavesTheLine) {
 
 TEST(SessionPlaces, AStateThatReturnedForNobodyIsIdle) {
   Desk desk;
-  desk.make(1);
-  desk.make(2);
-  desk.begin(3, 30);
-  desk.spilled(1);
-  desk.done(3);
-  desk.send(1, 1, 11);
-  desk.spilled(2);
+  desk.bring_back();
   EXPECT_EQ(desk.cancel(11), "refuse 11 CANCELLED");
   EXPECT_EQ(desk.restored(1), "");
   EXPECT_EQ(desk.send(1, 1, 12), "run 12:1 2>3");

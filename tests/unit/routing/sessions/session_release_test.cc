@@ -85,13 +85,7 @@ TEST(SessionRelease, WaitsForACopyThatIsUnderWay) {
 
 TEST(SessionRelease, WaitsForARestoreThatIsUnderWay) {
   Desk desk;
-  desk.make(1);
-  desk.make(2);
-  desk.begin(3, 30);
-  desk.spilled(1);
-  desk.done(3);
-  desk.send(1, 1, 11);
-  desk.spilled(2);
+  desk.bring_back();
   EXPECT_EQ(desk.release(1, SessionEnd::kEvicted), "refuse 11 SESSION_LOST");
   EXPECT_EQ(desk.restored(1), "free 1");
 }
