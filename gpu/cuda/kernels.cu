@@ -17,6 +17,9 @@ static_assert(std::size_t{kRegisters} * kPointwiseThreads * sizeof(std::uint64_t
 
 __global__ void __launch_bounds__(kResolveThreads) resolve_kernel(const ResolveCall call) {
   launch_next_kernel();  // it does what needs no rows
+  // What earlier tasks wrote is in memory, but as this one begins before the last of them has ended nobody
+  // promises that this multiprocessor keeps no older lines of it.
+  if (call.direct != 0) __threadfence();
   const TaskHeader& task = task_of(call);
   const std::uint32_t me = threadIdx.x, all = blockDim.x;
   if (me == 0 && call.direct == 0) begin_task(call.queue);

@@ -6,12 +6,8 @@
 namespace volvox::gpu {
 namespace {
 
-std::uint64_t hopper_elements(std::uint32_t width, std::uint32_t units) {
-  return std::uint64_t{width} * 4 * units;
-}
-
 constexpr LstmLayout kHopperLayout = {hopper::kUnits, hopper::kDepth,    true,
-                                      true,           hopper::weight_at, hopper_elements};
+                                      true,           hopper::weight_at, hopper::weight_elements};
 
 Result<std::shared_ptr<const FusedStep>> plan_for_hopper(PlanLeaves& leaves) {
   const PlanOptions& options = leaves.options();

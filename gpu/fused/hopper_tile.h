@@ -46,6 +46,10 @@ VOLVOX_KERNEL_BODY std::uint64_t weight_at(std::uint32_t width, std::uint32_t un
   return slab * (kSlabBytes / 2) + inside;
 }
 
+inline std::uint64_t weight_elements(std::uint32_t width, std::uint32_t units) {
+  return std::uint64_t{4} * width * units;
+}
+
 // How a task is cut into blocks: tiles of so many rows, and each tile's operands shared by so many blocks,
 // which add up what they have.
 struct Cut {

@@ -79,6 +79,7 @@ std::vector<float> CellBatch::on_device(Device& device, const CellRun& how) {
   EXPECT_TRUE(device.add_pool(0, cell_.states, kSources + 600));
   const auto compiled = device.compile(0, cell_, weights_, {.max_batch = how.max_batch, .max_edges = 512});
   EXPECT_TRUE(compiled) << compiled.error().message;
+  if (compiled) kernel_ = compiled->kernel;
   EXPECT_TRUE(device.compile(1, maker(), {}, {}));
   const auto queue = device.open({.name = "test", .threads = how.threads}).value();
   make_states(device, *queue);

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "cells/ir/cell.h"
@@ -29,6 +30,8 @@ class CellBatch {
 
   // The results, row by row. The device must be new.
   std::vector<float> on_device(Device& device, const CellRun& run = {});
+  // Which kernel that device chose.
+  const std::string& kernel() const { return kernel_; }
   template <class Real, class Math>
   std::vector<Real> in_evaluator() const;
 
@@ -51,6 +54,7 @@ class CellBatch {
   std::vector<RowBinding> bindings_;
   std::vector<std::uint32_t> edges_;
   std::vector<std::unique_ptr<InputPages>> pages_;
+  std::string kernel_;
 };
 
 template <class Real, class Math>

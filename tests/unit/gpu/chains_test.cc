@@ -107,6 +107,18 @@ TEST_P(GpuChains, ComputeTheSameInOneKernel) {
   }
 }
 
+// On GPUs that have the step of gpu/fused/hopper_lstm.cuh these are its tasks, which begin early.
+TEST_P(GpuChains, ComputeTheSameInTasksThatBeginEarly) {
+  const NewSizes sizes{.hidden = 64, .input = 64, .vocabulary = 200};
+  for (const bool eager : {true, false}) {
+    for (const Precision precision : {Precision::kBfloat16, Precision::kFloat16}) {
+      const CellOptions cells{.precision = precision, .path = KernelPath::kFused};
+      expect_right(sizes, eager, {.cells = cells}, 2e-2);
+      expect_right(sizes, eager, {.workers = 2, .cells = cells}, 2e-2);
+    }
+  }
+}
+
 // Clients send the new samples alone; what was before them is a state.
 TEST_P(GpuChains, SeeWindowsOfTheirInput) {
   for (const testing_cells::Overlap& overlap : {testing_cells::Overlap{9, 2}, testing_cells::Overlap{6, 4}}) {

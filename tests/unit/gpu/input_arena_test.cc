@@ -1,6 +1,7 @@
 #include "gpu/memory/input_arena.h"
 
 #include <cstring>
+#include <memory>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -23,6 +24,16 @@ class InputArenaTest : public ::testing::Test {
   FakeDriver driver_;
   std::unique_ptr<InputArena> arena_ = InputArena::make(driver_, 4 * kPage).value();
 };
+
+TEST_F(InputArenaTest, NeighboursGoUpInOneCopy) {
+  const std::vector<std::byte> one(kPage);
+  std::vector<std::unique_ptr<InputPages>> pages;
+  for (int i = 0; i < 4; ++i) pages.push_back(stage(one).value());
+  EXPECT_TRUE(driver_.copies().empty());
+  ASSERT_TRUE(arena_->order(driver_.make_stream().value()));
+  EXPECT_EQ(driver_.copies(), std::vector<std::size_t>{4 * kPage});
+  for (const auto& page : pages) EXPECT_TRUE(page->landed());
+}
 
 TEST_F(InputArenaTest, WhatWasGivenBackBeforeItsCopyIsFreeAgain) {
   const std::vector<std::byte> all(4 * kPage);

@@ -20,10 +20,7 @@ std::uint64_t address(const void* p) {
   return reinterpret_cast<std::uintptr_t>(p);
 }
 
-std::uint64_t packed_elements(std::uint32_t width, std::uint32_t units) {
-  return std::uint64_t{4} * width * units;
-}
-constexpr LstmLayout kLayout = {kUnits, kDepth, true, true, weight_at, packed_elements};
+constexpr LstmLayout kLayout = {kUnits, kDepth, true, true, weight_at, weight_elements};
 
 // A direct task of an LSTM with a table and a state as operands, in memory of its own.
 template <class T>
@@ -41,7 +38,7 @@ class StepTask {
     }
     bias_.resize(std::size_t{4} * units);
     for (float& v : bias_) v = draw(random);
-    weights_.resize(packed_elements(input + units, units));
+    weights_.resize(weight_elements(input + units, units));
     for (std::uint16_t& v : weights_) v = T::bits(draw(random));
     for (std::uint32_t r = 0; r < rows; ++r) {
       tokens_.push_back(static_cast<std::int32_t>(random() % 20) - 2);  // some are not in the table
@@ -70,6 +67,8 @@ class StepTask {
     EXPECT_EQ(completion_.done, 7U) << "the last block says so";
     EXPECT_EQ(state_.head, 0U) << "the ring has nothing of a direct task";
     EXPECT_EQ(state_.blocks_done, 0U);
+    EXPECT_GT(state_.started_ns, 0U) << "one thread says when the task began";
+    EXPECT_GT(completion_.kernel_ns, 0U);
     std::vector<float> all;
     for (const auto* plane : {&h_, &c_}) {
       for (std::uint32_t r = 0; r < rows_; ++r) {

@@ -1,0 +1,60 @@
+#include <set>
+#include <utility>
+
+#include "cells/library/lstm.h"
+#include "gpu/fused/hopper_tile.h"
+#include "tests/unit/gpu/gpu_cells.h"
+
+// The step for Hopper as a device runs it: that it is chosen, and right in each way to cut a task into
+// blocks.
+namespace volvox::gpu {
+namespace {
+
+struct Size {
+  std::uint32_t rows = 0;
+  std::int64_t input = 0, hidden = 0;
+};
+constexpr std::uint32_t kMultiprocessors = 132;  // of an H100 and of an H200
+constexpr Size kSizes[] = {{70, 64, 64}, {70, 960, 64}, {576, 64, 512}, {512, 1024, 512}};
+
+TEST(HopperSizes, ReachEveryCut) {
+  std::set<std::pair<std::uint32_t, std::uint32_t>> cuts;
+  for (const Size& size : kSizes) {
+    const auto hidden = static_cast<std::uint32_t>(size.hidden);
+    const auto width = static_cast<std::uint32_t>(size.input) + hidden;
+    const hopper::Cut cut = hopper::cut_of(size.rows, hidden, width, kMultiprocessors, false);
+    cuts.emplace(cut.rows, cut.split);
+  }
+  EXPECT_EQ(cuts.size(), 4U);
+}
+
+class FusedHopperLstms : public GpuCells {};
+
+TEST_P(FusedHopperLstms, ComputeInEveryCut) {
+  const auto opened = driver();
+  if (!opened) GTEST_SKIP() << reason_;
+  if (opened->info().major != 9) GTEST_SKIP() << "not a GPU of compute capability 9";
+  for (const Size& size : kSizes) {
+    // On the host cuts make no difference, and large ones take long.
+    if (fake_ && size.hidden + size.input > 128) continue;
+    const Weights weights = lstm_weights(size.input, size.hidden);
+    const Cell cell = lstm_cell("lstm", {size.input, size.hidden}, &weights).value();
+    CellBatch batch(cell, weights, size.rows);
+    const auto want = batch.in_evaluator<double, ReferenceMath>();
+    for (const Precision precision : {Precision::kBfloat16, Precision::kFloat16}) {
+      GpuOptions options = small_device({.precision = precision, .path = KernelPath::kFused});
+      options.result_bytes = 4 << 20;
+      options.measure = false;
+      const auto made = GpuDevice::make(opened, options).value();
+      EXPECT_LE(distance(batch.on_device(*made, {.max_batch = size.rows}), want), 2e-2)
+          << size.rows << " rows, " << size.input << " → " << size.hidden;
+      EXPECT_EQ(batch.kernel(), std::string("hopper_lstm ") + std::string(name_of(precision)));
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, FusedHopperLstms, ::testing::Values(host_backend(), gpu_backend()),
+                         backend_name);
+
+}  // namespace
+}  // namespace volvox::gpu
