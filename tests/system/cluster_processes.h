@@ -49,6 +49,11 @@ class ClusterProcesses : public testing::Test {
     }
   }
 
+  // Until the process's log has them: it is written behind what it tells of.
+  void wait_for_words(const Process& process, const std::string& words) {
+    wait_until(words, [&] { return process.err().find(words) != std::string::npos; });
+  }
+
   // A number on a router's page; −1 if it is not there.
   double metric(const std::string& name, const std::string& router = "r1") const;
   // The same of any process's page, "http://HOST:PORT".

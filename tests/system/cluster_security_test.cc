@@ -77,9 +77,6 @@ class ClusterSecurity : public ClusterProcesses {
     start_node("a", tls("keys", "a"));
     ASSERT_NO_FATAL_FAILURE(wait_for_members(1));
   }
-  void wait_for_words(Process& process, const std::string& words) {
-    wait_until(words, [&] { return process.err().find(words) != std::string::npos; });
-  }
   void wait_for_more(const std::string& metric_name, double before) {
     wait_until(metric_name + " grows", [&] { return metric(metric_name) > before; });
   }

@@ -1,6 +1,6 @@
 // Programs of neighbouring versions of the cluster protocol work together, others refuse each other.
 
-#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include "tests/system/cluster_processes.h"
 
@@ -9,7 +9,6 @@ namespace {
 
 using nlohmann::json;
 using std::chrono::seconds;
-using testing::HasSubstr;
 
 const std::string kPrevious = VOLVOX_PREVIOUS_BINARY, kNext = VOLVOX_NEXT_BINARY,
                   kLater = VOLVOX_LATER_BINARY;
@@ -37,9 +36,7 @@ TEST_F(Upgrade, ALiveClusterIsUpgradedProcessByProcess) {
     ASSERT_NO_FATAL_FAILURE(wait_for_members(2));
     start_node(name, {}, kNext);
     ASSERT_NO_FATAL_FAILURE(wait_for_members(3));
-    ASSERT_NO_FATAL_FAILURE(wait_until("it says what the router does not know", [&] {
-      return node(name).err().find("a message of a new kind is sent") != std::string::npos;
-    }));
+    ASSERT_NO_FATAL_FAILURE(wait_for_words(node(name), "a message of a new kind is sent"));
   }
   ASSERT_NO_FATAL_FAILURE(wait_for_requests_in_flight(1));  // the load outlasted the upgrade
   expect_all_answered(load_report());
@@ -62,7 +59,7 @@ TEST_F(Upgrade, RoutersAreUpgradedOneByOne) {
   }
   ASSERT_NO_FATAL_FAILURE(wait_for_requests_in_flight(1, "r2"));
   expect_all_answered(load_report());
-  EXPECT_THAT(router("r1").err(), HasSubstr("a message of a new kind is sent"));
+  ASSERT_NO_FATAL_FAILURE(wait_for_words(router("r1"), "a message of a new kind is sent"));
 }
 
 // Version 1 knows of no generations of links.
@@ -93,7 +90,7 @@ TEST_F(Upgrade, ANewRouterServesOldNodes) {
   ASSERT_NO_FATAL_FAILURE(wait_for_members(2));
   start_requests("200", "2");
   expect_all_answered(load_report());
-  EXPECT_THAT(router("r1").err(), HasSubstr("a message of a new kind is sent"));
+  ASSERT_NO_FATAL_FAILURE(wait_for_words(router("r1"), "a message of a new kind is sent"));
 }
 
 // It hears of other models in a join alone.
@@ -129,11 +126,9 @@ TEST_F(Upgrade, AProtocolThatIsTooOldIsRefused) {
   ASSERT_NO_FATAL_FAILURE(start_router("r1", patient(), kLater));
   start_node("old");
   ASSERT_NO_FATAL_FAILURE(
-      wait_until("it is refused", [&] { return metric("volvox_cluster_joins_refused_total") >= 1; }));
-  EXPECT_THAT(router("r1").err(), HasSubstr("'old' speaks cluster protocol 2; upgrade it to 3 or newer"));
-  ASSERT_NO_FATAL_FAILURE(wait_until("the node says so", [&] {
-    return node("old").err().find("UNSUPPORTED_VERSION") != std::string::npos;
-  }));
+      wait_for_words(router("r1"), "'old' speaks cluster protocol 2; upgrade it to 3 or newer"));
+  EXPECT_GE(metric("volvox_cluster_joins_refused_total"), 1);
+  ASSERT_NO_FATAL_FAILURE(wait_for_words(node("old"), "UNSUPPORTED_VERSION"));
   start_node("next", {}, kNext);
   ASSERT_NO_FATAL_FAILURE(wait_for_members(1));
   EXPECT_TRUE(infer().ok()) << logs();
@@ -143,9 +138,8 @@ TEST_F(Upgrade, AProtocolThatIsTooNewIsRefused) {
   ASSERT_NO_FATAL_FAILURE(start_router("r1", patient()));
   start_node("later", {}, kLater);
   ASSERT_NO_FATAL_FAILURE(
-      wait_until("it is refused", [&] { return metric("volvox_cluster_joins_refused_total") >= 1; }));
-  EXPECT_THAT(router("r1").err(),
-              HasSubstr("'later' speaks no cluster protocol older than 3; upgrade this process"));
+      wait_for_words(router("r1"), "'later' speaks no cluster protocol older than 3; upgrade this process"));
+  EXPECT_GE(metric("volvox_cluster_joins_refused_total"), 1);
   EXPECT_EQ(metric("volvox_cluster_members"), 0);
 }
 
