@@ -25,6 +25,12 @@ class Kernels(machine_code.KernelTest):
             for kernel in self.each(part):
                 self.assertEqual(kernel.shared_bytes, static, str(kernel))
 
+    def test_what_begins_early_sees_what_earlier_tasks_wrote(self):
+        for kernel in self.each("resolve_kernel"):
+            # Its own fence, and the one of a word to the host; each forgets the lines that the multiprocessor holds.
+            self.assertEqual((kernel.count("membar.gl"), kernel.count("membar.sys")), (1, 1), str(kernel))
+            self.assertEqual(kernel.machine["CCTL"], 2, str(kernel))
+
 
 if __name__ == "__main__":
     machine_code.main()

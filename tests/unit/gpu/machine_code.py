@@ -18,7 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 # Ampere, Hopper with what only it has, Blackwell.
 ARCHITECTURES = ("80", "90a", "100")
 # Low 12 bits of an instruction's 128.
-MACHINE = {"HMMA": 0x23C, "LDSM": 0x83B, "HGMMA": 0x9F0}
+MACHINE = {"HMMA": 0x23C, "LDSM": 0x83B, "HGMMA": 0x9F0, "CCTL": 0x98F}
 # Of a multiprocessor of all of them; registers are given to a warp in units of so many a thread.
 REGISTERS, REGISTER_UNIT, THREADS = 65536, 8, 2048
 
