@@ -1,10 +1,11 @@
 #pragma once
 
 #include <bit>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+
+#include "base/clock.h"
 
 // Without a GPU a kernel cannot be run, and what was never run is wrong. So the body of every kernel is an
 // ordinary function of one thread's number: nvcc compiles it for the device, any compiler for the host, where
@@ -85,8 +86,7 @@ VOLVOX_KERNEL_BODY std::uint64_t device_clock_ns() {
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
   return now;
 #else
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+  return static_cast<std::uint64_t>(steady_now().time_since_epoch().count());
 #endif
 }
 

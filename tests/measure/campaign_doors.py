@@ -110,7 +110,9 @@ class Forgers:
 
 
 def impostor(world, node):
-    """A second process under the node's name, for some seconds. How often it says it was refused, and has joined."""
+    """A second process under the node's name, for some seconds. Whether it says that it was refused, and how often that it has
+    joined; and joins of all nodes meanwhile: one that is pushed out by it comes back."""
+    before = world.cluster.sum("volvox_cluster_joins_total")
     command = [*node.command]
     command[command.index("--metrics") + 1] = ""
     command[command.index("--admin") + 1] = ""
@@ -118,10 +120,11 @@ def impostor(world, node):
     with open(path, "wb") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log)
     world.sleep(4.0)
+    joins = world.cluster.sum("volvox_cluster_joins_total") - before
     process.terminate()
     process.wait(20)
     said = path.read_text(encoding="utf-8")
-    return said.count("refuses this node"), said.count("joined router")
+    return "refuses this node" in said, said.count("joined router"), joins
 
 
 def identities(world):
@@ -137,12 +140,13 @@ def identities(world):
     world.add(SameNonce, 4, cancelled=0.0)
     world.add(Streams, 2)
     world.begin()
-    refused, let_in = 0, 0
+    found = [(False, 0, 0)]
     while world.sleep(min(8.0, world.seconds / 8)):
-        more = impostor(world, cluster.nodes[0])
-        refused, let_in = refused + more[0], let_in + more[1]
+        found.append(impostor(world, cluster.nodes[0]))
+    refused, let_in, joins = (sum(column) for column in zip(*found))
     world.recover()
     world.quiet()
     world.expect("second nodes of one name that were let in", let_in, at_most=0)
+    world.expect("joins while they tried", joins, at_most=0)
     world.expect_seen("second nodes of one name that were refused", refused, 8)
     world.finish((*ERRORS, *LOSSES), sessions=500)

@@ -47,8 +47,10 @@ class GpuCells : public ::testing::TestWithParam<Backend> {
     if (!planned) reason_ = planned.error().message;
     return planned.has_value();
   }
-  static std::unique_ptr<Device> device_on(std::shared_ptr<Driver> driver, CellOptions cells) {
+  static std::unique_ptr<Device> device_on(std::shared_ptr<Driver> driver, CellOptions cells,
+                                           std::size_t result_bytes = 1 << 20) {
     auto options = small_device(cells);
+    options.result_bytes = result_bytes;
     options.measure = false;
     return GpuDevice::make(std::move(driver), options).value();
   }

@@ -143,6 +143,20 @@ TEST_F(GpuDeviceTest, GivesEverythingBack) {
   EXPECT_EQ(driver_->live_allocations(), 0U);
 }
 
+TEST_F(GpuDeviceTest, InputsTravelOnce) {
+  const std::size_t before = driver_->copies().size();
+  std::vector<std::unique_ptr<InputPages>> pages;
+  for (int i = 0; i < 16; ++i) pages.push_back(stage(std::vector<std::byte>(4096)));
+  for (const auto& page : pages) {
+    while (!page->landed()) std::this_thread::yield();
+  }
+  const auto copies = driver_->copies();
+  std::size_t sum = 0;
+  for (std::size_t i = before; i < copies.size(); ++i) sum += copies[i];
+  EXPECT_LE(copies.size() - before, 16U);
+  EXPECT_EQ(sum, 16 * 4096U);
+}
+
 TEST_F(GpuDeviceTest, InputsLandWhenTheirCopyIsMade) {
   driver_->hold(true);
   const auto pages = stage(std::vector<std::byte>(100));

@@ -42,10 +42,7 @@ TEST_P(FusedHopperLstms, ComputeInEveryCut) {
     CellBatch batch(cell, weights, size.rows);
     const auto want = batch.in_evaluator<double, ReferenceMath>();
     for (const Precision precision : {Precision::kBfloat16, Precision::kFloat16}) {
-      GpuOptions options = small_device({.precision = precision, .path = KernelPath::kFused});
-      options.result_bytes = 4 << 20;
-      options.measure = false;
-      const auto made = GpuDevice::make(opened, options).value();
+      const auto made = device_on(opened, {.precision = precision, .path = KernelPath::kFused}, 4 << 20);
       EXPECT_LE(distance(batch.on_device(*made, {.max_batch = size.rows}), want), 2e-2)
           << size.rows << " rows, " << size.input << " → " << size.hidden;
       EXPECT_EQ(batch.kernel(), std::string("hopper_lstm ") + std::string(name_of(precision)));
