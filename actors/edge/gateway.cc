@@ -489,13 +489,17 @@ void Gateway::send_bundle(const ClientId& client, std::uint64_t first_id, std::s
 }
 
 bool Gateway::partial(const IncomingRequest& request, std::uint32_t index, const Outcome& part) {
-  auto body = encode_result(part);
-  if (!body) return false;
-  ReplyHeader header = reply_header(request, part);
-  header.kind = ReplyKind::kPartial;
-  header.final = false;
-  header.index = index;
-  if (!edge_->post(outgoing(request.client, header, std::move(*body)))) return false;
+  try {
+    auto body = encode_result(part);
+    if (!body) return false;
+    ReplyHeader header = reply_header(request, part);
+    header.kind = ReplyKind::kPartial;
+    header.final = false;
+    header.index = index;
+    if (!edge_->post(outgoing(request.client, header, std::move(*body)))) return false;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
   metrics_.partial_sent();
   return true;
 }
@@ -519,9 +523,11 @@ OutgoingReply Gateway::outgoing(const ClientId& client, const ReplyHeader& reply
   if (header) return {client, std::move(*header), std::move(body)};
   log_about({reply.request_id}, LogLevel::kError,
             "the reply to a request could not be encoded: " + to_string(header.error()));
-  header = encode_reply_header(
-      error_reply(reply.request_id, {ErrorCode::kInternal, "the answer could not be encoded; see the log"}),
-      limits_);
+  ReplyHeader failed =
+      error_reply(reply.request_id, {ErrorCode::kInternal, "the answer could not be encoded; see the log"});
+  // A part of a session is done, whatever becomes of its answer.
+  failed.undecided = reply.undecided || reply.session.has_value();
+  header = encode_reply_header(failed, limits_);
   return {client, header ? std::move(*header) : WireBuffer{}, {}};
 }
 

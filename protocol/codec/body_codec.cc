@@ -108,7 +108,7 @@ Result<WireBuffer> encode_reply_body(std::span<const WireTensor> outputs, const 
   if (auto ok = check_frame_size("reply body", 8 * words, limits.max_body_bytes); !ok) {
     return tl::unexpected<Error>(std::move(ok).error());
   }
-  return caught("reply body", [&]() -> Result<WireBuffer> {
+  return caught_unless_memory("reply body", [&]() -> Result<WireBuffer> {
     MessageWriter writer(words);
     write_tensors(outputs,
                   writer.initRoot<wire::ReplyBody>().initOutputs(static_cast<unsigned>(outputs.size())));

@@ -441,7 +441,7 @@ std::size_t bundled_replies(std::span<const PartReply> replies, const WireLimits
 }
 
 Result<WireBuffer> encode_reply_bundle(std::span<const PartReply> replies, const WireLimits& limits) {
-  return caught("bundle of replies", [&]() -> Result<WireBuffer> {
+  return caught_unless_memory("bundle of replies", [&]() -> Result<WireBuffer> {
     const ReplyColumns columns = columns_of(replies, limits);
     TokenColumns tokens = columns.tokens.bundle().tokens;
     const bool any = std::any_of(tokens.kinds.begin(), tokens.kinds.end(), [](const WireSessionToken& kind) {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -35,6 +36,23 @@ std::invoke_result_t<Function> caught(std::string_view what, Function&& function
   } catch (const std::exception& failure) {
     return fail(ErrorCode::kInternal, std::string(what) + ": " + failure.what());
   }
+}
+
+// The same for answers, except that std::bad_alloc goes through: an answer that finds no memory is not one
+// that cannot be written, and whoever must give it tries again.
+template <class Function>
+std::invoke_result_t<Function> caught_unless_memory(std::string_view what, Function&& function) {
+  bool short_of_memory = false;
+  auto result = caught(what, [&]() -> std::invoke_result_t<Function> {
+    try {
+      return function();
+    } catch (const std::bad_alloc&) {
+      short_of_memory = true;
+      throw;
+    }
+  });
+  if (short_of_memory) throw std::bad_alloc();
+  return result;
 }
 
 // Whether `bytes` may be read as a message at all; 8-byte alignment is the caller's promise.

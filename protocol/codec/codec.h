@@ -24,7 +24,8 @@ Result<ReplyHeader> decode_reply_header(std::span<const std::byte> bytes, const 
                                         std::uint64_t* request_id = nullptr);
 
 Result<WireBuffer> encode_request_header(const RequestHeader& header, const WireLimits& limits);
-// An error's text is cleaned and cut to kMaxErrorTextBytes.
+// An error's text is cleaned and cut to kMaxErrorTextBytes. Encoders of replies throw std::bad_alloc where
+// memory is short: that an answer was not written for want of it must not be the answer.
 Result<WireBuffer> encode_reply_header(const ReplyHeader& header, const WireLimits& limits);
 
 // Reads a body in place. `storage` must come from WireBuffer::copy_of or share_copy_of; the views in the

@@ -96,7 +96,7 @@ Result<WireBuffer> encode_reply_header(const ReplyHeader& header, const WireLimi
   auto ok = check_name("server name", header.server, limits);
   if (ok && header.session) ok = check_session(*header.session, limits);
   if (!ok) return tl::unexpected<Error>(std::move(ok).error());
-  return caught("reply header", [&]() -> Result<WireBuffer> {
+  return caught_unless_memory("reply header", [&]() -> Result<WireBuffer> {
     const std::string message =
         header.kind == ReplyKind::kError ? cleaned_text(header.error.message, kMaxErrorTextBytes) : "";
     MessageWriter writer(20 + text_words(header.server) + text_words(message) +

@@ -181,6 +181,17 @@ void EdgeSocket::refuse(const ClientId& client, std::size_t frames) {
   if (header) send({client, std::move(*header), {}});
 }
 
+// What a reply becomes when it is sent.
+struct ReplyFrames {
+  // ZeroMQ sends the header first, so that the share is given back with the last of the two.
+  explicit ReplyFrames(OutgoingReply& reply)
+      : header(std::move(reply.header), reply.body.empty() ? std::move(reply.held) : nullptr),
+        body(std::move(reply.body), std::move(reply.held)) {}
+  std::size_t bytes() { return header.bytes().size() + body.bytes().size(); }
+
+  ZmqFrame header, body;
+};
+
 void EdgeSocket::send(OutgoingReply&& reply) {
   if (!hold(reply)) return drop(reply.client, 1, EAGAIN);
   if (!make_room(reply.client)) return;
@@ -240,32 +251,30 @@ std::size_t EdgeSocket::forget(const ClientId& client) {
   return shares_->shares.forget(client);
 }
 
+// All that takes memory comes before the first frame is sent: ZeroMQ waits for the rest of a message that was
+// begun, and one that is ended with an empty frame is an answer to nothing. ENOMEM: there was none.
 int EdgeSocket::try_send(OutgoingReply& reply) {
-  const std::size_t bytes = reply.bytes();
-  ZmqFrame identity(std::as_bytes(std::span(reply.client)));
+  try {
+    if (reply.frames) return send_frames(reply.client, *reply.frames);
+    ReplyFrames frames(reply);
+    const int error = send_frames(reply.client, frames);
+    if (error == EAGAIN) reply.frames = std::make_shared<ReplyFrames>(std::move(frames));
+    return error;
+  } catch (const std::bad_alloc&) {
+    return ENOMEM;
+  }
+}
+
+int EdgeSocket::send_frames(const ClientId& client, ReplyFrames& frames) {
+  const std::size_t bytes = frames.bytes();
+  ZmqFrame identity(std::as_bytes(std::span(client)));
   // The first frame finds the connection; the others cannot fail any more, unless it closes between them.
   if (const int error = identity.send(socket_.handle(), true); error != 0) return error;
-  const int error = send_rest(reply);
-  if (error != 0) return error;
+  if (frames.header.send(socket_.handle(), true) != 0 || frames.body.send(socket_.handle(), false) != 0)
+    return EHOSTUNREACH;
   add(counters_.replies, 1);
   add(counters_.sent_bytes, bytes);
   return 0;
-}
-
-// ENOMEM: there was no memory for its frames, and ZeroMQ waits for the rest of a message that must be ended.
-int EdgeSocket::send_rest(OutgoingReply& reply) {
-  const bool only_header = reply.body.empty();
-  try {
-    // ZeroMQ sends the header first, so that the share is given back with the last of the two.
-    ZmqFrame header(std::move(reply.header), only_header ? std::move(reply.held) : nullptr);
-    ZmqFrame body(std::move(reply.body), std::move(reply.held));
-    const bool sent = header.send(socket_.handle(), true) == 0 && body.send(socket_.handle(), false) == 0;
-    return sent ? 0 : EHOSTUNREACH;
-  } catch (const std::bad_alloc&) {
-    ZmqFrame end;
-    static_cast<void>(end.send(socket_.handle(), false));
-    return ENOMEM;
-  }
 }
 
 // How many waiting replies have left, sent or dropped.

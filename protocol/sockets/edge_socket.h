@@ -186,7 +186,7 @@ class EdgeSocket {
   bool hold(OutgoingReply& reply);
   bool make_room(const ClientId& sender);
   int try_send(OutgoingReply& reply);
-  int send_rest(OutgoingReply& reply);
+  int send_frames(const ClientId& client, ReplyFrames& frames);
   std::size_t retry_backlog();
   void drop(const ClientId& client, std::size_t replies, int error);
   std::size_t forget(const ClientId& client);

@@ -40,6 +40,8 @@ class ZmqFrame {
   explicit ZmqFrame(WireBuffer&& buffer, std::unique_ptr<FrameHold> until_freed = nullptr);
   explicit ZmqFrame(std::span<const std::byte> copy);
   ~ZmqFrame() { zmq_msg_close(&message_); }
+  // An empty frame is left.
+  ZmqFrame(ZmqFrame&& from) noexcept : ZmqFrame() { zmq_msg_move(&message_, &from.message_); }
   ZmqFrame(const ZmqFrame&) = delete;
   ZmqFrame& operator=(const ZmqFrame&) = delete;
 

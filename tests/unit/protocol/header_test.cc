@@ -1,10 +1,13 @@
 #include <cstring>
+#include <new>
+#include <stdexcept>
 #include <vector>
 
 #include <capnp/message.h>
 #include <capnp/serialize.h>
 #include <gtest/gtest.h>
 
+#include "protocol/codec/capnp_message.h"
 #include "protocol/codec/codec.h"
 #include "protocol/volvox.capnp.h"
 #include "tests/unit/protocol/samples.h"
@@ -233,6 +236,18 @@ TEST(WireLimitsCheck, AcceptsTheDefaultsAndNamesWhatIsWrong) {
   EXPECT_TRUE(contains(refusal([](WireLimits& l) { l.max_edges = ~0U; }), "max_edges"));
   EXPECT_TRUE(contains(refusal([](WireLimits& l) { l.traversal_words = 5; }), "traversal_words"));
   EXPECT_TRUE(contains(refusal([](WireLimits& l) { l.nesting = 0; }), "nesting"));
+}
+
+// Whoever answers tries again; as an error it would be told that the answer cannot be written.
+TEST(ReplyHeaderCodec, AnAnswerThatFindsNoMemoryIsNoError) {
+  const auto throwing = [](auto what) { return [what]() -> Result<WireBuffer> { throw what; }; };
+  EXPECT_THROW((void)caught_unless_memory("reply header", throwing(std::bad_alloc())), std::bad_alloc);
+  EXPECT_EQ(caught("request header", throwing(std::bad_alloc())).error().code, ErrorCode::kInternal);
+  const auto other =
+      caught_unless_memory("reply header", throwing(std::runtime_error("as the test wants it")));
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().code, ErrorCode::kInternal);
+  EXPECT_TRUE(caught_unless_memory("reply header", [] { return Result<WireBuffer>(WireBuffer()); }));
 }
 
 }  // namespace
