@@ -4,7 +4,7 @@ set -euo pipefail
 
 usage() {
   cat <<'USAGE'
-Usage: gpu/check.sh pack DIR [--arch CC] [--lengths FILE]
+Usage: gpu/check.sh pack DIR [--arch CC] [--lengths FILE] [--trees FILE]
        gpu/check.sh A|B [--with DIR] [--out DIR] [--after FILE] [--limit S] [--box S]
                         [--only REGEX]
 
@@ -14,6 +14,7 @@ to build them again there, should they not start.
 
   --arch CC       compute capability without its dot (default 90: H100, H200)
   --lengths FILE  real lengths, one a line, for the load; made up where there are none
+  --trees FILE    real trees in brackets, one a line; where there are none, of made-up shapes, and not beside PyTorch's
 
 A and B, on the machine with the GPU, one right after the other: A (at most 480 s) tells whether it runs, what the
 machine charges, and where each kernel stands beside its product; B (at most 420 s) tests suite by suite and runs the
@@ -40,7 +41,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 [[ $# -gt 0 ]] || wrong
 what=$1
 shift
-pack=$root/gpu/pack out=${OUT:-$root/gpu/results/last} arch=90 lengths="" after=() limit=() box=() only=()
+pack=$root/gpu/pack out=${OUT:-$root/gpu/results/last} arch=90 lengths="" trees="" after=() limit=() box=() only=()
 case "$what" in
   pack)
     [[ $# -gt 0 && "$1" != -* ]] || wrong
@@ -61,6 +62,7 @@ while [[ $# -gt 0 ]]; do
     --out) out=$2 ;;
     --arch) arch=$2 ;;
     --lengths) lengths=$2 ;;
+    --trees) trees=$2 ;;
     --after) after=(--after "$2") ;;
     --limit) limit=(--limit "$2") ;;
     --box) box=(--box "$2") ;;
@@ -128,6 +130,7 @@ if [[ "$what" == pack ]]; then
   pack=$(cd "$pack" && pwd)
   copy_sources
   make_lengths
+  [[ -z "$trees" ]] || install -m 644 "$trees" "$pack/trees.txt"
   build "$root/build/gpu-check"
   mkdir -p "$pack/bin"
   for name in "${programs[@]}"; do strip -o "$pack/bin/$name" "$root/build/gpu-check/bin/$name"; done
@@ -177,5 +180,7 @@ if ! "$bin/volvox-bench" --help >/dev/null 2>&1 || ! "$bin/unit_gpu" --gtest_lis
   [[ ! -d "$pack/build/bin" ]] || bin=$pack/build/bin
   [[ ${#limit[@]} -gt 0 ]] || limit=(--limit "$(($([[ "$what" == A ]] && echo 540 || echo 480) - (SECONDS - begin)))")
 fi
-exec python3 "$root/gpu/check/check.py" "$what" --bin "$bin" --lengths "$pack/lengths.txt" --out "$out" \
+over_trees=()
+[[ ! -e "$pack/trees.txt" ]] || over_trees=(--trees "$pack/trees.txt")
+exec python3 "$root/gpu/check/check.py" "$what" --bin "$bin" --lengths "$pack/lengths.txt" "${over_trees[@]}" --out "$out" \
   "${after[@]}" "${limit[@]}" "${box[@]}" "${only[@]}"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """One call on a machine with a GPU: runs the stages of plan.py, and leaves what they found in --out.
 
-Usage: check.py A|B --bin DIR --lengths FILE --out DIR [--after FILE] [--limit S] [--box S] [--only REGEX]
+Usage: check.py A|B --bin DIR --lengths FILE [--trees FILE] --out DIR [--after FILE] [--limit S] [--box S] [--only REGEX]
 
 --bin holds volvox-bench, unit_gpu, volvox-gpu-probes and volvox-gpu-steps. --out gets summary.json (`failed`, `figures`, `not_measured`, `stages`),
 table.md and logs.tar.gz, whole after each stage. Exit status: 0 all stages that ran succeeded; 1 some did not; 2 wrong usage.
@@ -32,6 +32,7 @@ def main():
     parser.add_argument("call", choices=plan.CALLS)
     parser.add_argument("--bin", required=True)
     parser.add_argument("--lengths", required=True, help="file of lengths, one a line")
+    parser.add_argument("--trees", default="", help="file of trees in brackets, one a line; left out: those of a made-up shape, and no peer")
     parser.add_argument("--out", required=True)
     parser.add_argument("--limit", type=float, help="seconds in all (default: A 480, B 420)")
     parser.add_argument("--after", metavar="FILE", help="summary.json of the call before, for what is set beside it")
@@ -42,7 +43,7 @@ def main():
     half = summary.result_of(before, "torch").get("half_load")
     folder = pathlib.Path(options.bin).resolve()
     tools = plan.Tools(*(str(folder / name) for name in ("volvox-bench", "unit_gpu", "volvox-gpu-probes", "volvox-gpu-steps")),
-                       str(pathlib.Path(options.lengths).resolve()),
+                       str(pathlib.Path(options.lengths).resolve()), options.trees and str(pathlib.Path(options.trees).resolve()),
                        (summary.number(half.get("rate_rps")) if isinstance(half, dict) else None) or 0)  # fmt: skip
     make, limit = plan.CALLS[options.call]
     with tempfile.TemporaryDirectory() as work:

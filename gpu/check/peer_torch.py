@@ -26,12 +26,13 @@ def read_lengths(path):
 class Batch:
     """Tokens and lengths of some requests in pinned memory, longest first, and room for their answers."""
 
-    def __init__(self, peer, lengths):
+    def __init__(self, peer, lengths, answers=None):
         torch, pin = peer.torch, peer.device == "cuda"
+        self.requests = len(lengths)
         self.lengths = sorted(lengths, reverse=True)
         self.tokens = torch.randint(0, peer.vocabulary, (len(lengths), self.lengths[0]))
         self.last = torch.tensor(self.lengths) - 1
-        self.answers = torch.empty(len(lengths), peer.lstm.hidden_size)
+        self.answers = torch.empty(len(lengths), peer.hidden) if answers is None else answers
         if pin:
             self.tokens, self.last, self.answers = (tensor.pin_memory() for tensor in (self.tokens, self.last, self.answers))
 
@@ -45,7 +46,7 @@ class Peer:
                       "float16": torch.float16}[precision]
         torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
         torch.backends.cudnn.allow_tf32 = precision == "tf32"
-        self.vocabulary = 32000
+        self.vocabulary, self.hidden = 32000, hidden
         self.embedding = torch.nn.Embedding(self.vocabulary, hidden).to(device, self.dtype)
         # Not in inference mode: its tensors cannot be put side by side, and cuDNN would copy all weights at each call.
         self.lstm = torch.nn.LSTM(hidden, hidden, batch_first=True).to(device, self.dtype)
@@ -124,7 +125,7 @@ def rate_of(peer, run, batches, seconds):
     while True:
         for batch in batches:
             run(batch)
-            done += len(batch.lengths)
+            done += batch.requests
             if peer.device == "cuda":
                 ahead.append(peer.torch.cuda.Event())
                 ahead[-1].record()

@@ -9,6 +9,7 @@ from stages import Stage
 
 HERE = pathlib.Path(__file__).resolve().parent
 BATCHES, OLD_BATCH, PATHS = (64, 256, 512), 256, ("generic", "fused")
+STEPS = 24  # of a translation
 # Suites of unit_gpu's half that runs on a GPU, those first that prove that anything works.
 SUITES = (
     ("conformance", "Gpu/DeviceConformance.*", 60),
@@ -21,8 +22,8 @@ SUITES = (
     ("any-operators", "All/GpuCells.RunCellsOfAnyOperators/Gpu", 60),
 )
 # A few small tests: sanitizers slow everything down by tens of times, and looking for races by hundreds.
-FEWEST = "All/Fused*.*/Gpu:All/GpuTrees.RunRaggedTrees/Gpu"
-FEW = f"Gpu/DeviceConformance.*/Programs:{FEWEST}"
+FEW = "Gpu/DeviceConformance.*/Programs:All/Fused*.*/Gpu:All/GpuTrees.RunRaggedTrees/Gpu"
+FEWEST = "All/FusedHopperLstms.ComputeInCutsOfSmallTasks/Gpu"
 
 
 @dataclasses.dataclass
@@ -34,6 +35,7 @@ class Tools:
     probes: str
     steps: str
     lengths: str
+    trees: str = ""
     half_rate: float = 0  # half of what PyTorch reached, requests a second; 0: not known
 
 
@@ -79,6 +81,21 @@ def backlog(tools, workers, fold=False, seconds=8):
     return Stage(f"{'folded' if fold else 'backlog'}-{workers}", seconds + 35, [*command, "--json", "{result}"])
 
 
+def shapes(tools):
+    """PyTorch over trees, and as a translator."""
+    trees = ["--trees", tools.trees] if tools.trees else []
+    return Stage("torch-shapes", 90, [sys.executable, HERE / "peer_shapes.py", "--lengths", tools.lengths, *trees, "--steps", STEPS,
+                                      "--json", "{result}"])  # fmt: skip
+
+
+def shape(tools, kind, policy, seconds=6):
+    """The same by the engine, all of it backlogged."""
+    over = ["--trees", tools.trees] if tools.trees and kind == "tree_lstm" else ["--lengths", tools.lengths]
+    command = [tools.bench, "engine", "--device", "gpu", "--precision", "bfloat16", "--kind", kind, "--hidden", 1024, "--steps", STEPS, *over]
+    command += ["--policy", *policy, "--backlog", "--repeat", 1, "--seconds", seconds, "--warm-up", 0.5]
+    return Stage(f"shape-{kind}", seconds * len(policy) + 40, [*command, "--json", "{result}"])
+
+
 def half_load(tools, seconds=10):
     """At half of PyTorch's rate, where it is known, else at half of its own."""
     command = [*engine(tools, fold=True), "--seconds", seconds]
@@ -121,6 +138,9 @@ def call_b(tools):
         *(test(tools, *suite) for suite in SUITES),
         *(backlog(tools, workers, fold) for fold in (True, False) for workers in (1, 2, 3)),
         half_load(tools),
+        shapes(tools),
+        shape(tools, "tree_lstm", ("cellular:512", "cellular:1024")),
+        shape(tools, "seq2seq", ("cellular:512", "cellular:1024")),
         sanitizer(tools, "memcheck", FEW, 60),
         sanitizer(tools, "racecheck", FEWEST, 60),
         profiler(tools),

@@ -106,7 +106,9 @@ def figures_of(stages):
     for row in rows_of(result_of(stages, "steps"), "steps"):
         what = f"b{row.get('rows')} k{row.get('width')} {row.get('tile')}x{row.get('split')}"
         found[f"kernel_us {what}"] = number(row.get("early_us"))
+        found[f"task_us chain {what}"] = number(row.get("task_us"))
     found |= beside_torch(stages, torch)
+    found |= shapes_beside_torch(stages)
     return {name: value for name, value in found.items() if value is not None}
 
 
@@ -121,6 +123,19 @@ def beside_torch(stages, torch):
     same_rate = number(run.get("offered_rps")) and abs(number(run["offered_rps"]) / (number(half.get("rate_rps")) or 1) - 1) < 0.05
     return {"requests_per_second / PyTorch's": best / peer if best and peer else None, "half load p90 ms": p90,
             "half load p90 / PyTorch's": p90 / peers if p90 and peers and same_rate else None}  # fmt: skip
+
+
+def shapes_beside_torch(stages):
+    """Trees and translations a second, and by PyTorch."""
+    torch, found = result_of(stages, "torch-shapes"), {}
+    for kind, key in (("tree_lstm", "trees"), ("seq2seq", "translations")):
+        peer = max((number(row.get("rps")) or 0 for row in rows_of(torch, key)), default=0)
+        runs = rows_of(result_of(stages, f"shape-{kind}"), "runs")
+        own = max((number(row.get("throughput_rps")) or 0 for row in runs), default=0) or None
+        found[f"torch {key}_per_second"] = peer or None
+        found[f"{key}_per_second"] = own
+        found[f"{key}_per_second / PyTorch's"] = own / peer if own and peer else None
+    return found
 
 
 def predictions():

@@ -95,8 +95,11 @@ int run(const EngineOptions& options) {
 
 void add_model_options(CLI::App& command, EngineOptions& o) {
   auto* model = command.add_option("--model", o.model, "folder of a model: chains, lanes, trees or lattices");
-  command.add_option("--hidden", o.hidden, "without a model: an LSTM of this size is made up")
-      ->check(CLI::Range(1, 16384))
+  command.add_option("--kind", o.kind, "without a model: one of this kind of `volvox models new` is made up")
+      ->excludes(model);
+  command.add_option("--hidden", o.hidden, "its size")->check(CLI::Range(1, 16384))->excludes(model);
+  command.add_option("--steps", o.steps, "of its decoder, at most")
+      ->check(CLI::Range(1, 65536))
       ->excludes(model);
   command.add_option("--lengths", o.lengths, "file of request lengths (default: made up, mean 24)");
   command.add_option("--trees", o.trees,

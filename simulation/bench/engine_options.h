@@ -33,11 +33,12 @@ struct Load {
 };
 
 struct EngineOptions {
-  std::string model;  // folder; empty: an LSTM is made up
-  std::uint32_t hidden = 1024;
-  std::string lengths;   // file; empty: made up, mean 24
-  std::string lattices;  // file, for a model over lattices; empty: made up likewise
-  std::string trees;     // file, for a model over trees; empty: made up, over as many leaves as lengths say
+  std::string model;                         // folder; empty: one is made up
+  std::string kind = "lstm";                 // of a made-up one, as `volvox models new` knows it
+  std::uint32_t hidden = 1024, steps = 100;  // of a made-up one; steps: of its decoder, at most
+  std::string lengths;                       // file; empty: made up, mean 24
+  std::string lattices;                      // file, for a model over lattices; empty: made up likewise
+  std::string trees;  // file, for a model over trees; empty: made up, over as many leaves as lengths say
   std::vector<std::string> policies{"cellular", "padded"};
   std::vector<std::uint32_t> max_batches{64}, bucket_widths{10}, windows{64};
   bool backlog = false;

@@ -56,6 +56,8 @@ Status EngineRun::admit(TimePoint arrival, bool in_window) {
 }
 
 void EngineRun::take(const Event& event) {
+  // Decoders tell how far they are; here nobody ends one before its last step.
+  if (event.kind == Event::Kind::kStepDone || event.kind == Event::Kind::kNodeDone) return;
   Live& live = live_[event.tag];
   live.busy = false;
   free_.push_back(event.tag);

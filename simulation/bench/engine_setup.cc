@@ -22,16 +22,17 @@ namespace {
 
 constexpr std::size_t kSamples = 4096;
 
-// Writes an LSTM, loads it and takes its folder away again: the map keeps the weights.
-Result<std::shared_ptr<const Model>> made_up_lstm(const EngineOptions& options, const LoadOptions& load) {
+// Writes a model, loads it and takes its folder away again: the map keeps the weights.
+Result<std::shared_ptr<const Model>> made_up_model(const EngineOptions& options, const LoadOptions& load) {
   std::string folder = (std::filesystem::temp_directory_path() / "volvox-bench-XXXXXX").string();
   if (mkdtemp(folder.data()) == nullptr)
     return fail(ErrorCode::kUnavailable, "cannot make a folder like " + folder);
   NewModel place;
-  place.path = std::filesystem::path(folder) / "lstm";
-  NewSizes lstm;
-  lstm.hidden = options.hidden;
-  const Status written = write_new_model(place, "lstm", lstm);
+  place.path = std::filesystem::path(folder) / options.kind;
+  NewSizes sizes;
+  sizes.hidden = options.hidden;
+  sizes.steps = options.steps;
+  const Status written = write_new_model(place, options.kind, sizes);
   Result<std::shared_ptr<const Model>> model = tl::unexpected(Error{});
   if (written) model = load_model(place.path, load);
   if (!written) model = tl::unexpected(written.error());
@@ -77,7 +78,7 @@ Status EngineSetup::install_model(const EngineOptions& options, const EnginePlan
     return invalid("--fold is for devices that compute with tables: cpu, gpu");
   if (options.fold) load.fold_bytes = std::numeric_limits<std::uint64_t>::max();
   const TimePoint begun = steady_now();
-  const auto model = options.model.empty() ? made_up_lstm(options, load) : load_model(options.model, load);
+  const auto model = options.model.empty() ? made_up_model(options, load) : load_model(options.model, load);
   if (!model) return tl::unexpected(model.error());
   load_seconds_ = std::chrono::duration<double>(steady_now() - begun).count();
   // Compiled for the largest batch; smaller ones are the scheduler's configuration.

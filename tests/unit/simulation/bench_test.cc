@@ -48,6 +48,18 @@ void expect_measured(const nlohmann::json& value, const std::string& name) {
   EXPECT_LE(value["median"], value["spread"][1]) << name;
 }
 
+// Every decoder goes as far as it may.
+TEST_F(Bench, EngineWithAModelOfAKind) {
+  const auto json = report(
+      "engine --kind seq2seq --hidden 8 --steps 3 --seconds 0.1 --warm-up 0.05 --repeat 1 --policy "
+      "cellular:8");
+  ASSERT_EQ(json["runs"].size(), 1U);
+  EXPECT_EQ(json["model"], "seq2seq");
+  EXPECT_GT(json["runs"][0]["completed"], 0);
+  EXPECT_EQ(json["runs"][0]["failed"], 0);
+  EXPECT_EQ(json["runs"][0]["mismatched"], 0);
+}
+
 TEST_F(Bench, Engine) {
   const auto json = report(
       "engine --hidden 32 --seconds 0.1 --warm-up 0.05 --repeat 2 --max-batch 8 --threads 1 --rate-of "
@@ -154,6 +166,8 @@ TEST_F(Bench, SaysWhatIsWrong) {
   EXPECT_NE(run("engine --policy fifo --hidden 8"), 0);
   EXPECT_THAT(read("err"), ::testing::HasSubstr("fifo"));
   EXPECT_NE(run("engine --model /not/there --seconds 0.1"), 0);
+  EXPECT_NE(run("engine --kind abacus --seconds 0.1"), 0);
+  EXPECT_NE(run("engine --kind lstm --model /not/there --seconds 0.1"), 0);
   EXPECT_NE(run("scheduler --case forest_3"), 0);
 }
 
