@@ -10,6 +10,7 @@ struct ArgmaxCall {
   std::uint64_t x = 0, out = 0;  // rows of float32; rows of one int32
   std::uint32_t x_stride_bytes = 0, out_stride_bytes = 0;
   std::uint32_t rows = 0, width = 0;
+  std::uint64_t bias = 0;  // float32, added to each row; 0: none
 };
 
 struct Candidate {
@@ -36,8 +37,10 @@ VOLVOX_KERNEL_BODY Candidate better_of(const Candidate& a, const Candidate& b) {
 VOLVOX_KERNEL_BODY Candidate best_of_share(const ArgmaxCall& call, std::uint32_t row, std::uint32_t thread,
                                            std::uint32_t threads) {
   const auto* x = at<const float>(call.x + std::uint64_t{row} * call.x_stride_bytes);
+  const auto* bias = at<const float>(call.bias);
   Candidate best = no_candidate();
-  for (std::uint32_t k = thread; k < call.width; k += threads) best = better_of(best, {x[k], k});
+  for (std::uint32_t k = thread; k < call.width; k += threads)
+    best = better_of(best, {bias == nullptr ? x[k] : x[k] + bias[k], k});
   return best;
 }
 

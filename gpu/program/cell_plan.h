@@ -45,6 +45,7 @@ struct ProductPlan {
 struct ArgmaxPlan {
   std::uint32_t width = 0;
   Place x, out;
+  DeviceAddress bias = 0;  // that is still to be added to each row; 0: none
 };
 
 // A convolution of each row of a buffer in scratch, to another one, without the bias.

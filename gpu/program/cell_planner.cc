@@ -145,14 +145,28 @@ Status CellPlanner::convolution(const Operator& op) {
   return options_.plain ? materialise(op.output) : Status{};
 }
 
-// Leaves the operand in a buffer, and the index in another one.
+// Leaves the operand in a buffer, and the index in another one. The sums of a product are read as they lie,
+// and the bias is added on the way: a decoder's are as wide as its vocabulary.
 Status CellPlanner::argmax(const Operator& op) {
   const ValueId x = op.inputs[0];
-  if (Status ok = materialise(x); !ok) return ok;
-  if (Status ok = close_stage(); !ok) return ok;
-  const Place out = buffer(1, ElementType::kI32, false);
+  const Operator& from = *cell_.producer(x);
+  ArgmaxPlan made;
+  made.width = static_cast<std::uint32_t>(width(x));
+  if (has_sums(from) && (from.has_bias || !from.has_start) && buffers_.count(x) == 0) {
+    made.x = sums_.at(x);
+    if (from.has_bias) {
+      auto bias = leaves_.bias_of(from);
+      if (!bias) return tl::unexpected(bias.error());
+      made.bias = bias->base;
+    }
+  } else {
+    if (Status ok = materialise(x); !ok) return ok;
+    if (Status ok = close_stage(); !ok) return ok;
+    made.x = buffers_.at(x).place;
+  }
+  const Place out = made.out = buffer(1, ElementType::kI32, false);
   plan_.steps.push_back({Step::Kind::kArgmax, static_cast<std::uint32_t>(plan_.argmaxes.size())});
-  plan_.argmaxes.push_back({static_cast<std::uint32_t>(width(x)), buffers_.at(x).place, out});
+  plan_.argmaxes.push_back(made);
   buffers_[op.output] = {out, plan_.stages.size()};
   leaves_.lies_at(op.output, out);
   return {};

@@ -196,7 +196,7 @@ Status QueueContext::launch_step(const TypeContext& type, const CellPlan::Step& 
     const ArgmaxPlan& argmax = cell.plan.argmaxes[step.index];
     return driver_->launch(
         stream, ArgmaxCall{scratch + argmax.x.base, scratch + argmax.out.base, argmax.x.stride_bytes,
-                           argmax.out.stride_bytes, size, argmax.width});
+                           argmax.out.stride_bytes, size, argmax.width, argmax.bias});
   }
   const StagePlan& stage = cell.plan.stages[step.index];
   PointwiseCall call;

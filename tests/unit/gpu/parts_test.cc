@@ -51,6 +51,17 @@ TEST(Argmax, TheBestOfManyDoesNotDependOnWhoMeetsWhom) {
   } while (std::next_permutation(all.begin(), all.end(), by_index));
 }
 
+TEST(Argmax, AddsABiasOnTheWay) {
+  const std::vector<float> x{1, 5, 2, 0, 9, 0}, bias{0, -3, 2.5F};
+  const auto address = [](const auto& v) { return reinterpret_cast<std::uintptr_t>(v.data()); };
+  const ArgmaxCall plain{.x = address(x), .x_stride_bytes = 12, .rows = 2, .width = 3};
+  ArgmaxCall biased = plain;
+  biased.bias = address(bias);
+  EXPECT_EQ(best_of_share(plain, 0, 0, 1).index, 1U);
+  EXPECT_EQ(best_of_share(biased, 0, 0, 1).index, 2U);
+  EXPECT_EQ(best_of_share(biased, 1, 0, 1).index, 1U);
+}
+
 TEST(RangeList, NeverGivesAPageTwice) {
   RangeList list(64);
   std::mt19937 random(3);
