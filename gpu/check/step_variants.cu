@@ -1,8 +1,9 @@
 // Every way to cut an LSTM step of GPUs of compute capability 9.0 into blocks: is it right, and how long does
 // it take. Against a plain kernel in double precision, with random numbers and rows in random slots; what is
 // to be written is poisoned before. Times are medians of replays of a graph of 50 steps, each reading what
-// the one before it wrote, launched to begin early and not. `folded`: the input's half of the product is in a
-// table.
+// the one before it wrote: `us` one by one, `early_us` launched to begin early, `task_us` as a queue does it,
+// with a kernel before each that begins early as well, and steps that wait for each other by a word in the
+// GPU's memory. `folded`: the input's half of the product is in a table.
 //
 //   volvox-gpu-steps [FILE]    prints a line each; FILE gets all so far as JSON, whole after each.
 #include <algorithm>
@@ -103,6 +104,16 @@ __global__ void find_sources(const LstmCall call, const Sources sources, std::ui
   }
 }
 
+// As a task's first kernel where all rows are known early.
+struct Beginning {
+  std::uint64_t state = 0, turn = 0;  // state: QueueState
+};
+__global__ void begin_task_early(const Beginning beginning) {
+  launch_next_kernel();
+  __syncthreads();
+  if (threadIdx.x == 0) hand_over(&at<QueueState>(beginning.state)->resolved, beginning.turn);
+}
+
 // A thread a unit of a row. Leaves c and h where `plain` says: [row][unit].
 __global__ void plain_step(const LstmCall call, const __nv_bfloat16* weights, float* c_out, float* h_out) {
   const std::uint32_t unit = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y;
@@ -130,7 +141,7 @@ __global__ void plain_step(const LstmCall call, const __nv_bfloat16* weights, fl
 struct Found {
   std::uint32_t rows = 0, width = 0;
   hopper::Cut cut;
-  double worst = 0, us = 0, early_us = 0;
+  double worst = 0, us = 0, early_us = 0, task_us = 0;
   std::size_t wrong = 0;
 };
 
@@ -196,12 +207,16 @@ class World {
   Found run(const hopper::Cut& cut, cudaStream_t stream) {
     Found found{rows_, width_, cut};
     compare(found, stream);
-    found.us = time(cut, stream, false);
-    found.early_us = time(cut, stream, true);
+    found.us = time(cut, stream, Way::kPlain);
+    found.early_us = time(cut, stream, Way::kEarly);
+    found.task_us = time(cut, stream, Way::kTasks);
+    compare_last(found, cut, stream);
     return found;
   }
 
  private:
+  enum class Way : std::uint8_t { kPlain, kEarly, kTasks };
+
   void describe(const Tables& tables) {
     call_.task.queue = {header_->address(), 0, state_->address(), completion_->address()};
     call_.task.view.pulls[0] = pulls_->address();
@@ -283,7 +298,10 @@ class World {
     Memory<float> c_plain(std::size_t{rows_} * kUnits), h_plain(std::size_t{rows_} * kUnits);
     plain_step<<<dim3(kUnits / 128, rows_), 128>>>(step(0), weights_->data(), c_plain.data(), h_plain.data());
     check(cudaDeviceSynchronize(), "the plain step");
-    check(hopper::launch<hopper::Bf16>(found.cut, step(0), stream, false), "launching");
+    check(cudaMemsetAsync(state_->data(), 0, sizeof(QueueState), stream), "clearing");
+    LstmCall call = step(0);
+    call.task.turn = call.task.seq = 1;
+    check(hopper::launch<hopper::Bf16>(found.cut, call, stream, false), "launching");
     check(cudaStreamSynchronize(stream), "a step");
     const auto h = h_.values(), c = c_.values();
     const auto hp = h_plain.values(), cp = c_plain.values();
@@ -313,12 +331,43 @@ class World {
     }
   }
 
-  double time(const hopper::Cut& cut, cudaStream_t stream, bool early) const {
+  // Steps one after the other, as many as a graph has.
+  void chain(const hopper::Cut& cut, cudaStream_t stream, Way way) const {
+    check(cudaMemsetAsync(state_->data(), 0, sizeof(QueueState), stream), "clearing");
+    for (unsigned i = 0; i < kSteps; ++i) {
+      LstmCall call = step(i);
+      call.task.turn = call.task.seq = i + 1;
+      if (way == Way::kTasks) {
+        call.task.chained = i > 0 ? 1 : 0;
+        const Beginning beginning{state_->address(), call.task.turn};
+        check(static_cast<cudaError_t>(launch(begin_task_early, 1, 512, 0, stream, beginning, i > 0)),
+              "launching");
+      }
+      const bool early = way == Way::kTasks || (way == Way::kEarly && i > 0);
+      check(hopper::launch<hopper::Bf16>(cut, call, stream, early), "launching");
+    }
+  }
+
+  // What a chain of tasks that wait for each other leaves is what one of steps one by one does, bit for bit.
+  void compare_last(Found& found, const hopper::Cut& cut, cudaStream_t stream) {
+    std::vector<std::byte> left[2][2];
+    for (const Way way : {Way::kPlain, Way::kTasks}) {
+      fill_plane<<<kSlots, 256>>>(h_.data(), 5);
+      fill_plane<<<kSlots, 256>>>(c_.data(), 6);
+      check(cudaDeviceSynchronize(), "filling");
+      chain(cut, stream, way);
+      check(cudaStreamSynchronize(stream), "a chain");
+      left[way == Way::kTasks][0] = h_.values();
+      left[way == Way::kTasks][1] = c_.values();
+    }
+    if (left[0][0] != left[1][0] || left[0][1] != left[1][1]) ++found.wrong;
+  }
+
+  double time(const hopper::Cut& cut, cudaStream_t stream, Way way) const {
     cudaGraph_t graph = nullptr;
     cudaGraphExec_t ready = nullptr;
     check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), "capturing");
-    for (unsigned i = 0; i < kSteps; ++i)
-      check(hopper::launch<hopper::Bf16>(cut, step(i), stream, early && i > 0), "launching");
+    chain(cut, stream, way);
     check(cudaStreamEndCapture(stream, &graph), "capturing");
     check(cudaGraphInstantiate(&ready, graph, 0), "capturing");
     cudaEvent_t begin = nullptr, end = nullptr;
@@ -362,8 +411,8 @@ std::string row(const Found& f) {
   (void)std::snprintf(
       text, sizeof text,
       "{\"rows\": %u, \"width\": %u, \"tile\": %u, \"split\": %u, \"worst\": %.3g, \"wrong\": %zu, "
-      "\"us\": %.2f, \"early_us\": %.2f}",
-      f.rows, f.width, f.cut.rows, f.cut.split, f.worst, f.wrong, f.us, f.early_us);
+      "\"us\": %.2f, \"early_us\": %.2f, \"task_us\": %.2f}",
+      f.rows, f.width, f.cut.rows, f.cut.split, f.worst, f.wrong, f.us, f.early_us, f.task_us);
   return text;
 }
 

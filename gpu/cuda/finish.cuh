@@ -20,6 +20,16 @@ __device__ inline bool ends_task(const QueueView& queue) {
   return true;
 }
 
+// The same of a direct task, whose blocks hand over what they wrote to the step behind it one by one.
+__device__ inline bool ends_direct_task(const QueueView& queue, std::uint64_t turn) {
+  __syncthreads();
+  if (threadIdx.x != 0) return false;
+  const bool first = blockIdx.x == 0 && blockIdx.y == 0 && blockIdx.z == 0;
+  const std::uint64_t share = share_of(first, gridDim.x * gridDim.y * gridDim.z);
+  __threadfence();
+  return add_to(&at<QueueState>(queue.state)->written, share) == turn * kWhole;
+}
+
 // For kernels that did not ask before.
 __device__ inline void finish_with_last_block(const QueueView& queue) {
   if (ends_task(queue)) finish_task(queue, ending_of(queue));

@@ -33,9 +33,17 @@ __global__ void __launch_bounds__(kResolveThreads) resolve_kernel(const ResolveC
   bool late = false;
   for (std::uint32_t row = me; row < call.padded_rows; row += all)
     late = resolve_sources(call, task, row, true) || late;
-  wait_for_previous_kernel();
-  if (!late) return;
-  for (std::uint32_t row = me; row < call.padded_rows; row += all) resolve_sources(call, task, row, false);
+  if (call.chained == 0) {
+    wait_for_previous_kernel();
+  } else if (late) {
+    wait_for_step_before(call.queue, call.turn);
+  }
+  if (late) {
+    for (std::uint32_t row = me; row < call.padded_rows; row += all) resolve_sources(call, task, row, false);
+  }
+  if (call.direct == 0) return;
+  __syncthreads();
+  if (me == 0) hand_over(&at<QueueState>(call.queue.state)->resolved, call.turn);
 }
 
 __global__ void __launch_bounds__(kPointwiseThreads, kPointwiseBlocks)

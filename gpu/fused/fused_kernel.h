@@ -22,6 +22,11 @@ struct FusedTask {
   std::uint64_t places = 0;  // of the cell: tables find their ids there
   std::uint32_t rows = 0;    // padding included
   std::uint64_t seq = 0;     // of a direct task (ResolveCall::direct)
+  std::uint64_t turn = 0;    // of a direct task among those of its queue, from 1
+  // 1: what is right ahead of this direct task in the stream is one as well. Its step may still run when this
+  // one's begins, which waits for it, and for its own rows, by words of QueueState. 0: all that is ahead has
+  // ended by then.
+  std::uint32_t chained = 0;
 };
 
 // A fused kernel made ready for one cell on one device. It computes no state in place: blocks read a row

@@ -7,8 +7,8 @@ namespace {
 
 int launch_hopper_lstm(const FusedStep& step, const FusedTask& task, void* stream) {
   const LstmCall call = static_cast<const LstmStep&>(step).call(task);
-  const hopper::Cut cut =
-      hopper::cut_of(task.rows, call.units, call.width, call.multiprocessors, call.reproducible != 0);
+  const hopper::Cut cut = hopper::cut_of(task.rows, call.units, call.width, early_width(call),
+                                         call.multiprocessors, call.reproducible != 0);
   const auto to = static_cast<cudaStream_t>(stream);
   return call.type == ElementType::kBf16 ? hopper::launch<hopper::Bf16>(cut, call, to, true)
                                          : hopper::launch<hopper::F16>(cut, call, to, true);

@@ -75,7 +75,7 @@ struct Old {
   std::uint32_t out[S::kHalves], wanted[S::kHalves];
 
   // Rows past the last read what the last one does, and write nothing.
-  __device__ Old(const LstmCall& call, const Mine<S>& mine) {
+  __device__ void load(const LstmCall& call, const Mine<S>& mine) {
     const RowView& view = call.task.view;
     std::uint64_t c_row[S::kHalves], start_row[S::kHalves];
     VOLVOX_UNROLL
@@ -182,6 +182,34 @@ __device__ void gather_sums(const float (&sums)[S::kSums], std::byte* incoming, 
   }
 }
 
+// Until the task's rows are found. All threads of the warpgroup that brings operands. Where the step ahead
+// may still run nobody waits for kernels, which end one after the other: words are quicker.
+__device__ inline void wait_for_rows(const FusedTask& task) {
+  if (task.chained == 0) {
+    wait_for_previous_kernel();
+  } else if (threadIdx.x == 0) {
+    wait_for_word(&at<QueueState>(task.queue.state)->resolved, task.turn);
+  }
+  sync_threads<1, kWarpgroup>();
+}
+
+// Until all that the step ahead writes is there. All threads of a block.
+__device__ inline void wait_for_step_ahead(const FusedTask& task) {
+  if (task.chained == 0) {
+    wait_for_previous_kernel();
+  } else if (threadIdx.x == 0) {
+    wait_for_step_before(task.queue, task.turn);
+  }
+  sync_threads<2, kThreads>();
+}
+
+// How many of a block's slabs, from its first on, no task writes. They are brought and multiplied while the
+// step ahead still runs.
+__device__ inline unsigned early_slabs(const LstmCall& call, unsigned first, unsigned slabs) {
+  const unsigned early = early_width(call) / kDepth;
+  return early <= first ? 0 : min(early - first, slabs);
+}
+
 // The warpgroup that brings operands. Returns what its first thread needs to end the task.
 template <class S>
 __device__ Ending produce(const LstmCall& call, std::byte* memory, typename S::Meeting& meeting) {
@@ -197,12 +225,7 @@ __device__ Ending produce(const LstmCall& call, std::byte* memory, typename S::M
   if (me == 0) {
     for (unsigned slab = 0; slab < slabs && slab < S::kStages; ++slab) bring(slab);
   }
-  wait_for_previous_kernel();
-  if (me == 0 && blockIdx.x == 0 && blockIdx.y == 0 && blockIdx.z == 0) begin_task(call.task.queue);
-  // The thread that may end the task asks early for what it takes.
-  const Ending ending = me == 0 ? ending_of(call.task.queue, call.task.seq) : Ending{};
-  // Not before: what runs ahead of that kernel must have ended when it begins.
-  if (me == 0) launch_next_kernel();
+  wait_for_rows(call.task);
   if (me < S::kRows) {
     const unsigned row = blockIdx.y * S::kRows + me;
     for (unsigned t = 0; t < call.term_count; ++t)
@@ -210,11 +233,23 @@ __device__ Ending produce(const LstmCall& call, std::byte* memory, typename S::M
           row < call.task.rows ? at<const std::uint64_t>(call.task.view.sources[t])[row] : 0;
   }
   sync_threads<1, kWarpgroup>();
+  Ending ending;
+  const auto begin_step = [&] {
+    wait_for_step_ahead(call.task);
+    if (me != 0) return;
+    if (blockIdx.x == 0 && blockIdx.y == 0 && blockIdx.z == 0) begin_task(call.task.queue, call.task.turn);
+    // The thread that may end the task asks early for what it takes.
+    ending = ending_of(call.task.queue, call.task.seq);
+    // Not before: the step ahead, which read what that kernel will write, must have ended when it begins.
+    launch_next_kernel();
+  };
   constexpr unsigned kEach = S::kRows / 16;
-  const unsigned vector = me % 8;
+  const unsigned vector = me % 8, early = early_slabs(call, first, slabs);
   std::uint64_t from[kEach];
   unsigned term = 0, begin = 0, end = 0;
-  for (unsigned slab = 0; slab < slabs; ++slab) {
+  for (unsigned slab = 0;; ++slab) {
+    if (slab == early) begin_step();
+    if (slab == slabs) break;
     const unsigned k = (first + slab) * kDepth;
     if (k >= end) {
       while (k >= end) begin = end, end += call.widths[term++];
@@ -241,13 +276,18 @@ __device__ Ending produce(const LstmCall& call, std::byte* memory, typename S::M
 template <class T, class S>
 __device__ void consume(const LstmCall& call, std::byte* memory, typename S::Meeting& meeting) {
   const unsigned group = threadIdx.x / kWarpgroup - 1, slabs = call.width / kDepth / S::kSplit;
-  wait_for_previous_kernel();
-  const Mine<S> mine;
-  const Old<S> old(call, mine);
+  const unsigned early = early_slabs(call, blockIdx.z * slabs, slabs);
   float sums[S::kSums];
   VOLVOX_UNROLL
   for (float& sum : sums) sum = 0;
-  for (unsigned slab = 0; slab < slabs; ++slab) {
+  const Mine<S> mine;
+  Old<S> old;
+  for (unsigned slab = 0;; ++slab) {
+    if (slab == early) {
+      wait_for_step_ahead(call.task);
+      old.load(call, mine);
+    }
+    if (slab == slabs) break;
     const unsigned stage = slab % S::kStages;
     const std::byte* weights =
         memory + stage * S::kStageBytes + (S::kRows == 128 ? 0 : group * 64 * kRowBytes);
@@ -295,7 +335,8 @@ __global__ void __launch_bounds__(kThreads, 1) kernel(const __grid_constant__ Ls
     set_registers_up<216>();
     consume<T, S>(call, memory, meeting);
   }
-  if (ends_task(call.task.queue)) finish_task(call.task.queue, ending);
+  if (ends_direct_task(call.task.queue, call.task.turn))
+    finish_direct(call.task.queue, ending, call.task.turn, call.task.chained != 0);
 }
 
 }  // namespace volvox::gpu::hopper

@@ -179,13 +179,21 @@ LstmCall LstmStep::call(const FusedTask& task) const {
 
 void LstmStep::run_on_host(const FusedTask& task) const {
   const LstmCall made = call(task);
-  if (task.seq != 0) begin_task(task.queue);
+  const bool direct = task.turn != 0;
+  if (task.chained != 0) {
+    wait_for_word(&at<QueueState>(task.queue.state)->resolved, task.turn);
+    wait_for_step_before(task.queue, task.turn);
+  }
+  if (direct) begin_task(task.queue, task.turn);
   const TaskHeader none{};  // of a direct task there is no other
-  const TaskHeader& header = task.seq != 0 ? none : current_task(task.queue);
+  const TaskHeader& header = direct ? none : current_task(task.queue);
   for (std::uint32_t row = 0; row < task.rows; ++row) {
     for (std::uint32_t unit = 0; unit < made.units; ++unit) unit_on_host(made, layout_, header, row, unit);
   }
-  finish_task(task.queue, ending_of(task.queue, task.seq));
+  const Ending ending = ending_of(task.queue, task.seq);
+  if (!direct) return finish_task(task.queue, ending);
+  add_to(&at<QueueState>(task.queue.state)->written, kWhole);
+  finish_direct(task.queue, ending, task.turn, task.chained != 0);
 }
 
 }  // namespace volvox::gpu

@@ -43,6 +43,14 @@ inline std::uint32_t lstm_sources(const LstmCall& call, Place (&to)[kMaxSources]
   return call.term_count + 2;
 }
 
+// How many elements of the operands, the first ones, no task writes: those of tables.
+VOLVOX_KERNEL_BODY std::uint32_t early_width(const LstmCall& call) {
+  std::uint32_t early = 0;
+  for (std::uint32_t t = 0; t < call.term_count && call.terms[t].kind == Place::Kind::kTable; ++t)
+    early += call.widths[t];
+  return early;
+}
+
 // The update of one unit of one row from the sums of its gates.
 VOLVOX_KERNEL_BODY void lstm_update(const LstmCall& call, const TaskHeader& task, std::uint32_t row,
                                     std::uint32_t unit, const float sums[4]) {

@@ -55,11 +55,20 @@ struct TaskHeader {
   std::uint64_t edge_rows;    // by edge: its row
 };
 
+// What a step's blocks come to together when they have written all they write: QueueState::written. More of
+// them than that there cannot be.
+inline constexpr std::uint64_t kWhole = 1U << 20;
+
 // What a queue's kernels keep from one to the next.
 struct QueueState {
   std::uint64_t head;  // tasks of the ring that are finished: which header is the next
-  std::uint64_t started_ns, kernel_ns;
-  std::uint64_t failed;       // as Completion: reading that would cross the bus
+  std::uint64_t
+      started_ns[2];  // of direct tasks in turn, for one may begin before the one ahead has told its time
+  std::uint64_t kernel_ns;
+  std::uint64_t failed;    // as Completion: reading that would cross the bus
+  std::uint64_t resolved;  // the turn of the last direct task whose rows are found
+  std::uint64_t written;  // kWhole for each direct task whose step has ended: a share from each of its blocks
+  std::uint64_t published;    // the turn of the last direct task whose end the host was told
   std::uint32_t blocks_done;  // of the kernel that ends the task
   std::uint32_t unused;
 };

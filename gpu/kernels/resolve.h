@@ -23,6 +23,8 @@ struct ResolveCall {
   std::uint64_t places;                    // of the cell: tables find their ids there
   std::uint64_t inputs_begin, inputs_end;  // what lies there is written by no task
   TaskHeader task;                         // of a direct task
+  std::uint64_t turn;                      // of a direct task: FusedTask
+  std::uint32_t chained;
 };
 
 VOLVOX_KERNEL_BODY const TaskHeader& current_task(const QueueView& queue) {
@@ -42,8 +44,13 @@ VOLVOX_KERNEL_BODY void fault(const ResolveCall& call, std::uint64_t seq) {
 }
 
 // The task begins: its first kernel, or of a direct one its step. By one thread.
-VOLVOX_KERNEL_BODY void begin_task(const QueueView& queue) {
-  at<QueueState>(queue.state)->started_ns = device_clock_ns();
+VOLVOX_KERNEL_BODY void begin_task(const QueueView& queue, std::uint64_t turn = 0) {
+  at<QueueState>(queue.state)->started_ns[turn % 2] = device_clock_ns();
+}
+
+// Until all that the step ahead of a chained task writes is there.
+VOLVOX_KERNEL_BODY void wait_for_step_before(const QueueView& queue, std::uint64_t turn) {
+  wait_for_word(&at<QueueState>(queue.state)->written, (turn - 1) * kWhole);
 }
 
 // Record `i` of a cohort's changes.
@@ -179,26 +186,46 @@ VOLVOX_KERNEL_BODY void resolve_emit(const ResolveCall& call, const TaskHeader& 
 
 // What it takes to end a task, as it stands once its rows are resolved.
 struct Ending {
-  std::uint64_t seq = 0, next_head = 0, kernel_ns = 0, failed = 0;
+  std::uint64_t seq = 0, failed = 0;
 };
 // `direct_seq`: the number of a direct task; 0: the task is the ring's next.
 VOLVOX_KERNEL_BODY Ending ending_of(const QueueView& queue, std::uint64_t direct_seq = 0) {
-  const QueueState& state = *at<const QueueState>(queue.state);
-  if (direct_seq != 0) return {direct_seq, state.head, state.kernel_ns, state.failed};
-  return {current_task(queue).seq, state.head + 1, state.kernel_ns, state.failed};
+  return {direct_seq != 0 ? direct_seq : current_task(queue).seq, at<const QueueState>(queue.state)->failed};
 }
 
-// The end of a task, by one thread, once all others are done: the next header, and the word to the host.
-VOLVOX_KERNEL_BODY void finish_task(const QueueView& queue, const Ending& ending) {
+// Tells the host that a task has ended. `turn`: of a direct one.
+VOLVOX_KERNEL_BODY void publish_end(const QueueView& queue, const Ending& ending, std::uint64_t turn = 0) {
   auto* state = at<QueueState>(queue.state);
   auto* completion = at<Completion>(queue.completion);
-  const std::uint64_t kernel_ns = ending.kernel_ns + device_clock_ns() - newest(&state->started_ns);
-  state->kernel_ns = kernel_ns;
-  state->head = ending.next_head;
+  const std::uint64_t took_ns = device_clock_ns() - newest(&state->started_ns[turn % 2]);
+  const std::uint64_t kernel_ns = add_to(&state->kernel_ns, took_ns);
   // The rows of the task after this one may have been found to be wrong already.
   if (ending.failed == 0 || ending.seq < ending.failed) publish(&completion->done, ending.seq);
   // A sum that nobody waits for: a fence before it would wait for the word above to reach the host.
   announce(&completion->kernel_ns, kernel_ns);
+}
+
+// The end of a task of the ring, by one thread, once all others are done: the next header, and the word to
+// the host.
+VOLVOX_KERNEL_BODY void finish_task(const QueueView& queue, const Ending& ending) {
+  ++at<QueueState>(queue.state)->head;
+  publish_end(queue, ending);
+}
+
+// The share of one of `blocks` blocks in kWhole.
+VOLVOX_KERNEL_BODY std::uint64_t share_of(bool first, std::uint32_t blocks) {
+  const std::uint64_t each = kWhole / blocks;
+  return first ? kWhole - (blocks - 1) * each : each;
+}
+
+// The end of a direct task, by one thread, once all its blocks have written: the step behind it goes on
+// already, but words to the host keep the order of their tasks.
+VOLVOX_KERNEL_BODY void finish_direct(const QueueView& queue, const Ending& ending, std::uint64_t turn,
+                                      bool chained) {
+  auto* state = at<QueueState>(queue.state);
+  if (chained) wait_for_word(&state->published, turn - 1);
+  publish_end(queue, ending, turn);
+  hand_over(&state->published, turn);
 }
 
 }  // namespace volvox::gpu

@@ -61,6 +61,41 @@ VOLVOX_KERNEL_BODY void announce(std::uint64_t* place, std::uint64_t value) {
 #endif
 }
 
+// Writes a word of the device's own memory that other blocks wait for, after everything that this thread
+// wrote or had learned of before.
+VOLVOX_KERNEL_BODY void hand_over(std::uint64_t* place, std::uint64_t value) {
+#if defined(__CUDA_ARCH__)
+  __threadfence();
+  *reinterpret_cast<volatile std::uint64_t*>(place) = value;
+#else
+  __atomic_store_n(place, value, __ATOMIC_RELEASE);
+#endif
+}
+
+// Until a word that is handed over is `value` or more. What was written before it can be read then, by this
+// thread and by those that meet it at a barrier. Whoever writes it must be running, or have run.
+VOLVOX_KERNEL_BODY void wait_for_word(const std::uint64_t* place, std::uint64_t value) {
+  std::uint64_t now = 0;
+  do {
+#if defined(__CUDA_ARCH__)
+    asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(now) : "l"(place) : "memory");
+#else
+    now = __atomic_load_n(place, __ATOMIC_ACQUIRE);
+#endif
+  } while (now < value);
+}
+
+// Adds to a word of the device's own memory to which other threads may be adding; its new value. What this
+// thread wrote before is not shown by it: that takes a fence.
+VOLVOX_KERNEL_BODY std::uint64_t add_to(std::uint64_t* word, std::uint64_t number) {
+#if defined(__CUDA_ARCH__)
+  return atomicAdd(reinterpret_cast<unsigned long long*>(word), static_cast<unsigned long long>(number)) +
+         number;
+#else
+  return __atomic_add_fetch(word, number, __ATOMIC_ACQ_REL);
+#endif
+}
+
 // Sets bits of a word whose other bits other threads may be setting.
 VOLVOX_KERNEL_BODY void add_bits(std::uint32_t* word, std::uint32_t bits) {
 #if defined(__CUDA_ARCH__)

@@ -135,10 +135,15 @@ Status QueueContext::flush() {
   if (Status ok = payload_->flush(*driver_, stream_); !ok) return ok;
   if (Status ok = headers_->flush(*driver_, stream_); !ok) return ok;
   Status status;
+  // Descriptors of the ring were copied in between.
+  if (std::any_of(group_.begin(), group_.end(), [](const Launch& launch) { return launch.graph != 0; }))
+    after_direct_ = false;
   for (const Launch& launch : group_) {
     driver_->push_range(launch.type->name.c_str());
-    if (status)
+    if (status) {
       status = launch.graph != 0 ? driver_->launch_graph(stream_, launch.graph) : launch_direct(launch);
+      after_direct_ = status && launch.graph == 0;
+    }
     driver_->pop_range();
   }
   group_.clear();
@@ -148,10 +153,12 @@ Status QueueContext::flush() {
 // Rows are found while the task before runs, from memory of the host, with nothing to be copied first.
 Status QueueContext::launch_direct(const Launch& launch) {
   const TypeContext& type = *launch.type;
-  const RowView& view = type.direct[directs_++ % 2];
+  const RowView& view = type.direct[directs_ % 2];
   ResolveCall resolve = resolve_call(type, launch.size);
   resolve.view = view;
   resolve.direct = 1;
+  resolve.turn = directs_ + 1;
+  resolve.chained = after_direct_ ? 1 : 0;
   resolve.task = launch.header;
   resolve.inputs_begin = inputs_.begin();
   resolve.inputs_end = inputs_.end();
@@ -162,7 +169,11 @@ Status QueueContext::launch_direct(const Launch& launch) {
   call.task.view = view;
   call.task.rows = launch.size;
   call.task.seq = launch.header.seq;
-  return driver_->launch(stream_, call);
+  call.task.turn = resolve.turn;
+  call.task.chained = resolve.chained;
+  if (Status ok = driver_->launch(stream_, call); !ok) return ok;
+  ++directs_;
+  return {};
 }
 
 // Whether all inputs that rows of the task begin to read have landed. Those of rows that go on had to before.
@@ -175,6 +186,7 @@ bool QueueContext::has_landed(const Task& task) const {
 }
 
 Status QueueContext::copy(const std::vector<ReadyCopy>& copies) {
+  after_direct_ = false;
   for (const ReadyCopy& copy : copies) {
     if (Status ok = copy.to->copy(*driver_, stream_, *copy.from, copy.slots.from, copy.slots.to); !ok)
       return ok;

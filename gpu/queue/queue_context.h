@@ -111,6 +111,7 @@ class QueueContext {
   std::vector<Launch> group_;
   bool unlanded_ = false;      // a task of the group reads an input whose copy may not be made yet
   std::uint64_t directs_ = 0;  // direct tasks launched so far
+  bool after_direct_ = false;  // what was given to the stream last is a direct task
 
   std::mutex mutex_;  // guards the map; entries stay where they are
   std::map<CellTypeId, std::unique_ptr<TypeContext>> types_;

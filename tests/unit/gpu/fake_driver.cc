@@ -144,6 +144,25 @@ void FakeDriver::destroy_event(EventId event) {
   events_.erase(event);
 }
 
+std::uint64_t FakeDriver::chained_tasks() const {
+  const std::lock_guard lock(mutex_);
+  return chained_;
+}
+
+bool FakeDriver::chain_is_right(StreamId stream, const KernelCall& call) {
+  const std::uint64_t last = std::exchange(last_step_[stream], 0);
+  if (const auto* resolve = std::get_if<ResolveCall>(&call)) {
+    step_ahead_[stream] = last;
+    return resolve->chained == 0 || (resolve->direct != 0 && resolve->turn == last + 1);
+  }
+  const auto* fused = std::get_if<FusedCall>(&call);
+  if (fused == nullptr) return true;
+  last_step_[stream] = fused->task.turn;
+  if (fused->task.chained == 0) return true;
+  ++chained_;
+  return step_ahead_[stream] != 0 && fused->task.turn == step_ahead_[stream] + 1;
+}
+
 Status FakeDriver::enqueue(StreamId stream, Item item) {
   streams_.at(stream).push_back(std::move(item));
   pump();
@@ -176,6 +195,7 @@ Status FakeDriver::copy(StreamId stream, DeviceAddress to, DeviceAddress from, s
   if (std::exchange(copy_fails_, false))
     return tl::unexpected(error_of(kMemoryAllocation, "as the test wants it", "copying"));
   copies_.push_back(size_bytes);
+  last_step_.erase(stream);
   return enqueue(stream, {[=] { std::memcpy(at<std::byte>(to), at<const std::byte>(from), size_bytes); }});
 }
 
@@ -193,6 +213,8 @@ Status FakeDriver::launch(StreamId stream, const KernelCall& call) {
     capturing->second.push_back(call);
     return {};
   }
+  if (!chain_is_right(stream, call))
+    return fail(ErrorCode::kInternal, "this task waits for one that is not right ahead of it");
   return enqueue(stream, {[this, call] { run(call); }});
 }
 
@@ -274,6 +296,7 @@ Status FakeDriver::launch_graph(StreamId stream, GraphId graph) {
   const std::lock_guard lock(mutex_);
   if (Status ok = locked_status("launching"); !ok) return ok;
   ++graph_launches_;
+  last_step_.erase(stream);
   return enqueue(stream, {[this, calls = graphs_.at(graph)] {
                    for (const KernelCall& call : calls) run(call);
                  }});

@@ -43,6 +43,8 @@ class FakeDriver final : public Driver {
   std::size_t planned_on_zeros()
       const;  // of them, with an example that a device multiplies faster than numbers
   std::uint64_t fused_launches() const;
+  // Direct tasks that say that another is right ahead of them. Where it is not they cannot be launched here.
+  std::uint64_t chained_tasks() const;
 
   const DeviceInfo& info() const override { return info_; }
   ChoiceCache* choices() const override { return choices_.get(); }
@@ -81,6 +83,7 @@ class FakeDriver final : public Driver {
   Status locked_status(const char* doing) const;
   Status enqueue(StreamId stream, Item item);
   void pump();
+  bool chain_is_right(StreamId stream, const KernelCall& call);
   bool step(std::deque<Item>& stream);
   bool ran_before(const KernelCall& call);
   void run(const KernelCall& call);
@@ -106,7 +109,10 @@ class FakeDriver final : public Driver {
   std::set<std::uint32_t> run_;  // products and convolutions, once at least
   std::size_t planned_on_zeros_ = 0;
   std::vector<std::size_t> copies_;
-  std::uint64_t graph_launches_ = 0, fused_launches_ = 0;
+  std::uint64_t graph_launches_ = 0, fused_launches_ = 0, chained_ = 0;
+  // By stream, the direct task whose step was given last, if nothing was since; and what that was before the
+  // last first kernel of a direct task.
+  std::map<StreamId, std::uint64_t> last_step_, step_ahead_;
 };
 
 // What a test asks of a kernel's call, as the fake device runs it.

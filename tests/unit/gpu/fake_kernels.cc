@@ -14,6 +14,7 @@ void run_on_host(const ResolveCall& call) {
   for (const bool early : {true, false}) {
     for (std::uint32_t row = 0; row < call.padded_rows; ++row) resolve_sources(call, task, row, early);
   }
+  if (call.direct != 0) hand_over(&at<QueueState>(call.queue.state)->resolved, call.turn);
 }
 
 void run_on_host(const PointwiseCall& call) {

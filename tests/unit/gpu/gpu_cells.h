@@ -17,11 +17,15 @@ inline constexpr std::uint32_t kRows[] = {1, 13, 70};
 // Of one step, relative to the largest output: ten bits of each factor's fraction.
 inline constexpr double kTf32Tolerance = 4e-3;
 
+// Of wide cells the weights are smaller, as those of trained ones are: else it is the sums' own size that is
+// rounded.
 inline Weights lstm_weights(std::int64_t input, std::int64_t hidden) {
+  const auto width = static_cast<float>(std::max<std::int64_t>(input + hidden, 128));
+  const float scale = 0.3F * std::sqrt(128 / width);
   return random_weights()
       .add("lstm.embedding", {kVocabulary, input}, 1.0F)
-      .add("lstm.weight_ih", {4 * hidden, input})
-      .add("lstm.weight_hh", {4 * hidden, hidden})
+      .add("lstm.weight_ih", {4 * hidden, input}, scale)
+      .add("lstm.weight_hh", {4 * hidden, hidden}, scale)
       .add("lstm.bias", {4 * hidden})
       .weights();
 }

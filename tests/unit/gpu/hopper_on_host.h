@@ -203,7 +203,7 @@ inline void store_remote(void* to, unsigned rank, float4 x) {
 }
 template <unsigned kBarrier, unsigned kCount>
 void sync_threads() {
-  host_block->some->arrive_and_wait();
+  (kCount == blockDim.x ? *block_barrier : *host_block->some).arrive_and_wait();
 }
 template <unsigned kCount>
 void set_registers_down() {}

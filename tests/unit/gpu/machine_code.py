@@ -95,6 +95,10 @@ def kernels_of(nvcc, source, architecture):
         options = ["-std=c++20", "--expt-relaxed-constexpr", "--Werror=all-warnings", f"-I{ROOT}"]
         run([nvcc, "-ptx", f"-arch=compute_{architecture}", *options, ROOT / source, "-o", ptx])
         said = run([pathlib.Path(nvcc).parent / "ptxas", "--verbose", f"-arch=sm_{architecture}", ptx, "-o", cubin])
+        # That products of warpgroups are made one by one, say.
+        losses = [line for line in said.splitlines() if "Performance Loss" in line]
+        if losses:
+            raise AssertionError("\n".join(losses))
         instructions, machine = ptx_instructions(ptx.read_text()), machine_instructions(cubin.read_bytes())
     found = {}
     for match in VERBOSE.finditer(said):

@@ -2,6 +2,8 @@
 #include <array>
 #include <cmath>
 #include <random>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -62,12 +64,16 @@ class StepTask {
     for (std::uint32_t r = 0; r < rows_; ++r)
       targets_[r * kTargets + 1] = wanted_[r] != 0 ? address(&pushed_[std::size_t{r} * units_]) : 0;
     state_ = {};
+    state_.written = 4 * kWhole;
     completion_ = {};
     run(call_);
     EXPECT_EQ(completion_.done, 7U) << "the last block says so";
     EXPECT_EQ(state_.head, 0U) << "the ring has nothing of a direct task";
     EXPECT_EQ(state_.blocks_done, 0U);
-    EXPECT_GT(state_.started_ns, 0U) << "one thread says when the task began";
+    EXPECT_EQ(state_.written, 5 * kWhole) << "the step behind may begin";
+    EXPECT_EQ(state_.published, 5U);
+    EXPECT_GT(state_.started_ns[1], 0U) << "one thread says when the task began";
+    EXPECT_EQ(state_.started_ns[0], 0U) << "that is of the task ahead";
     EXPECT_GT(completion_.kernel_ns, 0U);
     std::vector<float> all;
     for (const auto* plane : {&h_, &c_}) {
@@ -90,6 +96,21 @@ class StepTask {
     return all;
   }
 
+  // The task ahead of this one, which is still to write all that this one reads of states.
+  std::thread task_ahead() {
+    std::vector<std::byte> wrote = states_;
+    std::fill(states_.begin(), states_.end(), std::byte{0xff});  // not numbers
+    --state_.written;                                            // the last of its blocks
+    return std::thread([this, wrote = std::move(wrote)] {
+      hand_over(&state_.resolved, 5);
+      for (unsigned i = 0; i < 1000; ++i) std::this_thread::yield();
+      std::copy(wrote.begin(), wrote.end(), states_.begin());
+      add_to(&state_.written, 1);
+      for (unsigned i = 0; i < 1000; ++i) std::this_thread::yield();
+      hand_over(&state_.published, 4);
+    });
+  }
+
  private:
   void put(std::vector<std::byte>& plane, std::uint32_t slot, std::uint32_t k, float number) const {
     std::byte* row = plane.data() + std::size_t{slot} * stride_;
@@ -100,6 +121,7 @@ class StepTask {
   void describe(std::uint32_t input, ElementType type) {
     call_.task.queue = {0, 0, address(&state_), address(&completion_)};
     call_.task.seq = 7;
+    call_.task.turn = 5;
     call_.task.rows = rows_;
     RowView& view = call_.task.view;
     view.gathers[0] = address(slots_.data());
@@ -199,6 +221,22 @@ TEST(HopperLstm, ComputesInEveryCut) {
   expect_same<Bf16, Shape<64, 1>>(70, ElementType::kBf16, 3);
   expect_same<Bf16, Shape<64, 2>>(1, ElementType::kBf16, 4);
   expect_same<F16, Shape<64, 2>>(70, ElementType::kF16, 5);
+}
+
+TEST(HopperLstm, WaitsForTheStepAhead) {
+  using S = Shape<64, 2>;
+  constexpr std::uint32_t kRows = 70;
+  StepTask<Bf16> task(kRows, 2 * kUnits, 6 * kDepth + 2 * kUnits, ElementType::kBf16);
+  const auto want =
+      task.results([](const LstmCall& call) { LstmStep(call, kLayout).run_on_host(call.task); });
+  const auto got = task.results([&](LstmCall call) {
+    call.task.chained = 1;
+    std::thread ahead = task.task_ahead();
+    run_clusters({2, 2, 2}, kThreads, kWarpgroup, S::kSharedBytes, sizeof(S::Meeting), 20,
+                 [&] { kernel<Bf16, S>(call); });
+    ahead.join();
+  });
+  for (std::size_t i = 0; i < want.size(); ++i) ASSERT_NEAR(got[i], want[i], 1e-4) << i;
 }
 
 TEST(HopperLstm, DoesNotDependOnWhenCopiesAreMade) {

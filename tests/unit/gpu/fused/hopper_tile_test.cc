@@ -69,25 +69,36 @@ TEST(HopperTile, RowsAndColumnsMeetInNoBank) {
 }
 
 TEST(HopperTile, CutsAreThoseThatWereMeasuredToBeTheBest) {
-  const auto cut = [](std::uint32_t rows, std::uint32_t width, bool reproducible = false) {
-    const Cut found = cut_of(rows, 1024, width, 132, reproducible);
+  const auto cut = [](std::uint32_t rows, std::uint32_t width, std::uint32_t early,
+                      bool reproducible = false) {
+    const Cut found = cut_of(rows, 1024, width, early, 132, reproducible);
     return std::pair(found.rows, found.split);
   };
-  for (std::uint32_t width : {1024U, 2048U}) {
-    EXPECT_EQ(cut(7, width), std::pair(64U, 2U));
-    EXPECT_EQ(cut(128, width), std::pair(64U, 2U));
-    EXPECT_EQ(cut(384, width), std::pair(128U, 1U));
-    EXPECT_EQ(cut(512, width), std::pair(128U, 1U));
-    EXPECT_EQ(cut(4096, width), std::pair(128U, 1U)) << "more blocks than multiprocessors, as few as can be";
-    for (std::uint32_t rows : {1U, 64U, 256U, 512U}) EXPECT_EQ(cut(rows, width, true).second, 1U);
+  // Folded: nothing is early.
+  EXPECT_EQ(cut(7, 1024, 0), std::pair(64U, 2U));
+  EXPECT_EQ(cut(64, 1024, 0), std::pair(64U, 2U));
+  EXPECT_EQ(cut(100, 1024, 0), std::pair(64U, 1U));
+  EXPECT_EQ(cut(128, 1024, 0), std::pair(64U, 1U));
+  EXPECT_EQ(cut(256, 1024, 0), std::pair(64U, 1U)) << "too little to be worth an exchange";
+  // Half of the operands is a table: with room beside the task ahead an exchange saves nothing.
+  EXPECT_EQ(cut(7, 2048, 1024), std::pair(64U, 1U));
+  EXPECT_EQ(cut(128, 2048, 1024), std::pair(64U, 1U));
+  EXPECT_EQ(cut(256, 2048, 1024), std::pair(128U, 1U)) << "few enough blocks to have room";
+  EXPECT_EQ(cut(256, 2048, 0), std::pair(128U, 2U));
+  for (std::uint32_t early : {0U, 1024U}) {
+    const std::uint32_t width = 1024 + early;
+    EXPECT_EQ(cut(384, width, early), std::pair(128U, 1U));
+    EXPECT_EQ(cut(512, width, early), std::pair(128U, 1U));
+    EXPECT_EQ(cut(4096, width, early), std::pair(128U, 1U))
+        << "more blocks than multiprocessors, as few as can be";
+    for (std::uint32_t rows : {1U, 64U, 256U, 512U}) EXPECT_EQ(cut(rows, width, early, true).second, 1U);
   }
-  EXPECT_EQ(cut(256, 1024), std::pair(64U, 1U)) << "too little to be worth an exchange";
-  EXPECT_EQ(cut(256, 2048), std::pair(128U, 2U));
 }
 
 TEST(HopperTile, CutsFitWhatThereIs) {
-  EXPECT_EQ(cut_of(1, 64, 3 * kDepth, 132, false).split, 1U) << "three slabs have no halves";
-  EXPECT_EQ(cut_of(512, 1024, 2048, 2, false).rows, 128U) << "few multiprocessors: as few blocks as can be";
+  EXPECT_EQ(cut_of(1, 64, 3 * kDepth, 0, 132, false).split, 1U) << "three slabs have no halves";
+  EXPECT_EQ(cut_of(512, 1024, 2048, 0, 2, false).rows, 128U)
+      << "few multiprocessors: as few blocks as can be";
 }
 
 }  // namespace
