@@ -14,6 +14,7 @@
 #include "actors/edge/request_actor.h"
 #include "actors/node/offered_models.h"
 #include "actors/process/liveness.h"
+#include "actors/system/insist.h"
 #include "actors/system/shell.h"
 #include "actors/work/messages.h"
 #include "base/clock.h"
@@ -241,7 +242,7 @@ class ClusterNodeShell {
       refusal.error = begun.error().error;
       refusal.retry_after_us = begun.error().retry_after_us;
       setup_.node->metrics->answered({refusal.error->code});
-      send(number, result_frames(submit.attempt, refusal, true, 0, limits_));
+      send(number, insist([&] { return result_frames(submit.attempt, refusal, true, 0, limits_); }));
     }
   }
 
@@ -331,7 +332,8 @@ class ClusterNodeShell {
     // A part of a session is done, though nobody can say with what.
     const auto said = read_result({answer.result->attempt, true, answer.result->header, nullptr}, limits_);
     outcome.undecided = !said || said->outcome.session.has_value() || said->outcome.undecided;
-    send(answer.seat, result_frames(answer.result->attempt, outcome, true, 0, limits_));
+    send(answer.seat,
+         insist([&] { return result_frames(answer.result->attempt, outcome, true, 0, limits_); }));
   }
 
   void look_at_models() {

@@ -385,14 +385,20 @@ void Gateway::refuse(const ClientId& client, std::uint64_t id, Refusal why) {
   metrics_.answered({why.error.code});
   ReplyHeader header = error_reply(id, std::move(why.error));
   header.retry_after_us = admission_->spread(why.retry_after_us);
-  edge_->post_anyway(outgoing(client, header, {}));
+  say(client, header);
 }
 
 void Gateway::pong(const ClientId& client, const RequestHeader& request) {
   ReplyHeader header;
   header.kind = ReplyKind::kPong;
   header.request_id = request.request_id;
-  edge_->post_anyway(outgoing(client, header, {}));
+  say(client, header);
+}
+
+// A short word, for which there is memory sooner or later.
+void Gateway::say(const ClientId& client, const ReplyHeader& header) {
+  OutgoingReply reply = insist([&] { return outgoing(client, header, {}); });
+  insist([&] { edge_->post_anyway(std::move(reply)); });
 }
 
 void Gateway::answer(const IncomingRequest& request, const Outcome& outcome) {
@@ -463,7 +469,8 @@ void Gateway::send_bundle(const ClientId& client, std::uint64_t first_id, std::s
   };
   while (!replies.empty()) {
     std::span<PartReply> group = replies.first(insist([&] { return bundled_replies(replies, limits_); }));
-    auto body = insist([&] { return encode_reply_bundle(group, limits_); });
+    auto body = unless_short_of_memory("the server has no memory for the results; try again later",
+                                       [&] { return encode_reply_bundle(group, limits_); });
     if (!body || !edge_->has_room(body->size())) {
       insist([&] { trouble = body ? Error{ErrorCode::kOverloaded, kNoRoomForResults} : body.error(); });
       give_up(group);

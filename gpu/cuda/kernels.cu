@@ -17,11 +17,18 @@ static_assert(std::size_t{kRegisters} * kPointwiseThreads * sizeof(std::uint64_t
 
 __global__ void __launch_bounds__(kResolveThreads) resolve_kernel(const ResolveCall call) {
   launch_next_kernel();  // it does what needs no rows
-  // What earlier tasks wrote is in memory, but as this one begins before the last of them has ended nobody
-  // promises that this multiprocessor keeps no older lines of it.
-  if (call.direct != 0) __threadfence();
   const TaskHeader& task = task_of(call);
   const std::uint32_t me = threadIdx.x, all = blockDim.x;
+  auto* state = at<QueueState>(call.queue.state);
+  // What earlier tasks wrote is in memory, but as this one begins before the last of them has ended nobody
+  // promises that this multiprocessor keeps no older lines of it. (The rows of a task right ahead are found:
+  // its step runs.)
+  if (call.chained != 0) {
+    if (me == 0) wait_for_word(&state->resolved, call.turn - 1);
+    __syncthreads();
+  } else if (call.direct != 0) {
+    __threadfence();
+  }
   if (me == 0 && call.direct == 0) begin_task(call.queue);
   if (task.cohort != kListedTask) {
     for (std::uint32_t i = me; i < task.record_count; i += all) resolve_change(call, task, i);
@@ -43,7 +50,10 @@ __global__ void __launch_bounds__(kResolveThreads) resolve_kernel(const ResolveC
   }
   if (call.direct == 0) return;
   __syncthreads();
-  if (me == 0) hand_over(&at<QueueState>(call.queue.state)->resolved, call.turn);
+  if (me != 0) return;
+  // The step will say when it began where the one before the one ahead did, whose time must be told by then.
+  if (call.chained != 0) wait_for_word(&state->published, call.turn - 2);
+  hand_over(&state->resolved, call.turn);
 }
 
 __global__ void __launch_bounds__(kPointwiseThreads, kPointwiseBlocks)

@@ -197,7 +197,8 @@ VOLVOX_KERNEL_BODY Ending ending_of(const QueueView& queue, std::uint64_t direct
 VOLVOX_KERNEL_BODY void publish_end(const QueueView& queue, const Ending& ending, std::uint64_t turn = 0) {
   auto* state = at<QueueState>(queue.state);
   auto* completion = at<Completion>(queue.completion);
-  const std::uint64_t took_ns = device_clock_ns() - newest(&state->started_ns[turn % 2]);
+  const std::uint64_t started_ns = newest(&state->started_ns[turn % 2]);
+  const std::uint64_t took_ns = device_clock_ns() - started_ns;
   const std::uint64_t kernel_ns = add_to(&state->kernel_ns, took_ns);
   // The rows of the task after this one may have been found to be wrong already.
   if (ending.failed == 0 || ending.seq < ending.failed) publish(&completion->done, ending.seq);

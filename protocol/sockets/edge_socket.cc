@@ -177,8 +177,12 @@ void EdgeSocket::refuse(const ClientId& client, std::size_t frames) {
   Error error{ErrorCode::kInvalidArgument, "a request is two frames, header and body, but " +
                                                std::to_string(frames) +
                                                " came; use a DEALER socket, which adds no delimiter"};
-  auto header = encode_reply_header(error_reply(0, std::move(error)), options_.limits);
-  if (header) send({client, std::move(*header), {}});
+  try {
+    auto header = encode_reply_header(error_reply(0, std::move(error)), options_.limits);
+    if (header) send({client, std::move(*header), {}});
+  } catch (const std::bad_alloc&) {
+    drop(client, 1, ENOMEM);
+  }
 }
 
 // What a reply becomes when it is sent.
