@@ -385,19 +385,19 @@ void Gateway::refuse(const ClientId& client, std::uint64_t id, Refusal why) {
   metrics_.answered({why.error.code});
   ReplyHeader header = error_reply(id, std::move(why.error));
   header.retry_after_us = admission_->spread(why.retry_after_us);
-  say(client, header);
+  say(client, header, {});
 }
 
 void Gateway::pong(const ClientId& client, const RequestHeader& request) {
   ReplyHeader header;
   header.kind = ReplyKind::kPong;
   header.request_id = request.request_id;
-  say(client, header);
+  say(client, header, {});
 }
 
-// A short word, for which there is memory sooner or later.
-void Gateway::say(const ClientId& client, const ReplyHeader& header) {
-  OutgoingReply reply = insist([&] { return outgoing(client, header, {}); });
+// There was room for the body a moment ago; and a short word finds some always, and memory sooner or later.
+void Gateway::say(const ClientId& client, const ReplyHeader& header, WireBuffer&& body) {
+  OutgoingReply reply = insist([&] { return outgoing(client, header, std::move(body)); });
   insist([&] { edge_->post_anyway(std::move(reply)); });
 }
 
@@ -425,9 +425,7 @@ void Gateway::answer(const IncomingRequest& request, const Outcome& outcome) {
                        header.timings.total_us};
   if (header.kind == ReplyKind::kError) sample.error = header.error.code;
   metrics_.answered(sample);
-  // There was room a moment ago; and a short word finds some always.
-  OutgoingReply reply = insist([&] { return outgoing(request.client, header, std::move(body)); });
-  insist([&] { edge_->post_anyway(std::move(reply)); });
+  say(request.client, header, std::move(body));
   in_flight_.answered();
   if (header.kind == ReplyKind::kError)
     log_about(subject_of(request), LogLevel::kDebug, "a request ended: " + to_string(header.error));
@@ -488,9 +486,7 @@ void Gateway::send_bundle(const ClientId& client, std::uint64_t first_id, std::s
                 "answers to a bundle could not be encoded: " + to_string(body.error()));
     }
     const ReplyHeader header = insist([&] { return bundle_header(first_id, body.has_value()); });
-    WireBuffer content = body ? std::move(*body) : WireBuffer{};
-    OutgoingReply reply = insist([&] { return outgoing(client, header, std::move(content)); });
-    insist([&] { edge_->post_anyway(std::move(reply)); });
+    say(client, header, body ? std::move(*body) : WireBuffer{});
     replies = replies.subspan(group.size());
   }
 }

@@ -79,7 +79,7 @@ class Gateway : public ReplySink, private EdgeHandler, public std::enable_shared
   void lose(const ClientId& client, LostClient why);
   Result<WireBuffer> encode_result(const Outcome& outcome) const;
   void pong(const ClientId& client, const RequestHeader& header);
-  void say(const ClientId& client, const ReplyHeader& header);
+  void say(const ClientId& client, const ReplyHeader& header, WireBuffer&& body);
   OutgoingReply outgoing(const ClientId& client, const ReplyHeader& header, WireBuffer&& body) const;
 
   const ServeConfig config_;

@@ -10,13 +10,11 @@ its longest; whoever batches whole requests could only be slower. The best of se
 
 import argparse
 import collections
-import json
-import pathlib
 import random
 import re
 import sys
 
-from peer_torch import Batch, batches_of, rate_of, read_lengths
+from peer_torch import Account, Batch, OnDevice, batches_of, rate_of, read_lengths, torch_for
 
 
 def read_trees(path):
@@ -61,11 +59,12 @@ class Window:
             self.numbers, self.answers = self.numbers.pin_memory(), self.answers.pin_memory()
 
 
-class Peer:
+class Peer(OnDevice):
     """Both models on the GPU, with the sizes of Volvox's."""
 
     def __init__(self, torch, hidden, dtype, device="cuda", vocabulary=30000):
-        self.torch, self.hidden, self.device, self.vocabulary = torch, hidden, device, vocabulary
+        super().__init__(torch, device)
+        self.hidden, self.vocabulary = hidden, vocabulary
 
         def made(kind, *sizes, **more):
             return kind(*sizes, **more).to(device, dtype)
@@ -78,10 +77,6 @@ class Peer:
         self.target = made(torch.nn.Embedding, vocabulary, hidden)
         self.decoder = made(torch.nn.LSTMCell, hidden, hidden)
         self.words = made(torch.nn.Linear, hidden, vocabulary)
-
-    def synchronise(self):
-        if self.device == "cuda":
-            self.torch.cuda.synchronize()
 
     def leaves(self, tokens):
         i, g, o = self.leaf(self.embedding(tokens)).chunk(3, 1)
@@ -178,33 +173,20 @@ def main():
     parser.add_argument("--device", default="cuda", choices=("cuda", "cpu"))
     parser.add_argument("--json", help="also write what has been measured to this file, part by part")
     options = parser.parse_args()
-    try:
-        import torch
-    except ImportError:
-        print("PyTorch is not installed: there is no peer to compare with", file=sys.stderr)
-        return 3
-    if options.device == "cuda" and not torch.cuda.is_available():
-        print("PyTorch sees no GPU", file=sys.stderr)
+    torch = torch_for(options.device)
+    if torch is None:
         return 3
     random.seed(1)
     lengths = read_lengths(options.lengths)
     random.shuffle(lengths)
-    found = {"torch": torch.__version__, "steps": options.steps}
-
-    def keep(**more):
-        """Each part as soon as it is measured: whatever stops this later takes nothing of it along."""
-        found.update(more)
-        print(json.dumps(more), flush=True)
-        if options.json:
-            pathlib.Path(options.json).write_text(json.dumps(found) + "\n", encoding="utf-8")
-
+    account = Account(options.json, torch=torch.__version__, steps=options.steps)
     peer = Peer(torch, options.hidden, torch.bfloat16 if options.device == "cuda" else torch.float32, options.device)
     with torch.inference_mode():
         if options.trees:
             trees = read_trees(options.trees)
             random.shuffle(trees)
-            keep(trees=best_trees(peer, trees, options.windows, options.seconds), mean_nodes=sum(map(len, trees)) / len(trees))
-        keep(translations=best_translations(peer, lengths[:4096], options.batches, options.steps, options.seconds))
+            account.keep(trees=best_trees(peer, trees, options.windows, options.seconds), mean_nodes=sum(map(len, trees)) / len(trees))
+        account.keep(translations=best_translations(peer, lengths[:4096], options.batches, options.steps, options.seconds))
     return 0
 
 

@@ -23,6 +23,32 @@ def read_lengths(path):
         return [int(line.split()[0]) for line in lines if line.strip() and not line.startswith("#")]
 
 
+def torch_for(device):
+    """PyTorch, if it is there and has what the device needs; else None, and why is told."""
+    try:
+        import torch
+    except ImportError:
+        print("PyTorch is not installed: there is no peer to compare with", file=sys.stderr)
+        return None
+    if device == "cuda" and not torch.cuda.is_available():
+        print("PyTorch sees no GPU", file=sys.stderr)
+        return None
+    return torch
+
+
+class Account:
+    """What has been measured so far, printed and written part by part: whatever stops this later takes nothing of it along."""
+
+    def __init__(self, path, **about):
+        self.path, self.found = path, about
+
+    def keep(self, **more):
+        self.found.update(more)
+        print(json.dumps(more), flush=True)
+        if self.path:
+            pathlib.Path(self.path).write_text(json.dumps(self.found) + "\n", encoding="utf-8")
+
+
 class Batch:
     """Tokens and lengths of some requests in pinned memory, longest first, and room for their answers."""
 
@@ -37,11 +63,22 @@ class Batch:
             self.tokens, self.last, self.answers = (tensor.pin_memory() for tensor in (self.tokens, self.last, self.answers))
 
 
-class Peer:
+class OnDevice:
+    """Whatever runs on a device of PyTorch's: "cuda", or "cpu" to try it out."""
+
+    def __init__(self, torch, device):
+        self.torch, self.device = torch, device
+
+    def synchronise(self):
+        if self.device == "cuda":
+            self.torch.cuda.synchronize()
+
+
+class Peer(OnDevice):
     """One LSTM on the GPU, and the ways to feed it."""
 
     def __init__(self, torch, hidden, precision, device="cuda"):
-        self.torch, self.device = torch, device
+        super().__init__(torch, device)
         self.dtype = {"float32": torch.float32, "tf32": torch.float32, "bfloat16": torch.bfloat16,
                       "float16": torch.float16}[precision]
         torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
@@ -64,10 +101,6 @@ class Peer:
         packed = self.torch.nn.utils.rnn.pack_padded_sequence(self.embedding(tokens), batch.lengths, batch_first=True)
         _, (h, _) = self.lstm(packed)
         batch.answers.copy_(h[0].float(), non_blocking=True)
-
-    def synchronise(self):
-        if self.device == "cuda":
-            self.torch.cuda.synchronize()
 
     def product_us(self, batch, width, products=50, repeats=50):
         """Microseconds of one product of a step alone: the median of passes over a graph of them, on random numbers."""
@@ -225,36 +258,23 @@ def main():
     parser.add_argument("--seconds", type=float, default=1.5, help="of each measurement")
     parser.add_argument("--json", help="also write what has been measured to this file, part by part")
     options = parser.parse_args()
-    try:
-        import torch
-    except ImportError:
-        print("PyTorch is not installed: there is no peer to compare with", file=sys.stderr)
-        return 3
-    if not torch.cuda.is_available():
-        print("PyTorch sees no GPU", file=sys.stderr)
+    torch = torch_for("cuda")
+    if torch is None:
         return 3
     random.seed(1)
     lengths = read_lengths(options.lengths)
     random.shuffle(lengths)
     lengths = lengths[:8192]
-    found = {"torch": torch.__version__}
-
-    def keep(**more):
-        """Each part as soon as it is measured: whatever stops this later takes nothing of it along."""
-        found.update(more)
-        print(json.dumps(more), flush=True)
-        if options.json:
-            pathlib.Path(options.json).write_text(json.dumps(found) + "\n", encoding="utf-8")
-
+    account = Account(options.json, torch=torch.__version__)
     peer = Peer(torch, options.hidden, options.precision)
     with torch.inference_mode():
-        keep(products=[{"batch": batch, "width": width, "us": peer.product_us(batch, width)}
-                       for batch in options.batches for width in (options.hidden, 2 * options.hidden)])
-        keep(cudnn_steps=[{"batch": batch, "step_us": peer.step_us(batch)} for batch in options.batches])
+        account.keep(products=[{"batch": batch, "width": width, "us": peer.product_us(batch, width)}
+                               for batch in options.batches for width in (options.hidden, 2 * options.hidden)])
+        account.keep(cudnn_steps=[{"batch": batch, "step_us": peer.step_us(batch)} for batch in options.batches])
         results = saturated(peer, lengths, options.width, options.batches, options.seconds)
         rate, how = max(results, key=lambda result: result[0])
-        keep(best=how, saturated_rps=rate, all=[{"rps": value, **way} for value, way in results])
-        keep(half_load=half_load(peer, lengths, rate, options.batches, options.width))
+        account.keep(best=how, saturated_rps=rate, all=[{"rps": value, **way} for value, way in results])
+        account.keep(half_load=half_load(peer, lengths, rate, options.batches, options.width))
     return 0
 
 
