@@ -5,8 +5,9 @@ Usage: tally.py --steps FILE [--allow-skip NAME â€¦] [--skips-fail] [BUILD_DIR â
 
 Each BUILD_DIR holds ctest's report (test-results/ctest.xml) and one report per GoogleTest program
 (test-results/NAME.xml). FILE holds one line per other check: `passed NAME` or `failed NAME`. Prints what
-failed and what was skipped, then `N passed, N failed, N skipped`; fails when anything failed, when nothing
-ran, or, with --skips-fail, when a case was skipped whose name (a pattern) no --allow-skip names.
+was skipped and what failed, with the end of what it said, then `N passed, N failed, N skipped`; fails when
+anything failed, when nothing ran, or, with --skips-fail, when a case was skipped whose name (a pattern) no
+--allow-skip names.
 """
 
 import argparse
@@ -16,11 +17,15 @@ import sys
 import xml.etree.ElementTree as ElementTree
 
 
+MOST_LINES = 15  # of what a failed test said: its end, where most of them say why
+
+
 class Tally:
-    """Names of what passed, failed and was skipped."""
+    """Names of what passed, failed and was skipped; and what those that failed said, as far as it was kept."""
 
     def __init__(self):
         self.passed, self.failed, self.skipped = [], [], []
+        self.said = {}
 
     def add_steps(self, path):
         for line in pathlib.Path(path).read_text(encoding="utf-8").splitlines():
@@ -53,7 +58,9 @@ class Tally:
         elif status == "run":  # how ctest says passed
             self.passed.append(full_name)
         if status != "run" and len(self.failed) == failed_before:
-            self.failed.append(f"{full_name} (ended badly: see its output)")
+            name = f"{full_name} (ended badly)"
+            self.failed.append(name)
+            self.said[name] = test.findtext("system-out") or ""
 
     def add_not_run(self, full_name, reason):
         """ctest says `notrun` of a test that skips itself, and of one whose program was not built."""
@@ -79,6 +86,7 @@ class Tally:
             name = f"{full_name}: {case.get('classname')}.{case.get('name')}"
             if case.find("failure") is not None:
                 self.failed.append(name)
+                self.said[name] = "\n".join(failure.get("message", "") for failure in case.findall("failure"))
             elif case.get("result") == "completed":
                 self.passed.append(name)
             else:
@@ -105,9 +113,11 @@ def main(arguments):
     for build in options.builds:
         tally.add_build(build)
     refused = [name for name in tally.skipped if options.skips_fail and not is_allowed(name, options.allow_skip)]
-    for heading, names in (("failed", tally.failed), ("skipped", tally.skipped), ("skipped without leave", refused)):
+    for heading, names in (("skipped", tally.skipped), ("skipped without leave", refused), ("failed", tally.failed)):
         for name in names:
             print(f"{heading}: {name}")
+            for line in tally.said.get(name, "").strip().splitlines()[-MOST_LINES:]:
+                print(f"    {line}")
     print(f"{len(tally.passed)} passed, {len(tally.failed)} failed, {len(tally.skipped)} skipped")
     return 1 if tally.failed or refused or not tally.passed else 0
 

@@ -22,6 +22,11 @@ def ctest(*tests):
 class TallyTest(unittest.TestCase):
     def run_tally(self, reports, steps="", options=()):
         """Exit status and last line for the given reports (name to content) of one build."""
+        status, lines = self.told(reports, steps, options)
+        return status, lines[-1]
+
+    def told(self, reports, steps="", options=()):
+        """Exit status and all lines."""
         with tempfile.TemporaryDirectory() as folder:
             results = pathlib.Path(folder, "release", "test-results")
             results.mkdir(parents=True)
@@ -31,7 +36,7 @@ class TallyTest(unittest.TestCase):
             output = io.StringIO()
             with contextlib.redirect_stdout(output):
                 status = tally.main(["--steps", f"{folder}/steps", *options, f"{folder}/release"])
-            return status, output.getvalue().splitlines()[-1]
+            return status, output.getvalue().splitlines()
 
     def test_cases_steps_and_plain_tests_are_counted(self):
         reports = {"ctest": ctest(("prog", "run", ""), ("script", "run", "")), "prog": PASSED * 3}
@@ -47,6 +52,19 @@ class TallyTest(unittest.TestCase):
 
     def test_crash_without_a_report_fails(self):
         self.assertEqual(self.run_tally({"ctest": ctest(("prog", "fail", ""))}), (1, "0 passed, 1 failed, 0 skipped"))
+
+    def test_what_failed_says_why_at_the_end(self):
+        said = "\n".join(f"line {i}" for i in range(30))
+        why = '<failure message="expected 1&#10;got 2"/>'
+        reports = {
+            "ctest": ctest(("script", "fail", f"<system-out>{said}\n</system-out>"), ("prog", "fail", ""), ("other", "run", "")),
+            "prog": SKIPPED + FAILED.replace("<failure/>", why),
+        }
+        status, lines = self.told(reports)
+        self.assertEqual(status, 1)
+        self.assertEqual(lines[:2], ["skipped: release: prog: S.skips", "failed: release: script (ended badly)"])
+        self.assertEqual(lines[2:17], [f"    line {i}" for i in range(15, 30)])
+        self.assertEqual(lines[17:-1], ["failed: release: prog: S.fails", "    expected 1", "    got 2"])
 
     def test_program_that_was_not_built_fails(self):
         missing = '<skipped message="Unable to find executable"/>'
