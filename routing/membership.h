@@ -25,7 +25,7 @@ using Ping = std::int64_t;
 
 enum class MemberState : std::uint8_t {
   kAlive,
-  kSuspect,  // silent for a while: keeps what it has, gets nothing new
+  kSuspect,  // silent for a while: keeps what it has, gets nothing new that another can do
   kDead,     // silent for too long, or replaced: what it had is taken from it
   kLeft,     // said goodbye
 };
@@ -34,9 +34,12 @@ struct Member {
   std::string name;
   Incarnation incarnation = 0;
   MemberState state = MemberState::kAlive;
-  bool draining = false;  // gets nothing new, and leaves when it has nothing left
+  bool draining = false;      // gets nothing new, and leaves when it has nothing left
+  bool disconnected = false;  // the transport lost it, and it was not heard of since
 
   bool takes_work() const { return state == MemberState::kAlive && !draining; }
+  // Silent, but what is sent there may arrive: better than nobody.
+  bool is_last_resort() const { return state == MemberState::kSuspect && !draining && !disconnected; }
 };
 
 struct MembershipLimits {
@@ -108,8 +111,7 @@ class Membership {
 
  private:
   struct Record : Member {
-    Duration heard{};           // when it was last known to hear this end, in awake time
-    bool disconnected = false;  // until it is heard of again
+    Duration heard{};  // when it was last known to hear this end, in awake time
   };
   struct Name {
     NodeId node;  // of the present member, if any

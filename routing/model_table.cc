@@ -23,7 +23,7 @@ void ModelTable::add(NodeId id, std::span<const ModelOffer> offered, std::vector
   if (id.index >= nodes_.size()) nodes_.resize(id.index + 1);
   Node& added = nodes_[id.index];
   added.id = id;
-  added.enabled = true;
+  added.use = NodeUse::kAnything;
   for (std::uint32_t i = 0; i < offered.size(); ++i) {
     added.offers.push_back(
         {nullptr, offered[i].digest, offered[i].cell_cost, offered[i].cells, offered[i].max_cells, {}});
@@ -37,11 +37,11 @@ void ModelTable::take_up(Node& node, std::uint32_t number, const ModelOffer& off
   Version& version = models_[offered.model][offered.version];
   if (offers(node, version)) return;
   node.offers[number].version = &version;
-  if (version.offering.empty()) version = {offered.model, offered.version, offered.digest, {}, {}};
+  if (version.offering.empty()) version = {offered.model, offered.version, offered.digest, {}, {}, {}};
   version.offering.push_back(node.id);
   if (offered.digest != version.digest) {
     conflicts.push_back({node.id, offered.model, offered.version, offered.digest, version.digest});
-  } else if (node.enabled) {
+  } else {
     list(node, number);
   }
 }
@@ -67,7 +67,7 @@ void ModelTable::update(NodeId id, std::span<const ModelOffer> offered,
   for (std::uint32_t i = 0; i < offered.size(); ++i) {
     if (changed->offers[i].version == nullptr) {
       take_up(*changed, i, offered[i], conflicts);
-    } else if (changed->enabled) {
+    } else {
       list(*changed, i);
     }
   }
@@ -76,7 +76,7 @@ void ModelTable::update(NodeId id, std::span<const ModelOffer> offered,
 void ModelTable::remove(NodeId id, std::vector<DigestConflict>& conflicts) {
   Node* gone = node(id);
   if (gone == nullptr) return;
-  enable(id, false);
+  use(id, NodeUse::kNothing);
   const std::vector<Offer> offers = std::exchange(gone->offers, {});
   gone->id = {};
   for (const Offer& offer : offers) {
@@ -108,32 +108,39 @@ void ModelTable::choose_digest(Version& version, std::vector<DigestConflict>& co
       if (offering.offers[i].version != &version) continue;
       if (offering.offers[i].digest != version.digest) {
         conflicts.push_back({id, version.model, version.number, offering.offers[i].digest, version.digest});
-      } else if (offering.enabled) {
+      } else {
         list(offering, i);
       }
     }
   }
 }
 
-void ModelTable::enable(NodeId id, bool enabled) {
+void ModelTable::use(NodeId id, NodeUse use) {
   Node* switched = node(id);
-  if (switched == nullptr || switched->enabled == enabled) return;
-  switched->enabled = enabled;
-  for (std::uint32_t i = 0; i < switched->offers.size(); ++i)
-    enabled ? list(*switched, i) : unlist(*switched, i);
+  if (switched == nullptr || switched->use == use) return;
+  for (std::uint32_t i = 0; i < switched->offers.size(); ++i) unlist(*switched, i);
+  switched->use = use;
+  for (std::uint32_t i = 0; i < switched->offers.size(); ++i) list(*switched, i);
+}
+
+std::vector<ModelTable::Candidate>& ModelTable::listed_with(const Node& node, Version& version) {
+  return node.use == NodeUse::kAnything ? version.candidates : version.last_resorts;
 }
 
 void ModelTable::list(Node& listed, std::uint32_t number) {
   Offer& offer = listed.offers[number];
-  if (offer.version == nullptr || offer.place != kNowhere || offer.digest != offer.version->digest) return;
-  offer.place = static_cast<std::uint32_t>(offer.version->candidates.size());
-  offer.version->candidates.push_back({listed.id, number});
+  if (listed.use == NodeUse::kNothing || offer.version == nullptr || offer.place != kNowhere ||
+      offer.digest != offer.version->digest)
+    return;
+  auto& candidates = listed_with(listed, *offer.version);
+  offer.place = static_cast<std::uint32_t>(candidates.size());
+  candidates.push_back({listed.id, number});
 }
 
 void ModelTable::unlist(Node& listed, std::uint32_t number) {
   Offer& offer = listed.offers[number];
   if (offer.place == kNowhere) return;
-  auto& candidates = offer.version->candidates;
+  auto& candidates = listed_with(listed, *offer.version);
   const Candidate last = candidates.back();
   candidates[offer.place] = last;
   nodes_[last.node.index].offers[last.offer].place = offer.place;
@@ -185,8 +192,9 @@ Result<std::span<const ModelTable::Candidate>> ModelTable::candidates(std::strin
     return fail(ErrorCode::kUnavailable, "no node can run '" + std::string(model) + "' now; try again soon");
   };
   if (version == 0) {
-    for (const auto& [number, entry] : versions)
-      if (!entry.candidates.empty()) return std::span<const Candidate>(entry.candidates);
+    for (const auto among : {&Version::candidates, &Version::last_resorts})
+      for (const auto& [number, entry] : versions)
+        if (!(entry.*among).empty()) return std::span<const Candidate>(entry.*among);
     return busy();
   }
   const auto entry = versions.find(version);
@@ -194,8 +202,9 @@ Result<std::span<const ModelTable::Candidate>> ModelTable::candidates(std::strin
     return fail(ErrorCode::kModelNotFound, "no node offers version " + std::to_string(version) + " of '" +
                                                std::string(model) + "'; leave it out for the newest");
   }
-  if (entry->second.candidates.empty()) return busy();
-  return std::span<const Candidate>(entry->second.candidates);
+  for (const auto among : {&Version::candidates, &Version::last_resorts})
+    if (!(entry->second.*among).empty()) return std::span<const Candidate>(entry->second.*among);
+  return busy();
 }
 
 }  // namespace volvox

@@ -34,12 +34,19 @@ struct DigestConflict {
   std::uint64_t digest = 0, expected = 0;
 };
 
+// What a node gets.
+enum class NodeUse : std::uint8_t {
+  kNothing,
+  kLastResort,  // what nobody else can do
+  kAnything,
+};
+
 // Who can run which model? One request must not be answered from other weights than the next: of each version
 // the digest that was offered first counts, for as long as anybody offers it, and only nodes with the same
 // are candidates. Others are reported and get no traffic.
 //
-// A node in the table is a candidate while it is enabled. Adding, removing and switching cost O(its offers);
-// everything else O(1) and a look-up by name. Pure. One thread at a time.
+// Adding, removing and switching a node cost O(its offers); everything else O(1) and a look-up by name. Pure.
+// One thread at a time.
 class ModelTable {
  public:
   struct Candidate {
@@ -47,14 +54,13 @@ class ModelTable {
     std::uint32_t offer = 0;  // its number among the node's
   };
 
-  // The node is known from now on, enabled. Offers of one version beyond the first are ignored.
+  // The node is known from now on, for anything. Offers of one version beyond the first are ignored.
   void add(NodeId node, std::span<const ModelOffer> offers, std::vector<DigestConflict>& conflicts);
-  // It offers these now, in place of those before. What it still offers stays as it was, and so does whether
-  // it is enabled.
+  // It offers these now, in place of those before. What it still offers stays as it was, and so does its use.
   void update(NodeId node, std::span<const ModelOffer> offers, std::vector<DigestConflict>& conflicts);
   // Forgets it. Ids that are not in the table are ignored, as everywhere here.
   void remove(NodeId node, std::vector<DigestConflict>& conflicts);
-  void enable(NodeId node, bool enabled);
+  void use(NodeId node, NodeUse use);
 
   // By the number of the offer, as add() got them. Those beyond the offers are ignored.
   void set_costs(NodeId node, std::span<const Duration> cell_costs);
@@ -67,7 +73,8 @@ class ModelTable {
   // The one that counts, if anybody offers the version.
   std::optional<std::uint64_t> digest(std::string_view model, std::uint32_t version) const;
 
-  // The candidates for this version; 0: for the highest version that has any. MODEL_NOT_FOUND: nobody offers
+  // The candidates for this version: those for anything or, where there are none, the last resorts. 0: for
+  // the highest version that has any of the first kind, else of the second. MODEL_NOT_FOUND: nobody offers
   // it. UNAVAILABLE: nobody may run it now.
   Result<std::span<const Candidate>> candidates(std::string_view model, std::uint32_t version) const;
 
@@ -78,7 +85,7 @@ class ModelTable {
     std::uint32_t number = 0;
     std::uint64_t digest = 0;  // the one that counts
     std::vector<NodeId> offering;
-    std::vector<Candidate> candidates;
+    std::vector<Candidate> candidates, last_resorts;
   };
   struct Offer {
     Version* version = nullptr;
@@ -86,11 +93,11 @@ class ModelTable {
     Duration cell_cost{};
     std::uint32_t cells = 1, max_cells = ~std::uint32_t{0};
     Duration wait{};
-    std::uint32_t place = kNowhere;  // among the candidates
+    std::uint32_t place = kNowhere;  // among those of its node's use
   };
   struct Node {
     NodeId id;  // of nobody: the place is free
-    bool enabled = false;
+    NodeUse use = NodeUse::kNothing;
     std::vector<Offer> offers;
   };
   using Versions = std::map<std::uint32_t, Version, std::greater<>>;  // the highest first
@@ -98,6 +105,7 @@ class ModelTable {
   Node* node(NodeId id);
   const Node* node(NodeId id) const;
   bool offers(const Node& node, const Version& version) const;
+  static std::vector<Candidate>& listed_with(const Node& node, Version& version);
   void list(Node& node, std::uint32_t offer);
   void unlist(Node& node, std::uint32_t offer);
   void take_up(Node& node, std::uint32_t offer, const ModelOffer& offered,

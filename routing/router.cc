@@ -68,6 +68,7 @@ bool Router::report(NodeId id, const LoadReport& report, TimePoint now, RouterEv
     models_.set_waits(id, report.waits);
   }
   take_in(events, out);
+  judge(id);
   return member;
 }
 
@@ -75,6 +76,7 @@ void Router::heard(NodeId node, TimePoint now, RouterEvents& out) {
   MemberEvents events;
   members_.heard(node, now, events);
   take_in(events, out);
+  judge(node);
 }
 
 void Router::advance(TimePoint now, RouterEvents& out) {
@@ -99,6 +101,7 @@ void Router::disconnected(NodeId node, TimePoint now, RouterEvents& out) {
   MemberEvents events;
   members_.disconnected(node, now, events);
   take_in(events, out);
+  judge(node);
 }
 
 void Router::take_in(MemberEvents& events, RouterEvents& out) {
@@ -107,9 +110,16 @@ void Router::take_in(MemberEvents& events, RouterEvents& out) {
     const MemberEvent::Kind kind = event.kind;
     out.push_back({RouterEvent::Kind::kMember, std::move(event), {}, {}});
     if (kind == MemberEvent::Kind::kDied || kind == MemberEvent::Kind::kLeft) lose(node, out);
-    const Member* member = members_.find(node);
-    models_.enable(node, member != nullptr && member->takes_work());
+    judge(node);
   }
+}
+
+void Router::judge(NodeId node) {
+  const Member* member = members_.find(node);
+  if (member == nullptr) return;
+  models_.use(node, member->takes_work()       ? NodeUse::kAnything
+                    : member->is_last_resort() ? NodeUse::kLastResort
+                                               : NodeUse::kNothing);
 }
 
 void Router::lose(NodeId node, RouterEvents& out) {

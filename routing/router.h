@@ -158,6 +158,8 @@ class Router {
   };
 
   void take_in(MemberEvents& events, RouterEvents& out);
+  // By its state and whether its connection stands, which changes without an event.
+  void judge(NodeId node);
   void lose(NodeId node, RouterEvents& out);
   static void tell(std::vector<DigestConflict>& conflicts, RouterEvents& out);
 

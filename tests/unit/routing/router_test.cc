@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -138,6 +139,38 @@ TEST_F(RouterTest, ASuspectNodeGetsNothingNewAndADeadOnesRequestsAreTriedElsewhe
   EXPECT_TRUE(router_.request(second.attempt));
   EXPECT_TRUE(router_.end(second.attempt));
   EXPECT_FALSE(router_.end(second.attempt)) << "nor does the same answer count twice";
+}
+
+// All are silent at once when it is this process that hears late.
+TEST_F(RouterTest, SilentNodesGetWhatNobodyElseTakesWhileTheirConnectionsStand) {
+  const NodeId a = join("a"), b = join("b");
+  wait(milliseconds(500), {});
+  std::set<std::uint32_t> asked;
+  for (int i = 0; i < 20; ++i) asked.insert(place()->node.index);
+  EXPECT_EQ(asked, (std::set<std::uint32_t>{a.index, b.index}));
+  router_.disconnected(a, now_, events_);
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(place()->node, b);
+  router_.disconnected(b, now_, events_);
+  EXPECT_EQ(refusal(), ErrorCode::kUnavailable);
+  router_.heard(b, now_, events_);
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(place()->node, b);
+  wait(milliseconds(500), {b});
+  router_.drain(b, events_);
+  EXPECT_EQ(refusal(), ErrorCode::kUnavailable) << "who drains is no last resort";
+}
+
+TEST_F(RouterTest, ASilentNodeIsToldByAReportThatItsConnectionStands) {
+  const NodeId a = join("a");
+  now_ += milliseconds(50);
+  const Ping before = router_.ping(now_);
+  wait(milliseconds(500), {});
+  router_.disconnected(a, now_, events_);
+  EXPECT_EQ(refusal(), ErrorCode::kUnavailable);
+  saying(a).echo = before;  // of long ago: it still counts as silent
+  say(a);
+  EXPECT_EQ(place()->node, a);
+  wait(milliseconds(600), {});
+  EXPECT_EQ(refusal(), ErrorCode::kUnavailable) << "dead";
 }
 
 TEST_F(RouterTest, RetriesAreBounded) {
