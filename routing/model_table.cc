@@ -188,23 +188,16 @@ Result<std::span<const ModelTable::Candidate>> ModelTable::candidates(std::strin
     return fail(ErrorCode::kModelNotFound,
                 "no node offers '" + std::string(model) + "'; see `volvox status`");
   const Versions& versions = known->second;
-  const auto busy = [&] {
-    return fail(ErrorCode::kUnavailable, "no node can run '" + std::string(model) + "' now; try again soon");
-  };
-  if (version == 0) {
-    for (const auto among : {&Version::candidates, &Version::last_resorts})
-      for (const auto& [number, entry] : versions)
-        if (!(entry.*among).empty()) return std::span<const Candidate>(entry.*among);
-    return busy();
-  }
-  const auto entry = versions.find(version);
-  if (entry == versions.end()) {
+  const auto [first, last] =
+      version == 0 ? std::pair(versions.begin(), versions.end()) : versions.equal_range(version);
+  if (first == last) {
     return fail(ErrorCode::kModelNotFound, "no node offers version " + std::to_string(version) + " of '" +
                                                std::string(model) + "'; leave it out for the newest");
   }
   for (const auto among : {&Version::candidates, &Version::last_resorts})
-    if (!(entry->second.*among).empty()) return std::span<const Candidate>(entry->second.*among);
-  return busy();
+    for (auto entry = first; entry != last; ++entry)
+      if (!(entry->second.*among).empty()) return std::span<const Candidate>(entry->second.*among);
+  return fail(ErrorCode::kUnavailable, "no node can run '" + std::string(model) + "' now; try again soon");
 }
 
 }  // namespace volvox

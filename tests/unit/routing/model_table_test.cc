@@ -227,7 +227,7 @@ TEST(ModelTableWorlds, AgreeWithAPlainList) {
         Indices indices;
         for (const auto& candidate : *found) indices.push_back(candidate.node.index);
         std::sort(indices.begin(), indices.end());
-        ASSERT_TRUE(may.contains(indices));
+        ASSERT_TRUE(may.contains(indices)) << "the candidates are all that offer one digest, and no others";
       }
     }
   }
