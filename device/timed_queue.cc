@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <exception>
 #include <string>
 #include <utility>
 
 #include "base/clock.h"
+#include "device/guarded_task.h"
 
 namespace volvox {
 
@@ -93,22 +93,13 @@ void TimedQueue::perform_task(const Submitted& submitted) {
   const Duration cost(static_cast<std::int64_t>(us * 1000));
   // From when the task before should have ended, not from when a sleep that was too long ended.
   free_at_ = std::max(free_at_, submitted.at) + cost;
-  const Status computed = compute_guarded(task);
+  const Status computed = guarded_task([&] { return compute(task); });
   std::this_thread::sleep_until(free_at_);
   const std::lock_guard lock(mutex_);
   if (!computed) return fail_with(seq, computed.error().message);
   progress_.done = seq;
   progress_.kernel_ns += static_cast<std::uint64_t>(cost.count());
   done_.notify_all();
-}
-
-// As on other devices a task that fails, for want of memory too, fails its queue and not the process.
-Status TimedQueue::compute_guarded(const Task& task) {
-  try {
-    return compute(task);
-  } catch (const std::exception& e) {
-    return fail(ErrorCode::kInternal, std::string("task failed: ") + e.what());
-  }
 }
 
 Status TimedQueue::compute(const Task& task) {

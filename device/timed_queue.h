@@ -41,7 +41,6 @@ class TimedQueue final : public Queue {
   void perform_task(const Submitted& submitted);
   void perform_copy(const Copy& copy);
   Status compute(const Task& task);
-  Status compute_guarded(const Task& task);
   void fail_with(TaskSeq seq, const std::string& why);
 
   TimedDevice& device_;

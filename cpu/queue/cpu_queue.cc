@@ -5,6 +5,8 @@
 #include <exception>
 #include <utility>
 
+#include "device/guarded_task.h"
+
 namespace volvox::cpu {
 namespace {
 
@@ -126,21 +128,13 @@ void CpuQueue::run_next() {
     if (seq == 0) {
       run_copies(entry->copies);
     } else {
-      status = run_guarded(*entry->task, *entry->cell);
+      status = guarded_task([&] { return run(*entry->task, *entry->cell); });
     }
   }
   const bool failed = board_.failed();
   ring_.pop();
   if (seq == 0 || failed) return;
   status ? board_.publish_done(seq) : board_.publish_failure(seq, status.error().message);
-}
-
-Status CpuQueue::run_guarded(const Task& task, const CpuCell& cell) {
-  try {
-    return run(task, cell);
-  } catch (const std::exception& e) {
-    return fail(ErrorCode::kInternal, std::string("task failed: ") + e.what());
-  }
 }
 
 Status CpuQueue::run(const Task& task, const CpuCell& cell) {

@@ -75,7 +75,6 @@ class CpuQueue final : public Queue {
   // Whoever runs a task, under the lock.
   void run_next();
   Status run(const Task& task, const CpuCell& cell);
-  Status run_guarded(const Task& task, const CpuCell& cell);
   void run_copies(const std::vector<ReadyCopy>& copies);
 
   const QueueConfig config_;
