@@ -1,6 +1,7 @@
 #pragma once
 
 #include <exception>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -14,6 +15,8 @@ template <class Run>
 Status guarded_task(Run&& run) {
   try {
     return std::forward<Run>(run)();
+  } catch (const std::bad_alloc&) {
+    return fail(ErrorCode::kInternal, "out of memory");  // words short enough to need none
   } catch (const std::exception& e) {
     return fail(ErrorCode::kInternal, std::string("task failed: ") + e.what());
   }

@@ -81,7 +81,7 @@ void TimedQueue::perform(const Entry& entry) {
 }
 
 void TimedQueue::perform_copy(const Copy& copy) {
-  const Status copied = device_.copy(*copy.from, copy.slots);
+  const Status copied = guarded_task([&] { return device_.copy(*copy.from, copy.slots); });
   const std::lock_guard lock(mutex_);
   if (!copied) fail_with(progress_.done + 1, copied.error().message);
 }

@@ -260,13 +260,29 @@ void Gateway::look_for_silence(TimePoint now) {
   for (const ClientId& client : in_flight_.silent(now - patience)) lose(client, LostClient::kSilent);
 }
 
-void Gateway::on_request(const ClientId& client, std::span<const std::byte> header_bytes,
+void Gateway::on_request(const ClientId& client, std::span<const std::byte> header,
                          std::span<const std::byte> body) {
-  std::uint64_t id = 0;
+  LogSubject about;
+  try {
+    take(client, header, body, about);
+  } catch (const std::exception& error) {  // out of memory, out of threads: this request's problem only
+    insist([&] {
+      refuse(client, about.request,
+             {{ErrorCode::kInternal, "the server could not take the request; see its log"}});
+    });
+    insist([&] {
+      log_about(about, LogLevel::kError,
+                std::string("the gateway could not take a request: ") + error.what());
+    });
+  }
+}
+
+void Gateway::take(const ClientId& client, std::span<const std::byte> header_bytes,
+                   std::span<const std::byte> body, LogSubject& about) {
   // Ids are drawn at random, and given once: this is for the day on which that no longer holds.
   if (!in_flight_.hear(client, steady_now(), edge_->sender_name())) lose(client, LostClient::kUnreachable);
-  auto header = decode_request_header(header_bytes, limits_, &id);
-  if (!header) return refuse(client, id, {std::move(header).error()});
+  auto header = decode_request_header(header_bytes, limits_, &about.request);
+  if (!header) return refuse(client, about.request, {std::move(header).error()});
   const bool asks = header->kind == RequestKind::kInfer || header->kind == RequestKind::kBundle;
   if (!asks && !signals_.take(client, steady_now())) return metrics_.signal_ignored();
   switch (header->kind) {
@@ -278,19 +294,9 @@ void Gateway::on_request(const ClientId& client, std::span<const std::byte> head
     case RequestKind::kBundle:
       break;
   }
-  const TraceId trace = trace_context(*header).trace;
-  try {
-    const bool bundle = header->kind == RequestKind::kBundle;
-    bundle ? accept_bundle(client, std::move(*header), body) : accept(client, std::move(*header), body);
-  } catch (const std::exception& error) {  // out of memory, out of threads: this request's problem only
-    insist([&] {
-      refuse(client, id, {{ErrorCode::kInternal, "the server could not take the request; see its log"}});
-    });
-    insist([&] {
-      log_about({id, trace}, LogLevel::kError,
-                std::string("the gateway could not take a request: ") + error.what());
-    });
-  }
+  about.trace = trace_context(*header).trace;
+  const bool bundle = header->kind == RequestKind::kBundle;
+  bundle ? accept_bundle(client, std::move(*header), body) : accept(client, std::move(*header), body);
 }
 
 void Gateway::accept(const ClientId& client, RequestHeader header, std::span<const std::byte> body) {
@@ -552,10 +558,11 @@ void Gateway::on_client_gone(const ClientId& client, ClientGone why) {
 
 void Gateway::lose(const ClientId& client, LostClient why) {
   spdlog::debug("a client is gone: {}", to_string(why));
-  const std::vector<caf::actor> requests = in_flight_.take_client(client);
+  std::vector<caf::actor> requests = insist([&] { return in_flight_.take_client(client); });
   if (!requests.empty()) metrics_.lost(why);
   for (std::size_t i = 0; i < requests.size(); ++i) metrics_.answered({ErrorCode::kCancelled});
-  for (const caf::actor& request : each_once(requests)) caf::anon_send(request, CancelAtom::value);
+  for (const caf::actor& request : each_once(std::move(requests)))
+    insist([&] { caf::anon_send(request, CancelAtom::value); });
 }
 
 }  // namespace volvox

@@ -16,6 +16,7 @@
 #include "actors/system/actor_slot.h"
 #include "base/error.h"
 #include "config/schema.h"
+#include "monitoring/log/log_subject.h"
 #include "monitoring/metrics/request_metrics.h"
 #include "protocol/codec/bundle_codec.h"
 #include "protocol/sockets/edge_socket.h"
@@ -63,6 +64,8 @@ class Gateway : public ReplySink, private EdgeHandler, public std::enable_shared
   void look_around();
   void on_request(const ClientId& client, std::span<const std::byte> header,
                   std::span<const std::byte> body) override;
+  void take(const ClientId& client, std::span<const std::byte> header, std::span<const std::byte> body,
+            LogSubject& about);
   void on_client_gone(const ClientId& client, ClientGone why) override;
   void on_client_refused(const RefusedClient& client) override;
   void on_keys_trouble(const std::string& why) override;

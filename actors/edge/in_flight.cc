@@ -187,6 +187,7 @@ std::vector<caf::actor> InFlightTable::take_client(const ClientId& client) {
   std::vector<caf::actor> requests;
   const auto entry = clients_.find(client);
   if (entry == clients_.end()) return requests;
+  requests.reserve(entry->second.requests.size());
   for (auto& [id, request] : entry->second.requests) requests.push_back(std::move(request));
   clients_.erase(entry);
   unanswered_ -= requests.size();

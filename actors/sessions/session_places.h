@@ -24,7 +24,8 @@ class SessionPlaces : public std::enable_shared_from_this<SessionPlaces> {
   PlacePtr take(std::uint32_t limit);
 
  private:
-  void give_back(std::uint32_t place);
+  struct Lent;
+  void give_back(std::set<std::uint32_t>::node_type&& place);
 
   const std::uint32_t count_;
   std::mutex mutex_;

@@ -66,13 +66,16 @@ Work::~Work() {
   if (settled_) return;
   if (again && device_place && can_run_again()) {
     hand_over();
-    caf::anon_send(again, RerunWork{successor(), device_place->device()});
+    const WorkPtr next = insist([&] { return successor(); });
+    insist([&] { caf::anon_send(again, RerunWork{next, device_place->device()}); });
   } else {
     Outcome lost;
-    lost.error =
-        Error{ErrorCode::kInternal,
-              "the server lost this request when one of its parts failed; send it again, and see the "
-              "server's log"};
+    insist([&] {
+      lost.error =
+          Error{ErrorCode::kInternal,
+                "the server lost this request when one of its parts failed; send it again, and see the "
+                "server's log"};
+    });
     lost.undecided = is_session_part(request_->header);
     settle(std::move(lost));
   }
@@ -85,9 +88,10 @@ void Work::give_back_memory() {
 }
 
 WorkPtr Work::successor() {
+  auto next = std::make_shared<Work>(request_, reply_to_);
+  reply_to_ = nullptr;
   settled_ = true;
   give_back_memory();
-  auto next = std::make_shared<Work>(request_, std::exchange(reply_to_, nullptr));
   next->group_ = std::move(group_);
   next->place_ = place_;
   next->second_ = true;

@@ -197,28 +197,39 @@ struct ReplyFrames {
 };
 
 void EdgeSocket::send(OutgoingReply&& reply) {
-  if (!hold(reply)) return drop(reply.client, 1, EAGAIN);
-  if (!make_room(reply.client)) return;
-  const bool behind_others = !backlog_.empty() && backlog_.holds(reply.client);
-  const int error = behind_others ? EAGAIN : try_send(reply);
-  if (error == 0) return;
-  if (error == EAGAIN) return backlog_.add(std::move(reply), steady_now());
-  drop(reply.client, 1 + backlog_.remove(reply.client), error);
+  int error = 0;
+  try {
+    if (!hold(reply)) return drop(reply.client, 1, EAGAIN);
+    if (!make_room(reply.client)) return;
+    const bool behind_others = !backlog_.empty() && backlog_.holds(reply.client);
+    error = behind_others ? EAGAIN : try_send(reply);
+    if (error == EAGAIN) return backlog_.add(std::move(reply), steady_now());
+  } catch (const std::bad_alloc&) {
+    error = ENOMEM;
+  }
+  if (error != 0) drop(reply.client, 1 + backlog_.remove(reply.client), error);
 }
 
 class EdgeSocket::HeldShare final : public FrameHold {
  public:
-  HeldShare(std::shared_ptr<GuardedShares> shares, std::uint64_t holder, std::size_t bytes)
-      : shares_(std::move(shares)), holder_(holder), bytes_(bytes) {}
-  ~HeldShare() override {
+  HeldShare(std::shared_ptr<GuardedShares> shares, std::size_t bytes)
+      : shares_(std::move(shares)), bytes_(bytes) {}
+  // As ReplyShares::hold() says.
+  bool take(const ClientId& client) {
     const std::lock_guard lock(shares_->mutex);
-    shares_->shares.give_back(holder_, bytes_);
+    holder_ = shares_->shares.hold(client, bytes_);
+    return holder_.has_value();
+  }
+  ~HeldShare() override {
+    if (!holder_) return;
+    const std::lock_guard lock(shares_->mutex);
+    shares_->shares.give_back(*holder_, bytes_);
   }
 
  private:
   const std::shared_ptr<GuardedShares> shares_;
-  const std::uint64_t holder_;
   const std::size_t bytes_;
+  std::optional<std::uint64_t> holder_;
 };
 
 // A share of the memory for replies, until the last byte is with the kernel; false if the client has none
@@ -226,13 +237,9 @@ class EdgeSocket::HeldShare final : public FrameHold {
 bool EdgeSocket::hold(OutgoingReply& reply) {
   // A header of a hundred bytes was built in four thousand, which stay with it.
   const std::size_t bytes = reply.header.held_bytes() + reply.body.held_bytes() + kReplyOverhead;
-  std::optional<std::uint64_t> holder;
-  {
-    const std::lock_guard lock(shares_->mutex);
-    holder = shares_->shares.hold(reply.client, bytes);
-  }
-  if (!holder) return false;
-  reply.held = std::make_unique<HeldShare>(shares_, *holder, bytes);
+  auto share = std::make_unique<HeldShare>(shares_, bytes);
+  if (!share->take(reply.client)) return false;
+  reply.held = std::move(share);
   return true;
 }
 

@@ -23,9 +23,8 @@ void ReplyBacklog::retry(TimePoint now, const Send& send, const GiveUp& give_up)
     }
     const std::size_t left = waiting.replies.size();
     replies_ -= left;
-    const ClientId client = at->first;
-    at = clients_.erase(at);
-    if (left > 0) give_up(client, left, error);
+    const auto gone = clients_.extract(at++);
+    if (left > 0) give_up(gone.key(), left, error);
   }
 }
 

@@ -22,6 +22,7 @@ class ReplyBacklog {
   std::size_t replies() const { return replies_; }
   bool holds(const ClientId& client) const { return clients_.contains(client); }
 
+  // Throws std::bad_alloc, and leaves the reply with its owner.
   void add(OutgoingReply&& reply, TimePoint now);
 
   // Tries to send: 0, or an error number; EAGAIN keeps the reply for later.

@@ -5,8 +5,14 @@
 namespace volvox {
 
 std::optional<std::uint64_t> ReplyShares::hold(const ClientId& client, std::size_t bytes) {
-  const auto [known, fresh] = numbers_.try_emplace(client, last_ + 1);
-  if (fresh) holders_.emplace(++last_, Holder{client});
+  auto known = numbers_.find(client);
+  if (known == numbers_.end()) {
+    // In this order, so that where memory is short nothing stays but a holder of nothing, which the next one
+    // takes over.
+    holders_.insert_or_assign(last_ + 1, Holder{client});
+    known = numbers_.emplace(client, last_ + 1).first;
+    ++last_;
+  }
   Holder& holder = holders_.at(known->second);
   const std::size_t largest = std::max(holder.largest, bytes);
   const std::size_t held = holder.bytes + bytes;

@@ -20,7 +20,7 @@ class ReplyShares {
   ReplyShares(std::size_t of_one, std::size_t of_all) : of_one_(of_one), of_all_(of_all) {}
 
   // Lets a reply of so many bytes in, and gives its holder's number for give_back(). Nothing: the client
-  // holds too much already.
+  // holds too much already. Throws std::bad_alloc, and has let nothing in.
   std::optional<std::uint64_t> hold(const ClientId& client, std::size_t bytes);
 
   // The reply has been sent, or thrown away.

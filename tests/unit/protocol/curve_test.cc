@@ -10,6 +10,7 @@
 #include "protocol/curve/curve_clients.h"
 #include "protocol/curve/curve_keys.h"
 #include "protocol/sockets/edge_socket.h"
+#include "tests/unit/protocol/patience.h"
 #include "tests/unit/protocol/samples.h"
 
 namespace volvox {
@@ -18,7 +19,6 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 using testing::HasSubstr;
-constexpr Duration kPatience = 20s;
 
 class Curve : public testing::Test, public EdgeHandler {
  protected:
