@@ -23,6 +23,7 @@ bool FailingNew::failed() {
 
 }  // namespace volvox::test
 
+#if !VOLVOX_THREAD_SANITIZER
 [[gnu::noinline]] void* operator new(std::size_t size) {
   if (left > 0 && --left == 0) throw std::bad_alloc();
   if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
@@ -34,3 +35,4 @@ bool FailingNew::failed() {
 [[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
   std::free(memory);
 }
+#endif

@@ -1,15 +1,20 @@
 #pragma once
 
+#include "base/thread_sanitizer.h"
+
 namespace volvox::test {
 
 // While one lives, the `nth` allocation by operator new in this thread, counted from 0, finds no memory.
-// Needs failing_new.cc in the program.
+// Needs failing_new in the program.
 class FailingNew {
  public:
   explicit FailingNew(int nth);
   ~FailingNew();
   FailingNew(const FailingNew&) = delete;
   FailingNew& operator=(const FailingNew&) = delete;
+
+  // ThreadSanitizer has an operator new of its own, which finds memory always.
+  static constexpr bool kWorks = !VOLVOX_THREAD_SANITIZER;
 
   // Whether that allocation has been asked for.
   static bool failed();

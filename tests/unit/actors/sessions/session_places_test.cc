@@ -41,6 +41,7 @@ TEST(SessionPlaces, LendsTheHighestBelowALimitUntilTheLastHolderLetsGo) {
 }
 
 TEST(SessionPlaces, NeedsMemoryToLendAndNoneToTakeBack) {
+  if (!FailingNew::kWorks) GTEST_SKIP() << "memory does not fail in this build";
   const auto places = std::make_shared<SessionPlaces>(2);
   PlacePtr place;
   {
