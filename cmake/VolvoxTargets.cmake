@@ -101,6 +101,7 @@ endfunction()
 function(volvox_sanitizer_environment out)
   set(${out}
       "ASAN_OPTIONS=set:detect_stack_use_after_return=1:strict_string_checks=1"
+      "LSAN_OPTIONS=set:print_suppressions=0:suppressions=${PROJECT_SOURCE_DIR}/tests/lsan.supp"
       "UBSAN_OPTIONS=set:print_stacktrace=1"
       "TSAN_OPTIONS=set:halt_on_error=1:second_deadlock_stack=1:print_suppressions=0:suppressions=${PROJECT_SOURCE_DIR}/tests/tsan.supp"
       PARENT_SCOPE)

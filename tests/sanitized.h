@@ -2,15 +2,18 @@
 
 #include "base/thread_sanitizer.h"
 
+// VOLVOX_SANITIZED: 1 in a build that a sanitizer watches: slower by a factor, and with memory of the
+// sanitizer's own.
+#if VOLVOX_THREAD_SANITIZER || defined(__SANITIZE_ADDRESS__)
+#define VOLVOX_SANITIZED 1
+#elif defined(__has_feature)  // clang has no macro for it
+#define VOLVOX_SANITIZED __has_feature(address_sanitizer)
+#else
+#define VOLVOX_SANITIZED 0
+#endif
+
 namespace volvox {
 
-// Whether this build is watched by a sanitizer: slower by a factor, and with memory of the sanitizer's own.
-#if VOLVOX_THREAD_SANITIZER || defined(__SANITIZE_ADDRESS__)
-inline constexpr bool kSanitized = true;
-#elif defined(__has_feature)  // clang has no macro for it
-inline constexpr bool kSanitized = __has_feature(address_sanitizer);
-#else
-inline constexpr bool kSanitized = false;
-#endif
+inline constexpr bool kSanitized = VOLVOX_SANITIZED;
 
 }  // namespace volvox

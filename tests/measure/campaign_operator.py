@@ -36,7 +36,7 @@ def storm(world, node, killed):
         killed.append(node.name)
         return
     if status != 0:
-        world.wrong("exit status", f"{node.name} after a drain: {status}; {world.last_line(node)}")
+        world.wrong("exit status", f"{node.name} after a drain: {status}; {world.last_lines(node)}")
 
 
 def drain_storms(world):
@@ -225,7 +225,7 @@ class Hangs:
             return
         self.found.append(found)
         if not healthy:
-            self.world.wrong("health", f"{member.name}: /healthz was never 200 while a copy hung; {self.world.last_line(member)}")
+            self.world.wrong("health", f"{member.name}: /healthz was never 200 while a copy hung; {self.world.last_lines(member)}")
         self.wait_until_well(member)
 
     def wait_until_well(self, member):

@@ -191,7 +191,7 @@ def revive(world, member, statuses):
         if green and answers(endpoint, 3.0) is not None:
             return
         if green and health(member) == 200:
-            world.wrong("green and serves nobody", f"{member.name}; {world.last_line(member)}")
+            world.wrong("green and serves nobody", f"{member.name}; {world.last_lines(member)}")
         member.process.kill()
     statuses.append((member.name, member.process.wait()))
     member.start()

@@ -151,11 +151,10 @@ class World:
         """Nobody has died whom the scenario did not kill."""
         for member in self.members:
             if member.process.poll() is not None:
-                self.wrong("died", f"{member.name}: status {member.process.returncode}; {self.last_line(member)}")
+                self.wrong("died", f"{member.name}: status {member.process.returncode}; {self.last_lines(member)}")
 
-    def last_line(self, member):
-        lines = pathlib.Path(member.log).read_text(errors="replace").splitlines()
-        return lines[-1] if lines else ""
+    def last_lines(self, member, count=1):
+        return "\n".join(pathlib.Path(member.log).read_text(errors="replace").splitlines()[-count:])
 
     def recover(self, within=20.0):
         """After the last fault: all members are there again."""
@@ -203,7 +202,7 @@ class World:
                 member.send(signal.SIGKILL)
                 status = f"none within {within:.0f} s of SIGTERM"
             if status != 0:
-                self.wrong("exit status", f"{member.name}: {status}")
+                self.wrong("exit status", f"{member.name}: {status}; {self.last_lines(member, 8)}")
 
     def check(self, allowed):
         """Looks at the histories."""

@@ -23,7 +23,7 @@ bool FailingNew::failed() {
 
 }  // namespace volvox::test
 
-#if !VOLVOX_THREAD_SANITIZER
+#if !VOLVOX_SANITIZED
 [[gnu::noinline]] void* operator new(std::size_t size) {
   if (left > 0 && --left == 0) throw std::bad_alloc();
   if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "base/thread_sanitizer.h"
+#include "tests/sanitized.h"
 
 namespace volvox::test {
 
@@ -13,8 +13,8 @@ class FailingNew {
   FailingNew(const FailingNew&) = delete;
   FailingNew& operator=(const FailingNew&) = delete;
 
-  // ThreadSanitizer has an operator new of its own, which finds memory always.
-  static constexpr bool kWorks = !VOLVOX_THREAD_SANITIZER;
+  // A sanitizer has an operator new of its own, which finds memory always.
+  static constexpr bool kWorks = !kSanitized;
 
   // Whether that allocation has been asked for.
   static bool failed();
