@@ -1,6 +1,7 @@
 #include "actors/sessions/session_places.h"
 
-#include <optional>
+#include <memory>
+#include <new>
 #include <vector>
 
 #include <gmock/gmock.h>
