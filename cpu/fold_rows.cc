@@ -14,17 +14,17 @@ namespace {
 // Rows of one call: enough that the weights are read seldom, and that every thread has units.
 constexpr std::int64_t kRowsAtOnce = 3072;
 
-Result<PackedProduct> pack(const FoldedTable& table) {
+Result<PackedProduct> pack(const FoldedTable& table, std::size_t lanes) {
   std::vector<WeightTerm> weights;
   for (const FoldedTable::Term& term : table.terms)
     weights.push_back({term.weight, static_cast<std::size_t>(term.operand)});
-  return PackedProduct::make(weights, table.bias, static_cast<std::size_t>(table.width), kPlain);
+  return PackedProduct::make(weights, table.bias, static_cast<std::size_t>(table.width), kPlain, lanes);
 }
 
 }  // namespace
 
 Status fold_rows(const Kernels& kernels, std::uint32_t threads, const FoldedTable& table, float* out) {
-  const auto product = pack(table);
+  const auto product = pack(table, kernels.lanes);
   if (!product) return tl::unexpected(product.error());
   ThreadTeam team(threads);
   auto runner = ProductRunner::make(team.size());

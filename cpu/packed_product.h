@@ -17,20 +17,21 @@ struct WeightTerm {
   std::size_t width = 0;
 };
 
-// How outputs are dealt to column blocks. Plain: block b has the outputs 64·b … 64·b + 63, and the last one
-// no more groups of 16 than it needs. Otherwise they are so many gates of H units each, at most kMaxGroups,
-// and block b has the units 16·b … 16·b + 15 of each gate.
+// How outputs are dealt to column blocks, for kernels of L lanes. Plain: block b has the outputs from 4·L·b
+// on, and the last one no more groups of L than it needs. Otherwise they are so many gates of H units each,
+// at most kMaxGroups, and block b has the L units from L·b on of each gate.
 using Gates = std::size_t;
 inline constexpr Gates kPlain = 0;
 
 // The weights of start + W0·x0 + W1·x1 … in the order in which the kernels read them:
-// [block][k, terms in order][groups][16], zero where an output does not exist. Immutable; any thread may
+// [block][k, terms in order][groups][lanes], zero where an output does not exist. Immutable; any thread may
 // read. (DeepCPU §4.2: packed once at load, because weights are reused at every step.)
 class PackedProduct {
  public:
-  // `bias` has `outputs` elements or is null. `outputs` must be a multiple of the gates. Copies everything.
+  // For kernels of so many lanes (Kernels::lanes), and no others. `bias` has `outputs` elements or is null.
+  // `outputs` must be a multiple of the gates. Copies everything.
   static Result<PackedProduct> make(std::span<const WeightTerm> terms, const float* bias, std::size_t outputs,
-                                    Gates gates);
+                                    Gates gates, std::size_t lanes);
 
   std::size_t outputs() const { return outputs_; }
   std::size_t units() const { return outputs_ / groups_; }  // of gates: H
@@ -45,7 +46,7 @@ class PackedProduct {
   ProductBlock block(std::size_t index, std::size_t skip = 0) const;
 
  private:
-  std::size_t columns() const { return groups_ * kUnits; }  // of a block but the last
+  std::size_t columns() const { return groups_ * lanes_; }  // of a block but the last
   std::size_t groups(std::size_t block) const;              // that it has
   std::size_t output_of(std::size_t block, std::size_t gate, std::size_t unit) const;
   std::size_t valid(std::size_t block, std::size_t gate) const;
@@ -53,7 +54,7 @@ class PackedProduct {
 
   AlignedBuffer weights_, bias_;
   std::size_t outputs_ = 0, width_ = 0, blocks_ = 0;
-  std::size_t groups_ = kPlainGroups;
+  std::size_t groups_ = kPlainGroups, lanes_ = kMaxLanes;
   bool plain_ = true;
   bool has_bias_ = false;
 };

@@ -63,7 +63,7 @@ Result<ProductRunner> ProductRunner::make(std::uint32_t threads) {
   ProductRunner runner;
   runner.counts_.resize(std::max(threads, 1U));
   for (std::size_t t = 0; t < runner.counts_.size(); ++t) {
-    auto scratch = AlignedBuffer::make(kMaxBlockRows * kColumnsOf<kMaxGroups> * sizeof(float));
+    auto scratch = AlignedBuffer::make(kMaxBlockRows * kMaxGroups * kMaxLanes * sizeof(float));
     if (!scratch) return tl::unexpected(scratch.error());
     runner.scratch_.push_back(std::move(*scratch));
   }

@@ -127,7 +127,7 @@ Status GenericCell::add_operator(const Cell& cell, const Operator& op, const Wei
     if (const GenericOp* same = find_alike(op)) {
       made.products = same->products;
     } else {
-      auto packed = pack_product(cell, op, weights, kPlain);
+      auto packed = pack_product(cell, op, weights, kPlain, kernels_->lanes);
       if (!packed) return tl::unexpected(packed.error());
       made.products = only(std::move(*packed));
     }
@@ -158,7 +158,7 @@ Status GenericCell::add_operator(const Cell& cell, const Operator& op, const Wei
     made.constant = std::make_shared<AlignedBuffer>(std::move(*numbers));
   }
   if (op.is(kConvolutionOp)) {
-    auto products = pack_convolution(cell, op, weights);
+    auto products = pack_convolution(cell, op, weights, kernels_->lanes);
     if (!products) return tl::unexpected(products.error());
     flops_ += op.convolution.flops();
     row_us_ += kFlopUs * op.convolution.flops();

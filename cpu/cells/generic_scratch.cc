@@ -39,7 +39,7 @@ Status GenericScratch::prepare(std::span<const GenericValue> values, std::size_t
     floats += floats_of(values[v], rows_of_chunk, edges);
   }
   if (Status ok = buffer.grow(floats * sizeof(float)); !ok) return ok;
-  if (Status ok = parked.grow(kMaxBlockRows * kColumnsOf<kPlainGroups> * sizeof(float)); !ok) return ok;
+  if (Status ok = parked.grow(kMaxBlockRows * kPlainGroups * kMaxLanes * sizeof(float)); !ok) return ok;
   float* at = buffer.f32();
   for (std::size_t v = 0; v < values.size(); ++v) {
     memory[v] = at;

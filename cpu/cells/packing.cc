@@ -19,8 +19,8 @@ Result<const float*> find_bias(const Cell& cell, const Operator& op, std::int64_
 
 }  // namespace
 
-Result<PackedProduct> pack_product(const Cell& cell, const Operator& op, const Weights& weights,
-                                   Gates gates) {
+Result<PackedProduct> pack_product(const Cell& cell, const Operator& op, const Weights& weights, Gates gates,
+                                   std::size_t lanes) {
   const std::int64_t outputs = cell.values.at(op.output).shape.back();
   const std::vector<ValueId> inputs = product_terms(op);
   const std::size_t wanted = inputs.size() + (op.has_bias ? 1 : 0);
@@ -37,11 +37,11 @@ Result<PackedProduct> pack_product(const Cell& cell, const Operator& op, const W
   }
   const auto bias = find_bias(cell, op, outputs, weights);
   if (!bias) return tl::unexpected(bias.error());
-  return PackedProduct::make(terms, *bias, static_cast<std::size_t>(outputs), gates);
+  return PackedProduct::make(terms, *bias, static_cast<std::size_t>(outputs), gates, lanes);
 }
 
 Result<std::vector<PackedProduct>> pack_convolution(const Cell& cell, const Operator& op,
-                                                    const Weights& weights) {
+                                                    const Weights& weights, std::size_t lanes) {
   const Convolution& c = op.convolution;
   const auto tensor = find_weight(cell, op.weights.front(), c.weight_shape(), weights);
   if (!tensor) return tl::unexpected(tensor.error());
@@ -54,7 +54,7 @@ Result<std::vector<PackedProduct>> pack_convolution(const Cell& cell, const Oper
   for (std::int64_t kernel = 0; kernel < c.kernels; kernel += c.group_kernels()) {
     const WeightTerm term{kernels.data() + kernel * c.window(), static_cast<std::size_t>(c.window())};
     auto product = PackedProduct::make({&term, 1}, *bias == nullptr ? nullptr : *bias + kernel,
-                                       static_cast<std::size_t>(c.group_kernels()), kPlain);
+                                       static_cast<std::size_t>(c.group_kernels()), kPlain, lanes);
     if (!product) return tl::unexpected(product.error());
     products.push_back(std::move(*product));
   }

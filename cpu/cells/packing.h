@@ -9,11 +9,12 @@
 
 namespace volvox::cpu {
 
-// Packs the weights of a product operator. Errors name the cell and the tensor.
-Result<PackedProduct> pack_product(const Cell& cell, const Operator& op, const Weights& weights, Gates gates);
+// Packs the weights of a product operator, for kernels of so many lanes. Errors name the cell and the tensor.
+Result<PackedProduct> pack_product(const Cell& cell, const Operator& op, const Weights& weights, Gates gates,
+                                   std::size_t lanes);
 
 // Packs the kernels of a convolution operator, as the product of a window with each of them, group by group.
 Result<std::vector<PackedProduct>> pack_convolution(const Cell& cell, const Operator& op,
-                                                    const Weights& weights);
+                                                    const Weights& weights, std::size_t lanes);
 
 }  // namespace volvox::cpu

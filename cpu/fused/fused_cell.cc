@@ -16,7 +16,7 @@ Result<std::unique_ptr<CpuCell>> FusedCell::make(const Cell& cell, const Weights
   for (std::size_t i = 0; i < all.size(); ++i) {
     const auto plan = all[i]->match(cell);
     if (!plan) continue;
-    auto product = pack_product(cell, *plan->product, weights, plan->gates);
+    auto product = pack_product(cell, *plan->product, weights, plan->gates, kernels.lanes);
     if (!product) return tl::unexpected(product.error());
     std::unique_ptr<FusedCell> made(new FusedCell(cell, std::move(*product), *all[i], kernels.fused[i]));
     if (Status ok = made->find_rows(cell, *plan, weights, options, pools); !ok)

@@ -15,6 +15,7 @@ using BlockKernel = void (*)(const ProductBlock&);
 struct Kernels {
   Isa isa;
   const char* name;
+  std::size_t lanes;  // of a register: for these kernels products are packed (PackedProduct::make)
 
   // out[0] = the product. See ProductBlock.
   BlockKernel product;

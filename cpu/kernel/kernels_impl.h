@@ -160,6 +160,7 @@ template <class V>
 constexpr Kernels make_kernels(Isa isa, const char* name) {
   return {isa,
           name,
+          V::kLanes,
           run_block<V, ProductStep>,
           kFusedBlocks<V>,
           exp_array<V>,

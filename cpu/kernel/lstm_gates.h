@@ -13,20 +13,19 @@ struct LstmGates {
   static constexpr std::size_t kGroups = kForgetGates + 3;
 
   template <class V, int R>
-  static VOLVOX_INLINE void finish(const Tile<V, R, kGroups>& z, const ProductBlock& p, std::size_t row,
-                                   std::size_t half) {
-    const int n = lanes_of<V>(p.valid[0], half);
-    const std::size_t at = p.unit + half;
+  static VOLVOX_INLINE void finish(const Tile<V, R, kGroups>& z, const ProductBlock& p, std::size_t row) {
+    const int n = p.valid[0];
     VOLVOX_UNROLL
     for (int r = 0; r < R; ++r) {
       auto c = V::mul(sigmoid<V>(z.acc[r][0]), tanh<V>(z.acc[r][kForgetGates + 1]));
       VOLVOX_UNROLL
       for (std::size_t f = kForgetGates; f > 0; --f) {
-        const auto before = V::load_first(p.in[f - 1][row + r] + at, n);
+        const auto before = V::load_first(p.in[f - 1][row + r] + p.unit, n);
         c = V::fma(sigmoid<V>(z.acc[r][f]), before, c);
       }
-      V::store_first(p.out[1][row + r] + at, c, n);
-      V::store_first(p.out[0][row + r] + at, V::mul(sigmoid<V>(z.acc[r][kForgetGates + 2]), tanh<V>(c)), n);
+      V::store_first(p.out[1][row + r] + p.unit, c, n);
+      V::store_first(p.out[0][row + r] + p.unit, V::mul(sigmoid<V>(z.acc[r][kForgetGates + 2]), tanh<V>(c)),
+                     n);
     }
   }
 };

@@ -5,18 +5,17 @@
 
 namespace volvox::cpu {
 
-// A product's columns are computed in blocks of a few groups of 16: for an LSTM the gates i, f, g, o of 16
-// units, for a plain product 64 columns in a row, in its last block as many groups as there are columns for.
-inline constexpr std::size_t kUnits = 16;
+// A product's columns are computed in blocks of a few groups of as many as a register has lanes: for an LSTM
+// the gates i, f, g, o of so many units, for a plain product kPlainGroups groups in a row, in its last block
+// as many as there are columns for.
 inline constexpr std::size_t kPlainGroups = 4;
 inline constexpr std::size_t kMaxGroups = 5;
-template <std::size_t kGroups>
-inline constexpr std::size_t kColumnsOf = kGroups* kUnits;
+inline constexpr std::size_t kMaxLanes = 16;  // of any instruction set
 
 // Steps of k that are computed at a stretch, about: all rows of the block pass by the weights of one stretch
 // before the next one begins; between stretches the accumulators are parked in memory, unchanged. The weights
-// of a short one (32 KiB of four groups) stay in the first cache meanwhile, those of a long one (256 KiB) in
-// the second.
+// of a short one (of four groups of 16, 32 KiB) stay in the first cache meanwhile, those of a long one (256
+// KiB) in the second.
 inline constexpr std::size_t kShortStretch = 128;
 inline constexpr std::size_t kLongStretch = 1024;
 
@@ -37,11 +36,11 @@ struct ProductTerm {
 // Plain data on purpose: the kernels are compiled for instructions that the caller may not have, so that
 // nothing here may be an inline function with code of its own.
 struct ProductBlock {
-  const float* weights = nullptr;  // [sum of widths][groups][16], 64-byte aligned
+  const float* weights = nullptr;  // [sum of widths][groups][lanes]
   std::size_t groups = 0;  // of a plain product: 1 … kPlainGroups; otherwise as many as the step has
   const ProductTerm* terms = nullptr;
   std::size_t term_count = 0;
-  // Where the chains start: bias[groups][16]; else row r's start[r][column + g·gate_stride + unit]; else
+  // Where the chains start: bias[groups][lanes]; else row r's start[r][column + g·gate_stride + unit]; else
   // zero.
   const float* bias = nullptr;
   const float* const* start = nullptr;
@@ -49,7 +48,7 @@ struct ProductBlock {
   std::size_t gate_stride = 0;          // from one group to the next in there
   std::uint8_t valid[kMaxGroups] = {};  // columns of each group that exist
   std::size_t row_begin = 0, row_end = 0;
-  float* scratch = nullptr;         // [row_end - row_begin][groups][16], 64-byte aligned, this thread's own
+  float* scratch = nullptr;         // [row_end - row_begin][groups][lanes], this thread's own
   const float* upcoming = nullptr;  // weights that this thread will most likely read next, or null
 
   // A pointer for each row to what the step reads besides the product, and to what it writes; each step says

@@ -17,13 +17,6 @@ struct Stretch {
   std::size_t lines = 0;
 };
 
-// How many lanes of a register that begins at unit `half` exist, of `valid` in the group.
-template <class V>
-VOLVOX_INLINE int lanes_of(std::size_t valid, std::size_t half) {
-  const int left = static_cast<int>(valid) - static_cast<int>(half);
-  return left < 0 ? 0 : (left > V::kLanes ? V::kLanes : left);
-}
-
 // How many rows a tile of G groups has at most: accumulators leave room for a row of weights and an operand.
 // Eight chains at a time keep two units of fused multiply-adds busy; more would be more code.
 inline constexpr int kMostTileRows = 8;
@@ -32,27 +25,26 @@ inline constexpr int kTileRows = V::kAccumulators / static_cast<int>(G) < kMostT
                                      ? V::kAccumulators / static_cast<int>(G)
                                      : kMostTileRows;
 
-// R rows × G registers of accumulators: the part of a block that lives in registers. `half` is the first
-// unit that this tile computes, for lanes narrower than 16.
+// R rows × G registers of accumulators: the part of a block that lives in registers.
 template <class V, int R, std::size_t G>
 struct Tile {
-  static constexpr std::size_t kColumns = kColumnsOf<G>;
+  static constexpr std::size_t kColumns = G * V::kLanes;
   typename V::Reg acc[R][G];
 
   // A row of `start` may lie anywhere, as in a table of which few rows are in a cache: what the thread's next
   // block reads of it is asked for now.
-  VOLVOX_INLINE void begin(const ProductBlock& p, std::size_t row, std::size_t half) {
-    const std::size_t next = p.gate_stride == kUnits ? kColumns : kUnits;
+  VOLVOX_INLINE void begin(const ProductBlock& p, std::size_t row) {
+    const std::size_t next = p.gate_stride == V::kLanes ? kColumns : V::kLanes;
     VOLVOX_UNROLL
     for (int r = 0; r < R; ++r) {
       VOLVOX_UNROLL
       for (std::size_t g = 0; g < G; ++g) {
         if (p.start != nullptr) {
-          const float* from = p.start[row + r] + p.column + g * p.gate_stride + half;
-          acc[r][g] = V::load_first(from, lanes_of<V>(p.valid[g], half));
+          const float* from = p.start[row + r] + p.column + g * p.gate_stride;
+          acc[r][g] = V::load_first(from, p.valid[g]);
           __builtin_prefetch(from + next, 0, 2);
         } else {
-          acc[r][g] = p.bias == nullptr ? V::set(0.0F) : V::load(p.bias + g * kUnits + half);
+          acc[r][g] = p.bias == nullptr ? V::set(0.0F) : V::load(p.bias + g * V::kLanes);
         }
       }
     }
@@ -61,27 +53,40 @@ struct Tile {
     VOLVOX_UNROLL
     for (int r = 0; r < R; ++r) {
       VOLVOX_UNROLL
-      for (std::size_t g = 0; g < G; ++g) acc[r][g] = V::load(from + r * kColumns + g * kUnits);
+      for (std::size_t g = 0; g < G; ++g) acc[r][g] = V::load(from + r * kColumns + g * V::kLanes);
     }
   }
   VOLVOX_INLINE void save(float* to) const {
     VOLVOX_UNROLL
     for (int r = 0; r < R; ++r) {
       VOLVOX_UNROLL
-      for (std::size_t g = 0; g < G; ++g) V::store(to + r * kColumns + g * kUnits, acc[r][g]);
+      for (std::size_t g = 0; g < G; ++g) V::store(to + r * kColumns + g * V::kLanes, acc[r][g]);
     }
   }
 
-  // acc += x[k]·w[k] for one k.
+  // acc += x[k]·w[k] for one k. Of what it reads, the fewer stay in registers: with the others as well there
+  // would be more than there are.
   VOLVOX_INLINE void step(const float* const (&x)[R], std::size_t k, const float* w) {
-    typename V::Reg weight[G];
-    VOLVOX_UNROLL
-    for (std::size_t g = 0; g < G; ++g) weight[g] = V::load(w + g * kUnits);
-    VOLVOX_UNROLL
-    for (int r = 0; r < R; ++r) {
-      const auto value = V::set(x[r][k]);
+    if constexpr (static_cast<std::size_t>(R) < G) {
+      typename V::Reg value[R];
       VOLVOX_UNROLL
-      for (std::size_t g = 0; g < G; ++g) acc[r][g] = V::fma(value, weight[g], acc[r][g]);
+      for (int r = 0; r < R; ++r) value[r] = V::set(x[r][k]);
+      VOLVOX_UNROLL
+      for (std::size_t g = 0; g < G; ++g) {
+        const auto weight = V::load(w + g * V::kLanes);
+        VOLVOX_UNROLL
+        for (int r = 0; r < R; ++r) acc[r][g] = V::fma(value[r], weight, acc[r][g]);
+      }
+    } else {
+      typename V::Reg weight[G];
+      VOLVOX_UNROLL
+      for (std::size_t g = 0; g < G; ++g) weight[g] = V::load(w + g * V::kLanes);
+      VOLVOX_UNROLL
+      for (int r = 0; r < R; ++r) {
+        const auto value = V::set(x[r][k]);
+        VOLVOX_UNROLL
+        for (std::size_t g = 0; g < G; ++g) acc[r][g] = V::fma(value, weight[g], acc[r][g]);
+      }
     }
   }
 
@@ -111,15 +116,14 @@ struct Tile {
 // Carries rows row … row+R-1 through one stretch. After the last one the step makes of the sums what it is
 // for:
 //   static constexpr std::size_t kGroups = …;
-//   template <class V, int R> static void finish(const Tile<V, R, kGroups>&, const ProductBlock&, row, half)
+//   template <class V, int R> static void finish(const Tile<V, R, kGroups>&, const ProductBlock&, row)
 template <class V, int R, class Step>
-inline void run_tile(const ProductBlock& p, const Stretch& s, std::size_t row, std::size_t half,
-                     const char* fetch) {
+inline void run_tile(const ProductBlock& p, const Stretch& s, std::size_t row, const char* fetch) {
   Tile<V, R, Step::kGroups> tile;
-  constexpr std::size_t kColumns = kColumnsOf<Step::kGroups>;
-  float* parked = p.scratch + (row - p.row_begin) * kColumns + half;
+  constexpr std::size_t kColumns = tile.kColumns;
+  float* parked = p.scratch + (row - p.row_begin) * kColumns;
   if (s.first) {
-    tile.begin(p, row, half);
+    tile.begin(p, row);
   } else {
     tile.load(parked);
   }
@@ -129,15 +133,15 @@ inline void run_tile(const ProductBlock& p, const Stretch& s, std::size_t row, s
     const std::size_t from = s.begin > term_begin ? s.begin : term_begin;
     const std::size_t to = s.end < term_end ? s.end : term_end;
     if (from < to) {
-      tile.accumulate(p.terms[t].rows + row, from - term_begin, to - from, p.weights + from * kColumns + half,
-                      fetch, s.lines);
+      tile.accumulate(p.terms[t].rows + row, from - term_begin, to - from, p.weights + from * kColumns, fetch,
+                      s.lines);
     }
     term_begin = term_end;
   }
   if (!s.last) {
     tile.save(parked);
   } else {
-    Step::template finish<V, R>(tile, p, row, half);
+    Step::template finish<V, R>(tile, p, row);
   }
 }
 

@@ -16,50 +16,55 @@ std::vector<float> numbered(std::size_t outputs, std::size_t width) {
   return w;
 }
 
-TEST(PackedProduct, DealsGatesToBlocksOfSixteenUnits) {
-  constexpr std::size_t kHidden = 20, kWidth = 3;
-  const auto w = numbered(4 * kHidden, kWidth);
+class PackedProductOf : public testing::TestWithParam<std::size_t> {};
+INSTANTIATE_TEST_SUITE_P(Lanes, PackedProductOf, testing::Values(8, 16));
+
+TEST_P(PackedProductOf, DealsGatesToBlocksOfSoManyUnits) {
+  const std::size_t lanes = GetParam(), hidden = lanes + 4;
+  constexpr std::size_t kWidth = 3;
+  const auto w = numbered(4 * hidden, kWidth);
   const WeightTerm term{w.data(), kWidth};
-  const auto packed = PackedProduct::make({&term, 1}, nullptr, 4 * kHidden, 4);
+  const auto packed = PackedProduct::make({&term, 1}, nullptr, 4 * hidden, 4, lanes);
   ASSERT_TRUE(packed);
   ASSERT_EQ(packed->blocks(), 2U);
   const ProductBlock second = packed->block(1);
-  EXPECT_EQ(second.unit, 16U);
-  EXPECT_EQ(second.column, 16U);
-  EXPECT_EQ(second.gate_stride, kHidden);
+  EXPECT_EQ(second.unit, lanes);
+  EXPECT_EQ(second.column, lanes);
+  EXPECT_EQ(second.gate_stride, hidden);
   EXPECT_EQ(second.valid[3], 4);
   EXPECT_EQ(second.bias, nullptr);
   for (std::size_t k = 0; k < kWidth; ++k) {
     for (std::size_t g = 0; g < 4; ++g) {
-      for (std::size_t u = 0; u < 16; ++u) {
-        const float want = u < 4 ? w[(g * kHidden + 16 + u) * kWidth + k] : 0.0F;
-        EXPECT_EQ(second.weights[k * 64 + g * 16 + u], want);
+      for (std::size_t u = 0; u < lanes; ++u) {
+        const float want = u < 4 ? w[(g * hidden + lanes + u) * kWidth + k] : 0.0F;
+        EXPECT_EQ(second.weights[(k * 4 + g) * lanes + u], want);
       }
     }
   }
 }
 
-TEST(PackedProduct, DealsPlainOutputsInARow) {
-  const auto w = numbered(70, 2);
-  const auto bias = numbered(70, 1);
+TEST_P(PackedProductOf, DealsPlainOutputsInARow) {
+  const std::size_t lanes = GetParam(), outputs = kPlainGroups * lanes + 6;
+  const auto w = numbered(outputs, 2);
+  const auto bias = numbered(outputs, 1);
   const WeightTerm term{w.data(), 2};
-  const auto packed = PackedProduct::make({&term, 1}, bias.data(), 70, kPlain);
+  const auto packed = PackedProduct::make({&term, 1}, bias.data(), outputs, kPlain, lanes);
   ASSERT_TRUE(packed);
   ASSERT_EQ(packed->blocks(), 2U);
   const ProductBlock second = packed->block(1);
   EXPECT_EQ(second.valid[0], 6);
   EXPECT_EQ(packed->block(0).groups, 4U);
   EXPECT_EQ(second.groups, 1U) << "the last block is no wider than it must be";
-  EXPECT_EQ(second.bias[5], bias[69]);
+  EXPECT_EQ(second.bias[5], bias[outputs - 1]);
   EXPECT_EQ(second.bias[6], 0.0F);
-  EXPECT_EQ(second.weights[16 + 5], w[69 * 2 + 1]);
-  EXPECT_EQ(packed->block(1, 1).weights, second.weights + 16);
+  EXPECT_EQ(second.weights[lanes + 5], w[(outputs - 1) * 2 + 1]);
+  EXPECT_EQ(packed->block(1, 1).weights, second.weights + lanes);
 }
 
 TEST(PackedProduct, LaysTermsOneAfterAnother) {
   const auto a = numbered(4, 2), b = numbered(4, 1);
   const WeightTerm terms[] = {{a.data(), 2}, {b.data(), 1}};
-  const auto packed = PackedProduct::make(terms, nullptr, 4, 4);
+  const auto packed = PackedProduct::make(terms, nullptr, 4, 4, 16);
   ASSERT_TRUE(packed);
   EXPECT_EQ(packed->width(), 3U);
   EXPECT_EQ(packed->block(0).weights[2 * 64 + 16], b[1]);
@@ -67,8 +72,8 @@ TEST(PackedProduct, LaysTermsOneAfterAnother) {
 }
 
 TEST(PackedProduct, RefusesWhatItCannotPack) {
-  EXPECT_FALSE(PackedProduct::make({}, nullptr, 0, kPlain));
-  EXPECT_FALSE(PackedProduct::make({}, nullptr, 6, 4));
+  EXPECT_FALSE(PackedProduct::make({}, nullptr, 0, kPlain, 16));
+  EXPECT_FALSE(PackedProduct::make({}, nullptr, 6, 4, 16));
 }
 
 }  // namespace

@@ -29,7 +29,6 @@ TEST(Product, IsOneChainOfFusedMultiplyAddsFromTheBias) {
   const auto wa = draw(kOutputs * kA), wb = draw(kOutputs * kB), bias = draw(kOutputs);
   const auto a = draw(kRows * kA), b = draw(kRows * kB);
   const WeightTerm weights[] = {{wa.data(), kA}, {wb.data(), kB}};
-  const auto packed = PackedProduct::make(weights, bias.data(), kOutputs, kPlain).value();
   std::vector<const float*> rows_a, rows_b;
   std::vector<float> out(kRows * (kOutputs + 1), 99.0F);
   std::vector<float*> rows_out;
@@ -40,14 +39,16 @@ TEST(Product, IsOneChainOfFusedMultiplyAddsFromTheBias) {
   }
   const ProductTerm terms[] = {{rows_a.data(), kA}, {rows_b.data(), kB}};
   ProductCall call;
-  call.product = &packed;
   call.rows = kRows;
   call.terms = terms;
   call.term_count = 2;
   call.out[0] = rows_out.data();
   ThreadTeam team(1);
   for (Isa isa : supported_isas()) {
-    call.kernel = kernels_for(isa)->product;
+    const Kernels& kernels = *kernels_for(isa);
+    const auto packed = PackedProduct::make(weights, bias.data(), kOutputs, kPlain, kernels.lanes).value();
+    call.product = &packed;
+    call.kernel = kernels.product;
     ProductRunner::make(1).value().run(team, call);
     for (std::size_t r = 0; r < kRows; ++r) {
       for (std::size_t o = 0; o < kOutputs; ++o) {
@@ -62,7 +63,7 @@ TEST(Product, IsOneChainOfFusedMultiplyAddsFromTheBias) {
 TEST(Plan, CutsWorkForEveryThread) {
   std::vector<float> w(4 * 64 * 128);
   const WeightTerm term{w.data(), 128};
-  const auto product = PackedProduct::make({&term, 1}, nullptr, 4 * 64, 4).value();
+  const auto product = PackedProduct::make({&term, 1}, nullptr, 4 * 64, 4, 16).value();
   EXPECT_TRUE(plan_product(product, 1, 2).alone);
   EXPECT_TRUE(plan_product(product, 512, 1).alone);
   for (std::size_t rows = 1; rows <= 700; ++rows) {

@@ -35,14 +35,15 @@ class LstmFixture {
   // The whole step of rows [first, first + count).
   State full(const Kernels& kernels, ThreadTeam& team, std::size_t first, std::size_t count) {
     const WeightTerm weights[] = {{w_.data(), input_}, {u_.data(), hidden_}};
-    const auto product = PackedProduct::make(weights, bias_.data(), 4 * hidden_, 4).value();
+    const auto product = PackedProduct::make(weights, bias_.data(), 4 * hidden_, 4, kernels.lanes).value();
     return step(kernels, team, product, first, count, nullptr);
   }
   // The same in two parts: W·x of all rows at once, then the rest.
   State eager_and_core(const Kernels& kernels, ThreadTeam& team, std::size_t first, std::size_t count) {
     const WeightTerm eager{w_.data(), input_}, core{u_.data(), hidden_};
-    const auto xw = PackedProduct::make({&eager, 1}, bias_.data(), 4 * hidden_, kPlain).value();
-    const auto rest = PackedProduct::make({&core, 1}, nullptr, 4 * hidden_, 4).value();
+    const auto xw =
+        PackedProduct::make({&eager, 1}, bias_.data(), 4 * hidden_, kPlain, kernels.lanes).value();
+    const auto rest = PackedProduct::make({&core, 1}, nullptr, 4 * hidden_, 4, kernels.lanes).value();
     std::vector<float> start(rows_ * 4 * hidden_);
     auto x = pointers(x_, input_, 0, rows_);
     auto out = mutable_pointers(start, 4 * hidden_, 0, rows_);
