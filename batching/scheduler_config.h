@@ -21,6 +21,7 @@ struct TypeConfig {
   std::uint32_t max_batch = 64;
   std::uint32_t max_edges = 1U << 16;  // ragged edges in one task
   bool independent = false;            // steps of one lane may share a task
+  bool is_read = true;                 // its cells leave states, which others may read
   bool lazy = false;                   // may wait for preferred_batch, at most `linger`
   std::uint32_t preferred_batch = 0;
   Duration linger{0};

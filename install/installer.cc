@@ -75,6 +75,7 @@ TypeConfig type_config(const InstalledModel& installed, CellTypeId t, std::uint3
   config.max_batch = max_batch;
   config.max_edges = spec.max_edges;
   config.independent = spec.independent;
+  config.is_read = !spec.cell.states.empty();
   config.sizes = cell.sizes;
   config.costs = cell.costs;
   config.pulls = spec.cell.pulls;

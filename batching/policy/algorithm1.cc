@@ -58,6 +58,7 @@ class Algorithm1 final : public TypeChooser {
   struct Standing {
     const TypeConfig* type = nullptr;
     Rule rule = Rule::kAnything;
+    bool is_read = true;                // or that does not count
     std::uint32_t rows = 1, alone = 1;  // what is ready, and of how many; equal where that does not count
     std::uint32_t passed_over = 0;
   };
@@ -106,7 +107,10 @@ class Algorithm1 final : public TypeChooser {
     if (!together) return standing;
     if (standing.rule == Rule::kNoneRunning) standing.rule = Rule::kAnything;
     standing.rows = rival.rows;
-    if (!by_share) return standing;
+    if (!by_share) {
+      standing.is_read = standing.type->is_read;
+      return standing;
+    }
     standing.alone = moment.frontier.ready_alone(rival.type);
     standing.rows = std::min(standing.rows, standing.alone);
     return standing;
@@ -117,6 +121,7 @@ class Algorithm1 final : public TypeChooser {
     const bool by_rank = a.rule == Rule::kFull && a.type->priority != b.type->priority;
     if (by_rank) return a.type->priority > b.type->priority;
     if (a.rule == Rule::kAnything) {
+      if (a.is_read != b.is_read) return a.is_read;
       const std::uint64_t share = std::uint64_t{a.rows} * b.alone, other = std::uint64_t{b.rows} * a.alone;
       if (share != other) return share > other;
     }

@@ -57,7 +57,8 @@ inline constexpr std::uint32_t kMostPassedOver = 16;
 // Requests that came together want few batches, as none of them is late: what runs elsewhere does not matter
 // then, and between types that are not full the one goes first of which the largest share is ready of what
 // could be ready (ED-Batch, equation 1: what is ready entirely need not wait, what is ready in part has the
-// rest to gain). Of graphs that is not known, and the type with the most rows goes first.
+// rest to gain). Of graphs that is not known: the type with the most rows goes first, and last one whose
+// cells nobody reads, such as labels, since nothing waits for them.
 //
 // No type starves: one that is ready and was passed over by kMostPassedOver tasks of its model on the worker
 // is overdue and goes before all others, the longest overdue first. So it is passed over by at most

@@ -112,6 +112,10 @@ TEST(Algorithm1, RequestsThatCameTogetherRunWhatIsReadyEntirelyFirst) {
   EXPECT_EQ(Chooser().next(moment, std::size_t{3}), (Types{1, 1, 1}));
   moment.types[1].alone = 0;
   EXPECT_EQ(Chooser().next(moment), 4U) << "of graphs that is not known: the most rows";
+  Chooser last;
+  last.config.types[4].is_read = false;
+  last.chooser = make_algorithm1(last.config, last.config.types);
+  EXPECT_EQ(last.next(moment), 1U) << "nothing waits for it";
   moment.types[4].ready = 4;
   EXPECT_EQ(Chooser().next(moment), 1U);
   moment.types[1].alone = 5;

@@ -56,6 +56,33 @@ TEST_P(Graphs, RunInTheLeastSlotsTheyNeed) {
 
 INSTANTIATE_TEST_SUITE_P(All, Graphs, ::testing::Range(0, 4));
 
+// Characters in a row, each read by a label, which nothing reads.
+NodeGraph labelled(std::uint32_t characters) {
+  NodeGraph graph;
+  for (std::uint32_t v = 0; v < characters; ++v) {
+    const NodeGraph::Edge before{v - 1, 0};
+    graph.add({kChar, v, v, false, false}, std::span(&before, v == 0 ? 0 : 1));
+  }
+  for (std::uint32_t v = 0; v < characters; ++v) {
+    const NodeGraph::Edge character{v, NodeGraph::kRagged};
+    graph.add({kAny, characters + v, characters + v, true, false}, {&character, 1});
+  }
+  return graph;
+}
+
+TEST(Labels, OfRequestsThatCameTogetherRunWhenAllAreThere) {
+  SchedulerConfig config = scheduler_config(64, 1, 10000, {64, 64, 4096});
+  config.types[kAny].is_read = false;
+  Driver driver(config, make_cellular_policy(config), 64);
+  for (std::uint64_t tag = 1; tag <= 4; ++tag) driver.admit(graph_request(tag, labelled(10)));
+  const auto tasks = driver.schedule(0);
+  ASSERT_EQ(tasks.size(), 11U);
+  EXPECT_EQ(tasks.back()->type, static_cast<CellTypeId>(kAny));
+  EXPECT_EQ(tasks.back()->rows, 40U);
+  driver.run_to_the_end();
+  driver.check();
+}
+
 // A node with four listed predecessors.
 NodeGraph star() {
   NodeGraph graph;
