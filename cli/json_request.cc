@@ -12,8 +12,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
-#include "loadgen/requests/trees.h"
 #include "protocol/codec/structure_check.h"
+#include "shapes/trees.h"
 
 namespace volvox {
 namespace {

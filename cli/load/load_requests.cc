@@ -39,19 +39,8 @@ Result<LatticeSource> lattices_of(const RequestWords& words) {
 
 // Of a model over graphs: the nodes of a tree, each of a cell type that fits, or of a text.
 Result<GraphSource> graphs_of(const RequestWords& words, const Model& model) {
-  std::vector<GraphCellType> types;
-  bool binary = false;
-  for (const CellTypeSpec& type : model.types) {
-    const Cell& cell = type.cell;
-    types.push_back({.name = type.name,
-                     .is_leaf = cell.gathers == 0,
-                     .is_inner = cell.gathers >= 2,
-                     .reads_any = cell.gathers_all,
-                     .is_step = cell.gathers == 1 && cell.pulls > 0,
-                     .keeps_none = cell.states.empty()});
-    binary = binary || (types.back().is_inner && !types.back().reads_any);
-  }
-  auto trees = trees_of(words, binary);
+  const std::vector<GraphCellType> types = graph_cell_types(model);
+  auto trees = trees_of(words, joins_two(types));
   if (!trees) return tl::unexpected(trees.error());
   return GraphSource::make(std::move(*trees), types);
 }

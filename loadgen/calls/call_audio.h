@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "loadgen/calls/wave_file.h"
-#include "loadgen/requests/random.h"
+#include "shapes/random.h"
 
 namespace volvox {
 

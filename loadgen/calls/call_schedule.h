@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/time.h"
-#include "loadgen/requests/random.h"
+#include "shapes/random.h"
 
 namespace volvox {
 

@@ -7,8 +7,8 @@
 
 #include "base/time.h"
 #include "loadgen/plan/rate_curve.h"
-#include "loadgen/requests/random.h"
 #include "loadgen/requests/trace.h"
+#include "shapes/random.h"
 
 namespace volvox {
 

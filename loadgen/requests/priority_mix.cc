@@ -4,7 +4,7 @@
 #include <cmath>
 #include <string>
 
-#include "loadgen/requests/random.h"
+#include "shapes/random.h"
 
 namespace volvox {
 namespace {

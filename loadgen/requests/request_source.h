@@ -9,11 +9,11 @@
 #include <variant>
 #include <vector>
 
-#include "loadgen/requests/graphs.h"
-#include "loadgen/requests/lattices.h"
-#include "loadgen/requests/lengths.h"
-#include "loadgen/requests/trees.h"
 #include "protocol/request.h"
+#include "shapes/graphs.h"
+#include "shapes/lattices.h"
+#include "shapes/lengths.h"
+#include "shapes/trees.h"
 
 namespace volvox {
 

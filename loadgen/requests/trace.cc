@@ -7,12 +7,12 @@
 #include <optional>
 #include <string_view>
 
-#include "loadgen/requests/lengths.h"
+#include "shapes/lengths.h"
 
 namespace volvox {
 namespace {
 
-constexpr double kLongest = 1e9;  // seconds
+constexpr double kLongestSeconds = 1e9;
 
 template <class Number>
 bool parse_number(std::string_view text, Number& number) {
@@ -29,7 +29,7 @@ std::optional<TraceEntry> parse_entry(std::string_view line, std::span<const std
   if (!parse_number(line.substr(0, first), at_s) || !parse_number(line.substr(last + 1), entry.size))
     return std::nullopt;
   const auto model = std::ranges::find(models, line.substr(first + 1, last - first - 1));
-  const bool fits = at_s >= 0 && at_s / speed <= kLongest && model != models.end();
+  const bool fits = at_s >= 0 && at_s / speed <= kLongestSeconds && model != models.end();
   if (!fits) return std::nullopt;
   entry.at = Duration(static_cast<Duration::rep>(at_s / speed * 1e9));
   entry.of_class = static_cast<std::uint32_t>(model - models.begin());
@@ -68,7 +68,7 @@ Status check_trace(const Trace& trace, std::size_t classes) {
     return invalid("a trace has from 1 to " + std::to_string(kMostTraceEntries) + " requests");
   Duration last{};
   for (const TraceEntry& entry : trace) {
-    if (entry.at < last || entry.at > std::chrono::seconds(static_cast<std::int64_t>(kLongest)))
+    if (entry.at < last || entry.at > std::chrono::seconds(static_cast<std::int64_t>(kLongestSeconds)))
       return invalid("the times of a trace begin at 0 and do not go back");
     if (entry.of_class >= classes) return invalid("a request of the trace is of no class");
     if (entry.size > LengthSource::kMaxLength)

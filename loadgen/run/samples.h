@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "loadgen/requests/random.h"
 #include "protocol/messages.h"
+#include "shapes/random.h"
 
 namespace volvox {
 

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "loadgen/requests/random.h"
 #include "protocol/client/channel_group.h"
 #include "protocol/client/session_stream.h"
+#include "shapes/random.h"
 
 namespace volvox {
 namespace {

@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "base/time.h"
 #include "loadgen/report/histogram.h"
-#include "loadgen/requests/lengths.h"
 #include "protocol/client/channel.h"
+#include "shapes/lengths.h"
 
 namespace volvox {
 

@@ -94,7 +94,7 @@ int run(const EngineOptions& options) {
 }
 
 void add_model_options(CLI::App& command, EngineOptions& o) {
-  auto* model = command.add_option("--model", o.model, "folder of a model: chains, lanes, trees or lattices");
+  auto* model = command.add_option("--model", o.model, "folder of a model");
   command.add_option("--kind", o.kind, "without a model: one of this kind of `volvox models new` is made up")
       ->excludes(model);
   command.add_option("--hidden", o.hidden, "its size")->check(CLI::Range(1, 16384))->excludes(model);

@@ -12,10 +12,11 @@
 #include "cells/unfold/unfolding.h"
 #include "repository/model_writer.h"
 #include "repository/repository.h"
+#include "shapes/lengths.h"
+#include "shapes/trees.h"
 #include "simulation/bench/bench_device.h"
 #include "simulation/chains.h"
 #include "simulation/chance.h"
-#include "simulation/workload.h"
 
 namespace volvox::bench {
 namespace {
@@ -102,77 +103,91 @@ Status EngineSetup::install_model(const EngineOptions& options, const EnginePlan
   return {};
 }
 
-// A tree's nodes each know their parent; children come before it.
-std::vector<std::int32_t> parents_of(const Tree& tree) {
-  std::vector<std::int32_t> parents(tree.nodes.size(), -1);
-  for (std::size_t node = 0; node < tree.nodes.size(); ++node) {
-    for (const std::uint32_t child : {tree.nodes[node].left, tree.nodes[node].right}) {
-      if (child != Tree::kNone) parents[child] = static_cast<std::int32_t>(node);
-    }
-  }
-  return parents;
+// Those of the file, or random ones with so many leaves.
+Result<TreeSource> trees_of(const EngineOptions& options, const LengthSource& lengths, bool binary) {
+  constexpr std::uint32_t kMostChildren = 5;
+  if (!options.trees.empty()) return TreeSource::from_file(options.trees);
+  return TreeSource::random(lengths, binary ? 2 : kMostChildren);
 }
 
-// The lengths of the samples become so many leaves, where no file has trees.
-Status EngineSetup::make_trees(const EngineOptions& options, Chance& chance) {
-  std::vector<Tree> trees;
-  if (!options.trees.empty()) {
-    auto read = read_trees(options.trees);
-    if (!read) return tl::unexpected(read.error());
-    trees = std::move(*read);
-  }
+Status EngineSetup::draw_trees(const EngineOptions& options, const LengthSource& lengths,
+                               SeededRandom& random) {
+  const auto trees = trees_of(options, lengths, model().model->unfolding->takes(*model().model) != "tree");
+  if (!trees) return tl::unexpected(trees.error());
   for (Sample& sample : samples_) {
-    const Tree tree = trees.empty() ? random_tree(sample.length, chance) : trees[chance.below(trees.size())];
-    sample.parents = parents_of(tree);
+    trees->draw(random, sample.parents);
     sample.length = static_cast<std::uint32_t>(sample.parents.size());
   }
   return {};
 }
 
-// Likewise, so many characters.
-Status EngineSetup::make_lattices(const EngineOptions& options, Chance& chance) {
-  std::vector<Lattice> lattices;
-  if (!options.lattices.empty()) {
-    auto read = read_lattices(options.lattices);
-    if (!read) return tl::unexpected(read.error());
-    lattices = std::move(*read);
-  }
+Status EngineSetup::draw_lattices(const EngineOptions& options, const LengthSource& lengths,
+                                  SeededRandom& random) {
+  const auto lattices =
+      options.lattices.empty() ? LatticeSource::random(lengths) : LatticeSource::from_file(options.lattices);
+  if (!lattices) return tl::unexpected(lattices.error());
   for (Sample& sample : samples_) {
-    const Lattice lattice =
-        lattices.empty() ? random_lattice(sample.length, chance) : lattices[chance.below(lattices.size())];
-    sample.length = lattice.chars;
-    for (const auto& [begin, end] : lattice.words) {
-      sample.starts.push_back(static_cast<std::int32_t>(begin));
-      sample.ends.push_back(static_cast<std::int32_t>(end));
-    }
+    sample.lattice = lattices->draw(random);
+    sample.length = sample.lattice.length;
+  }
+  return {};
+}
+
+Status EngineSetup::draw_graphs(const EngineOptions& options, const LengthSource& lengths,
+                                SeededRandom& random) {
+  const std::vector<GraphCellType> types = graph_cell_types(*model().model);
+  auto trees = trees_of(options, lengths, joins_two(types));
+  if (!trees) return tl::unexpected(trees.error());
+  auto graphs = GraphSource::make(std::move(*trees), types);
+  if (!graphs) return tl::unexpected(graphs.error());
+  graphs_ = std::move(*graphs);
+  for (Sample& sample : samples_) {
+    sample.graph = graphs_->draw(random);
+    sample.length = static_cast<std::uint32_t>(sample.graph.types.size());
   }
   return {};
 }
 
 Structure EngineSetup::structure(const Sample& sample) const {
-  if (over_ == Over::kTrees) return TreeStructure{sample.parents};
-  if (over_ == Over::kLattices) return LatticeStructure{sample.length, sample.starts, sample.ends};
+  switch (over_) {
+    case Over::kTrees:
+      return TreeStructure{sample.parents};
+    case Over::kLattices:
+      return LatticeStructure{sample.length, sample.lattice.starts, sample.lattice.ends};
+    case Over::kGraphs:
+      return graphs_->structure(sample.graph);
+    case Over::kSteps:
+      break;
+  }
   return ChainStructure{sample.length};
 }
 
-Status EngineSetup::make_samples(const EngineOptions& options) {
-  const Model& model = *this->model().model;
-  const std::string_view takes = model.unfolding->takes(model);
-  over_ = takes.ends_with("tree") ? Over::kTrees : takes == "lattice" ? Over::kLattices : Over::kSteps;
-  if (!options.trees.empty() && over_ != Over::kTrees) return invalid("--trees is for models over trees");
+Status EngineSetup::draw_shapes(const EngineOptions& options) {
+  const std::string_view takes = model().model->unfolding->takes(*model().model);
+  over_ = takes.ends_with("tree") ? Over::kTrees
+          : takes == "lattice"    ? Over::kLattices
+          : takes == "graph"      ? Over::kGraphs
+                                  : Over::kSteps;
+  if (!options.trees.empty() && over_ != Over::kTrees && over_ != Over::kGraphs)
+    return invalid("--trees is for models over trees or graphs");
   if (!options.lattices.empty() && over_ != Over::kLattices)
     return invalid("--lattices is for models over lattices");
-  Chance chance(options.seed);
-  auto lengths = options.lengths.empty()
-                     ? Result<std::vector<std::uint32_t>>(typical_lengths(kSamples, chance))
-                     : read_lengths(options.lengths);
+  const auto lengths = options.lengths.empty()
+                           ? Result<LengthSource>(LengthSource::built_in())
+                           : LengthSource::from_file(options.lengths, LengthColumn::kSource);
   if (!lengths) return tl::unexpected(lengths.error());
+  SeededRandom random(options.seed);
+  if (over_ == Over::kTrees) return draw_trees(options, *lengths, random);
+  if (over_ == Over::kLattices) return draw_lattices(options, *lengths, random);
+  if (over_ == Over::kGraphs) return draw_graphs(options, *lengths, random);
+  for (Sample& sample : samples_) sample.length = options.calls.empty() ? lengths->draw(random) : 1;
+  return {};
+}
+
+Status EngineSetup::make_samples(const EngineOptions& options) {
   samples_.resize(kSamples);
-  for (Sample& sample : samples_)
-    sample.length = options.calls.empty() ? (*lengths)[chance.below(lengths->size())] : 1;
-  Status made;
-  if (over_ == Over::kTrees) made = make_trees(options, chance);
-  if (over_ == Over::kLattices) made = make_lattices(options, chance);
+  Status made = draw_shapes(options);
+  Chance chance(options.seed);
   for (Sample& sample : samples_) {
     if (made) made = stage_sample(sample, chance);
   }

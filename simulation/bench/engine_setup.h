@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/error.h"
@@ -10,6 +11,8 @@
 #include "cells/unfold/reference_order.h"
 #include "device/device.h"
 #include "install/installation.h"
+#include "shapes/graphs.h"
+#include "shapes/lattices.h"
 #include "simulation/bench/engine_options.h"
 #include "simulation/chance.h"
 
@@ -43,9 +46,10 @@ class EngineSetup {
 
  private:
   struct Sample {
-    std::uint32_t length = 0;
-    std::vector<std::int32_t> parents{};         // of a tree
-    std::vector<std::int32_t> starts{}, ends{};  // of a lattice's words
+    std::uint32_t length = 0;             // steps, characters of a lattice, nodes of a tree or graph
+    std::vector<std::int32_t> parents{};  // of a tree
+    LatticeShape lattice{};
+    GraphSource::Graph graph{};
     Lengths lengths{};
     std::unique_ptr<InputPages> pages{};
     std::uint64_t hash = 0;  // of the results; 0: none yet
@@ -53,12 +57,14 @@ class EngineSetup {
   Status make_device(const EngineOptions& options);
   Status install_model(const EngineOptions& options, const EnginePlan& plan);
   Status make_samples(const EngineOptions& options);
-  Status make_trees(const EngineOptions& options, Chance& chance);
-  Status make_lattices(const EngineOptions& options, Chance& chance);
+  Status draw_shapes(const EngineOptions& options);
+  Status draw_lattices(const EngineOptions& options, const LengthSource& lengths, SeededRandom& random);
+  Status draw_trees(const EngineOptions& options, const LengthSource& lengths, SeededRandom& random);
+  Status draw_graphs(const EngineOptions& options, const LengthSource& lengths, SeededRandom& random);
   Status stage_sample(Sample& sample, Chance& chance);
   Structure structure(const Sample& sample) const;
 
-  enum class Over : std::uint8_t { kSteps, kTrees, kLattices };
+  enum class Over : std::uint8_t { kSteps, kTrees, kLattices, kGraphs };
 
   bool verifies_ = true;
   Over over_ = Over::kSteps;  // what a request unfolds over
@@ -67,6 +73,7 @@ class EngineSetup {
   CellTypeId core_type_ = 0;
   double load_seconds_ = 0;
   std::vector<Sample> samples_;
+  std::optional<GraphSource> graphs_;
   std::size_t result_bytes_ = 0;  // of the largest sample
 };
 

@@ -1,11 +1,16 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
+#include "shapes/lattices.h"
+#include "shapes/lengths.h"
+#include "shapes/trees.h"
 #include "simulation/bench/commands.h"
 #include "simulation/bench/scheduling_case.h"
 #include "simulation/bench/scheduling_run.h"
@@ -30,26 +35,44 @@ struct Measured {
 
 constexpr std::size_t kMade = 2000;  // requests made up where no file was given
 
+// kMade of what a source draws.
+template <class Source, class Draw>
+auto drawn(const Source& source, std::uint64_t seed, Draw draw) {
+  SeededRandom random(seed);
+  std::vector<decltype(draw(source, random))> made;
+  for (std::size_t i = 0; i < kMade; ++i) made.push_back(draw(source, random));
+  return made;
+}
+
+// Each from 1 to `most` as often.
+LengthSource up_to(std::uint32_t most) {
+  std::vector<std::uint32_t> lengths(most);
+  std::iota(lengths.begin(), lengths.end(), 1U);
+  return *LengthSource::from_table(std::move(lengths), "up to " + std::to_string(most));
+}
+
 Result<std::vector<std::uint32_t>> lengths_of(const SchedulerOptions& options) {
-  Chance chance(options.load.seed);
-  if (options.lengths.empty()) return typical_lengths(kMade, chance);
-  return read_lengths(options.lengths);
+  if (!options.lengths.empty())
+    return LengthSource::from_file(options.lengths, LengthColumn::kSource).map(&LengthSource::table);
+  return drawn(LengthSource::built_in(), options.load.seed,
+               [](const LengthSource& source, SeededRandom& random) { return source.draw(random); });
 }
 
-Result<std::vector<Tree>> trees_of(const SchedulerOptions& options) {
-  if (!options.trees.empty()) return read_trees(options.trees);
-  Chance chance(options.load.seed);
-  std::vector<Tree> trees;
-  for (std::size_t i = 0; i < kMade; ++i) trees.push_back(random_tree(1 + chance.below(38), chance));
-  return trees;
+Result<std::vector<std::vector<std::int32_t>>> trees_of(const SchedulerOptions& options) {
+  if (!options.trees.empty()) return TreeSource::from_file(options.trees).map(&TreeSource::trees);
+  return drawn(TreeSource::random(up_to(38)), options.load.seed,
+               [](const TreeSource& source, SeededRandom& random) {
+                 std::vector<std::int32_t> parents;
+                 source.draw(random, parents);
+                 return parents;
+               });
 }
 
-Result<std::vector<Lattice>> lattices_of(const SchedulerOptions& options) {
-  if (!options.lattices.empty()) return read_lattices(options.lattices);
-  Chance chance(options.load.seed);
-  std::vector<Lattice> lattices;
-  for (std::size_t i = 0; i < kMade; ++i) lattices.push_back(random_lattice(1 + chance.below(88), chance));
-  return lattices;
+Result<std::vector<LatticeShape>> lattices_of(const SchedulerOptions& options) {
+  if (!options.lattices.empty())
+    return LatticeSource::from_file(options.lattices).map(&LatticeSource::lattices);
+  return drawn(LatticeSource::random(up_to(88)), options.load.seed,
+               [](const LatticeSource& source, SeededRandom& random) { return source.draw(random); });
 }
 
 template <class T>

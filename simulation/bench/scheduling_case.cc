@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "simulation/shape_graphs.h"
+
 namespace volvox::bench {
 namespace {
 
@@ -83,21 +85,21 @@ void make_chains(SchedulingCase& out, std::uint32_t max_batch, const std::vector
   }
 }
 
-Status make_trees(SchedulingCase& out, std::uint32_t max_batch, const std::vector<Tree>& trees,
-                  const SchedulingSizes& sizes) {
+Status make_trees(SchedulingCase& out, std::uint32_t max_batch,
+                  const std::vector<std::vector<std::int32_t>>& trees, const SchedulingSizes& sizes) {
   std::vector<Result<std::shared_ptr<const NodeGraph>>> graphs;
   graphs.reserve(trees.size());
-  for (const Tree& tree : trees) graphs.push_back(tree_graph(tree, 0, 1));
+  for (const auto& tree : trees) graphs.push_back(tree_graph(tree, 0, 1));
   if (Status ok = add_graphs(out, graphs); !ok) return ok;
   configure(out, "tree", 2, max_batch, slots_for(out.requests, sizes.live), sizes);
   return {};
 }
 
-Status make_lattices(SchedulingCase& out, std::uint32_t max_batch, const std::vector<Lattice>& lattices,
+Status make_lattices(SchedulingCase& out, std::uint32_t max_batch, const std::vector<LatticeShape>& lattices,
                      const SchedulingSizes& sizes) {
   std::vector<Result<std::shared_ptr<const NodeGraph>>> graphs;
   graphs.reserve(lattices.size());
-  for (const Lattice& lattice : lattices) graphs.push_back(lattice_graph(lattice, 0, 1));
+  for (const LatticeShape& lattice : lattices) graphs.push_back(lattice_graph(lattice, 0, 1));
   if (Status ok = add_graphs(out, graphs); !ok) return ok;
   configure(out, "lattice", 2, max_batch, slots_for(out.requests, sizes.live), sizes);
   return {};

@@ -7,8 +7,7 @@
 #include "base/error.h"
 #include "batching/request.h"
 #include "batching/scheduler_config.h"
-#include "simulation/chance.h"
-#include "simulation/workload.h"
+#include "shapes/lattices.h"
 
 namespace volvox::bench {
 
@@ -30,11 +29,11 @@ struct SchedulingSizes {
 // Chains of one type whose state alternates between two slots; maximum batch `max_batch`.
 void make_chains(SchedulingCase& out, std::uint32_t max_batch, const std::vector<std::uint32_t>& lengths,
                  const SchedulingSizes& sizes);
-// Binary trees with types for leaves and inner nodes.
-Status make_trees(SchedulingCase& out, std::uint32_t max_batch, const std::vector<Tree>& trees,
-                  const SchedulingSizes& sizes);
+// Binary trees, as TreeSource draws them, with types for leaves and inner nodes.
+Status make_trees(SchedulingCase& out, std::uint32_t max_batch,
+                  const std::vector<std::vector<std::int32_t>>& trees, const SchedulingSizes& sizes);
 // Lattices with types for characters and words.
-Status make_lattices(SchedulingCase& out, std::uint32_t max_batch, const std::vector<Lattice>& lattices,
+Status make_lattices(SchedulingCase& out, std::uint32_t max_batch, const std::vector<LatticeShape>& lattices,
                      const SchedulingSizes& sizes);
 
 }  // namespace volvox::bench

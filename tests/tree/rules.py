@@ -3,7 +3,7 @@
 import re
 
 # The house, layer by layer: which folders each folder may include besides itself (docs/architecture.md).
-ENGINE = ("base", "config", "tracing", "cells", "repository", "import", "device", "batching", "install", "routing", "serving", "cpu", "gpu", "simulation")
+ENGINE = ("base", "config", "tracing", "cells", "shapes", "repository", "import", "device", "batching", "install", "routing", "serving", "cpu", "gpu", "simulation")
 SERVING = ("monitoring", "protocol", "loadgen", "actors", "cli")
 LAYERS = ENGINE + SERVING
 MAY_INCLUDE = {
@@ -11,6 +11,7 @@ MAY_INCLUDE = {
     "config": ("base",),
     "tracing": ("base",),
     "cells": ("base",),
+    "shapes": ("cells", "base"),
     "repository": ("cells", "base"),
     "import": ("repository", "cells", "base"),
     "device": ("cells", "base"),
@@ -23,7 +24,7 @@ MAY_INCLUDE = {
     "simulation": ENGINE,
     "monitoring": ("serving", "tracing", "config", "base"),
     "protocol": ("config", "base"),
-    "loadgen": ("protocol", "monitoring", "config", "base"),
+    "loadgen": ("protocol", "monitoring", "shapes", "config", "base"),
     "actors": ("protocol", "monitoring", *ENGINE[: ENGINE.index("cpu")]),
     "cli": LAYERS,
 }

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "loadgen/requests/random.h"
+#include "shapes/random.h"
 
 namespace volvox {
 namespace {

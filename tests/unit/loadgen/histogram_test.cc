@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "loadgen/requests/random.h"
+#include "shapes/random.h"
 
 namespace volvox {
 namespace {

@@ -126,5 +126,61 @@ TEST(RequestSource, RowsOfNumbersHaveTheirShape) {
   EXPECT_TRUE(content.reals.empty()) << "of the request before";
 }
 
+TEST(RequestSource, ALatticeHasARowForEachCharacterAndForEachWord) {
+  const RequestSource source(5, LatticeSource::random(LengthSource::fixed(40)), 7, {3});
+  RequestContent content, again;
+  source.make(1, content);
+  source.make(2, again);
+  source.make(1, again);
+  EXPECT_EQ(content, again);
+  ASSERT_EQ(content.more.size(), 1U);
+  EXPECT_EQ(content.tokens.size(), 40U);
+  EXPECT_EQ(content.more[0].size(), content.starts.size());
+  EXPECT_LT(*std::max_element(content.more[0].begin(), content.more[0].end()), 3);
+  ClientRequest request = request_with_inputs("m", "characters,words");
+  fill_request(request, content);
+  ASSERT_EQ(request.body.inputs.size(), 2U);
+  EXPECT_EQ(request.body.inputs[1].name, "words");
+  EXPECT_EQ(request.body.inputs[1].shape[0], static_cast<std::int64_t>(content.starts.size()));
+  EXPECT_EQ(std::get<LatticeStructure>(request.body.structure).length, 40U);
+}
+
+TEST(RequestSource, SequencesHaveLengthsOfTheirOwn) {
+  const SequencesSource sequences{LengthSource::built_in(), {"left", "right"}, {1, 0}};
+  const RequestSource source(5, sequences, 7);
+  RequestContent content;
+  source.make(1, content);
+  EXPECT_EQ(content.tokens.size(), static_cast<std::size_t>(content.lengths[1]));
+  EXPECT_EQ(content.more[0].size(), static_cast<std::size_t>(content.lengths[0]));
+  EXPECT_NE(content.lengths[0], content.lengths[1]);
+  EXPECT_EQ(std::get<SequencesStructure>(structure_of(content)).names[1], "right");
+}
+
+TEST(RequestSource, PairedLengthsStayTogether) {
+  const LengthSource table = LengthSource::from_table({3, 9, 27}, "a file").value();
+  const RequestSource source(5, SequencesSource{table, {"steps", "target"}, {0}, {30, 1, 5}}, 7);
+  RequestContent content;
+  std::set<std::vector<std::int32_t>> seen;
+  for (std::uint64_t index = 0; index < 100; ++index) {
+    source.make(index, content);
+    EXPECT_EQ(content.tokens.size(), static_cast<std::size_t>(content.lengths[0]))
+        << "the other one's rows are made, not given";
+    seen.insert(content.lengths);
+  }
+  EXPECT_EQ(seen, (std::set<std::vector<std::int32_t>>{{3, 30}, {9, 1}, {27, 5}}));
+  EXPECT_EQ(source.description(), "pairs of lengths a file");
+  EXPECT_EQ(std::get<SequencesStructure>(structure_of(content)).names[1], "target");
+}
+
+TEST(RequestSource, WhatIsOfTheWholeRequestHasOneRow) {
+  const SequencesSource sequences{LengthSource::fixed(9), {"steps"}, {0, SequencesSource::kOnce}};
+  const RequestSource source(5, sequences, 7);
+  RequestContent content;
+  source.make(1, content);
+  EXPECT_EQ(content.tokens.size(), 9U);
+  ASSERT_EQ(content.more.size(), 1U);
+  EXPECT_EQ(content.more[0].size(), 1U);
+}
+
 }  // namespace
 }  // namespace volvox

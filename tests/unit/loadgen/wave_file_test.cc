@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "loadgen/requests/random.h"
+#include "shapes/random.h"
 
 namespace volvox {
 namespace {

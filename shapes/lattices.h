@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "loadgen/requests/lengths.h"
-#include "loadgen/requests/random.h"
+#include "shapes/lengths.h"
+#include "shapes/random.h"
 
 namespace volvox {
 
@@ -20,7 +20,7 @@ struct LatticeShape {
   bool operator==(const LatticeShape&) const = default;
 };
 
-// The lattices that requests of a load are made of. Draws are independent of each other. Immutable once made:
+// The lattices that requests are made of. Draws are independent of each other. Immutable once made:
 // any number of threads.
 class LatticeSource {
  public:

@@ -1,4 +1,4 @@
-#include "loadgen/requests/trees.h"
+#include "shapes/trees.h"
 
 #include <fstream>
 

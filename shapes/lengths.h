@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "loadgen/requests/random.h"
+#include "shapes/random.h"
 
 namespace volvox {
 

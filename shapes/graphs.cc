@@ -1,5 +1,6 @@
-#include "loadgen/requests/graphs.h"
+#include "shapes/graphs.h"
 
+#include <algorithm>
 #include <initializer_list>
 
 namespace volvox {
@@ -17,6 +18,25 @@ std::int32_t add_node(GraphSource::Graph& graph, std::int32_t type,
 }
 
 }  // namespace
+
+std::vector<GraphCellType> graph_cell_types(const Model& model) {
+  std::vector<GraphCellType> types;
+  for (const CellTypeSpec& type : model.types) {
+    const Cell& cell = type.cell;
+    types.push_back({.name = type.name,
+                     .is_leaf = cell.gathers == 0,
+                     .is_inner = cell.gathers >= 2,
+                     .reads_any = cell.gathers_all,
+                     .is_step = cell.gathers == 1 && cell.pulls > 0,
+                     .keeps_none = cell.states.empty()});
+  }
+  return types;
+}
+
+bool joins_two(const std::vector<GraphCellType>& types) {
+  return std::ranges::any_of(types,
+                             [](const GraphCellType& type) { return type.is_inner && !type.reads_any; });
+}
 
 Result<GraphSource> GraphSource::make(TreeSource trees, const std::vector<GraphCellType>& types) {
   GraphSource source(std::move(trees));

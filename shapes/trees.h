@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "base/error.h"
-#include "loadgen/requests/lengths.h"
-#include "loadgen/requests/random.h"
+#include "shapes/lengths.h"
+#include "shapes/random.h"
 
 namespace volvox {
 
-// The trees that requests of a load are made of: node -> its parent, -1 for the root; children come before
+// The trees that requests are made of: node -> its parent, -1 for the root; children come before
 // parents. Draws are independent of each other. Immutable once made: any number of threads.
 class TreeSource {
  public:

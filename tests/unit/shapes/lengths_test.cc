@@ -1,4 +1,4 @@
-#include "loadgen/requests/lengths.h"
+#include "shapes/lengths.h"
 
 #include <algorithm>
 #include <cstdio>

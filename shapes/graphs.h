@@ -6,12 +6,14 @@
 #include <vector>
 
 #include "base/error.h"
-#include "loadgen/requests/random.h"
-#include "loadgen/requests/trees.h"
+#include "base/structure.h"
+#include "cells/model/model.h"
+#include "shapes/random.h"
+#include "shapes/trees.h"
 
 namespace volvox {
 
-// A cell type that nodes of graphs may have.
+// A cell type that nodes of graphs may have, and which nodes.
 struct GraphCellType {
   std::string name{};
   bool is_leaf = false;     // a node of it may read nothing
@@ -21,7 +23,12 @@ struct GraphCellType {
   bool keeps_none = false;  // no other can read a node of it
 };
 
-// The graphs that requests of a load are made of: trees, whose nodes are of a type drawn from those that fit.
+// Those of a model over graphs, in its order.
+std::vector<GraphCellType> graph_cell_types(const Model& model);
+// Whether trees of which its graphs are made must be binary.
+bool joins_two(const std::vector<GraphCellType>& types);
+
+// The graphs that requests are made of: trees, whose nodes are of a type drawn from those that fit.
 // Where no type is a leaf's they are texts, with as many words as the tree has leaves: of one step's type the
 // characters of each word, one after the other; of one type a node for each word, which reads the last
 // character and the word before; of another one that reads the word behind; and of one that keeps nothing a
@@ -38,6 +45,10 @@ class GraphSource {
   struct Graph {
     std::vector<std::int32_t> types{}, offsets{}, predecessors{};  // as in GraphStructure; types by names()
   };
+  // Views both.
+  GraphStructure structure(const Graph& graph) const {
+    return {{names_.begin(), names_.end()}, graph.types, graph.offsets, graph.predecessors};
+  }
   Graph draw(SeededRandom& random) const;
 
   // As make() took them.

@@ -1,4 +1,4 @@
-#include "loadgen/requests/lattices.h"
+#include "shapes/lattices.h"
 
 #include <algorithm>
 #include <fstream>

@@ -1,4 +1,4 @@
-#include "loadgen/requests/random.h"
+#include "shapes/random.h"
 
 #include <cmath>
 #include <numbers>
