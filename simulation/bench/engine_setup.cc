@@ -52,6 +52,13 @@ std::uint64_t hash_bytes(std::uint64_t hash, const std::byte* bytes, std::size_t
   return hash;
 }
 
+// Those of the file, or random ones with so many leaves.
+Result<TreeSource> trees_of(const EngineOptions& options, const LengthSource& lengths, bool binary) {
+  constexpr std::uint32_t kMostChildren = 5;
+  if (!options.trees.empty()) return TreeSource::from_file(options.trees);
+  return TreeSource::random(lengths, binary ? 2 : kMostChildren);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<EngineSetup>> EngineSetup::make(const EngineOptions& options, const EnginePlan& plan) {
@@ -101,13 +108,6 @@ Status EngineSetup::install_model(const EngineOptions& options, const EnginePlan
                  this->model().compiled[t].kernel.c_str());
   }
   return {};
-}
-
-// Those of the file, or random ones with so many leaves.
-Result<TreeSource> trees_of(const EngineOptions& options, const LengthSource& lengths, bool binary) {
-  constexpr std::uint32_t kMostChildren = 5;
-  if (!options.trees.empty()) return TreeSource::from_file(options.trees);
-  return TreeSource::random(lengths, binary ? 2 : kMostChildren);
 }
 
 Status EngineSetup::draw_trees(const EngineOptions& options, const LengthSource& lengths,

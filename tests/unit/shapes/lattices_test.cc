@@ -1,6 +1,5 @@
 #include "shapes/lattices.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -12,7 +11,6 @@ namespace volvox {
 namespace {
 
 using testing::HasSubstr;
-using Ints = std::vector<std::int32_t>;
 
 TEST(ParseLattice, ReadsCharactersAndWords) {
   EXPECT_EQ(parse_lattice(R"({"chars": 5, "words": [[0, 2], [1, 5]], "text": "x"})").value(),

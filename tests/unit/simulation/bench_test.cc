@@ -173,8 +173,9 @@ TEST_F(Bench, SaysWhatIsWrong) {
 
 // docs/evaluation.md: of requests that come together.
 TEST_F(Bench, CellByCellNeedsNoMoreBatchesThanTheAgenda) {
-  for (const char* kind : {"bidirectional", "tagger", "crf_tagger", "classifier", "seq2seq",
-                           "attention_seq2seq", "tree_lstm", "child_sum", "lattice_lstm"}) {
+  for (const char* kind :
+       {"bidirectional", "tagger", "crf_tagger", "classifier", "seq2seq", "attention_seq2seq", "tree_lstm",
+        "child_sum", "lattice_lstm", "char_tagger", "tree_lstm_2type"}) {
     const std::string model = (folder_ / kind).string();
     ASSERT_TRUE(write_new_model({.path = model}, kind, {.hidden = 8, .vocabulary = 50}));
     const auto json = report("batches --model " + model + " --requests 24");
