@@ -20,6 +20,9 @@ class TreeSource {
   // the line's number for anything else, or an empty file.
   static Result<TreeSource> from_file(const std::string& path);
 
+  // Of an inner node of random trees that need not be binary.
+  static constexpr std::uint32_t kMostChildren = 5;
+
   // A tree over as many leaves as `leaves` says, whose inner nodes join two neighbours, or from one to
   // `most_children` of them.
   static TreeSource random(LengthSource leaves, std::uint32_t most_children = 2);

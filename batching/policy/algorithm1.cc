@@ -107,10 +107,8 @@ class Algorithm1 final : public TypeChooser {
     if (!together) return standing;
     if (standing.rule == Rule::kNoneRunning) standing.rule = Rule::kAnything;
     standing.rows = rival.rows;
-    if (!by_share) {
-      standing.is_read = standing.type->is_read;
-      return standing;
-    }
+    standing.is_read = by_share || standing.type->is_read;
+    if (!by_share) return standing;
     standing.alone = moment.frontier.ready_alone(rival.type);
     standing.rows = std::min(standing.rows, standing.alone);
     return standing;

@@ -15,9 +15,6 @@ Duration milliseconds_of(double ms) {
   return Duration(static_cast<Duration::rep>(ms * 1e6));
 }
 
-// Binary trees are taken by every model over trees.
-constexpr std::uint32_t kMostChildren = 5;
-
 Result<TreeSource> trees_of(const RequestWords& words, bool binary) {
   const bool sized = words.length > 0 || !words.lengths.empty();
   if (!words.trees.empty() && words.trees != "random") {
@@ -27,7 +24,7 @@ Result<TreeSource> trees_of(const RequestWords& words, bool binary) {
   }
   auto leaves = lengths_of(words);
   if (!leaves) return tl::unexpected(leaves.error());
-  return TreeSource::random(std::move(*leaves), binary ? 2 : kMostChildren);
+  return TreeSource::random(std::move(*leaves), binary ? 2 : TreeSource::kMostChildren);
 }
 
 Result<LatticeSource> lattices_of(const RequestWords& words) {

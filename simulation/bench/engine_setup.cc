@@ -54,9 +54,8 @@ std::uint64_t hash_bytes(std::uint64_t hash, const std::byte* bytes, std::size_t
 
 // Those of the file, or random ones with so many leaves.
 Result<TreeSource> trees_of(const EngineOptions& options, const LengthSource& lengths, bool binary) {
-  constexpr std::uint32_t kMostChildren = 5;
   if (!options.trees.empty()) return TreeSource::from_file(options.trees);
-  return TreeSource::random(lengths, binary ? 2 : kMostChildren);
+  return TreeSource::random(lengths, binary ? 2 : TreeSource::kMostChildren);
 }
 
 }  // namespace

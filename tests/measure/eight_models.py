@@ -18,6 +18,7 @@ figures. The exit status is 1 when an answer was wrong or missing, or cellular n
 import argparse
 import json
 import pathlib
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -61,7 +62,7 @@ def shapes_of(options, kind):
 
 
 def served(options, folder, kind, hidden):
-    """What a load saw: requests a second, answers compared, wrong ones, and those without a result."""
+    """The report of a load of the model, which is left in the folder."""
     shape = (kind, "m", "--hidden", str(hidden), "--vocabulary", VOCABULARY)
     server = Server(options.volvox, folder, [shape])
     try:
@@ -75,7 +76,7 @@ def served(options, folder, kind, hidden):
 
 
 def computed(options, model, kind):
-    """Requests a second and rows a task of each policy, medians, least and most."""
+    """The report of the engine, policy by policy."""
     batch = LARGEST_BATCH.get(kind, options.batch)
     with tempfile.TemporaryDirectory(prefix="volvox-eight-") as folder:
         report = pathlib.Path(folder) / "engine.json"
@@ -107,8 +108,7 @@ def speed(runs, policy):
 
 
 def spread(values, digits):
-    middle = sorted(values)[len(values) // 2]
-    return f"{middle:,.{digits}f} ({min(values):,.{digits}f} … {max(values):,.{digits}f})"
+    return f"{statistics.median(values):,.{digits}f} ({min(values):,.{digits}f} … {max(values):,.{digits}f})"
 
 
 def speeds_table(figures):
