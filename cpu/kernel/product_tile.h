@@ -25,10 +25,11 @@ inline constexpr int kTileRows = V::kAccumulators / static_cast<int>(G) < kMostT
                                      ? V::kAccumulators / static_cast<int>(G)
                                      : kMostTileRows;
 
-// R rows × G registers of accumulators: the part of a block that lives in registers.
-template <class V, int R, std::size_t G>
+// R rows × G registers of accumulators: the part of a block that lives in registers. Of the block's kAll
+// groups it has those from kFirst on.
+template <class V, int R, std::size_t G, std::size_t kFirst = 0, std::size_t kAll = G>
 struct Tile {
-  static constexpr std::size_t kColumns = G * V::kLanes;
+  static constexpr std::size_t kColumns = kAll * V::kLanes;  // of a row of weights, and of what is parked
   typename V::Reg acc[R][G];
 
   // A row of `start` may lie anywhere, as in a table of which few rows are in a cache: what the thread's next
@@ -40,11 +41,11 @@ struct Tile {
       VOLVOX_UNROLL
       for (std::size_t g = 0; g < G; ++g) {
         if (p.start != nullptr) {
-          const float* from = p.start[row + r] + p.column + g * p.gate_stride;
-          acc[r][g] = V::load_first(from, p.valid[g]);
+          const float* from = p.start[row + r] + p.column + (kFirst + g) * p.gate_stride;
+          acc[r][g] = V::load_first(from, p.valid[kFirst + g]);
           __builtin_prefetch(from + next, 0, 2);
         } else {
-          acc[r][g] = p.bias == nullptr ? V::set(0.0F) : V::load(p.bias + g * V::kLanes);
+          acc[r][g] = p.bias == nullptr ? V::set(0.0F) : V::load(p.bias + (kFirst + g) * V::kLanes);
         }
       }
     }
@@ -53,14 +54,14 @@ struct Tile {
     VOLVOX_UNROLL
     for (int r = 0; r < R; ++r) {
       VOLVOX_UNROLL
-      for (std::size_t g = 0; g < G; ++g) acc[r][g] = V::load(from + r * kColumns + g * V::kLanes);
+      for (std::size_t g = 0; g < G; ++g) acc[r][g] = V::load(from + r * kColumns + (kFirst + g) * V::kLanes);
     }
   }
   VOLVOX_INLINE void save(float* to) const {
     VOLVOX_UNROLL
     for (int r = 0; r < R; ++r) {
       VOLVOX_UNROLL
-      for (std::size_t g = 0; g < G; ++g) V::store(to + r * kColumns + g * V::kLanes, acc[r][g]);
+      for (std::size_t g = 0; g < G; ++g) V::store(to + r * kColumns + (kFirst + g) * V::kLanes, acc[r][g]);
     }
   }
 
@@ -73,14 +74,14 @@ struct Tile {
       for (int r = 0; r < R; ++r) value[r] = V::set(x[r][k]);
       VOLVOX_UNROLL
       for (std::size_t g = 0; g < G; ++g) {
-        const auto weight = V::load(w + g * V::kLanes);
+        const auto weight = V::load(w + (kFirst + g) * V::kLanes);
         VOLVOX_UNROLL
         for (int r = 0; r < R; ++r) acc[r][g] = V::fma(value[r], weight, acc[r][g]);
       }
     } else {
       typename V::Reg weight[G];
       VOLVOX_UNROLL
-      for (std::size_t g = 0; g < G; ++g) weight[g] = V::load(w + g * V::kLanes);
+      for (std::size_t g = 0; g < G; ++g) weight[g] = V::load(w + (kFirst + g) * V::kLanes);
       VOLVOX_UNROLL
       for (int r = 0; r < R; ++r) {
         const auto value = V::set(x[r][k]);
@@ -113,19 +114,29 @@ struct Tile {
   }
 };
 
-// Carries rows row … row+R-1 through one stretch. After the last one the step makes of the sums what it is
-// for:
-//   static constexpr std::size_t kGroups = …;
-//   template <class V, int R> static void finish(const Tile<V, R, kGroups>&, const ProductBlock&, row)
-template <class V, int R, class Step>
-inline void run_tile(const ProductBlock& p, const Stretch& s, std::size_t row, const char* fetch) {
-  Tile<V, R, Step::kGroups> tile;
-  constexpr std::size_t kColumns = tile.kColumns;
-  float* parked = p.scratch + (row - p.row_begin) * kColumns;
+// Where the tile's row `row` is parked between stretches.
+template <class T>
+VOLVOX_INLINE float* parked(const ProductBlock& p, std::size_t row, const T& tile) {
+  return p.scratch + (row - p.row_begin) * tile.kColumns;
+}
+
+// What the step will read of these rows besides the product lies anywhere, such as in the states of children:
+// it is asked for while the product is computed.
+VOLVOX_INLINE void fetch_inputs(const ProductBlock& p, std::size_t row, int rows) {
+  for (std::size_t i = 0; i < kMaxStepInputs && p.in[i] != nullptr; ++i) {
+    for (int r = 0; r < rows; ++r) __builtin_prefetch(p.in[i][row + r] + p.unit, 0, 2);
+  }
+}
+
+// Carries the rows of a tile, from `row` on, through one stretch.
+template <class V, int R, std::size_t G, std::size_t kFirst, std::size_t kAll>
+VOLVOX_INLINE void carry(Tile<V, R, G, kFirst, kAll>& tile, const ProductBlock& p, const Stretch& s,
+                         std::size_t row, const char* fetch) {
   if (s.first) {
+    if constexpr (kFirst == 0) fetch_inputs(p, row, R);
     tile.begin(p, row);
   } else {
-    tile.load(parked);
+    tile.load(parked(p, row, tile));
   }
   std::size_t term_begin = 0;
   for (std::size_t t = 0; t < p.term_count; ++t) {
@@ -133,16 +144,57 @@ inline void run_tile(const ProductBlock& p, const Stretch& s, std::size_t row, c
     const std::size_t from = s.begin > term_begin ? s.begin : term_begin;
     const std::size_t to = s.end < term_end ? s.end : term_end;
     if (from < to) {
-      tile.accumulate(p.terms[t].rows + row, from - term_begin, to - from, p.weights + from * kColumns, fetch,
-                      s.lines);
+      tile.accumulate(p.terms[t].rows + row, from - term_begin, to - from, p.weights + from * tile.kColumns,
+                      fetch, s.lines);
     }
     term_begin = term_end;
   }
-  if (!s.last) {
-    tile.save(parked);
-  } else {
+}
+
+// What is done to R rows of a block, from `row` on:
+//   static constexpr std::size_t kGroups = …;  // of the tile in which it is done
+//   template <class V, int R> static void run(const ProductBlock&, const Stretch&, row, const char* fetch)
+
+// One stretch, of all groups. After the last one the step makes of the sums what it is for:
+//   static constexpr std::size_t kGroups = …;
+//   template <class V, int R> static void finish(const Tile<V, R, kGroups>&, const ProductBlock&, row)
+template <class Step>
+struct WholePass {
+  static constexpr std::size_t kGroups = Step::kGroups;
+  template <class V, int R>
+  static void run(const ProductBlock& p, const Stretch& s, std::size_t row, const char* fetch) {
+    Tile<V, R, kGroups> tile;
+    carry(tile, p, s, row, fetch);
+    if (s.last) {
+      Step::template finish<V, R>(tile, p, row);
+    } else {
+      tile.save(parked(p, row, tile));
+    }
+  }
+};
+
+// One stretch, of some of the groups, whose sums are parked after the last one, too.
+template <std::size_t kFirst, std::size_t G, std::size_t kAll>
+struct PartPass {
+  static constexpr std::size_t kGroups = G;
+  template <class V, int R>
+  static void run(const ProductBlock& p, const Stretch& s, std::size_t row, const char* fetch) {
+    Tile<V, R, G, kFirst, kAll> tile;
+    carry(tile, p, s, row, fetch);
+    tile.save(parked(p, row, tile));
+  }
+};
+
+// Once all parts are parked, what WholePass does after the last stretch.
+template <class Step>
+struct LastPass {
+  static constexpr std::size_t kGroups = Step::kGroups;
+  template <class V, int R>
+  static void run(const ProductBlock& p, const Stretch&, std::size_t row, const char*) {
+    Tile<V, R, kGroups> tile;
+    tile.load(parked(p, row, tile));
     Step::template finish<V, R>(tile, p, row);
   }
-}
+};
 
 }  // namespace volvox::cpu
