@@ -96,7 +96,7 @@ Result<std::size_t> LaneAssembly::add_cell(const CellDefinition& definition, Cel
 
 Status LaneAssembly::make_room(const LaneDefinition& definition, std::size_t lanes) const {
   if (model_.plan.lanes.size() + lanes <= LanePlan::kMaxLanes) return {};
-  return assembly_.error(definition.line, "lane: at most " + std::to_string(LanePlan::kMaxLanes) +
+  return assembly_.error(definition.line, std::string("lane: at most ") + std::to_string(LanePlan::kMaxLanes) +
                                               " are possible, with those for what cells compute ahead");
 }
 
