@@ -125,6 +125,26 @@ TEST(Cellular, AnIndependentLaneWaitsWhereItMay) {
   driver.check();
 }
 
+// A stack in a session whose inputs come one at a time: every step goes up through all layers as it comes.
+// Layer after layer, the last step of the first and all steps of the two above would be left when the last
+// input is there.
+TEST(Cellular, AStackIsDoneSoonAfterItsLastInput) {
+  constexpr std::uint64_t kSteps = 24, kLayers = 3, kLeftLayerByLayer = 1 + (kLayers - 1) * kSteps;
+  Driver driver = cellular(8, 1, 1);
+  std::uint64_t left = 0;
+  for (std::uint64_t step = 1; step <= kSteps; ++step) {
+    driver.admit(lanes_request(step, stack_plan(), 1));
+    for (left = 0; !driver.over().contains(step); ++left) {
+      ASSERT_LT(left, kLeftLayerByLayer);
+      driver.schedule(0);
+      driver.complete(0, 1);
+    }
+  }
+  EXPECT_EQ(left, kLayers);
+  EXPECT_LE(left * 100, kLeftLayerByLayer * 15);
+  driver.check();
+}
+
 // No edge inside a request waits for a completion: everything can be submitted before anything is done.
 class Withheld : public ::testing::TestWithParam<int> {};
 
