@@ -15,24 +15,29 @@ bool is_sink(const Operator& op) {
   return op.is(kScatterOp) || op.is(kPushOp);
 }
 
+bool is_given(const Operator& op, const GivenGathers& given) {
+  return op.is(kPullOp) || (op.is(kGatherOp) && given[op.index]);
+}
+
 // What costs nothing to have: each part that uses it has its own.
-bool is_free(const Operator& op) {
-  return op.is(kPullOp) || op.is(kConstantOp);
+bool is_free(const Operator& op, const GivenGathers& given) {
+  return op.is(kConstantOp) || is_given(op, given);
 }
 
 // One part under construction: operators copied from the whole cell, with values numbered anew.
 class Part {
  public:
-  Part(const Cell& whole, std::string name) : whole_(whole), renamed_(whole.values.size(), kNoValue) {
+  Part(const Cell& whole, const GivenGathers& given, std::string name)
+      : whole_(whole), given_(given), renamed_(whole.values.size(), kNoValue) {
     cell_.name = std::move(name);
   }
 
-  // The value of this part that stands for `value` of the whole; pulls and constants are copied where they
-  // are needed.
+  // The value of this part that stands for `value` of the whole; what is free is copied where it is
+  // needed.
   ValueId use(ValueId value) {
     if (renamed_[value] == kNoValue) {
       const Operator* producer = whole_.producer(value);
-      if (producer != nullptr && is_free(*producer)) define(*producer);
+      if (producer != nullptr && is_free(*producer, given_)) define(*producer);
     }
     return renamed_[value];
   }
@@ -64,47 +69,51 @@ class Part {
   }
 
   const Cell& whole_;
+  const GivenGathers& given_;
   std::vector<ValueId> renamed_;
   Cell cell_;
 };
 
 class Splitter {
  public:
-  explicit Splitter(const Cell& cell)
+  Splitter(const Cell& cell, const GivenGathers& given)
       : cell_(cell),
-        pulled_(cell.values.size(), false),
+        given_(given),
+        known_(cell.values.size(), false),
         eager_(cell.values.size(), false),
         leading_(cell.operators.size(), 0) {}
 
   Result<SplitCell> run();
 
  private:
-  void find_pulled();
+  void find_known();
   void find_leading();
   void mark_eager(ValueId value);
   std::vector<ValueId> carried() const;
   void split_product(const Operator& op, std::size_t leading, Part& eager, Part& core) const;
 
+  bool is_free(ValueId value) const { return volvox::is_free(*cell_.producer(value), given_); }
+
   const Cell& cell_;
-  std::vector<bool> pulled_;          // value depends on pulls only
+  const GivenGathers& given_;
+  std::vector<bool> known_;           // value depends only on what is given
   std::vector<bool> eager_;           // value is computed by the eager part
   std::vector<std::size_t> leading_;  // for each operator: how many terms of the product run eagerly
 };
 
-void Splitter::find_pulled() {
+void Splitter::find_known() {
   for (const Operator& op : cell_.operators) {
-    if (is_sink(op) || op.is(kGatherOp) || op.is(kGatherAllOp)) continue;
-    pulled_[op.output] =
-        std::all_of(op.inputs.begin(), op.inputs.end(), [&](ValueId v) { return pulled_[v]; });
+    if (is_sink(op) || op.is(kGatherAllOp) || (op.is(kGatherOp) && !given_[op.index])) continue;
+    known_[op.output] = std::all_of(op.inputs.begin(), op.inputs.end(), [&](ValueId v) { return known_[v]; });
   }
 }
 
-// Products of pulled values are what is worth a step of its own; what they read runs with them.
+// Products of known values are what is worth a step of its own; what they read runs with them.
 void Splitter::find_leading() {
   for (std::size_t i = 0; i < cell_.operators.size(); ++i) {
     const Operator& op = cell_.operators[i];
-    if (!op.is(kProductOp) || (op.has_start && !pulled_[op.inputs.back()])) continue;
-    while (leading_[i] < product_term_count(op) && pulled_[op.inputs[leading_[i]]]) ++leading_[i];
+    if (!op.is(kProductOp) || (op.has_start && !known_[op.inputs.back()])) continue;
+    while (leading_[i] < product_term_count(op) && known_[op.inputs[leading_[i]]]) ++leading_[i];
     for (std::size_t term = 0; term < leading_[i]; ++term) mark_eager(op.inputs[term]);
     if (leading_[i] == 0) continue;
     if (op.has_start) mark_eager(op.inputs.back());
@@ -112,12 +121,12 @@ void Splitter::find_leading() {
   }
   // What follows from eager values alone runs with them.
   for (const Operator& op : cell_.operators) {
-    if (is_sink(op) || op.inputs.empty() || !pulled_[op.output]) continue;
+    if (is_sink(op) || op.inputs.empty() || !known_[op.output]) continue;
     const bool ready = std::all_of(op.inputs.begin(), op.inputs.end(), [&](ValueId v) {
       return eager_[v] || cell_.producer(v)->is(kConstantOp);
     });
-    const bool computed = std::any_of(op.inputs.begin(), op.inputs.end(),
-                                      [&](ValueId v) { return !is_free(*cell_.producer(v)); });
+    const bool computed =
+        std::any_of(op.inputs.begin(), op.inputs.end(), [&](ValueId v) { return !is_free(v); });
     if (ready && computed) eager_[op.output] = true;
   }
 }
@@ -128,7 +137,7 @@ void Splitter::mark_eager(ValueId value) {
   for (ValueId input : cell_.producer(value)->inputs) mark_eager(input);
 }
 
-// Eager values that the core reads, in ascending order; pulled ones and constants it has itself.
+// Eager values that the core reads, in ascending order; what is free it has itself.
 std::vector<ValueId> Splitter::carried() const {
   std::vector<bool> read(cell_.values.size(), false);
   for (std::size_t i = 0; i < cell_.operators.size(); ++i) {
@@ -138,7 +147,7 @@ std::vector<ValueId> Splitter::carried() const {
     for (std::size_t input = leading_[i]; input < op.inputs.size(); ++input) {
       const ValueId value = op.inputs[input];
       const bool start = leading_[i] > 0 && op.has_start && input + 1 == op.inputs.size();
-      if (eager_[value] && !start && !is_free(*cell_.producer(value))) read[value] = true;
+      if (eager_[value] && !start && !is_free(value)) read[value] = true;
     }
   }
   std::vector<ValueId> values;
@@ -168,13 +177,13 @@ void Splitter::split_product(const Operator& op, std::size_t leading, Part& eage
 }
 
 Result<SplitCell> Splitter::run() {
-  find_pulled();
+  find_known();
   find_leading();
   const std::vector<ValueId> carry = carried();
   if (cell_.gathers == 0 && !cell_.gathers_all) return SplitCell{std::nullopt, cell_, 0};
   if (carry.empty() || cell_.gathers >= kMaxGathers) return SplitCell{std::nullopt, cell_, 0};
 
-  Part eager(cell_, cell_.name + ".eager"), core(cell_, cell_.name);
+  Part eager(cell_, given_, cell_.name + ".eager"), core(cell_, given_, cell_.name);
   core.keep_states(cell_.states);
   const auto state_name = [&](ValueId value) { return cell_.name + "." + std::to_string(value); };
   for (ValueId value : carry) {
@@ -182,7 +191,7 @@ Result<SplitCell> Splitter::run() {
   }
   for (std::size_t i = 0; i < cell_.operators.size(); ++i) {
     const Operator& op = cell_.operators[i];
-    if (is_free(op)) continue;  // copied where it is used
+    if (volvox::is_free(op, given_)) continue;  // copied where it is used
     if (!is_sink(op) && eager_[op.output]) {
       eager.define(op);
     } else if (leading_[i] > 0) {
@@ -203,8 +212,8 @@ Result<SplitCell> Splitter::run() {
 
 }  // namespace
 
-Result<SplitCell> split_cell(const Cell& cell) {
-  return Splitter(cell).run();
+Result<SplitCell> split_cell(const Cell& cell, const GivenGathers& given) {
+  return Splitter(cell, given).run();
 }
 
 }  // namespace volvox

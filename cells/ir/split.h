@@ -1,8 +1,8 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 #include "base/error.h"
 #include "cells/ir/cell.h"
@@ -11,7 +11,7 @@ namespace volvox {
 
 // A cell in two parts that together compute the same bits.
 struct SplitCell {
-  // What depends only on the request's inputs: pulls, computes and scatters the values that `core` needs, as
+  // What depends only on what is given: pulls, computes and scatters the values that `core` needs, as
   // states of its own. Nothing: the cell has no such part that is worth a step of its own.
   std::optional<Cell> eager;
   Cell core;                 // the rest; without an eager part the cell as it was
@@ -19,14 +19,17 @@ struct SplitCell {
 };
 
 // A recurrence makes its steps wait for each other, but W·x of a whole sequence can run at once (Cavs §3.4,
-// DeepCPU's time-independent phase). Splits an inferred cell:
-//   * operators that depend only on pulls, and contribute to a product of such values, become "<name>.eager";
-//   * a product whose leading terms depend only on pulls is split in the middle of its chain of
-//   multiply-adds:
+// DeepCPU's time-independent phase). Splits an inferred cell. Pulls are given, and those gathers for which
+// given[index] says that they do not wait for the cell's own steps, such as the layer below of a stack; both
+// parts read them under their numbers.
+//   * operators that depend only on what is given, and contribute to a product of such values, become
+//   "<name>.eager";
+//   * a product whose leading terms depend only on that is split in the middle of its chain of multiply-adds:
 //     the eager part computes start + W0·x0 …, the core part goes on from there, so that no bit changes;
 //   * values carried over are states "<name>.<number of the value>" that the core gathers.
 // A cell that gathers nothing, a cell without such a product, and both parts of a split cell stay as they
 // are, and so does a cell that has no gather left for the eager part.
-Result<SplitCell> split_cell(const Cell& cell);
+using GivenGathers = std::array<bool, kMaxGathers>;
+Result<SplitCell> split_cell(const Cell& cell, const GivenGathers& given = {});
 
 }  // namespace volvox

@@ -27,11 +27,12 @@ std::uint64_t product_bytes(const Cell& cell) {
   return static_cast<std::uint64_t>(weights) * sizeof(float);
 }
 
-Result<SplitCell> split(const Assembly& assembly, const CellDefinition& definition, const Cell& whole) {
+Result<SplitCell> split(const Assembly& assembly, const CellDefinition& definition, const Cell& whole,
+                        const GivenGathers& given) {
   const LoadOptions& options = assembly.options();
   if (!options.eager || product_bytes(whole) < options.eager_from_bytes)
     return SplitCell{std::nullopt, whole, 0};
-  auto parts = split_cell(whole);
+  auto parts = split_cell(whole, given);
   if (!parts) return assembly.error(definition.line, parts.error().message);
   return parts;
 }
@@ -46,9 +47,13 @@ std::uint8_t add_type(Model& model, CellTypeSpec type) {
   return number;
 }
 
-bool reads_itself(const Cell& cell) {
+bool gathers(const Cell& cell, std::uint32_t index) {
   return std::any_of(cell.operators.begin(), cell.operators.end(),
-                     [](const Operator& op) { return op.is(kGatherOp) && op.index == 0; });
+                     [index](const Operator& op) { return op.is(kGatherOp) && op.index == index; });
+}
+
+bool reads_itself(const Cell& cell) {
+  return gathers(cell, 0);
 }
 
 // Gathers beyond 0, which is the lane's own.
@@ -72,11 +77,34 @@ LaneAssembly::LaneAssembly(Assembly& assembly)
       written_(model_.outputs.size(), false),
       writers_(model_.outputs.size(), LaneEdge::kNone) {}
 
+// What the cell gathers of lanes that run ahead of it. None does where a lane reads the step before of one
+// that may lie above it, and none should where a sequence ends when it likes: steps after its end would be
+// wasted.
+Result<GivenGathers> LaneAssembly::given_to(const CellDefinition& cell, const Cell& whole) const {
+  GivenGathers given{};
+  if (!reads_itself(whole)) return given;
+  std::size_t needed = 0;  // lanes, if each computes something ahead
+  for (const LaneDefinition& lane : assembly_.definition().lanes) {
+    needed += lane.initial.empty() ? 2 : 3;
+    if (needed > LanePlan::kMaxLanes) return GivenGathers{};
+    const auto before = [](const std::string& from) { return from.ends_with(":before"); };
+    if (std::any_of(lane.from.begin(), lane.from.end(), before)) return GivenGathers{};
+    if (lane.cell != cell.name) continue;
+    const auto sequence = assembly_.sequence_of(lane);
+    if (!sequence) return tl::unexpected(sequence.error());
+    if (model_.sequences[*sequence].kind == SequenceSpec::Kind::kStopped) return GivenGathers{};
+  }
+  for (std::uint32_t i = 1; i <= others_read(whole); ++i) given[i] = true;
+  return given;
+}
+
 Result<std::size_t> LaneAssembly::add_cell(const CellDefinition& definition, Cell given) {
   auto seen = assembly_.over_windows(definition, std::move(given));
   if (!seen) return tl::unexpected(seen.error());
   Cell whole = std::move(*seen);
-  auto split_parts = split(assembly_, definition, whole);
+  const auto ahead = given_to(definition, whole);
+  if (!ahead) return tl::unexpected(ahead.error());
+  auto split_parts = split(assembly_, definition, whole, *ahead);
   if (!split_parts) return tl::unexpected(split_parts.error());
   Parts parts{.gather = split_parts->gather, .whole = std::move(whole), .name = definition.name};
   if (split_parts->eager) {
@@ -96,7 +124,8 @@ Result<std::size_t> LaneAssembly::add_cell(const CellDefinition& definition, Cel
 
 Status LaneAssembly::make_room(const LaneDefinition& definition, std::size_t lanes) const {
   if (model_.plan.lanes.size() + lanes <= LanePlan::kMaxLanes) return {};
-  return assembly_.error(definition.line, std::string("lane: at most ") + std::to_string(LanePlan::kMaxLanes) +
+  return assembly_.error(definition.line, std::string("lane: at most ") +
+                                              std::to_string(LanePlan::kMaxLanes) +
                                               " are possible, with those for what cells compute ahead");
 }
 
@@ -190,11 +219,24 @@ Result<LaneAssembly::Source> LaneAssembly::source(const Lane& reader, const std:
   return source;
 }
 
+// Both parts of a cell read what they gather. An eager one can run many steps at once if the lane that it
+// follows keeps as many.
+void LaneAssembly::add_edge(const Lane& reader, const LaneEdge& edge) {
+  const Parts& parts = cells_[reader.cell];
+  std::vector<LaneSpec>& lanes = model_.plan.lanes;
+  if (edge.all || gathers(model_.types[parts.core].cell, edge.gather))
+    lanes[reader.number].edges.push_back(edge);
+  if (!parts.eager || edge.all || !gathers(model_.types[*parts.eager].cell, edge.gather)) return;
+  LaneSpec &eager = lanes[reader.number - 1U], &below = lanes[edge.from];
+  eager.edges.push_back(edge);
+  if (edge.stride > 0 && below.ring != 0) below.ring = std::max(below.ring, eager.ring);
+}
+
 Status LaneAssembly::read(const Lane& reader, const Source& from, std::uint32_t gather,
                           std::array<PoolId, kMaxGathers>& pools, std::optional<PoolId>& listed) {
   using Which = Source::Which;
   LaneSpec& below = model_.plan.lanes[from.lane->number];
-  LaneSpec& spec = model_.plan.lanes[reader.number];
+  const LaneSpec& spec = model_.plan.lanes[reader.number];
   LaneEdge edge{.gather = static_cast<std::uint8_t>(gather), .from = from.lane->number};
   const auto wrong = [&](const std::string& what) {
     const LaneDefinition& whose = *from.lane->definition;
@@ -227,7 +269,7 @@ Status LaneAssembly::read(const Lane& reader, const Source& from, std::uint32_t 
   }
   if (edge.stride != 0 && !edge.all && below.length_of != spec.length_of)
     return wrong(" has steps of another sequence; read its \":last\" or \":all\"");
-  spec.edges.push_back(edge);
+  add_edge(reader, edge);
   return {};
 }
 
@@ -299,7 +341,11 @@ Status LaneAssembly::use_pools(const Lane& lane, const std::array<PoolId, kMaxGa
     core.gather_pools = pools;
     if (listed) core.ragged_pool = *listed;
     core.priority += depth;
-    if (parts.eager) model_.types[*parts.eager].priority += depth;
+    if (parts.eager) {
+      CellTypeSpec& eager = model_.types[*parts.eager];
+      for (std::uint32_t i = 1; i <= others_read(parts.whole); ++i) eager.gather_pools[i] = pools[i];
+      eager.priority += depth;
+    }
   }
   parts.used = true;
   return {};

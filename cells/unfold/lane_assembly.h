@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "cells/ir/lane_plan.h"
+#include "cells/ir/split.h"
 #include "cells/model/assembly.h"
 
 namespace volvox {
@@ -60,7 +61,9 @@ class LaneAssembly {
   const LaneSpec& spec(const Lane& lane) const { return model_.plan.lanes[lane.number]; }
   Result<Source> source(const Lane& reader, const std::string& text) const;
   Status make_room(const LaneDefinition& definition, std::size_t lanes) const;
+  Result<GivenGathers> given_to(const CellDefinition& cell, const Cell& whole) const;
   Status connect(Lane& lane);
+  void add_edge(const Lane& reader, const LaneEdge& edge);
   Status read(const Lane& reader, const Source& from, std::uint32_t gather,
               std::array<PoolId, kMaxGathers>& pools, std::optional<PoolId>& listed);
   Status check_states(const Lane& lane, const OpDef& gathered, std::uint32_t index, PoolId pool) const;

@@ -41,7 +41,7 @@ name = "tokens"
 name = "h"
 )";
 
-Weights stack_weights() {
+Weights stack_weights(bool with_top = false) {
   Random random(7);
   WeightsMaker maker;
   maker.add_random("low.embedding", {10, 4}, random)
@@ -51,13 +51,19 @@ Weights stack_weights() {
       .add_random("high.weight_ih", {20, 6}, random)
       .add_random("high.weight_hh", {20, 5}, random)
       .add_random("high.bias", {20}, random);
+  if (with_top) {
+    maker.add_random("top.weight_ih", {20, 5}, random)
+        .add_random("top.weight_hh", {20, 5}, random)
+        .add_random("top.bias", {20}, random);
+  }
   return maker.weights();
 }
 
 Result<Model> load(const std::string& toml, bool eager = false) {
   const auto definition = parse_model_definition(toml, "model.toml");
   if (!definition) return tl::unexpected(definition.error());
-  return assemble(*definition, stack_weights(), {.eager = eager, .eager_window = 9}, "model.toml");
+  const Weights weights = stack_weights(toml.find("\"top\"") != std::string::npos);
+  return assemble(*definition, weights, {.eager = eager, .eager_window = 9}, "model.toml");
 }
 
 std::string replaced(const std::string& from, const std::string& to) {
@@ -95,18 +101,59 @@ TEST(Lanes, ALayerReadsTheSameStepOfTheOneBelow) {
   EXPECT_EQ(model->unfolding->cells(*model, {7}), 14U);
 }
 
-TEST(Lanes, TheLowestComputesAhead) {
+// What a layer reads of the one below does not wait for its own steps: many of them are multiplied at once,
+// so the one below keeps as many.
+TEST(Lanes, EveryLayerComputesAhead) {
   const auto model = load(kStack, true);
   ASSERT_TRUE(model) << model.error().message;
-  ASSERT_EQ(model->plan.lanes.size(), 3U);
   const auto& lanes = model->plan.lanes;
-  EXPECT_EQ(lanes[0].ring, 9U);
-  EXPECT_TRUE(model->types[lanes[0].type].independent);
-  ASSERT_EQ(lanes[1].edges.size(), 2U);
-  EXPECT_EQ(lanes[1].edges[1].from, 0);
-  EXPECT_EQ(lanes[2].edges[1].from, 1);
-  EXPECT_LT(model->types[lanes[0].type].priority, model->types[lanes[1].type].priority);
-  EXPECT_LT(model->types[lanes[1].type].priority, model->types[lanes[2].type].priority);
+  ASSERT_EQ(lanes.size(), 4U);
+  for (const std::size_t eager : {0U, 2U}) {
+    EXPECT_EQ(lanes[eager].ring, 9U);
+    EXPECT_TRUE(model->types[lanes[eager].type].independent);
+    ASSERT_EQ(lanes[eager + 1].edges.size(), 2U) << "its own step before, and what was computed ahead";
+    EXPECT_EQ(lanes[eager + 1].edges[1].from, eager);
+    EXPECT_LT(model->types[lanes[eager].type].priority, model->types[lanes[eager + 1].type].priority);
+  }
+  EXPECT_EQ(lanes[1].ring, 9U);
+  ASSERT_EQ(lanes[2].edges.size(), 1U);
+  EXPECT_EQ(lanes[2].edges[0].from, 1);
+  EXPECT_EQ(lanes[2].edges[0].gather, 1);
+  EXPECT_EQ(model->types[lanes[2].type].gather_pools[1], lanes[1].pool);
+  EXPECT_TRUE(lanes[2].may_wait);
+  EXPECT_EQ(lanes[3].ring, 2U);
+  EXPECT_LT(model->types[lanes[1].type].priority, model->types[lanes[3].type].priority);
+}
+
+// Where lanes may read what lies above them, their steps come one by one anyway.
+TEST(Lanes, NoLayerOfACircleComputesAhead) {
+  std::string text = replaced("push = [\"h\"]", R"(
+[[cell]]
+name = "top"
+kind = "lstm_layer"
+input = 5
+hidden = 5
+[[lane]]
+cell = "top"
+from = ["high:before"]
+push = ["h"]
+)");
+  const auto model = load(text, true);
+  ASSERT_TRUE(model) << model.error().message;
+  EXPECT_EQ(model->plan.lanes.size(), 4U) << "the product of the tokens is computed ahead, no other";
+  EXPECT_EQ(model->plan.lanes[1].ring, 2U);
+}
+
+// A plan has room for so many lanes: where those for what is computed ahead would be too many, layers go
+// without.
+TEST(Lanes, ManyLayersComputeNothingAhead) {
+  std::string more;
+  for (int lane = 0; lane < 14; ++lane)
+    more += "[[lane]]\nname = \"low" + std::to_string(lane) + "\"\ncell = \"low\"\n";
+  more += "[[lane]]\nname = \"again\"\ncell = \"high\"\nfrom = [\"low0\"]\n";
+  const auto model = load(replaced("[[input]]", more + "[[input]]"), true);
+  ASSERT_TRUE(model) << model.error().message;
+  EXPECT_EQ(model->plan.lanes.size(), LanePlan::kMaxLanes);
 }
 
 // A lane above reads the same step of both: of the one below when its own step is done, long after.
@@ -175,9 +222,9 @@ cell = "low"
 cell = "high")");
   const auto model = load(text, true);
   ASSERT_TRUE(model) << model.error().message;
-  EXPECT_EQ(model->types.size(), 3U);
+  EXPECT_EQ(model->types.size(), 4U);
   const auto& lanes = model->plan.lanes;
-  ASSERT_EQ(lanes.size(), 5U);
+  ASSERT_EQ(lanes.size(), 6U);
   EXPECT_EQ(lanes[1].type, lanes[3].type);
   EXPECT_EQ(lanes[1].pool, lanes[3].pool);
   EXPECT_EQ(lanes[3].edges[0].from, 3);

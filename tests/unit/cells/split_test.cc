@@ -1,5 +1,7 @@
 #include "cells/ir/split.h"
 
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -76,6 +78,28 @@ TEST(SplitCell, CellsWithNothingEagerStayWhole) {
     EXPECT_FALSE(split->eager) << cell->name;
     EXPECT_EQ(split->core.operators.size(), cell->operators.size());
   }
+}
+
+// A layer of a stack: what it gathers of the one below is given, its own state is not.
+TEST(SplitCell, AGivenGatherIsComputedAhead) {
+  const Result<Cell> layer = lstm_layer_cell("layer", {.input = 5, .hidden = 3});
+  ASSERT_TRUE(layer) << layer.error().message;
+  EXPECT_FALSE(split_cell(*layer)->eager) << "nothing is given";
+  const Result<SplitCell> split = split_cell(*layer, {false, true});
+  ASSERT_TRUE(split) << split.error().message;
+  ASSERT_TRUE(split->eager);
+  const auto gathers = [](const Cell& cell) {
+    std::vector<std::uint32_t> indices;
+    for (const Operator& op : cell.operators) {
+      if (op.is(kGatherOp)) indices.push_back(op.index);
+    }
+    std::sort(indices.begin(), indices.end());
+    indices.erase(std::unique(indices.begin(), indices.end()), indices.end());
+    return indices;
+  };
+  EXPECT_EQ(gathers(*split->eager), std::vector<std::uint32_t>{1});
+  EXPECT_EQ(gathers(split->core), (std::vector<std::uint32_t>{0, 2}));
+  EXPECT_EQ(split->gather, 2U);
 }
 
 TEST(SplitCell, StatesFirstIsACut_NowhereInTheChain) {
