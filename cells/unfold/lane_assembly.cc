@@ -78,8 +78,8 @@ LaneAssembly::LaneAssembly(Assembly& assembly)
       writers_(model_.outputs.size(), LaneEdge::kNone) {}
 
 // What the cell gathers of lanes that run ahead of it. None does where a lane reads the step before of one
-// that may lie above it, and none should where a sequence ends when it likes: steps after its end would be
-// wasted.
+// that may lie above it, nor where a plan has no room for as many lanes; and none should where a sequence
+// ends when it likes: steps after its end would be wasted.
 Result<GivenGathers> LaneAssembly::given_to(const CellDefinition& cell, const Cell& whole) const {
   GivenGathers given{};
   if (!reads_itself(whole)) return given;
