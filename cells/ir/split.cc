@@ -15,13 +15,9 @@ bool is_sink(const Operator& op) {
   return op.is(kScatterOp) || op.is(kPushOp);
 }
 
-bool is_given(const Operator& op, const GivenGathers& given) {
-  return op.is(kPullOp) || (op.is(kGatherOp) && given[op.index]);
-}
-
 // What costs nothing to have: each part that uses it has its own.
 bool is_free(const Operator& op, const GivenGathers& given) {
-  return op.is(kConstantOp) || is_given(op, given);
+  return op.is(kPullOp) || op.is(kConstantOp) || (op.is(kGatherOp) && given[op.index]);
 }
 
 // One part under construction: operators copied from the whole cell, with values numbered anew.

@@ -18,10 +18,13 @@ struct SplitCell {
   std::uint32_t gather = 0;  // which gather of `core` reads the eager part of the same step
 };
 
+// By the number of a gather: whether what it reads waits for no step of the cell itself, such as the layer
+// below of a stack.
+using GivenGathers = std::array<bool, kMaxGathers>;
+
 // A recurrence makes its steps wait for each other, but W·x of a whole sequence can run at once (Cavs §3.4,
-// DeepCPU's time-independent phase). Splits an inferred cell. Pulls are given, and those gathers for which
-// given[index] says that they do not wait for the cell's own steps, such as the layer below of a stack; both
-// parts read them under their numbers.
+// DeepCPU's time-independent phase). Splits an inferred cell. Pulls are given, and so are
+// `given` gathers, which both parts read under their numbers:
 //   * operators that depend only on what is given, and contribute to a product of such values, become
 //   "<name>.eager";
 //   * a product whose leading terms depend only on that is split in the middle of its chain of multiply-adds:
@@ -29,7 +32,6 @@ struct SplitCell {
 //   * values carried over are states "<name>.<number of the value>" that the core gathers.
 // A cell that gathers nothing, a cell without such a product, and both parts of a split cell stay as they
 // are, and so does a cell that has no gather left for the eager part.
-using GivenGathers = std::array<bool, kMaxGathers>;
 Result<SplitCell> split_cell(const Cell& cell, const GivenGathers& given = {});
 
 }  // namespace volvox
