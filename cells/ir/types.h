@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "cells/ir/bounds.h"
+
 namespace volvox {
 
 // Element types of tensors. The numbers are not stored anywhere.
@@ -30,17 +32,5 @@ using CellTypeId = std::uint32_t;
 // A set of planes that share slot numbers (all state that one kind of cell scatters together).
 using PoolId = std::uint32_t;
 using ModelId = std::uint32_t;
-
-// Bounds that let a row's description be a small flat struct on every device.
-inline constexpr std::size_t kMaxGathers = 4;  // single predecessors of a cell
-inline constexpr std::size_t kMaxPulls = 2;    // inputs that one cell reads
-inline constexpr std::size_t kMaxPushes = 2;   // results that one cell emits
-inline constexpr std::size_t kMaxInputs = 4;   // inputs of one request
-inline constexpr std::size_t kMaxOutputs = 4;  // outputs of one request
-
-// Rows of every plane that no request owns.
-inline constexpr std::uint32_t kInitialSlot = 0;  // the initial value, read where a predecessor is missing
-inline constexpr std::uint32_t kSinkSlot = 1;     // written by padding rows, never read
-inline constexpr std::uint32_t kReservedSlots = 2;
 
 }  // namespace volvox

@@ -1,3 +1,4 @@
+#include "cells/ir/check_hash.h"
 #include "cells/ops/define.h"
 
 namespace volvox {

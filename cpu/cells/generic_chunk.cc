@@ -5,6 +5,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "cells/ir/check_hash.h"
 #include "cells/ir/evaluate.h"
 #include "cells/ops/ops.h"
 #include "cells/ops/row_values.h"

@@ -20,6 +20,7 @@ SUITES = (
     ("folding", "All/GpuFolding.*/Gpu", 30),
     ("convolutions", "All/GpuCells.RunConvolutions/Gpu", 30),
     ("any-operators", "All/GpuCells.RunCellsOfAnyOperators/Gpu", 60),
+    ("compiled", "All/GpuCells.CompiledStages*/Gpu", 60),
 )
 # A few small tests: sanitizers slow everything down by tens of times, and looking for races by hundreds.
 FEW = "Gpu/DeviceConformance.*/Programs:All/Fused*.*/Gpu:All/GpuTrees.RunRaggedTrees/Gpu"

@@ -8,8 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include <dlfcn.h>
-
+#include "gpu/cuda/shared_library.h"
 #include "gpu/driver/errors.h"
 
 namespace volvox::gpu {
@@ -28,12 +27,6 @@ tl::unexpected<Error> blas_error(cublasStatus_t status, const std::string& doing
 cudaDataType_t data_type(Precision precision) {
   if (precision == Precision::kBfloat16) return CUDA_R_16BF;
   return precision == Precision::kFloat16 ? CUDA_R_16F : CUDA_R_32F;
-}
-
-template <class F>
-bool find(void* library, const char* name, F& function) {
-  function = reinterpret_cast<F>(dlsym(library, name));
-  return function != nullptr;
 }
 
 bool find_all(void* library, BlasLibrary& made) {
@@ -89,11 +82,8 @@ std::optional<cublasLtMatmulAlgo_t> algorithm_from(const std::string& hex) {
 Result<const BlasLibrary*> BlasLibrary::open() {
   static BlasLibrary made;
   static const bool found = [] {
-    for (const char* name : {"libcublasLt.so.13", VOLVOX_CUDA_LIBRARIES "/libcublasLt.so.13"}) {
-      void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-      if (library != nullptr && find_all(library, made)) return true;
-    }
-    return false;
+    void* library = open_library({"libcublasLt.so.13", VOLVOX_CUDA_LIBRARIES "/libcublasLt.so.13"});
+    return library != nullptr && find_all(library, made);
   }();
   if (found) return &made;
   return fail(ErrorCode::kUnavailable,

@@ -5,18 +5,13 @@
 #include <vector>
 
 #include <cudnn.h>
-#include <dlfcn.h>
+
+#include "gpu/cuda/shared_library.h"
 
 namespace volvox::gpu {
 namespace {
 
 constexpr int kCandidates = 8;
-
-template <class F>
-bool find(void* library, const char* name, F& function) {
-  function = reinterpret_cast<F>(dlsym(library, name));
-  return function != nullptr;
-}
 
 int whole(std::int64_t extent) {
   return static_cast<int>(extent);
@@ -92,8 +87,7 @@ bool Convolutions::Library::find_all(void* library) {
 
 Result<std::unique_ptr<Convolutions::Library>> Convolutions::Library::open() {
   auto made = std::make_unique<Library>();
-  void* library = dlopen("libcudnn.so.9", RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) library = dlopen(VOLVOX_CUDA_LIBRARIES "/libcudnn.so.9", RTLD_NOW | RTLD_LOCAL);
+  void* library = open_library({"libcudnn.so.9", VOLVOX_CUDA_LIBRARIES "/libcudnn.so.9"});
   if (library == nullptr || !made->find_all(library)) {
     return fail(ErrorCode::kUnavailable,
                 "libcudnn.so.9 cannot be opened, and a cell has a convolution; install cuDNN 9, or put its "

@@ -11,6 +11,7 @@
 #endif
 
 #include "gpu/cuda/kernels.h"
+#include "gpu/cuda/runtime_compiler.h"
 #include "gpu/driver/errors.h"
 #include "gpu/fused/fused_launcher.h"
 
@@ -105,6 +106,19 @@ Result<std::shared_ptr<Driver>> CudaDriver::make(const DeviceInfo& info,
   return std::shared_ptr<Driver>(std::move(made));
 }
 
+// Kernels that were compiled at load.
+struct CudaDriver::Module {
+  cudaLibrary_t library = nullptr;
+  std::vector<cudaKernel_t> kernels;
+
+  Module() = default;
+  Module(const Module&) = delete;
+  Module& operator=(const Module&) = delete;
+  ~Module() {
+    if (library != nullptr) (void)cudaLibraryUnload(library);
+  }
+};
+
 CudaDriver::~CudaDriver() {
   (void)use();
   products_.reset();
@@ -186,11 +200,45 @@ Status CudaDriver::launch(StreamId stream, const KernelCall& call) {
           return products_->run(known, to);
         } else if constexpr (std::is_same_v<std::decay_t<decltype(known)>, ConvolutionCall>) {
           return convolutions_.run(known, to);
+        } else if constexpr (std::is_same_v<std::decay_t<decltype(known)>, PointwiseCall>) {
+          return launch_pointwise(known, to);
         } else {
           return check(static_cast<cudaError_t>(launch_kernel(known, to)), "launching a kernel");
         }
       },
       call);
+}
+
+Status CudaDriver::launch_pointwise(const PointwiseCall& call, cudaStream_t stream) {
+  if (call.compiled == 0)
+    return check(static_cast<cudaError_t>(launch_kernel(call, stream)), "launching a kernel");
+  const std::shared_ptr<const Module> module = modules_.get(call.compiled);
+  if (!module || call.stage >= module->kernels.size()) return fail(ErrorCode::kInternal, "no such stage");
+  return check(static_cast<cudaError_t>(launch_stage(module->kernels[call.stage], call, stream)),
+               "launching a kernel");
+}
+
+Result<ModuleId> CudaDriver::load(const StageSource& source) {
+  if (Status ok = use(); !ok) return tl::unexpected(ok.error());
+  const auto compiler = RuntimeCompiler::open();
+  if (!compiler) return tl::unexpected(compiler.error());
+  const std::string capability = std::to_string(info_.major) + std::to_string(info_.minor);
+  const auto code = (*compiler)->code_of(source, capability, choices_.get());
+  if (!code) return tl::unexpected(code.error());
+  auto made = std::make_shared<Module>();
+  cudaError_t error =
+      cudaLibraryLoadData(&made->library, code->data(), nullptr, nullptr, 0, nullptr, nullptr, 0);
+  for (std::uint32_t stage = 0; stage < source.stages && error == cudaSuccess; ++stage) {
+    const std::string name = std::string("volvox_stage_") + std::to_string(stage);
+    error = cudaLibraryGetKernel(&made->kernels.emplace_back(), made->library, name.c_str());
+  }
+  if (error != cudaSuccess) return failed(error, "loading compiled stages");
+  return modules_.add(std::move(made));
+}
+
+void CudaDriver::unload(ModuleId module) {
+  (void)use();
+  (void)modules_.take(module);
 }
 
 Status CudaDriver::record(EventId event, StreamId stream) {

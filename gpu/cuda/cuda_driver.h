@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <utility>
 
 #include <cuda_runtime_api.h>
@@ -38,6 +39,8 @@ class CudaDriver final : public Driver {
   Status health() override;
   Result<ProductId> plan(const ProductShape& shape, const ProductCall& example) override;
   Result<ConvolutionId> plan(const ConvolutionShape& shape) override;
+  Result<ModuleId> load(const StageSource& source) override;
+  void unload(ModuleId module) override;
   Status begin_capture(StreamId stream) override;
   Result<GraphId> end_capture(StreamId stream) override;
   Status launch_graph(StreamId stream, GraphId graph) override;
@@ -77,6 +80,8 @@ class CudaDriver final : public Driver {
 
   CudaDriver(const DeviceInfo& info, std::shared_ptr<ChoiceCache> choices)
       : info_(info), choices_(std::move(choices)) {}
+  struct Module;
+  Status launch_pointwise(const PointwiseCall& call, cudaStream_t stream);
   // Makes this device the calling thread's.
   Status use() const;
 
@@ -88,6 +93,7 @@ class CudaDriver final : public Driver {
   Table<cudaStream_t> streams_;
   Table<cudaEvent_t> events_;
   Table<cudaGraphExec_t> graphs_;
+  Table<std::shared_ptr<const Module>> modules_;
 };
 
 }  // namespace volvox::gpu

@@ -1,6 +1,7 @@
 #include "gpu/cuda/finish.cuh"
 #include "gpu/cuda/kernels.h"
 #include "gpu/cuda/launch.cuh"
+#include "gpu/kernels/stage_cut.h"
 
 namespace volvox::gpu {
 namespace {
@@ -113,6 +114,10 @@ int launch_kernel(const PointwiseCall& call, void* stream) {
   const dim3 grid(static_cast<unsigned>(wanted < kMostBlocks ? wanted : kMostBlocks), call.program_count);
   const std::size_t shared = std::size_t{call.registers} * kPointwiseThreads * sizeof(std::uint64_t);
   return launch(pointwise_kernel, grid, kPointwiseThreads, shared, stream, call);
+}
+
+int launch_stage(const void* kernel, const PointwiseCall& call, void* stream) {
+  return launch(kernel, dim3(call.blocks, call.program_count), kStageThreads, 0, stream, call);
 }
 
 int launch_kernel(const ArgmaxCall& call, void* stream) {

@@ -9,5 +9,7 @@ int launch_kernel(const ResolveCall& call, void* stream);
 int launch_kernel(const PointwiseCall& call, void* stream);
 int launch_kernel(const ArgmaxCall& call, void* stream);
 int launch_kernel(const FinishCall& call, void* stream);
+// The same by a kernel that was compiled at load (a cudaKernel_t).
+int launch_stage(const void* kernel, const PointwiseCall& call, void* stream);
 
 }  // namespace volvox::gpu

@@ -8,7 +8,7 @@ namespace volvox::gpu {
 // some earlier call of the thread left behind. `early`: on GPUs that can, it may begin while the kernel ahead
 // of it in the stream still runs, and waits for that where it must.
 template <class Call>
-int launch(void (*kernel)(Call), dim3 grid, dim3 block, std::size_t shared_bytes, void* stream, Call call,
+int launch(const void* kernel, dim3 grid, dim3 block, std::size_t shared_bytes, void* stream, Call call,
            bool early = false) {
   cudaLaunchConfig_t config{};
   config.gridDim = grid;
@@ -21,7 +21,12 @@ int launch(void (*kernel)(Call), dim3 grid, dim3 block, std::size_t shared_bytes
   config.attrs = &attribute;
   config.numAttrs = early ? 1 : 0;
   void* arguments[] = {&call};
-  return cudaLaunchKernelExC(&config, reinterpret_cast<const void*>(kernel), arguments);
+  return cudaLaunchKernelExC(&config, kernel, arguments);
+}
+template <class Call>
+int launch(void (*kernel)(Call), dim3 grid, dim3 block, std::size_t shared_bytes, void* stream, Call call,
+           bool early = false) {
+  return launch(reinterpret_cast<const void*>(kernel), grid, block, shared_bytes, stream, call, early);
 }
 
 // The kernel behind this one, if it was launched to begin early, may begin (PTX: griddepcontrol). Nothing on

@@ -1,22 +1,34 @@
 #include "gpu/driver/choice_cache.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <iomanip>
+#include <span>
 #include <sstream>
 #include <utility>
+#include <vector>
 
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/keyed_hash.h"
+
 namespace volvox::gpu {
 namespace {
 
 constexpr const char* kTitle = "volvox gpu choices 1";
+constexpr const char* kCodePrefix = "gpu-code-";
 constexpr std::size_t kMostBytes = std::size_t{4} << 20;
+
+// What a file of code begins with: that it is one, and of what.
+std::string begin_of_code(const std::string& key) {
+  return "volvox gpu code 1\n" + std::to_string(key.size()) + "\n" + key + "\n";
+}
 
 class File {
  public:
@@ -102,19 +114,65 @@ Result<ChoiceCache::Choices> ChoiceCache::read() const {
   return choices;
 }
 
-Status ChoiceCache::write(const Choices& choices) const {
-  std::string text = std::string(kTitle) + "\n";
-  for (const auto& [key, choice] : choices) text.append(key).append("\t").append(choice).append("\n");
-  const std::string unfinished = file() + ".new";
+// The whole file, or as it was. Under the folder's lock.
+Status ChoiceCache::replace(const std::string& path, const std::string& text) {
+  const std::string unfinished = path + ".new";
   (void)::unlink(unfinished.c_str());  // of a process that died; the lock says that nobody writes it now
   {
     const File opened(unfinished, O_WRONLY | O_CREAT | O_EXCL);
     if (!opened.good() || !write_all(opened.fd(), text))
       return fail(ErrorCode::kUnavailable, unfinished + ": " + words(errno));
   }
-  if (::rename(unfinished.c_str(), file().c_str()) != 0)
-    return fail(ErrorCode::kUnavailable, file() + ": " + words(errno));
+  if (::rename(unfinished.c_str(), path.c_str()) != 0)
+    return fail(ErrorCode::kUnavailable, path + ": " + words(errno));
   return {};
+}
+
+Status ChoiceCache::write(const Choices& choices) const {
+  std::string text = std::string(kTitle) + "\n";
+  for (const auto& [key, choice] : choices) text.append(key).append("\t").append(choice).append("\n");
+  return replace(file(), text);
+}
+
+std::string ChoiceCache::code_file(const std::string& key) const {
+  KeyedHash hash({});  // whoever may choose what is compiled may write here anyway
+  hash.add(std::as_bytes(std::span(key)));
+  const Digest digest = hash.digest();
+  std::ostringstream name;
+  name << folder_ << "/" << kCodePrefix << std::hex << std::setfill('0') << std::setw(16) << digest.hi
+       << std::setw(16) << digest.lo;
+  return name.str();
+}
+
+std::optional<std::string> ChoiceCache::find_code(const std::string& key) const {
+  const std::string path = code_file(key);
+  const File opened(path, O_RDONLY);
+  if (!opened.good() || !check_owner(opened.fd(), path)) return std::nullopt;
+  auto text = read_all(opened.fd(), path);
+  const std::string begin = begin_of_code(key);
+  if (!text || text->size() > kMostBytes || !text->starts_with(begin)) return std::nullopt;
+  return text->substr(begin.size());
+}
+
+void ChoiceCache::keep_code(const std::string& key, const std::string& code) const {
+  const std::string text = begin_of_code(key) + code;
+  if (text.size() > kMostBytes) return;
+  const File folder(folder_, O_RDONLY | O_DIRECTORY);
+  if (!folder.good() || ::flock(folder.fd(), LOCK_EX) != 0) return;
+  if (!replace(code_file(key), text)) return;
+  drop_old_codes();
+}
+
+void ChoiceCache::drop_old_codes() const {
+  namespace fs = std::filesystem;
+  std::vector<std::pair<fs::file_time_type, fs::path>> codes;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder_, error)) {
+    if (!entry.path().filename().string().starts_with(kCodePrefix)) continue;
+    codes.emplace_back(entry.last_write_time(error), entry.path());
+  }
+  std::sort(codes.begin(), codes.end());
+  for (std::size_t i = 0; i + kMostCodes < codes.size(); ++i) fs::remove(codes[i].second, error);
 }
 
 std::optional<std::string> ChoiceCache::find(const std::string& key) const {

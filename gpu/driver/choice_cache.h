@@ -30,11 +30,20 @@ class ChoiceCache {
   // holds for this process alone.
   std::string keep(const std::string& key, const std::string& choice);
 
+  // The same for kernels that were compiled at load, a file for each; a key is everything that the code
+  // depends on. Of more than kMostCodes the oldest go; code of more than some MiB is not kept.
+  std::optional<std::string> find_code(const std::string& key) const;
+  void keep_code(const std::string& key, const std::string& code) const;
+  static constexpr std::size_t kMostCodes = 256;
+
  private:
   using Choices = std::map<std::string, std::string>;
 
   explicit ChoiceCache(std::string folder) : folder_(std::move(folder)) {}
   std::string file() const { return folder_ + "/gpu-choices"; }
+  std::string code_file(const std::string& key) const;
+  void drop_old_codes() const;
+  static Status replace(const std::string& path, const std::string& text);
   Result<Choices> read() const;
   Status write(const Choices& choices) const;
 

@@ -58,6 +58,29 @@ PinnedMemory::~PinnedMemory() {
   if (memory_.host != nullptr) driver_->release_host(memory_);
 }
 
+Result<ModuleId> Driver::load(const StageSource&) {
+  return fail(ErrorCode::kUnavailable, "this device compiles nothing at load");
+}
+
+Result<LoadedStages> LoadedStages::make(Driver& driver, const StageSource& source) {
+  auto module = driver.load(source);
+  if (!module) return tl::unexpected(module.error());
+  LoadedStages made;
+  made.driver_ = &driver;
+  made.module_ = *module;
+  return made;
+}
+
+LoadedStages& LoadedStages::operator=(LoadedStages&& other) noexcept {
+  std::swap(driver_, other.driver_);
+  std::swap(module_, other.module_);
+  return *this;
+}
+
+LoadedStages::~LoadedStages() {
+  if (module_ != 0) driver_->unload(module_);
+}
+
 Status upload(Driver& driver, StreamId stream, DeviceAddress to, std::span<const std::byte> bytes) {
   if (bytes.empty()) return {};
   constexpr std::size_t kChunk = std::size_t{32} << 20;

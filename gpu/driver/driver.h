@@ -39,6 +39,7 @@ using EventId = std::uint32_t;
 using GraphId = std::uint32_t;
 using ProductId = std::uint32_t;
 using ConvolutionId = std::uint32_t;
+using ModuleId = std::uint32_t;
 
 // Memory of the host that the device reads and writes as well.
 struct HostMemory {
@@ -83,6 +84,12 @@ struct ConvolutionCall {
 struct FinishCall {
   QueueView queue;
 };
+// Kernels for stages of pointwise programs, in the language of gpu/kernels/stage.h: `VOLVOX_STAGE(n) { … }`
+// for each n below `stages`.
+struct StageSource {
+  std::string text;
+  std::uint32_t stages = 0;
+};
 using KernelCall =
     std::variant<ResolveCall, PointwiseCall, ArgmaxCall, FusedCall, ProductCall, ConvolutionCall, FinishCall>;
 
@@ -125,6 +132,11 @@ class Driver {
   virtual Result<ProductId> plan(const ProductShape& shape, const ProductCall& example) = 0;
   // The same for convolutions. UNAVAILABLE where there is no library for them.
   virtual Result<ConvolutionId> plan(const ConvolutionShape& shape) = 0;
+
+  // Compiles stages for this device and loads them. UNAVAILABLE where nothing can be compiled: then programs
+  // are read as they run.
+  virtual Result<ModuleId> load(const StageSource& source);
+  virtual void unload(ModuleId) {}
 
   // What is given to the stream from here on is not run but kept, until end_capture().
   virtual Status begin_capture(StreamId stream) = 0;
@@ -169,6 +181,21 @@ class PinnedMemory {
  private:
   Driver* driver_ = nullptr;
   HostMemory memory_;
+};
+
+// Loaded stages that are unloaded with their owner. The driver must outlive it, and no graph of it be left.
+class LoadedStages {
+ public:
+  LoadedStages() = default;
+  static Result<LoadedStages> make(Driver& driver, const StageSource& source);
+  LoadedStages(LoadedStages&& other) noexcept { *this = std::move(other); }
+  LoadedStages& operator=(LoadedStages&& other) noexcept;
+  ~LoadedStages();
+  ModuleId module() const { return module_; }  // 0: none
+
+ private:
+  Driver* driver_ = nullptr;
+  ModuleId module_ = 0;
 };
 
 // Copies bytes of the host to the device through a buffer of its own, and waits: for loading.

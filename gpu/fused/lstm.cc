@@ -46,7 +46,7 @@ std::vector<std::byte> pack(std::span<const Tensor* const> terms, const LstmCall
     for (std::uint32_t row = 0; row < 4 * call.units; ++row) {
       for (std::uint32_t k = 0; k < wide; ++k, ++from) {
         const std::uint64_t to = layout.element(call.width, row % call.units, row / call.units, begin + k);
-        store_element(packed.data() + to * size, call.type, *from);
+        write_operand(packed.data() + to * size, call.type, *from);
       }
     }
     begin += wide;

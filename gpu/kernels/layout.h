@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "cells/ir/types.h"
+#include "cells/ir/bounds.h"
 
 namespace volvox::gpu {
 

@@ -108,25 +108,39 @@ VOLVOX_KERNEL_BODY std::uint64_t source_address(const Place& place, const Elemen
   return id < place.rows ? row + id * place.stride_bytes : 0;  // a negative id is a large one
 }
 
+// Element k of a row that begins there.
+VOLVOX_KERNEL_BODY std::uint64_t load_element(const Place& place, std::uint64_t row, std::uint32_t k) {
+  return load_bits(row + std::uint64_t{place.offset + k} * element_bytes(place.type), place.type);
+}
+
+VOLVOX_KERNEL_BODY void store_result(const Place& place, std::uint64_t row, std::uint32_t k,
+                                     std::uint64_t value) {
+  store_bits(row + std::uint64_t{place.offset + k} * element_bytes(place.type), place.type, value);
+}
+
+// The same where a row has one place, and its copy in 16 bits.
+VOLVOX_KERNEL_BODY void store_element(const Place& place, std::uint64_t row, std::uint32_t k,
+                                      std::uint64_t value) {
+  store_result(place, row, k, value);
+  if (place.shadow != 0)
+    store_bits(row + place.shadow + std::uint64_t{place.offset + k} * 2, place.shadow_type, value);
+}
+
+// One of the addresses that a row's result goes to; 0: none.
+VOLVOX_KERNEL_BODY std::uint64_t target_address(const Place& place, const Element& e, std::uint32_t target) {
+  return at<const std::uint64_t>(e.view->pushes[place.index])[std::uint64_t{e.row} * kTargets + target];
+}
+
 VOLVOX_KERNEL_BODY std::uint64_t load_place(const Place& place, const Element& e) {
   const std::uint64_t row = source_address(place, e);
-  if (row == 0) return 0;
-  return load_bits(row + std::uint64_t{place.offset + e.k} * element_bytes(place.type), place.type);
+  return row == 0 ? 0 : load_element(place, row, e.k);
 }
 
 VOLVOX_KERNEL_BODY void store_place(const Place& place, const Element& e, std::uint64_t value) {
-  const std::uint64_t at_element = std::uint64_t{place.offset + e.k} * element_bytes(place.type);
-  if (place.kind != Place::Kind::kResult) {
-    const std::uint64_t row = row_address(place, e);
-    store_bits(row + at_element, place.type, value);
-    if (place.shadow != 0)
-      store_bits(row + place.shadow + std::uint64_t{place.offset + e.k} * 2, place.shadow_type, value);
-    return;
-  }
-  const auto* targets =
-      at<const std::uint64_t>(e.view->pushes[place.index]) + std::uint64_t{e.row} * kTargets;
-  for (std::uint32_t i = 0; i < kTargets; ++i) {
-    if (targets[i] != 0) store_bits(targets[i] + at_element, place.type, value);
+  if (place.kind != Place::Kind::kResult) return store_element(place, row_address(place, e), e.k, value);
+  for (std::uint32_t target = 0; target < kTargets; ++target) {
+    const std::uint64_t row = target_address(place, e, target);
+    if (row != 0) store_result(place, row, e.k, value);
   }
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cells/ir/cell.h"
+#include "cells/ir/check_hash.h"
 #include "gpu/kernels/place.h"
 #include "gpu/kernels/resolve.h"
 
@@ -8,7 +8,8 @@ namespace volvox::gpu {
 
 // Between two products of a cell lie gathers, activations, sums and scatters: element by element, never worth
 // a pass over memory each. They are compiled to small programs over registers, one run for each element of a
-// row, and one kernel runs all programs of a stage.
+// row, and one kernel runs all programs of a stage: one that reads them, or one that was made of them at load
+// (stage.h).
 
 struct Instruction {
   enum class Code : std::uint8_t {
@@ -49,6 +50,10 @@ struct PointwiseCall {
   std::uint32_t registers = 0;  // the most that a program uses
   std::uint64_t scratch = 0;
   std::uint32_t last = 0;  // the task's last kernel: it says that the task is done
+  std::uint32_t compiled =
+      0;  // ModuleId of the driver: by kernel `stage` of it; 0: by the one that reads programs
+  std::uint32_t stage = 0;
+  std::uint32_t blocks = 0;  // of a compiled stage, for each program
 };
 
 VOLVOX_KERNEL_BODY std::uint64_t segment_sum(const Place& place, Element e) {
@@ -73,22 +78,21 @@ VOLVOX_KERNEL_BODY float sigmoid_of(float x) {
   return 1.0F / (1.0F + expf(-x));
 }
 
-VOLVOX_KERNEL_BODY std::uint64_t compute(const Instruction& in, const std::uint64_t* r,
-                                         std::uint32_t stride) {
-  const float a = float_of(r[in.a * stride]), b = float_of(r[in.b * stride]);
-  switch (in.code) {
+VOLVOX_KERNEL_BODY std::uint64_t compute_element(Instruction::Code code, std::uint64_t a, std::uint64_t b,
+                                                 std::uint64_t c) {
+  switch (code) {
     case Instruction::Code::kAdd:
-      return bits_of(a + b);
+      return bits_of(float_of(a) + float_of(b));
     case Instruction::Code::kMul:
-      return bits_of(a * b);
+      return bits_of(float_of(a) * float_of(b));
     case Instruction::Code::kMulAdd:
-      return bits_of(fmaf(a, b, float_of(r[in.c * stride])));
+      return bits_of(fmaf(float_of(a), float_of(b), float_of(c)));
     case Instruction::Code::kSigmoid:
-      return bits_of(sigmoid_of(a));
+      return bits_of(sigmoid_of(float_of(a)));
     case Instruction::Code::kTanh:
-      return bits_of(tanhf(a));
+      return bits_of(tanhf(float_of(a)));
     default:
-      return check_hash(r[in.a * stride], sign_extended(r[in.b * stride]));
+      return check_hash(a, sign_extended(b));
   }
 }
 
@@ -114,7 +118,7 @@ VOLVOX_KERNEL_BODY void run_program(const PointwiseCall& call, const Program& pr
         r[in.out * stride] = hash_all(places[in.place], e, r[in.a * stride]);
         break;
       default:
-        r[in.out * stride] = compute(in, r, stride);
+        r[in.out * stride] = compute_element(in.code, r[in.a * stride], r[in.b * stride], r[in.c * stride]);
     }
   }
 }

@@ -5,7 +5,10 @@
 #include <cstdint>
 #include <cstring>
 
+// nvcc's library for the load (gpu/cuda/runtime_compiler.h) knows the device alone.
+#if !defined(__CUDACC_RTC__)
 #include "base/clock.h"
+#endif
 
 // Without a GPU a kernel cannot be run, and what was never run is wrong. So the body of every kernel is an
 // ordinary function of one thread's number: nvcc compiles it for the device, any compiler for the host, where

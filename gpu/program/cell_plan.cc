@@ -1,8 +1,7 @@
 #include "gpu/program/cell_plan.h"
 
-#include <cstring>
-
-#include "gpu/kernels/half.h"
+#include "device/host_memory.h"
+#include "gpu/kernels/place.h"
 #include "gpu/program/cell_planner.h"
 
 namespace volvox::gpu {
@@ -11,13 +10,8 @@ Result<CellPlan> plan_cell(PlanLeaves& leaves) {
   return CellPlanner(leaves).run();
 }
 
-void store_element(std::byte* to, ElementType type, float value) {
-  if (type == ElementType::kF32) {
-    std::memcpy(to, &value, sizeof value);
-  } else {
-    const std::uint16_t half = type == ElementType::kBf16 ? to_bfloat16(value) : to_float16(value);
-    std::memcpy(to, &half, sizeof half);
-  }
+void write_operand(std::byte* to, ElementType type, float value) {
+  store_bits(address_of(to), type, bits_of(value));
 }
 
 std::vector<std::byte> pack_weights(std::span<const Tensor* const> terms, std::uint32_t outputs,
@@ -29,7 +23,7 @@ std::vector<std::byte> pack_weights(std::span<const Tensor* const> terms, std::u
     std::byte* to = packed.data() + j * stride_k * size;
     for (const Tensor* term : terms) {
       const auto width = static_cast<std::size_t>(term->shape[1]);
-      for (std::size_t k = 0; k < width; ++k, to += size) store_element(to, type, term->f32()[j * width + k]);
+      for (std::size_t k = 0; k < width; ++k, to += size) write_operand(to, type, term->f32()[j * width + k]);
     }
   }
   return packed;

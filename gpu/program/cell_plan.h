@@ -88,7 +88,7 @@ class PlanLeaves;
 Result<CellPlan> plan_cell(PlanLeaves& leaves);
 
 // Writes a number in the type that operands have in memory.
-void store_element(std::byte* to, ElementType type, float value);
+void write_operand(std::byte* to, ElementType type, float value);
 
 // A weight [outputs, width of each term …] as the product reads it: [outputs][stride_k] in the precision.
 std::vector<std::byte> pack_weights(std::span<const Tensor* const> terms, std::uint32_t outputs,

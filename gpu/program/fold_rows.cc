@@ -103,7 +103,7 @@ class Folding {
   }
   std::byte* pack(const float* matrix, std::size_t row, std::int64_t width, std::byte* to) const {
     const float* from = matrix + row * static_cast<std::size_t>(width);
-    for (std::int64_t k = 0; k < width; ++k, to += element_bytes(type_)) store_element(to, type_, from[k]);
+    for (std::int64_t k = 0; k < width; ++k, to += element_bytes(type_)) write_operand(to, type_, from[k]);
     return to;
   }
 

@@ -7,10 +7,17 @@
 
 #include "cells/ops/ops.h"
 #include "gpu/program/plan_leaves.h"
+#include "gpu/program/stage_source.h"
 #include "gpu/queue/batch_sizes.h"
 #include "gpu/queue/payload_ring.h"
 
 namespace volvox::gpu {
+namespace {
+
+// Instructions of a cell; more would take a compiler many seconds.
+constexpr std::size_t kMostCompiled = 4096;
+
+}  // namespace
 
 Result<std::unique_ptr<GpuCell>> GpuCell::make(Driver& driver, StreamId stream, CellTypeId type,
                                                const Cell& cell, const Weights& weights,
@@ -48,6 +55,7 @@ Result<std::unique_ptr<GpuCell>> GpuCell::make(Driver& driver, StreamId stream, 
     if (made->fused) made->sources = made->fused->step->sources();
   }
   if (Status ok = made->upload_plan(driver, stream, leaves.places()); !ok) return tl::unexpected(ok.error());
+  made->compile_stages(driver, leaves.places());
   return made;
 }
 
@@ -84,6 +92,12 @@ Status GpuCell::upload_plan(Driver& driver, StreamId stream, const std::vector<P
   if (Status ok = put(plan_places, places); !ok) return ok;
   if (fused) fused->task.places = places;
   return {};
+}
+
+// Slow and right is better than none, so whatever keeps stages from being compiled leaves them to be read.
+void GpuCell::compile_stages(Driver& driver, const std::vector<Place>& plan_places) {
+  if (options.interpreted || plan.stages.empty() || plan.instructions.size() > kMostCompiled) return;
+  if (auto loaded = LoadedStages::make(driver, stage_source(plan, plan_places))) stages = std::move(*loaded);
 }
 
 }  // namespace volvox::gpu

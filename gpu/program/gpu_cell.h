@@ -23,7 +23,8 @@ struct CellOptions {
   Precision precision = Precision::kFloat32;
   bool reproducible = false;
   KernelPath path = KernelPath::kAuto;
-  bool plain = false;  // PlanOptions::plain
+  bool plain = false;        // PlanOptions::plain
+  bool interpreted = false;  // stages are not compiled: programs are read as they run
 };
 
 // A compiled cell on one device: weights and programs in its memory, shared by all queues. Immutable once
@@ -48,6 +49,7 @@ class GpuCell {
   // By number of the product and number of rows.
   std::map<std::pair<std::uint32_t, std::uint32_t>, ProductId> products;
   std::map<std::pair<std::uint32_t, std::uint32_t>, ConvolutionId> convolutions;  // likewise
+  LoadedStages stages;                     // none: programs are read as they run
   std::optional<FusedCall> fused;          // view, queue and rows of its task left open
   std::vector<Place> sources;              // the fused kernel's
   std::map<std::uint32_t, bool> fused_at;  // by batch size: the fused kernel runs it
@@ -65,6 +67,7 @@ class GpuCell {
   Status find_slots(const Cell& cell, const CompileOptions& compile,
                     const std::function<const GpuPlanes*(PoolId)>& pools);
   Status upload_plan(Driver& driver, StreamId stream, const std::vector<Place>& plan_places);
+  void compile_stages(Driver& driver, const std::vector<Place>& plan_places);
 
   std::vector<DeviceMemory> memory_;
 };

@@ -51,7 +51,7 @@ Result<std::optional<Place>> PlanLeaves::narrow_leaf(const Operator& op) {
     const auto count = static_cast<std::size_t>(elements(table.shape));
     std::vector<std::byte> narrow(count * element_bytes(type));
     for (std::size_t i = 0; i < count; ++i)
-      store_element(narrow.data() + i * element_bytes(type), type, table.f32()[i]);
+      write_operand(narrow.data() + i * element_bytes(type), type, table.f32()[i]);
     auto kept = keep_vector(name, narrow);
     if (!kept) return tl::unexpected(kept.error());
     place->base = kept->base;

@@ -4,6 +4,7 @@
 
 #include "gpu/driver/captured.h"
 #include "gpu/driver/random_fill.h"
+#include "gpu/kernels/stage_cut.h"
 #include "gpu/queue/batch_sizes.h"
 #include "gpu/queue/queue_context.h"
 #include "gpu/queue/type_context.h"
@@ -212,6 +213,14 @@ Status QueueContext::launch_step(const TypeContext& type, const CellPlan::Step& 
   call.registers = stage.registers;
   call.scratch = scratch;
   call.last = last ? 1 : 0;
+  call.compiled = cell.stages.module();
+  call.stage = step.index;
+  for (std::uint32_t p = 0; p < stage.program_count; ++p) {
+    const Program& program = cell.plan.programs[stage.first_program + p];
+    const std::uint64_t blocks = stage_blocks(program.width, program.ragged != 0 ? edges : size);
+    call.blocks = std::max(
+        call.blocks, static_cast<std::uint32_t>(std::clamp<std::uint64_t>(blocks, 1, kMostStageBlocks)));
+  }
   return driver_->launch(stream, call);
 }
 

@@ -54,7 +54,8 @@ Result<CompiledCell> LoadProbe::run() {
     compiled.costs.push_back({rows, *us});
     fused = fused || cell_.fused_at[rows];
   }
-  compiled.kernel = std::string(fused ? fused_kernels()[cell_.fused->kernel]->name : "generic") + " " +
+  const char* generic = cell_.stages.module() != 0 ? "compiled" : "generic";
+  compiled.kernel = std::string(fused ? fused_kernels()[cell_.fused->kernel]->name : generic) + " " +
                     std::string(name_of(cell_.options.precision));
   return compiled;
 }

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "actors/process/server.h"
+#include "cells/ir/check_hash.h"
 #include "device/fake_device.h"
 #include "device/timed_device.h"
 #include "protocol/client/client.h"

@@ -1,6 +1,7 @@
 #include "tests/unit/batching/toy_device.h"
 
 #include "cells/ir/cell.h"
+#include "cells/ir/check_hash.h"
 
 namespace volvox::toy {
 namespace {

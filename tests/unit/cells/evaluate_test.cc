@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "cells/ir/cell_builder.h"
+#include "cells/ir/check_hash.h"
 #include "cells/library/check.h"
 #include "cells/library/lstm.h"
 #include "tests/unit/cells/by_hand.h"

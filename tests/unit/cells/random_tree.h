@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cells/ir/cell.h"
+#include "cells/ir/check_hash.h"
 
 namespace volvox {
 

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "cells/ir/cell_builder.h"
+#include "cells/ir/check_hash.h"
 #include "cells/model/assemble.h"
 #include "cells/unfold/sequence.h"
 #include "tests/unit/cells/cells_testing.h"

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cells/ir/check_hash.h"
 #include "cells/ir/evaluate.h"
 #include "cells/ir/split.h"
 #include "cells/library/check.h"

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cells/ir/check_hash.h"
 #include "cells/library/check.h"
 #include "cells/model/assemble.h"
 #include "cells/model/reference.h"

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "cells/ir/check_hash.h"
 #include "cells/library/check.h"
 #include "cells/unfold/sequence.h"
 

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "cells/ir/check_hash.h"
 #include "cells/library/check.h"
 #include "cells/model/assemble.h"
 #include "cli/load/model_verifier.h"

@@ -1,5 +1,6 @@
 #include "cpu/cpu_device.h"
 
+#include "cells/ir/check_hash.h"
 #include "cells/library/check.h"
 #include "cells/library/lstm.h"
 #include "cells/library/noop.h"

@@ -1,6 +1,7 @@
 #include <cstring>
 #include <thread>
 
+#include "cells/ir/check_hash.h"
 #include "cells/library/check.h"
 #include "chain_fixture.h"
 #include "cpu/queue/cpu_queue.h"

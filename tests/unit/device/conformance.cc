@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 
 #include "cells/ir/cell_builder.h"
+#include "cells/ir/check_hash.h"
 #include "cells/library/check.h"
 #include "cells/library/lstm.h"
 

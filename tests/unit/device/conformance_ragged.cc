@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "cells/ir/check_hash.h"
 #include "cells/library/check.h"
 #include "tests/unit/device/conformance.h"
 #include "tests/unit/device/hashing_cell.h"

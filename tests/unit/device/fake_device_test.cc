@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cells/ir/check_hash.h"
 #include "cells/library/check.h"
 #include "device/host_memory.h"
 #include "tests/unit/device/conformance.h"

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <utility>
+#include <vector>
 
 #include "cells/library/lstm.h"
 #include "cells/ops/ops.h"
@@ -13,6 +15,10 @@
 // precision that was asked for.
 namespace volvox::gpu {
 namespace {
+
+bool slides(const Operator& op) {
+  return op.is(kConvolutionOp);
+}
 
 TEST_P(GpuCells, RunLstms) {
   for (std::int64_t hidden : {1, 7, 33}) {
@@ -32,7 +38,6 @@ TEST_P(GpuCells, RunConvolutions) {
 TEST_P(GpuCells, RunCellsOfAnyOperators) {
   constexpr std::int64_t kHidden = 12;
   const Weights weights = random_cell_weights(kHidden);
-  const auto slides = [](const Operator& op) { return op.is(kConvolutionOp); };
   const bool convolutions = has_convolutions();
   constexpr int kCells = kSanitized ? 12 : 60;
   int compared = 0, choosing = 0, sliding = 0;
@@ -52,6 +57,27 @@ TEST_P(GpuCells, RunCellsOfAnyOperators) {
   EXPECT_GE(choosing, kCells / 4) << "cells with an argmax";
   if (!convolutions) GTEST_SKIP() << "without convolutions: " << reason_;
   EXPECT_GE(sliding, kCells / 4) << "cells with a convolution";
+}
+
+TEST_P(GpuCells, CompiledStagesGiveTheBitsOfInterpretedOnes) {
+  constexpr std::int64_t kHidden = 12;
+  const auto both = driver();
+  if (!both) GTEST_SKIP() << reason_;
+  const Weights random = random_cell_weights(kHidden), wide = lstm_weights(33, 600);
+  std::vector<std::pair<Cell, Weights>> cells{{lstm_cell("lstm", {33, 600}, &wide).value(), wide}};
+  for (std::uint32_t seed = 1; seed <= 12; ++seed)
+    cells.emplace_back(random_cell(seed, kHidden, random), random);
+  for (const auto& [cell, weights] : cells) {
+    if (std::any_of(cell.operators.begin(), cell.operators.end(), slides) && !has_convolutions()) continue;
+    CellBatch batch(cell, weights, 13);
+    const CellRun run{.padded = 16, .max_batch = 16};
+    auto compiled = device_on(both, {.path = KernelPath::kGeneric});
+    auto interpreted = device_on(both, {.path = KernelPath::kGeneric, .interpreted = true});
+    const auto results = batch.on_device(*compiled, run);
+    EXPECT_EQ(batch.kernel(), fake_ ? "generic float32" : "compiled float32");
+    EXPECT_EQ(results, batch.on_device(*interpreted, run)) << cell.name;
+    EXPECT_EQ(batch.kernel(), "generic float32");
+  }
 }
 
 TEST_P(GpuCells, AnswersDoNotDependOnTheNeighbours) {

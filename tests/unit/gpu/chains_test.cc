@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "batching/policy/policies.h"
+#include "cells/ir/check_hash.h"
 #include "cells/model/reference.h"
 #include "install/installation.h"
 #include "simulation/engine.h"

@@ -277,6 +277,25 @@ Result<ConvolutionId> FakeDriver::plan(const ConvolutionShape& shape) {
   return next_++;
 }
 
+Result<ModuleId> FakeDriver::load(const StageSource& source) {
+  const std::lock_guard lock(mutex_);
+  if (Status ok = locked_status("compiling"); !ok) return tl::unexpected(ok.error());
+  auto stages = compile_ ? compile_(source) : std::vector<Stage>{};
+  if (stages.empty()) return Driver::load(source);
+  modules_[next_] = std::move(stages);
+  return next_++;
+}
+
+void FakeDriver::unload(ModuleId module) {
+  const std::lock_guard lock(mutex_);
+  modules_.erase(module);
+}
+
+std::size_t FakeDriver::live_modules() const {
+  const std::lock_guard lock(mutex_);
+  return modules_.size();
+}
+
 Status FakeDriver::begin_capture(StreamId stream) {
   const std::lock_guard lock(mutex_);
   if (Status ok = locked_status("capturing"); !ok) return ok;
@@ -320,6 +339,9 @@ void FakeDriver::run(const KernelCall& call) {
           convolve(known);
         } else if constexpr (std::is_same_v<Call, FinishCall>) {
           finish_task(known.queue, ending_of(known.queue));
+        } else if constexpr (std::is_same_v<Call, PointwiseCall>) {
+          if (known.compiled == 0) return run_on_host(known);
+          run_on_host(known, modules_.at(known.compiled).at(known.stage));
         } else {
           run_on_host(known);
         }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "gpu/driver/driver.h"
+#include "gpu/kernels/stage.h"
 
 namespace volvox::gpu {
 
@@ -32,6 +33,11 @@ class FakeDriver final : public Driver {
   // The next `allocate` that would pass this many bytes in all fails.
   void limit_memory(std::uint64_t bytes);
   void set_capability(int major) { info_.major = major; }
+  // Stages are compiled by this; nothing: it cannot, and they are interpreted.
+  using Stage = void (*)(const PointwiseCall& call, const StageThread& me, std::uint32_t program);
+  using Compile = std::function<std::vector<Stage>(const StageSource&)>;
+  void compile_with(Compile compile) { compile_ = std::move(compile); }
+  std::size_t live_modules() const;
   void keep_choices(std::shared_ptr<ChoiceCache> choices) { choices_ = std::move(choices); }
 
   // Bytes of each copy so far.
@@ -65,6 +71,8 @@ class FakeDriver final : public Driver {
   Status health() override;
   Result<ProductId> plan(const ProductShape& shape, const ProductCall& example) override;
   Result<ConvolutionId> plan(const ConvolutionShape& shape) override;
+  Result<ModuleId> load(const StageSource& source) override;
+  void unload(ModuleId module) override;
   Status begin_capture(StreamId stream) override;
   Result<GraphId> end_capture(StreamId stream) override;
   Status launch_graph(StreamId stream, GraphId graph) override;
@@ -93,6 +101,7 @@ class FakeDriver final : public Driver {
 
   DeviceInfo info_;
   std::shared_ptr<ChoiceCache> choices_;
+  Compile compile_;
   mutable std::recursive_mutex mutex_;  // guards everything below
   bool held_ = false;
   int broken_ = 0;
@@ -103,6 +112,7 @@ class FakeDriver final : public Driver {
   std::map<StreamId, std::deque<Item>> streams_;
   std::map<EventId, Event> events_;
   std::map<StreamId, std::vector<KernelCall>> capturing_;
+  std::map<ModuleId, std::vector<Stage>> modules_;
   std::map<GraphId, std::vector<KernelCall>> graphs_;
   std::map<ProductId, ProductShape> products_;
   std::map<ConvolutionId, ConvolutionShape> convolutions_;
@@ -118,6 +128,7 @@ class FakeDriver final : public Driver {
 // What a test asks of a kernel's call, as the fake device runs it.
 void run_on_host(const ResolveCall& call);
 void run_on_host(const PointwiseCall& call);
+void run_on_host(const PointwiseCall& call, FakeDriver::Stage stage);
 void run_on_host(const ArgmaxCall& call);
 void run_on_host(const FusedCall& call);
 float load_operand(DeviceAddress address, ElementType type);

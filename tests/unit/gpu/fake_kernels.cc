@@ -27,6 +27,15 @@ void run_on_host(const PointwiseCall& call) {
   if (call.last != 0) finish_task(call.queue, ending_of(call.queue));
 }
 
+// The last thread first: the order is nobody's promise.
+void run_on_host(const PointwiseCall& call, FakeDriver::Stage stage) {
+  for (std::uint32_t program = call.program_count; program-- > 0;) {
+    for (std::uint32_t i = call.blocks * kStageThreads; i-- > 0;)
+      stage(call, {i % kStageThreads, i / kStageThreads, call.blocks}, program);
+  }
+  if (call.last != 0) finish_task(call.queue, ending_of(call.queue));
+}
+
 // Some of the threads, the last one first: the order is nobody's promise.
 void run_on_host(const ArgmaxCall& call) {
   constexpr std::uint32_t kThreads = 5;

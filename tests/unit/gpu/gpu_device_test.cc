@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include "cells/ir/check_hash.h"
 #include "cells/library/check.h"
 #include "cells/library/lstm.h"
 #include "gpu/driver/errors.h"

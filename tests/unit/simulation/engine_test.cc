@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "batching/policy/policies.h"
+#include "cells/ir/check_hash.h"
 #include "cells/model/reference.h"
 #include "device/fake_device.h"
 #include "device/timed_device.h"
