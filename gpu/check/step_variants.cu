@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 #include <random>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -138,9 +139,33 @@ __global__ void plain_step(const LstmCall call, const __nv_bfloat16* weights, fl
   h_out[row * call.units + unit] = static_cast<float>(sigmoid(z[3]) * tanh(c));
 }
 
+// A kernel for a step.
+struct Variant {
+  std::uint32_t rows, split, mates;
+  bool ahead;
+  cudaError_t (*launch)(const LstmCall& call, cudaStream_t stream, bool early);
+
+  std::uint32_t blocks(std::uint32_t task_rows) const {
+    return (task_rows + rows * mates - 1) / (rows * mates) * mates * split * (kUnits / hopper::kUnits);
+  }
+};
+template <class S>
+constexpr Variant variant() {
+  return {S::kRows, S::kSplit, S::kMates, S::kAhead, hopper::launch<hopper::Bf16, S>};
+}
+// Those that queues choose from (hopper::cut_of), then those that are tried beside them.
+template <unsigned kRows, unsigned kSplit, unsigned kMates = 1, bool kAhead = false>
+using Shape = hopper::Shape<kRows, kSplit, kMates, kAhead>;
+constexpr Variant kChosen[] = {variant<Shape<128, 1>>(), variant<Shape<128, 2>>(), variant<Shape<64, 1>>(),
+                               variant<Shape<64, 2>>()};
+constexpr Variant kTried[] = {
+    variant<Shape<128, 1, 1, true>>(), variant<Shape<64, 1, 1, true>>(),  variant<Shape<64, 2, 1, true>>(),
+    variant<Shape<128, 1, 2>>(),       variant<Shape<128, 1, 2, true>>(), variant<Shape<64, 1, 2>>(),
+    variant<Shape<64, 1, 2, true>>(),  variant<Shape<128, 1, 4>>(),       variant<Shape<64, 1, 4>>()};
+
 struct Found {
   std::uint32_t rows = 0, width = 0;
-  hopper::Cut cut;
+  const Variant* cut = nullptr;
   double worst = 0, us = 0, early_us = 0, task_us = 0;
   std::size_t wrong = 0;
 };
@@ -204,8 +229,8 @@ class World {
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
-  Found run(const hopper::Cut& cut, cudaStream_t stream) {
-    Found found{rows_, width_, cut};
+  Found run(const Variant& cut, cudaStream_t stream) {
+    Found found{rows_, width_, &cut};
     compare(found, stream);
     found.us = time(cut, stream, Way::kPlain);
     found.early_us = time(cut, stream, Way::kEarly);
@@ -301,7 +326,7 @@ class World {
     check(cudaMemsetAsync(state_->data(), 0, sizeof(QueueState), stream), "clearing");
     LstmCall call = step(0);
     call.task.turn = call.task.seq = 1;
-    check(hopper::launch<hopper::Bf16>(found.cut, call, stream, false), "launching");
+    check(found.cut->launch(call, stream, false), "launching");
     check(cudaStreamSynchronize(stream), "a step");
     const auto h = h_.values(), c = c_.values();
     const auto hp = h_plain.values(), cp = c_plain.values();
@@ -332,7 +357,7 @@ class World {
   }
 
   // Steps one after the other, as many as a graph has.
-  void chain(const hopper::Cut& cut, cudaStream_t stream, Way way) const {
+  void chain(const Variant& cut, cudaStream_t stream, Way way) const {
     check(cudaMemsetAsync(state_->data(), 0, sizeof(QueueState), stream), "clearing");
     for (unsigned i = 0; i < kSteps; ++i) {
       LstmCall call = step(i);
@@ -344,12 +369,12 @@ class World {
               "launching");
       }
       const bool early = way == Way::kTasks || (way == Way::kEarly && i > 0);
-      check(hopper::launch<hopper::Bf16>(cut, call, stream, early), "launching");
+      check(cut.launch(call, stream, early), "launching");
     }
   }
 
   // What a chain of tasks that wait for each other leaves is what one of steps one by one does, bit for bit.
-  void compare_last(Found& found, const hopper::Cut& cut, cudaStream_t stream) {
+  void compare_last(Found& found, const Variant& cut, cudaStream_t stream) {
     std::vector<std::byte> left[2][2];
     for (const Way way : {Way::kPlain, Way::kTasks}) {
       fill_plane<<<kSlots, 256>>>(h_.data(), 5);
@@ -363,7 +388,7 @@ class World {
     if (left[0][0] != left[1][0] || left[0][1] != left[1][1]) ++found.wrong;
   }
 
-  double time(const hopper::Cut& cut, cudaStream_t stream, Way way) const {
+  double time(const Variant& cut, cudaStream_t stream, Way way) const {
     cudaGraph_t graph = nullptr;
     cudaGraphExec_t ready = nullptr;
     check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), "capturing");
@@ -408,11 +433,12 @@ class World {
 
 std::string row(const Found& f) {
   char text[256];
-  (void)std::snprintf(
-      text, sizeof text,
-      "{\"rows\": %u, \"width\": %u, \"tile\": %u, \"split\": %u, \"worst\": %.3g, \"wrong\": %zu, "
-      "\"us\": %.2f, \"early_us\": %.2f, \"task_us\": %.2f}",
-      f.rows, f.width, f.cut.rows, f.cut.split, f.worst, f.wrong, f.us, f.early_us, f.task_us);
+  (void)std::snprintf(text, sizeof text,
+                      "{\"rows\": %u, \"width\": %u, \"tile\": %u, \"split\": %u, \"mates\": %u, \"ahead\": "
+                      "%d, \"worst\": %.3g, \"wrong\": %zu, "
+                      "\"us\": %.2f, \"early_us\": %.2f, \"task_us\": %.2f}",
+                      f.rows, f.width, f.cut->rows, f.cut->split, f.cut->mates, f.cut->ahead ? 1 : 0, f.worst,
+                      f.wrong, f.us, f.early_us, f.task_us);
   return text;
 }
 
@@ -442,22 +468,26 @@ int main(int count, char** arguments) {
     check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "making a stream");
     std::vector<std::string> rows;
     bool good = true;
-    for (bool folded : {true, false}) {
-      for (std::uint32_t tasks : {7U, 64U, 100U, 128U, 256U, 384U, 512U}) {
-        World world(tables, tasks, folded);
-        for (const hopper::Cut cut : {hopper::Cut{128, 1}, {128, 2}, {64, 1}, {64, 2}}) {
-          if ((tasks + cut.rows - 1) / cut.rows * cut.split * (kUnits / hopper::kUnits) >
-              static_cast<unsigned>(properties.multiProcessorCount))
-            continue;
-          const Found found = world.run(cut, stream);
-          good = good && found.wrong == 0;
-          rows.push_back(row(found));
-          std::printf("%s\n", rows.back().c_str());
-          std::fflush(stdout);
-          keep(file, rows);
+    const auto run_all = [&](std::span<const Variant> variants) {
+      for (bool folded : {true, false}) {
+        for (std::uint32_t tasks : {7U, 64U, 100U, 128U, 256U, 384U, 512U}) {
+          World world(tables, tasks, folded);
+          for (const Variant& cut : variants) {
+            if (cut.blocks(tasks) > static_cast<unsigned>(properties.multiProcessorCount) ||
+                (cut.mates > 1 && tasks <= cut.rows))
+              continue;
+            const Found found = world.run(cut, stream);
+            good = good && found.wrong == 0;
+            rows.push_back(row(found));
+            std::printf("%s\n", rows.back().c_str());
+            std::fflush(stdout);
+            keep(file, rows);
+          }
         }
       }
-    }
+    };
+    run_all(kChosen);
+    run_all(kTried);
     return good ? 0 : 1;
   } catch (const std::exception& why) {
     std::fprintf(stderr, "volvox-gpu-steps: %s\n", why.what());

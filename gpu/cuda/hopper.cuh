@@ -117,6 +117,16 @@ __device__ inline void copy_bulk(void* to, const void* from, unsigned bytes, std
       "l"(from), "r"(bytes), "r"(shared_address(barrier))
       : "memory");
 }
+// The same to this place in each of the first `blocks` blocks of the cluster, whose barriers in the place of
+// `barrier` were told, or will be.
+__device__ inline void copy_bulk_to_all(void* to, const void* from, unsigned bytes, std::uint64_t* barrier,
+                                        unsigned blocks) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1], %2, "
+      "[%3], %4;" ::"r"(shared_address(to)),
+      "l"(from), "r"(bytes), "r"(shared_address(barrier)), "h"(static_cast<std::uint16_t>((1U << blocks) - 1))
+      : "memory");
+}
 // 16 bytes to shared memory: those at `from`, or zeros.
 __device__ inline void copy_vector(void* to, const void* from, bool real) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)), "l"(from),
@@ -148,6 +158,17 @@ __device__ inline void store_remote(void* to, unsigned rank, float4 x) {
       "st.shared::cluster.v4.f32 [there], {%2, %3, %4, %5};\n"
       "}" ::"r"(shared_address(to)),
       "r"(rank), "f"(x.x), "f"(x.y), "f"(x.z), "f"(x.w)
+      : "memory");
+}
+// Arrives at the barrier in the same place of block `rank` of the cluster.
+__device__ inline void arrive_remote(std::uint64_t* barrier, unsigned rank) {
+  asm volatile(
+      "{\n"
+      ".reg .b32 there;\n"
+      "mapa.shared::cluster.u32 there, %0, %1;\n"
+      "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];\n"
+      "}" ::"r"(shared_address(barrier)),
+      "r"(rank)
       : "memory");
 }
 // `kCount` threads of a block, which name the same barrier.

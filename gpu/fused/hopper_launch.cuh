@@ -27,11 +27,13 @@ cudaError_t launch(const LstmCall& call, cudaStream_t stream, bool early) {
   if (const cudaError_t code = allow_shared<T, S>(function); code != cudaSuccess) return code;
   cudaLaunchAttribute attributes[2];
   attributes[0].id = cudaLaunchAttributeClusterDimension;
-  attributes[0].val.clusterDim = {1, 1, S::kSplit};
+  attributes[0].val.clusterDim = {1, S::kMates, S::kSplit};
   attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
   attributes[1].val.programmaticStreamSerializationAllowed = 1;
   cudaLaunchConfig_t config{};
-  config.gridDim = {call.units / kUnits, (call.task.rows + S::kRows - 1) / S::kRows, S::kSplit};
+  constexpr unsigned kMatesRows = S::kRows * S::kMates;
+  const unsigned tiles = (call.task.rows + kMatesRows - 1) / kMatesRows * S::kMates;  // some may have no row
+  config.gridDim = {call.units / kUnits, tiles, S::kSplit};
   config.blockDim = {kThreads, 1, 1};
   config.dynamicSmemBytes = kShared;
   config.stream = stream;

@@ -14,8 +14,9 @@
 // One step of an LSTM as one kernel, for GPUs of compute capability 9.0. A block has a warpgroup that brings
 // operands to shared memory, weights as whole slabs by the copy engine, rows vector by vector from wherever
 // they lie, and two that multiply them (wgmma) and update the units whose gates they have. Their old states
-// and starts are on the way meanwhile. Weights depend on no task, and are fetched before the kernel ahead of
-// this one has ended (programmatic dependent launch).
+// and starts are on the way meanwhile. What limits the large ones is what the second cache gives, so blocks
+// of the same units bring the weights for each other (multicast). Weights depend on no task, and are fetched
+// before the kernel ahead of this one has ended (programmatic dependent launch).
 namespace volvox::gpu::hopper {
 
 inline constexpr unsigned kThreads = 384, kWarpgroup = 128, kConsumers = 256;
@@ -27,10 +28,13 @@ struct Meeting {
   std::uint64_t rows[kLstmTerms][kRows];  // addresses of the operands
 };
 
-// A cut (hopper_tile.h) at compile time, and what follows from it.
-template <unsigned kTileRows, unsigned kBlocks>
+// A cut (hopper_tile.h) at compile time, and what follows from it. `kNeighbours`: blocks of the same units
+// that bring weights for each other. `kWeightsAhead`: weights come for as many slabs as there are stages
+// before the step ahead has ended.
+template <unsigned kTileRows, unsigned kBlocks, unsigned kNeighbours = 1, bool kWeightsAhead = false>
 struct Shape {
-  static constexpr unsigned kRows = kTileRows, kSplit = kBlocks;
+  static constexpr bool kAhead = kWeightsAhead;
+  static constexpr unsigned kRows = kTileRows, kSplit = kBlocks, kMates = kNeighbours;
   static constexpr unsigned kStageBytes = kSlabBytes + kRows * kRowBytes;
   static constexpr unsigned kStages = (kRows == 128 ? 6 : 8) - (kSplit == 1 ? 0 : 1);
   // A multiplying warpgroup has 64 rows by so many columns: either rows are shared among the two, or columns.
@@ -44,6 +48,9 @@ struct Shape {
   static constexpr unsigned kExchangeBytes = (kSplit - 1) * kShare * kConsumers * 4;
   static constexpr unsigned kSharedBytes = kStages * kStageBytes + kExchangeBytes + 1024;
   static_assert((kRows == 64 || kRows == 128) && (kSplit == 1 || kSplit == 2));
+  static_assert(kSplit == 1 || kMates == 1, "a cluster is one or the other");
+  // Warps that must have read a stage before it is written: mates bring weights for each other.
+  static constexpr unsigned kReaders = kMates * kConsumers / 32;
 };
 
 __device__ inline float fast_sigmoid(float x) {
@@ -215,16 +222,34 @@ template <class S>
 __device__ Ending produce(const LstmCall& call, std::byte* memory, typename S::Meeting& meeting) {
   const unsigned me = threadIdx.x, all = call.width / kDepth, slabs = all / S::kSplit;
   const unsigned first = blockIdx.z * slabs;
-  const std::uint64_t weights = call.weights + (std::uint64_t{blockIdx.x} * all + first) * kSlabBytes;
+  constexpr unsigned kShareBytes = kSlabBytes / S::kMates;
+  const unsigned share = blockIdx.y % S::kMates * kShareBytes;
+  const std::uint64_t weights = call.weights + (std::uint64_t{blockIdx.x} * all + first) * kSlabBytes + share;
+  // Mates need the same slabs, and each brings its share of them to all.
   const auto bring = [&](unsigned slab) {
     const unsigned stage = slab % S::kStages;
+    std::byte* to = memory + stage * S::kStageBytes + share;
+    const void* from = at<const void>(weights + std::uint64_t{slab} * kSlabBytes);
     expect_bytes(meeting.full + stage, kSlabBytes);
-    copy_bulk(memory + stage * S::kStageBytes, at<const void>(weights + std::uint64_t{slab} * kSlabBytes),
-              kSlabBytes, meeting.full + stage);
+    if constexpr (S::kMates == 1) {
+      copy_bulk(to, from, kShareBytes, meeting.full + stage);
+    } else {
+      copy_bulk_to_all(to, from, kShareBytes, meeting.full + stage, S::kMates);
+    }
   };
-  if (me == 0) {
-    for (unsigned slab = 0; slab < slabs && slab < S::kStages; ++slab) bring(slab);
-  }
+  // Of weights as many slabs as there are stages are under way, whether rows are known or not.
+  unsigned brought = 0;
+  const auto wait_for_room = [&](unsigned slab) {
+    if (slab >= S::kStages) wait(meeting.empty + slab % S::kStages, (slab / S::kStages & 1) ^ 1);
+  };
+  const auto bring_until = [&](unsigned end) {
+    if (me != 0) return;
+    for (; brought < min(end, slabs); ++brought) {
+      wait_for_room(brought);
+      bring(brought);
+    }
+  };
+  bring_until(S::kStages);
   wait_for_rows(call.task);
   if (me < S::kRows) {
     const unsigned row = blockIdx.y * S::kRows + me;
@@ -234,7 +259,8 @@ __device__ Ending produce(const LstmCall& call, std::byte* memory, typename S::M
   }
   sync_threads<1, kWarpgroup>();
   Ending ending;
-  const auto begin_step = [&] {
+  const auto begin_step = [&](unsigned slab) {
+    if constexpr (S::kAhead) bring_until(slab + S::kStages);
     wait_for_step_ahead(call.task);
     if (me != 0) return;
     if (blockIdx.x == 0 && blockIdx.y == 0 && blockIdx.z == 0) begin_task(call.task.queue, call.task.turn);
@@ -248,7 +274,7 @@ __device__ Ending produce(const LstmCall& call, std::byte* memory, typename S::M
   std::uint64_t from[kEach];
   unsigned term = 0, begin = 0, end = 0;
   for (unsigned slab = 0;; ++slab) {
-    if (slab == early) begin_step();
+    if (slab == early) begin_step(slab);
     if (slab == slabs) break;
     const unsigned k = (first + slab) * kDepth;
     if (k >= end) {
@@ -257,10 +283,8 @@ __device__ Ending produce(const LstmCall& call, std::byte* memory, typename S::M
       for (unsigned i = 0; i < kEach; ++i) from[i] = meeting.rows[term - 1][me / 8 + 16 * i];
     }
     const unsigned stage = slab % S::kStages;
-    if (slab >= S::kStages) {
-      wait(meeting.empty + stage, (slab / S::kStages & 1) ^ 1);
-      if (me == 0) bring(slab);
-    }
+    bring_until(slab + 1);
+    wait_for_room(slab);
     std::byte* to = memory + stage * S::kStageBytes + kSlabBytes;
     VOLVOX_UNROLL
     for (unsigned i = 0; i < kEach; ++i) {
@@ -270,6 +294,19 @@ __device__ Ending produce(const LstmCall& call, std::byte* memory, typename S::M
     arrive_when_copied(meeting.full + stage);
   }
   return ending;
+}
+
+// A warp has read a stage, which somebody waits for if so many more slabs follow. (Of mates nobody may end
+// before what comes to it has come, so that nothing comes that is not waited for.)
+template <class S>
+__device__ void give_back(typename S::Meeting& meeting, unsigned slab, unsigned slabs) {
+  if (threadIdx.x % 32 != 0 || slab + S::kStages >= slabs) return;
+  std::uint64_t* empty = meeting.empty + slab % S::kStages;
+  if constexpr (S::kMates == 1) {
+    arrive(empty);
+  } else {
+    for (unsigned rank = 0; rank < S::kMates; ++rank) arrive_remote(empty, rank);
+  }
 }
 
 // The warpgroups that multiply and update.
@@ -284,6 +321,10 @@ __device__ void consume(const LstmCall& call, std::byte* memory, typename S::Mee
   Old<S> old;
   for (unsigned slab = 0;; ++slab) {
     if (slab == early) {
+      if constexpr (S::kAhead) {
+        wait_for_products<0>();
+        if (slab > 0 && !(S::kAhead && slab == early)) give_back<S>(meeting, slab - 1, slabs);
+      }
       wait_for_step_ahead(call.task);
       old.load(call, mine);
     }
@@ -302,7 +343,7 @@ __device__ void consume(const LstmCall& call, std::byte* memory, typename S::Mee
     }
     commit_products();
     wait_for_products<1>();
-    if (slab > 0 && threadIdx.x % 32 == 0) arrive(meeting.empty + (slab - 1) % S::kStages);
+    if (slab > 0) give_back<S>(meeting, slab - 1, slabs);
   }
   wait_for_products<0>();
   float own[S::kShare];
@@ -317,12 +358,13 @@ __global__ void __launch_bounds__(kThreads, 1) kernel(const __grid_constant__ Ls
   if (threadIdx.x == 0) {
     for (unsigned s = 0; s < S::kStages; ++s) {
       init_barrier(meeting.full + s, kWarpgroup + 1);
-      init_barrier(meeting.empty + s, kConsumers / 32);
+      init_barrier(meeting.empty + s, S::kReaders);
     }
     fence_barriers();
   }
   __syncthreads();
   if constexpr (S::kSplit > 1) cluster_arrive();
+  if constexpr (S::kMates > 1) cluster_sync();  // their barriers are there
   Ending ending;
   if (threadIdx.x < kWarpgroup) {
     set_registers_down<72>();

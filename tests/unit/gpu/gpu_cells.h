@@ -73,7 +73,7 @@ class GpuCells : public ::testing::TestWithParam<Backend> {
   }
   void expect_near(const Cell& cell, const Weights& weights) {
     expect_near(cell, weights, {}, 1e-5);
-    expect_near(cell, weights, {.plain = true}, 1e-5);
+    expect_near(cell, weights, {.plain = true, .interpreted = true}, 1e-5);
     expect_near(cell, weights, {.precision = Precision::kTf32}, kTf32Tolerance);
     expect_near(cell, weights, {.precision = Precision::kBfloat16}, 2e-2);
     expect_near(cell, weights, {.precision = Precision::kFloat16}, 2e-2);

@@ -175,11 +175,22 @@ inline void arrive_when_copied(std::uint64_t* barrier) {
 inline void wait(std::uint64_t* barrier, unsigned parity) {
   host_block->at(barrier).wait(parity);
 }
-inline void copy_bulk(void* to, const void* from, unsigned bytes, std::uint64_t* barrier) {
-  host_block->cluster->engine->add([=, &told = host_block->at(barrier)] {
+inline void copy_bulk_told(void* to, const void* from, unsigned bytes, HostBarrier& told) {
+  host_block->cluster->engine->add([=, &told] {
     std::memcpy(to, from, bytes);
     told.complete(bytes);
   });
+}
+inline void copy_bulk(void* to, const void* from, unsigned bytes, std::uint64_t* barrier) {
+  copy_bulk_told(to, from, bytes, host_block->at(barrier));
+}
+inline void copy_bulk_to_all(void* to, const void* from, unsigned bytes, std::uint64_t* barrier,
+                             unsigned blocks) {
+  for (unsigned rank = 0; rank < blocks; ++rank) {
+    HostBlock& there = host_block->cluster->blocks[rank];
+    copy_bulk_told(there.begin + (static_cast<std::byte*>(to) - host_block->begin), from, bytes,
+                   there.at(there.object.data() + (barrier - host_block->object.data())));
+  }
 }
 inline void copy_vector(void* to, const void* from, bool real) {
   vectors_under_way.emplace_back([=] { real ? std::memcpy(to, from, 16) : std::memset(to, 0, 16); });
@@ -200,6 +211,10 @@ inline void store_remote(void* to, unsigned rank, float4 x) {
   std::byte* there =
       host_block->cluster->blocks[rank].begin + (static_cast<std::byte*>(to) - host_block->begin);
   std::memcpy(there, &x, sizeof x);
+}
+inline void arrive_remote(std::uint64_t* barrier, unsigned rank) {
+  HostBlock& there = host_block->cluster->blocks[rank];
+  there.at(there.object.data() + (barrier - host_block->object.data())).arrive();
 }
 template <unsigned kBarrier, unsigned kCount>
 void sync_threads() {
@@ -251,19 +266,21 @@ struct Products {
   }
 };
 
-// Runs all clusters of a grid, one after the other; blocks of a cluster have the same x and y.
-inline void run_clusters(dim3 grid, unsigned threads, unsigned producers, std::size_t shared_bytes,
-                         std::size_t object_bytes, unsigned seed, const std::function<void()>& kernel) {
+// Runs all clusters of a grid, one after the other; blocks of a cluster have the same x, and y in one group
+// of `mates`.
+inline void run_clusters(dim3 grid, unsigned mates, unsigned threads, unsigned producers,
+                         std::size_t shared_bytes, std::size_t object_bytes, unsigned seed,
+                         const std::function<void()>& kernel) {
   gridDim = grid;
   blockDim = {threads, 1, 1};
-  for (unsigned n = 0; n < grid.x * grid.y; ++n) {
+  const unsigned blocks = mates * grid.z;
+  for (unsigned n = 0; n < grid.x * grid.y / mates; ++n) {
     HostCluster cluster;
-    cluster.blocks.resize(grid.z);
-    cluster.barrier = std::make_unique<std::barrier<>>(threads * grid.z);
+    cluster.blocks.resize(blocks);
+    cluster.barrier = std::make_unique<std::barrier<>>(threads * blocks);
     cluster.engine = std::make_unique<CopyEngine>(seed + n);
     std::vector<std::thread> all;
-    for (unsigned z = 0; z < grid.z; ++z) {
-      HostBlock& block = cluster.blocks[z];
+    for (HostBlock& block : cluster.blocks) {
       block.cluster = &cluster;
       block.memory.assign(shared_bytes, std::byte{0xff});  // not numbers
       const auto address = reinterpret_cast<std::uintptr_t>(block.memory.data());
@@ -273,12 +290,14 @@ inline void run_clusters(dim3 grid, unsigned threads, unsigned producers, std::s
       block.some = std::make_unique<std::barrier<>>(producers);
       for (unsigned warp = 0; warp < threads / 32; ++warp)
         block.warps.push_back(std::make_unique<std::barrier<>>(32));
+    }
+    for (unsigned rank = 0; rank < blocks; ++rank) {
       for (unsigned t = 0; t < threads; ++t) {
-        all.emplace_back([&, z, t] {
-          host_block = &block;
-          block_barrier = block.all.get();
+        all.emplace_back([&, rank, t] {
+          host_block = &cluster.blocks[rank];
+          block_barrier = host_block->all.get();
           threadIdx = {t, 0, 0};
-          blockIdx = {n % grid.x, n / grid.x, z};
+          blockIdx = {n % grid.x, n / grid.x * mates + rank % mates, rank / mates};
           kernel();
         });
       }

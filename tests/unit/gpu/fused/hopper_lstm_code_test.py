@@ -10,20 +10,32 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 import machine_code  # noqa: E402
 
-# By the cut: rows of a tile and blocks that share its sums; columns of a multiplying warpgroup, stages.
-CUTS = {"Lj128ELj1E": (128, 1, 128), "Lj128ELj2E": (128, 2, 128), "Lj64ELj1E": (64, 1, 64), "Lj64ELj2E": (64, 2, 64)}
+# By the cut: rows of a tile, blocks that share its sums, mates; columns of a multiplying warpgroup.
+CUTS = {
+    f"Lj{rows}ELj{split}ELj{mates}ELb{int(ahead)}E": (rows, split, mates, rows)
+    for rows in (128, 64)
+    for split in (1, 2)
+    for mates in (1, 2, 4)
+    for ahead in (False, True)
+}
 TYPES = {"4Bf16": "bf16", "3F16": "f16"}
 
 
 class HopperLstm(machine_code.KernelTest):
     source = "gpu/fused/hopper_lstm.cu"
     architectures = ("90a",)
+    count = 8
 
     def kernels(self):
-        for type_name, element in TYPES.items():
-            for part, cut in CUTS.items():
-                (kernel,) = (k for name, k in self.compiled["90a"].items() if type_name in name and part in name)
-                yield kernel, element, *cut
+        found = [
+            (kernel, element, *cut)
+            for type_name, element in TYPES.items()
+            for part, cut in CUTS.items()
+            for name, kernel in self.compiled["90a"].items()
+            if type_name in name and part in name
+        ]
+        self.assertEqual(len(found), self.count)
+        return found
 
     def test_nothing_spills_and_no_stack_is_needed(self):
         self.assert_nothing_spills()
@@ -37,7 +49,7 @@ class HopperLstm(machine_code.KernelTest):
             self.assertLessEqual(kernel.shared_bytes, 5 << 10, str(kernel))
 
     def test_products_are_those_of_whole_warpgroups(self):
-        for kernel, element, _, _, columns in self.kernels():
+        for kernel, element, _, _, _, columns in self.kernels():
             name = f"wgmma.mma_async.sync.aligned.m64n{columns}k16.f32.{element}.{element}"
             # Four of a slab, as often as the compiler unrolls the loop over slabs.
             self.assertGreaterEqual(kernel.count(name), 4, str(kernel))
@@ -46,15 +58,22 @@ class HopperLstm(machine_code.KernelTest):
             self.assertEqual(kernel.machine["HMMA"], 0, str(kernel))
 
     def test_operands_come_by_asynchronous_copies(self):
-        for kernel, _, rows, _, _ in self.kernels():
-            self.assertGreaterEqual(kernel.count("cp.async.bulk.shared::cluster.global"), 2, str(kernel))
+        for kernel, _, rows, _, mates, _ in self.kernels():
+            bulk = kernel.count("cp.async.bulk.shared::cluster.global")
+            self.assertGreaterEqual(bulk, 2, str(kernel))
+            multicast = sum(times for name, times in kernel.ptx.items() if "multicast" in name)
+            self.assertEqual(multicast, bulk if mates > 1 else 0, str(kernel))
             self.assertEqual(kernel.count("cp.async.cg.shared.global"), rows // 16, str(kernel))
             self.assertEqual(4 * kernel.count("fence.proxy.async"), kernel.count("wgmma.mma_async"), "one a slab")
 
     def test_only_split_sums_cross_to_another_block(self):
-        for kernel, _, _, split, columns in self.kernels():
+        for kernel, _, _, split, mates, columns in self.kernels():
             vectors = 0 if split == 1 else columns // 2 // 2 // 4
             self.assertEqual(kernel.count("st.shared::cluster"), vectors, str(kernel))
+            # That a stage is read is said to each of the mates.
+            remote = kernel.count("mbarrier.arrive.release.cluster.shared::cluster")
+            self.assertEqual(remote % mates, 0, str(kernel))
+            self.assertEqual(remote > 0, mates > 1, str(kernel))
 
     def test_it_begins_before_the_kernel_ahead_has_ended(self):
         for kernel, *_ in self.kernels():
@@ -65,6 +84,13 @@ class HopperLstm(machine_code.KernelTest):
             self.assertGreaterEqual(kernel.count("ld.acquire.gpu"), 2, str(kernel))
             self.assertGreaterEqual(kernel.machine["CCTL"], kernel.count("ld.acquire.gpu"), str(kernel))
             self.assertEqual(kernel.count("griddepcontrol.launch_dependents"), 1, str(kernel))
+
+
+class Variants(HopperLstm):
+    """Those that `gpu/check.sh` tries beside them."""
+
+    source = "gpu/check/step_variants.cu"
+    count = 13
 
 
 if __name__ == "__main__":

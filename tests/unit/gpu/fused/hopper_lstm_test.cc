@@ -199,7 +199,8 @@ class StepTask {
 template <class T, class S>
 void expect_same(std::uint32_t rows, ElementType type, unsigned seed) {
   SCOPED_TRACE(std::to_string(rows) + " rows, tiles of " + std::to_string(S::kRows) + ", " +
-               std::to_string(S::kSplit) + " blocks a sum, seed " + std::to_string(seed));
+               std::to_string(S::kSplit) + " blocks a sum, " + std::to_string(S::kMates) + " mates, seed " +
+               std::to_string(seed));
   constexpr std::uint32_t kTiles = 2, kState = kTiles * kUnits, kTurns = S::kSplit == 1 ? 2 : 1;
   constexpr std::uint32_t kSlabs = S::kSplit * (kTurns * S::kStages + 2);
   static_assert(kState == kDepth);
@@ -207,8 +208,9 @@ void expect_same(std::uint32_t rows, ElementType type, unsigned seed) {
   const auto want =
       task.results([](const LstmCall& call) { LstmStep(call, kLayout).run_on_host(call.task); });
   const auto got = task.results([&](const LstmCall& call) {
-    const dim3 grid{kTiles, (rows + S::kRows - 1) / S::kRows, S::kSplit};
-    run_clusters(grid, kThreads, kWarpgroup, S::kSharedBytes, sizeof(typename S::Meeting), seed,
+    constexpr std::uint32_t kMatesRows = S::kRows * S::kMates;
+    const dim3 grid{kTiles, (rows + kMatesRows - 1) / kMatesRows * S::kMates, S::kSplit};
+    run_clusters(grid, S::kMates, kThreads, kWarpgroup, S::kSharedBytes, sizeof(typename S::Meeting), seed,
                  [&] { kernel<T, S>(call); });
   });
   ASSERT_EQ(want.size(), got.size());
@@ -223,24 +225,45 @@ TEST(HopperLstm, ComputesInEveryCut) {
   expect_same<F16, Shape<64, 2>>(70, ElementType::kF16, 5);
 }
 
-TEST(HopperLstm, WaitsForTheStepAhead) {
-  using S = Shape<64, 2>;
+TEST(HopperLstm, BlocksBringWeightsForTheirMates) {
+  expect_same<Bf16, Shape<128, 1, 2>>(130, ElementType::kBf16, 6);
+  // The last of three tiles has a mate without rows.
+  expect_same<F16, Shape<64, 1, 2, true>>(130, ElementType::kF16, 7);
+  expect_same<Bf16, Shape<64, 1, 4>>(200, ElementType::kBf16, 8);
+}
+
+// `slabs`: of inputs, which are early.
+template <class S>
+void expect_to_wait(std::uint32_t slabs) {
   constexpr std::uint32_t kRows = 70;
-  StepTask<Bf16> task(kRows, 2 * kUnits, 6 * kDepth + 2 * kUnits, ElementType::kBf16);
+  StepTask<Bf16> task(kRows, 2 * kUnits, slabs * kDepth, ElementType::kBf16);
   const auto want =
       task.results([](const LstmCall& call) { LstmStep(call, kLayout).run_on_host(call.task); });
   const auto got = task.results([&](LstmCall call) {
     call.task.chained = 1;
     std::thread ahead = task.task_ahead();
-    run_clusters({2, 2, 2}, kThreads, kWarpgroup, S::kSharedBytes, sizeof(S::Meeting), 20,
-                 [&] { kernel<Bf16, S>(call); });
+    run_clusters({2, 2, S::kSplit}, S::kMates, kThreads, kWarpgroup, S::kSharedBytes,
+                 sizeof(typename S::Meeting), 20, [&] { kernel<Bf16, S>(call); });
     ahead.join();
   });
   for (std::size_t i = 0; i < want.size(); ++i) ASSERT_NEAR(got[i], want[i], 1e-4) << i;
 }
 
+TEST(HopperLstm, WaitsForTheStepAhead) {
+  expect_to_wait<Shape<64, 2>>(7);
+}
+
+// More early slabs than stages: those of the first ones are written again before the step ahead has ended.
+TEST(HopperLstm, BringsWeightsBeforeTheStepAheadHasEnded) {
+  expect_to_wait<Shape<64, 1, 1, true>>(2 * Shape<64, 1>::kStages + 1);
+  expect_to_wait<Shape<64, 2, 1, true>>(4 * Shape<64, 2>::kStages + 1);
+  expect_to_wait<Shape<64, 1, 2, true>>(Shape<64, 1>::kStages);
+}
+
 TEST(HopperLstm, DoesNotDependOnWhenCopiesAreMade) {
   for (unsigned seed = 10; seed < 14; ++seed) expect_same<Bf16, Shape<64, 2>>(13, ElementType::kBf16, seed);
+  for (unsigned seed = 20; seed < 24; ++seed)
+    expect_same<Bf16, Shape<64, 1, 2>>(70, ElementType::kBf16, seed);
 }
 
 }  // namespace
