@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/cpu_time.h"
 
 namespace volvox {
 namespace {
@@ -137,7 +138,11 @@ Status Engine::turn(Duration timeout, std::vector<Event>& out) {
     if (!submitted) return tl::unexpected(submitted.error());
     news = news || *submitted;
   }
-  if (!news && timeout > Duration{0}) wait(timeout);
+  if (!news && timeout > Duration{0}) {
+    const std::uint64_t begin = thread_cpu_ns();
+    wait(timeout);
+    waiting_cpu_ns_ += thread_cpu_ns() - begin;
+  }
   return {};
 }
 

@@ -55,6 +55,8 @@ class Engine {
   const std::vector<TypeTotals>& totals() const { return totals_; }  // by cell type
   // Wall and CPU time inside kernels so far, all queues together.
   Progress kernel_time() const;
+  // CPU time of its thread so far while it waited for queues: spinning, and falling asleep.
+  std::uint64_t waiting_cpu_ns() const { return waiting_cpu_ns_; }
   // Why the last failed queue failed; empty when none has.
   const std::string& last_failure() const { return last_failure_; }
 
@@ -86,6 +88,7 @@ class Engine {
   std::vector<TypeTotals> totals_;
   std::vector<BatchedTask> tasks_;
   Progress kernel_time_of_replaced_;
+  std::uint64_t waiting_cpu_ns_ = 0;
   std::string last_failure_;
 };
 

@@ -22,16 +22,16 @@ std::size_t pages_of(std::size_t size_bytes) {
 class ArenaPages final : public InputPages {
  public:
   explicit ArenaPages(InputArena& arena) : arena_(arena) {}
-  ~ArenaPages() override { arena_.release(flush_, std::move(ranges_)); }
-  std::span<const DeviceAddress> addresses() const override { return addresses_; }
+  ~ArenaPages() override { arena_.release(flush_, ranges_); }
+  std::span<const DeviceAddress> addresses() const override { return {addresses_.data(), ranges_.count}; }
   bool landed() const override { return arena_.landed(flush_); }
 
  private:
   friend class InputArena;
   InputArena& arena_;
   std::uint64_t flush_ = 0;
-  std::vector<DeviceAddress> addresses_;
-  std::vector<InputArena::Range> ranges_;
+  std::array<DeviceAddress, kMaxInputs> addresses_{};
+  InputArena::Ranges ranges_;
 };
 
 Result<std::unique_ptr<InputArena>> InputArena::make(Driver& driver, std::size_t size_bytes) {
@@ -62,6 +62,10 @@ InputArena::~InputArena() {
 }
 
 Result<std::unique_ptr<InputPages>> InputArena::stage(std::span<const InputBlock> blocks, TimePoint now) {
+  if (blocks.size() > kMaxInputs) {
+    return invalid("a request has " + std::to_string(kMaxInputs) + " inputs at most, not " +
+                   std::to_string(blocks.size()));
+  }
   std::size_t wanted = 0;
   for (const InputBlock& block : blocks) wanted += pages_of(block.bytes.size());
   auto pages = std::make_unique<ArenaPages>(*this);  // before the lock, which its end takes
@@ -76,21 +80,21 @@ Result<std::unique_ptr<InputPages>> InputArena::stage(std::span<const InputBlock
     const auto first = pages_.take(pages_of(block.bytes.size()));
     if (!first) {
       give_back(pages->ranges_);
-      pages->ranges_.clear();
+      pages->ranges_.count = 0;
       // What was given back before it was copied is free after the next copy, which nobody else may ask for.
       if (Status ok = flush(); !ok) return tl::unexpected(ok.error());
       return fail(ErrorCode::kOverloaded,
                   "the GPU's input memory is full; try again later, or raise device.input_mib");
     }
-    pages->ranges_.push_back({*first, pages_of(block.bytes.size())});
-    pages->addresses_.push_back(mirror_.address(*first * kPageBytes));
+    pages->addresses_[pages->ranges_.count] = mirror_.address(*first * kPageBytes);
+    pages->ranges_.add({*first, pages_of(block.bytes.size())});
   }
   for (std::size_t i = 0; i < blocks.size(); ++i) {
-    const std::size_t offset = pages->ranges_[i].first * kPageBytes;
+    const Range& range = pages->ranges_.all[i];
+    const std::size_t offset = range.first * kPageBytes;
     std::memcpy(mirror_.host(offset), blocks[i].bytes.data(), blocks[i].bytes.size());
-    mirror_.touch(offset, pages->ranges_[i].pages * kPageBytes, now);
-    std::fill_n(flush_of_.begin() + static_cast<std::ptrdiff_t>(pages->ranges_[i].first),
-                pages->ranges_[i].pages, pages->flush_);
+    mirror_.touch(offset, range.pages * kPageBytes, now);
+    std::fill_n(flush_of_.begin() + static_cast<std::ptrdiff_t>(range.first), range.pages, pages->flush_);
   }
   if (mirror_.batch().due(now)) {
     if (Status ok = flush(); !ok) return tl::unexpected(ok.error());
@@ -146,17 +150,17 @@ Status InputArena::order(StreamId stream) {
   return driver_.wait(stream, events_[flushed_ % kFlushes]);
 }
 
-void InputArena::release(std::uint64_t flush_number, std::vector<Range> ranges) {
+void InputArena::release(std::uint64_t flush_number, const Ranges& ranges) {
+  if (ranges.count == 0) return;
   const std::lock_guard lock(mutex_);
-  if (ranges.empty()) return;
   if (passed_ >= flush_number) return give_back(ranges);
   const auto later = std::find_if(dying_.begin(), dying_.end(),
                                   [&](const Dying& dying) { return dying.flush > flush_number; });
-  dying_.insert(later, {flush_number, std::move(ranges)});
+  dying_.insert(later, {flush_number, ranges});
 }
 
-void InputArena::give_back(const std::vector<Range>& ranges) {
-  for (const Range& range : ranges) pages_.give_back(range.first, range.pages);
+void InputArena::give_back(const Ranges& ranges) {
+  for (const Range& range : ranges.span()) pages_.give_back(range.first, range.pages);
 }
 
 std::size_t InputArena::free_bytes() const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -43,18 +44,25 @@ class InputArena {
   struct Range {
     std::size_t first = 0, pages = 0;
   };
+  // Of one request. Kept in place: there are hundreds of thousands a second.
+  struct Ranges {
+    std::array<Range, kMaxInputs> all{};
+    std::size_t count = 0;
+    void add(Range range) { all[count++] = range; }
+    std::span<const Range> span() const { return {all.data(), count}; }
+  };
   struct Dying {
     std::uint64_t flush;
-    std::vector<Range> ranges;
+    Ranges ranges;
   };
 
   InputArena(Driver& driver, Mirror mirror);
   bool landed(std::uint64_t flush);
-  void release(std::uint64_t flush, std::vector<Range> ranges);
+  void release(std::uint64_t flush, const Ranges& ranges);
   // These expect the lock.
   void look();
   Status flush();
-  void give_back(const std::vector<Range>& ranges);
+  void give_back(const Ranges& ranges);
 
   Driver& driver_;
   StreamId stream_ = 0;

@@ -4,6 +4,7 @@
 
 #include "cpu/cpu_device.h"
 #include "device/timed_device.h"
+#include "simulation/bench/null_driver.h"
 
 namespace volvox::bench {
 namespace {
@@ -15,6 +16,11 @@ Result<std::unique_ptr<Device>> make_gpu(const EngineOptions& options) {
   const auto path = kernel_path_from(options.gpu_path);
   if (!path) return tl::unexpected(path.error());
   gpu_options.cells = {.precision = *precision, .reproducible = options.reproducible, .path = *path};
+  if (options.device == "null") {
+    // Nothing is computed, so nothing is there to choose by.
+    if (*path == gpu::KernelPath::kAuto) gpu_options.cells.path = gpu::KernelPath::kFused;
+    return gpu::GpuDevice::make(std::make_shared<NullDriver>(), gpu_options);
+  }
   auto driver = gpu::open_driver(0);
   if (!driver) return tl::unexpected(driver.error());
   return gpu::GpuDevice::make(std::move(*driver), gpu_options);
@@ -38,7 +44,7 @@ Result<gpu::KernelPath> kernel_path_from(const std::string& name) {
 }
 
 Result<std::unique_ptr<Device>> make_bench_device(const EngineOptions& options) {
-  if (options.device == "gpu") return make_gpu(options);
+  if (options.device == "gpu" || options.device == "null") return make_gpu(options);
   if (options.device == "timed") {
     return std::make_unique<TimedDevice>(TimedCost{options.timed_fixed_us, options.timed_row_us});
   }

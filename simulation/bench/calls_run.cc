@@ -134,13 +134,13 @@ Status CallsRun::go() {
 // What was not done in time counts with the time that it has waited so far, and is late.
 EngineResult CallsRun::result() const {
   EngineResult r;
+  r.completed = latencies_ms_.size();
   add_work(begin_, end_, setup_, r);
   const TypeTotals& a = begin_.totals[setup_.core_type()];
   const TypeTotals& b = end_.totals[setup_.core_type()];
   r.offered_rps = static_cast<double>(calls_.size()) / in_seconds(period_);
   r.throughput_rps = ratio(static_cast<double>(b.rows - a.rows), r.seconds);
   r.useful_gflops = r.throughput_rps * setup_.model().flops_per_step() * 1e-9;
-  r.completed = latencies_ms_.size();
   r.unfinished = measured_ - r.completed;
   std::vector<double> all = latencies_ms_;
   for (const Call& call : calls_) {

@@ -141,8 +141,10 @@ void add_load_options(CLI::App& command, EngineOptions& o) {
 }
 
 void add_device_options(CLI::App& command, EngineOptions& o) {
-  command.add_option("--device", o.device, "cpu, gpu, or timed: tasks only take their time")
-      ->check(CLI::IsMember({"cpu", "gpu", "timed"}));
+  command
+      .add_option("--device", o.device,
+                  "cpu; gpu; timed: tasks only take their time; null: a GPU that computes nothing, at once")
+      ->check(CLI::IsMember({"cpu", "gpu", "timed", "null"}));
   command.add_option("--precision", o.precision, "gpu: of products")
       ->check(CLI::IsMember({"float32", "tf32", "bfloat16", "float16"}));
   command.add_option("--gpu-path", o.gpu_path, "gpu: kernels of an LSTM")

@@ -1,19 +1,13 @@
 #include "simulation/bench/engine_mark.h"
 
 #include <algorithm>
-#include <ctime>
 #include <utility>
 
+#include "base/cpu_time.h"
 #include "batching/policy/policies.h"
 
 namespace volvox::bench {
 namespace {
-
-std::uint64_t process_cpu_ns() {
-  timespec t{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(t.tv_nsec);
-}
 
 std::unique_ptr<Policy> make_policy(const SchedulerConfig& config, const Configuration& asked) {
   if (asked.policy == "padded") return make_padded_policy(config, {asked.bucket_width, asked.max_batch});
@@ -54,7 +48,9 @@ EngineMark mark_of(Engine& engine) {
   const SchedulerStats stats = engine.scheduler().stats();
   m.rows_moved = stats.rows_moved;
   m.rows_executed = stats.rows_executed;
-  m.cpu_ns = process_cpu_ns();
+  m.cpu_ns = cpu_ns(CLOCK_PROCESS_CPUTIME_ID);
+  m.engine_cpu_ns = thread_cpu_ns();
+  m.waiting_cpu_ns = engine.waiting_cpu_ns();
   m.kernel_cpu_ns = engine.kernel_time().cpu_kernel_ns;
   return m;
 }
@@ -77,6 +73,15 @@ void add_work(const EngineMark& begin, const EngineMark& end, const EngineSetup&
   const double outside = cpu_ns - static_cast<double>(end.kernel_cpu_ns - begin.kernel_cpu_ns);
   result.host_ns_per_cell = ratio(outside, static_cast<double>(b.rows - a.rows));
   result.cpu_share = ratio(cpu_ns * 1e-9, result.seconds);
+  const auto us_each = [&](std::uint64_t from, std::uint64_t to) {
+    return ratio(static_cast<double>(to - from) * 1e-3, static_cast<double>(result.completed));
+  };
+  HostTime& host = result.host;
+  host.waiting_us = us_each(begin.waiting_cpu_ns, end.waiting_cpu_ns);
+  host.engine_us = us_each(begin.engine_cpu_ns, end.engine_cpu_ns) - host.waiting_us;
+  host.making_us = us_each(begin.making_cpu_ns, end.making_cpu_ns);
+  host.others_us = ratio(outside * 1e-3, static_cast<double>(result.completed)) - host.engine_us -
+                   host.waiting_us - host.making_us;
 }
 
 }  // namespace volvox::bench

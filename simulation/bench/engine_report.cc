@@ -29,6 +29,10 @@ void EngineReport::add(const EngineResult& r) {
   row.max.add(r.max_ms);
   if (row.load.kind == Load::Kind::kCalls) row.late.add(r.late_fraction);
   row.cpu.add(r.cpu_share);
+  row.engine_us.add(r.host.engine_us);
+  row.waiting_us.add(r.host.waiting_us);
+  row.making_us.add(r.host.making_us);
+  row.others_us.add(r.host.others_us);
   row.mean_batch.add(r.mean_batch);
   row.useful.add(r.useful_gflops);
   row.executed.add(r.executed_gflops);
@@ -64,6 +68,11 @@ nlohmann::json EngineReport::json(const Row& row) const {
        {{"p50", row.p50.json()}, {"p90", row.p90.json()}, {"p99", row.p99.json()}, {"max", row.max.json()}}},
       {"late_fraction", row.late.json()},
       {"cpu_share", row.cpu.json()},
+      {"host_us_per_request",
+       {{"engine", row.engine_us.json()},
+        {"waiting", row.waiting_us.json()},
+        {"making", row.making_us.json()},
+        {"others", row.others_us.json()}}},
       {"mean_batch", row.mean_batch.json()},
       {"useful_gflops", row.useful.json()},
       {"executed_gflops", row.executed.json()},
@@ -102,13 +111,16 @@ nlohmann::json EngineReport::json() const {
 
 std::string EngineReport::text() const {
   Table table({"policy", "load", "offered/s", "done/s", "p50 ms", "p90 ms", "p99 ms", "late", "batch",
-               "useful GF/s", "executed GF/s", "of peak", "moved", "host ns/cell", "CPU"});
+               "useful GF/s", "executed GF/s", "of peak", "moved", "host ns/cell", "host us", "CPU"});
   for (const Row& row : rows_) {
     const std::string share = peak_.empty() ? "-" : fixed(row.useful.median() / peak_.median(), 3);
+    std::string parts;  // the engine's work, its waiting, making requests, others
+    for (const Repeated* part : {&row.engine_us, &row.waiting_us, &row.making_us, &row.others_us})
+      parts += (parts.empty() ? "" : " + ") + fixed(part->median(), 2);
     table.add({row.configuration.text(), row.load.text(), row.offered.text(1), row.throughput.text(1),
                row.p50.text(1), row.p90.text(1), row.p99.text(1), row.late.empty() ? "-" : row.late.text(5),
                row.mean_batch.text(1), row.useful.text(1), row.executed.text(1), share, row.moved.text(4),
-               row.host_ns.text(0), row.cpu.text(2)});
+               row.host_ns.text(0), parts, row.cpu.text(2)});
   }
   std::string out = table.text();
   if (!peak_.empty()) out += "FMA peak: " + peak_.text(1) + " GFLOP/s\n";

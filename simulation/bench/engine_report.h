@@ -34,7 +34,7 @@ class EngineReport {
     Configuration configuration;
     Load load;
     Repeated offered, throughput, p50, p90, p99, max, late, mean_batch, useful, executed, moved, host_ns, cpu,
-        seconds;
+        engine_us, waiting_us, making_us, others_us, seconds;
     std::uint64_t completed = 0, failed = 0, refused = 0, unfinished = 0, mismatched = 0;
   };
   nlohmann::json json(const Row& row) const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <thread>
 #include <utility>
 
 #include "simulation/bench/statistics.h"
@@ -10,6 +11,8 @@ namespace volvox::bench {
 namespace {
 
 constexpr Duration kLongestWait = std::chrono::milliseconds(20);
+// Threads that make requests: one for so many processors.
+constexpr unsigned kProcessorsEach = 4, kMostFeeds = 4;
 
 }  // namespace
 
@@ -17,6 +20,9 @@ EngineRun::EngineRun(EngineSetup& setup, const EngineOptions& options, const Con
                      const Load& load, std::uint64_t seed)
     : setup_(setup), options_(options), configuration_(configuration), load_(load), chance_(seed) {
   for (std::size_t i = 0; i < setup.samples(); ++i) flops_.push_back(setup.flops(i));
+  const unsigned feeds = std::clamp(std::thread::hardware_concurrency() / kProcessorsEach, 1U, kMostFeeds);
+  for (unsigned i = 0; setup.brings_inputs() && i < feeds; ++i)
+    feeds_.push_back(std::make_unique<RequestFeed>(setup, seed * kMostFeeds + i));
 }
 
 Status EngineRun::start() {
@@ -26,18 +32,34 @@ Status EngineRun::start() {
   return {};
 }
 
-Status EngineRun::admit(TimePoint arrival, bool in_window) {
-  if (free_.empty()) {
+Result<Request> EngineRun::make_request(Live& live) {
+  if (!feeds_.empty()) {
+    live.feed = feeds_[turn_++ % feeds_.size()].get();
+    auto ready = live.feed->take();
+    if (!ready) return tl::unexpected(ready.error());
+    live.sample = ready->sample;
+    live.results = std::move(ready->memory.results);
+    live.inputs = std::move(ready->memory.inputs);
+    return std::move(ready->request);
+  }
+  if (live.results.host == nullptr) {
     auto results = setup_.results();
     if (!results) return tl::unexpected(results.error());
+    live.results = std::move(*results);
+  }
+  live.sample = chance_.below(setup_.samples());
+  return setup_.request(live.sample, live.results.address);
+}
+
+Status EngineRun::admit(TimePoint arrival, bool in_window) {
+  if (free_.empty()) {
     free_.push_back(live_.size());
-    live_.push_back({std::move(*results), 0, {}, false, false});
+    live_.emplace_back();
   }
   const std::size_t slot = free_.back();
   Live& live = live_[slot];
-  live.sample = chance_.below(setup_.samples());
   live.arrival = arrival;
-  auto request = setup_.request(live.sample, live.results.address);
+  auto request = make_request(live);
   if (!request) return tl::unexpected(request.error());
   request->tag = slot;
   request->arrival = arrival;
@@ -70,6 +92,7 @@ void EngineRun::take(const Event& event) {
   ++completed_;
   useful_flops_ += flops_[live.sample];
   if (!setup_.verify(live.sample, live.results)) ++mismatched_;
+  if (live.feed != nullptr) live.feed->give_back({std::move(live.results), std::move(live.inputs)});
   if (live.in_window) latencies_ms_.push_back(in_seconds(engine_->now() - live.arrival) * 1e3);
 }
 
@@ -81,7 +104,9 @@ Status EngineRun::turn(Duration timeout) {
 }
 
 EngineRun::Mark EngineRun::mark() {
-  return {mark_of(*engine_), completed_, useful_flops_};
+  Mark mark{mark_of(*engine_), completed_, useful_flops_};
+  for (const auto& feed : feeds_) mark.engine.making_cpu_ns += feed->thread_cpu_ns();
+  return mark;
 }
 
 Status EngineRun::run_backlog() {
@@ -148,8 +173,8 @@ void EngineRun::add_latencies(EngineResult& result) const {
 
 EngineResult EngineRun::result() const {
   EngineResult r;
-  add_work(begin_.engine, end_.engine, setup_, r);
   r.completed = end_.completed - begin_.completed;
+  add_work(begin_.engine, end_.engine, setup_, r);
   r.offered_rps = ratio(static_cast<double>(arrivals_), options_.seconds);
   r.throughput_rps = ratio(static_cast<double>(r.completed), r.seconds);
   r.useful_gflops = ratio((end_.useful_flops - begin_.useful_flops) * 1e-9, r.seconds);

@@ -9,6 +9,7 @@
 #include "simulation/bench/engine_options.h"
 #include "simulation/bench/engine_result.h"
 #include "simulation/bench/engine_setup.h"
+#include "simulation/bench/request_feed.h"
 #include "simulation/chance.h"
 #include "simulation/engine.h"
 
@@ -30,6 +31,8 @@ class EngineRun {
  private:
   struct Live {
     ResultBlock results;
+    std::unique_ptr<InputPages> inputs;  // its own, if it has brought some
+    RequestFeed* feed = nullptr;         // that made it
     std::size_t sample = 0;
     TimePoint arrival{};
     bool in_window = false;
@@ -46,6 +49,7 @@ class EngineRun {
   Status run_backlog();
   Status run_rate(double rate_rps);
   Status admit(TimePoint arrival, bool in_window);
+  Result<Request> make_request(Live& live);
   Status turn(Duration timeout);
   void take(const Event& event);
   Mark mark();
@@ -57,7 +61,9 @@ class EngineRun {
   const Configuration configuration_;
   const Load load_;
   Chance chance_;
-  std::vector<Live> live_;  // before the engine: its tasks write into them
+  std::vector<std::unique_ptr<RequestFeed>> feeds_;  // of requests that bring their inputs
+  std::size_t turn_ = 0;                             // whose the next request is
+  std::vector<Live> live_;                           // before the engine: its tasks write into them
   std::vector<std::size_t> free_;
   std::unique_ptr<Engine> engine_;
   std::vector<Event> events_;

@@ -1,6 +1,7 @@
 #include "simulation/bench/engine_setup.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -74,7 +75,8 @@ Status EngineSetup::make_device(const EngineOptions& options) {
   if (!device) return tl::unexpected(device.error());
   device_ = std::move(*device);
   // On a GPU bits depend on the batch size unless that is asked for.
-  verifies_ = options.device != "gpu" || options.reproducible;
+  brings_inputs_ = options.device == "gpu" || options.device == "null";
+  verifies_ = (options.device != "gpu" || options.reproducible) && options.device != "null";
   return {};
 }
 
@@ -198,9 +200,11 @@ Status EngineSetup::stage_sample(Sample& sample, Chance& chance) {
   const auto extent = model.unfolding->check(structure(sample), model);
   if (!extent) return tl::unexpected(extent.error());
   sample.lengths = extent->lengths;
-  auto pages = stage(*device_, random_content(model, sample.lengths, chance));
+  ChainContent content = random_content(model, sample.lengths, chance);
+  auto pages = volvox::stage(*device_, content);
   if (!pages) return tl::unexpected(pages.error());
   sample.pages = std::move(*pages);
+  if (brings_inputs_) sample.content = std::move(content);
   result_bytes_ = std::max(result_bytes_, output_bytes(this->model(), sample.lengths));
   return {};
 }
@@ -224,8 +228,20 @@ double EngineSetup::flops(std::size_t number) const {
 }
 
 Result<Request> EngineSetup::request(std::size_t number, DeviceAddress results) const {
+  return request(number, *samples_[number].pages, results);
+}
+
+Result<Request> EngineSetup::request(std::size_t number, const InputPages& inputs,
+                                     DeviceAddress results) const {
   const Sample& sample = samples_[number];
-  return unfolded_request(model(), structure(sample), sample.lengths, sample.pages->addresses(), results);
+  return unfolded_request(model(), structure(sample), sample.lengths, inputs.addresses(), results);
+}
+
+Result<std::unique_ptr<InputPages>> EngineSetup::bring(std::size_t sample) const {
+  std::array<InputBlock, kMaxInputs> blocks;
+  std::size_t count = 0;
+  for (const auto& input : samples_[sample].content.inputs) blocks[count++] = {input, samples_owner_};
+  return device_->stage(std::span(blocks).first(count));
 }
 
 ReferenceOrder EngineSetup::reference_order(std::size_t sample) const {

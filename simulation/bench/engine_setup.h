@@ -14,6 +14,7 @@
 #include "shapes/graphs.h"
 #include "shapes/lattices.h"
 #include "simulation/bench/engine_options.h"
+#include "simulation/chains.h"
 #include "simulation/chance.h"
 
 namespace volvox::bench {
@@ -37,6 +38,11 @@ class EngineSetup {
   double flops(std::size_t sample) const;
   double load_seconds() const { return load_seconds_; }  // of the model, with its folded tables
   Result<Request> request(std::size_t sample, DeviceAddress results) const;
+  // Whether it takes time to bring inputs to the device, so that each request brings its own (RequestFeed).
+  bool brings_inputs() const { return brings_inputs_; }
+  // A sample's inputs, brought once more, and a request of those. Any thread.
+  Result<std::unique_ptr<InputPages>> bring(std::size_t sample) const;
+  Result<Request> request(std::size_t sample, const InputPages& inputs, DeviceAddress results) const;
   // The sample's cells, predecessors first. The setup must outlive it.
   ReferenceOrder reference_order(std::size_t sample) const;
   // Blocks that are large enough for any sample's results.
@@ -52,6 +58,7 @@ class EngineSetup {
     GraphSource::Graph graph{};
     Lengths lengths{};
     std::unique_ptr<InputPages> pages{};
+    ChainContent content{};  // kept where requests bring their own
     std::uint64_t hash = 0;  // of the results; 0: none yet
   };
   Status make_device(const EngineOptions& options);
@@ -66,13 +73,14 @@ class EngineSetup {
 
   enum class Over : std::uint8_t { kSteps, kTrees, kLattices, kGraphs };
 
-  bool verifies_ = true;
+  bool verifies_ = true, brings_inputs_ = false;
   Over over_ = Over::kSteps;  // what a request unfolds over
   std::unique_ptr<Device> device_;
   Installation installation_;
   CellTypeId core_type_ = 0;
   double load_seconds_ = 0;
   std::vector<Sample> samples_;
+  const std::shared_ptr<const void> samples_owner_{this, [](const void*) {}};  // it outlives what it stages
   std::optional<GraphSource> graphs_;
   std::size_t result_bytes_ = 0;  // of the largest sample
 };

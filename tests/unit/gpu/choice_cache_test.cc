@@ -1,5 +1,6 @@
 #include "gpu/driver/choice_cache.h"
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -67,6 +68,56 @@ TEST_F(ChoiceCacheTest, TakesWhatItCannotReadForEmpty) {
   EXPECT_FALSE(cache->find("a"));
   EXPECT_EQ(cache->keep("a", "c"), "c");
   EXPECT_EQ(open()->find("a"), "c");
+}
+
+TEST_F(ChoiceCacheTest, KeepsCodeOfAnyBytes) {
+  const std::string code(
+      "\x7f"
+      "ELF\0\n\t\xff",
+      8);
+  open()->keep_code("source 1\nof two lines", code);
+  const auto cache = open();
+  EXPECT_EQ(cache->find_code("source 1\nof two lines"), code);
+  EXPECT_FALSE(cache->find_code("source 1"));
+  cache->keep_code("source 1", "other");
+  EXPECT_EQ(cache->find_code("source 1"), "other");
+  EXPECT_EQ(cache->find_code("source 1\nof two lines"), code);
+}
+
+TEST_F(ChoiceCacheTest, RunsNoCodeThatIsNotItsOwn) {
+  const auto cache = open();
+  cache->keep_code("source", "code");
+  for (const auto& entry : fs::directory_iterator(cache_)) {
+    const std::string path = entry.path();
+    ASSERT_EQ(::chmod(path.c_str(), 0666), 0);
+    EXPECT_FALSE(cache->find_code("source")) << "others may write it";
+    ASSERT_EQ(::chmod(path.c_str(), 0600), 0);
+    EXPECT_EQ(cache->find_code("source"), "code");
+    std::ofstream(path) << "volvox gpu code 1\n5\nother\ncode";
+    EXPECT_FALSE(cache->find_code("source")) << "of another source, whatever its name";
+    fs::resize_file(path, 3);
+    EXPECT_FALSE(cache->find_code("source"));
+  }
+  cache->keep_code("source", "code");
+  EXPECT_EQ(cache->find_code("source"), "code") << "what cannot be used is replaced";
+}
+
+TEST_F(ChoiceCacheTest, DropsTheOldestCodeAndKeepsNoneThatIsLarge) {
+  const auto cache = open();
+  cache->keep_code("large", std::string(std::size_t{5} << 20, 'x'));
+  EXPECT_FALSE(cache->find_code("large"));
+  EXPECT_TRUE(fs::is_empty(cache_));
+  cache->keep("product", "algorithm");
+  for (std::size_t i = 0; i < ChoiceCache::kMostCodes + 2; ++i) {
+    cache->keep_code("source " + std::to_string(i), "code");
+    // As if they had come a second after each other.
+    for (const auto& entry : fs::directory_iterator(cache_))
+      fs::last_write_time(entry, fs::last_write_time(entry) - std::chrono::seconds(1));
+  }
+  EXPECT_FALSE(cache->find_code("source 0"));
+  EXPECT_FALSE(cache->find_code("source 1"));
+  EXPECT_TRUE(cache->find_code("source 2"));
+  EXPECT_EQ(open()->find("product"), "algorithm") << "choices stay";
 }
 
 TEST_F(ChoiceCacheTest, HoldsForThisProcessWhereNothingCanBeWritten) {

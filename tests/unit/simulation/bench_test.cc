@@ -95,6 +95,23 @@ TEST_F(Bench, EngineOnTheTimedDevice) {
   expect_measured(json["runs"][0]["latency_ms"]["p90"], "p90");
 }
 
+TEST_F(Bench, EngineOnAGpuThatComputesNothing) {
+  for (const char* kind : {"lstm", "tree_lstm", "seq2seq"}) {
+    const auto json =
+        report(std::string("engine --device null --precision bfloat16 --hidden 64 --seconds 0.2 ") +
+               "--warm-up 0.05 --repeat 1 --policy cellular:64 --backlog --kind " + kind);
+    ASSERT_EQ(json["runs"].size(), 1U);
+    const auto& run = json["runs"][0];
+    for (const char* key : {"throughput_rps", "cpu_share"}) expect_measured(run[key], key);
+    for (const char* part : {"engine", "waiting", "making", "others"})
+      expect_measured(run["host_us_per_request"][part], part);
+    EXPECT_GT(run["host_us_per_request"]["making"]["median"], 0) << "each request brings its inputs";
+    EXPECT_GT(run["completed"], 0) << kind;
+    EXPECT_EQ(run["failed"], 0);
+    EXPECT_EQ(run["mismatched"], 0) << "there are no results to look at";
+  }
+}
+
 TEST_F(Bench, LiveCalls) {
   const auto json = report(
       "engine --device timed --hidden 8 --calls 20 40 --period-ms 10 --seconds 0.5 --warm-up 0.1 --repeat 1");

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "base/error.h"
+#include "batching/request.h"
+#include "device/device.h"
+#include "simulation/bench/engine_setup.h"
+
+namespace volvox::bench {
+
+// Requests made beside the engine's thread, as those who take requests in make them: inputs are staged,
+// memory for results is taken and the shape is unfolded by a thread of the feed's own, some hundreds ahead.
+// What is given back is released there, too. take() and give_back() are called by one thread; the setup must
+// outlive the feed, and so must the feed all that runs of its requests.
+class RequestFeed {
+ public:
+  // What a request has of the device's.
+  struct Memory {
+    ResultBlock results;
+    std::unique_ptr<InputPages> inputs;
+  };
+  struct Ready {
+    std::size_t sample = 0;
+    Request request;
+    Memory memory;
+  };
+
+  RequestFeed(EngineSetup& setup, std::uint64_t seed);
+  ~RequestFeed();
+  RequestFeed(const RequestFeed&) = delete;
+  RequestFeed& operator=(const RequestFeed&) = delete;
+
+  // Waits until there is one. An error: it could not be made, nor will another one.
+  Result<Ready> take();
+  void give_back(Memory memory);
+  // CPU time of its thread so far. Any thread.
+  std::uint64_t thread_cpu_ns();
+
+ private:
+  // Between two threads, one of which writes.
+  template <class T>
+  class Ring {
+   public:
+    bool push(T& thing);  // false: it is full
+    bool pop(T& thing);   // false: it is empty
+
+   private:
+    static constexpr std::size_t kSlots = 2048;
+    std::vector<T> slots_{kSlots};
+    alignas(64) std::atomic<std::uint64_t> written_{0};
+    alignas(64) std::atomic<std::uint64_t> read_{0};
+  };
+
+  void serve(std::uint64_t seed);
+  Result<Ready> make(std::size_t sample);
+
+  EngineSetup& setup_;
+  Ring<Ready> ready_;
+  Ring<Memory> done_;
+  std::atomic<bool> ending_{false}, failed_{false};
+  Error error_;  // of what failed
+  std::thread thread_;
+};
+
+}  // namespace volvox::bench
