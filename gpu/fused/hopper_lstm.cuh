@@ -14,9 +14,9 @@
 // One step of an LSTM as one kernel, for GPUs of compute capability 9.0. A block has a warpgroup that brings
 // operands to shared memory, weights as whole slabs by the copy engine, rows vector by vector from wherever
 // they lie, and two that multiply them (wgmma) and update the units whose gates they have. Their old states
-// and starts are on the way meanwhile. What limits the large ones is what the second cache gives, so blocks
-// of the same units bring the weights for each other (multicast). Weights depend on no task, and are fetched
-// before the kernel ahead of this one has ended (programmatic dependent launch).
+// and starts are on the way meanwhile. What limits the large ones is what the second cache gives: where a cut
+// has mates, blocks of the same units bring the weights for each other (multicast). Weights depend on no
+// task, and are fetched before the kernel ahead of this one has ended (programmatic dependent launch).
 namespace volvox::gpu::hopper {
 
 inline constexpr unsigned kThreads = 384, kWarpgroup = 128, kConsumers = 256;
@@ -323,7 +323,7 @@ __device__ void consume(const LstmCall& call, std::byte* memory, typename S::Mee
     if (slab == early) {
       if constexpr (S::kAhead) {
         wait_for_products<0>();
-        if (slab > 0 && !(S::kAhead && slab == early)) give_back<S>(meeting, slab - 1, slabs);
+        if (slab > 0) give_back<S>(meeting, slab - 1, slabs);
       }
       wait_for_step_ahead(call.task);
       old.load(call, mine);
@@ -343,7 +343,7 @@ __device__ void consume(const LstmCall& call, std::byte* memory, typename S::Mee
     }
     commit_products();
     wait_for_products<1>();
-    if (slab > 0) give_back<S>(meeting, slab - 1, slabs);
+    if (slab > 0 && !(S::kAhead && slab == early)) give_back<S>(meeting, slab - 1, slabs);
   }
   wait_for_products<0>();
   float own[S::kShare];

@@ -37,7 +37,7 @@ std::vector<Case> cases() {
       all.push_back({cell, weights, {.precision = precision, .path = KernelPath::kGeneric}});
   };
   const Weights random = random_cell_weights(kHidden);
-  for (std::uint32_t seed = 1; seed <= (kSanitized ? 6 : 30); ++seed)
+  for (std::uint32_t seed = 1; seed <= (kSanitized ? 6 : 16); ++seed)
     add(random_cell(seed, kHidden, random), random);
   // Widths of one thread and of several rows a block, of several elements a thread, and of several pieces a
   // row.
