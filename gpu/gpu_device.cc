@@ -88,7 +88,10 @@ Result<CompiledCell> GpuDevice::compile(CellTypeId type, const Cell& cell, const
   if (!compiled) return compiled;
   const std::unique_lock lock(mutex_);
   for (QueueContext* queue : open_) {
-    if (Status ok = queue->prepare(**made); !ok) return tl::unexpected(ok.error());
+    const Status ok = queue->prepare(**made);
+    if (ok) continue;
+    for (QueueContext* prepared : open_) prepared->forget(type);  // before the cell goes
+    return tl::unexpected(ok.error());
   }
   cells_.emplace(type, std::move(*made));
   return compiled;

@@ -30,6 +30,12 @@ constexpr const char* kEnd = "}  // namespace volvox::gpu\n";
 constexpr const char* kOptions[] = {"--std=c++20", "--fmad=false", "--device-as-default-execution-space"};
 constexpr const char* kVerbose = "--ptxas-options=--verbose";
 
+template <class Use>
+void each_header(const Use& use) {
+  for (const KernelHeader& header : kStandard) use(header);
+  for (const KernelHeader& header : kernel_headers()) use(header);
+}
+
 }  // namespace
 
 Result<const RuntimeCompiler*> RuntimeCompiler::open() {
@@ -69,12 +75,10 @@ std::string RuntimeCompiler::log_of(nvrtcProgram program) const {
 Result<std::string> RuntimeCompiler::compile(const StageSource& source, const std::string& capability,
                                              std::string* said) const {
   std::vector<const char*> names, texts;
-  const auto add = [&](const KernelHeader& header) {
+  each_header([&](const KernelHeader& header) {
     names.push_back(header.name);
     texts.push_back(header.text);
-  };
-  for (const KernelHeader& header : kStandard) add(header);
-  for (const KernelHeader& header : kernel_headers()) add(header);
+  });
   nvrtcProgram program = nullptr;
   if (Status ok = check(create_(&program, (kBegin + source.text + kEnd).c_str(), "stages.cu",
                                 static_cast<int>(names.size()), texts.data(), names.data()),
@@ -126,8 +130,8 @@ std::string RuntimeCompiler::key(const StageSource& source, const std::string& c
   std::string key = "NVRTC " + std::to_string(major) + "." + std::to_string(minor) + ", sm_" + capability;
   for (const char* option : kOptions) key.append(" ").append(option);
   key.append("\n");
-  for (const KernelHeader& header : kernel_headers()) key.append(header.text);
-  return key.append(kBegin).append(source.text);
+  each_header([&](const KernelHeader& header) { key.append(header.name).append("\n").append(header.text); });
+  return key.append(kBegin).append(source.text).append(kEnd);
 }
 
 }  // namespace volvox::gpu

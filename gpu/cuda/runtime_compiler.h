@@ -24,7 +24,8 @@ class RuntimeCompiler {
   // before.
   Result<std::string> code_of(const StageSource& source, const std::string& capability,
                               const ChoiceCache* kept) const;
-  // Everything that the code depends on: source, headers, options, version.
+  // Everything that the code depends on: source, headers, options, version (13.0; its updates are not told
+  // apart).
   std::string key(const StageSource& source, const std::string& capability) const;
 
  private:

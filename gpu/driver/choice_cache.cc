@@ -25,9 +25,21 @@ constexpr const char* kTitle = "volvox gpu choices 1";
 constexpr const char* kCodePrefix = "gpu-code-";
 constexpr std::size_t kMostBytes = std::size_t{4} << 20;
 
-// What a file of code begins with: that it is one, and of what.
-std::string begin_of_code(const std::string& key) {
-  return "volvox gpu code 1\n" + std::to_string(key.size()) + "\n" + key + "\n";
+// Whoever may choose what is hashed may write the files as well.
+std::string digest_of(const std::string& text) {
+  KeyedHash hash({});
+  hash.add(std::as_bytes(std::span(text)));
+  const Digest digest = hash.digest();
+  std::ostringstream words;
+  words << std::hex << std::setfill('0') << std::setw(16) << digest.hi << std::setw(16) << digest.lo;
+  return words.str();
+}
+
+// What a file of code begins with: that it is one, of what, and which it is. (A driver is not told how long
+// code is, and must not be given a part of it.)
+std::string begin_of_code(const std::string& key, const std::string& code) {
+  return "volvox gpu code 1\n" + digest_of(key) + " " + digest_of(code) + "\n" + std::to_string(key.size()) +
+         "\n" + key + "\n";
 }
 
 class File {
@@ -135,27 +147,24 @@ Status ChoiceCache::write(const Choices& choices) const {
 }
 
 std::string ChoiceCache::code_file(const std::string& key) const {
-  KeyedHash hash({});  // whoever may choose what is compiled may write here anyway
-  hash.add(std::as_bytes(std::span(key)));
-  const Digest digest = hash.digest();
-  std::ostringstream name;
-  name << folder_ << "/" << kCodePrefix << std::hex << std::setfill('0') << std::setw(16) << digest.hi
-       << std::setw(16) << digest.lo;
-  return name.str();
+  return folder_ + "/" + kCodePrefix + digest_of(key);
 }
 
 std::optional<std::string> ChoiceCache::find_code(const std::string& key) const {
   const std::string path = code_file(key);
   const File opened(path, O_RDONLY);
   if (!opened.good() || !check_owner(opened.fd(), path)) return std::nullopt;
-  auto text = read_all(opened.fd(), path);
-  const std::string begin = begin_of_code(key);
-  if (!text || text->size() > kMostBytes || !text->starts_with(begin)) return std::nullopt;
-  return text->substr(begin.size());
+  const auto text = read_all(opened.fd(), path);
+  const std::size_t begin = begin_of_code(key, {}).size();
+  if (!text || text->size() > kMostBytes || text->size() <= begin) return std::nullopt;
+  std::string code = text->substr(begin);
+  if (!text->starts_with(begin_of_code(key, code))) return std::nullopt;
+  (void)::futimens(opened.fd(), nullptr);  // what is used is not the oldest
+  return code;
 }
 
 void ChoiceCache::keep_code(const std::string& key, const std::string& code) const {
-  const std::string text = begin_of_code(key) + code;
+  const std::string text = begin_of_code(key, code) + code;
   if (text.size() > kMostBytes) return;
   const File folder(folder_, O_RDONLY | O_DIRECTORY);
   if (!folder.good() || ::flock(folder.fd(), LOCK_EX) != 0) return;
@@ -167,9 +176,10 @@ void ChoiceCache::drop_old_codes() const {
   namespace fs = std::filesystem;
   std::vector<std::pair<fs::file_time_type, fs::path>> codes;
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder_, error)) {
-    if (!entry.path().filename().string().starts_with(kCodePrefix)) continue;
-    codes.emplace_back(entry.last_write_time(error), entry.path());
+  for (fs::directory_iterator entry(folder_, error); !error && entry != fs::directory_iterator();
+       entry.increment(error)) {
+    if (!entry->path().filename().string().starts_with(kCodePrefix)) continue;
+    codes.emplace_back(entry->last_write_time(error), entry->path());
   }
   std::sort(codes.begin(), codes.end());
   for (std::size_t i = 0; i + kMostCodes < codes.size(); ++i) fs::remove(codes[i].second, error);

@@ -31,7 +31,8 @@ class ChoiceCache {
   std::string keep(const std::string& key, const std::string& choice);
 
   // The same for kernels that were compiled at load, a file for each; a key is everything that the code
-  // depends on. Of more than kMostCodes the oldest go; code of more than some MiB is not kept.
+  // depends on. Of more than kMostCodes those that were not used for longest go; code of more than some MiB
+  // is not kept.
   std::optional<std::string> find_code(const std::string& key) const;
   void keep_code(const std::string& key, const std::string& code) const;
   static constexpr std::size_t kMostCodes = 256;

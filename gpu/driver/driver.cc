@@ -58,10 +58,6 @@ PinnedMemory::~PinnedMemory() {
   if (memory_.host != nullptr) driver_->release_host(memory_);
 }
 
-Result<ModuleId> Driver::load(const StageSource&) {
-  return fail(ErrorCode::kUnavailable, "this device compiles nothing at load");
-}
-
 Result<LoadedStages> LoadedStages::make(Driver& driver, const StageSource& source) {
   auto module = driver.load(source);
   if (!module) return tl::unexpected(module.error());

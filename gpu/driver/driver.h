@@ -133,9 +133,9 @@ class Driver {
   // The same for convolutions. UNAVAILABLE where there is no library for them.
   virtual Result<ConvolutionId> plan(const ConvolutionShape& shape) = 0;
 
-  // Compiles stages for this device and loads them. UNAVAILABLE where nothing can be compiled: then programs
-  // are read as they run.
-  virtual Result<ModuleId> load(const StageSource& source);
+  // Compiles stages for this device and loads them. 0 where there is no compiler: then programs are read as
+  // they run. INTERNAL, with the compiler's words: they do not compile.
+  virtual Result<ModuleId> load(const StageSource&) { return ModuleId{0}; }
   virtual void unload(ModuleId) {}
 
   // What is given to the stream from here on is not run but kept, until end_capture().

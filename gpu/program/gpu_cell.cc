@@ -55,7 +55,7 @@ Result<std::unique_ptr<GpuCell>> GpuCell::make(Driver& driver, StreamId stream, 
     if (made->fused) made->sources = made->fused->step->sources();
   }
   if (Status ok = made->upload_plan(driver, stream, leaves.places()); !ok) return tl::unexpected(ok.error());
-  made->compile_stages(driver, leaves.places());
+  if (Status ok = made->compile_stages(driver, leaves.places()); !ok) return tl::unexpected(ok.error());
   return made;
 }
 
@@ -94,10 +94,12 @@ Status GpuCell::upload_plan(Driver& driver, StreamId stream, const std::vector<P
   return {};
 }
 
-// Slow and right is better than none, so whatever keeps stages from being compiled leaves them to be read.
-void GpuCell::compile_stages(Driver& driver, const std::vector<Place>& plan_places) {
-  if (options.interpreted || plan.stages.empty() || plan.instructions.size() > kMostCompiled) return;
-  if (auto loaded = LoadedStages::make(driver, stage_source(plan, plan_places))) stages = std::move(*loaded);
+Status GpuCell::compile_stages(Driver& driver, const std::vector<Place>& plan_places) {
+  if (options.interpreted || plan.stages.empty() || plan.instructions.size() > kMostCompiled) return {};
+  auto loaded = LoadedStages::make(driver, stage_source(plan, plan_places));
+  if (!loaded) return tl::unexpected(loaded.error());
+  stages = std::move(*loaded);
+  return {};
 }
 
 }  // namespace volvox::gpu

@@ -67,7 +67,7 @@ class GpuCell {
   Status find_slots(const Cell& cell, const CompileOptions& compile,
                     const std::function<const GpuPlanes*(PoolId)>& pools);
   Status upload_plan(Driver& driver, StreamId stream, const std::vector<Place>& plan_places);
-  void compile_stages(Driver& driver, const std::vector<Place>& plan_places);
+  Status compile_stages(Driver& driver, const std::vector<Place>& plan_places);
 
   std::vector<DeviceMemory> memory_;
 };

@@ -9,12 +9,20 @@
 namespace volvox::gpu {
 namespace {
 
-// By number of the enumerators.
+// By number of the enumerators, of which those in the assertions are the last.
 constexpr std::array<std::string_view, 10> kCodes = {
     "kLoad", "kStore", "kAdd", "kMul", "kMulAdd", "kSigmoid", "kTanh", "kSegmentSum", "kHash", "kHashAll"};
 constexpr std::array<std::string_view, 8> kKinds = {"kBuffer", "kPlane",  "kRaggedPlane", "kOut",
                                                     "kInput",  "kResult", "kVector",      "kTable"};
 constexpr std::array<std::string_view, 5> kTypes = {"kF32", "kI32", "kU64", "kBf16", "kF16"};
+
+template <class Enum>
+constexpr bool is_last(Enum last, std::size_t count) {
+  return static_cast<std::size_t>(last) + 1 == count;
+}
+static_assert(is_last(Instruction::Code::kHashAll, kCodes.size()));
+static_assert(is_last(Place::Kind::kTable, kKinds.size()));
+static_assert(is_last(ElementType::kF16, kTypes.size()));
 
 template <class Names, class Enum>
 std::string name(const Names& names, Enum value) {

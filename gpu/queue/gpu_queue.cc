@@ -14,6 +14,7 @@ using Clock = std::chrono::steady_clock;
 // Groups of state copies that may wait between the tasks.
 constexpr std::size_t kMaxCopies = 64;
 constexpr std::chrono::microseconds kLauncherSpin{20};
+// How often a word is looked at that the device writes; the system adds some tens of microseconds to a nap.
 // Spinning spares the microseconds that waking up takes, where there is a processor for it. Of a few it takes
 // the one that the tasks' own host work waits for.
 constexpr std::chrono::microseconds kSpin{50}, kShortSpin{10}, kNap{10};

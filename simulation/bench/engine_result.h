@@ -7,7 +7,7 @@ namespace volvox::bench {
 // CPU time outside kernels by requests completed, and by whose it was.
 struct HostTime {
   double engine_us = 0;   // the engine's own thread, at work
-  double waiting_us = 0;  // the same, waiting for queues
+  double waiting_us = 0;  // the same, waiting for queues or for requests
   double making_us = 0;   // who makes requests: staging, memory for results, unfolding
   double others_us = 0;   // queues' threads, and the driver's
 };

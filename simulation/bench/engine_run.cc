@@ -105,7 +105,10 @@ Status EngineRun::turn(Duration timeout) {
 
 EngineRun::Mark EngineRun::mark() {
   Mark mark{mark_of(*engine_), completed_, useful_flops_};
-  for (const auto& feed : feeds_) mark.engine.making_cpu_ns += feed->thread_cpu_ns();
+  for (const auto& feed : feeds_) {
+    mark.engine.making_cpu_ns += feed->thread_cpu_ns();
+    mark.engine.waiting_cpu_ns += feed->waiting_cpu_ns();
+  }
   return mark;
 }
 

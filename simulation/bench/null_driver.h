@@ -1,8 +1,8 @@
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <mutex>
-#include <vector>
 
 #include "gpu/driver/driver.h"
 

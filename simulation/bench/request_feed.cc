@@ -12,7 +12,7 @@
 namespace volvox::bench {
 namespace {
 
-constexpr std::chrono::microseconds kNap{50};
+constexpr std::chrono::microseconds kNap{50}, kSpin{2};
 
 }  // namespace
 
@@ -23,6 +23,11 @@ bool RequestFeed::Ring<T>::push(T& thing) {
   slots_[number % kSlots] = std::move(thing);
   written_.store(number + 1, std::memory_order_release);
   return true;
+}
+
+template <class T>
+bool RequestFeed::Ring<T>::empty() const {
+  return read_.load(std::memory_order_relaxed) == written_.load(std::memory_order_acquire);
 }
 
 template <class T>
@@ -60,39 +65,53 @@ void RequestFeed::serve(std::uint64_t seed) {
   Chance chance(seed);
   Memory gone;
   Ready next;
-  bool waiting = false;  // `next` has no room yet
-  while (!ending_.load()) {
+  bool made = false;  // `next` has no room yet
+  while (!ending_.load() && !failed_.load()) {
     bool moved = false;
     while (done_.pop(gone)) {
       gone = {};
       moved = true;
     }
-    if (!waiting) {
-      auto made = make(chance.below(setup_.samples()));
-      if (!made) {
-        error_ = made.error();
-        failed_.store(true);
-        return;
-      }
-      next = std::move(*made);
+    if (!made) made = make_next(chance.below(setup_.samples()), next);
+    if (made && ready_.push(next)) {
+      made = false;
+      moved = true;
     }
-    waiting = !ready_.push(next);
-    if (waiting && !moved) std::this_thread::sleep_for(kNap);
+    if (!moved) std::this_thread::sleep_for(kNap);
   }
+  cpu_ns_at_end_.store(volvox::thread_cpu_ns());
+}
+
+// False: there is no memory now, or never will be.
+bool RequestFeed::make_next(std::size_t sample, Ready& next) {
+  auto made = make(sample);
+  if (made) {
+    next = std::move(*made);
+  } else if (made.error().code != ErrorCode::kOverloaded) {
+    error_ = made.error();
+    failed_.store(true);
+  }
+  return made.has_value();
 }
 
 Result<RequestFeed::Ready> RequestFeed::take() {
   Ready ready;
+  if (ready_.pop(ready)) return ready;
+  const std::uint64_t begin = volvox::thread_cpu_ns();
   while (!ready_.pop(ready)) {
     if (failed_.load()) return tl::unexpected(error_);
-    pause();
+    (void)spin_until([&] { return !ready_.empty(); }, kSpin);
+    std::this_thread::yield();
   }
+  waiting_cpu_ns_ += volvox::thread_cpu_ns() - begin;
   return ready;
 }
 
 std::uint64_t RequestFeed::thread_cpu_ns() {
+  const std::uint64_t at_end = cpu_ns_at_end_.load();
   clockid_t clock{};
-  return ::pthread_getcpuclockid(thread_.native_handle(), &clock) == 0 ? cpu_ns(clock) : 0;
+  return at_end == 0 && ::pthread_getcpuclockid(thread_.native_handle(), &clock) == 0 ? cpu_ns(clock)
+                                                                                      : at_end;
 }
 
 void RequestFeed::give_back(Memory memory) {

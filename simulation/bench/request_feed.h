@@ -40,6 +40,8 @@ class RequestFeed {
   void give_back(Memory memory);
   // CPU time of its thread so far. Any thread.
   std::uint64_t thread_cpu_ns();
+  // Of the thread that takes, while there was nothing to take.
+  std::uint64_t waiting_cpu_ns() const { return waiting_cpu_ns_; }
 
  private:
   // Between two threads, one of which writes.
@@ -48,9 +50,10 @@ class RequestFeed {
    public:
     bool push(T& thing);  // false: it is full
     bool pop(T& thing);   // false: it is empty
+    bool empty() const;   // by who takes
 
    private:
-    static constexpr std::size_t kSlots = 2048;
+    static constexpr std::size_t kSlots = 512;
     std::vector<T> slots_{kSlots};
     alignas(64) std::atomic<std::uint64_t> written_{0};
     alignas(64) std::atomic<std::uint64_t> read_{0};
@@ -58,12 +61,15 @@ class RequestFeed {
 
   void serve(std::uint64_t seed);
   Result<Ready> make(std::size_t sample);
+  bool make_next(std::size_t sample, Ready& next);
 
   EngineSetup& setup_;
   Ring<Ready> ready_;
   Ring<Memory> done_;
   std::atomic<bool> ending_{false}, failed_{false};
   Error error_;  // of what failed
+  std::uint64_t waiting_cpu_ns_ = 0;
+  std::atomic<std::uint64_t> cpu_ns_at_end_{0};
   std::thread thread_;
 };
 

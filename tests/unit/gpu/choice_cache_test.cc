@@ -87,17 +87,22 @@ TEST_F(ChoiceCacheTest, KeepsCodeOfAnyBytes) {
 TEST_F(ChoiceCacheTest, RunsNoCodeThatIsNotItsOwn) {
   const auto cache = open();
   cache->keep_code("source", "code");
-  for (const auto& entry : fs::directory_iterator(cache_)) {
-    const std::string path = entry.path();
-    ASSERT_EQ(::chmod(path.c_str(), 0666), 0);
-    EXPECT_FALSE(cache->find_code("source")) << "others may write it";
-    ASSERT_EQ(::chmod(path.c_str(), 0600), 0);
-    EXPECT_EQ(cache->find_code("source"), "code");
-    std::ofstream(path) << "volvox gpu code 1\n5\nother\ncode";
-    EXPECT_FALSE(cache->find_code("source")) << "of another source, whatever its name";
-    fs::resize_file(path, 3);
-    EXPECT_FALSE(cache->find_code("source"));
-  }
+  const std::string path = fs::directory_iterator(cache_)->path();
+  ASSERT_EQ(::chmod(path.c_str(), 0666), 0);
+  EXPECT_FALSE(cache->find_code("source")) << "others may write it";
+  ASSERT_EQ(::chmod(path.c_str(), 0600), 0);
+  EXPECT_EQ(cache->find_code("source"), "code");
+  std::ofstream(path) << "volvox gpu code 1\n5\nother\ncode";
+  EXPECT_FALSE(cache->find_code("source")) << "of another source, whatever its name";
+  cache->keep_code("source", "code");
+  const auto size = fs::file_size(path);
+  fs::resize_file(path, size - 1);
+  EXPECT_FALSE(cache->find_code("source")) << "a part of it";
+  cache->keep_code("source", "code");
+  std::fstream(path).seekp(static_cast<std::streamoff>(size) - 1).put('E');
+  EXPECT_FALSE(cache->find_code("source")) << "a byte is another one";
+  fs::resize_file(path, 3);
+  EXPECT_FALSE(cache->find_code("source"));
   cache->keep_code("source", "code");
   EXPECT_EQ(cache->find_code("source"), "code") << "what cannot be used is replaced";
 }
@@ -108,15 +113,19 @@ TEST_F(ChoiceCacheTest, DropsTheOldestCodeAndKeepsNoneThatIsLarge) {
   EXPECT_FALSE(cache->find_code("large"));
   EXPECT_TRUE(fs::is_empty(cache_));
   cache->keep("product", "algorithm");
-  for (std::size_t i = 0; i < ChoiceCache::kMostCodes + 2; ++i) {
+  for (std::size_t i = 0; i < ChoiceCache::kMostCodes + 3; ++i) {
+    if (i == ChoiceCache::kMostCodes) {
+      EXPECT_TRUE(cache->find_code("source 0")) << "is used once more";
+    }
     cache->keep_code("source " + std::to_string(i), "code");
     // As if they had come a second after each other.
     for (const auto& entry : fs::directory_iterator(cache_))
       fs::last_write_time(entry, fs::last_write_time(entry) - std::chrono::seconds(1));
   }
-  EXPECT_FALSE(cache->find_code("source 0"));
+  EXPECT_TRUE(cache->find_code("source 0"));
   EXPECT_FALSE(cache->find_code("source 1"));
-  EXPECT_TRUE(cache->find_code("source 2"));
+  EXPECT_FALSE(cache->find_code("source 3"));
+  EXPECT_TRUE(cache->find_code("source 4"));
   EXPECT_EQ(open()->find("product"), "algorithm") << "choices stay";
 }
 

@@ -42,9 +42,14 @@ void FakeDriver::fail_copy() {
   copy_fails_ = true;
 }
 
-void FakeDriver::fail_captured_launch() {
+void FakeDriver::fail_compiling() {
   const std::lock_guard lock(mutex_);
-  captured_launch_fails_ = true;
+  compile_fails_ = true;
+}
+
+void FakeDriver::fail_captured_launch(unsigned after) {
+  const std::lock_guard lock(mutex_);
+  captured_launch_fails_ = after;
 }
 
 void FakeDriver::limit_memory(std::uint64_t bytes) {
@@ -204,8 +209,10 @@ Status FakeDriver::launch(StreamId stream, const KernelCall& call) {
   if (Status ok = locked_status("launching"); !ok) return ok;
   const auto capturing = capturing_.find(stream);
   if (capturing != capturing_.end()) {
-    if (std::exchange(captured_launch_fails_, false))
+    if (captured_launch_fails_ && (*captured_launch_fails_)-- == 0) {
+      captured_launch_fails_.reset();
       return tl::unexpected(error_of(kMemoryAllocation, "as the test wants it", "launching"));
+    }
     if (!ran_before(call)) {
       return tl::unexpected(
           error_of(kCaptureUnsupported, "a library loads a module", "capturing its first call"));
@@ -280,8 +287,9 @@ Result<ConvolutionId> FakeDriver::plan(const ConvolutionShape& shape) {
 Result<ModuleId> FakeDriver::load(const StageSource& source) {
   const std::lock_guard lock(mutex_);
   if (Status ok = locked_status("compiling"); !ok) return tl::unexpected(ok.error());
+  if (std::exchange(compile_fails_, false)) return fail(ErrorCode::kInternal, "as the test wants it");
   auto stages = compile_ ? compile_(source) : std::vector<Stage>{};
-  if (stages.empty()) return Driver::load(source);
+  if (stages.empty()) return ModuleId{0};
   modules_[next_] = std::move(stages);
   return next_++;
 }

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -27,9 +28,9 @@ class FakeDriver final : public Driver {
   void hold(bool on);
   // Every call from here on fails with this CUDA error.
   void break_down(int code);
-  // The next copy, or the next launch that is captured, fails; those after it do not.
+  // The next copy, or the launch that is captured after so many others, fails; those after it do not.
   void fail_copy();
-  void fail_captured_launch();
+  void fail_captured_launch(unsigned after = 0);
   // The next `allocate` that would pass this many bytes in all fails.
   void limit_memory(std::uint64_t bytes);
   void set_capability(int major) { info_.major = major; }
@@ -37,6 +38,7 @@ class FakeDriver final : public Driver {
   using Stage = void (*)(const PointwiseCall& call, const StageThread& me, std::uint32_t program);
   using Compile = std::function<std::vector<Stage>(const StageSource&)>;
   void compile_with(Compile compile) { compile_ = std::move(compile); }
+  void fail_compiling();  // the next time
   std::size_t live_modules() const;
   void keep_choices(std::shared_ptr<ChoiceCache> choices) { choices_ = std::move(choices); }
 
@@ -105,7 +107,8 @@ class FakeDriver final : public Driver {
   mutable std::recursive_mutex mutex_;  // guards everything below
   bool held_ = false;
   int broken_ = 0;
-  bool copy_fails_ = false, captured_launch_fails_ = false;
+  bool copy_fails_ = false, compile_fails_ = false;
+  std::optional<unsigned> captured_launch_fails_;  // after so many
   std::uint64_t limit_ = ~std::uint64_t{0}, allocated_ = 0;
   std::map<std::byte*, std::size_t> memory_;
   std::uint32_t next_ = 1;

@@ -316,13 +316,44 @@ TEST_F(GpuDeviceTest, ALaunchThatFailsInACaptureLeavesNoGraph) {
   EXPECT_TRUE(device_->open({.name = "again"}));
 }
 
+Weights small_lstm_weights() {
+  return random_weights()
+      .add("lstm.embedding", {kVocabulary, 8})
+      .add("lstm.weight_ih", {32, 8})
+      .add("lstm.weight_hh", {32, 8})
+      .add("lstm.bias", {32})
+      .weights();
+}
+
+TEST_F(GpuDeviceTest, ACellThatCannotBeLoadedLeavesNothingInOpenQueues) {
+  const Weights weights = small_lstm_weights();
+  const Cell cell = lstm_cell("lstm", {8, 8}, &weights).value();
+  driver_->compile_with([](const StageSource& source) {
+    return std::vector<FakeDriver::Stage>(source.stages,
+                                          [](const PointwiseCall&, const StageThread&, std::uint32_t) {});
+  });
+  ASSERT_TRUE(device_->add_pool(0, cell.states, 10));
+  const auto first = device_->open({.name = "first"}), second = device_->open({.name = "second"});
+  ASSERT_TRUE(first && second);
+  driver_->fail_compiling();
+  EXPECT_EQ(device_->compile(0, cell, weights, {.max_batch = 4}).error().code, ErrorCode::kInternal);
+  unsigned failures = 0;
+  for (unsigned after = 0;; ++after) {
+    driver_->fail_captured_launch(after);
+    if (device_->compile(0, cell, weights, {.max_batch = 4})) break;
+    ++failures;
+    EXPECT_EQ(driver_->live_graphs(), 0U) << after;
+    EXPECT_EQ(driver_->live_modules(), 0U) << after;
+  }
+  EXPECT_GT(failures, 2U * 3) << "a launch at least, of three sizes, for each of two queues";
+  EXPECT_EQ(driver_->live_modules(), 1U);
+  device_->remove_type(0);
+  EXPECT_EQ(driver_->live_graphs(), 0U);
+  EXPECT_EQ(driver_->live_modules(), 0U);
+}
+
 TEST_F(GpuDeviceTest, PlansEachProductOncePerSize) {
-  const Weights weights = random_weights()
-                              .add("lstm.embedding", {kVocabulary, 8})
-                              .add("lstm.weight_ih", {32, 8})
-                              .add("lstm.weight_hh", {32, 8})
-                              .add("lstm.bias", {32})
-                              .weights();
+  const Weights weights = small_lstm_weights();
   const Cell cell = lstm_cell("lstm", {8, 8}, &weights).value();
   ASSERT_TRUE(device_->add_pool(0, cell.states, 10));
   const auto compiled = device_->compile(0, cell, weights, {.max_batch = 16});
