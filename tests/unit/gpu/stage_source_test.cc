@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cells/library/child_sum.h"
+#include "cells/library/lstm.h"
 #include "cells/library/tree_lstm.h"
 #include "tests/sanitized.h"
 #include "tests/unit/cells/tree_weights.h"
