@@ -6,6 +6,7 @@
 // GPU's memory. `folded`: the input's half of the product is in a table.
 //
 //   volvox-gpu-steps [FILE]    prints a line each; FILE gets all so far as JSON, whole after each.
+//   volvox-gpu-steps --once    one launch of each, for two sizes, beside the plain one, and no time taken.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -229,9 +230,14 @@ class World {
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
-  Found run(const Variant& cut, cudaStream_t stream) {
+  // One step beside the plain one.
+  Found compare(const Variant& cut, cudaStream_t stream) {
     Found found{rows_, width_, &cut};
     compare(found, stream);
+    return found;
+  }
+  Found run(const Variant& cut, cudaStream_t stream) {
+    Found found = compare(cut, stream);
     found.us = time(cut, stream, Way::kPlain);
     found.early_us = time(cut, stream, Way::kEarly);
     found.task_us = time(cut, stream, Way::kTasks);
@@ -455,7 +461,9 @@ void keep(const std::string& file, const std::vector<std::string>& rows) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  const std::string file = count > 1 ? arguments[1] : "";
+  const std::string argument = count > 1 ? arguments[1] : "";
+  const bool once = argument == "--once";  // each kernel once, of two sizes, and not timed: for sanitizers
+  const std::string file = once ? "" : argument;
   try {
     cudaDeviceProp properties{};
     check(cudaGetDeviceProperties(&properties, 0), "describing a GPU");
@@ -471,12 +479,13 @@ int main(int count, char** arguments) {
     const auto run_all = [&](std::span<const Variant> variants) {
       for (bool folded : {true, false}) {
         for (std::uint32_t tasks : {7U, 64U, 100U, 128U, 256U, 384U, 512U}) {
+          if (once && tasks != 7U && tasks != 256U) continue;
           World world(tables, tasks, folded);
           for (const Variant& cut : variants) {
             if (cut.blocks(tasks) > static_cast<unsigned>(properties.multiProcessorCount) ||
                 (cut.mates > 1 && tasks <= cut.rows))
               continue;
-            const Found found = world.run(cut, stream);
+            const Found found = once ? world.compare(cut, stream) : world.run(cut, stream);
             good = good && found.wrong == 0;
             rows.push_back(row(found));
             std::printf("%s\n", rows.back().c_str());
