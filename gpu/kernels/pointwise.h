@@ -50,9 +50,9 @@ struct PointwiseCall {
   std::uint32_t registers = 0;  // the most that a program uses
   std::uint64_t scratch = 0;
   std::uint32_t last = 0;  // the task's last kernel: it says that the task is done
-  std::uint32_t compiled =
-      0;  // ModuleId of the driver: by kernel `stage` of it; 0: by the one that reads programs
-  std::uint32_t stage = 0;
+  // Which compiled kernel runs it: number `stage` of this ModuleId of the driver. 0: the one that reads
+  // programs.
+  std::uint32_t compiled = 0, stage = 0;
   std::uint32_t blocks = 0;  // of a compiled stage, for each program
 };
 
