@@ -1,13 +1,13 @@
 #include "cpu/team/busy_clock.h"
 
-#include <ctime>
+#include "base/clock.h"
+#include "base/cpu_time.h"
 
 namespace volvox::cpu {
 
 std::uint64_t read_clock(BusyClock clock) {
-  timespec now{};
-  clock_gettime(clock == BusyClock::kCpu ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(now.tv_nsec);
+  if (clock == BusyClock::kCpu) return thread_cpu_ns();
+  return static_cast<std::uint64_t>(steady_now().time_since_epoch().count());
 }
 
 }  // namespace volvox::cpu

@@ -1,12 +1,12 @@
 #include "loadgen/calls/call_load.h"
 
 #include <algorithm>
-#include <ctime>
 #include <iterator>
 #include <string>
 #include <thread>
 #include <utility>
 
+#include "base/cpu_time.h"
 #include "loadgen/calls/call_schedule.h"
 #include "loadgen/calls/call_window.h"
 
@@ -26,9 +26,7 @@ double in_seconds(Duration span) {
 }
 
 double process_cpu_seconds() {
-  timespec t{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+  return 1e-9 * static_cast<double>(cpu_ns(CLOCK_PROCESS_CPUTIME_ID));
 }
 
 // The same frame may do better later.

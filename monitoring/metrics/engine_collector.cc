@@ -1,10 +1,10 @@
 #include "monitoring/metrics/engine_collector.h"
 
 #include <array>
-#include <ctime>
 #include <string>
 #include <utility>
 
+#include "base/cpu_time.h"
 #include "monitoring/metrics/metric_families.h"
 
 namespace volvox {
@@ -129,9 +129,7 @@ void add_batches(Families& families, const Engines& engines) {
 }
 
 double process_cpu_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+  return static_cast<double>(cpu_ns(CLOCK_PROCESS_CPUTIME_ID)) * 1e-9;
 }
 
 void add_cpu(Families& families, const CpuShares& cpu) {

@@ -16,29 +16,6 @@ constexpr std::chrono::microseconds kNap{50}, kSpin{2};
 
 }  // namespace
 
-template <class T>
-bool RequestFeed::Ring<T>::push(T& thing) {
-  const std::uint64_t number = written_.load(std::memory_order_relaxed);
-  if (number - read_.load(std::memory_order_acquire) == kSlots) return false;
-  slots_[number % kSlots] = std::move(thing);
-  written_.store(number + 1, std::memory_order_release);
-  return true;
-}
-
-template <class T>
-bool RequestFeed::Ring<T>::empty() const {
-  return read_.load(std::memory_order_relaxed) == written_.load(std::memory_order_acquire);
-}
-
-template <class T>
-bool RequestFeed::Ring<T>::pop(T& thing) {
-  const std::uint64_t number = read_.load(std::memory_order_relaxed);
-  if (number == written_.load(std::memory_order_acquire)) return false;
-  thing = std::move(slots_[number % kSlots]);
-  read_.store(number + 1, std::memory_order_release);
-  return true;
-}
-
 RequestFeed::RequestFeed(EngineSetup& setup, std::uint64_t seed)
     : setup_(setup), thread_([this, seed] { serve(seed); }) {}
 
@@ -63,30 +40,27 @@ Result<RequestFeed::Ready> RequestFeed::make(std::size_t sample) {
 
 void RequestFeed::serve(std::uint64_t seed) {
   Chance chance(seed);
-  Memory gone;
-  Ready next;
-  bool made = false;  // `next` has no room yet
   while (!ending_.load() && !failed_.load()) {
     bool moved = false;
-    while (done_.pop(gone)) {
-      gone = {};
+    for (Memory* gone = done_.peek(); gone != nullptr; gone = done_.peek()) {
+      *gone = {};
+      done_.pop();
       moved = true;
     }
-    if (!made) made = make_next(chance.below(setup_.samples()), next);
-    if (made && ready_.push(next)) {
-      made = false;
-      moved = true;
-    }
+    moved = make_next(chance.below(setup_.samples())) || moved;
     if (!moved) std::this_thread::sleep_for(kNap);
   }
   cpu_ns_at_end_.store(volvox::thread_cpu_ns());
 }
 
-// False: there is no memory now, or never will be.
-bool RequestFeed::make_next(std::size_t sample, Ready& next) {
+// False: there is no room now, or it never can be made.
+bool RequestFeed::make_next(std::size_t sample) {
+  Ready* next = ready_.next_free();
+  if (next == nullptr) return false;
   auto made = make(sample);
   if (made) {
-    next = std::move(*made);
+    *next = std::move(*made);
+    ready_.push_quietly();
   } else if (made.error().code != ErrorCode::kOverloaded) {
     error_ = made.error();
     failed_.store(true);
@@ -95,15 +69,17 @@ bool RequestFeed::make_next(std::size_t sample, Ready& next) {
 }
 
 Result<RequestFeed::Ready> RequestFeed::take() {
-  Ready ready;
-  if (ready_.pop(ready)) return ready;
-  const std::uint64_t begin = volvox::thread_cpu_ns();
-  while (!ready_.pop(ready)) {
-    if (failed_.load()) return tl::unexpected(error_);
-    (void)spin_until([&] { return !ready_.empty(); }, kSpin);
-    std::this_thread::yield();
+  Ready* next = ready_.peek();
+  if (next == nullptr) {
+    const std::uint64_t begin = volvox::thread_cpu_ns();
+    while (!spin_until([&] { return (next = ready_.peek()) != nullptr; }, kSpin)) {
+      if (failed_.load()) return tl::unexpected(error_);
+      std::this_thread::yield();
+    }
+    waiting_cpu_ns_ += volvox::thread_cpu_ns() - begin;
   }
-  waiting_cpu_ns_ += volvox::thread_cpu_ns() - begin;
+  Ready ready = std::move(*next);
+  ready_.pop();
   return ready;
 }
 
@@ -115,7 +91,10 @@ std::uint64_t RequestFeed::thread_cpu_ns() {
 }
 
 void RequestFeed::give_back(Memory memory) {
-  (void)done_.push(memory);  // where that is full it goes here
+  Memory* place = done_.next_free();
+  if (place == nullptr) return;  // it goes here
+  *place = std::move(memory);
+  done_.push_quietly();
 }
 
 }  // namespace volvox::bench

@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <memory>
 #include <thread>
-#include <vector>
 
 #include "base/error.h"
 #include "batching/request.h"
 #include "device/device.h"
+#include "device/task_ring.h"
 #include "simulation/bench/engine_setup.h"
 
 namespace volvox::bench {
@@ -44,28 +44,15 @@ class RequestFeed {
   std::uint64_t waiting_cpu_ns() const { return waiting_cpu_ns_; }
 
  private:
-  // Between two threads, one of which writes.
-  template <class T>
-  class Ring {
-   public:
-    bool push(T& thing);  // false: it is full
-    bool pop(T& thing);   // false: it is empty
-    bool empty() const;   // by who takes
-
-   private:
-    static constexpr std::size_t kSlots = 512;
-    std::vector<T> slots_{kSlots};
-    alignas(64) std::atomic<std::uint64_t> written_{0};
-    alignas(64) std::atomic<std::uint64_t> read_{0};
-  };
+  static constexpr std::size_t kAhead = 512;
 
   void serve(std::uint64_t seed);
   Result<Ready> make(std::size_t sample);
-  bool make_next(std::size_t sample, Ready& next);
+  bool make_next(std::size_t sample);
 
   EngineSetup& setup_;
-  Ring<Ready> ready_;
-  Ring<Memory> done_;
+  TaskRing<Ready> ready_{kAhead};
+  TaskRing<Memory> done_{kAhead};
   std::atomic<bool> ending_{false}, failed_{false};
   Error error_;  // of what failed
   std::uint64_t waiting_cpu_ns_ = 0;
