@@ -5,13 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include <prometheus/text_serializer.h>
-
 #include "config/addresses.h"
-#include "config/tokens.h"
-#include "config/validate.h"
 #include "monitoring/metrics/metric_families.h"
 #include "monitoring/metrics/process_metrics.h"
+#include "monitoring/metrics_page.h"
 
 namespace volvox {
 namespace {
@@ -41,14 +38,7 @@ HttpAnswer devices_page(const std::vector<DeviceState>& devices) {
 }  // namespace
 
 Monitor::Monitor(const std::string& version)
-    : version_(version), requests_(registry_), http_(registry_), models_(registry_), traces_(registry_) {
-  prometheus::BuildGauge()
-      .Name("volvox_build_info")
-      .Help("Always 1; the version is the label.")
-      .Register(registry_)
-      .Add({{"version", version}})
-      .Set(1);
-}
+    : version_(version), requests_(registry_), http_(registry_), models_(registry_), traces_(registry_) {}
 
 ClusterMetrics& Monitor::cluster() {
   if (!cluster_) cluster_ = std::make_unique<ClusterMetrics>(registry_);
@@ -64,21 +54,13 @@ void Monitor::watch_engines(EngineSource source, std::size_t engines) {
 Result<std::unique_ptr<HttpServer>> Monitor::open(const std::string& address, const char* purpose,
                                                   const ServerSection& section, HttpServer::Pages pages) {
   if (address.empty()) return nullptr;
-  const auto where = parse_listen_address(address);
-  if (!where) return tl::unexpected(where.error());
-  HttpServer::Setup setup;
-  setup.address = *where;
+  auto made = page_setup(address, section.metrics_token);
+  if (!made) return tl::unexpected(made.error());
+  HttpServer::Setup setup = std::move(*made);
   setup.purpose = purpose;
   setup.connections = section.max_monitor_connections;
-  setup.rules.listen_host = where->tcp.host;
   setup.rules.hosts = split_addresses(section.metrics_hosts);
   setup.rules.setting = "server.metrics_";
-  setup.rules.takes_origins = false;
-  if (!section.metrics_token.empty()) {
-    auto tokens = read_tokens(section.metrics_token);
-    if (!tokens) return tl::unexpected(tokens.error());
-    setup.rules.tokens = std::move(*tokens);
-  }
   setup.turned_away = [this](HttpRefusal reason) { http_.refused(reason); };
   setup.refused = [this] { http_.connection_refused(); };
   setup.cut = [this] { http_.cut(1); };
@@ -111,7 +93,7 @@ std::vector<prometheus::MetricFamily> Monitor::families() const {
                     std::make_move_iterator(more.end()));
   };
   append(sessions_.Collect());
-  append(process_metrics());
+  append(process_metrics(version_));
   if (model_requests_) append(model_request_metrics(model_requests_(), doors_));
   if (devices_) append(device_metrics(devices_()));
   if (engine_metrics_) append(engine_metrics_->Collect());
@@ -119,8 +101,7 @@ std::vector<prometheus::MetricFamily> Monitor::families() const {
 }
 
 HttpAnswer Monitor::metrics_page() const {
-  return {200, prometheus::TextSerializer().Serialize(families()),
-          "text/plain; version=0.0.4; charset=utf-8"};
+  return page_of(families());
 }
 
 HttpAnswer Monitor::health_page() const {

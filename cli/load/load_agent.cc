@@ -16,7 +16,7 @@ namespace volvox {
 namespace {
 
 struct AgentArguments {
-  std::string listen = AgentOptions().listen, key, coordinators, port_file;
+  std::string listen = AgentOptions().listen, key, coordinators, port_file, metrics, metrics_token;
   std::vector<std::string> targets;
   double max_rate = AgentLimits().highest_rate, max_seconds = 3600;
   std::uint32_t max_connections = AgentLimits().connections, max_in_flight = AgentLimits().in_flight;
@@ -42,6 +42,9 @@ Result<AgentOptions> options_of(const AgentArguments& arguments) {
   options.limits.in_flight = arguments.max_in_flight;
   options.limits.longest = Duration(static_cast<Duration::rep>(arguments.max_seconds * 1e9));
   options.say = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
+  options.metrics = arguments.metrics;
+  options.metrics_token = arguments.metrics_token;
+  options.version = VOLVOX_VERSION;
   auto own = read_own_keys(arguments);
   if (!own) return tl::unexpected(own.error());
   options.keys = std::move(*own);
@@ -58,10 +61,13 @@ Status serve_coordinators(const AgentArguments& arguments) {
   auto agent = LoadAgent::open(std::move(*options));
   if (!agent) return tl::unexpected(agent.error());
   const std::string& endpoint = (*agent)->endpoint();
+  const std::string metrics = http_address(arguments.metrics, (*agent)->monitor().port());
   if (!arguments.port_file.empty()) {
-    if (Status ok = write_port_file(arguments.port_file, endpoint + "\n"); !ok) return ok;
+    std::string lines = endpoint + "\n";
+    if (!metrics.empty()) lines += metrics + "\n";
+    if (Status ok = write_port_file(arguments.port_file, lines); !ok) return ok;
   }
-  say_ready("volvox load-agent ready: " + endpoint);
+  say_ready("volvox load-agent ready: " + endpoint + (metrics.empty() ? "" : " metrics " + metrics));
   (*agent)->run(interrupt.token());
   return {};
 }
@@ -98,8 +104,14 @@ void add_load_agent_command(CLI::App& app, CommandBody& run) {
   coordinators->needs(key);
   add_limit_options(*command, *arguments);
   add_key_options(*command, arguments->target_keys);
+  auto* metrics = add_option(*command, "--metrics ADDRESS", arguments->metrics,
+                             "Where its metrics are, for Prometheus: HOST:PORT or unix:PATH");
+  add_option(*command, "--metrics-token FILE", arguments->metrics_token,
+             "File with the tokens of those who may read them; needed beyond loopback")
+      ->needs(metrics);
   add_option(*command, "--port-file FILE", arguments->port_file,
-             "Write the address that it listens on there, for --listen with port *");
+             "Write the addresses that it listens on there, a line each, for --listen with port * and "
+             "--metrics with port 0");
   command->callback([arguments, &run] {
     run = [arguments] {
       const Status status = serve_coordinators(*arguments);

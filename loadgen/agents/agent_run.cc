@@ -41,9 +41,9 @@ void AgentRun::stop(const std::string& why) {
   changed_.notify_all();
 }
 
-bool AgentRun::over() const {
+std::optional<AgentLoadEnd> AgentRun::end() const {
   const std::lock_guard lock(mutex_);
-  return over_;
+  return end_;
 }
 
 std::optional<TimePoint> AgentRun::started() const {
@@ -62,16 +62,18 @@ JobState AgentRun::state() {
 }
 
 void AgentRun::work() {
+  AgentLoadEnd end = AgentLoadEnd::kUnbegun;
   if (const auto at = await_start()) {
     LoadOutcome outcome = run_->run(*at, stop_.get_token(), {});
     tell_records(outcome, *at);
     std::unique_lock lock(mutex_);
     const std::string cut = why_;
     lock.unlock();
+    end = cut.empty() ? AgentLoadEnd::kDone : AgentLoadEnd::kCut;
     tell_(JobResult{std::move(outcome), cut});
   }
   const std::lock_guard lock(mutex_);
-  over_ = true;
+  end_ = end;
 }
 
 // Nothing when there is nothing to run.

@@ -12,6 +12,7 @@
 #include "base/time.h"
 #include "loadgen/agents/load_messages.h"
 #include "loadgen/run/run.h"
+#include "monitoring/metrics/agent_metrics.h"
 
 namespace volvox {
 
@@ -34,7 +35,8 @@ class AgentRun {
   // Ends it before its time, and why. The first one counts.
   void stop(const std::string& why);
 
-  bool over() const;
+  // How it came to an end, once it has.
+  std::optional<AgentLoadEnd> end() const;
   // Since when requests are sent; nothing before the start.
   std::optional<TimePoint> started() const;
   // What has happened so far; resets the worst lateness.
@@ -54,7 +56,7 @@ class AgentRun {
   std::unique_ptr<LoadRun> run_;
   std::optional<TimePoint> start_;
   std::string why_;  // it is to end; empty: it is not
-  bool over_ = false;
+  std::optional<AgentLoadEnd> end_;
   std::thread thread_;  // the last member: it uses the others
 };
 

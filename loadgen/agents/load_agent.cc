@@ -55,7 +55,8 @@ Status LoadAgent::listen() {
   auto edge = EdgeSocket::open(edge_options(options_), *this);
   if (!edge) return tl::unexpected(edge.error());
   edge_ = std::move(*edge);
-  return edge_->bind(options_.listen);
+  if (Status ok = edge_->bind(options_.listen); !ok) return ok;
+  return monitor_.listen(options_.metrics, options_.metrics_token);
 }
 
 void LoadAgent::run(const std::stop_token& stop) {
@@ -75,8 +76,9 @@ void LoadAgent::run(const std::stop_token& stop) {
 void LoadAgent::look_after_job(TimePoint now) {
   if (!job_) return;
   AgentRun& run = *job_->run;
-  if (run.over()) {
-    const JobState last = run.state();
+  if (const auto end = run.end()) {
+    const JobState last = take_state();
+    monitor_.metrics().end(*end);
     options_.say("the load is over: " + std::to_string(last.offered) + " requests, " +
                  std::to_string(last.completed) + " results");
     job_.reset();
@@ -87,16 +89,27 @@ void LoadAgent::look_after_job(TimePoint now) {
   if (started && now - *started > options_.limits.longest) run.stop("it took longer than this agent allows");
   if (!started || now < *started || now - job_->told < kTellState) return;
   job_->told = now;
-  tell(job_->owner, job_->number, run.state());
+  tell(job_->owner, job_->number, take_state());
+}
+
+JobState LoadAgent::take_state() {
+  const JobState state = job_->run->state();
+  monitor_.metrics().set({state.offered, state.completed, state.failed});
+  return state;
+}
+
+void LoadAgent::refuse(const ClientId& client, std::uint64_t number, AgentRefusal reason, Error error) {
+  monitor_.metrics().refuse(reason);
+  tell(client, number, JobRefused{std::move(error)});
 }
 
 void LoadAgent::on_request(const ClientId& client, std::span<const std::byte> header,
                            std::span<const std::byte> body) {
   const TimePoint received = steady_now();
   const auto number = decode_load_header(header);
-  if (!number) return tell(client, 0, JobRefused{number.error()});
+  if (!number) return refuse(client, 0, AgentRefusal::kUnreadable, number.error());
   auto message = decode_load_message(body);
-  if (!message) return tell(client, *number, JobRefused{message.error()});
+  if (!message) return refuse(client, *number, AgentRefusal::kUnreadable, message.error());
   obey(client, *number, std::move(*message), received);
 }
 
@@ -114,8 +127,8 @@ void LoadAgent::obey(const ClientId& client, std::uint64_t number, LoadMessage m
     const bool soon = at > received - kSoon && at < received + kSoon;
     if (soon) return job_->run->start(at);
     job_->run->stop("it was to start at another time");
-    tell(client, number,
-         JobRefused{{ErrorCode::kInvalidArgument, "a load starts within a minute, or not at all"}});
+    refuse(client, number, AgentRefusal::kUnreadable,
+           {ErrorCode::kInvalidArgument, "a load starts within a minute, or not at all"});
   } else if (std::holds_alternative<JobStop>(message) && of_job) {
     job_->run->stop("the coordinator ended it");
   }
@@ -123,15 +136,14 @@ void LoadAgent::obey(const ClientId& client, std::uint64_t number, LoadMessage m
 
 void LoadAgent::begin(const ClientId& client, std::uint64_t number, LoadJob job, TimePoint now) {
   if (job_)
-    return tell(
-        client, number,
-        JobRefused{{ErrorCode::kOverloaded, "this agent is busy with another load; try again later"}});
+    return refuse(client, number, AgentRefusal::kBusy,
+                  {ErrorCode::kOverloaded, "this agent is busy with another load; try again later"});
   const std::string who(edge_->sender_name());
   const std::string what =
       "load of '" + job.endpoint + "'" + (who.empty() ? std::string() : " by '" + who + "'");
   if (Status ok = admit_job(job, options_.limits); !ok) {
     options_.say("refused a " + what + ": " + ok.error().message);
-    return tell(client, number, JobRefused{ok.error()});
+    return refuse(client, number, AgentRefusal::kLimit, ok.error());
   }
   options_.say("a " + what + ": " + job.mix.models() + ", " + std::to_string(job.parts.size()) +
                " connections");
@@ -141,6 +153,7 @@ void LoadAgent::begin(const ClientId& client, std::uint64_t number, LoadJob job,
   const auto tell_owner = [this, client, number](const LoadMessage& message) {
     tell(client, number, message);
   };
+  monitor_.metrics().begin();
   job_ = Job{client, number, now, now};
   job_->run = std::make_unique<AgentRun>(std::move(job), open_link, tell_owner);
 }
@@ -157,6 +170,7 @@ void LoadAgent::on_client_gone(const ClientId& client, ClientGone) {
 }
 
 void LoadAgent::on_client_refused(const RefusedClient& client) {
+  monitor_.metrics().refuse(AgentRefusal::kConnection);
   options_.say("refused a coordinator" + (client.address.empty() ? std::string() : " at " + client.address) +
                ": " + client.reason);
 }

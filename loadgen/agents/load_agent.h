@@ -11,6 +11,7 @@
 #include "loadgen/agents/agent_limits.h"
 #include "loadgen/agents/agent_run.h"
 #include "loadgen/agents/load_messages.h"
+#include "monitoring/agent_monitor.h"
 #include "protocol/client/channel.h"
 #include "protocol/sockets/edge_socket.h"
 
@@ -21,6 +22,9 @@ struct AgentOptions {
   std::optional<EdgeKeys> keys{};  // its own, and who may command it; nothing: on loopback only
   AgentLimits limits{};
   std::optional<ChannelKeys> target_keys{};  // towards servers that encrypt
+  std::string metrics{}, metrics_token{};    // where they are shown, and the file with the tokens of their
+                                             // readers; empty: nowhere, to all
+  std::string version{};                     // of this program, for the metrics
   // What happens, in words, for the operator; on the thread of run().
   std::function<void(const std::string&)> say = [](const std::string&) {};
 };
@@ -35,6 +39,7 @@ class LoadAgent final : public EdgeHandler {
   static Result<std::unique_ptr<LoadAgent>> open(AgentOptions options);
 
   const std::string& endpoint() const { return edge_->endpoint(); }
+  const AgentMonitor& monitor() const { return monitor_; }
 
   // Serves until it is stopped; a load that runs is stopped, too, and what came of it is told.
   void run(const std::stop_token& stop);
@@ -48,7 +53,7 @@ class LoadAgent final : public EdgeHandler {
     std::unique_ptr<AgentRun> run{};
   };
 
-  explicit LoadAgent(AgentOptions options) : options_(std::move(options)) {}
+  explicit LoadAgent(AgentOptions options) : options_(std::move(options)), monitor_(options_.version) {}
   Status listen();
 
   void on_request(const ClientId& client, std::span<const std::byte> header,
@@ -60,9 +65,12 @@ class LoadAgent final : public EdgeHandler {
   void obey(const ClientId& client, std::uint64_t number, LoadMessage message, TimePoint received);
   void begin(const ClientId& client, std::uint64_t number, LoadJob job, TimePoint now);
   void look_after_job(TimePoint now);
+  JobState take_state();
+  void refuse(const ClientId& client, std::uint64_t number, AgentRefusal reason, Error error);
   void tell(const ClientId& client, std::uint64_t number, const LoadMessage& message);
 
   const AgentOptions options_;
+  AgentMonitor monitor_;
   std::unique_ptr<EdgeSocket> edge_;
   std::optional<Job> job_;  // its thread tells by the edge, and so ends before it
 };

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "monitoring/agent_monitor.h"
 #include "monitoring/monitor.h"
 
 namespace volvox {
@@ -22,8 +23,9 @@ constexpr std::array<std::string_view, 5> kOpenLabels{"device", "model", "pool",
 
 constexpr std::string_view kRest = "Requests and their clients";
 // A metric belongs to the first heading whose prefix its name has.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 22> kHeadings{
-    {{"volvox_http_", "HTTP"},
+constexpr std::array<std::pair<std::string_view, std::string_view>, 23> kHeadings{
+    {{"volvox_agent_", "Agents of the load generator"},
+     {"volvox_http_", "HTTP"},
      {"volvox_model", "Models"},
      {"volvox_session", "Sessions"},
      {"volvox_cluster_", "The cluster: routers and nodes"},
@@ -48,9 +50,15 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 22> kHeading
 constexpr std::array<std::string_view, 4> kOfTheProcess{"volvox_build_info", "volvox_log_lines_dropped_total",
                                                         "volvox_actor_restarts_total",
                                                         "volvox_cpu_seconds_total"};
-constexpr std::array<std::string_view, 8> kOrder{
-    kRest,    "HTTP",       "Models", "Devices and batches", "Sessions", "The cluster: routers and nodes",
-    "Traces", "The process"};
+constexpr std::array<std::string_view, 9> kOrder{kRest,
+                                                 "HTTP",
+                                                 "Models",
+                                                 "Devices and batches",
+                                                 "Sessions",
+                                                 "The cluster: routers and nodes",
+                                                 "Traces",
+                                                 "The process",
+                                                 "Agents of the load generator"};
 
 std::string_view heading_of(std::string_view name) {
   if (std::find(kOfTheProcess.begin(), kOfTheProcess.end(), name) != kOfTheProcess.end())
@@ -92,7 +100,7 @@ EngineSnapshot any_engine() {
   return engine;
 }
 
-// Of a process that shows all there is.
+// Of a process that shows all there is, and of agents what only they show.
 std::vector<MetricFamily> all_families(std::span<const std::string_view> session_ends) {
   Monitor monitor("");
   monitor.cluster().set_certificate_end(0);
@@ -106,8 +114,12 @@ std::vector<MetricFamily> all_families(std::span<const std::string_view> session
     sessions.releases[i].first = session_ends[i];
   monitor.sessions().publish(sessions);
   std::vector<MetricFamily> families = monitor.families();
-  std::sort(families.begin(), families.end(),
-            [](const auto& one, const auto& other) { return one.name < other.name; });
+  const AgentMonitor agent("");
+  for (MetricFamily& family : agent.families()) families.push_back(std::move(family));
+  std::stable_sort(families.begin(), families.end(),
+                   [](const auto& one, const auto& other) { return one.name < other.name; });
+  const auto same = [](const auto& one, const auto& other) { return one.name == other.name; };
+  families.erase(std::unique(families.begin(), families.end(), same), families.end());
   return families;
 }
 

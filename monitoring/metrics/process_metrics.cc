@@ -75,8 +75,10 @@ DescriptorUse descriptor_use() {
   return use;
 }
 
-std::vector<prometheus::MetricFamily> process_metrics() {
+std::vector<prometheus::MetricFamily> process_metrics(const std::string& version) {
   Families families;
+  put(families.add("volvox_build_info", "Always 1; the version is the label.", prometheus::MetricType::Gauge),
+      {{"version", version}}, 1);
   add_process(families);
   const DescriptorUse descriptors = descriptor_use();
   put(families.add("process_open_fds", "File descriptors that are open.", prometheus::MetricType::Gauge), {},

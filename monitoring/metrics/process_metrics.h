@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include <prometheus/metric_family.h>
@@ -13,7 +14,7 @@ struct DescriptorUse {
 };
 DescriptorUse descriptor_use();
 
-// What the process as a whole uses and loses: read when somebody asks. Any thread.
-std::vector<prometheus::MetricFamily> process_metrics();
+// What the process is, and what it uses and loses as a whole: read when somebody asks. Any thread.
+std::vector<prometheus::MetricFamily> process_metrics(const std::string& version);
 
 }  // namespace volvox

@@ -10,13 +10,15 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
+import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests/measure")]
 
 from cluster_processes import Cluster, Loopback  # noqa: E402
-from served import Server  # noqa: E402
+from served import PATIENCE, Server  # noqa: E402
 from watched_cluster import encrypt  # noqa: E402
 
 VOLVOX = sys.argv.pop(1)
@@ -93,13 +95,32 @@ def fresh_cluster():
             cluster.end()
 
 
+def fresh_agent():
+    """The page of an agent of the load generator that nobody has asked anything."""
+    with tempfile.TemporaryDirectory() as folder:
+        ports = pathlib.Path(folder, "ports")
+        command = [VOLVOX, "load-agent", "--listen", "127.0.0.1:*", "--target", "tcp://127.0.0.1:7100", "--metrics", "127.0.0.1:0"]
+        agent = subprocess.Popen([*command, "--port-file", str(ports)], stdout=subprocess.DEVNULL)
+        try:
+            until = time.monotonic() + PATIENCE
+            while not ports.exists():
+                if agent.poll() is not None or time.monotonic() > until:
+                    raise RuntimeError("the agent did not start")
+                time.sleep(0.01)
+            metrics = ports.read_text(encoding="utf-8").split()[1]
+            return Page(urllib.request.urlopen(metrics + "/metrics", timeout=PATIENCE).read().decode())
+        finally:
+            agent.kill()
+            agent.wait()
+
+
 class Metrics(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.table = Table()
         cls.server = fresh_server()
         cls.router, cls.node = fresh_cluster()
-        cls.pages = [cls.server, cls.router, cls.node]
+        cls.pages = [cls.server, cls.router, cls.node, fresh_agent()]
 
     def test_the_handbook_is_what_the_program_says(self):
         script = ROOT / "monitoring/make_metrics_page.py"

@@ -55,6 +55,17 @@ class RunningAgent {
   }
   void stop() { thread_.request_stop(); }
   const std::string& endpoint() const { return agent_->endpoint(); }
+  // What its metrics say of one thing; of one that has labels, the value of its label.
+  double counted(const std::string& name, const std::string& label = {}) const {
+    for (const prometheus::MetricFamily& family : agent_->monitor().families()) {
+      for (const prometheus::ClientMetric& metric : family.metric) {
+        if (family.name == name && (metric.label.empty() ? label.empty() : metric.label[0].value == label))
+          return family.type == prometheus::MetricType::Gauge ? metric.gauge.value : metric.counter.value;
+      }
+    }
+    ADD_FAILURE() << "there is no " << name << " " << label;
+    return -1;
+  }
 
   Said said;
 
@@ -119,6 +130,13 @@ TEST_F(Agents, OfferOneLoadTogether) {
     EXPECT_GT(agent.clock.bound_ns, 0);
   }
   EXPECT_EQ(missing_share(outcome->agents), 0);
+  ASSERT_TRUE(agents_[0]->said.wait_for("the load is over"));
+  EXPECT_EQ(agents_[0]->counted("volvox_agent_loads_total", "done"), 1);
+  EXPECT_EQ(agents_[0]->counted("volvox_agent_busy"), 0);
+  EXPECT_EQ(agents_[0]->counted("volvox_agent_offered_total"), 200);
+  EXPECT_EQ(agents_[0]->counted("volvox_agent_requests_total", "completed") +
+                agents_[0]->counted("volvox_agent_requests_total", "failed"),
+            200);
 }
 
 TEST_F(Agents, MergedPercentilesAreThoseOfAllRequests) {
@@ -162,6 +180,7 @@ TEST_F(Agents, RefuseWhatTheyMayNotDoAndNothingIsSent) {
   EXPECT_NE(outcome.error().message.find(agents_[1]->endpoint()), std::string::npos)
       << outcome.error().message;
   EXPECT_EQ(server_.last_priority, -1) << "no request came";
+  EXPECT_EQ(agents_[1]->counted("volvox_agent_refused_total", "limit"), 1);
   options_.agents.pop_back();
   EXPECT_TRUE(run().has_value()) << "and the other one is free again";
 }
@@ -173,6 +192,8 @@ TEST_F(Agents, AServerThatIsNotThereIsSaidBeforeTheStart) {
   const auto outcome = run();
   ASSERT_FALSE(outcome.has_value());
   EXPECT_EQ(outcome.error().code, ErrorCode::kUnavailable);
+  ASSERT_TRUE(agents_[0]->said.wait_for("the load is over"));
+  EXPECT_EQ(agents_[0]->counted("volvox_agent_loads_total", "unbegun"), 1);
 }
 
 TEST_F(Agents, APlanThatMakesNoSenseIsRefused) {
@@ -409,6 +430,7 @@ TEST_F(Agents, ALoadWhoseCoordinatorIsSilentIsStopped) {
   ASSERT_TRUE(result.has_value());
   EXPECT_EQ(result->cut, "nothing was heard of the coordinator");
   EXPECT_TRUE(agents_[0]->said.wait_for("the load is over"));
+  EXPECT_EQ(agents_[0]->counted("volvox_agent_loads_total", "cut"), 1);
   plan_ = {};
   plan_.rate = 100;
   plan_.requests = 10;
@@ -423,6 +445,8 @@ TEST_F(Agents, OneLoadAtATime) {
   const auto outcome = run();
   ASSERT_FALSE(outcome.has_value());
   EXPECT_EQ(outcome.error().code, ErrorCode::kOverloaded);
+  EXPECT_EQ(agents_[0]->counted("volvox_agent_refused_total", "busy"), 1);
+  EXPECT_EQ(agents_[0]->counted("volvox_agent_busy"), 1);
 }
 
 TEST_F(Agents, AStartAtAnyOtherTimeIsNone) {
@@ -438,6 +462,7 @@ TEST_F(Agents, AStartAtAnyOtherTimeIsNone) {
     EXPECT_EQ(refused->why.code, ErrorCode::kInvalidArgument);
     ASSERT_TRUE(agents_[0]->said.wait_for("the load is over"));
   }
+  EXPECT_EQ(agents_[0]->counted("volvox_agent_refused_total", "unreadable"), 2);
   EXPECT_EQ(server_.last_priority, -1) << "no request came";
 }
 
@@ -449,6 +474,20 @@ TEST(LoadAgentDoor, WithoutKeysItListensOnLoopbackOnly) {
     ASSERT_FALSE(agent.has_value()) << address;
     EXPECT_EQ(agent.error().code, ErrorCode::kPermissionDenied) << address;
   }
+}
+
+TEST(LoadAgentDoor, MetricsBeyondLoopbackAskForAToken) {
+  AgentOptions options{.listen = "tcp://127.0.0.1:*", .limits = {.targets = {"tcp://127.0.0.1:7100"}}};
+  options.metrics = "0.0.0.0:0";
+  const auto open = LoadAgent::open(options);
+  ASSERT_FALSE(open.has_value());
+  EXPECT_EQ(open.error().code, ErrorCode::kPermissionDenied);
+  options.metrics = "nowhere";
+  EXPECT_EQ(LoadAgent::open(options).error().code, ErrorCode::kInvalidArgument);
+  options.metrics = "127.0.0.1:0";
+  const auto agent = LoadAgent::open(options);
+  ASSERT_TRUE(agent.has_value()) << agent.error().message;
+  EXPECT_NE((*agent)->monitor().port(), 0);
 }
 
 // Keys as files, as they are given to the programs.
@@ -479,6 +518,7 @@ TEST_F(AgentsWithKeys, ObeyOnlyThoseTheyKnow) {
       << "and a coordinator obeys only the agents that it knows";
   EXPECT_EQ(server_.last_priority, -1) << "no request came";
   EXPECT_TRUE(agents_[0]->said.wait_for("refused a coordinator"));
+  EXPECT_GE(agents_[0]->counted("volvox_agent_refused_total", "connection"), 1);
   EXPECT_EQ(code_with(ChannelKeys{agent_.public_key, known_}), ErrorCode{});
   EXPECT_TRUE(agents_[0]->said.wait_for("by 'known'"));
 }

@@ -119,7 +119,7 @@ TEST(Monitor, HasAPageOfAMegabyteAtMostForManyModels) {
 
 TEST(Monitor, ShowsWhatTheProcessUses) {
   std::map<std::string, double> values;
-  for (const prometheus::MetricFamily& family : process_metrics())
+  for (const prometheus::MetricFamily& family : process_metrics("1.0"))
     values[family.name] = family.metric.at(0).gauge.value + family.metric.at(0).counter.value;
   EXPECT_GT(values["process_cpu_seconds_total"], 0);
   EXPECT_GT(values["process_resident_memory_bytes"], 1 << 20);
