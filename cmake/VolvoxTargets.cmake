@@ -3,7 +3,7 @@ set(VOLVOX_STANDARD_HEADERS <algorithm> <array> <atomic> <chrono> <cstdint> <fun
     <span> <string> <string_view> <thread> <unordered_map> <utility> <vector>)
 
 # How many sources are compiled as one: more take less time in all, and longer when one of them changes.
-set(VOLVOX_UNITY_SOURCES 8)
+set(VOLVOX_UNITY_SOURCES 12)
 
 # What the headers of a folder ask of the compiler again and again (templates of CAF, GoogleTest, CLI11), it is asked once for
 # several sources.

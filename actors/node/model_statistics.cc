@@ -19,7 +19,7 @@ void add(std::atomic<std::uint64_t>& sum, std::uint64_t more) {
   sum.fetch_add(more, std::memory_order_relaxed);
 }
 
-std::uint64_t read(const std::atomic<std::uint64_t>& sum) {
+std::uint64_t value_of(const std::atomic<std::uint64_t>& sum) {
   return sum.load(std::memory_order_relaxed);
 }
 
@@ -37,8 +37,8 @@ void ModelStatistics::LiveDurations::reset() {
 
 Durations ModelStatistics::LiveDurations::read() const {
   Durations durations;
-  std::transform(counts.begin(), counts.end(), durations.counts.begin(), volvox::read);
-  durations.sum_us = volvox::read(sum_us);
+  std::transform(counts.begin(), counts.end(), durations.counts.begin(), value_of);
+  durations.sum_us = value_of(sum_us);
   return durations;
 }
 
@@ -76,15 +76,15 @@ void ModelStatistics::reset() {
 ModelStatistics::Sums ModelStatistics::sums() const {
   Sums sums;
   for (const LiveDoor& door : doors_) {
-    sums.successes += read(door.outcomes[0]);
+    sums.successes += value_of(door.outcomes[0]);
     sums.failures = std::transform_reduce(door.outcomes.begin() + 1, door.outcomes.end(), sums.failures,
-                                          std::plus<>(), read);
-    sums.queue_us += read(door.queue.sum_us);
-    sums.compute_us += read(door.compute.sum_us);
-    sums.success_us += read(door.total.sum_us);
+                                          std::plus<>(), value_of);
+    sums.queue_us += value_of(door.queue.sum_us);
+    sums.compute_us += value_of(door.compute.sum_us);
+    sums.success_us += value_of(door.total.sum_us);
   }
-  sums.failure_us = read(failure_us_);
-  sums.last_ms = read(last_ms_);
+  sums.failure_us = value_of(failure_us_);
+  sums.last_ms = value_of(last_ms_);
   return sums;
 }
 
@@ -92,7 +92,7 @@ ModelRequests ModelStatistics::requests(std::string model) const {
   ModelRequests requests{std::move(model), {}};
   for (std::size_t i = 0; i < doors_.size(); ++i) {
     ModelRequests::ByDoor& door = requests.doors[i];
-    std::transform(doors_[i].outcomes.begin(), doors_[i].outcomes.end(), door.outcomes.begin(), read);
+    std::transform(doors_[i].outcomes.begin(), doors_[i].outcomes.end(), door.outcomes.begin(), value_of);
     door.queue = doors_[i].queue.read();
     door.compute = doors_[i].compute.read();
     door.total = doors_[i].total.read();

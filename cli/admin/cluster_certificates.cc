@@ -17,7 +17,7 @@ constexpr int kAuthorityDays = 3650;
 constexpr ::mode_t kOwnerOnly = 0600;
 
 // A name becomes a file's, and stands in the certificate, which takes 64 bytes.
-Status check_name(const std::string& name) {
+Status check_process_name(const std::string& name) {
   const bool good = !name.empty() && name.size() <= 64 && name.front() != '.' &&
                     name.find_first_of("/\n") == std::string::npos;
   if (good && name != "ca") return {};
@@ -54,7 +54,7 @@ Status write_cluster_certificates(const fs::path& folder, const ClusterCertifica
   fs::create_directories(place, error);
   if (error) return fail(ErrorCode::kUnavailable, "cannot make '" + place.string() + "': " + error.message());
   for (const std::string& name : wanted.names)
-    if (Status ok = check_name(name); !ok) return ok;
+    if (Status ok = check_process_name(name); !ok) return ok;
   const auto authority = authority_in(place);
   if (!authority) return tl::unexpected(authority.error());
   for (const std::string& name : wanted.names) {

@@ -22,7 +22,7 @@ struct KeysArguments {
 };
 
 // A name becomes a file's: no path may hide in it.
-Status check_name(const std::string& name) {
+Status check_client_name(const std::string& name) {
   const bool good = !name.empty() && name.front() != '.' && name.find('/') == std::string::npos;
   if (good && name != "server") return {};
   return invalid("'" + name + "' cannot be a client's name; use letters, digits, '-' and '_'");
@@ -43,7 +43,7 @@ Status write_pair(const fs::path& secret, const fs::path& open) {
 }
 
 Status write_client(const fs::path& folder, const std::string& name) {
-  if (Status ok = check_name(name); !ok) return ok;
+  if (Status ok = check_client_name(name); !ok) return ok;
   const fs::path secret = folder / (name + ".key_secret"), open = folder / "clients" / (name + ".key");
   if (fs::exists(secret) && fs::exists(open)) {
     std::printf("client '%s': %s (was there already)\n", name.c_str(), secret.c_str());

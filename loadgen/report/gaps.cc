@@ -6,7 +6,7 @@
 namespace volvox {
 namespace {
 
-double microseconds(Duration gap) {
+double microseconds_of(Duration gap) {
   return std::chrono::duration<double, std::micro>(gap).count();
 }
 
@@ -21,7 +21,7 @@ double variance(double sum, double squares, std::uint64_t count) {
 }  // namespace
 
 void SendGaps::add(Duration planned, Duration sent) {
-  const double plan = microseconds(planned), was = microseconds(sent);
+  const double plan = microseconds_of(planned), was = microseconds_of(sent);
   ++count_;
   sums_.planned_us += plan;
   sums_.planned_us2 += plan * plan;

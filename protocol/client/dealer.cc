@@ -13,10 +13,6 @@ namespace {
 // minutes.
 constexpr Duration kDialTime = std::chrono::seconds(2);
 
-int milliseconds(Duration span) {
-  return static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(span).count());
-}
-
 Status encrypt(ZmqSocket& socket, const ChannelKeys& keys) {
   const std::pair<int, const std::string*> settings[] = {
       {ZMQ_CURVE_SERVERKEY, &keys.server},
@@ -36,8 +32,8 @@ Status dial(ZmqSocket& socket, ConnectionMonitor& monitor, const ChannelOptions&
   const std::pair<int, int> settings[] = {
       {ZMQ_SNDHWM, options.send_queue},
       {ZMQ_RCVHWM, options.receive_queue},
-      {ZMQ_LINGER, milliseconds(options.linger)},
-      {ZMQ_CONNECT_TIMEOUT, milliseconds(kDialTime)},
+      {ZMQ_LINGER, socket_milliseconds(options.linger)},
+      {ZMQ_CONNECT_TIMEOUT, socket_milliseconds(kDialTime)},
   };
   for (const auto& [option, value] : settings) {
     if (auto ok = socket.set(option, value); !ok) return ok;

@@ -23,10 +23,6 @@ constexpr std::uint32_t kFrames = 32;
 // What a reply takes up besides its bytes, with what ZeroMQ and the allocator add.
 constexpr std::size_t kReplyOverhead = 512;
 
-int milliseconds(Duration span) {
-  return static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(span).count());
-}
-
 // One writer (the socket's thread) for all but refused_full: relaxed, for they only count.
 void add(std::atomic<std::uint64_t>& counter, std::uint64_t count) {
   counter.fetch_add(count, std::memory_order_relaxed);
@@ -61,9 +57,9 @@ Status EdgeSocket::configure() {
       {ZMQ_ROUTER_MANDATORY, 1},  // without it, a full or closed connection loses replies in silence
       {ZMQ_SNDHWM, options_.replies_per_client},
       {ZMQ_RCVHWM, options_.requests_per_client},
-      {ZMQ_LINGER, milliseconds(options_.linger)},
+      {ZMQ_LINGER, socket_milliseconds(options_.linger)},
       {ZMQ_BACKLOG, options_.accept_backlog},
-      {ZMQ_HANDSHAKE_IVL, milliseconds(kHandshake)},
+      {ZMQ_HANDSHAKE_IVL, socket_milliseconds(kHandshake)},
   };
   for (const auto& [option, value] : settings) {
     if (auto ok = socket_.set(option, value); !ok) return ok;
@@ -90,7 +86,7 @@ Status EdgeSocket::bound_connections() {
       options_.limits.max_header_bytes + options_.limits.max_body_bytes + kFrames * kPerFrame;
   limits.unfinished_bytes = options_.receiving_bytes / 2;
   limits.unread_bytes = options_.receiving_bytes / 2;
-  limits.idle_ms = static_cast<std::uint32_t>(milliseconds(options_.idle_after));
+  limits.idle_ms = static_cast<std::uint32_t>(socket_milliseconds(options_.idle_after));
   return socket_.set_bytes(ZMQ_DOOR_LIMITS, std::as_bytes(std::span(&limits, 1)));
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -29,6 +30,11 @@ class ZmqContext {
  private:
   void* context_;
 };
+
+// A span as options of sockets take it.
+inline int socket_milliseconds(Duration span) {
+  return static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(span).count());
+}
 
 // One frame. Received bytes stay valid until the next receive(), keep() or destruction.
 class ZmqFrame {

@@ -12,7 +12,6 @@
 namespace volvox::bench {
 namespace {
 
-constexpr Duration kLongestWait = std::chrono::milliseconds(20);
 constexpr Duration kPatience = std::chrono::seconds(2);
 
 }  // namespace
@@ -114,8 +113,8 @@ Status CallsRun::go() {
     const TimePoint now = engine_->now();
     if (Status ok = take_due(now); !ok) return ok;
     events_.clear();
-    const Duration left = next_due() < to_ ? next_due() - engine_->now() : kLongestWait;
-    if (Status ok = engine_->turn(std::clamp(left, Duration{0}, kLongestWait), events_); !ok) return ok;
+    const Duration left = next_due() < to_ ? next_due() - engine_->now() : kLongestTurn;
+    if (Status ok = engine_->turn(std::clamp(left, Duration{0}, kLongestTurn), events_); !ok) return ok;
     for (const Event& event : events_) {
       if (Status ok = take(event); !ok) return ok;
     }

@@ -10,7 +10,6 @@
 namespace volvox::bench {
 namespace {
 
-constexpr Duration kLongestWait = std::chrono::milliseconds(20);
 // Threads that make requests: one for so many processors.
 constexpr unsigned kProcessorsEach = 4, kMostFeeds = 4;
 
@@ -98,7 +97,7 @@ void EngineRun::take(const Event& event) {
 
 Status EngineRun::turn(Duration timeout) {
   events_.clear();
-  if (Status ok = engine_->turn(std::clamp(timeout, Duration{0}, kLongestWait), events_); !ok) return ok;
+  if (Status ok = engine_->turn(std::clamp(timeout, Duration{0}, kLongestTurn), events_); !ok) return ok;
   for (const Event& event : events_) take(event);
   return {};
 }
@@ -120,7 +119,7 @@ Status EngineRun::run_backlog() {
       if (Status ok = admit(engine_->now(), measuring); !ok) return ok;
     }
     const std::uint64_t before = completed_;
-    if (Status ok = turn(kLongestWait); !ok) return ok;
+    if (Status ok = turn(kLongestTurn); !ok) return ok;
     if (failed_ > 0) return fail(ErrorCode::kInternal, engine_->last_failure());
     const Duration passed = engine_->now() - (measuring ? begin_.engine.at : start);
     if (completed_ > before &&

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -7,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/structure.h"
+#include "base/time.h"
 #include "cells/model/model.h"
 #include "cells/unfold/reference_order.h"
 #include "device/device.h"
@@ -18,6 +20,9 @@
 #include "simulation/chance.h"
 
 namespace volvox::bench {
+
+// So long an engine waits in one turn at most: others have something to do between two.
+inline constexpr Duration kLongestTurn = std::chrono::milliseconds(20);
 
 // What all measurements of one run share: the device with the model on it, and requests whose inputs lie
 // there already. A result of each request is remembered: every later one must have the same bytes, whatever

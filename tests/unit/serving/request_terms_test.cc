@@ -8,11 +8,11 @@
 namespace volvox {
 namespace {
 
-constexpr PriorityChoice kHigh = PriorityChoice::kHigh, kNormal = PriorityChoice::kNormal,
-                         kLow = PriorityChoice::kLow;
+constexpr PriorityChoice kSaysHigh = PriorityChoice::kHigh, kSaysNormal = PriorityChoice::kNormal,
+                         kSaysLow = PriorityChoice::kLow;
 
 ModelSection table(std::string name, std::uint32_t usual_ms, std::uint32_t longest_ms,
-                   PriorityChoice priority = kNormal) {
+                   PriorityChoice priority = kSaysNormal) {
   ModelSection section;
   section.name = std::move(name);
   section.default_deadline_ms = usual_ms;
@@ -22,14 +22,14 @@ ModelSection table(std::string name, std::uint32_t usual_ms, std::uint32_t longe
 }
 
 const std::vector<ModelSection> kModels{table("usual", 20, 0), table("both", 20, 50), table("longest", 0, 50),
-                                        table("low", 0, 0, kLow)};
+                                        table("low", 0, 0, kSaysLow)};
 
 std::uint64_t deadline(const char* model, std::uint64_t asked_us) {
-  return terms_of(kModels, model, {asked_us, kNormal}).deadline_us;
+  return terms_of(kModels, model, {asked_us, kSaysNormal}).deadline_us;
 }
 
 TEST(RequestTerms, AModelWithoutATableChangesNothing) {
-  const RequestTerms asked{12'345, kHigh};
+  const RequestTerms asked{12'345, kSaysHigh};
   EXPECT_EQ(terms_of(kModels, "other", asked), asked);
   EXPECT_EQ(terms_of({}, "usual", asked), asked);
 }
@@ -48,9 +48,9 @@ TEST(RequestTerms, TheLongestDeadlineBoundsAll) {
 }
 
 TEST(RequestTerms, AModelsPriorityIsForWhoHasNoWish) {
-  EXPECT_EQ(terms_of(kModels, "low", {0, kNormal}).priority, kLow);
-  EXPECT_EQ(terms_of(kModels, "low", {0, kHigh}).priority, kHigh);
-  EXPECT_EQ(terms_of(kModels, "usual", {0, kLow}).priority, kLow);
+  EXPECT_EQ(terms_of(kModels, "low", {0, kSaysNormal}).priority, kSaysLow);
+  EXPECT_EQ(terms_of(kModels, "low", {0, kSaysHigh}).priority, kSaysHigh);
+  EXPECT_EQ(terms_of(kModels, "usual", {0, kSaysLow}).priority, kSaysLow);
 }
 
 }  // namespace

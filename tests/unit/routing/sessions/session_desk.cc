@@ -7,7 +7,7 @@ std::string slot_text(StateSlot slot) {
   return slot == kInitialState ? "-" : std::to_string(slot);
 }
 
-std::string text(const SessionAction& action) {
+std::string text_of(const SessionAction& action) {
   using Kind = SessionAction::Kind;
   const std::string session = std::to_string(action.id.lo);
   const std::string part = std::to_string(action.request) + ":" + std::to_string(action.sequence);
@@ -53,7 +53,7 @@ SessionLimits small_limits() {
 
 std::string text(const SessionActions& actions) {
   std::string all;
-  for (const SessionAction& action : actions) all += (all.empty() ? "" : "; ") + text(action);
+  for (const SessionAction& action : actions) all += (all.empty() ? "" : "; ") + text_of(action);
   return all;
 }
 
