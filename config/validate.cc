@@ -90,11 +90,6 @@ bool is_closed(const std::string& endpoint) {
   return address && is_loopback(address->host);
 }
 
-bool is_closed_http(const std::string& listen) {
-  const auto address = parse_listen_address(listen);
-  return listen.empty() || !address || !address->path.empty() || is_loopback(address->tcp.host);
-}
-
 // A door that others than this machine reach asks who comes in, or somebody has said that it need not.
 ConfigProblem find_open_door(const ServeConfig& config) {
   const ServerSection& server = config.server;
@@ -334,6 +329,11 @@ Result<ListenAddress> parse_listen_address(std::string_view text) {
   if (!tcp) return invalid(not_a(text, "address; write HOST:PORT, for example 127.0.0.1:7101, or unix:PATH"));
   address.tcp = std::move(*tcp);
   return address;
+}
+
+bool is_closed_http(const std::string& listen) {
+  const auto address = parse_listen_address(listen);
+  return listen.empty() || !address || !address->path.empty() || is_loopback(address->tcp.host);
 }
 
 Status check_endpoint(std::string_view endpoint) {

@@ -46,6 +46,9 @@ struct ListenAddress {
 // "127.0.0.1:7101", "[::1]:7101", or "unix:/run/volvox/http.sock".
 Result<ListenAddress> parse_listen_address(std::string_view text);
 
+// Whether only this machine reaches a listener at such an address: it is on loopback, a Unix socket, or none.
+bool is_closed_http(const std::string& listen);
+
 // Accepts "tcp://HOST:PORT", "ipc://PATH" and "inproc://NAME", as ZeroMQ understands them.
 Status check_endpoint(std::string_view endpoint);
 

@@ -1,25 +1,24 @@
 #include "monitoring/agent_monitor.h"
 
-#include <iterator>
-#include <utility>
-
 #include "config/addresses.h"
+#include "config/validate.h"
+#include "monitoring/metrics/metric_families.h"
 #include "monitoring/metrics/process_metrics.h"
 #include "monitoring/metrics_page.h"
 
 namespace volvox {
 
-Status AgentMonitor::listen(const std::string& address, const std::string& token_file) {
-  if (address.empty()) return {};
-  auto setup = page_setup(address, token_file);
-  if (!setup) return tl::unexpected(setup.error());
-  const bool closed = !setup->address.path.empty() || is_loopback(setup->address.tcp.host);
-  if (!closed && setup->rules.tokens.empty())
+Status AgentMonitor::listen(const AgentPage& page) {
+  if (page.address.empty()) return {};
+  auto setup = page_setup(page.address, page.token_file);
+  if (!setup) return fail(setup.error().code, "--metrics: " + setup.error().message);
+  if (!is_closed_http(page.address) && setup->rules.tokens.empty())
     return fail(ErrorCode::kPermissionDenied,
-                "'" + address +
-                    "' is reached from beyond loopback: give those who may read the metrics a "
-                    "token, in a file, by --metrics-token");
+                "--metrics: '" + page.address +
+                    "' is reached from beyond loopback: give those who may read the metrics a token, in a "
+                    "file, by --metrics-token");
   setup->purpose = "--metrics";
+  setup->rules.hosts = split_addresses(page.hosts);
   setup->rules.setting = "--metrics-";
   auto server =
       HttpServer::start(std::move(*setup), {{"/metrics", {[this] { return page_of(families()); }}}});
@@ -30,9 +29,7 @@ Status AgentMonitor::listen(const std::string& address, const std::string& token
 
 std::vector<prometheus::MetricFamily> AgentMonitor::families() const {
   std::vector<prometheus::MetricFamily> families = registry_.Collect();
-  std::vector<prometheus::MetricFamily> process = process_metrics(version_);
-  families.insert(families.end(), std::make_move_iterator(process.begin()),
-                  std::make_move_iterator(process.end()));
+  append(families, process_metrics(version_));
   return families;
 }
 

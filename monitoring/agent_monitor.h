@@ -3,8 +3,10 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include <prometheus/metric_family.h>
 #include <prometheus/registry.h>
 
 #include "base/error.h"
@@ -12,6 +14,13 @@
 #include "monitoring/metrics/agent_metrics.h"
 
 namespace volvox {
+
+// Where an agent's page is, and who may read it.
+struct AgentPage {
+  std::string address;     // "HOST:PORT" or "unix:PATH"; empty: nowhere
+  std::string token_file;  // with the tokens of its readers; empty: they need none
+  std::string hosts;  // names by which they call it, with commas, besides localhost and what it is bound to
+};
 
 // What people and machines watch of an agent of the load generator: the page /metrics. Calls from any thread,
 // but listen().
@@ -21,9 +30,9 @@ class AgentMonitor {
 
   AgentMetrics& metrics() { return metrics_; }
 
-  // Serves the page at "HOST:PORT" or "unix:PATH" until it is destroyed; at an empty address, nowhere.
-  // PERMISSION_DENIED for one that other machines reach, where no file has tokens for those who may read it.
-  Status listen(const std::string& address, const std::string& token_file);
+  // Serves the page until it is destroyed. PERMISSION_DENIED at an address that other machines reach without
+  // tokens.
+  Status listen(const AgentPage& page);
   std::uint16_t port() const { return server_ ? server_->port() : 0; }  // 0: none, or a Unix socket
 
   // What the page shows, as of now.

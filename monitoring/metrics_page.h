@@ -6,6 +6,7 @@
 #include <prometheus/metric_family.h>
 
 #include "base/error.h"
+#include "monitoring/http/http_answer.h"
 #include "monitoring/http/http_server.h"
 
 namespace volvox {

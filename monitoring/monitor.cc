@@ -1,6 +1,5 @@
 #include "monitoring/monitor.h"
 
-#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -88,15 +87,11 @@ void Monitor::stop_listening() {
 
 std::vector<prometheus::MetricFamily> Monitor::families() const {
   std::vector<prometheus::MetricFamily> families = registry_.Collect();
-  const auto append = [&families](std::vector<prometheus::MetricFamily> more) {
-    families.insert(families.end(), std::make_move_iterator(more.begin()),
-                    std::make_move_iterator(more.end()));
-  };
-  append(sessions_.Collect());
-  append(process_metrics(version_));
-  if (model_requests_) append(model_request_metrics(model_requests_(), doors_));
-  if (devices_) append(device_metrics(devices_()));
-  if (engine_metrics_) append(engine_metrics_->Collect());
+  append(families, sessions_.Collect());
+  append(families, process_metrics(version_));
+  if (model_requests_) append(families, model_request_metrics(model_requests_(), doors_));
+  if (devices_) append(families, device_metrics(devices_()));
+  if (engine_metrics_) append(families, engine_metrics_->Collect());
   return families;
 }
 

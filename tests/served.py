@@ -8,6 +8,16 @@ import urllib.request
 PATIENCE = 60  # seconds for what must happen, however slow the machine is
 
 
+def addresses_in(port_file, process, count):
+    """What a process writes there once it is ready, `count` addresses; RuntimeError when it ends or takes too long."""
+    until = time.monotonic() + PATIENCE
+    while not (port_file.exists() and len(port_file.read_text(encoding="utf-8").split()) == count):
+        if process.poll() is not None or time.monotonic() > until:
+            raise RuntimeError("it did not start")
+        time.sleep(0.01)
+    return port_file.read_text(encoding="utf-8").split()
+
+
 class Server:
     """A server on ports of its own, with its models, configuration and log in `folder`.
 
@@ -33,13 +43,11 @@ class Server:
         self.http = rest[0] if rest else None
 
     def _wait_for_ports(self, count):
-        until = time.monotonic() + PATIENCE
-        while not (self.ports.exists() and len(self.ports.read_text().split()) == count):
-            if self.process.poll() is not None or time.monotonic() > until:
-                self.kill()
-                raise RuntimeError(self.log())
-            time.sleep(0.01)
-        return self.ports.read_text().split()
+        try:
+            return addresses_in(self.ports, self.process, count)
+        except RuntimeError:
+            self.kill()
+            raise RuntimeError(self.log()) from None
 
     def log(self):
         return (self.folder / "log").read_text(encoding="utf-8", errors="replace")

@@ -16,7 +16,8 @@ namespace volvox {
 namespace {
 
 struct AgentArguments {
-  std::string listen = AgentOptions().listen, key, coordinators, port_file, metrics, metrics_token;
+  std::string listen = AgentOptions().listen, key, coordinators, port_file;
+  AgentPage metrics;
   std::vector<std::string> targets;
   double max_rate = AgentLimits().highest_rate, max_seconds = 3600;
   std::uint32_t max_connections = AgentLimits().connections, max_in_flight = AgentLimits().in_flight;
@@ -43,7 +44,6 @@ Result<AgentOptions> options_of(const AgentArguments& arguments) {
   options.limits.longest = Duration(static_cast<Duration::rep>(arguments.max_seconds * 1e9));
   options.say = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
   options.metrics = arguments.metrics;
-  options.metrics_token = arguments.metrics_token;
   options.version = VOLVOX_VERSION;
   auto own = read_own_keys(arguments);
   if (!own) return tl::unexpected(own.error());
@@ -61,7 +61,7 @@ Status serve_coordinators(const AgentArguments& arguments) {
   auto agent = LoadAgent::open(std::move(*options));
   if (!agent) return tl::unexpected(agent.error());
   const std::string& endpoint = (*agent)->endpoint();
-  const std::string metrics = http_address(arguments.metrics, (*agent)->monitor().port());
+  const std::string metrics = http_address(arguments.metrics.address, (*agent)->monitor().port());
   if (!arguments.port_file.empty()) {
     std::string lines = endpoint + "\n";
     if (!metrics.empty()) lines += metrics + "\n";
@@ -104,10 +104,13 @@ void add_load_agent_command(CLI::App& app, CommandBody& run) {
   coordinators->needs(key);
   add_limit_options(*command, *arguments);
   add_key_options(*command, arguments->target_keys);
-  auto* metrics = add_option(*command, "--metrics ADDRESS", arguments->metrics,
+  auto* metrics = add_option(*command, "--metrics ADDRESS", arguments->metrics.address,
                              "Where its metrics are, for Prometheus: HOST:PORT or unix:PATH");
-  add_option(*command, "--metrics-token FILE", arguments->metrics_token,
+  add_option(*command, "--metrics-token FILE", arguments->metrics.token_file,
              "File with the tokens of those who may read them; needed beyond loopback")
+      ->needs(metrics);
+  add_option(*command, "--metrics-hosts NAMES", arguments->metrics.hosts,
+             "Names by which they call it, with commas, where it is not by its number")
       ->needs(metrics);
   add_option(*command, "--port-file FILE", arguments->port_file,
              "Write the addresses that it listens on there, a line each, for --listen with port * and "

@@ -55,10 +55,14 @@ JobState AgentRun::state() {
   const std::lock_guard lock(mutex_);
   if (!run_) return {};
   LoadProgress& progress = run_->progress();
-  return {progress.offered.load(std::memory_order_relaxed),
-          progress.completed.load(std::memory_order_relaxed), progress.failed.load(std::memory_order_relaxed),
-          progress.latency_ns.load(std::memory_order_relaxed),
-          progress.worst_late_ns.exchange(0, std::memory_order_relaxed)};
+  JobState state;
+  state.completed = progress.completed.load(std::memory_order_relaxed);
+  state.failed = progress.failed.load(std::memory_order_relaxed);
+  state.offered =
+      progress.offered.load(std::memory_order_relaxed);  // after those that ended: they are among them
+  state.latency_ns = progress.latency_ns.load(std::memory_order_relaxed);
+  state.worst_late_ns = progress.worst_late_ns.exchange(0, std::memory_order_relaxed);
+  return state;
 }
 
 void AgentRun::work() {

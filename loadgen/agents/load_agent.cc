@@ -56,13 +56,14 @@ Status LoadAgent::listen() {
   if (!edge) return tl::unexpected(edge.error());
   edge_ = std::move(*edge);
   if (Status ok = edge_->bind(options_.listen); !ok) return ok;
-  return monitor_.listen(options_.metrics, options_.metrics_token);
+  return monitor_.listen(options_.metrics);
 }
 
 void LoadAgent::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     edge_->run_once(kRound);
     look_after_job(steady_now());
+    count_at_door();
   }
   if (job_) job_->run->stop("the agent was stopped");
   while (job_) {
@@ -98,8 +99,18 @@ JobState LoadAgent::take_state() {
   return state;
 }
 
+// Connections and messages that the socket turns away by itself.
+void LoadAgent::count_at_door() {
+  const EdgeStats stats = edge_->stats();
+  const EdgeDoor door = edge_->door();
+  monitor_.metrics().set_door(
+      {stats.refused_clients + door.refused_full + door.refused_address + door.refused_key,
+       stats.malformed + door.closed_oversized});
+}
+
 void LoadAgent::refuse(const ClientId& client, std::uint64_t number, AgentRefusal reason, Error error) {
   monitor_.metrics().refuse(reason);
+  options_.say("refused: " + error.message);
   tell(client, number, JobRefused{std::move(error)});
 }
 
@@ -127,7 +138,7 @@ void LoadAgent::obey(const ClientId& client, std::uint64_t number, LoadMessage m
     const bool soon = at > received - kSoon && at < received + kSoon;
     if (soon) return job_->run->start(at);
     job_->run->stop("it was to start at another time");
-    refuse(client, number, AgentRefusal::kUnreadable,
+    refuse(client, number, AgentRefusal::kStart,
            {ErrorCode::kInvalidArgument, "a load starts within a minute, or not at all"});
   } else if (std::holds_alternative<JobStop>(message) && of_job) {
     job_->run->stop("the coordinator ended it");
@@ -142,7 +153,7 @@ void LoadAgent::begin(const ClientId& client, std::uint64_t number, LoadJob job,
   const std::string what =
       "load of '" + job.endpoint + "'" + (who.empty() ? std::string() : " by '" + who + "'");
   if (Status ok = admit_job(job, options_.limits); !ok) {
-    options_.say("refused a " + what + ": " + ok.error().message);
+    options_.say("refused a " + what);
     return refuse(client, number, AgentRefusal::kLimit, ok.error());
   }
   options_.say("a " + what + ": " + job.mix.models() + ", " + std::to_string(job.parts.size()) +
@@ -170,7 +181,6 @@ void LoadAgent::on_client_gone(const ClientId& client, ClientGone) {
 }
 
 void LoadAgent::on_client_refused(const RefusedClient& client) {
-  monitor_.metrics().refuse(AgentRefusal::kConnection);
   options_.say("refused a coordinator" + (client.address.empty() ? std::string() : " at " + client.address) +
                ": " + client.reason);
 }

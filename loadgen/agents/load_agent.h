@@ -1,10 +1,13 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
+#include <utility>
 
 #include "base/error.h"
 #include "base/time.h"
@@ -12,6 +15,7 @@
 #include "loadgen/agents/agent_run.h"
 #include "loadgen/agents/load_messages.h"
 #include "monitoring/agent_monitor.h"
+#include "monitoring/metrics/agent_metrics.h"
 #include "protocol/client/channel.h"
 #include "protocol/sockets/edge_socket.h"
 
@@ -22,8 +26,7 @@ struct AgentOptions {
   std::optional<EdgeKeys> keys{};  // its own, and who may command it; nothing: on loopback only
   AgentLimits limits{};
   std::optional<ChannelKeys> target_keys{};  // towards servers that encrypt
-  std::string metrics{}, metrics_token{};    // where they are shown, and the file with the tokens of their
-                                             // readers; empty: nowhere, to all
+  AgentPage metrics{};                       // where they are shown
   std::string version{};                     // of this program, for the metrics
   // What happens, in words, for the operator; on the thread of run().
   std::function<void(const std::string&)> say = [](const std::string&) {};
@@ -66,6 +69,7 @@ class LoadAgent final : public EdgeHandler {
   void begin(const ClientId& client, std::uint64_t number, LoadJob job, TimePoint now);
   void look_after_job(TimePoint now);
   JobState take_state();
+  void count_at_door();
   void refuse(const ClientId& client, std::uint64_t number, AgentRefusal reason, Error error);
   void tell(const ClientId& client, std::uint64_t number, const LoadMessage& message);
 

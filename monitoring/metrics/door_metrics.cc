@@ -43,10 +43,8 @@ DoorMetrics::DoorMetrics(prometheus::Registry& registry)
 void DoorMetrics::set(const DoorCounts& counts) {
   connections_.Set(static_cast<double>(counts.connections));
   receiving_bytes_.Set(static_cast<double>(counts.receiving_bytes));
-  for (const Follower& follower : followers_) {
-    const std::uint64_t more = counts.*follower.count - before_.*follower.count;
-    if (more != 0) follower.counter->Increment(static_cast<double>(more));
-  }
+  for (const Follower& follower : followers_)
+    follow(*follower.counter, before_.*follower.count, counts.*follower.count);
   before_ = counts;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <iterator>
 #include <limits>
 #include <span>
 #include <vector>
@@ -24,6 +25,10 @@ class Families {
  private:
   std::deque<prometheus::MetricFamily> families_;  // references stay valid
 };
+
+inline void append(std::vector<prometheus::MetricFamily>& to, std::vector<prometheus::MetricFamily> more) {
+  to.insert(to.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
 
 // Adds a counter or gauge, as the family says.
 inline void put(prometheus::MetricFamily& family, const std::vector<prometheus::ClientMetric::Label>& labels,

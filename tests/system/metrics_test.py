@@ -10,7 +10,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 import urllib.request
 
@@ -18,7 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests/measure")]
 
 from cluster_processes import Cluster, Loopback  # noqa: E402
-from served import PATIENCE, Server  # noqa: E402
+from served import PATIENCE, Server, addresses_in  # noqa: E402
 from watched_cluster import encrypt  # noqa: E402
 
 VOLVOX = sys.argv.pop(1)
@@ -102,12 +101,7 @@ def fresh_agent():
         command = [VOLVOX, "load-agent", "--listen", "127.0.0.1:*", "--target", "tcp://127.0.0.1:7100", "--metrics", "127.0.0.1:0"]
         agent = subprocess.Popen([*command, "--port-file", str(ports)], stdout=subprocess.DEVNULL)
         try:
-            until = time.monotonic() + PATIENCE
-            while not ports.exists():
-                if agent.poll() is not None or time.monotonic() > until:
-                    raise RuntimeError("the agent did not start")
-                time.sleep(0.01)
-            metrics = ports.read_text(encoding="utf-8").split()[1]
+            _, metrics = addresses_in(ports, agent, 2)
             return Page(urllib.request.urlopen(metrics + "/metrics", timeout=PATIENCE).read().decode())
         finally:
             agent.kill()

@@ -11,6 +11,8 @@
 #include "loadgen/agents/coordinator.h"
 #include "loadgen/agents/load_agent.h"
 #include "loadgen/agents/load_codec.h"
+#include "loadgen/server/http_get.h"
+#include "protocol/sockets/zmq_socket.h"
 #include "tests/unit/loadgen/sum_server.h"
 
 namespace volvox {
@@ -27,12 +29,13 @@ class Said {
     lines_.push_back(line);
     more_.notify_all();
   }
-  // Whether a line with this in it comes in time.
-  bool wait_for(const std::string& part) {
+  // Whether so many lines with this in them come in time.
+  bool wait_for(const std::string& part, int lines = 1) {
     std::unique_lock lock(mutex_);
     return more_.wait_for(lock, seconds(20), [&] {
-      return std::ranges::any_of(
-          lines_, [&](const std::string& line) { return line.find(part) != std::string::npos; });
+      return std::ranges::count_if(lines_, [&](const std::string& line) {
+               return line.find(part) != std::string::npos;
+             }) >= lines;
     });
   }
 
@@ -130,13 +133,47 @@ TEST_F(Agents, OfferOneLoadTogether) {
     EXPECT_GT(agent.clock.bound_ns, 0);
   }
   EXPECT_EQ(missing_share(outcome->agents), 0);
-  ASSERT_TRUE(agents_[0]->said.wait_for("the load is over"));
-  EXPECT_EQ(agents_[0]->counted("volvox_agent_loads_total", "done"), 1);
-  EXPECT_EQ(agents_[0]->counted("volvox_agent_busy"), 0);
-  EXPECT_EQ(agents_[0]->counted("volvox_agent_offered_total"), 200);
-  EXPECT_EQ(agents_[0]->counted("volvox_agent_requests_total", "completed") +
-                agents_[0]->counted("volvox_agent_requests_total", "failed"),
-            200);
+  double completed = 0, failed = 0;
+  for (const auto& agent : agents_) {
+    ASSERT_TRUE(agent->said.wait_for("the load is over"));
+    EXPECT_EQ(agent->counted("volvox_agent_loads_total", "done"), 1);
+    EXPECT_EQ(agent->counted("volvox_agent_busy"), 0);
+    EXPECT_EQ(agent->counted("volvox_agent_requests_offered_total"), 200);
+    completed += agent->counted("volvox_agent_requests_total", "completed");
+    failed += agent->counted("volvox_agent_requests_total", "failed");
+  }
+  EXPECT_EQ(completed, 540);
+  EXPECT_EQ(failed, 60);
+}
+
+TEST_F(Agents, CountTheRequestsOfOneLoadAfterTheOther) {
+  make_agents(1);
+  for (const std::uint64_t requests : {40, 10}) {
+    plan_.requests = requests;
+    ASSERT_TRUE(run().has_value());
+  }
+  ASSERT_TRUE(agents_[0]->said.wait_for("the load is over", 2));
+  EXPECT_EQ(agents_[0]->counted("volvox_agent_loads_total", "done"), 2);
+  EXPECT_EQ(agents_[0]->counted("volvox_agent_requests_offered_total"), 50);
+  EXPECT_EQ(agents_[0]->counted("volvox_agent_requests_total", "completed"), 50);
+}
+
+TEST_F(Agents, CountWhatTheyCannotRead) {
+  make_agents(1);
+  ZmqContext context;
+  ZmqSocket socket(context, ZMQ_DEALER);
+  ASSERT_TRUE(socket.connect(agents_[0]->endpoint()).has_value());
+  const std::string words = "no load";
+  const auto bytes = std::as_bytes(std::span(words));
+  ZmqFrame header(bytes), body(bytes), alone(bytes);
+  ASSERT_EQ(header.send(socket.handle(), true), 0);
+  ASSERT_EQ(body.send(socket.handle(), false), 0);
+  ASSERT_EQ(alone.send(socket.handle(), false), 0) << "which is no message: it has one frame";
+  const auto until = std::chrono::steady_clock::now() + seconds(20);
+  while (agents_[0]->counted("volvox_agent_refused_total", "unreadable") < 2 &&
+         std::chrono::steady_clock::now() < until)
+    std::this_thread::sleep_for(milliseconds(5));
+  EXPECT_EQ(agents_[0]->counted("volvox_agent_refused_total", "unreadable"), 2);
 }
 
 TEST_F(Agents, MergedPercentilesAreThoseOfAllRequests) {
@@ -233,6 +270,8 @@ TEST_F(Agents, OneThatItsOperatorStopsIsCut) {
   EXPECT_EQ(outcome->agents[0].state, AgentReport::State::kDone);
   EXPECT_EQ(outcome->agents[1].state, AgentReport::State::kCut);
   EXPECT_EQ(outcome->agents[1].why, "the agent was stopped");
+  ASSERT_TRUE(agents_[1]->said.wait_for("the load is over"));
+  EXPECT_EQ(agents_[1]->counted("volvox_agent_loads_total", "cut"), 1);
   EXPECT_LT(outcome->agents[1].offered, outcome->agents[0].offered);
   EXPECT_EQ(outcome->outcome.tally.offered, outcome->agents[0].offered + outcome->agents[1].offered);
 }
@@ -462,7 +501,7 @@ TEST_F(Agents, AStartAtAnyOtherTimeIsNone) {
     EXPECT_EQ(refused->why.code, ErrorCode::kInvalidArgument);
     ASSERT_TRUE(agents_[0]->said.wait_for("the load is over"));
   }
-  EXPECT_EQ(agents_[0]->counted("volvox_agent_refused_total", "unreadable"), 2);
+  EXPECT_EQ(agents_[0]->counted("volvox_agent_refused_total", "start"), 2);
   EXPECT_EQ(server_.last_priority, -1) << "no request came";
 }
 
@@ -478,16 +517,37 @@ TEST(LoadAgentDoor, WithoutKeysItListensOnLoopbackOnly) {
 
 TEST(LoadAgentDoor, MetricsBeyondLoopbackAskForAToken) {
   AgentOptions options{.listen = "tcp://127.0.0.1:*", .limits = {.targets = {"tcp://127.0.0.1:7100"}}};
-  options.metrics = "0.0.0.0:0";
+  options.metrics.address = "0.0.0.0:0";
   const auto open = LoadAgent::open(options);
   ASSERT_FALSE(open.has_value());
   EXPECT_EQ(open.error().code, ErrorCode::kPermissionDenied);
-  options.metrics = "nowhere";
-  EXPECT_EQ(LoadAgent::open(options).error().code, ErrorCode::kInvalidArgument);
-  options.metrics = "127.0.0.1:0";
-  const auto agent = LoadAgent::open(options);
-  ASSERT_TRUE(agent.has_value()) << agent.error().message;
-  EXPECT_NE((*agent)->monitor().port(), 0);
+  options.metrics.address = "nowhere";
+  const auto lost = LoadAgent::open(options);
+  ASSERT_FALSE(lost.has_value());
+  EXPECT_EQ(lost.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_NE(lost.error().message.find("--metrics"), std::string::npos) << lost.error().message;
+}
+
+TEST(LoadAgentDoor, ItsMetricsAreForWhoeverMayReadThem) {
+  AgentOptions options{.listen = "tcp://127.0.0.1:*", .limits = {.targets = {"tcp://127.0.0.1:7100"}}};
+  options.metrics.address = "127.0.0.1:0";
+  const auto page = [&options] {
+    const auto agent = LoadAgent::open(options);
+    EXPECT_TRUE(agent.has_value()) << agent.error().message;
+    const std::string url = "http://127.0.0.1:" + std::to_string((*agent)->monitor().port()) + "/metrics";
+    return http_get(url, seconds(10)).value();
+  };
+  const HttpResponse open = page();
+  EXPECT_EQ(open.status, 200);
+  EXPECT_NE(open.body.find("volvox_agent_busy 0"), std::string::npos) << open.body;
+  const auto file = std::filesystem::temp_directory_path() / ("agents_tokens." + std::to_string(::getpid()));
+  std::ofstream(file) << "one-of-sixteen-characters-or-more\n";
+  std::filesystem::permissions(file, std::filesystem::perms::owner_read);
+  options.metrics.token_file = file;
+  const HttpResponse closed = page();
+  std::filesystem::remove(file);
+  EXPECT_EQ(closed.status, 401);
+  EXPECT_EQ(closed.body.find("volvox_agent_busy"), std::string::npos);
 }
 
 // Keys as files, as they are given to the programs.
