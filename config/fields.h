@@ -8,6 +8,7 @@
 
 #include "config/cluster.h"
 #include "config/schema.h"
+#include "config/wire_bounds.h"
 
 namespace volvox {
 
@@ -238,17 +239,17 @@ template <class Config, class Visitor>
 void visit_wire(Config& config, Visitor& v) {
   auto& wire = config.wire;
   v.section("wire");
-  v.number("max_header_bytes", wire.max_header_bytes, 256U, 1U << 20);
-  v.number("max_body_bytes", wire.max_body_bytes, 1024U, 1U << 30);
-  v.number("max_tensors", wire.max_tensors, 1U, 65'536U);
-  v.number("max_name_bytes", wire.max_name_bytes, 1U, 65'536U);
+  v.number("max_header_bytes", wire.max_header_bytes, 256U, WireBounds::kMostHeaderBytes);
+  v.number("max_body_bytes", wire.max_body_bytes, 1024U, WireBounds::kMostElements);
+  v.number("max_tensors", wire.max_tensors, 1U, WireBounds::kMostTensors);
+  v.number("max_name_bytes", wire.max_name_bytes, 1U, WireBounds::kMostNameBytes);
   v.number("max_rank", wire.max_rank, 1U, 8U);
-  v.number("max_nodes", wire.max_nodes, 1U, 1U << 30);
-  v.number("max_edges", wire.max_edges, 1U, 1U << 30);
-  v.number("max_bundle_parts", wire.max_bundle_parts, 1U, 65'536U);
+  v.number("max_nodes", wire.max_nodes, 1U, WireBounds::kMostNodes);
+  v.number("max_edges", wire.max_edges, 1U, WireBounds::kMostNodes);
+  v.number("max_bundle_parts", wire.max_bundle_parts, 1U, WireBounds::kMostBundleParts);
   v.number("bundle_gather_us", wire.bundle_gather_us, 0U, 1'000'000U);
   v.number("traversal_words", wire.traversal_words, 256U, 1U << 30);
-  v.number("nesting", wire.nesting, 4U, 1024U);
+  v.number("nesting", wire.nesting, WireBounds::kLeastNesting, WireBounds::kMostNesting);
 }
 
 template <class Model, class Visitor>

@@ -2,13 +2,11 @@
 
 #include <string>
 
+#include "config/wire_bounds.h"
 #include "protocol/messages.h"
 
 namespace volvox {
 namespace {
-
-// A Cap'n Proto list or text counts its elements in 29 bits.
-constexpr std::uint64_t kCountBound = (1ULL << 29) - 1;
 
 Status within(const char* name, std::uint64_t value, std::uint64_t low, std::uint64_t high) {
   if (value >= low && value <= high) return {};
@@ -27,16 +25,16 @@ Status check_limits(const WireLimits& limits) {
     std::uint64_t value, low, high;
   };
   const Rule rules[] = {
-      {"max_name_bytes", names, 1, 4096},
-      {"max_header_bytes", limits.max_header_bytes, header_floor, 1 << 16},
-      {"max_body_bytes", limits.max_body_bytes, 64, kCountBound},
-      {"max_tensors", limits.max_tensors, 1, 1024},
+      {"max_name_bytes", names, 1, WireBounds::kMostNameBytes},
+      {"max_header_bytes", limits.max_header_bytes, header_floor, WireBounds::kMostHeaderBytes},
+      {"max_body_bytes", limits.max_body_bytes, 64, WireBounds::kMostElements},
+      {"max_tensors", limits.max_tensors, 1, WireBounds::kMostTensors},
       {"max_rank", limits.max_rank, 1, WireShape::kMaxRank},
-      {"max_nodes", limits.max_nodes, 1, kCountBound - 1},
-      {"max_edges", limits.max_edges, 1, kCountBound - 1},
-      {"max_bundle_parts", limits.max_bundle_parts, 1, 1 << 16},
+      {"max_nodes", limits.max_nodes, 1, WireBounds::kMostNodes},
+      {"max_edges", limits.max_edges, 1, WireBounds::kMostNodes},
+      {"max_bundle_parts", limits.max_bundle_parts, 1, WireBounds::kMostBundleParts},
       {"traversal_words", limits.traversal_words, limits.max_body_bytes / 8 + 1, 1ULL << 32},
-      {"nesting", limits.nesting, 8, 64},
+      {"nesting", limits.nesting, WireBounds::kLeastNesting, WireBounds::kMostNesting},
   };
   for (const Rule& rule : rules) {
     if (auto ok = within(rule.name, rule.value, rule.low, rule.high); !ok) return ok;

@@ -149,8 +149,10 @@ TEST(Config, ContradictionsNameTheLineOfTheirKey) {
   EXPECT_THAT(error_of("[security]\nclients = \"*\"\n"),
               StartsWith("a.toml: security.server_key: is missing"));
   EXPECT_EQ(error_of("[security]\nserver_key = \"k\"\nclients = \"*\"\n"), "");
-  EXPECT_THAT(error_of("[wire]\nmax_body_bytes = 1073741824\n"),
+  EXPECT_THAT(error_of("[wire]\nmax_body_bytes = 536870911\n"),
               StartsWith("a.toml: wire.traversal_words: must be at least"));
+  EXPECT_THAT(error_of("[wire]\nnesting = 65\n"), StartsWith("a.toml:2: wire.nesting: "));
+  EXPECT_THAT(error_of("[wire]\nmax_tensors = 1025\n"), StartsWith("a.toml:2: wire.max_tensors: "));
   EXPECT_THAT(error_of("[limits]\nmax_receiving_mib = 63\n"),
               StartsWith("a.toml:2: limits.max_receiving_mib: is less than four of the largest bodies"));
   EXPECT_EQ(error_of("[limits]\nmax_receiving_mib = 64\n"), "");
