@@ -14,7 +14,7 @@ STEPS = 24  # of a translation
 SUITES = (
     ("conformance", "Gpu/DeviceConformance.*", 60),
     ("lstms", "All/GpuCells.RunLstms/Gpu:All/Fused*.*/Gpu", 45),
-    ("trees", "All/GpuTrees.*/Gpu", 45),
+    ("trees", "All/GpuTrees*.*/Gpu", 45),
     ("chains", "All/GpuChains.*/Gpu", 60),
     ("neighbours", "All/GpuCells.*Neighbours/Gpu:All/GpuCells.*BatchSize/Gpu", 30),
     ("folding", "All/GpuFolding.*/Gpu", 30),
@@ -23,7 +23,7 @@ SUITES = (
     ("compiled", "All/GpuCells.CompiledStages*/Gpu", 60),
 )
 # A few small tests: sanitizers slow everything down by tens of times.
-FEW = "Gpu/DeviceConformance.*/Programs:All/Fused*.*/Gpu:All/GpuTrees.RunRaggedTrees/Gpu"
+FEW = "Gpu/DeviceConformance.*/Programs:All/Fused*.*/Gpu:All/GpuTrees*.RunRaggedTrees/Gpu"
 
 
 @dataclasses.dataclass
@@ -126,7 +126,7 @@ def call_a(tools):
         machine(),
         start_up(tools),
         Stage("steps", 40, [tools.steps, "{result}"]),
-        test(tools, "kernels", "All/Fused*.*/Gpu:All/GpuCells.RunLstms/Gpu:All/GpuTrees.RunRaggedTrees/Gpu", 60),
+        test(tools, "kernels", "All/Fused*.*/Gpu:All/GpuCells.RunLstms/Gpu:All/GpuTrees*.RunRaggedTrees/Gpu", 60),
         Stage("products", 60, [tools.bench, "gpu-product", "--batch", *BATCHES, "--width", 1024, 2048, "--outputs", 4096,
                                "--precision", "bfloat16", "tf32", "--json", "{result}"]),
         *(steps(tools, path, OLD_BATCH) for path in PATHS),

@@ -2,7 +2,7 @@
 
 The stages of gpu/check/plan.py name tests by patterns, and GoogleTest takes one that matches nothing for a success: each must
 name tests that there are, and together they must name all that run on a GPU. A pattern for suites of many names, as those of fused
-kernels, is for whichever there are.
+kernels and of trees, is for whichever there are.
 """
 
 import pathlib
