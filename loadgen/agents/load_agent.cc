@@ -110,7 +110,8 @@ void LoadAgent::count_at_door() {
 
 void LoadAgent::refuse(const ClientId& client, std::uint64_t number, AgentRefusal reason, Error error) {
   monitor_.metrics().refuse(reason);
-  options_.say("refused: " + error.message);
+  // Whoever sends nonsense can send much of it, and is no reason to fill a log.
+  if (reason != AgentRefusal::kUnreadable) options_.say("refused: " + error.message);
   tell(client, number, JobRefused{std::move(error)});
 }
 
