@@ -243,7 +243,7 @@ void visit_wire(Config& config, Visitor& v) {
   v.number("max_body_bytes", wire.max_body_bytes, 1024U, WireBounds::kMostElements);
   v.number("max_tensors", wire.max_tensors, 1U, WireBounds::kMostTensors);
   v.number("max_name_bytes", wire.max_name_bytes, 1U, WireBounds::kMostNameBytes);
-  v.number("max_rank", wire.max_rank, 1U, 8U);
+  v.number("max_rank", wire.max_rank, 1U, WireBounds::kMostRank);
   v.number("max_nodes", wire.max_nodes, 1U, WireBounds::kMostNodes);
   v.number("max_edges", wire.max_edges, 1U, WireBounds::kMostNodes);
   v.number("max_bundle_parts", wire.max_bundle_parts, 1U, WireBounds::kMostBundleParts);

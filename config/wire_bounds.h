@@ -13,6 +13,7 @@ struct WireBounds {
   static constexpr std::uint32_t kMostHeaderBytes = 1U << 16;
   static constexpr std::uint32_t kMostNameBytes = 4096;
   static constexpr std::uint32_t kMostTensors = 1024;
+  static constexpr std::uint32_t kMostRank = 8;
   static constexpr std::uint32_t kMostNodes = kMostElements - 1;  // and of edges
   static constexpr std::uint32_t kMostBundleParts = 1U << 16;
   static constexpr std::uint32_t kLeastNesting = 8, kMostNesting = 64;

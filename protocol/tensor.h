@@ -12,6 +12,7 @@
 #include <type_traits>
 
 #include "base/error.h"
+#include "config/wire_bounds.h"
 
 namespace volvox {
 
@@ -56,7 +57,7 @@ constexpr WireType wire_type_of() {
 // Dimensions of a tensor, outermost first. No dimension: a scalar. A plain value without allocation.
 class WireShape {
  public:
-  static constexpr std::size_t kMaxRank = 8;
+  static constexpr std::size_t kMaxRank = WireBounds::kMostRank;
 
   WireShape() = default;
   WireShape(std::initializer_list<std::int64_t> dims) {

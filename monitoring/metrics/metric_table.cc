@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "monitoring/agent_monitor.h"
+#include "monitoring/metrics/metric_families.h"
 #include "monitoring/monitor.h"
 
 namespace volvox {
@@ -115,7 +116,7 @@ std::vector<MetricFamily> all_families(std::span<const std::string_view> session
   monitor.sessions().publish(sessions);
   std::vector<MetricFamily> families = monitor.families();
   const AgentMonitor agent("");
-  for (MetricFamily& family : agent.families()) families.push_back(std::move(family));
+  append(families, agent.families());
   std::stable_sort(families.begin(), families.end(),
                    [](const auto& one, const auto& other) { return one.name < other.name; });
   const auto same = [](const auto& one, const auto& other) { return one.name == other.name; };
