@@ -69,9 +69,10 @@ std::uint64_t ThreadTeam::busy_ns() const {
 }
 
 void ThreadTeam::help(std::uint32_t thread) {
-  std::uint32_t seen = 0;
-  while (!stop_.load()) {
-    seen = epoch_.load();
+  for (;;) {
+    // The epoch first: whoever has seen that of the end then sees that it is the end, and waits for no other.
+    const std::uint32_t seen = epoch_.load();
+    if (stop_.load()) return;
     work(thread);
     await_epoch(seen);
   }
