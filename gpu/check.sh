@@ -94,7 +94,8 @@ target_include_directories(tomlplusplus::tomlplusplus INTERFACE "${_usr}/include
 END
 }
 
-programs=(volvox-bench unit_gpu volvox-gpu-probes volvox-gpu-steps)
+programs=(volvox-bench unit_gpu volvox-gpu-probes)
+[[ ! -e "$root/gpu/check/hopper_steps.cu" ]] || programs+=(volvox-gpu-steps)
 
 # build FOLDER: the programs, static but for what every Linux and the driver have. Libraries from the pack. One that
 # cannot be built keeps nobody from the others.

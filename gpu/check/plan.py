@@ -8,6 +8,7 @@ import sys
 from stages import Stage
 
 HERE = pathlib.Path(__file__).resolve().parent
+HOPPER = (HERE / "hopper_steps.cu").exists()  # what is measured of the kernels for Hopper alone
 BATCHES, OLD_BATCH, PATHS = (64, 256, 512), 256, ("generic", "fused")
 STEPS = 24  # of a translation
 # Suites of unit_gpu's half that runs on a GPU, those first that prove that anything works.
@@ -52,8 +53,9 @@ def machine():
 
 def start_up(tools):
     """That programs built elsewhere start here."""
-    bench, tests, probes, steps = (shlex.quote(tool) for tool in (tools.bench, tools.tests, tools.probes, tools.steps))
-    script = f"{bench} --help && {tests} --gtest_list_tests > /dev/null && ldd {bench} {tests} {probes} {steps}"
+    bench, tests = shlex.quote(tools.bench), shlex.quote(tools.tests)
+    programs = shlex.join([tools.bench, tools.tests, tools.probes, *[tools.steps] * HOPPER])
+    script = f"{bench} --help && {tests} --gtest_list_tests > /dev/null && ldd {programs}"
     return Stage("start-up", 20, ["bash", "-c", script])
 
 
@@ -125,7 +127,7 @@ def call_a(tools):
     return [
         machine(),
         start_up(tools),
-        Stage("steps", 40, [tools.steps, "{result}"]),
+        *[Stage("steps", 40, [tools.steps, "{result}"])] * HOPPER,
         test(tools, "kernels", "All/Fused*.*/Gpu:All/GpuCells.RunLstms/Gpu:All/GpuTrees*.RunRaggedTrees/Gpu", 60),
         Stage("products", 60, [tools.bench, "gpu-product", "--batch", *BATCHES, "--width", 1024, 2048, "--outputs", 4096,
                                "--precision", "bfloat16", "tf32", "--json", "{result}"]),
@@ -147,7 +149,7 @@ def call_b(tools):
         shape(tools, "tree_lstm", ("cellular:512", "cellular:1024")),
         shape(tools, "seq2seq", ("cellular:512", "cellular:1024")),
         sanitizer(tools, "memcheck", FEW, 60),
-        races(tools),
+        *[races(tools)] * HOPPER,
         profiler(tools),
     ]
 

@@ -10,9 +10,10 @@ Copies the committed and the staged files to build/without/PART, deletes the fil
 rest (preset release) and runs its tests.
 
 PART:
-  tree      the unfolding `tree`, its cells and its tests
-  lstm      the CPU's fused kernel for LSTMs and its tests
-  gpu-lstm  the same of the GPU
+  tree        the unfolding `tree`, its cells and its tests
+  lstm        the CPU's fused kernel for LSTMs and its tests
+  gpu-lstm    the same of the GPU, with its variant for Hopper
+  gpu-hopper  that variant alone
 
   --jobs N       build N files at a time (default: the number of cores)
   --tests REGEX  run only the tests whose names match
@@ -31,8 +32,9 @@ files_of() {
     tree) printf '%s\n' '^cells/unfold/tree/' '^cells/library/(check_tree|child_sum|tree_lstm)\.' \
       '^tests/(unit|system|fuzz)/(.*/)?(tree_|random_tree\.)[^/]*$' ;;
     lstm) printf '%s\n' '^cpu/fused/lstm[^/]*$' '^tests/unit/cpu/fused/lstm[^/]*$' ;;
-    gpu-lstm) printf '%s\n' '^gpu/fused/lstm[^/]*$' '^tests/unit/gpu/fused/lstm[^/]*$' ;;
-    *) die "there is no part '$1'; there are tree, lstm, gpu-lstm" ;;
+    gpu-lstm) printf '%s\n' '^gpu/fused/lstm[^/]*$' '^tests/unit/gpu/fused/lstm[^/]*$' && files_of gpu-hopper ;;
+    gpu-hopper) printf '%s\n' '^gpu/(fused|check)/hopper_[^/]*$' '^tests/unit/gpu/fused/hopper_[^/]*$' ;;
+    *) die "there is no part '$1'; there are tree, lstm, gpu-lstm, gpu-hopper" ;;
   esac
 }
 

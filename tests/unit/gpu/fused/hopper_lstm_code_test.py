@@ -89,7 +89,7 @@ class HopperLstm(machine_code.KernelTest):
 class Variants(HopperLstm):
     """Those that `gpu/check.sh` tries beside them."""
 
-    source = "gpu/check/step_variants.cu"
+    source = "gpu/check/hopper_steps.cu"
     count = 13
 
 
