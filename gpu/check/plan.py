@@ -16,7 +16,7 @@ SUITES = (
     ("conformance", "Gpu/DeviceConformance.*", 60),
     ("lstms", "All/GpuCells.RunLstms/Gpu:All/Fused*.*/Gpu", 45),
     ("trees", "All/GpuTrees*.*/Gpu", 45),
-    ("chains", "All/GpuChains.*/Gpu", 60),
+    ("chains", "All/Gpu*Chains.*/Gpu", 60),
     ("neighbours", "All/GpuCells.*Neighbours/Gpu:All/GpuCells.*BatchSize/Gpu", 30),
     ("folding", "All/GpuFolding.*/Gpu", 30),
     ("convolutions", "All/GpuCells.RunConvolutions/Gpu", 30),
