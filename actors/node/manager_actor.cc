@@ -138,10 +138,7 @@ class ManagerShell final : private PartRunner {
 
   // PartRunner
   void start(const WorkPtr& part) override {
-    part->part->lost = [self = self()](SessionRef session) {
-      hand_over();
-      caf::anon_send(self, PartLost{session});
-    };
+    part->part->keeper = self();
     auto& ready = starting_[part->device_place->device()];
     if (!ready) ready = std::make_shared<std::vector<WorkPtr>>();
     ready->push_back(part);
@@ -255,7 +252,7 @@ class ManagerShell final : private PartRunner {
     }
     node_->statistics[job.model->id].ended(work->request(), outcome, total_us);
     if (work->part == nullptr) return work->settle(std::move(outcome));
-    if (sessions_) sessions_->finished(work, outcome, steady_now());
+    if (sessions_) sessions_->finished(work, std::move(outcome), steady_now());
   }
 
   caf::event_based_actor* self_;

@@ -79,8 +79,8 @@ class SchedulerShell {
   void take_in(const WorkPtr& work) {
     take_over();
     if (node_->faults.scheduler) node_->faults.scheduler(work->request());
-    const Request& request = work->unfolded->request;
-    const std::uint64_t tag = request.tag;
+    const std::uint64_t tag = work->unfolded->request.tag;
+    const bool landed = work->unfolded->request.inputs_landed;
     auto& live = core_->live[tag];
     live.work = work;
     live.ends = SequenceEnds(work->checked->lengths);
@@ -94,15 +94,15 @@ class SchedulerShell {
       finish(tag);
     } else {
       live.id = result.id;
-      if (!request.inputs_landed) landing_.push_back(tag);
+      if (!landed) landing_.push_back(tag);
     }
     decide_soon();
   }
 
-  AdmitResult admit(const Work& work) {
+  AdmitResult admit(Work& work) {
     if (!learn(*work.checked->model))
       return {AdmitResult::Kind::kFull, {}, "its model is being replaced; try again"};
-    return brain_.admit(Request(work.unfolded->request), steady_now());
+    return brain_.admit(std::move(work.unfolded->request), steady_now());
   }
 
   bool learn(const InstalledModel& model) {

@@ -1,6 +1,7 @@
 #include "actors/sessions/part_output.h"
 
 #include <cstring>
+#include <utility>
 
 namespace volvox {
 namespace {
@@ -13,12 +14,12 @@ std::size_t words(const WireTensor& tensor) {
 
 }  // namespace
 
-std::shared_ptr<const PartOutput> keep_output(const Work& work, const Outcome& outcome) {
+std::shared_ptr<const PartOutput> keep_output(const Work& work, Outcome&& outcome) {
   auto kept = std::make_shared<PartOutput>();
   kept->model = work.checked->model->model;
-  kept->tensors = outcome.outputs;
+  kept->tensors = std::move(outcome.outputs);
   std::size_t total = 0;
-  for (const WireTensor& tensor : outcome.outputs) total += words(tensor);
+  for (const WireTensor& tensor : kept->tensors) total += words(tensor);
   kept->storage.resize(total);
   std::size_t at = 0;
   for (WireTensor& tensor : kept->tensors) {

@@ -22,7 +22,7 @@ struct PartOutput {
   std::uint64_t bytes() const { return storage.size() * sizeof storage[0] + sizeof *this; }
 };
 
-// Of a Work that is done, whose outputs are `tensors`.
-std::shared_ptr<const PartOutput> keep_output(const Work& work, const Outcome& outcome);
+// Of a Work that is done. Takes what describes the outputs, not their bytes.
+std::shared_ptr<const PartOutput> keep_output(const Work& work, Outcome&& outcome);
 
 }  // namespace volvox

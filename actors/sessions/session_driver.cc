@@ -78,6 +78,7 @@ SessionDriver::SessionDriver(const NodePtr& node, const JobMaker& jobs, PartRunn
     device->health->set_copies_hang(false);
     usable_.push_back(device->number);
   }
+  wanted_ = usable_;
 }
 
 void SessionDriver::submit(const WorkPtr& work, TimePoint now) {
@@ -111,10 +112,7 @@ Result<SessionRequest> SessionDriver::describe(Work& work, TimePoint now) {
   const bool begins = request.verb == SessionVerb::kBegin;
   const auto model = node_->catalog->find(header.model, begins ? header.model_version : token.model_version);
   if (!model && begins) return tl::unexpected(model.error());
-  if (model) {
-    note(**model, now);
-    request.served = identity_of(**model);
-  }
+  if (model) request.served = note(**model, now);
   request.loaded = model.has_value();
   if (const Status ok = read(model ? *model : ModelPtr{}, work, request); !ok) {
     return tl::unexpected(ok.error());
@@ -122,7 +120,8 @@ Result<SessionRequest> SessionDriver::describe(Work& work, TimePoint now) {
   if (!begins) {
     request.id = session_id(token);
     request.epoch = token.epoch;
-    request.model = {number_of(header.model), token.model_version, token.model_digest, token.numerics_id};
+    const std::uint32_t number = model ? request.served.model : number_of(header.model);
+    request.model = {number, token.model_version, token.model_digest, token.numerics_id};
     return request;
   }
   const auto id = random_session_id();
@@ -134,12 +133,14 @@ Result<SessionRequest> SessionDriver::describe(Work& work, TimePoint now) {
 }
 
 // States of an earlier installation lie in rows that this one does not know.
-void SessionDriver::note(const InstalledModel& model, TimePoint now) {
+ModelIdentity SessionDriver::note(const InstalledModel& model, TimePoint now) {
   Seen& seen = seen_[{model.model->name, model.model->version}];
-  if (seen.serial != 0 && seen.serial != model.serial) {
+  if (seen.serial == model.serial) return seen.identity;
+  if (seen.serial != 0) {
     table_.release_model(seen.identity, SessionEnd::kLost, now, actions_);
   }
   seen = {identity_of(model), model.serial};
+  return seen.identity;
 }
 
 // A model that nobody can ask for any more goes when its last session has.
@@ -184,17 +185,17 @@ bool SessionDriver::cancel(std::uint64_t key, ErrorCode why, TimePoint now) {
   return true;
 }
 
-void SessionDriver::finished(const WorkPtr& part, const Outcome& outcome, TimePoint now) {
+void SessionDriver::finished(const WorkPtr& part, Outcome&& outcome, TimePoint now) {
   SessionPart& ended = *part->part;
-  ended.lost = nullptr;
+  ended.keeper = nullptr;
   ended.place = nullptr;
   if (ended.driver != incarnation_) return;
   forget_running(ended.session);
   PartResult result;
   if (outcome.error) {
-    result.status = tl::unexpected(*outcome.error);
+    result.status = tl::unexpected(std::move(*outcome.error));
   } else {
-    const auto output = keep_output(*part, outcome);
+    const auto output = keep_output(*part, std::move(outcome));
     result.bytes = output->bytes();
     result.output = output;
   }
@@ -439,11 +440,11 @@ Status SessionDriver::start(const SessionAction& action, const Work& asked) {
 }
 
 // Those that parts can run on first, and of these the one with the least to do.
-std::vector<std::uint32_t> SessionDriver::devices() const {
-  if (node_->devices.size() == 1) return {0};
-  auto all = node_->loads->in_order([](std::uint32_t) { return true; });
-  std::stable_partition(all.begin(), all.end(), [this](auto device) { return runner_.ready(device); });
-  return all;
+std::span<const std::uint32_t> SessionDriver::devices() {
+  if (node_->devices.size() == 1) return wanted_;
+  wanted_ = node_->loads->in_order([](std::uint32_t) { return true; });
+  std::ranges::stable_partition(wanted_, [this](auto device) { return runner_.ready(device); });
+  return wanted_;
 }
 
 // A session stays where its state is, unless that device hangs, or has so much more to do that the copy is

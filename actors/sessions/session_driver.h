@@ -29,7 +29,7 @@ class PartRunner {
   // Whether parts can run on this device.
   virtual bool ready(std::uint32_t device) const = 0;
   // The work comes back in SessionDriver::finished(), or, when it went astray, in lost(): the runner sets
-  // SessionPart::lost.
+  // SessionPart::keeper.
   virtual void start(const WorkPtr& part) = 0;
   // The part with this key is not wanted any more; it comes back all the same.
   virtual void stop(std::uint64_t key) = 0;
@@ -55,7 +55,7 @@ class SessionDriver {
   // Nobody waits for the request any more. False: it is none of the sessions' that wait for an answer.
   bool cancel(std::uint64_t key, ErrorCode why, TimePoint now);
   // A part that came back, and what it would answer.
-  void finished(const WorkPtr& part, const Outcome& outcome, TimePoint now);
+  void finished(const WorkPtr& part, Outcome&& outcome, TimePoint now);
   void lost(SessionRef session, TimePoint now);
   // A copy that is done, as PartRunner::on_copied() says.
   void copied(StateCopy& copy, TimePoint now);
@@ -94,7 +94,7 @@ class SessionDriver {
   };
 
   Result<SessionRequest> describe(Work& work, TimePoint now);
-  void note(const InstalledModel& model, TimePoint now);
+  ModelIdentity note(const InstalledModel& model, TimePoint now);
   void end_unloaded(TimePoint now);
   Status read(const ModelPtr& model, Work& work, SessionRequest& request) const;
   ModelIdentity identity_of(const InstalledModel& model);
@@ -105,7 +105,7 @@ class SessionDriver {
   void perform(const SessionAction& action, TimePoint now);
   void run(const SessionAction& action, TimePoint now);
   Status start(const SessionAction& action, const Work& asked);
-  std::vector<std::uint32_t> devices() const;
+  std::span<const std::uint32_t> devices();
   void copy(StateCopyPtr state, TimePoint now);
   void look_for_hanging_copies(TimePoint now);
   void refuse_all_that_wait(TimePoint now);
@@ -130,6 +130,7 @@ class SessionDriver {
   SessionTable table_;
   SessionStates states_;
   std::vector<std::uint32_t> usable_;  // devices; all, before anything was said of them
+  std::vector<std::uint32_t> wanted_;  // as devices() has last put them
   std::optional<std::pair<SessionStats, std::uint64_t>> published_;  // with the bytes of states on the host
   SessionActions actions_;
   RecycledMap<Waiting> waiting_;                      // by the request's key

@@ -1,8 +1,9 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <memory>
+#include <utility>
+
+#include <caf/actor.hpp>
 
 #include "actors/sessions/session_places.h"
 #include "routing/sessions/session.h"
@@ -10,23 +11,18 @@
 namespace volvox {
 
 // A part of a session on its way through the scheduler. Whoever holds it may fail, but its session waits for
-// a report: destroyed without one, it says that the part is lost. It holds its session's rows meanwhile, so
-// that nobody else gets them as long as the device may write them. Owned by its Work.
+// a report: destroyed without one, it says that the part is lost (PartLost). It holds its session's rows
+// meanwhile, so that nobody else gets them as long as the device may write them. Owned by its Work.
 struct SessionPart {
-  using Lost = std::function<void(SessionRef)>;
-
   SessionPart(SessionRef whose, PlacePtr rows) : session(whose), place(std::move(rows)) {}
-  ~SessionPart() {
-    place = nullptr;
-    if (lost) lost(session);
-  }
+  ~SessionPart();
   SessionPart(const SessionPart&) = delete;
   SessionPart& operator=(const SessionPart&) = delete;
 
   const SessionRef session;
   PlacePtr place;            // until nothing of it runs
   std::uint64_t driver = 0;  // which SessionDriver waits for it
-  Lost lost;                 // empty once it was reported
+  caf::actor keeper;         // of the sessions; invalid once it was reported
 };
 
 }  // namespace volvox

@@ -12,11 +12,12 @@ AnswerGroup::AnswerGroup(std::size_t parts, caf::actor actor) : actor_(std::move
 
 AnswerGroup::~AnswerGroup() = default;
 
-void AnswerGroup::put(std::uint32_t place, Outcome outcome) {
+void AnswerGroup::put(std::uint32_t place, Outcome&& outcome) {
   bool tell = false;
   insist([&] {
     const std::lock_guard lock(mutex_);
     tell = answers_.empty();
+    if (tell) answers_.reserve(left_);
     answers_.emplace_back(place, std::move(outcome));  // moved once there is memory for it
     tell = --left_ == 0 || tell;
   });

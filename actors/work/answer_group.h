@@ -23,7 +23,7 @@ class AnswerGroup : public std::enable_shared_from_this<AnswerGroup> {
   ~AnswerGroup();
 
   // How the part ended; once for each.
-  void put(std::uint32_t place, Outcome outcome);
+  void put(std::uint32_t place, Outcome&& outcome);
   // What has come since the last time.
   Answers take();
   // Whether nothing more will come.

@@ -68,7 +68,7 @@ Work::~Work() {
     hand_over();
     const WorkPtr next = insist([&] { return successor(); });
     insist([&] { caf::anon_send(again, RerunWork{next, device_place->device()}); });
-  } else {
+  } else if (group_ || reply_to_) {
     Outcome lost;
     insist([&] {
       lost.error =
@@ -102,7 +102,7 @@ bool Work::can_run_again() const {
   return !second_ && stream.sent == request_->header.stream_from;
 }
 
-void Work::settle(Outcome outcome) {
+void Work::settle(Outcome&& outcome) {
   if (std::exchange(settled_, true)) return;
   if (const AnswerGroupPtr group = std::move(group_)) return group->put(place_, std::move(outcome));
   if (!reply_to_) return;

@@ -144,7 +144,7 @@ struct ReadPart {
 struct UnfoldedJob {
   std::unique_ptr<InputPages> pages;
   ResultBlock results;
-  Request request;  // what the scheduler admits
+  Request request;  // until the scheduler has taken it
 };
 
 // What became of it there.
@@ -178,7 +178,7 @@ class Work {
   const IncomingRequest& request() const { return *request_; }
   const RequestPtr& shared_request() const { return request_; }
   // Sends the outcome to the request actor. The first call counts.
-  void settle(Outcome outcome);
+  void settle(Outcome&& outcome);
   void settle(Error error, std::uint64_t retry_after_us = 0);
   // Sends the request actor a part of the answer. Parts are numbered by the caller, ascending.
   void send_partial(std::uint32_t index, Outcome part);

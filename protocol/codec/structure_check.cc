@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "protocol/codec/capnp_message.h"
 #include "protocol/codec/tensor_codec.h"
@@ -11,10 +12,11 @@
 namespace volvox {
 namespace {
 
-Status check_size(const std::string& what, std::size_t size, std::size_t limit) {
-  if (size == 0) return invalid(what + " is 0; it must be at least 1");
+Status check_size(std::string_view what, std::size_t size, std::size_t limit) {
+  if (size == 0) return invalid(std::string(what) + " is 0; it must be at least 1");
   if (size <= limit) return {};
-  return invalid(what + " is " + std::to_string(size) + "; the limit is " + std::to_string(limit));
+  return invalid(std::string(what) + " is " + std::to_string(size) + "; the limit is " +
+                 std::to_string(limit));
 }
 
 std::string at(const char* array, std::size_t i, std::int64_t value) {

@@ -62,7 +62,7 @@ TEST(Gateway, WhoeverAskedIsAnsweredThoughTheResultFindsNoRoom) {
 // What a client is told of the parts of its bundle, all of which the router ends so.
 std::vector<PartError> errors_of_bundle(ServeConfig config, std::size_t parts, const Outcome& end) {
   config.wire.bundle_gather_us = 60'000'000;  // they are answered when the last one is
-  AnsweringRouter router([&end](const WorkPtr& work) { work->settle(end); });
+  AnsweringRouter router([&end](const WorkPtr& work) { work->settle(Outcome(end)); });
   Monitor monitor("test");
   const auto admission = std::make_shared<Admission>(config, monitor.requests());
   auto gateway = Gateway::open(config, router.system, router.slot, admission, monitor.requests());
