@@ -41,6 +41,7 @@ ReadPart PartReader::read(const ModelPtr& model, Work& work) const {
 
 void PartReader::read_ahead(Work& work) const {
   const RequestHeader& header = work.request().header;
+  if (!is_session_part(header)) return;
   const bool begins = header.session->operation == SessionOperation::kBegin;
   const std::uint32_t version = begins ? header.model_version : header.session->model_version;
   try {

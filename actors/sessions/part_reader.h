@@ -16,7 +16,8 @@ class PartReader {
 
   // As a part for this model; null: there is none. Fills Work::checked of one that can run.
   ReadPart read(const ModelPtr& model, Work& work) const;
-  // The same for the model that the token or the header names now, in Work::read. Where there is no memory
+  // The same for the model that the token or the header names now, in Work::read. Of a part of a bundle that
+  // stands alone nothing is read. Where there is no memory
   // for that nothing is filled, and the keeper tries it again.
   void read_ahead(Work& work) const;
 

@@ -147,6 +147,26 @@ TEST(Bundles, MixBeginsContinuesEndsAndPartsThatStandAlone) {
   EXPECT_EQ(code_of(over.send({9})), ErrorCode::kSessionExpired);
 }
 
+// So much is read on its way to the manager.
+TEST(Bundles, OfManyBytesMixSessionsAndPartsThatStandAlone) {
+  const House house(session_config(), TimedCost{0, 0});
+  constexpr std::size_t kParts = 80;
+  const Tokens many(4'000, 7);  // of which so many are more than a mebibyte
+  CheckStream going(house);
+  going.check({1});
+  Parts parts;
+  parts.add(WireSessionToken{}, many).add(going.session(), many);
+  for (std::size_t i = 2; i < kParts; ++i) parts.add(SessionStream::begin(), many);
+  const std::vector<Reply> replies = parts.ask(house);
+  ASSERT_EQ(replies.size(), kParts);
+  Tokens all = many;
+  all.insert(all.begin(), 1);
+  expect_state(replies[0], many);
+  EXPECT_FALSE(replies[0].header.session);
+  expect_state(replies[1], all);
+  for (std::size_t i = 2; i < kParts; ++i) expect_state(replies[i], many);
+}
+
 TEST(Bundles, SeveralPartsOfOneSessionRunInTheirOrder) {
   const House house(session_config(), TimedCost{20, 0});
   CheckStream stream(house);
