@@ -122,13 +122,19 @@ Result<std::unique_ptr<Queue>> GpuDevice::open(const QueueConfig& config) {
   for (const auto& [type, cell] : cells_) {
     if (Status ok = (*context)->prepare(*cell); !ok) return tl::unexpected(ok.error());
   }
-  open_.insert(context->get());
+  QueueContext* const opened = context->get();
+  open_.insert(opened);
   const auto closed = [this](QueueContext* which) {
     const std::unique_lock inner(mutex_);
     open_.erase(which);
   };
-  return std::unique_ptr<Queue>(
-      std::make_unique<GpuQueue>(config, std::move(*context), static_cast<CopyChecker&>(*this), closed));
+  try {
+    return std::unique_ptr<Queue>(
+        std::make_unique<GpuQueue>(config, std::move(*context), static_cast<CopyChecker&>(*this), closed));
+  } catch (const std::exception& e) {
+    open_.erase(opened);
+    return fail(ErrorCode::kOverloaded, "queue '" + config.name + "' cannot start its thread: " + e.what());
+  }
 }
 
 Result<std::unique_ptr<InputPages>> GpuDevice::stage(std::span<const InputBlock> blocks) {

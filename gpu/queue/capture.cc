@@ -116,13 +116,14 @@ Status QueueContext::plan_convolutions(GpuCell& cell) {
   return {};
 }
 
-// Libraries load modules and allocate when they first run something, which a capture may not survive.
+// Libraries load modules and allocate when they first run something, which a capture may not survive. The
+// queue may serve other models meanwhile, and what it runs has its workspace for itself.
 Status QueueContext::warm_up(const TypeContext& type, std::uint32_t size, std::uint32_t edges) {
   for (const CellPlan::Step& step : type.cell->plan.steps) {
     const bool foreign =
         step.kind == CellPlan::Step::Kind::kProduct || step.kind == CellPlan::Step::Kind::kConvolution;
     if (!foreign) continue;
-    if (Status ok = launch_step(type, step, size, edges, false, capture_stream_); !ok) return ok;
+    if (Status ok = launch_step(type, step, size, edges, false, capture_workspace_.address()); !ok) return ok;
   }
   return driver_->synchronise(capture_stream_);
 }
@@ -132,8 +133,8 @@ Status QueueContext::capture(const GpuCell& cell, std::uint32_t size, std::uint3
   if (!fused) {
     if (Status ok = warm_up(*type, size, edges); !ok) return ok;
   }
-  const auto graph = captured(*driver_, capture_stream_,
-                              [&] { return launch_kernels(*type, size, edges, fused, capture_stream_); });
+  const auto graph =
+      captured(*driver_, capture_stream_, [&] { return launch_kernels(*type, size, edges, fused); });
   if (!graph) return tl::unexpected(graph.error());
   GraphId& known = type->graphs[{size, edges}];
   if (known != 0) driver_->destroy_graph(known);
@@ -159,45 +160,46 @@ ResolveCall QueueContext::resolve_call(const TypeContext& type, std::uint32_t si
 }
 
 Status QueueContext::launch_kernels(const TypeContext& type, std::uint32_t size, std::uint32_t edges,
-                                    bool fused, StreamId stream) {
-  if (Status ok = driver_->launch(stream, resolve_call(type, size)); !ok) return ok;
+                                    bool fused) {
+  if (Status ok = driver_->launch(capture_stream_, resolve_call(type, size)); !ok) return ok;
   if (fused) {
     FusedCall call = *type.cell->fused;
     call.task.queue = view_;
     call.task.view = type.view;
     call.task.rows = size;
-    return driver_->launch(stream, call);
+    return driver_->launch(capture_stream_, call);
   }
   const auto& steps = type.cell->plan.steps;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const bool last = i + 1 == steps.size();
-    if (Status ok = launch_step(type, steps[i], size, edges, last, stream); !ok) return ok;
+    if (Status ok = launch_step(type, steps[i], size, edges, last, workspace_.address()); !ok) return ok;
   }
   const bool ended = !steps.empty() && steps.back().kind == CellPlan::Step::Kind::kStage;
-  return ended ? Status{} : driver_->launch(stream, FinishCall{view_});
+  return ended ? Status{} : driver_->launch(capture_stream_, FinishCall{view_});
 }
 
 Status QueueContext::launch_step(const TypeContext& type, const CellPlan::Step& step, std::uint32_t size,
-                                 std::uint32_t edges, bool last, StreamId stream) {
+                                 std::uint32_t edges, bool last, DeviceAddress workspace) {
   const GpuCell& cell = *type.cell;
   const DeviceAddress scratch = type.scratch.address();
   if (step.kind == CellPlan::Step::Kind::kProduct) {
     const ProductPlan& product = cell.plan.products[step.index];
     const std::uint32_t rows = product.ragged ? edges : size;
-    return driver_->launch(stream, ProductCall{cell.products.at({step.index, rows}), scratch + product.x,
-                                               product.w, scratch + product.out, workspace_.address()});
+    return driver_->launch(capture_stream_,
+                           ProductCall{cell.products.at({step.index, rows}), scratch + product.x, product.w,
+                                       scratch + product.out, workspace});
   }
   if (step.kind == CellPlan::Step::Kind::kConvolution) {
     const ConvolutionPlan& convolution = cell.plan.convolutions[step.index];
-    return driver_->launch(
-        stream, ConvolutionCall{cell.convolutions.at({step.index, size}), scratch + convolution.x.base,
-                                convolution.w, scratch + convolution.out.base, workspace_.address()});
+    return driver_->launch(capture_stream_, ConvolutionCall{cell.convolutions.at({step.index, size}),
+                                                            scratch + convolution.x.base, convolution.w,
+                                                            scratch + convolution.out.base, workspace});
   }
   if (step.kind == CellPlan::Step::Kind::kArgmax) {
     const ArgmaxPlan& argmax = cell.plan.argmaxes[step.index];
     return driver_->launch(
-        stream, ArgmaxCall{scratch + argmax.x.base, scratch + argmax.out.base, argmax.x.stride_bytes,
-                           argmax.out.stride_bytes, size, argmax.width, argmax.bias});
+        capture_stream_, ArgmaxCall{scratch + argmax.x.base, scratch + argmax.out.base, argmax.x.stride_bytes,
+                                    argmax.out.stride_bytes, size, argmax.width, argmax.bias});
   }
   const StagePlan& stage = cell.plan.stages[step.index];
   PointwiseCall call;
@@ -221,7 +223,7 @@ Status QueueContext::launch_step(const TypeContext& type, const CellPlan::Step& 
     call.blocks = std::max(
         call.blocks, static_cast<std::uint32_t>(std::clamp<std::uint64_t>(blocks, 1, kMostStageBlocks)));
   }
-  return driver_->launch(stream, call);
+  return driver_->launch(capture_stream_, call);
 }
 
 }  // namespace volvox::gpu

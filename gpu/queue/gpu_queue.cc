@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/spin.h"
+#include "device/guarded_task.h"
 
 namespace volvox::gpu {
 namespace {
@@ -86,13 +87,14 @@ void GpuQueue::serve() {
     while (entry != nullptr) {
       const TaskSeq seq = entry->task != nullptr ? entry->task->seq : taken_ + 1;
       if (!failed()) {
-        if (Status ok = accept(*entry); !ok) fail_after_others(seq, ok.error());
+        if (Status ok = guarded_task([&] { return accept(*entry); }); !ok) fail_after_others(seq, ok.error());
       }
       ring_.pop();
       entry = context_->full() ? nullptr : ring_.peek();
     }
     if (failed()) continue;
-    if (Status ok = context_->flush(); !ok) publish_failure(context_->done() + 1, ok.error().message);
+    if (Status ok = guarded_task([&] { return context_->flush(); }); !ok)
+      publish_failure(context_->done() + 1, ok.error().message);
   }
 }
 
@@ -128,7 +130,7 @@ Status GpuQueue::await_all() {
 
 // A task that cannot run fails alone: those before it are done first.
 void GpuQueue::fail_after_others(TaskSeq seq, const Error& error) {
-  const Status others = await_all();
+  const Status others = guarded_task([&] { return await_all(); });
   if (!others) return publish_failure(context_->done() + 1, others.error().message);
   publish_failure(seq, error.message);
 }

@@ -54,7 +54,8 @@ Status QueueContext::allocate() {
   const std::size_t table_rows = std::size_t{config_.max_cohorts} * config_.max_cohort_rows;
   const std::pair<DeviceMemory*, std::size_t> wanted[] = {{&state_, sizeof(QueueState)},
                                                           {&tables_, table_rows * sizeof(RowRecord)},
-                                                          {&workspace_, kWorkspaceBytes}};
+                                                          {&workspace_, kWorkspaceBytes},
+                                                          {&capture_workspace_, kWorkspaceBytes}};
   for (const auto& [to, bytes] : wanted) {
     auto memory = DeviceMemory::make(*driver_, bytes);
     if (!memory) return tl::unexpected(memory.error());

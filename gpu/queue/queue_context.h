@@ -61,11 +61,10 @@ class QueueContext {
   Status synchronise() { return driver_->synchronise(stream_); }
   Driver& driver() { return *driver_; }
 
-  // Everything that a task of `size` rows and `edges` edges gives to a stream; also what a graph is made of.
-  // `fused`: by the fused kernel.
+  // Everything that a task of `size` rows and `edges` edges gives to the queue's stream, given to the one
+  // that captures graphs. `fused`: by the fused kernel.
   struct TypeContext;
-  Status launch_kernels(const TypeContext& type, std::uint32_t size, std::uint32_t edges, bool fused,
-                        StreamId stream);
+  Status launch_kernels(const TypeContext& type, std::uint32_t size, std::uint32_t edges, bool fused);
   // The products of a type's cell, with example operands in the scratch of this queue.
   Status plan_products(GpuCell& cell);
   Status plan_convolutions(GpuCell& cell);
@@ -90,7 +89,7 @@ class QueueContext {
   bool has_landed(const Task& task) const;
   Status warm_up(const TypeContext& type, std::uint32_t size, std::uint32_t edges);
   Status launch_step(const TypeContext& type, const CellPlan::Step& step, std::uint32_t size,
-                     std::uint32_t edges, bool last, StreamId stream);
+                     std::uint32_t edges, bool last, DeviceAddress workspace);
 
   const std::shared_ptr<Driver> driver_;
   InputArena& inputs_;
@@ -98,7 +97,8 @@ class QueueContext {
   StreamId stream_ = 0, capture_stream_ = 0;
   std::uint64_t header_mask_ = 0;
   std::optional<Mirror> headers_, payload_;
-  DeviceMemory state_, tables_, workspace_;
+  DeviceMemory state_, tables_;
+  DeviceMemory workspace_, capture_workspace_;  // of stream_, of capture_stream_: both may run at once
   PinnedMemory completion_;
   QueueView view_{};
 

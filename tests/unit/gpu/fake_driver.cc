@@ -112,6 +112,9 @@ void FakeDriver::release(DeviceAddress address) {
   if (it == memory_.begin()) std::abort();
   --it;
   allocated_ -= it->second;
+  std::erase_if(workspaces_, [&](const auto& used) {
+    return at_address(used.first) >= it->first && at_address(used.first) < it->first + it->second + 256;
+  });
   std::free(it->first);
   memory_.erase(it);
 }
@@ -220,9 +223,20 @@ Status FakeDriver::launch(StreamId stream, const KernelCall& call) {
     capturing->second.push_back(call);
     return {};
   }
+  if (Status ok = claim_workspace(stream, call); !ok) return ok;
   if (!chain_is_right(stream, call))
     return fail(ErrorCode::kInternal, "this task waits for one that is not right ahead of it");
   return enqueue(stream, {[this, call] { run(call); }});
+}
+
+// What runs on another stream may use it at the same time.
+Status FakeDriver::claim_workspace(StreamId stream, const KernelCall& call) {
+  const auto* product = std::get_if<ProductCall>(&call);
+  const auto* convolution = std::get_if<ConvolutionCall>(&call);
+  if (product == nullptr && convolution == nullptr) return {};
+  const DeviceAddress workspace = product != nullptr ? product->workspace : convolution->workspace;
+  if (workspaces_.try_emplace(workspace, stream).first->second == stream) return {};
+  return fail(ErrorCode::kInternal, "this workspace is of another stream");
 }
 
 // cuBLASLt and cuDNN load and allocate in their first call.
@@ -322,6 +336,9 @@ Result<GraphId> FakeDriver::end_capture(StreamId stream) {
 Status FakeDriver::launch_graph(StreamId stream, GraphId graph) {
   const std::lock_guard lock(mutex_);
   if (Status ok = locked_status("launching"); !ok) return ok;
+  for (const KernelCall& call : graphs_.at(graph)) {
+    if (Status ok = claim_workspace(stream, call); !ok) return ok;
+  }
   ++graph_launches_;
   last_step_.erase(stream);
   return enqueue(stream, {[this, calls = graphs_.at(graph)] {

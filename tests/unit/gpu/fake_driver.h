@@ -96,6 +96,7 @@ class FakeDriver final : public Driver {
   bool chain_is_right(StreamId stream, const KernelCall& call);
   bool step(std::deque<Item>& stream);
   bool ran_before(const KernelCall& call);
+  Status claim_workspace(StreamId stream, const KernelCall& call);
   void run(const KernelCall& call);
   void multiply(const ProductCall& call) const;
   void convolve(const ConvolutionCall& call) const;
@@ -119,7 +120,8 @@ class FakeDriver final : public Driver {
   std::map<GraphId, std::vector<KernelCall>> graphs_;
   std::map<ProductId, ProductShape> products_;
   std::map<ConvolutionId, ConvolutionShape> convolutions_;
-  std::set<std::uint32_t> run_;  // products and convolutions, once at least
+  std::map<DeviceAddress, StreamId> workspaces_;  // the one that uses it
+  std::set<std::uint32_t> run_;                   // products and convolutions, once at least
   std::size_t planned_on_zeros_ = 0;
   std::vector<std::size_t> copies_;
   std::uint64_t graph_launches_ = 0, fused_launches_ = 0, chained_ = 0;
