@@ -7,6 +7,7 @@
 
 #include "actors/sessions/session_token.h"
 #include "actors/system/handoff.h"
+#include "actors/system/insist.h"
 #include "actors/system/shell.h"
 #include "actors/work/messages.h"
 #include "base/clock.h"
@@ -34,9 +35,12 @@ class BundleShell {
 
   // Whoever still waits is told that nobody knows.
   ~BundleShell() {
+    if (std::ranges::all_of(states_, &State::answered)) return;
     Outcome lost;
-    lost.error =
-        Error{ErrorCode::kInternal, "the server lost this request; send it again, and see the server's log"};
+    insist([&] {
+      lost.error = Error{ErrorCode::kInternal,
+                         "the server lost this request; send it again, and see the server's log"};
+    });
     answer_all(lost);
   }
   BundleShell(const BundleShell&) = delete;
@@ -165,12 +169,16 @@ class BundleShell {
 
   // All that have no answer. `perhaps_done`: a part of a session may have been done.
   void answer_all(const Outcome& outcome, bool perhaps_done = true) {
-    std::vector<ReplySink::Answered> answered;
-    for (std::size_t place = 0; place < states_.size(); ++place) {
-      if (std::exchange(states_[place].answered, true)) continue;
-      answered.push_back({setup_.parts[place], outcome});
-      answered.back().outcome.undecided = perhaps_done && is_session_part(setup_.parts[place]->header);
-    }
+    const std::vector<ReplySink::Answered> answered = insist([&] {
+      std::vector<ReplySink::Answered> all;
+      for (std::size_t place = 0; place < states_.size(); ++place) {
+        if (states_[place].answered) continue;
+        all.push_back({setup_.parts[place], outcome});
+        all.back().outcome.undecided = perhaps_done && is_session_part(setup_.parts[place]->header);
+      }
+      return all;
+    });
+    for (State& state : states_) state.answered = true;
     reply(answered);
   }
 
@@ -208,6 +216,13 @@ caf::actor spawn_bundle_actor(caf::actor_system& system, BundleSetup setup) {
     works->push_back(std::make_shared<Work>(parts[place], group, place));
   hand_over();
   caf::anon_send(runner, RunWorks{std::move(works)});
+  // The actor may have said before they came that their time is over, to a runner that did not know them.
+  if (steady_now() >= parts.front()->deadline()) {
+    auto keys = std::make_shared<std::vector<std::uint64_t>>();
+    for (const RequestPtr& part : parts) keys->push_back(part->key);
+    hand_over();
+    caf::anon_send(runner, CancelWorks{std::move(keys), ErrorCode::kDeadlineExceeded});
+  }
   return actor;
 }
 

@@ -2,12 +2,14 @@
 
 #include <utility>
 
+#include "actors/system/insist.h"
+
 namespace volvox {
 
 void ReplyWaiter::answer(const IncomingRequest&, const Outcome& outcome) {
   {
     const std::lock_guard lock(mutex_);
-    outcome_ = outcome;
+    insist([&] { outcome_ = outcome; });
   }
   answered_.notify_one();
 }

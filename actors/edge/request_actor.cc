@@ -124,14 +124,14 @@ class RequestShell {
 };
 
 // Parts of sessions are read by the manager, but what is large by this thread, where nobody else waits for
-// it. Their deadline is the manager's to keep, who may have been told too early that it is over.
+// it. Their deadline is the manager's to keep, who may have been told that it is over before the part came.
 void hand_on_part(const caf::actor& runner, const WorkPtr& work, const Dispatcher* dispatcher) {
   const RequestPtr request = work->shared_request();
   const bool reads = dispatcher != nullptr && request->body.size() > Dispatcher::kSmallBody;
   if (reads) dispatcher->read_ahead(*work);
   hand_over();
   caf::anon_send(runner, RunWork{work});
-  if (!reads || steady_now() < request->deadline()) return;
+  if (steady_now() < request->deadline()) return;
   caf::anon_send(runner, CancelWork{request->key, ErrorCode::kDeadlineExceeded});
 }
 

@@ -10,6 +10,7 @@
 
 #include "actors/edge/gateway.h"
 #include "actors/edge/request_actor.h"
+#include "actors/sessions/session_token.h"
 #include "actors/system/random_number.h"
 #include "actors/system/short_of_memory.h"
 #include "actors/work/messages.h"
@@ -278,6 +279,7 @@ Outcome HttpInference::wait(HttpExchange& exchange, const Asked& asked, ReplyWai
   log_about(subject_of(*asked.request), LogLevel::kError, "a request over HTTP was never answered");
   Outcome lost;
   lost.error = Error{ErrorCode::kInternal, "the server lost this request; see the server's log"};
+  lost.undecided = is_session_part(asked.request->header);
   return lost;
 }
 

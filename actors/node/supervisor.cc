@@ -35,6 +35,16 @@ class SupervisorShell {
     self_->set_down_handler([this](const caf::down_msg& down) { replace(down.source); });
     self_->set_exit_handler([this](const caf::exit_msg&) { end(); });
   }
+  // Who fails leaves nobody behind: a scheduler and its workers keep each other alive, and the system waits
+  // for all. To those that have ended already it is nothing.
+  ~SupervisorShell() {
+    for (const Engine& engine : engines_) {
+      for (const caf::actor& actor : engine.actors) kill(actor);
+    }
+    if (manager_) kill(manager_);
+  }
+  SupervisorShell(const SupervisorShell&) = delete;
+  SupervisorShell& operator=(const SupervisorShell&) = delete;
 
   caf::behavior behavior() {
     if (setup_.node->faults.supervisor) setup_.node->faults.supervisor();
@@ -193,6 +203,10 @@ class SupervisorShell {
   void forget(const caf::actor_addr& ended) {
     std::erase_if(last_, [&](const caf::actor& actor) { return actor == ended; });
     if (last_.empty()) self_->quit();
+  }
+
+  static void kill(const caf::actor& actor) {
+    insist([&] { caf::anon_send_exit(actor, caf::exit_reason::kill); });
   }
 
   caf::actor watched(caf::actor actor) {

@@ -47,11 +47,14 @@ class WorkerShell {
 
   void submit_one(BatchedTask task) {
     if (!refused_.empty()) return refused_.push_back(std::move(task));
-    const Status submitted = queue_->submit(*task);
+    // Kept before the queue has it, which reads it until it is done.
+    in_flight_.push_back(std::move(task));
+    const Status submitted = queue_->submit(*in_flight_.back());
     // A queue that failed meanwhile refuses; its progress says so, and watch() sees to the task.
-    if (submitted || queue_->progress().first_failed != 0) return in_flight_.push_back(std::move(task));
+    if (submitted || queue_->progress().first_failed != 0) return;
     refusal_ = submitted.error();
-    refused_.push_back(std::move(task));
+    refused_.push_back(std::move(in_flight_.back()));
+    in_flight_.pop_back();
   }
 
   void look_again() {

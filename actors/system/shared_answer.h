@@ -34,11 +34,11 @@ class SharedAnswer {
     std::optional<Answer> answer;
     try {
       answer.emplace(ask_());
+      settle(answer);
     } catch (...) {
       settle(std::nullopt);
       throw;
     }
-    settle(answer);
     return *std::move(answer);
   }
 

@@ -143,6 +143,23 @@ TEST(Supervision, AServerWhoseSupervisorCannotStartSaysSo) {
   EXPECT_NE(monitor.readiness_page().status, 200);
 }
 
+// What was started before it failed ends with it.
+TEST(Supervision, AServerOfWhichOneDeviceCannotStartSaysSo) {
+  const Scratch scratch;
+  const Models models = write_models(scratch);
+  const Devices devices{std::make_shared<TimedDevice>(TimedCost{0, 0}),
+                        std::make_shared<TimedDevice>(TimedCost{0, 0})};
+  std::atomic<int> engines{0};
+  FaultHooks faults;
+  faults.engine = [&] {
+    if (engines.fetch_add(1) == 1) throw std::bad_alloc();
+  };
+  Monitor monitor("test");
+  const auto started = Server::start(loopback(), devices, models, monitor, faults);
+  ASSERT_FALSE(started);
+  EXPECT_THAT(started.error().message, HasSubstr("supervisor"));
+}
+
 TEST(Supervision, FailuresInARowAreSurvived) {
   FaultHooks faults;
   faults.manager = faults.scheduler = [](const IncomingRequest& request) {

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <latch>
+#include <new>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -47,6 +48,24 @@ TEST(SharedAnswer, OneAsksForAll) {
     }
   }
   EXPECT_EQ(asked, 1);
+}
+
+TEST(SharedAnswer, OneThatCannotBeKeptIsAskedAgain) {
+  bool broken = true;
+  struct Fragile {
+    explicit Fragile(const bool* is_broken) : broken(is_broken) {}
+    Fragile(const Fragile& other) : broken(other.broken) {
+      if (*broken) throw std::bad_alloc();
+    }
+    Fragile(Fragile&&) noexcept = default;
+    Fragile& operator=(Fragile&&) noexcept = default;
+    ~Fragile() = default;
+    const bool* broken;
+  };
+  SharedAnswer<Fragile> shared([&] { return Fragile(&broken); }, milliseconds(0), now);
+  EXPECT_THROW(shared.get(), std::bad_alloc);
+  broken = false;
+  EXPECT_FALSE(*shared.get().broken);
 }
 
 TEST(SharedAnswer, AFailureIsAskedAgain) {
