@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "actors/system/actor_system.h"
 #include "protocol/tls/names.h"
 
 namespace volvox {
@@ -106,6 +107,7 @@ Result<std::uint16_t> ClusterTransport::publish(caf::actor_system& system, const
 }
 
 void ClusterTransport::hide(caf::actor_system& system, std::uint16_t port) const {
+  if (connections_have_failed(system)) return;  // and the port is closed
   if (!system.middleman().close(port)) spdlog::warn("port {} of the cluster cannot be closed", port);
 }
 

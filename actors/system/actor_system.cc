@@ -44,6 +44,10 @@ bool has_ended(caf::actor_system& system, const caf::actor_addr& address) {
 
 }  // namespace
 
+bool connections_have_failed(caf::actor_system& system) {
+  return has_ended(system, broker_of(system));
+}
+
 std::function<std::string()> watch_connections(caf::actor_system& system) {
   // No more than its address: an actor must not outlive its system.
   const caf::actor_addr broker = broker_of(system);
@@ -57,7 +61,7 @@ std::function<std::string()> watch_connections(caf::actor_system& system) {
 ActorSystem::~ActorSystem() {
   await_all_actors_done();
   // One that has failed would never answer.
-  if (has_middleman() && has_ended(*this, broker_of(*this))) return;
+  if (has_middleman() && connections_have_failed(*this)) return;
   if (has_middleman()) await_turn(*this, middleman().actor_handle());
   if (has_openssl_manager()) await_turn(*this, openssl_manager().actor_handle());
 }

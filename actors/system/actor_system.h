@@ -24,6 +24,10 @@ class ActorSystem : public caf::actor_system {
   ActorSystem(SystemConfig& config, const NoLeakCheck&) : caf::actor_system(config) {}
 };
 
+// Whether the actor that holds all of the process's connections in a cluster has ended, for want of memory
+// say. Then nobody answers what is asked of it, and none of its doors is open. Any thread.
+bool connections_have_failed(caf::actor_system& system);
+
 // For Monitor: trouble, once the actor that holds all of the process's connections in a cluster has ended,
 // for want of memory say. Nothing brings it back, and the process would look well and serve no cluster. The
 // system must outlive it.
