@@ -19,10 +19,19 @@ HttpAnswer make(const std::function<HttpAnswer()>& page) {
 }  // namespace
 
 PageMaker::PageMaker(Done done) : done_(std::move(done)) {
-  for (int i = 0; i < kThreads; ++i) threads_.emplace_back([this] { run(); });
+  try {
+    for (int i = 0; i < kThreads; ++i) threads_.emplace_back([this] { run(); });
+  } catch (...) {
+    end();
+    throw;
+  }
 }
 
 PageMaker::~PageMaker() {
+  end();
+}
+
+void PageMaker::end() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -58,7 +67,11 @@ void PageMaker::run() {
     const std::vector<Id> who = std::exchange(wanted->who, {});
     const auto page = wanted->page;
     lock.unlock();
-    done_(who, make(page));
+    try {
+      done_(who, make(page));
+    } catch (const std::exception&) {
+      // Those who asked wait until their door loses patience; who asks next may be luckier.
+    }
     lock.lock();
     wanted->in_work = false;
     changed_.notify_all();

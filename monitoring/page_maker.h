@@ -37,6 +37,7 @@ class PageMaker {
   };
 
   void run();
+  void end();
   Wanted* next();
 
   const Done done_;

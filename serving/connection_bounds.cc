@@ -17,8 +17,8 @@ ConnectionBounds::Entry ConnectionBounds::enter(Id id, const std::string& client
     if (!entry.gives_way) return {Verdict::kDoorIsFull, std::nullopt};
   }
   if (entry.gives_way) left(*entry.gives_way);
-  open_.emplace(id, Connection{client, now, true});
   Held& counts = clients_[client];
+  open_.emplace(id, Connection{client, now, true});
   ++counts.all;
   ++counts.may_go;
   return entry;

@@ -21,9 +21,10 @@ std::optional<DoorLine::Id> DoorLine::next() {
   }
   if (best == line_.end()) return std::nullopt;
   const Id id = best->id;
-  ++held_[best->client];
-  if (!best->question) ++with_contents_;
-  through_.emplace(id, std::move(*best));
+  std::size_t& held = held_[best->client];
+  const Place& place = through_.emplace(id, std::move(*best)).first->second;
+  ++held;
+  if (!place.question) ++with_contents_;
   line_.erase(best);
   return id;
 }

@@ -26,10 +26,19 @@ std::uint32_t count_of(std::uint64_t claims) {
 
 ThreadTeam::ThreadTeam(std::uint32_t threads) : slots_(std::clamp(threads, 1U, kMaxThreads)) {
   helpers_.reserve(slots_.size() - 1);
-  for (std::uint32_t t = 1; t < size(); ++t) helpers_.emplace_back([this, t] { help(t); });
+  try {
+    for (std::uint32_t t = 1; t < size(); ++t) helpers_.emplace_back([this, t] { help(t); });
+  } catch (...) {
+    end_helpers();
+    throw;
+  }
 }
 
 ThreadTeam::~ThreadTeam() {
+  end_helpers();
+}
+
+void ThreadTeam::end_helpers() {
   stop_.store(true);
   epoch_.fetch_add(1);
   epoch_.notify_all();

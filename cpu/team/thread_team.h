@@ -63,6 +63,7 @@ class ThreadTeam {
   };
 
   void help(std::uint32_t thread);
+  void end_helpers();
   void work(std::uint32_t thread);
   void run_unit(const TeamJob& job, std::uint32_t owner, std::uint32_t unit, std::uint32_t thread);
   bool claim(std::uint32_t owner, std::uint32_t& unit);

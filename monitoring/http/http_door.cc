@@ -7,6 +7,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
+#include <exception>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -32,6 +33,8 @@ using Id = ConnectionBounds::Id;
 constexpr std::size_t kMostHead = 16'384;  // bytes
 constexpr int kRoundMs = 50;               // how exactly times are kept
 constexpr int kAtOnce = 64;  // connections that are let in before the others are looked at again
+
+constexpr Duration kAfterFailure = std::chrono::milliseconds(100);
 
 // How long a client that was answered may go on sending.
 constexpr Duration kFarewell = std::chrono::seconds(2);
@@ -105,15 +108,30 @@ class HttpDoor::Impl {
 
   void run() {
     while (!stopping_) {
-      if (finishing_) listener_.reset();
-      wait();
-      take_pages();
-      if (polled_[1].revents != 0) let_in();
-      serve_all();
-      const TimePoint moment = steady_now();
-      if (moment - looked_ >= std::chrono::milliseconds(kRoundMs)) look_after(moment);
-      pass_on();
+      try {
+        run_once();
+      } catch (const std::exception&) {
+        start_anew();
+      }
     }
+  }
+
+  void run_once() {
+    if (finishing_) listener_.reset();
+    wait();
+    take_pages();
+    if (polled_[1].revents != 0) let_in();
+    serve_all();
+    const TimePoint moment = steady_now();
+    if (moment - looked_ >= std::chrono::milliseconds(kRoundMs)) look_after(moment);
+    pass_on();
+  }
+
+  // Nobody knows how far the round has come: all connections end, and with them what they held.
+  void start_anew() {
+    while (!connections_.empty()) remove(connections_.begin()->first);
+    bounds_.left(last_);  // may have been let in by half
+    std::this_thread::sleep_for(kAfterFailure);
   }
 
   void wait() {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <new>
 #include <utility>
 
 #include <spdlog/spdlog.h>
@@ -53,7 +54,11 @@ void SpanExporter::run() {
     if (stopping_ && !reachable) {
       metrics_.exported(ExportOutcome::kUnreachable, spans_in(batch));
     } else {
-      reachable = deliver(batch);
+      try {
+        reachable = deliver(batch);
+      } catch (const std::bad_alloc&) {  // before anything was sent: a message takes much at once
+        metrics_.exported(ExportOutcome::kUnreachable, spans_in(batch));
+      }
     }
   }
 }
