@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -51,6 +52,23 @@ struct Convolution {
         const bool inside = row >= 0 && row < height && column >= 0 && column < width;
         f(inside ? row * width + column : -1);
       }
+    }
+  }
+
+  // f(at) for those of them that lie inside, in that order: in a time that does not grow with a kernel that
+  // is larger than x.
+  template <class F>
+  void for_inside(std::int64_t position, F f) const {
+    const auto first = [](std::int64_t from, std::int64_t step) {
+      return from >= 0 ? from : from + (step - 1 - from) / step * step;
+    };
+    const std::int64_t top = position / out_width() * stride[0] - padding[0];
+    const std::int64_t left = position % out_width() * stride[1] - padding[1];
+    const std::int64_t bottom = std::min(top + kernel_height * dilation[0], height);
+    const std::int64_t right = std::min(left + kernel_width * dilation[1], width);
+    for (std::int64_t row = first(top, dilation[0]); row < bottom; row += dilation[0]) {
+      for (std::int64_t column = first(left, dilation[1]); column < right; column += dilation[1])
+        f(row * width + column);
     }
   }
 

@@ -29,9 +29,8 @@ struct Pool {
   static Real window(const Convolution& c, const Real* x, std::int64_t position) {
     Real so_far{0};
     std::int64_t count = 0;
-    c.for_window(position, [&](std::int64_t at) {
-      if (at >= 0) so_far = count++ == 0 ? F::first(x[at]) : F::next(so_far, x[at]);
-    });
+    c.for_inside(position,
+                 [&](std::int64_t at) { so_far = count++ == 0 ? F::first(x[at]) : F::next(so_far, x[at]); });
     return F::last(so_far, static_cast<Real>(count));
   }
 };

@@ -13,7 +13,7 @@ std::int64_t checked_elements(const Shape& shape) {
   if (shape.size() > kMaxRank) refuse("a shape of " + std::to_string(shape.size()) + " axes, at most 8");
   std::int64_t count = 1;
   for (const std::int64_t extent : shape) {
-    if (extent < 0 || (extent > 0 && count > kMaxValueElements / extent))
+    if (extent < 0 || extent > kMaxValueElements || (extent > 0 && count > kMaxValueElements / extent))
       refuse("the shape " + to_string(shape) + " has more elements than a value may have");
     count *= extent;
   }

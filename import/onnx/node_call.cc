@@ -69,6 +69,19 @@ std::size_t NodeCall::axis(std::int64_t written, std::size_t rank) {
   return static_cast<std::size_t>(written < 0 ? written + axes : written);
 }
 
+void keep_whole(NodeCall& call) {
+  if (!call.in(0).is_known() || call.in(0).known->is_real()) return;
+  constexpr std::int64_t kMostExact = std::int64_t{1} << 24;
+  const auto is_exact = [](auto number) { return number >= -kMostExact && number <= kMostExact; };
+  bool exact = std::ranges::all_of(call.in(0).known->integers, is_exact);
+  for (Quantity& made : call.outputs) {
+    if (!made.is_known() || !made.known->is_real()) continue;
+    exact = exact && std::ranges::all_of(made.known->reals, is_exact);
+    made = known(as_integer(made.known));
+  }
+  if (!exact) refuse("computes with whole numbers beyond " + std::to_string(kMostExact));
+}
+
 const OpRule* find_rule(std::string_view op) {
   for (const auto* rules : op_rules()) {
     for (const OpRule& rule : *rules) {

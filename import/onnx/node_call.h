@@ -49,6 +49,10 @@ class NodeCall {
   std::vector<std::optional<Quantity>> inputs_;
 };
 
+// Where the first input is known and whole, what was made of it is whole, too. Cells compute in reals, which
+// are exact up to 2^24: refuses what is larger.
+void keep_whole(NodeCall& call);
+
 // How an operator of ONNX becomes operators of cells. Each source in import/onnx/ops has some, k<File>Rules,
 // and nothing else names them.
 struct OpRule {

@@ -96,7 +96,8 @@ Result<KnownTensor> read_tensor(const Proto& tensor) {
   auto made = std::make_shared<Constant>();
   std::int64_t count = 1;
   for (const std::int64_t extent : tensor.dims()) {
-    if (extent < 0 || (extent > 0 && count > kMaxConstantElements / extent))
+    // Also of an empty tensor no extent is larger than a tensor may be.
+    if (extent < 0 || extent > kMaxConstantElements || (extent > 0 && count > kMaxConstantElements / extent))
       return wrong("has more elements than are read");
     count *= extent;
     made->shape.push_back(extent);

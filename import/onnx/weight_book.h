@@ -21,7 +21,8 @@ class WeightBook {
     KnownTensor numbers{};
   };
 
-  // The name of these numbers in this shape. New ones are called like the hint, as far as a name may.
+  // The name of these numbers in this shape. New ones are called like the hint, as far as a name may; refused
+  // where all together would be more than a model may have.
   const std::string& name_of(const KnownTensor& numbers, const Shape& shape, const std::string& hint);
   const std::vector<Weight>& all() const { return weights_; }
 
@@ -29,6 +30,7 @@ class WeightBook {
   std::vector<Weight> weights_;
   std::map<std::pair<const Constant*, Shape>, std::string> names_;
   std::map<std::string, std::uint32_t> taken_;
+  std::size_t elements_ = 0;       // of all weights
   std::vector<KnownTensor> kept_;  // so that no other tensor gets the address of one that has a name
 };
 

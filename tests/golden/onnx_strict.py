@@ -49,6 +49,20 @@ def strict_cases():
     x, c = draw(STEPS, 4), [1, 2, 3, 4]
     yield case("constant_of_a_shape", part, {"x": x}, {"y": x * c}, set={"c": c})
 
+    # Whole numbers stay whole: max(7, 1) / 2 * 2 is 6.
+    x = np.linspace(-1, 1, STEPS * 8, dtype=np.float32).reshape(STEPS, 8)
+    whole = {"seven": [7], "two": [2], "zero": [0], "one": [1]}
+    weights = [tensor(name, np.array(value, dtype=np.int64)) for name, value in whole.items()] + [tensor("least", np.int64(1))]
+    nodes = [make.make_node("Clip", ["seven", "least"], ["clipped"]), make.make_node("Div", ["clipped", "two"], ["half"])]
+    nodes += [make.make_node("Mul", ["half", "two"], ["end"]), make.make_node("Slice", ["x", "zero", "end", "one"], ["y"])]
+    yield case("whole_numbers_stay", model(nodes, [info("x", [1, 8])], [info("y", [1, 6])], weights), {"x": x}, {"y": x[:, :6]})
+
+    shape = {"none": [], "last": [-1], "before": [-9], "zero": [0], "back": [-1], "row": [1, 8]}
+    weights = [tensor(name, np.array(value, dtype=np.int64)) for name, value in shape.items()]
+    nodes = [make.make_node("Slice", ["none", "last", "before", "zero", "back"], ["nothing"])]
+    nodes += [make.make_node("Concat", ["nothing", "row"], ["shape"], axis=0), make.make_node("Reshape", ["x", "shape"], ["y"])]
+    yield case("nothing_backwards", model(nodes, [info("x", [1, 8])], [info("y", [1, 8])], weights), {"x": x}, {"y": x})
+
 
 class Alone(nn.Module):
     """Over a sequence, with a batch that the file fixes: a step of one is not what these do."""
@@ -100,3 +114,39 @@ def strict_refusals():
     long = model([relu], [info("x", [1, 2, 1, 2, 1, 2])], [y])
     yield refused("axes", long, "must be a list of at most 4 extents")
     yield refused("only_states", model([relu], [x], [info("x_out", None)]), "nothing makes the output 'x_out'")
+    empty = onnx.TensorProto(name="w", data_type=FLOAT, dims=[0, 1 << 62])
+    yield refused("empty_and_wide", model([make.make_node("Add", ["x", "w"], ["y"])], [x], [y], [empty]), "more elements than are read")
+    power = make.make_node("Pow", ["x", "e"], ["y"])
+    yield refused("power", model([power], [x], [y], [tensor("e", np.float32(65))]), "raises to the")
+    yield from open_length_refusals()
+
+
+def open_length_refusals():
+    """What nobody can say of a sequence whose length is not known."""
+    x, y = info("x", ["steps", 1, 2]), info("y", None)
+    first, zero = tensor("first", np.int64(0)), tensor("zero", np.array([0], dtype=np.int64))
+    layer = [tensor(name, np.eye(2, dtype=np.float32)[None]) for name in ("W", "R")]
+    length = [make.make_node("RNN", ["x", "W", "R"], ["h", "last"], hidden_size=2)]
+    length += [make.make_node("Shape", ["x"], ["shape"]), make.make_node("Gather", ["shape", "first"], ["T"])]
+    factor = [make.make_node("Cast", ["number"], ["factor"], to=FLOAT), make.make_node("Mul", ["h", "factor"], ["y"])]
+
+    def of(nodes, *weights):
+        return model([*length, *nodes], [x], [y], [*layer, first, zero, *weights])
+
+    why = "computes with the length of the sequence, which may be any"
+    many = tensor("many", np.int64(1024))
+    yield refused("length_squared", of([make.make_node("Mul", ["T", "T"], ["number"]), *factor]), why)
+    yield refused("length_halved", of([make.make_node("Div", ["T", "many"], ["number"]), *factor], many), why)
+    yield refused("length_as_truth", of([make.make_node("Cast", ["T"], ["number"], to=onnx.TensorProto.BOOL), *factor]), why)
+    nodes = [make.make_node("Unsqueeze", ["T", "zero"], ["end"]), make.make_node("Slice", ["table", "zero", "end"], ["cut"])]
+    nodes += [make.make_node("Shape", ["cut"], ["long"]), make.make_node("Squeeze", ["long", "zero"], ["number"]), *factor]
+    yield refused("length_cuts", of(nodes, tensor("table", np.arange(512, dtype=np.int64))), why)
+    nodes = [make.make_node("Expand", ["last", "shape"], ["all"]), make.make_node("ReduceSum", ["all", "zero"], ["y"])]
+    yield refused("sum_of_the_same", of(nodes), "goes over what is the same at every step")
+
+    body = [make.make_node("Cast", ["T"], ["factor"], to=FLOAT), make.make_node("Div", ["row", "factor"], ["share"])]
+    body += [make.make_node("Add", ["before", "share"], ["after"]), make.make_node("Identity", ["after"], ["made"])]
+    inner = make.make_graph(body, "body", [info("before", [2]), info("row", [2])], [info("after", [2]), info("made", [2])])
+    scan = make.make_node("Scan", ["start", "x"], ["end", "y"], name="scan", num_scan_inputs=1, body=inner)
+    proto = model([*length[1:], scan], [info("x", ["steps", 2])], [y], [first, tensor("start", np.zeros(2, dtype=np.float32))])
+    yield refused("scan_by_length", proto, "reads 'T'")

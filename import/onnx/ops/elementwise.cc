@@ -107,11 +107,15 @@ void logical_not(NodeCall& call) {
   }
 }
 
+void absolute(NodeCall& call) {
+  call.outputs = {call.writer.pointwise("abs", {call.in(0)})};
+  keep_whole(call);
+}
+
 template <const char* const& op>
 void same(NodeCall& call) {
   call.outputs = {call.writer.pointwise(op, {call.in(0)})};
 }
-constexpr const char* kAbs = "abs";
 constexpr const char* kExp = "exp";
 constexpr const char* kLog = "log";
 constexpr const char* kSqrt = "sqrt";
@@ -156,18 +160,24 @@ void clip(NodeCall& call) {
     return call.number_in(input);
   };
   constexpr float kMost = std::numeric_limits<float>::infinity();
-  call.outputs = {call.writer.pointwise("clamp", {call.in(0)},
-                                        {.reals = {bound("min", 1, -kMost), bound("max", 2, kMost)}})};
+  const double most = bound("max", 2, kMost), least = std::min(bound("min", 1, -kMost), most);
+  call.outputs = {call.writer.pointwise("clamp", {call.in(0)}, {.reals = {least, most}})};
+  keep_whole(call);
 }
 
 void power(NodeCall& call) {
   const float exponent = call.number_in(1);
   const Quantity& x = call.in(0);
+  // Beyond, the cell goes by the logarithm, which numbers below 0 have none of.
+  constexpr float kMostFactors = 64;
+  if (std::abs(exponent) > kMostFactors && exponent == std::floor(exponent))
+    refuse("raises to the " + std::to_string(exponent) + "th power; 64 at most");
   if (exponent == 2) {
     call.outputs = {call.writer.mul(x, x)};
   } else {
     call.outputs = {call.writer.pointwise("pow", {x}, {.reals = {exponent}})};
   }
+  keep_whole(call);
 }
 
 void where(NodeCall& call) {
@@ -220,7 +230,7 @@ constexpr OpRule kRules[] = {
     {"And", logical_and},
     {"Or", logical_or},
     {"Not", logical_not},
-    {"Abs", same<kAbs>},
+    {"Abs", absolute},
     {"Exp", same<kExp>},
     {"Log", same<kLog>},
     {"Sqrt", same<kSqrt>},

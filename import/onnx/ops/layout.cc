@@ -127,6 +127,7 @@ void slice(NodeCall& call) {
     const std::size_t axis = NodeCall::axis(axes[i], x.rank());
     const std::int64_t extent = x.shape[axis], step = steps[i];
     if (step == 0 || step == std::numeric_limits<std::int64_t>::min()) refuse("a step of 0");
+    if (extent == 0) continue;
     const auto counted = [&](std::int64_t written, std::int64_t least, std::int64_t most) {
       if (written < 0) written = written < -extent ? least : written + extent;
       return std::clamp(written, least, most);
@@ -214,6 +215,7 @@ void pad(NodeCall& call) {
   } else if (mode == "constant") {
     const double value = call.has(2) ? call.number_in(2) : call.real("value", 0);
     call.outputs = {call.writer.apply("pad", {cut}, {.integers = pads, .reals = {value}}, shape)};
+    keep_whole(call);
   } else {
     refuse("the mode '" + mode + "' is not there: constant and reflect are");
   }

@@ -105,6 +105,7 @@ void reduce(NodeCall& call) {
   Attributes attributes;
   attributes.integers.assign(axes.begin(), axes.end());
   call.outputs = {call.writer.reshape(call.writer.apply(op, {x}, std::move(attributes), kept), wanted)};
+  keep_whole(call);
 }
 constexpr const char* kSum = "reduce_sum";
 constexpr const char* kMean = "reduce_mean";

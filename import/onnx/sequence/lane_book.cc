@@ -223,7 +223,9 @@ Quantity LaneBook::at_end(const Quantity& x, SequenceEnd end) {
 }
 
 Quantity LaneBook::over_all(const Quantity& x, std::string_view op) {
-  if (x.is_known()) refuse("goes over what is the same at every step");
+  // Of such a value there is one row, and a sum would be that of one step.
+  if (x.is_known() || (op == "segment_sum" && !graph_.is_stepwise(x.id)))
+    refuse("goes over what is the same at every step");
   settle(x, false);
   const Operator& maker = graph().maker(x.id);
   const bool is_reshaped = maker.is(kReshapeOp) && graph_.place_of(maker.inputs[0]) != nullptr;

@@ -11,6 +11,28 @@ constexpr std::int64_t kMostOrdinary = std::int64_t{1} << 31;
 bool stands_for_something(std::int64_t number) {
   return is_open(number) || (number > kRound - kNear && number < kRound + kNear);
 }
+// Whether each number that was made of one that stands for something is of the same kind; or what is left of
+// two of them when one is taken from the other.
+bool keeps_meaning(std::string_view op, const Constant& a, const Constant& b, const Constant& made) {
+  const auto number = [](const Constant& x, std::size_t i) {
+    return x.integers.size() == 1 ? x.integers[0] : x.integers[i];
+  };
+  for (const Constant* x : {&a, &b}) {
+    if (x->integers.size() != 1 && x->shape != made.shape) return false;
+  }
+  for (std::size_t i = 0; i < made.integers.size(); ++i) {
+    const std::int64_t left = number(a, i), right = number(b, i), result = made.integers[i];
+    const bool of_left = stands_for_something(left), of_right = stands_for_something(right);
+    if (!of_left && !of_right) continue;
+    if (of_left && of_right && (op != "Sub" || is_open(left) != is_open(right))) return false;
+    const bool same_kind = stands_for_something(result) && is_open(result) == is_open(of_left ? left : right);
+    if (of_left != of_right && !same_kind) return false;
+  }
+  return true;
+}
+
+constexpr std::int64_t kBool = 9;  // TensorProto.DataType
+
 constexpr std::string_view kAllowed[] = {"Identity", "Gather",    "Slice",   "Concat", "Squeeze", "Unsqueeze",
                                          "Reshape",  "Cast",      "Add",     "Sub",    "Mul",     "Div",
                                          "Split",    "Transpose", "Flatten", "TopK",   "Shape",   "Size"};
@@ -34,6 +56,13 @@ void compute_with_length(NodeCall& call) {
   const auto* allowed = std::find(std::begin(kAllowed), std::end(kAllowed), call.node.op);
   if (allowed == std::end(kAllowed))
     refuse("depends on the length of the sequence, which may be any, or on the number of a step");
+  const std::string_view op = call.node.op;
+  const bool combines = op == "Add" || op == "Sub" || op == "Mul" || op == "Div";
+  const auto is_place = [&](std::size_t i) { return i > 0 && call.has(i) && has_open(call.in(i)); };
+  bool by_place = false;  // which of known numbers it takes hangs on the length
+  for (std::size_t i = 1; i < call.inputs() && !combines && op != "Concat"; ++i) by_place |= is_place(i);
+  if (by_place || (op == "Cast" && call.integer("to", 0) == kBool))
+    refuse("computes with the length of the sequence, which may be any");
   find_rule(call.node.op)->write(call);
   for (const Quantity& made : call.outputs) {
     const auto means_something = [](std::int64_t number) {
@@ -41,7 +70,9 @@ void compute_with_length(NodeCall& call) {
     };
     const bool fine = made.is_known() && !made.known->is_real() &&
                       std::all_of(made.known->integers.begin(), made.known->integers.end(), means_something);
-    if (!fine) refuse("computes with the length of the sequence, which may be any");
+    const bool means_it =
+        !combines || !fine || keeps_meaning(op, *call.in(0).known, *call.in(1).known, *made.known);
+    if (!fine || !means_it) refuse("computes with the length of the sequence, which may be any");
   }
 }
 

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "import/onnx/sequence/body_lane.h"
+#include "import/onnx/sequence/open_length.h"
 
 namespace volvox::onnx_import {
 namespace {
@@ -31,7 +32,9 @@ class ScanLane {
     for (std::size_t i = 0; i < states_; ++i) initial.push_back(before(i));
     BodyLane lane(call_, *body_);
     lane.begin("scan", rows, initial, reverse_ != call_.turned);
-    const GraphWalk::Scope known = lane.what_is_known();
+    GraphWalk::Scope known = lane.what_is_known();
+    // Nobody knows in there what stands for the length of the sequence.
+    std::erase_if(known.values, [](const auto& value) { return has_open(value.second); });
     GraphWalk::Scope inner{.around = &known};
     for (std::size_t i = 0; i < states_; ++i) inner.values[body_->inputs[i].name] = lane.state(i);
     for (std::size_t i = 0; i < rows_; ++i) {
