@@ -181,6 +181,7 @@ class Exported(unittest.TestCase):
         good = weights_of("lstm", 5, 8, layers=2)
         for change, message in (
             ({"weight_ih_l3": good["weight_ih_l0"]}, "missing"),
+            ({"weight_ih_l9999999999": good["weight_ih_l0"]}, "missing"),
             ({"weight_hh_l1": good["weight_hh_l1"][:, :-1]}, "weight_hh"),
             ({"weight_ih_l1": good["weight_ih_l0"]}, "weight_ih"),
             ({"encoder": good["weight_ih_l0"]}, "encoder"),

@@ -166,6 +166,8 @@ class Exported(unittest.TestCase):
     def test_says_what_it_cannot(self):
         with self.assertRaisesRegex(TypeError, "Linear is none of"):
             export(nn.Linear(2, 2), "nowhere")
+        with self.assertRaisesRegex(ValueError, "max_norm"):
+            export(nn.GRU(7, 4), "nowhere", embedding=nn.Embedding(9, 7, max_norm=1.0))
         with self.assertRaisesRegex(ValueError, "rows of 5, the module reads 7"):
             export(nn.LSTM(7, 6), "nowhere", embedding=nn.Embedding(3, 5))
         with self.assertRaises(FileExistsError):

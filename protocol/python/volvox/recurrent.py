@@ -98,9 +98,9 @@ def _layers(kind, state):
             raise ValueError(f"{name} is no weight of a {kind}")
         found.setdefault((int(match[2] or 0), 1 if match[3] else 0), {})[match[1]] = _floats(tensor, name)
     count, directions = 1 + max((at for at, _ in found), default=-1), 1 + max((way for _, way in found), default=0)
-    layers = [[found.get((at, way)) for way in range(directions)] for at in range(count)]
-    if not layers or any(layer is None for row in layers for layer in row):
+    if not found or count * directions != len(found):
         raise ValueError("weights of a layer or a direction are missing: there must be weight_ih_l0, weight_hh_l0, …")
+    layers = [[found[at, way] for way in range(directions)] for at in range(count)]
     below = None
     for at, row in enumerate(layers):
         below = sum(_checked_width(kind, at, layer, below) for layer in row)
@@ -207,6 +207,8 @@ def export(module, folder, *, embedding=None, output=None, **options):
     if kind not in GATES or not hasattr(module, "hidden_size"):
         raise TypeError(f"{type(module).__name__} is none of torch.nn.LSTM, GRU, RNN; export_step takes any module of one step")
     if embedding is not None:
+        if getattr(embedding, "max_norm", None) is not None:
+            raise ValueError("the embedding has a max_norm, by which its rows change as they are looked up; export one without")
         embedding = getattr(embedding, "weight", embedding)
     if output is not None:
         output = output.weight, output.bias
