@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <exception>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "actors/edge/gateway.h"
 #include "actors/edge/request_actor.h"
 #include "actors/sessions/session_token.h"
+#include "actors/system/insist.h"
 #include "actors/system/random_number.h"
 #include "actors/system/short_of_memory.h"
 #include "actors/work/messages.h"
@@ -74,6 +76,16 @@ Result<std::optional<std::size_t>> binary_header(const HttpExchange& exchange) {
   const auto [stop, error] = std::from_chars(text->data(), text->data() + text->size(), length);
   if (error == std::errc{} && stop == text->data() + text->size()) return length;
   return invalid(std::string(kBinaryHeader) + " must be the length of the JSON in bytes");
+}
+
+// Of a request of which nobody knows what became.
+Outcome lost_outcome(const IncomingRequest& request) {
+  Outcome lost;
+  insist([&] {
+    lost.error = Error{ErrorCode::kInternal, "the server lost this request; see the server's log"};
+  });
+  lost.undecided = is_session_part(request.header);
+  return lost;
 }
 
 }  // namespace
@@ -249,8 +261,19 @@ void HttpInference::run(HttpExchange& exchange, const Asked& asked) {
   const auto waiter = std::make_shared<ReplyWaiter>();
   const caf::actor actor = spawn_request_actor(setup_.system, waiter, setup_.runner->get(), asked.request,
                                                setup_.admission->dispatcher());
+  try {
+    await_and_answer(exchange, asked, *waiter, actor);
+  } catch (const std::exception&) {
+    // What was handed on may have been done: of a sequence nobody knows where it stands.
+    if (asked.place) asked.place->ended(lost_outcome(*asked.request));
+    throw;
+  }
+}
+
+void HttpInference::await_and_answer(HttpExchange& exchange, const Asked& asked, ReplyWaiter& waiter,
+                                     const caf::actor& actor) {
   Unanswered entry(in_flight_, asked.request->key, actor);
-  const Outcome outcome = wait(exchange, asked, *waiter, actor);
+  const Outcome outcome = wait(exchange, asked, waiter, actor);
   entry.forget_actor();
   Answer answer = answer_to(asked, outcome);
   if (asked.request->trace) {
@@ -277,10 +300,7 @@ Outcome HttpInference::wait(HttpExchange& exchange, const Asked& asked, ReplyWai
     caf::anon_send(actor, CancelAtom::value);
   }
   log_about(subject_of(*asked.request), LogLevel::kError, "a request over HTTP was never answered");
-  Outcome lost;
-  lost.error = Error{ErrorCode::kInternal, "the server lost this request; see the server's log"};
-  lost.undecided = is_session_part(asked.request->header);
-  return lost;
+  return lost_outcome(*asked.request);
 }
 
 HttpInference::Answer HttpInference::answer_to(const Asked& asked, const Outcome& outcome) const {

@@ -62,6 +62,8 @@ class HttpInference {
   tl::expected<HttpModel, HttpReply> choose_model(HttpModel named, SequencePlace* place) const;
   SequencePlace::Turn wait_for_turn(HttpExchange& exchange, const Asked& asked);
   void run(HttpExchange& exchange, const Asked& asked);
+  void await_and_answer(HttpExchange& exchange, const Asked& asked, ReplyWaiter& waiter,
+                        const caf::actor& actor);
   Outcome wait(HttpExchange& exchange, const Asked& asked, ReplyWaiter& waiter, const caf::actor& actor);
   Answer answer_to(const Asked& asked, const Outcome& outcome) const;
   HttpReply overloaded(const char* message) const;
