@@ -30,14 +30,16 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT VOLVOX_SANITIZE)
     list(APPEND guards -fcf-protection)
   endif()
   target_compile_options(volvox_options INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:${guards}>")
+  include(CheckPIESupported)
+  check_pie_supported(LANGUAGES CXX)
+  target_link_options(volvox_options INTERFACE LINKER:-z,relro LINKER:-z,now LINKER:-z,noexecstack)
+endif()
+if(CMAKE_BUILD_TYPE STREQUAL "Release" OR VOLVOX_SANITIZE)
   # Checks of each access cost where every nanosecond is counted, and there no byte of a stranger is an index.
   # And CAF's headers look into an empty pointer when an actor is made of a function without arguments, as tests do.
   set(unchecked "$<IN_LIST:$<TARGET_PROPERTY:NAME>,volvox_batching;volvox_cpu;actors_test;volvox_unchecked_test_headers;volvox_echo>")
   target_compile_definitions(volvox_options INTERFACE
                              "$<$<AND:$<COMPILE_LANGUAGE:CXX>,$<NOT:${unchecked}>>:_GLIBCXX_ASSERTIONS>")
-  include(CheckPIESupported)
-  check_pie_supported(LANGUAGES CXX)
-  target_link_options(volvox_options INTERFACE LINKER:-z,relro LINKER:-z,now LINKER:-z,noexecstack)
 endif()
 if(VOLVOX_SANITIZE)
   target_compile_options(volvox_options INTERFACE -fsanitize=${VOLVOX_SANITIZE} -fno-omit-frame-pointer

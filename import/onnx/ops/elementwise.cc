@@ -246,7 +246,7 @@ constexpr OpRule kRules[] = {
     {"Gelu", gelu, "the exact form"},
     {"HardSigmoid", hard_sigmoid},
     {"Clip", clip, "known bounds"},
-    {"Pow", power, "one known exponent"},
+    {"Pow", power, "one known exponent, a whole one up to 64"},
     {"Where", where},
     {"Floor", whole, "of what is known"},
     {"Ceil", whole, "of what is known"},
