@@ -56,7 +56,7 @@ void SpanExporter::run() {
     } else {
       try {
         reachable = deliver(batch);
-      } catch (const std::bad_alloc&) {  // before anything was sent: a message takes much at once
+      } catch (const std::bad_alloc&) {  // the text of a message takes much at once
         metrics_.exported(ExportOutcome::kUnreachable, spans_in(batch));
       }
     }

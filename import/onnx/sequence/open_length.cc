@@ -11,6 +11,7 @@ constexpr std::int64_t kMostOrdinary = std::int64_t{1} << 31;
 bool stands_for_something(std::int64_t number) {
   return is_open(number) || (number > kRound - kNear && number < kRound + kNear);
 }
+
 // Whether each number that was made of one that stands for something is of the same kind; or what is left of
 // two of them when one is taken from the other.
 bool keeps_meaning(std::string_view op, const Constant& a, const Constant& b, const Constant& made) {
@@ -58,10 +59,10 @@ void compute_with_length(NodeCall& call) {
     refuse("depends on the length of the sequence, which may be any, or on the number of a step");
   const std::string_view op = call.node.op;
   const bool combines = op == "Add" || op == "Sub" || op == "Mul" || op == "Div";
-  const auto is_place = [&](std::size_t i) { return i > 0 && call.has(i) && has_open(call.in(i)); };
-  bool by_place = false;  // which of known numbers it takes hangs on the length
-  for (std::size_t i = 1; i < call.inputs() && !combines && op != "Concat"; ++i) by_place |= is_place(i);
-  if (by_place || (op == "Cast" && call.integer("to", 0) == kBool))
+  bool picks = false;  // which of its numbers it takes hangs on the length
+  for (std::size_t i = 1; i < call.inputs() && !combines && op != "Concat"; ++i)
+    picks = picks || (call.has(i) && has_open(call.in(i)));
+  if (picks || (op == "Cast" && call.integer("to", 0) == kBool))
     refuse("computes with the length of the sequence, which may be any");
   find_rule(call.node.op)->write(call);
   for (const Quantity& made : call.outputs) {
@@ -70,9 +71,8 @@ void compute_with_length(NodeCall& call) {
     };
     const bool fine = made.is_known() && !made.known->is_real() &&
                       std::all_of(made.known->integers.begin(), made.known->integers.end(), means_something);
-    const bool means_it =
-        !combines || !fine || keeps_meaning(op, *call.in(0).known, *call.in(1).known, *made.known);
-    if (!fine || !means_it) refuse("computes with the length of the sequence, which may be any");
+    if (!fine || (combines && !keeps_meaning(op, *call.in(0).known, *call.in(1).known, *made.known)))
+      refuse("computes with the length of the sequence, which may be any");
   }
 }
 
