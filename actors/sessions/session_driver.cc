@@ -443,7 +443,8 @@ Status SessionDriver::start(const SessionAction& action, const Work& asked) {
 std::span<const std::uint32_t> SessionDriver::devices() {
   if (node_->devices.size() == 1) return wanted_;
   wanted_ = node_->loads->in_order([](std::uint32_t) { return true; });
-  std::ranges::stable_partition(wanted_, [this](auto device) { return runner_.ready(device); });
+  std::stable_partition(wanted_.begin(), wanted_.end(),
+                        [this](auto device) { return runner_.ready(device); });
   return wanted_;
 }
 
