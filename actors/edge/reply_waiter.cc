@@ -7,9 +7,10 @@
 namespace volvox {
 
 void ReplyWaiter::answer(const IncomingRequest&, const Outcome& outcome) {
+  Outcome kept = insist([&] { return outcome; });  // before the lock: it may have to wait for memory
   {
     const std::lock_guard lock(mutex_);
-    insist([&] { outcome_ = outcome; });
+    outcome_ = std::move(kept);
   }
   answered_.notify_one();
 }
