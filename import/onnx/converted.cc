@@ -26,12 +26,10 @@ std::string plain_name(const std::string& name) {
 }
 
 bool is_real_input(std::int32_t type) {
-  constexpr std::int32_t kFloat = 1, kFloat16 = 10, kDouble = 11;
   return type == kFloat || type == kFloat16 || type == kDouble;
 }
 
 bool is_whole_input(std::int32_t type) {
-  constexpr std::int32_t kInt32 = 6, kInt64 = 7;
   return type == kInt32 || type == kInt64;
 }
 

@@ -13,6 +13,10 @@
 // What an ONNX file holds, without protobuf, whose headers take longer to read than all else here.
 namespace volvox::onnx_import {
 
+// Types of elements, as TensorProto.DataType numbers them.
+inline constexpr std::int32_t kFloat = 1, kInt32 = 6, kInt64 = 7, kBool = 9, kFloat16 = 10, kDouble = 11,
+                              kBfloat16 = 16;
+
 // A tensor whose numbers are known: floats of any width as f32, whole numbers and truths as i64. Extents may
 // be 0.
 struct Constant {

@@ -234,8 +234,6 @@ void expand(NodeCall& call) {
   }
 }
 
-constexpr std::int32_t kFloat = 1, kFloat16 = 10, kDouble = 11, kBfloat16 = 16, kBool = 9;
-
 void cast(NodeCall& call) {
   const Quantity& x = call.in(0);
   const std::int64_t to = call.integer("to", 0);

@@ -32,8 +32,6 @@ bool keeps_meaning(std::string_view op, const Constant& a, const Constant& b, co
   return true;
 }
 
-constexpr std::int64_t kBool = 9;  // TensorProto.DataType
-
 constexpr std::string_view kAllowed[] = {"Identity", "Gather",    "Slice",   "Concat", "Squeeze", "Unsqueeze",
                                          "Reshape",  "Cast",      "Add",     "Sub",    "Mul",     "Div",
                                          "Split",    "Transpose", "Flatten", "TopK",   "Shape",   "Size"};
