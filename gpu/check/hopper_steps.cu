@@ -143,7 +143,6 @@ __global__ void plain_step(const LstmCall call, const __nv_bfloat16* weights, fl
 // A kernel for a step.
 struct Variant {
   std::uint32_t rows, split, mates;
-  bool ahead;
   cudaError_t (*launch)(const LstmCall& call, cudaStream_t stream, bool early);
 
   std::uint32_t blocks(std::uint32_t task_rows) const {
@@ -152,17 +151,13 @@ struct Variant {
 };
 template <class S>
 constexpr Variant variant() {
-  return {S::kRows, S::kSplit, S::kMates, S::kAhead, hopper::launch<hopper::Bf16, S>};
+  return {S::kRows, S::kSplit, S::kMates, hopper::launch<hopper::Bf16, S>};
 }
 // Those that queues choose from (hopper::cut_of), then those that are tried beside them.
-template <unsigned kRows, unsigned kSplit, unsigned kMates = 1, bool kAhead = false>
-using Shape = hopper::Shape<kRows, kSplit, kMates, kAhead>;
-constexpr Variant kChosen[] = {variant<Shape<128, 1>>(), variant<Shape<128, 2>>(), variant<Shape<64, 1>>(),
+using hopper::Shape;
+constexpr Variant kChosen[] = {variant<Shape<128, 1>>(), variant<Shape<64, 1>>(), variant<Shape<64, 1, 2>>(),
                                variant<Shape<64, 2>>()};
-constexpr Variant kTried[] = {
-    variant<Shape<128, 1, 1, true>>(), variant<Shape<64, 1, 1, true>>(),  variant<Shape<64, 2, 1, true>>(),
-    variant<Shape<128, 1, 2>>(),       variant<Shape<128, 1, 2, true>>(), variant<Shape<64, 1, 2>>(),
-    variant<Shape<64, 1, 2, true>>(),  variant<Shape<128, 1, 4>>(),       variant<Shape<64, 1, 4>>()};
+constexpr Variant kTried[] = {variant<Shape<128, 2>>(), variant<Shape<128, 1, 2>>()};
 
 struct Found {
   std::uint32_t rows = 0, width = 0;
@@ -440,11 +435,11 @@ class World {
 std::string row(const Found& f) {
   char text[256];
   (void)std::snprintf(text, sizeof text,
-                      "{\"rows\": %u, \"width\": %u, \"tile\": %u, \"split\": %u, \"mates\": %u, \"ahead\": "
-                      "%d, \"worst\": %.3g, \"wrong\": %zu, "
+                      "{\"rows\": %u, \"width\": %u, \"tile\": %u, \"split\": %u, \"mates\": %u, \"worst\": "
+                      "%.3g, \"wrong\": %zu, "
                       "\"us\": %.2f, \"early_us\": %.2f, \"task_us\": %.2f}",
-                      f.rows, f.width, f.cut->rows, f.cut->split, f.cut->mates, f.cut->ahead ? 1 : 0, f.worst,
-                      f.wrong, f.us, f.early_us, f.task_us);
+                      f.rows, f.width, f.cut->rows, f.cut->split, f.cut->mates, f.worst, f.wrong, f.us,
+                      f.early_us, f.task_us);
   return text;
 }
 

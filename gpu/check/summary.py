@@ -106,7 +106,6 @@ def figures_of(stages):
     for row in rows_of(result_of(stages, "steps"), "steps"):
         what = f"b{row.get('rows')} k{row.get('width')} {row.get('tile')}x{row.get('split')}"
         what += f" mates {row['mates']}" if row.get("mates", 1) > 1 else ""
-        what += " ahead" if row.get("ahead") else ""
         found[f"kernel_us {what}"] = number(row.get("early_us"))
         found[f"task_us chain {what}"] = number(row.get("task_us"))
     found |= beside_torch(stages, torch)

@@ -56,8 +56,9 @@ __device__ inline float fast_tanh(float x) {
   return y;
 }
 
-__device__ inline std::uint32_t shared_address(const void* p) {
-  return static_cast<std::uint32_t>(__cvta_generic_to_shared(p));
+using SharedAddress = std::uint32_t;
+__device__ inline SharedAddress shared_address(const void* p) {
+  return static_cast<SharedAddress>(__cvta_generic_to_shared(p));
 }
 
 // An object of the block.
@@ -127,11 +128,9 @@ __device__ inline void copy_bulk_to_all(void* to, const void* from, unsigned byt
       "l"(from), "r"(bytes), "r"(shared_address(barrier)), "h"(static_cast<std::uint16_t>((1U << blocks) - 1))
       : "memory");
 }
-// 16 bytes to shared memory: those at `from`, or zeros.
-__device__ inline void copy_vector(void* to, const void* from, bool real) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)), "l"(from),
-               "r"(real ? 16 : 0)
-               : "memory");
+// 16 bytes to shared memory, of which the first `bytes` are those at `from`, the others zeros.
+__device__ inline void copy_vector(SharedAddress to, const void* from, unsigned bytes) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
 }
 // Shows the products that follow what copy_vector() brought: they read memory by another way.
 __device__ inline void fence_copies() {
@@ -160,13 +159,14 @@ __device__ inline void store_remote(void* to, unsigned rank, float4 x) {
       "r"(rank), "f"(x.x), "f"(x.y), "f"(x.z), "f"(x.w)
       : "memory");
 }
-// Arrives at the barrier in the same place of block `rank` of the cluster.
+// Arrives at the barrier in the same place of block `rank` of the cluster, for who has read shared memory and
+// written none: a release to the cluster would wait for all that the thread has under way.
 __device__ inline void arrive_remote(std::uint64_t* barrier, unsigned rank) {
   asm volatile(
       "{\n"
       ".reg .b32 there;\n"
       "mapa.shared::cluster.u32 there, %0, %1;\n"
-      "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];\n"
+      "mbarrier.arrive.shared::cluster.b64 _, [there];\n"
       "}" ::"r"(shared_address(barrier)),
       "r"(rank)
       : "memory");

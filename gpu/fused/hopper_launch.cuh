@@ -46,12 +46,10 @@ cudaError_t launch(const LstmCall& call, cudaStream_t stream, bool early) {
 
 template <class T>
 cudaError_t launch(const Cut& cut, const LstmCall& call, cudaStream_t stream, bool early) {
-  if (cut.rows == 128) {
-    return cut.split == 1 ? launch<T, Shape<128, 1>>(call, stream, early)
-                          : launch<T, Shape<128, 2>>(call, stream, early);
-  }
-  return cut.split == 1 ? launch<T, Shape<64, 1>>(call, stream, early)
-                        : launch<T, Shape<64, 2>>(call, stream, early);
+  if (cut.rows == 128) return launch<T, Shape<128, 1>>(call, stream, early);
+  if (cut.split == 2) return launch<T, Shape<64, 2>>(call, stream, early);
+  return cut.mates == 2 ? launch<T, Shape<64, 1, 2>>(call, stream, early)
+                        : launch<T, Shape<64, 1>>(call, stream, early);
 }
 
 }  // namespace volvox::gpu::hopper

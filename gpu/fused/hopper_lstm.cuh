@@ -11,29 +11,30 @@
 #include "gpu/fused/hopper_tile.h"
 #include "gpu/fused/lstm_step.h"
 
-// One step of an LSTM as one kernel, for GPUs of compute capability 9.0. A block has a warpgroup that brings
-// operands to shared memory, weights as whole slabs by the copy engine, rows vector by vector from wherever
-// they lie, and two that multiply them (wgmma) and update the units whose gates they have. Their old states
-// and starts are on the way meanwhile. What limits the large ones is what the second cache gives: where a cut
-// has mates, blocks of the same units bring the weights for each other (multicast). Weights depend on no
-// task, and are fetched before the kernel ahead of this one has ended (programmatic dependent launch).
+// One step of an LSTM as one kernel, for GPUs of compute capability 9.0. Each of a block's four warpgroups
+// has one thing to do, for what one instruction more of a slab costs shows in the whole: one brings weights,
+// as whole slabs by the copy engine; one brings rows, vector by vector from wherever they lie; two multiply
+// them (wgmma) and update the units whose gates they have. Sums begin with what a row starts from (a bias, or
+// a row of a table), and old states are on the way while products are computed. Weights depend on no task,
+// and are fetched before the kernel ahead of this one has ended (programmatic dependent launch). Where small
+// tiles fill the GPU, what limits them is what the second cache gives: blocks of the same units, a cut's
+// mates, bring the weights for each other (multicast).
 namespace volvox::gpu::hopper {
 
-inline constexpr unsigned kThreads = 384, kWarpgroup = 128, kConsumers = 256;
+inline constexpr unsigned kWarpgroup = 128;
+// Warpgroups by number: rows, products (two), weights.
+inline constexpr unsigned kConsumers = 2 * kWarpgroup, kThreads = kConsumers + 2 * kWarpgroup;
 
-// Where the two sides of a block meet.
+// Where those that bring and those that multiply meet.
 template <unsigned kRows, unsigned kStages>
 struct Meeting {
   std::uint64_t full[kStages], empty[kStages];
-  std::uint64_t rows[kLstmTerms][kRows];  // addresses of the operands
+  std::uint64_t rows[kLstmTerms + 2][kRows];  // addresses of the sources
 };
 
-// A cut (hopper_tile.h) at compile time, and what follows from it. `kNeighbours`: blocks of the same units
-// that bring weights for each other. `kWeightsAhead`: weights come for as many slabs as there are stages
-// before the step ahead has ended.
-template <unsigned kTileRows, unsigned kBlocks, unsigned kNeighbours = 1, bool kWeightsAhead = false>
+// A cut (hopper_tile.h) at compile time, and what follows from it.
+template <unsigned kTileRows, unsigned kBlocks, unsigned kNeighbours = 1>
 struct Shape {
-  static constexpr bool kAhead = kWeightsAhead;
   static constexpr unsigned kRows = kTileRows, kSplit = kBlocks, kMates = kNeighbours;
   static constexpr unsigned kStageBytes = kSlabBytes + kRows * kRowBytes;
   static constexpr unsigned kStages = (kRows == 128 ? 6 : 8) - (kSplit == 1 ? 0 : 1);
@@ -57,39 +58,39 @@ __device__ inline float fast_sigmoid(float x) {
   return fmaf(fast_tanh(0.5F * x), 0.5F, 0.5F);
 }
 
-// Which of the task's rows this thread updates, and of the cell's units the first of each four.
+// Which of the tile's and the task's rows this thread updates, and of the cell's units the first of each
+// four.
 template <class S>
 struct Mine {
-  unsigned row[S::kHalves], unit[S::kParts];
+  unsigned place[S::kHalves], row[S::kHalves], unit[S::kParts];
 
   __device__ Mine() {
     const unsigned me = threadIdx.x - kWarpgroup, group = me / kWarpgroup, lane = me % 32;
-    const unsigned first_row = blockIdx.y * S::kRows + (S::kRows == 128 ? group * 64 : 0);
+    const unsigned first_row = S::kRows == 128 ? group * 64 : 0;
     const unsigned first_unit = blockIdx.x * kUnits + (S::kRows == 128 ? 0 : group * 16);
     for (unsigned h = 0; h < S::kHalves; ++h) {
       const unsigned half = S::kSplit == 1 ? h : blockIdx.z;
-      row[h] = first_row + me % kWarpgroup / 32 * 16 + lane / 4 + 8 * half;
+      place[h] = first_row + me % kWarpgroup / 32 * 16 + lane / 4 + 8 * half;
+      row[h] = blockIdx.y * S::kRows + place[h];
     }
     for (unsigned p = 0; p < S::kParts; ++p) unit[p] = first_unit + unit_of(p, lane % 4, 0);
   }
 };
 
-// What rows of a task start from, on its way while their products are computed.
+// The old states of rows, on their way while the products are computed, and where the new ones go.
 template <class S>
 struct Old {
   float c[S::kHalves][S::kParts][4];
-  float start[S::kHalves][S::kParts][4][4];  // by gate
   std::uint32_t out[S::kHalves], wanted[S::kHalves];
 
-  // Rows past the last read what the last one does, and write nothing.
-  __device__ void load(const LstmCall& call, const Mine<S>& mine) {
+  // Rows past the last read zeros, and write nothing.
+  __device__ void load(const LstmCall& call, const Mine<S>& mine, const typename S::Meeting& meeting) {
     const RowView& view = call.task.view;
-    std::uint64_t c_row[S::kHalves], start_row[S::kHalves];
+    std::uint64_t c_row[S::kHalves];
     VOLVOX_UNROLL
     for (unsigned h = 0; h < S::kHalves; ++h) {
       const unsigned row = min(mine.row[h], call.task.rows - 1);
-      c_row[h] = at<const std::uint64_t>(view.sources[call.term_count])[row];
-      start_row[h] = at<const std::uint64_t>(view.sources[call.term_count + 1])[row];
+      c_row[h] = meeting.rows[call.term_count][mine.place[h]];
       out[h] = at<const std::uint32_t>(view.out)[row];
       wanted[h] = at<const std::uint32_t>(view.wanted)[row];
     }
@@ -98,13 +99,38 @@ struct Old {
       VOLVOX_UNROLL
       for (unsigned p = 0; p < S::kParts; ++p) {
         load_four(c[h][p], c_row[h], std::uint64_t{mine.unit[p]} * 4);
-        VOLVOX_UNROLL
-        for (unsigned g = 0; g < 4; ++g)
-          load_four(start[h][p][g], start_row[h], std::uint64_t{g * call.units + mine.unit[p]} * 4);
       }
     }
   }
 };
+
+// What the sums of a row's gates begin with. Of a split sum one block has it.
+template <class S>
+__device__ void load_starts(const LstmCall& call, const Mine<S>& mine, const typename S::Meeting& meeting,
+                            float (&sums)[S::kSums]) {
+  VOLVOX_UNROLL
+  for (unsigned h = 0; h < S::kHalves; ++h) {
+    const std::uint64_t from = meeting.rows[call.term_count + 1][mine.place[h]];
+    VOLVOX_UNROLL
+    for (unsigned p = 0; p < S::kParts; ++p) {
+      VOLVOX_UNROLL
+      for (unsigned g = 0; g < 4; ++g) {
+        float start[4];
+        load_four(start, from, std::uint64_t{g * call.units + mine.unit[p]} * 4);
+        VOLVOX_UNROLL
+        for (unsigned u = 0; u < 4; ++u) {
+          const unsigned i = 4 * (p * 8 + 2 * u + g / 2) + g % 2;
+          if constexpr (S::kSplit == 1) {
+            sums[i + 2 * h] = start[u];
+          } else {
+            sums[i] = blockIdx.z == 0 ? start[u] : 0;
+            sums[i + 2] = blockIdx.z == 0 ? 0 : start[u];
+          }
+        }
+      }
+    }
+  }
+}
 
 template <class T>
 __device__ void store_state(const Place& place, std::uint64_t row, unsigned unit, const float (&x)[4]) {
@@ -141,7 +167,7 @@ __device__ void update(const LstmCall& call, const Mine<S>& mine, const Old<S>& 
         VOLVOX_UNROLL
         for (unsigned g = 0; g < 4; ++g) {
           const unsigned group = (h * S::kParts + p) * 8 + 2 * u + g / 2;
-          z[g] = sums[2 * group + g % 2] + old.start[h][p][g][u];
+          z[g] = sums[2 * group + g % 2];
         }
         c[u] = fmaf(fast_sigmoid(z[1]), old.c[h][p][u], fast_sigmoid(z[0]) * fast_tanh(z[2]));
         hidden[u] = fast_sigmoid(z[3]) * fast_tanh(c[u]);
@@ -200,14 +226,17 @@ __device__ inline void wait_for_rows(const FusedTask& task) {
   sync_threads<1, kWarpgroup>();
 }
 
-// Until all that the step ahead writes is there. All threads of a block.
+// Until all that the step ahead writes is there. All threads of a block that read it; one warp more looks out
+// for it from the block's begin, while the others learn what to read.
 __device__ inline void wait_for_step_ahead(const FusedTask& task) {
-  if (task.chained == 0) {
-    wait_for_previous_kernel();
-  } else if (threadIdx.x == 0) {
-    wait_for_step_before(task.queue, task.turn);
-  }
-  sync_threads<2, kThreads>();
+  if (task.chained == 0) wait_for_previous_kernel();
+  sync_threads<2, kWarpgroup + kConsumers + 32>();
+}
+// That warp.
+__device__ inline void watch_step_ahead(const FusedTask& task) {
+  if (task.chained != 0 && threadIdx.x % 32 == 0) wait_for_step_before(task.queue, task.turn);
+  __syncwarp();
+  wait_for_step_ahead(task);
 }
 
 // How many of a block's slabs, from its first on, no task writes. They are brought and multiplied while the
@@ -217,50 +246,58 @@ __device__ inline unsigned early_slabs(const LstmCall& call, unsigned first, uns
   return early <= first ? 0 : min(early - first, slabs);
 }
 
-// The warpgroup that brings operands. Returns what its first thread needs to end the task.
+// Where in the ring of stages somebody is.
 template <class S>
-__device__ Ending produce(const LstmCall& call, std::byte* memory, typename S::Meeting& meeting) {
-  const unsigned me = threadIdx.x, all = call.width / kDepth, slabs = all / S::kSplit;
-  const unsigned first = blockIdx.z * slabs;
+struct Turn {
+  unsigned stage = 0, parity;
+  __device__ explicit Turn(unsigned first_parity) : parity(first_parity) {}
+  __device__ void next() {
+    if (++stage == S::kStages) stage = 0, parity ^= 1;
+  }
+};
+
+// One thread brings weights, which depend on no task: as far ahead as there are stages. Of a slab that mates
+// need each brings its share to all.
+template <class S>
+__device__ void bring_weights(const LstmCall& call, std::byte* memory, typename S::Meeting& meeting) {
+  const unsigned all = call.width / kDepth, slabs = all / S::kSplit;
   constexpr unsigned kShareBytes = kSlabBytes / S::kMates;
-  const unsigned share = blockIdx.y % S::kMates * kShareBytes;
-  const std::uint64_t weights = call.weights + (std::uint64_t{blockIdx.x} * all + first) * kSlabBytes + share;
-  // Mates need the same slabs, and each brings its share of them to all.
-  const auto bring = [&](unsigned slab) {
-    const unsigned stage = slab % S::kStages;
-    std::byte* to = memory + stage * S::kStageBytes + share;
-    const void* from = at<const void>(weights + std::uint64_t{slab} * kSlabBytes);
-    expect_bytes(meeting.full + stage, kSlabBytes);
+  const unsigned share = S::kMates == 1 ? 0 : blockIdx.y % S::kMates * kShareBytes;
+  std::uint64_t from =
+      call.weights + (std::uint64_t{blockIdx.x} * all + blockIdx.z * slabs) * kSlabBytes + share;
+  Turn<S> turn(1);
+  for (unsigned slab = 0; slab < slabs; ++slab, from += kSlabBytes, turn.next()) {
+    std::uint64_t* full = meeting.full + turn.stage;
+    std::byte* to = memory + turn.stage * S::kStageBytes + share;
+    wait(meeting.empty + turn.stage, turn.parity);
+    expect_bytes(full, kSlabBytes);
     if constexpr (S::kMates == 1) {
-      copy_bulk(to, from, kShareBytes, meeting.full + stage);
+      copy_bulk(to, at<const void>(from), kSlabBytes, full);
     } else {
-      copy_bulk_to_all(to, from, kShareBytes, meeting.full + stage, S::kMates);
+      copy_bulk_to_all(to, at<const void>(from), kShareBytes, full, S::kMates);
     }
-  };
-  // Of weights as many slabs as there are stages are under way, whether rows are known or not.
-  unsigned brought = 0;
-  const auto wait_for_room = [&](unsigned slab) {
-    if (slab >= S::kStages) wait(meeting.empty + slab % S::kStages, (slab / S::kStages & 1) ^ 1);
-  };
-  const auto bring_until = [&](unsigned end) {
-    if (me != 0) return;
-    for (; brought < min(end, slabs); ++brought) {
-      wait_for_room(brought);
-      bring(brought);
-    }
-  };
-  bring_until(S::kStages);
+  }
+}
+
+// The warpgroup that brings rows. Returns what its first thread needs to end the task.
+template <class S>
+__device__ Ending bring_rows(const LstmCall& call, std::byte* memory, typename S::Meeting& meeting) {
+  const unsigned me = threadIdx.x, slabs = call.width / kDepth / S::kSplit, first = blockIdx.z * slabs;
   wait_for_rows(call.task);
   if (me < S::kRows) {
     const unsigned row = blockIdx.y * S::kRows + me;
-    for (unsigned t = 0; t < call.term_count; ++t)
-      meeting.rows[t][me] =
-          row < call.task.rows ? at<const std::uint64_t>(call.task.view.sources[t])[row] : 0;
+    std::uint64_t sources[kLstmTerms + 2];
+    VOLVOX_UNROLL
+    for (unsigned s = 0; s < kLstmTerms + 2; ++s)
+      sources[s] = s < call.term_count + 2 && row < call.task.rows
+                       ? at<const std::uint64_t>(call.task.view.sources[s])[row]
+                       : 0;
+    VOLVOX_UNROLL
+    for (unsigned s = 0; s < kLstmTerms + 2; ++s) meeting.rows[s][me] = sources[s];
   }
-  sync_threads<1, kWarpgroup>();
+  sync_threads<3, kWarpgroup + kConsumers>();
   Ending ending;
-  const auto begin_step = [&](unsigned slab) {
-    if constexpr (S::kAhead) bring_until(slab + S::kStages);
+  const auto begin_step = [&] {
     wait_for_step_ahead(call.task);
     if (me != 0) return;
     if (blockIdx.x == 0 && blockIdx.y == 0 && blockIdx.z == 0) begin_task(call.task.queue, call.task.turn);
@@ -271,27 +308,39 @@ __device__ Ending produce(const LstmCall& call, std::byte* memory, typename S::M
   };
   constexpr unsigned kEach = S::kRows / 16;
   const unsigned vector = me % 8, early = early_slabs(call, first, slabs);
+  // Of rows 16 apart the same vector is in the same place.
+  const SharedAddress first_stage = shared_address(memory) + kSlabBytes + vector_at(me / 8, vector);
+  // Of the next slab; of a row that is not there no byte is read, from where something can be.
   std::uint64_t from[kEach];
-  unsigned term = 0, begin = 0, end = 0;
-  for (unsigned slab = 0;; ++slab) {
-    if (slab == early) begin_step(slab);
+  std::uint32_t bytes[kEach];
+  unsigned term = 0, left = 0, skip = first;
+  while (skip >= call.widths[term] / kDepth) skip -= call.widths[term++] / kDepth;
+  Turn<S> turn(1);
+  for (unsigned slab = 0;;) {
+    if (slab == early) begin_step();
     if (slab == slabs) break;
-    const unsigned k = (first + slab) * kDepth;
-    if (k >= end) {
-      while (k >= end) begin = end, end += call.widths[term++];
+    if (left == 0) {
+      left = call.widths[term] / kDepth - skip;
       VOLVOX_UNROLL
-      for (unsigned i = 0; i < kEach; ++i) from[i] = meeting.rows[term - 1][me / 8 + 16 * i];
+      for (unsigned i = 0; i < kEach; ++i) {
+        const std::uint64_t row = meeting.rows[term][me / 8 + 16 * i];
+        bytes[i] = row == 0 ? 0 : 16;
+        from[i] = (row == 0 ? call.weights : row) + skip * kRowBytes + vector * 16;
+      }
+      ++term, skip = 0;
     }
-    const unsigned stage = slab % S::kStages;
-    bring_until(slab + 1);
-    wait_for_room(slab);
-    std::byte* to = memory + stage * S::kStageBytes + kSlabBytes;
-    VOLVOX_UNROLL
-    for (unsigned i = 0; i < kEach; ++i) {
-      const std::uint64_t address = from[i] == 0 ? call.weights : from[i] + (k - begin) * 2 + vector * 16;
-      copy_vector(to + vector_at(me / 8 + 16 * i, vector), at<const void>(address), from[i] != 0);
+    const unsigned run = min(left, (slab < early ? early : slabs) - slab), end = slab + run;
+    left -= run;
+    for (; slab < end; ++slab, turn.next()) {
+      wait(meeting.empty + turn.stage, turn.parity);
+      const SharedAddress to = first_stage + turn.stage * S::kStageBytes;
+      VOLVOX_UNROLL
+      for (unsigned i = 0; i < kEach; ++i) {
+        copy_vector(to + 16 * i * kRowBytes, at<const void>(from[i]), bytes[i]);
+        from[i] += kRowBytes;
+      }
+      arrive_when_copied(meeting.full + turn.stage);
     }
-    arrive_when_copied(meeting.full + stage);
   }
   return ending;
 }
@@ -299,13 +348,13 @@ __device__ Ending produce(const LstmCall& call, std::byte* memory, typename S::M
 // A warp has read a stage, which somebody waits for if so many more slabs follow. (Of mates nobody may end
 // before what comes to it has come, so that nothing comes that is not waited for.)
 template <class S>
-__device__ void give_back(typename S::Meeting& meeting, unsigned slab, unsigned slabs) {
-  if (threadIdx.x % 32 != 0 || slab + S::kStages >= slabs) return;
-  std::uint64_t* empty = meeting.empty + slab % S::kStages;
+__device__ void give_back(typename S::Meeting& meeting, unsigned stage, bool awaited) {
+  const unsigned lane = threadIdx.x % 32;
+  if (lane >= S::kMates || !awaited) return;
   if constexpr (S::kMates == 1) {
-    arrive(empty);
+    arrive(meeting.empty + stage);
   } else {
-    for (unsigned rank = 0; rank < S::kMates; ++rank) arrive_remote(empty, rank);
+    arrive_remote(meeting.empty + stage, lane);
   }
 }
 
@@ -314,36 +363,36 @@ template <class T, class S>
 __device__ void consume(const LstmCall& call, std::byte* memory, typename S::Meeting& meeting) {
   const unsigned group = threadIdx.x / kWarpgroup - 1, slabs = call.width / kDepth / S::kSplit;
   const unsigned early = early_slabs(call, blockIdx.z * slabs, slabs);
-  float sums[S::kSums];
-  VOLVOX_UNROLL
-  for (float& sum : sums) sum = 0;
   const Mine<S> mine;
   Old<S> old;
-  for (unsigned slab = 0;; ++slab) {
+  float sums[S::kSums];
+  sync_threads<3, kWarpgroup + kConsumers>();  // rows are known
+  load_starts<S>(call, mine, meeting, sums);
+  const std::uint64_t weights = matrix_at(memory + (S::kRows == 128 ? 0 : group * 64 * kRowBytes));
+  const std::uint64_t rows = matrix_at(memory + kSlabBytes + (S::kRows == 128 ? group * 64 * kRowBytes : 0));
+  Turn<S> turn(0);
+  unsigned before = 0;
+  for (unsigned slab = 0;;) {
     if (slab == early) {
-      if constexpr (S::kAhead) {
-        wait_for_products<0>();
-        if (slab > 0) give_back<S>(meeting, slab - 1, slabs);
-      }
       wait_for_step_ahead(call.task);
-      old.load(call, mine);
+      old.load(call, mine, meeting);
     }
     if (slab == slabs) break;
-    const unsigned stage = slab % S::kStages;
-    const std::byte* weights =
-        memory + stage * S::kStageBytes + (S::kRows == 128 ? 0 : group * 64 * kRowBytes);
-    const std::byte* rows =
-        memory + stage * S::kStageBytes + kSlabBytes + (S::kRows == 128 ? group * 64 * kRowBytes : 0);
-    wait(meeting.full + stage, slab / S::kStages & 1);
-    fence_copies();
-    fence_products();
-    VOLVOX_UNROLL
-    for (unsigned k = 0; k < kDepth / 16; ++k) {
-      Products<T, S::kColumnsEach>::add(sums, matrix_at(rows) + 2 * k, matrix_at(weights) + 2 * k);
+    const unsigned end = slab < early ? early : slabs;
+    for (; slab < end; ++slab) {
+      wait(meeting.full + turn.stage, turn.parity);
+      fence_copies();
+      fence_products();
+      const std::uint64_t place = turn.stage * (S::kStageBytes / 16);
+      VOLVOX_UNROLL
+      for (unsigned k = 0; k < kDepth / 16; ++k)
+        Products<T, S::kColumnsEach>::add(sums, rows + place + 2 * k, weights + place + 2 * k);
+      commit_products();
+      wait_for_products<1>();
+      if (slab > 0) give_back<S>(meeting, before, slab + S::kStages - 1 < slabs);
+      before = turn.stage;
+      turn.next();
     }
-    commit_products();
-    wait_for_products<1>();
-    if (slab > 0 && !(S::kAhead && slab == early)) give_back<S>(meeting, slab - 1, slabs);
   }
   wait_for_products<0>();
   float own[S::kShare];
@@ -368,14 +417,24 @@ __global__ void __launch_bounds__(kThreads, 1) kernel(const __grid_constant__ Ls
   Ending ending;
   if (threadIdx.x < kWarpgroup) {
     set_registers_down<72>();
-    ending = produce<S>(call, memory, meeting);
+    ending = bring_rows<S>(call, memory, meeting);
     if constexpr (S::kSplit > 1) {
       cluster_wait();
       cluster_sync();
     }
-  } else {
-    set_registers_up<216>();
+  } else if (threadIdx.x < kWarpgroup + kConsumers) {
+    set_registers_up<208>();
     consume<T, S>(call, memory, meeting);
+  } else {
+    set_registers_down<24>();
+    const unsigned warp = threadIdx.x / 32 - (kWarpgroup + kConsumers) / 32;
+    if (warp == 0 && threadIdx.x % 32 == 0) bring_weights<S>(call, memory, meeting);
+    if (warp == 1) watch_step_ahead(call.task);
+    if constexpr (S::kSplit > 1) {
+      __syncwarp();  // after what one thread did
+      cluster_wait();
+      cluster_sync();
+    }
   }
   if (ends_direct_task(call.task.queue, call.task.turn))
     finish_direct(call.task.queue, ending, call.task.turn, call.task.chained != 0);

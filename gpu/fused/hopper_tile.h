@@ -52,35 +52,39 @@ inline std::uint64_t weight_elements(std::uint32_t width, std::uint32_t units) {
 }
 
 // How a task is cut into blocks: tiles of so many rows, and each tile's operands shared by so many blocks,
-// which add up what they have.
+// which add up what they have. Mates are as many blocks of the same units and neighbouring rows: each brings
+// its share of the weights to all of them.
 struct Cut {
-  std::uint32_t rows = 0, split = 1;
+  std::uint32_t rows = 0, split = 1, mates = 1;
 };
 
 // The cut whose blocks have the least to bring, wave by wave, once it is their turn. `early`: how many of the
 // operands' elements, the first ones, no task writes; a task's blocks that find room beside those of the task
 // ahead take them, and their first weights, before that has ended. What else costs time counts as the
-// kilobytes that come in it: the exchange of split sums, and beginning only where a block of the task ahead
-// has ended (measured on an H200: the best cut of all for the sizes that were tried). With `reproducible` no
-// sum is split: its bits must not depend on how many rows there are. Clusters of four are not among the cuts:
-// a GPU has not room for as many as it has multiprocessors.
+// kilobytes that come in it: the exchange of split sums, beginning only where a block of the task ahead has
+// ended, and waiting for mates, who save nothing while the second cache gives each block what it can take, or
+// products take longer (measured on an H200: the best cut of all for the sizes that were tried). With
+// `reproducible` no sum is split: its bits must not depend on how many rows there are. Clusters of four are
+// not among the cuts: a GPU has not room for as many as it has multiprocessors.
 inline Cut cut_of(std::uint32_t rows, std::uint32_t units, std::uint32_t width, std::uint32_t early,
                   std::uint32_t multiprocessors, bool reproducible) {
-  constexpr std::uint32_t kExchangeKib = 180, kBeginKib = 100;
+  constexpr std::uint32_t kExchangeKib = 180, kBeginKib = 100, kMatesKib = 20;
   const std::uint32_t slabs = width / kDepth;
   Cut best;
   std::uint64_t least = ~std::uint64_t{0};
-  for (const Cut cut : {Cut{128, 1}, Cut{64, 1}, Cut{128, 2}, Cut{64, 2}}) {
+  for (const Cut cut : {Cut{128, 1}, Cut{64, 1}, Cut{64, 1, 2}, Cut{64, 2}}) {
     if (cut.split > 1 && (reproducible || slabs % cut.split != 0)) continue;
-    const std::uint64_t blocks =
-        std::uint64_t{(rows + cut.rows - 1) / cut.rows} * (units / kUnits) * cut.split;
+    const std::uint64_t tiles = (rows + cut.rows - 1) / cut.rows;
+    if (tiles % cut.mates != 0) continue;
+    const std::uint64_t blocks = tiles * (units / kUnits) * cut.split;
     const std::uint64_t waves = (blocks + multiprocessors - 1) / multiprocessors;
     const bool beside = 2 * blocks <= multiprocessors;
     const std::uint32_t each = slabs / cut.split;
     // Of a sum's blocks the last one has the fewest early slabs.
     const std::uint32_t late = beside ? std::min(each, slabs - early / kDepth) : each;
-    const std::uint64_t slab_kib = (kSlabBytes + cut.rows * kRowBytes) / 1024;
-    const std::uint64_t kib = late * slab_kib + (cut.split > 1 ? kExchangeKib : 0) + (beside ? 0 : kBeginKib);
+    const std::uint64_t slab_kib = (kSlabBytes / (beside ? 1 : cut.mates) + cut.rows * kRowBytes) / 1024;
+    const std::uint64_t kib = late * slab_kib + (cut.split > 1 ? kExchangeKib : 0) +
+                              (beside ? 0 : kBeginKib) + (cut.mates > 1 ? kMatesKib : 0);
     if (waves * kib < least) {
       least = waves * kib;
       best = cut;

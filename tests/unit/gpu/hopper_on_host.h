@@ -109,11 +109,21 @@ struct HostBlock {
   std::byte* begin = nullptr;         // from the first multiple of 1024 on
   std::vector<std::uint64_t> object;  // shared_object()
   std::map<std::uint64_t*, std::unique_ptr<HostBarrier>> barriers;
-  std::unique_ptr<std::barrier<>> all, some;
+  std::unique_ptr<std::barrier<>> all;
   std::vector<std::unique_ptr<std::barrier<>>> warps;
   HostBarrier& at(std::uint64_t* barrier) { return *barriers.at(barrier); }
+  // Of so many threads that name it.
+  std::barrier<>& named(unsigned number, unsigned threads) {
+    const std::lock_guard lock(named_mutex);
+    auto& barrier = named_barriers[number];
+    if (barrier == nullptr) barrier = std::make_unique<std::barrier<>>(threads);
+    return *barrier;
+  }
+  std::mutex named_mutex;  // guards what follows
+  std::map<unsigned, std::unique_ptr<std::barrier<>>> named_barriers;
 };
 struct HostCluster {
+  explicit HostCluster(unsigned count) : blocks(count) {}
   std::vector<HostBlock> blocks;
   std::unique_ptr<std::barrier<>> barrier;
   std::unique_ptr<CopyEngine> engine;
@@ -192,8 +202,15 @@ inline void copy_bulk_to_all(void* to, const void* from, unsigned bytes, std::ui
                    there.at(there.object.data() + (barrier - host_block->object.data())));
   }
 }
-inline void copy_vector(void* to, const void* from, bool real) {
-  vectors_under_way.emplace_back([=] { real ? std::memcpy(to, from, 16) : std::memset(to, 0, 16); });
+using SharedAddress = std::uintptr_t;
+inline SharedAddress shared_address(const void* p) {
+  return reinterpret_cast<SharedAddress>(p);
+}
+inline void copy_vector(SharedAddress to, const void* from, unsigned bytes) {
+  vectors_under_way.emplace_back([=, to = reinterpret_cast<std::byte*>(to)] {
+    std::memcpy(to, from, bytes);
+    std::memset(to + bytes, 0, 16 - bytes);
+  });
 }
 inline void fence_copies() {}
 
@@ -218,12 +235,15 @@ inline void arrive_remote(std::uint64_t* barrier, unsigned rank) {
 }
 template <unsigned kBarrier, unsigned kCount>
 void sync_threads() {
-  (kCount == blockDim.x ? *block_barrier : *host_block->some).arrive_and_wait();
+  host_block->named(kBarrier, kCount).arrive_and_wait();
 }
 template <unsigned kCount>
 void set_registers_down() {}
 template <unsigned kCount>
 void set_registers_up() {}
+inline void __syncwarp() {
+  host_block->warps[threadIdx.x / 32]->arrive_and_wait();
+}
 inline void launch_next_kernel() {}
 inline void wait_for_previous_kernel() {}
 
@@ -268,15 +288,13 @@ struct Products {
 
 // Runs all clusters of a grid, one after the other; blocks of a cluster have the same x, and y in one group
 // of `mates`.
-inline void run_clusters(dim3 grid, unsigned mates, unsigned threads, unsigned producers,
-                         std::size_t shared_bytes, std::size_t object_bytes, unsigned seed,
-                         const std::function<void()>& kernel) {
+inline void run_clusters(dim3 grid, unsigned mates, unsigned threads, std::size_t shared_bytes,
+                         std::size_t object_bytes, unsigned seed, const std::function<void()>& kernel) {
   gridDim = grid;
   blockDim = {threads, 1, 1};
   const unsigned blocks = mates * grid.z;
   for (unsigned n = 0; n < grid.x * grid.y / mates; ++n) {
-    HostCluster cluster;
-    cluster.blocks.resize(blocks);
+    HostCluster cluster(blocks);
     cluster.barrier = std::make_unique<std::barrier<>>(threads * blocks);
     cluster.engine = std::make_unique<CopyEngine>(seed + n);
     std::vector<std::thread> all;
@@ -287,7 +305,6 @@ inline void run_clusters(dim3 grid, unsigned mates, unsigned threads, unsigned p
       block.begin = block.memory.data() + (1024 - address % 1024) % 1024;
       block.object.resize((object_bytes + 7) / 8);
       block.all = std::make_unique<std::barrier<>>(threads);
-      block.some = std::make_unique<std::barrier<>>(producers);
       for (unsigned warp = 0; warp < threads / 32; ++warp)
         block.warps.push_back(std::make_unique<std::barrier<>>(32));
     }

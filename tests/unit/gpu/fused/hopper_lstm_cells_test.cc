@@ -1,6 +1,6 @@
 #include <set>
 #include <span>
-#include <utility>
+#include <tuple>
 
 #include "cells/library/lstm.h"
 #include "gpu/fused/hopper_tile.h"
@@ -20,14 +20,14 @@ constexpr Size kSmall[] = {{70, 64, 64}, {70, 960, 64}},
                kLarge[] = {{576, 64, 512}, {64, 128, 2048}, {128, 128, 2048}};
 
 TEST(HopperSizes, ReachEveryCut) {
-  std::set<std::pair<std::uint32_t, std::uint32_t>> cuts;
+  std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>> cuts;
   for (const std::span<const Size> sizes : {std::span<const Size>(kSmall), std::span<const Size>(kLarge)}) {
     for (const Size& size : sizes) {
       const auto hidden = static_cast<std::uint32_t>(size.hidden);
       const auto width = static_cast<std::uint32_t>(size.input) + hidden;
       const hopper::Cut cut =
           hopper::cut_of(size.rows, hidden, width, width - hidden, kMultiprocessors, false);
-      cuts.emplace(cut.rows, cut.split);
+      cuts.emplace(cut.rows, cut.split, cut.mates);
     }
   }
   EXPECT_EQ(cuts.size(), 4U);

@@ -12,11 +12,10 @@ import machine_code  # noqa: E402
 
 # By the cut: rows of a tile, blocks that share its sums, mates; columns of a multiplying warpgroup.
 CUTS = {
-    f"Lj{rows}ELj{split}ELj{mates}ELb{int(ahead)}E": (rows, split, mates, rows)
+    f"Lj{rows}ELj{split}ELj{mates}E": (rows, split, mates, rows)
     for rows in (128, 64)
     for split in (1, 2)
-    for mates in (1, 2, 4)
-    for ahead in (False, True)
+    for mates in (1, 2)
 }
 TYPES = {"4Bf16": "bf16", "3F16": "f16"}
 
@@ -44,9 +43,9 @@ class HopperLstm(machine_code.KernelTest):
 
     def test_one_block_fills_a_multiprocessor(self):
         for kernel, *_ in self.kernels():
-            self.assertEqual(kernel.blocks(384), 1, str(kernel))
+            self.assertEqual(kernel.blocks(512), 1, str(kernel))
             # Beside what is given at launch: 227 KiB in all.
-            self.assertLessEqual(kernel.shared_bytes, 5 << 10, str(kernel))
+            self.assertLessEqual(kernel.shared_bytes, 7 << 10, str(kernel))
 
     def test_products_are_those_of_whole_warpgroups(self):
         for kernel, element, _, _, _, columns in self.kernels():
@@ -60,7 +59,7 @@ class HopperLstm(machine_code.KernelTest):
     def test_operands_come_by_asynchronous_copies(self):
         for kernel, _, rows, _, mates, _ in self.kernels():
             bulk = kernel.count("cp.async.bulk.shared::cluster.global")
-            self.assertGreaterEqual(bulk, 2, str(kernel))
+            self.assertGreaterEqual(bulk, 1, str(kernel))
             multicast = sum(times for name, times in kernel.ptx.items() if "multicast" in name)
             self.assertEqual(multicast, bulk if mates > 1 else 0, str(kernel))
             self.assertEqual(kernel.count("cp.async.cg.shared.global"), rows // 16, str(kernel))
@@ -70,9 +69,8 @@ class HopperLstm(machine_code.KernelTest):
         for kernel, _, _, split, mates, columns in self.kernels():
             vectors = 0 if split == 1 else columns // 2 // 2 // 4
             self.assertEqual(kernel.count("st.shared::cluster"), vectors, str(kernel))
-            # That a stage is read is said to each of the mates.
-            remote = kernel.count("mbarrier.arrive.release.cluster.shared::cluster")
-            self.assertEqual(remote % mates, 0, str(kernel))
+            # That a stage is read is said to each of the mates, by a thread each.
+            remote = kernel.count("mbarrier.arrive.shared::cluster")
             self.assertEqual(remote > 0, mates > 1, str(kernel))
 
     def test_it_begins_before_the_kernel_ahead_has_ended(self):
@@ -90,7 +88,7 @@ class Variants(HopperLstm):
     """Those that `gpu/check.sh` tries beside them."""
 
     source = "gpu/check/hopper_steps.cu"
-    count = 13
+    count = 6
 
 
 if __name__ == "__main__":

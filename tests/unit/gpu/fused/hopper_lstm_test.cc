@@ -222,7 +222,7 @@ void expect_same(std::uint32_t rows, ElementType type, unsigned seed) {
   const auto got = task.results([&](const LstmCall& call) {
     constexpr std::uint32_t kMatesRows = S::kRows * S::kMates;
     const dim3 grid{kTiles, (rows + kMatesRows - 1) / kMatesRows * S::kMates, S::kSplit};
-    run_clusters(grid, S::kMates, kThreads, kWarpgroup, S::kSharedBytes, sizeof(typename S::Meeting), seed,
+    run_clusters(grid, S::kMates, kThreads, S::kSharedBytes, sizeof(typename S::Meeting), seed,
                  [&] { kernel<T, S>(call); });
   });
   ASSERT_EQ(want.size(), got.size());
@@ -240,7 +240,7 @@ TEST(HopperLstm, ComputesInEveryCut) {
 TEST(HopperLstm, BlocksBringWeightsForTheirMates) {
   expect_same<Bf16, Shape<128, 1, 2>>(130, ElementType::kBf16, 6);
   // The last of three tiles has a mate without rows.
-  expect_same<F16, Shape<64, 1, 2, true>>(130, ElementType::kF16, 7);
+  expect_same<F16, Shape<64, 1, 2>>(130, ElementType::kF16, 7);
 }
 
 // Slabs that are early, and those after them but the last.
@@ -253,8 +253,8 @@ void expect_to_wait(std::uint32_t early, std::uint32_t late = 0) {
   const auto got = task.results([&](LstmCall call) {
     call.task.chained = 1;
     std::thread ahead = task.task_ahead();
-    run_clusters({2, 2, S::kSplit}, S::kMates, kThreads, kWarpgroup, S::kSharedBytes,
-                 sizeof(typename S::Meeting), 20, [&] { kernel<Bf16, S>(call); });
+    run_clusters({2, 2, S::kSplit}, S::kMates, kThreads, S::kSharedBytes, sizeof(typename S::Meeting), 20,
+                 [&] { kernel<Bf16, S>(call); });
     ahead.join();
   });
   for (std::size_t i = 0; i < want.size(); ++i) ASSERT_NEAR(got[i], want[i], 1e-4) << i;
@@ -268,10 +268,10 @@ TEST(HopperLstm, WaitsForTheStepAhead) {
 // has.
 TEST(HopperLstm, BringsWeightsBeforeTheStepAheadHasEnded) {
   constexpr std::uint32_t kStages = Shape<64, 1>::kStages;
-  expect_to_wait<Shape<64, 1, 1, true>>(kStages + 1, kStages + 1);
-  expect_to_wait<Shape<64, 1, 2, true>>(kStages + 1, kStages + 1);
-  expect_to_wait<Shape<64, 1, 1, true>>(1, kStages);
-  expect_to_wait<Shape<64, 2, 1, true>>(3 * kStages + 1, kStages);
+  expect_to_wait<Shape<64, 1>>(kStages + 1, kStages + 1);
+  expect_to_wait<Shape<64, 1, 2>>(kStages + 1, kStages + 1);
+  expect_to_wait<Shape<64, 1>>(1, kStages);
+  expect_to_wait<Shape<64, 2>>(3 * kStages + 1, kStages);
 }
 
 TEST(HopperLstm, DoesNotDependOnWhenCopiesAreMade) {

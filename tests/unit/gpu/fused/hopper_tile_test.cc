@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -72,26 +73,28 @@ TEST(HopperTile, CutsAreThoseThatWereMeasuredToBeTheBest) {
   const auto cut = [](std::uint32_t rows, std::uint32_t width, std::uint32_t early,
                       bool reproducible = false) {
     const Cut found = cut_of(rows, 1024, width, early, 132, reproducible);
-    return std::pair(found.rows, found.split);
+    return std::tuple(found.rows, found.split, found.mates);
   };
   // Folded: nothing is early.
-  EXPECT_EQ(cut(7, 1024, 0), std::pair(64U, 2U));
-  EXPECT_EQ(cut(64, 1024, 0), std::pair(64U, 2U));
-  EXPECT_EQ(cut(100, 1024, 0), std::pair(64U, 1U));
-  EXPECT_EQ(cut(128, 1024, 0), std::pair(64U, 1U));
-  EXPECT_EQ(cut(256, 1024, 0), std::pair(64U, 1U)) << "too little to be worth an exchange";
+  EXPECT_EQ(cut(7, 1024, 0), std::tuple(64U, 2U, 1U));
+  EXPECT_EQ(cut(64, 1024, 0), std::tuple(64U, 2U, 1U));
+  EXPECT_EQ(cut(100, 1024, 0), std::tuple(64U, 1U, 1U));
+  EXPECT_EQ(cut(128, 1024, 0), std::tuple(64U, 1U, 1U));
+  EXPECT_EQ(cut(256, 1024, 0), std::tuple(64U, 1U, 2U)) << "all multiprocessors bring the same weights";
+  EXPECT_EQ(cut(256, 1024, 0, true), std::tuple(64U, 1U, 2U)) << "mates change no bit";
   // Half of the operands is a table: with room beside the task ahead an exchange saves nothing.
-  EXPECT_EQ(cut(7, 2048, 1024), std::pair(64U, 1U));
-  EXPECT_EQ(cut(128, 2048, 1024), std::pair(64U, 1U));
-  EXPECT_EQ(cut(256, 2048, 1024), std::pair(128U, 1U)) << "few enough blocks to have room";
-  EXPECT_EQ(cut(256, 2048, 0), std::pair(128U, 2U));
+  EXPECT_EQ(cut(7, 2048, 1024), std::tuple(64U, 1U, 1U));
+  EXPECT_EQ(cut(128, 2048, 1024), std::tuple(64U, 1U, 1U));
+  EXPECT_EQ(cut(256, 2048, 1024), std::tuple(128U, 1U, 1U)) << "few enough blocks to have room";
+  EXPECT_EQ(cut(256, 2048, 0), std::tuple(64U, 1U, 2U));
   for (std::uint32_t early : {0U, 1024U}) {
     const std::uint32_t width = 1024 + early;
-    EXPECT_EQ(cut(384, width, early), std::pair(128U, 1U));
-    EXPECT_EQ(cut(512, width, early), std::pair(128U, 1U));
-    EXPECT_EQ(cut(4096, width, early), std::pair(128U, 1U))
+    EXPECT_EQ(cut(384, width, early), std::tuple(128U, 1U, 1U));
+    EXPECT_EQ(cut(512, width, early), std::tuple(128U, 1U, 1U));
+    EXPECT_EQ(cut(4096, width, early), std::tuple(128U, 1U, 1U))
         << "more blocks than multiprocessors, as few as can be";
-    for (std::uint32_t rows : {1U, 64U, 256U, 512U}) EXPECT_EQ(cut(rows, width, early, true).second, 1U);
+    for (std::uint32_t rows : {1U, 64U, 256U, 512U})
+      EXPECT_EQ(std::get<1>(cut(rows, width, early, true)), 1U);
   }
 }
 
