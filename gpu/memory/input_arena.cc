@@ -51,14 +51,28 @@ Result<std::unique_ptr<InputArena>> InputArena::make(Driver& driver, std::size_t
 
 InputArena::InputArena(Driver& driver, Mirror mirror)
     : driver_(driver),
+      pages_(mirror.size_bytes() / kPageBytes),
       mirror_(std::move(mirror)),
-      pages_(mirror_.size_bytes() / kPageBytes),
       flush_of_(mirror_.size_bytes() / kPageBytes) {}
 
 InputArena::~InputArena() {
   if (stream_ != 0) (void)driver_.synchronise(stream_);
   for (EventId event : events_) driver_.destroy_event(event);
   if (stream_ != 0) driver_.destroy_stream(stream_);
+}
+
+bool InputArena::take(std::span<const InputBlock> blocks, ArenaPages& pages) {
+  for (const InputBlock& block : blocks) {
+    const auto first = pages_.take(pages_of(block.bytes.size()));
+    if (!first) {
+      give_back(pages.ranges_);
+      pages.ranges_.count = 0;
+      return false;
+    }
+    pages.addresses_[pages.ranges_.count] = mirror_.address(*first * kPageBytes);
+    pages.ranges_.add({*first, pages_of(block.bytes.size())});
+  }
+  return true;
 }
 
 Result<std::unique_ptr<InputPages>> InputArena::stage(std::span<const InputBlock> blocks, TimePoint now) {
@@ -68,36 +82,40 @@ Result<std::unique_ptr<InputPages>> InputArena::stage(std::span<const InputBlock
   }
   std::size_t wanted = 0;
   for (const InputBlock& block : blocks) wanted += pages_of(block.bytes.size());
-  auto pages = std::make_unique<ArenaPages>(*this);  // before the lock, which its end takes
-  const std::lock_guard lock(mutex_);
   if (wanted * kPageBytes > mirror_.size_bytes()) {
     return invalid("inputs of " + std::to_string(wanted * kPageBytes) +
                    " bytes are more than the GPU's input memory; raise device.input_mib");
   }
-  look();
-  pages->flush_ = blocks.empty() ? 0 : flushed_ + 1;  // nothing has landed at once
-  for (const InputBlock& block : blocks) {
-    const auto first = pages_.take(pages_of(block.bytes.size()));
-    if (!first) {
-      give_back(pages->ranges_);
-      pages->ranges_.count = 0;
+  auto pages = std::make_unique<ArenaPages>(*this);
+  if (!take(blocks, *pages)) {
+    const std::lock_guard giving(giving_);
+    look();
+    if (!take(blocks, *pages)) {
       // What was given back before it was copied is free after the next copy, which nobody else may ask for.
       if (Status ok = flush(); !ok) return tl::unexpected(ok.error());
       return fail(ErrorCode::kOverloaded,
                   "the GPU's input memory is full; try again later, or raise device.input_mib");
     }
-    pages->addresses_[pages->ranges_.count] = mirror_.address(*first * kPageBytes);
-    pages->ranges_.add({*first, pages_of(block.bytes.size())});
   }
-  for (std::size_t i = 0; i < blocks.size(); ++i) {
-    const Range& range = pages->ranges_.all[i];
-    const std::size_t offset = range.first * kPageBytes;
-    std::memcpy(mirror_.host(offset), blocks[i].bytes.data(), blocks[i].bytes.size());
-    mirror_.touch(offset, range.pages * kPageBytes, now);
-    std::fill_n(flush_of_.begin() + static_cast<std::ptrdiff_t>(range.first), range.pages, pages->flush_);
+  for (std::size_t i = 0; i < blocks.size(); ++i)
+    std::memcpy(mirror_.host(pages->ranges_.all[i].first * kPageBytes), blocks[i].bytes.data(),
+                blocks[i].bytes.size());
+  bool due = false;
+  if (!blocks.empty()) {  // nothing has landed at once
+    const std::lock_guard lock(mutex_);
+    pages->flush_ = sealed_ + 1;
+    for (const Range& range : pages->ranges_.span()) {
+      mirror_.touch(range.first * kPageBytes, range.pages * kPageBytes, now);
+      std::fill_n(flush_of_.begin() + static_cast<std::ptrdiff_t>(range.first), range.pages, pages->flush_);
+    }
+    due = mirror_.batch().due(now);
   }
-  if (mirror_.batch().due(now)) {
-    if (Status ok = flush(); !ok) return tl::unexpected(ok.error());
+  if (due) {
+    // Where somebody gives copies now, these go with who comes next.
+    const std::unique_lock giving(giving_, std::try_to_lock);
+    if (giving.owns_lock()) {
+      if (Status ok = flush(); !ok) return tl::unexpected(ok.error());
+    }
   }
   return pages;
 }
@@ -108,6 +126,12 @@ void InputArena::look() {
     if (!passed || !*passed) break;
     ++passed_;
   }
+  collect();
+}
+
+// What was released before it was copied, and has been copied since.
+void InputArena::collect() {
+  const std::lock_guard lock(mutex_);
   while (!dying_.empty() && dying_.front().flush <= passed_) {
     give_back(dying_.front().ranges);
     dying_.pop_front();
@@ -115,12 +139,20 @@ void InputArena::look() {
 }
 
 Status InputArena::flush() {
-  if (mirror_.batch().empty()) return {};
   look();
   if (flushed_ - passed_ >= kFlushes) return {};  // later: the copies before it are not made yet
-  if (Status ok = mirror_.flush(driver_, stream_); !ok) return ok;
+  if (given_.empty()) {
+    const std::lock_guard lock(mutex_);
+    if (mirror_.batch().empty()) return {};
+    mirror_.take(given_);
+    ++sealed_;
+  }
+  // Copies that fail are made with the next: pages wait for their number.
+  if (Status ok = mirror_.copy(driver_, stream_, given_); !ok) return ok;
+  if (Status ok = driver_.record(events_[(flushed_ + 1) % kFlushes], stream_); !ok) return ok;
+  given_.clear();
   ++flushed_;
-  return driver_.record(events_[flushed_ % kFlushes], stream_);
+  return {};
 }
 
 bool InputArena::has_landed(DeviceAddress address) const {
@@ -129,21 +161,34 @@ bool InputArena::has_landed(DeviceAddress address) const {
 }
 
 bool InputArena::landed(std::uint64_t flush_number) {
-  const std::lock_guard lock(mutex_);
-  if (flushed_ < flush_number && mirror_.batch().due(std::chrono::steady_clock::now())) (void)flush();
-  if (passed_ < flush_number) look();
+  if (passed_ >= flush_number) return true;
+  const std::unique_lock giving(giving_, std::try_to_lock);
+  if (!giving.owns_lock()) return false;  // somebody looks
+  bool due = false;
+  if (flushed_ < flush_number) {
+    const std::lock_guard lock(mutex_);
+    due = mirror_.batch().due(std::chrono::steady_clock::now());
+  }
+  if (due || !given_.empty()) (void)flush();
+  look();
   return passed_ >= flush_number;
 }
 
 Status InputArena::order(StreamId stream) {
-  std::unique_lock lock(mutex_);
-  while (!mirror_.batch().empty()) {
+  std::unique_lock giving(giving_);
+  std::uint64_t last = 0;  // what had been staged at the call
+  {
+    const std::lock_guard lock(mutex_);
+    last = sealed_ + (mirror_.batch().empty() ? 0 : 1);
+  }
+  while (flushed_ < last) {
+    const std::uint64_t before = flushed_;
     if (Status ok = flush(); !ok) return ok;
-    if (mirror_.batch().empty()) break;
+    if (flushed_ > before) continue;
     if (Status ok = driver_.health(); !ok) return ok;
-    lock.unlock();
+    giving.unlock();
     std::this_thread::yield();
-    lock.lock();
+    giving.lock();
   }
   look();
   if (passed_ == flushed_) return {};
@@ -151,9 +196,9 @@ Status InputArena::order(StreamId stream) {
 }
 
 void InputArena::release(std::uint64_t flush_number, const Ranges& ranges) {
-  if (ranges.count == 0) return;
-  const std::lock_guard lock(mutex_);
   if (passed_ >= flush_number) return give_back(ranges);
+  const std::lock_guard lock(mutex_);
+  if (passed_ >= flush_number) return give_back(ranges);  // in between, and nobody may look again
   const auto later = std::find_if(dying_.begin(), dying_.end(),
                                   [&](const Dying& dying) { return dying.flush > flush_number; });
   dying_.insert(later, {flush_number, ranges});
@@ -164,7 +209,6 @@ void InputArena::give_back(const Ranges& ranges) {
 }
 
 std::size_t InputArena::free_bytes() const {
-  const std::lock_guard lock(mutex_);
   return pages_.free_pages() * kPageBytes;
 }
 

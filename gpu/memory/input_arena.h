@@ -10,19 +10,23 @@
 #include <span>
 #include <vector>
 
+#include "base/brief_mutex.h"
 #include "base/time.h"
 #include "device/device.h"
 #include "gpu/memory/mirror.h"
-#include "gpu/memory/range_list.h"
+#include "gpu/memory/page_bitmap.h"
 
 namespace volvox::gpu {
+
+class ArenaPages;
 
 // Inputs go up when the request arrives, long before its first task, on a stream of their own. Requests come
 // in crowds: neighbours share a copy (UploadBatch). All memory is made at load; when it is full, stage()
 // answers OVERLOADED, and a request that could never fit INVALID_ARGUMENT.
 //
-// Any thread may call. Must outlive the pages that it gives; they keep nothing of the blocks' owners, whose
-// bytes are copied at once.
+// Any thread may call, and many do, at once: what they share is locked for parts of a microsecond, and never
+// while the driver is asked for anything. Must outlive the pages that it gives; they keep nothing of the
+// blocks' owners, whose bytes are copied at once.
 class InputArena {
  public:
   static Result<std::unique_ptr<InputArena>> make(Driver& driver, std::size_t size_bytes);
@@ -59,21 +63,26 @@ class InputArena {
   InputArena(Driver& driver, Mirror mirror);
   bool landed(std::uint64_t flush);
   void release(std::uint64_t flush, const Ranges& ranges);
-  // These expect the lock.
-  void look();
-  Status flush();
+  bool take(std::span<const InputBlock> blocks, ArenaPages& pages);
   void give_back(const Ranges& ranges);
+  void collect();
+  // These expect that nobody else gives copies.
+  Status flush();
+  void look();
 
   Driver& driver_;
+  PageBitmap pages_;
   StreamId stream_ = 0;
-  std::vector<EventId> events_;  // flush n records events_[n % size]
-  mutable std::mutex mutex_;     // guards what follows
+  std::vector<EventId> events_;            // flush n records events_[n % size]
+  std::mutex giving_;                      // of who gives copies to the stream
+  std::vector<UploadBatch::Range> given_;  // what flush number sealed_ has to copy, until it is made
+  std::atomic<std::uint64_t> flushed_{0};  // copies given to the stream
+  std::atomic<std::uint64_t> passed_{0};   // of them made
+  mutable BriefMutex mutex_;               // guards what follows
   Mirror mirror_;
-  RangeList pages_;
-  std::uint64_t flushed_ = 0;  // copies given to the stream; what is staged now goes with number flushed_ + 1
-  std::atomic<std::uint64_t> passed_{0};  // of them made
-  std::vector<std::uint64_t> flush_of_;   // by page: the copy that brings it; a page's, of who has it
-  std::deque<Dying> dying_;               // released before they were copied
+  std::uint64_t sealed_ = 0;             // what is staged now goes with number sealed_ + 1
+  std::vector<std::uint64_t> flush_of_;  // by page: the copy that brings it; a page's, of who has it
+  std::deque<Dying> dying_;              // released before they were copied
 };
 
 }  // namespace volvox::gpu

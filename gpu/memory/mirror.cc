@@ -16,13 +16,18 @@ Result<Mirror> Mirror::make(Driver& driver, std::size_t size_bytes) {
 }
 
 Status Mirror::flush(Driver& driver, StreamId stream) {
-  for (const UploadBatch::Range& range : batch_.ranges()) {
+  if (Status ok = copy(driver, stream, batch_.ranges()); !ok) return ok;
+  batch_.clear();
+  return {};
+}
+
+Status Mirror::copy(Driver& driver, StreamId stream, std::span<const UploadBatch::Range> ranges) const {
+  for (const UploadBatch::Range& range : ranges) {
     if (Status ok =
             driver.copy(stream, address(range.begin), host_.address() + range.begin, range.size_bytes);
         !ok)
       return ok;
   }
-  batch_.clear();
   return {};
 }
 

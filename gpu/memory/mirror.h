@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 
 #include "gpu/driver/driver.h"
 #include "gpu/memory/upload_batch.h"
@@ -27,6 +28,10 @@ class Mirror {
   const UploadBatch& batch() const { return batch_; }
   // Gives the copies to the stream.
   Status flush(Driver& driver, StreamId stream);
+  // The same in two parts, for who must not be kept by the second: what has been written until now, into an
+  // empty vector whose memory the batch goes on with; and its copies.
+  void take(std::vector<UploadBatch::Range>& ranges) { batch_.take(ranges); }
+  Status copy(Driver& driver, StreamId stream, std::span<const UploadBatch::Range> ranges) const;
 
  private:
   PinnedMemory host_;

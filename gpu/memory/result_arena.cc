@@ -1,11 +1,10 @@
 #include "gpu/memory/result_arena.h"
 
 #include <algorithm>
-#include <mutex>
 #include <string>
 #include <utility>
 
-#include "gpu/memory/range_list.h"
+#include "gpu/memory/page_bitmap.h"
 
 namespace volvox::gpu {
 namespace {
@@ -22,8 +21,7 @@ struct ResultArena::Shared {
 
   std::shared_ptr<Driver> driver;  // outlives the memory
   PinnedMemory memory;
-  std::mutex mutex;  // guards the list
-  RangeList pages;
+  PageBitmap pages;
 };
 
 Result<std::unique_ptr<ResultArena>> ResultArena::make(std::shared_ptr<Driver> driver,
@@ -41,18 +39,13 @@ Result<ResultBlock> ResultArena::take(std::size_t size_bytes) {
     return invalid("results of " + std::to_string(size_bytes) +
                    " bytes are more than the GPU's result memory; raise device.result_mib");
   }
-  std::optional<std::size_t> first;
-  {
-    const std::lock_guard lock(shared_->mutex);
-    first = shared_->pages.take(pages);
-  }
+  const auto first = shared_->pages.take(pages);
   if (!first) {
     return fail(ErrorCode::kOverloaded,
                 "the GPU's result memory is full; try again later, or raise device.result_mib");
   }
   std::byte* host = shared_->memory.host() + *first * kPageBytes;
   const auto give_back = [shared = shared_, first = *first, pages](std::byte*) {
-    const std::lock_guard lock(shared->mutex);
     shared->pages.give_back(first, pages);
   };
   return ResultBlock{std::shared_ptr<std::byte[]>(host, give_back),

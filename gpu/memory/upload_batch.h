@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 #include "base/time.h"
@@ -38,6 +39,11 @@ class UploadBatch {
   void clear() {
     ranges_.clear();
     bytes_ = 0;
+  }
+  // All ranges; what comes next begins anew, in the memory of `into`, which is empty.
+  void take(std::vector<Range>& into) {
+    std::swap(ranges_, into);
+    clear();
   }
 
  private:

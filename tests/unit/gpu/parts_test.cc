@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <map>
 #include <random>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +11,7 @@
 #include "gpu/driver/errors.h"
 #include "gpu/kernels/argmax.h"
 #include "gpu/kernels/half.h"
-#include "gpu/memory/range_list.h"
+#include "gpu/memory/page_bitmap.h"
 #include "gpu/memory/upload_batch.h"
 #include "gpu/program/program_writer.h"
 #include "gpu/queue/batch_sizes.h"
@@ -62,8 +64,8 @@ TEST(Argmax, AddsABiasOnTheWay) {
   EXPECT_EQ(best_of_share(biased, 1, 0, 1).index, 1U);
 }
 
-TEST(RangeList, NeverGivesAPageTwice) {
-  RangeList list(64);
+TEST(PageBitmap, NeverGivesAPageTwice) {
+  PageBitmap list(64);
   std::mt19937 random(3);
   std::vector<std::pair<std::size_t, std::size_t>> held;
   std::vector<bool> taken(64, false);
@@ -90,8 +92,8 @@ TEST(RangeList, NeverGivesAPageTwice) {
   EXPECT_TRUE(list.take(64)) << "the gaps have grown together";
 }
 
-TEST(RangeList, GivesNeighboursInARow) {
-  RangeList list(10);
+TEST(PageBitmap, GivesNeighboursInARow) {
+  PageBitmap list(10);
   EXPECT_EQ(list.take(2), 0U);
   EXPECT_EQ(list.take(3), 2U);
   list.give_back(0, 2);
@@ -99,6 +101,38 @@ TEST(RangeList, GivesNeighboursInARow) {
   EXPECT_EQ(list.take(4), std::nullopt);
   EXPECT_EQ(list.take(3), 7U);
   EXPECT_EQ(list.take(1), 0U);
+}
+
+TEST(PageBitmap, GivesEachPageToOneOfManyThreads) {
+  constexpr std::size_t kPages = 1000;
+  PageBitmap list(kPages);
+  std::vector<std::atomic<int>> holders(kPages);
+  std::atomic<int> shared{0};
+  const auto work = [&](unsigned seed) {
+    std::mt19937 random(seed);
+    std::vector<std::pair<std::size_t, std::size_t>> held;
+    const auto drop = [&] {
+      const auto [first, pages] = held.back();
+      held.pop_back();
+      for (std::size_t p = first; p < first + pages; ++p) --holders[p];
+      list.give_back(first, pages);
+    };
+    for (int i = 0; i < 5000; ++i) {
+      const std::size_t pages = 1 + random() % (i % 16 == 0 ? 150 : 9);  // some over several words
+      if (const auto first = list.take(pages)) {
+        for (std::size_t p = *first; p < *first + pages; ++p) shared += holders.at(p)++;
+        held.emplace_back(*first, pages);
+      }
+      if (held.size() > 20) drop();
+    }
+    while (!held.empty()) drop();
+  };
+  std::vector<std::thread> threads;
+  for (unsigned seed = 1; seed <= 4; ++seed) threads.emplace_back(work, seed);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(shared, 0);
+  EXPECT_EQ(list.free_pages(), kPages);
+  EXPECT_EQ(list.take(kPages), 0U);
 }
 
 TEST(UploadBatch, IsDueWhenLargeOrOld) {

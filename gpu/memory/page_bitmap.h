@@ -1,0 +1,44 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace volvox::gpu {
+
+// Hands out contiguous ranges of a fixed number of pages, to any number of threads at once and without a
+// lock: a page is a bit, which is set while somebody has it. No ring: a long request must not keep the pages
+// of the short ones behind it. Each thread searches on from where it took last: what it takes in a row lies
+// in a row and goes up in one copy, and threads do not write the same words. Pages are numbers here. Any
+// thread may give back what another one took.
+class PageBitmap {
+ public:
+  explicit PageBitmap(std::size_t pages) : pages_(pages), words_((pages + kBits - 1) / kBits) {}
+
+  // First page of `pages` (at least one) pages that were free; nothing: no gap is that long.
+  std::optional<std::size_t> take(std::size_t pages);
+  void give_back(std::size_t first, std::size_t pages);
+  // Counted when asked for.
+  std::size_t free_pages() const;
+
+ private:
+  using Word = std::atomic<std::uint64_t>;
+  static constexpr std::size_t kBits = 64, kCursors = 64, kUnused = ~std::size_t{0};
+  struct alignas(64) Cursor {
+    std::atomic<std::size_t> next{kUnused};
+  };
+
+  Cursor& cursor();
+  std::optional<std::size_t> search(std::size_t begin, std::size_t end, std::size_t pages);
+  bool claim(std::size_t first, std::size_t pages);
+
+  const std::size_t pages_;
+  std::vector<Word> words_;
+  std::array<Cursor, kCursors> cursors_;  // by thread; some may share one
+  std::atomic<std::size_t> begun_{0};     // cursors in use
+};
+
+}  // namespace volvox::gpu
