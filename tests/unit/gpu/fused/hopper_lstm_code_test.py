@@ -62,7 +62,10 @@ class HopperLstm(machine_code.KernelTest):
             self.assertGreaterEqual(bulk, 1, str(kernel))
             multicast = sum(times for name, times in kernel.ptx.items() if "multicast" in name)
             self.assertEqual(multicast, bulk if mates > 1 else 0, str(kernel))
-            self.assertEqual(kernel.count("cp.async.cg.shared.global"), rows // 16, str(kernel))
+            # Of a slab as many of each thread, as often as the compiler unrolls the loop over slabs.
+            vectors = kernel.count("cp.async.cg.shared.global")
+            self.assertGreater(vectors, 0, str(kernel))
+            self.assertEqual(vectors % (rows // 16), 0, str(kernel))
             self.assertEqual(4 * kernel.count("fence.proxy.async"), kernel.count("wgmma.mma_async"), "one a slab")
 
     def test_only_split_sums_cross_to_another_block(self):
@@ -75,9 +78,9 @@ class HopperLstm(machine_code.KernelTest):
 
     def test_it_begins_before_the_kernel_ahead_has_ended(self):
         for kernel, *_ in self.kernels():
-            # Where the task ahead is none that hands over by words: whoever brings operands waits for where they lie and what
-            # they are, whoever multiplies for what the old states are.
-            self.assertEqual(kernel.count("griddepcontrol.wait"), 3, str(kernel))
+            # Where the task ahead is none that hands over by words: whoever brings rows waits for where they lie and what they
+            # are, whoever multiplies for what the old states are, and so does who looks out for the step ahead.
+            self.assertEqual(kernel.count("griddepcontrol.wait"), 4, str(kernel))
             # Else one thread waits for the rows, and for the step ahead; the lines that the multiprocessor holds are forgotten.
             self.assertGreaterEqual(kernel.count("ld.acquire.gpu"), 2, str(kernel))
             self.assertGreaterEqual(kernel.machine["CCTL"], kernel.count("ld.acquire.gpu"), str(kernel))
