@@ -108,7 +108,7 @@ Result<SessionRequest> SessionDriver::describe(Work& work, TimePoint now) {
   const bool known = !work.request().account.empty();
   request.client = {work.request().account, known ? 0 : work.request().connection};
   request.sequence = token.sequence;
-  request.bytes = work.request().body.size();
+  request.memory = work.request().body.memory();
   const bool begins = request.verb == SessionVerb::kBegin;
   const auto model = node_->catalog->find(header.model, begins ? header.model_version : token.model_version);
   if (!model && begins) return tl::unexpected(model.error());

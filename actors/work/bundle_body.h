@@ -23,6 +23,7 @@ class BundleBody {
   BundleBody(RequestBundle bundle, InFlightShare share, ClientShare client_share);
 
   std::size_t parts() const { return bundle_.parts(); }
+  std::size_t size_bytes() const { return bundle_.storage->size(); }
   std::uint32_t steps(std::size_t part) const { return bundle_.lengths[part]; }
   Result<std::optional<WireSessionToken>> token(std::size_t part) const { return bundle_.tokens.asked(part); }
   // Of the part's own rows.

@@ -6,6 +6,11 @@
 
 namespace volvox {
 
+PartMemory IncomingBody::memory() const {
+  if (bundle_ == nullptr) return {size_, 0, 0};
+  return {0, reinterpret_cast<std::uintptr_t>(bundle_.get()), bundle_->size_bytes()};  // its rows lie there
+}
+
 Result<RequestBody> IncomingBody::read(const Owner& owner, const WireLimits& limits) const {
   if (decoded_) return *decoded_;
   if (bundle_) return bundle_->part(part_, limits);

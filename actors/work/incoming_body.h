@@ -9,6 +9,7 @@
 #include "protocol/buffer.h"
 #include "protocol/limits.h"
 #include "protocol/messages.h"
+#include "routing/sessions/parked_parts.h"
 
 namespace volvox {
 
@@ -31,6 +32,8 @@ class IncomingBody {
 
   // Bytes that are its own.
   std::size_t size() const { return size_; }
+  // What it keeps.
+  PartMemory memory() const;
   // Its views hold its bytes. INVALID_ARGUMENT when it cannot be read.
   Result<RequestBody> read(const Owner& owner, const WireLimits& limits) const;
   // For another process. Never null.

@@ -41,8 +41,8 @@ void add_gauges(Families& families, const SessionFigures& now) {
       "state", {{"running", now.running}, {"waiting", now.waiting}});
   add(families, "volvox_session_parked_parts", "Parts that wait for one before them that has not come.",
       kGauge, now.parked);
-  add(families, "volvox_session_parked_bytes", "Bytes of the bodies of parts that wait for one before them.",
-      kGauge, now.parked_bytes);
+  add(families, "volvox_session_parked_bytes",
+      "Bytes that parts keep which wait for one before them, a bundle once.", kGauge, now.parked_bytes);
   add(families, "volvox_session_kept_outputs", "Answers kept for repeats.", kGauge, now.kept_outputs);
   add(families, "volvox_session_kept_bytes", "Bytes of the answers kept for repeats.", kGauge,
       now.kept_bytes);

@@ -20,7 +20,7 @@ Result<SessionTicket> OpenRequests::take(std::uint32_t index, const SessionReque
   record.request = request.request;
   record.sequence = request.sequence;
   record.session = index;
-  record.bytes = request.bytes;
+  record.memory = request.memory;
   record.last = request.verb == SessionVerb::kEnd;
   record.empty = request.empty;
   record.content = request.content;
@@ -86,9 +86,9 @@ void OpenRequests::park(std::uint32_t index, TimePoint now, std::vector<OpenRequ
     OpenRequest& request = open_[open];
     after = request.links.next;
     if (request.parked) continue;
-    request.parked = parked_.fits(session.client, request.bytes);
+    request.parked = parked_.fits(session.client, request.memory);
     if (request.parked) {
-      parked_.park(session.client, request.bytes);
+      parked_.park(session.client, request.memory);
     } else {
       refused.push_back(request);
       close(open);
@@ -113,7 +113,7 @@ void OpenRequests::unpark(std::uint32_t index) {
 void OpenRequests::leave_park(std::uint32_t open) {
   if (!open_[open].parked) return;
   open_[open].parked = false;
-  parked_.leave(sessions_[open_[open].session].client, open_[open].bytes);
+  parked_.leave(sessions_[open_[open].session].client, open_[open].memory);
 }
 
 }  // namespace volvox

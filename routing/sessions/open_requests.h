@@ -18,7 +18,7 @@ struct OpenRequest {
   std::uint64_t request = 0;
   std::uint64_t sequence = 0;
   std::uint32_t session = kNoIndex;
-  std::uint64_t bytes = 0;
+  PartMemory memory;
   bool last = false, empty = false;
   bool parked = false;  // counted among those that wait for a missing part
   Digest content;

@@ -80,9 +80,9 @@ struct SessionRequest {
   ModelIdentity model;
   // What this process has loaded under the model's name and, unless it is a begin, the token's version.
   ModelIdentity served;
-  bool loaded = true;       // false: nothing; `served` means nothing then
-  bool empty = false;       // end only: there is nothing to run
-  std::uint64_t bytes = 0;  // that it holds while it waits
+  bool loaded = true;  // false: nothing; `served` means nothing then
+  bool empty = false;  // end only: there is nothing to run
+  PartMemory memory;   // that it holds while it waits
   // Of what is to be run and answered. A repeat is answered only where it is the same.
   Digest content;
 };

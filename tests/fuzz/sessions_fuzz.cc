@@ -147,6 +147,7 @@ class World {
     request.client = kNames[bytes_.below(16) == 0 ? 1 + bytes_.below(3) : 0];
     if (!request.empty) request.content = {bytes_.below(8) == 0 ? 2U : 1U, 0};
     contents_[request.request] = request.content.lo;
+    request.memory = {1, bytes_.below(3), 2};
     request.model = request.served = {1, 1, 1, 1};
     if (bytes_.below(32) == 0) request.loaded = false;
     open_.insert(request.request);

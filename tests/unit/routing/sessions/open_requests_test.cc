@@ -15,7 +15,7 @@ class Requests : public ::testing::Test {
 
   Result<SessionTicket> take(std::uint64_t sequence, std::uint64_t key, std::uint64_t content = 0) {
     SessionRequest request = Desk::request(1, sequence, key);
-    request.bytes = 10;
+    request.memory.bytes = 10;
     request.content = {content, 0};
     return requests_.take(kSession, request);
   }

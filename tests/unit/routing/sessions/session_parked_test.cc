@@ -18,29 +18,46 @@ SessionLimits limits(std::uint32_t parts, std::uint32_t per_client = 100) {
 
 TEST(ParkedParts, AreBoundedInAllAndPerClientAndInBytes) {
   ParkedParts parked({.parts = 3, .parts_per_client = 2, .bytes = 100});
-  EXPECT_FALSE(parked.fits(1, 101));
+  EXPECT_FALSE(parked.fits(1, {101}));
   for (int i = 0; i < 2; ++i) {
-    EXPECT_TRUE(parked.fits(1, 30));
-    parked.park(1, 30);
+    EXPECT_TRUE(parked.fits(1, {30}));
+    parked.park(1, {30});
   }
-  EXPECT_FALSE(parked.fits(1, 30)) << "one client has two";
-  EXPECT_TRUE(parked.fits(2, 40));
-  EXPECT_FALSE(parked.fits(2, 41)) << "the bytes of all";
-  parked.park(2, 1);
-  EXPECT_FALSE(parked.fits(3, 1)) << "three in all";
-  parked.leave(1, 30);
-  EXPECT_TRUE(parked.fits(1, 30));
+  EXPECT_FALSE(parked.fits(1, {30})) << "one client has two";
+  EXPECT_TRUE(parked.fits(2, {40}));
+  EXPECT_FALSE(parked.fits(2, {41})) << "the bytes of all";
+  parked.park(2, {1});
+  EXPECT_FALSE(parked.fits(3, {1})) << "three in all";
+  parked.leave(1, {30});
+  EXPECT_TRUE(parked.fits(1, {30}));
   EXPECT_EQ(parked.parts(), 2U);
   EXPECT_EQ(parked.bytes(), 31U);
+}
+
+TEST(ParkedParts, KeepAWholeBundleEach) {
+  ParkedParts parked({.parts = 9, .parts_per_client = 9, .bytes = 100});
+  const PartMemory one{5, 7, 60}, other{5, 8, 60};
+  EXPECT_TRUE(parked.fits(1, one));
+  parked.park(1, one);
+  EXPECT_EQ(parked.bytes(), 65U);
+  EXPECT_TRUE(parked.fits(2, one)) << "the bundle is there already";
+  EXPECT_FALSE(parked.fits(2, other));
+  parked.park(2, one);
+  EXPECT_EQ(parked.bytes(), 70U);
+  parked.leave(1, one);
+  EXPECT_EQ(parked.bytes(), 65U) << "the other part keeps it";
+  parked.leave(2, one);
+  EXPECT_EQ(parked.bytes(), 0U);
+  EXPECT_TRUE(parked.fits(2, other));
 }
 
 TEST(ParkedParts, WhoCannotBeToldFromOthersHasNoShareOfHisOwn) {
   ParkedParts parked({.parts = 3, .parts_per_client = 1, .bytes = 100});
   for (int i = 0; i < 3; ++i) {
-    EXPECT_TRUE(parked.fits(ParkedParts::kNobody, 1));
-    parked.park(ParkedParts::kNobody, 1);
+    EXPECT_TRUE(parked.fits(ParkedParts::kNobody, {1}));
+    parked.park(ParkedParts::kNobody, {1});
   }
-  EXPECT_FALSE(parked.fits(ParkedParts::kNobody, 1));
+  EXPECT_FALSE(parked.fits(ParkedParts::kNobody, {1}));
 }
 
 TEST(SessionParked, PartsAheadOfAMissingOneAreBounded) {
