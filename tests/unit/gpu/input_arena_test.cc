@@ -1,7 +1,11 @@
 #include "gpu/memory/input_arena.h"
 
+#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <memory>
+#include <random>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -59,6 +63,39 @@ TEST_F(InputArenaTest, ACopyThatFailsIsMadeWithTheNext) {
   ASSERT_TRUE((*one)->landed());
   EXPECT_EQ(std::memcmp(at<const std::byte>((*one)->addresses()[0]), first.data(), kPage), 0);
   EXPECT_EQ(std::memcmp(at<const std::byte>((*two)->addresses()[0]), second.data(), kPage), 0);
+}
+
+TEST_F(InputArenaTest, ManyThreadsBringTheirsAtOnce) {
+  constexpr std::size_t kAll = 64 * kPage;
+  const auto arena = InputArena::make(driver_, kAll).value();
+  const StreamId stream = driver_.make_stream().value();
+  std::atomic<int> right{0}, wrong{0};
+  const auto bring = [&](unsigned seed) {
+    std::mt19937 random(seed);
+    for (int i = 0; i < 400; ++i) {
+      const std::vector<std::byte> bytes(1 + random() % 1000, static_cast<std::byte>(random()));
+      const InputBlock block{bytes, nullptr};
+      const auto pages = arena->stage({&block, 1}, std::chrono::steady_clock::now());
+      if (!pages || i % 3 == 0) continue;  // full for now, or given back before it was copied
+      if (i % 3 == 1) {
+        if (!arena->order(stream) || !driver_.synchronise(stream)) ++wrong;
+      } else {
+        while (!(*pages)->landed()) std::this_thread::yield();
+      }
+      const auto* there = at<const std::byte>((*pages)->addresses()[0]);
+      ++(std::memcmp(there, bytes.data(), bytes.size()) == 0 ? right : wrong);
+    }
+  };
+  std::vector<std::thread> threads;
+  for (unsigned seed = 1; seed <= 4; ++seed) threads.emplace_back(bring, seed);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_GT(right, 400);
+  for (int i = 0; i < 2; ++i) {  // what is left is copied, and given back when somebody looks
+    ASSERT_TRUE(arena->order(stream));
+    ASSERT_TRUE(driver_.synchronise(stream));
+  }
+  EXPECT_EQ(arena->free_bytes(), kAll);
 }
 
 }  // namespace
