@@ -171,9 +171,11 @@ __device__ inline void arrive_remote(std::uint64_t* barrier, unsigned rank) {
       "r"(rank)
       : "memory");
 }
-// `kCount` threads of a block, which name the same barrier.
+// `kCount` threads of a block, which name the same barrier. (Threads of a warp come to it together, also
+// after what one of them did alone.)
 template <unsigned kBarrier, unsigned kCount>
 __device__ inline void sync_threads() {
+  __syncwarp();
   asm volatile("bar.sync %0, %1;" ::"n"(kBarrier), "n"(kCount) : "memory");
 }
 

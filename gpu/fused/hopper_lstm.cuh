@@ -235,7 +235,6 @@ __device__ inline void wait_for_step_ahead(const FusedTask& task) {
 // That warp.
 __device__ inline void watch_step_ahead(const FusedTask& task) {
   if (task.chained != 0 && threadIdx.x % 32 == 0) wait_for_step_before(task.queue, task.turn);
-  __syncwarp();
   wait_for_step_ahead(task);
 }
 
@@ -367,6 +366,8 @@ __device__ void consume(const LstmCall& call, std::byte* memory, typename S::Mee
   Old<S> old;
   float sums[S::kSums];
   sync_threads<3, kWarpgroup + kConsumers>();  // rows are known
+  const bool early_starts = starts_early(call);
+  if (!early_starts) wait_for_step_ahead(call.task);
   load_starts<S>(call, mine, meeting, sums);
   const std::uint64_t weights = matrix_at(memory + (S::kRows == 128 ? 0 : group * 64 * kRowBytes));
   const std::uint64_t rows = matrix_at(memory + kSlabBytes + (S::kRows == 128 ? group * 64 * kRowBytes : 0));
@@ -374,7 +375,7 @@ __device__ void consume(const LstmCall& call, std::byte* memory, typename S::Mee
   unsigned before = 0;
   for (unsigned slab = 0;;) {
     if (slab == early) {
-      wait_for_step_ahead(call.task);
+      if (early_starts) wait_for_step_ahead(call.task);
       old.load(call, mine, meeting);
     }
     if (slab == slabs) break;
@@ -419,6 +420,7 @@ __global__ void __launch_bounds__(kThreads, 1) kernel(const __grid_constant__ Ls
     set_registers_down<72>();
     ending = bring_rows<S>(call, memory, meeting);
     if constexpr (S::kSplit > 1) {
+      __syncwarp();
       cluster_wait();
       cluster_sync();
     }
@@ -431,7 +433,7 @@ __global__ void __launch_bounds__(kThreads, 1) kernel(const __grid_constant__ Ls
     if (warp == 0 && threadIdx.x % 32 == 0) bring_weights<S>(call, memory, meeting);
     if (warp == 1) watch_step_ahead(call.task);
     if constexpr (S::kSplit > 1) {
-      __syncwarp();  // after what one thread did
+      __syncwarp();
       cluster_wait();
       cluster_sync();
     }

@@ -43,9 +43,16 @@ inline std::uint32_t lstm_sources(const LstmCall& call, Place (&to)[kMaxSources]
   return call.term_count + 2;
 }
 
-// How many elements of the operands, the first ones, no task writes: those of tables.
+// Whether no task writes what rows start from: a bias, or a table.
+VOLVOX_KERNEL_BODY bool starts_early(const LstmCall& call) {
+  return call.start.kind == Place::Kind::kVector || call.start.kind == Place::Kind::kTable;
+}
+
+// How many elements of the operands, the first ones, can be multiplied before the task ahead has ended: those
+// of tables, if the sums that they are added to can begin.
 VOLVOX_KERNEL_BODY std::uint32_t early_width(const LstmCall& call) {
   std::uint32_t early = 0;
+  if (!starts_early(call)) return early;
   for (std::uint32_t t = 0; t < call.term_count && call.terms[t].kind == Place::Kind::kTable; ++t)
     early += call.widths[t];
   return early;

@@ -44,6 +44,8 @@ class HopperLstm(machine_code.KernelTest):
     def test_one_block_fills_a_multiprocessor(self):
         for kernel, *_ in self.kernels():
             self.assertEqual(kernel.blocks(512), 1, str(kernel))
+            # What the warpgroups then have in all is what they take of it: 24, 72, and twice 208.
+            self.assertEqual(4 * kernel.registers, 24 + 72 + 2 * 208, str(kernel))
             # Beside what is given at launch: 227 KiB in all.
             self.assertLessEqual(kernel.shared_bytes, 7 << 10, str(kernel))
 
@@ -79,8 +81,9 @@ class HopperLstm(machine_code.KernelTest):
     def test_it_begins_before_the_kernel_ahead_has_ended(self):
         for kernel, *_ in self.kernels():
             # Where the task ahead is none that hands over by words: whoever brings rows waits for where they lie and what they
-            # are, whoever multiplies for what the old states are, and so does who looks out for the step ahead.
-            self.assertEqual(kernel.count("griddepcontrol.wait"), 4, str(kernel))
+            # are, whoever multiplies for what the old states are, or before what rows start from, and so does who looks out for
+            # the step ahead.
+            self.assertEqual(kernel.count("griddepcontrol.wait"), 5, str(kernel))
             # Else one thread waits for the rows, and for the step ahead; the lines that the multiprocessor holds are forgotten.
             self.assertGreaterEqual(kernel.count("ld.acquire.gpu"), 2, str(kernel))
             self.assertGreaterEqual(kernel.machine["CCTL"], kernel.count("ld.acquire.gpu"), str(kernel))

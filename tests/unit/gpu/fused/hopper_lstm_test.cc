@@ -28,9 +28,10 @@ constexpr LstmLayout kLayout = {kUnits, kDepth, true, true, weight_at, weight_el
 template <class T>
 class StepTask {
  public:
-  // `late`: elements of one more operand, which is no table.
+  // `late`: elements of one more operand, which is no table. `gathered`: what rows start from is a state,
+  // too.
   StepTask(std::uint32_t rows, std::uint32_t units, std::uint32_t input, ElementType type,
-           std::uint32_t late = 0)
+           std::uint32_t late = 0, bool gathered = false)
       : rows_(rows), units_(units), shadow_(units * 4), stride_(units * 6) {
     std::mt19937 random(units + rows);
     std::uniform_real_distribution<float> draw(-0.5F, 0.5F);
@@ -42,6 +43,8 @@ class StepTask {
     }
     bias_.resize(std::size_t{4} * units);
     for (float& v : bias_) v = draw(random);
+    starts_.resize(gathered ? std::size_t{20} * 4 * units : 0);
+    for (float& v : starts_) v = draw(random);
     late_.resize(std::size_t{20} * late);
     for (std::uint16_t& v : late_) v = T::bits(draw(random));
     weights_.resize(weight_elements(input + late + units, units));
@@ -103,12 +106,15 @@ class StepTask {
   // The task ahead of this one, which is still to write all that this one reads of states.
   std::thread task_ahead() {
     std::vector<std::byte> wrote = states_;
+    std::vector<float> wrote_starts = starts_;
     std::fill(states_.begin(), states_.end(), std::byte{0xff});  // not numbers
-    --state_.written;                                            // the last of its blocks
-    return std::thread([this, wrote = std::move(wrote)] {
+    std::fill(starts_.begin(), starts_.end(), NAN);
+    --state_.written;  // the last of its blocks
+    return std::thread([this, wrote = std::move(wrote), wrote_starts = std::move(wrote_starts)] {
       hand_over(&state_.resolved, 5);
       for (unsigned i = 0; i < 1000; ++i) std::this_thread::yield();
       std::copy(wrote.begin(), wrote.end(), states_.begin());
+      std::copy(wrote_starts.begin(), wrote_starts.end(), starts_.begin());
       add_to(&state_.written, 1);
       for (unsigned i = 0; i < 1000; ++i) std::this_thread::yield();
       hand_over(&state_.published, 4);
@@ -159,8 +165,13 @@ class StepTask {
     h.type = type;
     call_.widths[call_.term_count++] = units_;
     call_.width = input + late + units_;
-    call_.start.kind = Place::Kind::kVector;
-    call_.start.base = address(bias_.data());
+    if (starts_.empty()) {
+      call_.start.kind = Place::Kind::kVector;
+      call_.start.base = address(bias_.data());
+    } else {
+      call_.start = plane(address(starts_.data()), Place::Kind::kPlane);
+      call_.start.stride_bytes = 4 * units_ * 4;
+    }
     call_.h_out = call_.c_out = plane(0, Place::Kind::kOut);
     call_.h_out.shadow = call_.c_out.shadow = shadow_;
     call_.h_out.shadow_type = call_.c_out.shadow_type = type;
@@ -200,7 +211,7 @@ class StepTask {
   std::vector<Place> places_;
   std::vector<std::uint16_t> table_, late_, weights_;
   std::vector<std::byte> states_, h_, c_;
-  std::vector<float> bias_, pushed_;
+  std::vector<float> bias_, starts_, pushed_;
   std::vector<std::int32_t> tokens_;
   std::vector<std::uint32_t> slots_, out_, wanted_;
   std::vector<std::uint64_t> pulls_, targets_, sources_[kMaxSources];
@@ -245,9 +256,9 @@ TEST(HopperLstm, BlocksBringWeightsForTheirMates) {
 
 // Slabs that are early, and those after them but the last.
 template <class S>
-void expect_to_wait(std::uint32_t early, std::uint32_t late = 0) {
+void expect_to_wait(std::uint32_t early, std::uint32_t late = 0, bool gathered = false) {
   constexpr std::uint32_t kRows = 70;
-  StepTask<Bf16> task(kRows, 2 * kUnits, early * kDepth, ElementType::kBf16, late * kDepth);
+  StepTask<Bf16> task(kRows, 2 * kUnits, early * kDepth, ElementType::kBf16, late * kDepth, gathered);
   const auto want =
       task.results([](const LstmCall& call) { LstmStep(call, kLayout).run_on_host(call.task); });
   const auto got = task.results([&](LstmCall call) {
@@ -262,6 +273,12 @@ void expect_to_wait(std::uint32_t early, std::uint32_t late = 0) {
 
 TEST(HopperLstm, WaitsForTheStepAhead) {
   expect_to_wait<Shape<64, 2>>(7);
+}
+
+// What rows start from may be what the step ahead writes.
+TEST(HopperLstm, WaitsForStartsThatTheStepAheadWrites) {
+  expect_to_wait<Shape<64, 1>>(7, 0, true);
+  expect_to_wait<Shape<64, 2>>(7, 0, true);
 }
 
 // Of late slabs so many that the last ones whose weights come early need a stage that the last early slab
