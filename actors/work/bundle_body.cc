@@ -40,7 +40,7 @@ Result<RequestBody> BundleBody::part(std::size_t part, const WireLimits& limits)
     for (const std::int64_t dim : input.shape.dims().subspan(1)) shape.append(dim);
     input.shape = shape;
   }
-  if (body.inputs.size() > 1) return pack_request_body(body, limits);
+  if (packs()) return pack_request_body(body, limits);
   body.storage = WireBuffer::share_part_of(
       bundle_.storage, body.inputs.empty() ? std::span<const std::byte>() : body.inputs.front().bytes);
   return body;

@@ -24,6 +24,8 @@ class BundleBody {
 
   std::size_t parts() const { return bundle_.parts(); }
   std::size_t size_bytes() const { return bundle_.storage->size(); }
+  // Whether part() makes a copy of the part's rows.
+  bool packs() const { return bundle_.inputs.size() > 1; }
   std::uint32_t steps(std::size_t part) const { return bundle_.lengths[part]; }
   Result<std::optional<WireSessionToken>> token(std::size_t part) const { return bundle_.tokens.asked(part); }
   // Of the part's own rows.

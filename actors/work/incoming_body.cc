@@ -8,7 +8,8 @@ namespace volvox {
 
 PartMemory IncomingBody::memory() const {
   if (bundle_ == nullptr) return {size_, 0, 0};
-  return {0, reinterpret_cast<std::uintptr_t>(bundle_.get()), bundle_->size_bytes()};  // its rows lie there
+  const std::size_t own = bundle_->packs() ? size_ : 0;  // else its rows lie there
+  return {own, reinterpret_cast<std::uintptr_t>(bundle_.get()), bundle_->size_bytes()};
 }
 
 Result<RequestBody> IncomingBody::read(const Owner& owner, const WireLimits& limits) const {

@@ -51,9 +51,9 @@ Result<std::unique_ptr<InputArena>> InputArena::make(Driver& driver, std::size_t
 
 InputArena::InputArena(Driver& driver, Mirror mirror)
     : driver_(driver),
-      pages_(mirror.size_bytes() / kPageBytes),
-      mirror_(std::move(mirror)),
-      flush_of_(mirror_.size_bytes() / kPageBytes) {}
+      pages_(mirror.size_bytes() / kPageBytes, PageBitmap::Cursors::kOne),
+      flush_of_(mirror.size_bytes() / kPageBytes),
+      mirror_(std::move(mirror)) {}
 
 InputArena::~InputArena() {
   if (stream_ != 0) (void)driver_.synchronise(stream_);
@@ -101,15 +101,17 @@ Result<std::unique_ptr<InputPages>> InputArena::stage(std::span<const InputBlock
     std::memcpy(mirror_.host(pages->ranges_.all[i].first * kPageBytes), blocks[i].bytes.data(),
                 blocks[i].bytes.size());
   bool due = false;
+  std::uint64_t number = 0;
   if (!blocks.empty()) {  // nothing has landed at once
     const std::lock_guard lock(mutex_);
-    pages->flush_ = sealed_ + 1;
-    for (const Range& range : pages->ranges_.span()) {
+    for (const Range& range : pages->ranges_.span())
       mirror_.touch(range.first * kPageBytes, range.pages * kPageBytes, now);
-      std::fill_n(flush_of_.begin() + static_cast<std::ptrdiff_t>(range.first), range.pages, pages->flush_);
-    }
+    number = sealed_ + 1;
     due = mirror_.batch().due(now);
   }
+  pages->flush_ = number;
+  for (const Range& range : pages->ranges_.span())
+    std::fill_n(flush_of_.begin() + static_cast<std::ptrdiff_t>(range.first), range.pages, number);
   if (due) {
     // Where somebody gives copies now, these go with who comes next.
     const std::unique_lock giving(giving_, std::try_to_lock);
@@ -142,10 +144,13 @@ Status InputArena::flush() {
   look();
   if (flushed_ - passed_ >= kFlushes) return {};  // later: the copies before it are not made yet
   if (given_.empty()) {
-    const std::lock_guard lock(mutex_);
-    if (mirror_.batch().empty()) return {};
-    mirror_.take(given_);
-    ++sealed_;
+    {
+      const std::lock_guard lock(mutex_);
+      if (mirror_.batch().empty()) return {};
+      mirror_.take(given_);
+      ++sealed_;
+    }
+    UploadBatch::merge_neighbours(given_);
   }
   // Copies that fail are made with the next: pages wait for their number.
   if (Status ok = mirror_.copy(driver_, stream_, given_); !ok) return ok;
@@ -160,16 +165,20 @@ bool InputArena::has_landed(DeviceAddress address) const {
   return passed_ >= flush_of_[(address - begin()) / kPageBytes];
 }
 
+// The driver is asked for nothing before the copy has been given to it: most ask as soon as they have staged.
 bool InputArena::landed(std::uint64_t flush_number) {
   if (passed_ >= flush_number) return true;
   const std::unique_lock giving(giving_, std::try_to_lock);
   if (!giving.owns_lock()) return false;  // somebody looks
-  bool due = false;
   if (flushed_ < flush_number) {
-    const std::lock_guard lock(mutex_);
-    due = mirror_.batch().due(std::chrono::steady_clock::now());
+    bool due = !given_.empty();
+    if (!due) {
+      const std::lock_guard lock(mutex_);
+      due = mirror_.batch().due(std::chrono::steady_clock::now());
+    }
+    if (due) (void)flush();
+    return false;
   }
-  if (due || !given_.empty()) (void)flush();
   look();
   return passed_ >= flush_number;
 }

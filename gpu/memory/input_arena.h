@@ -72,6 +72,7 @@ class InputArena {
 
   Driver& driver_;
   PageBitmap pages_;
+  std::vector<std::uint64_t> flush_of_;  // by page: the copy that brings it; a page's, of who has it
   StreamId stream_ = 0;
   std::vector<EventId> events_;            // flush n records events_[n % size]
   std::mutex giving_;                      // of who gives copies to the stream
@@ -80,9 +81,8 @@ class InputArena {
   std::atomic<std::uint64_t> passed_{0};   // of them made
   mutable BriefMutex mutex_;               // guards what follows
   Mirror mirror_;
-  std::uint64_t sealed_ = 0;             // what is staged now goes with number sealed_ + 1
-  std::vector<std::uint64_t> flush_of_;  // by page: the copy that brings it; a page's, of who has it
-  std::deque<Dying> dying_;              // released before they were copied
+  std::uint64_t sealed_ = 0;  // what is staged now goes with number sealed_ + 1
+  std::deque<Dying> dying_;   // released before they were copied
 };
 
 }  // namespace volvox::gpu

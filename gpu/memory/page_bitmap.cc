@@ -17,10 +17,10 @@ std::uint64_t bits(std::size_t first, std::size_t count) {
 
 // The first thread begins at the first page, others where nobody is.
 PageBitmap::Cursor& PageBitmap::cursor() {
-  Cursor& mine = cursors_[std::hash<std::thread::id>{}(std::this_thread::get_id()) % kCursors];
+  Cursor& mine = cursors_[std::hash<std::thread::id>{}(std::this_thread::get_id()) % cursors_.size()];
   if (mine.next.load(std::memory_order_relaxed) == kUnused) {
-    const std::size_t part = begun_.fetch_add(1, std::memory_order_relaxed) * 37 % kCursors;
-    mine.next.store(pages_ / kCursors * part, std::memory_order_relaxed);
+    const std::size_t part = begun_.fetch_add(1, std::memory_order_relaxed) * 37 % cursors_.size();
+    mine.next.store(pages_ / cursors_.size() * part, std::memory_order_relaxed);
   }
   return mine;
 }

@@ -17,7 +17,7 @@ struct ResultArena::Shared {
   Shared(std::shared_ptr<Driver> the_driver, PinnedMemory the_memory)
       : driver(std::move(the_driver)),
         memory(std::move(the_memory)),
-        pages(memory.size_bytes() / kPageBytes) {}
+        pages(memory.size_bytes() / kPageBytes, PageBitmap::Cursors::kByThread) {}
 
   std::shared_ptr<Driver> driver;  // outlives the memory
   PinnedMemory memory;

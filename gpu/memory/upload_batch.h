@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 #include <vector>
@@ -23,13 +24,13 @@ class UploadBatch {
 
   void add(std::size_t begin, std::size_t size_bytes, TimePoint now = {}) {
     if (size_bytes == 0) return;
-    if (ranges_.empty()) oldest_ = now;
-    bytes_ += size_bytes;
     if (!ranges_.empty() && ranges_.back().begin + ranges_.back().size_bytes == begin) {
       ranges_.back().size_bytes += size_bytes;
     } else {
       ranges_.push_back({begin, size_bytes});
+      if (ranges_.size() == 1) oldest_ = now;
     }
+    bytes_ += size_bytes;
   }
   bool empty() const { return ranges_.empty(); }
   bool due(TimePoint now) const {
@@ -39,6 +40,19 @@ class UploadBatch {
   void clear() {
     ranges_.clear();
     bytes_ = 0;
+  }
+  // Of ranges in any order, as several threads bring them.
+  static void merge_neighbours(std::vector<Range>& ranges) {
+    std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
+    std::size_t kept = 0;
+    for (std::size_t i = 1; i < ranges.size(); ++i) {
+      if (ranges[kept].begin + ranges[kept].size_bytes == ranges[i].begin) {
+        ranges[kept].size_bytes += ranges[i].size_bytes;
+      } else {
+        ranges[++kept] = ranges[i];
+      }
+    }
+    if (!ranges.empty()) ranges.resize(kept + 1);
   }
   // All ranges; what comes next begins anew, in the memory of `into`, which is empty.
   void take(std::vector<Range>& into) {

@@ -65,7 +65,7 @@ TEST(Argmax, AddsABiasOnTheWay) {
 }
 
 TEST(PageBitmap, NeverGivesAPageTwice) {
-  PageBitmap list(64);
+  PageBitmap list(64, PageBitmap::Cursors::kOne);
   std::mt19937 random(3);
   std::vector<std::pair<std::size_t, std::size_t>> held;
   std::vector<bool> taken(64, false);
@@ -93,7 +93,7 @@ TEST(PageBitmap, NeverGivesAPageTwice) {
 }
 
 TEST(PageBitmap, GivesNeighboursInARow) {
-  PageBitmap list(10);
+  PageBitmap list(10, PageBitmap::Cursors::kOne);
   EXPECT_EQ(list.take(2), 0U);
   EXPECT_EQ(list.take(3), 2U);
   list.give_back(0, 2);
@@ -103,9 +103,9 @@ TEST(PageBitmap, GivesNeighboursInARow) {
   EXPECT_EQ(list.take(1), 0U);
 }
 
-TEST(PageBitmap, GivesEachPageToOneOfManyThreads) {
+void expect_one_holder_each(PageBitmap::Cursors cursors) {
   constexpr std::size_t kPages = 1000;
-  PageBitmap list(kPages);
+  PageBitmap list(kPages, cursors);
   std::vector<std::atomic<int>> holders(kPages);
   std::atomic<int> shared{0};
   const auto work = [&](unsigned seed) {
@@ -133,6 +133,20 @@ TEST(PageBitmap, GivesEachPageToOneOfManyThreads) {
   EXPECT_EQ(shared, 0);
   EXPECT_EQ(list.free_pages(), kPages);
   EXPECT_EQ(list.take(kPages), 0U);
+}
+
+TEST(PageBitmap, GivesEachPageToOneOfManyThreads) {
+  expect_one_holder_each(PageBitmap::Cursors::kOne);
+  expect_one_holder_each(PageBitmap::Cursors::kByThread);
+}
+
+TEST(UploadBatch, MergesNeighboursThatCameInAnyOrder) {
+  std::vector<UploadBatch::Range> ranges{{300, 50}, {0, 100}, {350, 10}, {100, 100}};
+  UploadBatch::merge_neighbours(ranges);
+  EXPECT_THAT(ranges, ElementsAre(UploadBatch::Range{0, 200}, UploadBatch::Range{300, 60}));
+  ranges.clear();
+  UploadBatch::merge_neighbours(ranges);
+  EXPECT_TRUE(ranges.empty());
 }
 
 TEST(UploadBatch, IsDueWhenLargeOrOld) {
