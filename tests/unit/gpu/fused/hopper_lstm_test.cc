@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <random>
 #include <thread>
@@ -112,7 +113,8 @@ class StepTask {
     --state_.written;  // the last of its blocks
     return std::thread([this, wrote = std::move(wrote), wrote_starts = std::move(wrote_starts)] {
       hand_over(&state_.resolved, 5);
-      for (unsigned i = 0; i < 1000; ++i) std::this_thread::yield();
+      // Whoever does not wait has all the time to read too early.
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
       std::copy(wrote.begin(), wrote.end(), states_.begin());
       std::copy(wrote_starts.begin(), wrote_starts.end(), starts_.begin());
       add_to(&state_.written, 1);
