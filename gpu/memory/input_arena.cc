@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <iterator>
 #include <string>
 #include <thread>
 #include <utility>
@@ -104,9 +105,12 @@ Result<std::unique_ptr<InputPages>> InputArena::stage(std::span<const InputBlock
   std::uint64_t number = 0;
   if (!blocks.empty()) {  // nothing has landed at once
     const std::lock_guard lock(mutex_);
+    const std::size_t dying = dying_.size() + live_ + 1;
+    if (dying_.capacity() < dying) dying_.reserve(2 * dying);
     for (const Range& range : pages->ranges_.span())
       mirror_.touch(range.first * kPageBytes, range.pages * kPageBytes, now);
     number = sealed_ + 1;
+    ++live_;
     due = mirror_.batch().due(now);
   }
   pages->flush_ = number;
@@ -134,10 +138,9 @@ void InputArena::look() {
 // What was released before it was copied, and has been copied since.
 void InputArena::collect() {
   const std::lock_guard lock(mutex_);
-  while (!dying_.empty() && dying_.front().flush <= passed_) {
-    give_back(dying_.front().ranges);
-    dying_.pop_front();
-  }
+  auto first = dying_.begin();
+  for (; first != dying_.end() && first->flush <= passed_; ++first) give_back(first->ranges);
+  dying_.erase(dying_.begin(), first);
 }
 
 Status InputArena::flush() {
@@ -205,12 +208,19 @@ Status InputArena::order(StreamId stream) {
 }
 
 void InputArena::release(std::uint64_t flush_number, const Ranges& ranges) {
-  if (passed_ >= flush_number) return give_back(ranges);
-  const std::lock_guard lock(mutex_);
-  if (passed_ >= flush_number) return give_back(ranges);  // in between, and nobody may look again
-  const auto later = std::find_if(dying_.begin(), dying_.end(),
-                                  [&](const Dying& dying) { return dying.flush > flush_number; });
-  dying_.insert(later, {flush_number, ranges});
+  if (passed_ >= flush_number) {
+    give_back(ranges);
+  } else {
+    const std::lock_guard lock(mutex_);
+    if (passed_ >= flush_number) {  // in between, and nobody may look again
+      give_back(ranges);
+    } else {
+      auto later = dying_.end();
+      while (later != dying_.begin() && std::prev(later)->flush > flush_number) --later;
+      dying_.insert(later, {flush_number, ranges});
+    }
+  }
+  if (flush_number != 0) --live_;
 }
 
 void InputArena::give_back(const Ranges& ranges) {

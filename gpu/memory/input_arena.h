@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -79,10 +78,12 @@ class InputArena {
   std::vector<UploadBatch::Range> given_;  // what flush number sealed_ has to copy, until it is made
   std::atomic<std::uint64_t> flushed_{0};  // copies given to the stream
   std::atomic<std::uint64_t> passed_{0};   // of them made
+  std::atomic<std::size_t> live_{0};       // staged, and not released
   mutable BriefMutex mutex_;               // guards what follows
   Mirror mirror_;
   std::uint64_t sealed_ = 0;  // what is staged now goes with number sealed_ + 1
-  std::deque<Dying> dying_;   // released before they were copied
+  // Released before they were copied, by number. There is room for all that live: a release cannot fail.
+  std::vector<Dying> dying_;
 };
 
 }  // namespace volvox::gpu
