@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <mutex>
 
 #include "base/spin.h"
@@ -12,16 +13,12 @@ namespace volvox {
 class BriefMutex {
  public:
   void lock() {
-    for (int i = 0; i < kLooks; ++i) {
-      if (mutex_.try_lock()) return;
-      pause();
-    }
-    mutex_.lock();
+    if (!spin_until([this] { return mutex_.try_lock(); }, kSpin)) mutex_.lock();
   }
   void unlock() { mutex_.unlock(); }
 
  private:
-  static constexpr int kLooks = 100;
+  static constexpr std::chrono::microseconds kSpin{5};
   std::mutex mutex_;
 };
 

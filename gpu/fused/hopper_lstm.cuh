@@ -215,7 +215,7 @@ __device__ void gather_sums(const float (&sums)[S::kSums], std::byte* incoming, 
   }
 }
 
-// Until the task's rows are found. All threads of the warpgroup that brings operands. Where the step ahead
+// Until the task's rows are found. All threads of the warpgroup that brings rows. Where the step ahead
 // may still run nobody waits for kernels, which end one after the other: words are quicker.
 __device__ inline void wait_for_rows(const FusedTask& task) {
   if (task.chained == 0) {

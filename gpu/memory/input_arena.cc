@@ -132,11 +132,6 @@ void InputArena::look() {
     if (!passed || !*passed) break;
     ++passed_;
   }
-  collect();
-}
-
-// What was released before it was copied, and has been copied since.
-void InputArena::collect() {
   const std::lock_guard lock(mutex_);
   auto first = dying_.begin();
   for (; first != dying_.end() && first->flush <= passed_; ++first) give_back(first->ranges);

@@ -64,7 +64,6 @@ class InputArena {
   void release(std::uint64_t flush, const Ranges& ranges);
   bool take(std::span<const InputBlock> blocks, ArenaPages& pages);
   void give_back(const Ranges& ranges);
-  void collect();
   // These expect that nobody else gives copies.
   Status flush();
   void look();

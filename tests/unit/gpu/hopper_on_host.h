@@ -262,8 +262,7 @@ void wait_for_products() {
     for (const auto& product : products_under_way.front()) product();
     products_under_way.erase(products_under_way.begin());
   }
-  // It is the whole warp that waits: one thread of it may speak for all.
-  host_block->warps[threadIdx.x / 32]->arrive_and_wait();
+  __syncwarp();  // it is the whole warp that waits: one thread of it may speak for all
 }
 
 // Element k of row `row` of an operand: the swizzle is of the address.

@@ -62,12 +62,13 @@ class HopperLstm(machine_code.KernelTest):
         for kernel, _, rows, _, mates, _ in self.kernels():
             bulk = kernel.count("cp.async.bulk.shared::cluster.global")
             self.assertGreaterEqual(bulk, 1, str(kernel))
+            self.assertEqual(kernel.count("mbarrier.arrive.expect_tx"), bulk, "each is announced")
             multicast = sum(times for name, times in kernel.ptx.items() if "multicast" in name)
             self.assertEqual(multicast, bulk if mates > 1 else 0, str(kernel))
-            # Of a slab as many of each thread, as often as the compiler unrolls the loop over slabs.
-            vectors = kernel.count("cp.async.cg.shared.global")
-            self.assertGreater(vectors, 0, str(kernel))
-            self.assertEqual(vectors % (rows // 16), 0, str(kernel))
+            # Of a slab as many of each thread, and then it arrives: as often as the compiler unrolls the loop over slabs.
+            slabs = kernel.count("cp.async.mbarrier.arrive")
+            self.assertGreater(slabs, 0, str(kernel))
+            self.assertEqual(kernel.count("cp.async.cg.shared.global"), slabs * (rows // 16), str(kernel))
             self.assertEqual(4 * kernel.count("fence.proxy.async"), kernel.count("wgmma.mma_async"), "one a slab")
 
     def test_only_split_sums_cross_to_another_block(self):
@@ -76,7 +77,8 @@ class HopperLstm(machine_code.KernelTest):
             self.assertEqual(kernel.count("st.shared::cluster"), vectors, str(kernel))
             # That a stage is read is said to each of the mates, by a thread each.
             remote = kernel.count("mbarrier.arrive.shared::cluster")
-            self.assertEqual(remote > 0, mates > 1, str(kernel))
+            slabs = kernel.count("fence.proxy.async")
+            self.assertEqual(remote, slabs if mates > 1 else 0, str(kernel))
 
     def test_it_begins_before_the_kernel_ahead_has_ended(self):
         for kernel, *_ in self.kernels():

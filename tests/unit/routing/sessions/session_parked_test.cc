@@ -34,7 +34,7 @@ TEST(ParkedParts, AreBoundedInAllAndPerClientAndInBytes) {
   EXPECT_EQ(parked.bytes(), 31U);
 }
 
-TEST(ParkedParts, KeepAWholeBundleEach) {
+TEST(ParkedParts, KeepAWholeBundleTogether) {
   ParkedParts parked({.parts = 9, .parts_per_client = 9, .bytes = 100});
   const PartMemory one{5, 7, 60}, other{5, 8, 60};
   EXPECT_TRUE(parked.fits(1, one));
