@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
 
 namespace volvox {
 
@@ -12,6 +14,12 @@ using TimePoint = std::chrono::time_point<std::chrono::steady_clock, Duration>;
 // now + span; the end of time where that would be beyond it.
 inline TimePoint later(TimePoint now, Duration span) {
   return span > TimePoint::max() - now ? TimePoint::max() : now + span;
+}
+
+// Microseconds as they came from somebody else; a year is for ever.
+inline Duration wire_span(std::uint64_t us) {
+  constexpr std::uint64_t kLongest = 365ULL * 24 * 3600 * 1'000'000;
+  return std::chrono::microseconds(std::min(us, kLongest));
 }
 
 }  // namespace volvox

@@ -61,7 +61,9 @@ Sums sums_of(const LoadJob& job, const AgentLimits& limits) {
   Sums sums;
   for (const ConnectionPlan& part : job.parts) {
     const double planned = planned_rate(part, job.mix);
-    const double rate = part.arrivals == Arrivals::kClosed ? limits.highest_rate : planned;
+    const double rate = part.arrivals == Arrivals::kClosed
+                            ? limits.highest_rate / static_cast<double>(job.parts.size())
+                            : planned;
     const double seconds = std::chrono::duration<double>(part.measured).count();
     sums.rate += planned;
     sums.in_flight += part.arrivals == Arrivals::kClosed ? part.concurrency : 0;
@@ -86,7 +88,18 @@ Status check_sums(const Sums& sums, const AgentLimits& limits) {
   return {};
 }
 
+// That it takes to say so, beyond the time for its last answers.
+constexpr Duration kLastLook = std::chrono::seconds(2);
+
 }  // namespace
+
+Duration longest_run(const LoadJob& job, const AgentLimits& limits) {
+  const ConnectionPlan& first = job.parts.front();  // they all take the same time
+  if (first.measured.count() == 0) return limits.longest;
+  Duration timeout{};
+  for (const ConnectionPlan& part : job.parts) timeout = std::max(timeout, part.timeout);
+  return first.warmup + first.measured + timeout + kLastLook;
+}
 
 Status check_limits(const AgentLimits& limits) {
   if (limits.targets.empty()) return invalid("which servers may be put under load? Name them by --target");

@@ -29,4 +29,8 @@ Status check_limits(const AgentLimits& limits);
 // that none of its connections may exceed.
 Status admit_job(LoadJob& job, const AgentLimits& limits);
 
+// How long a job that was admitted may run until it is cut: where its plan says when it ends, until its last
+// answers have come, too.
+Duration longest_run(const LoadJob& job, const AgentLimits& limits);
+
 }  // namespace volvox

@@ -69,10 +69,10 @@ void AgentRun::work() {
   AgentLoadEnd end = AgentLoadEnd::kUnbegun;
   if (const auto at = await_start()) {
     LoadOutcome outcome = run_->run(*at, stop_.get_token(), {});
-    tell_records(outcome, *at);
     std::unique_lock lock(mutex_);
-    const std::string cut = why_;
+    const std::string cut = why_;  // not what it takes to tell what was kept
     lock.unlock();
+    tell_records(outcome, *at);
     end = cut.empty() ? AgentLoadEnd::kDone : AgentLoadEnd::kCut;
     tell_(JobResult{std::move(outcome), cut});
   }
@@ -80,7 +80,7 @@ void AgentRun::work() {
   end_ = end;
 }
 
-// Nothing when there is nothing to run.
+// Nothing when there is nothing to run; the coordinator, who counts on this agent, is told so.
 std::optional<TimePoint> AgentRun::await_start() {
   auto run = LoadRun::open(job_.parts, job_.mix, [this] { return open_link_(job_); });
   if (!run) {
@@ -93,7 +93,11 @@ std::optional<TimePoint> AgentRun::await_start() {
   tell_(JobReady{});
   lock.lock();
   changed_.wait(lock, [this] { return start_ || !why_.empty(); });
-  return why_.empty() ? start_ : std::nullopt;
+  if (why_.empty()) return start_;
+  const Error why{ErrorCode::kCancelled, why_};
+  lock.unlock();
+  tell_(JobRefused{why});
+  return std::nullopt;
 }
 
 void AgentRun::tell_records(LoadOutcome& outcome, TimePoint start) const {

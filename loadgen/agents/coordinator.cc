@@ -98,8 +98,9 @@ class Coordinator {
     for (Agent& agent : agents_) {
       if (Status ok = agent.link->await(kConnect); !ok)
         return fail(ok.error().code, "agent " + agent.report.endpoint + ": " + ok.error().message);
-      agent.heard = steady_now();
     }
+    // Only now is anything asked of them: what they had to say before, they had nobody to say it to.
+    for (Agent& agent : agents_) agent.heard = steady_now();
     return {};
   }
 

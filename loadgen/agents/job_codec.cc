@@ -9,7 +9,7 @@ namespace volvox {
 namespace {
 
 constexpr std::size_t kPartWords = 14, kClassWords = 36;
-constexpr std::size_t kMaxEndpointBytes = 4096, kMaxParts = 256, kMaxClasses = 64;
+constexpr std::size_t kMaxEndpointBytes = 4096, kMaxParts = 256;
 // As in a model's definition.
 constexpr std::size_t kMaxRowAxes = 4;
 constexpr std::uint64_t kMaxRowElements = std::uint64_t{1} << 24;
@@ -210,8 +210,8 @@ Result<LoadMessage> read_job(wire::LoadJob::Reader reader, const WireLimits& lim
   WireLimits of_endpoint = limits;
   of_endpoint.max_name_bytes = kMaxEndpointBytes;
   if (Status ok = check_given_name("endpoint", endpoint, of_endpoint); !ok) return tl::unexpected(ok.error());
-  if (reader.getClasses().size() > kMaxClasses || reader.getParts().size() > kMaxParts)
-    return invalid("a job has at most " + std::to_string(kMaxClasses) + " classes of requests and " +
+  if (reader.getClasses().size() > kMostClasses || reader.getParts().size() > kMaxParts)
+    return invalid("a job has at most " + std::to_string(kMostClasses) + " classes of requests and " +
                    std::to_string(kMaxParts) + " connections");
   std::vector<RequestClass> classes;
   for (const auto one : reader.getClasses()) {

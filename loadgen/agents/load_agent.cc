@@ -1,5 +1,6 @@
 #include "loadgen/agents/load_agent.h"
 
+#include <thread>
 #include <utility>
 
 #include "base/clock.h"
@@ -16,6 +17,10 @@ constexpr Duration kTellState = std::chrono::milliseconds(500);
 constexpr Duration kLastWords = std::chrono::seconds(2);
 // The start is this near.
 constexpr Duration kSoon = std::chrono::minutes(1);
+// Of what was kept and is on its way to the coordinator: a fraction of what the door lets a client leave
+// unread.
+constexpr std::size_t kAhead = std::size_t{16} << 20;
+constexpr Duration kLookForRoom = std::chrono::milliseconds(2);
 // Coordinators, of which one is obeyed at a time.
 constexpr std::uint32_t kConnections = 16;
 
@@ -34,6 +39,7 @@ EdgeOptions edge_options(const AgentOptions& options) {
   edge.keys = options.keys;
   edge.connections = edge.connections_per_address = edge.connections_per_key = kConnections;
   edge.queued_replies = 4096;
+  edge.queued_bytes = kAhead;
   return edge;
 }
 
@@ -85,9 +91,10 @@ void LoadAgent::look_after_job(TimePoint now) {
     job_.reset();
     return;
   }
-  if (now - job_->heard > options_.limits.patience) run.stop("nothing was heard of the coordinator");
+  if (now - job_->heard > options_.limits.patience)
+    give_up_on_coordinator("nothing was heard of the coordinator");
   const auto started = run.started();
-  if (started && now - *started > options_.limits.longest) run.stop("it took longer than this agent allows");
+  if (started && now - *started > job_->longest) run.stop("it took longer than this agent allows");
   if (!started || now < *started || now - job_->told < kTellState) return;
   job_->told = now;
   tell(job_->owner, job_->number, take_state());
@@ -138,9 +145,12 @@ void LoadAgent::obey(const ClientId& client, std::uint64_t number, LoadMessage m
     const TimePoint at{Duration(start->at)};
     const bool soon = at > received - kSoon && at < received + kSoon;
     if (soon) return job_->run->start(at);
-    job_->run->stop("it was to start at another time");
     refuse(client, number, AgentRefusal::kStart,
            {ErrorCode::kInvalidArgument, "a load starts within a minute, or not at all"});
+    job_->run->stop("it was to start at another time");
+  } else if (start != nullptr) {
+    refuse(client, number, AgentRefusal::kStart,
+           {ErrorCode::kUnavailable, "this agent does not have that load any more; begin it anew"});
   } else if (std::holds_alternative<JobStop>(message) && of_job) {
     job_->run->stop("the coordinator ended it");
   }
@@ -162,12 +172,26 @@ void LoadAgent::begin(const ClientId& client, std::uint64_t number, LoadJob job,
   const auto open_link = [keys = options_.target_keys](const LoadJob& of) {
     return ChannelLink::open(of.endpoint, of.mix, keys);
   };
-  const auto tell_owner = [this, client, number](const LoadMessage& message) {
+  const auto heeded = std::make_shared<std::atomic<bool>>(true);
+  const auto tell_owner = [this, client, number, heeded](const LoadMessage& message) {
+    await_room(message, *heeded);
     tell(client, number, message);
   };
   monitor_.metrics().begin();
-  job_ = Job{client, number, now, now};
+  job_ = Job{client, number, now, now, longest_run(job, options_.limits), heeded};
   job_->run = std::make_unique<AgentRun>(std::move(job), open_link, tell_owner);
+}
+
+void LoadAgent::give_up_on_coordinator(const std::string& why) {
+  job_->heeded->store(false);
+  job_->run->stop(why);
+}
+
+// On the load's thread: all that was kept, at once, would be more than the door lets a client leave unread.
+void LoadAgent::await_room(const LoadMessage& message, const std::atomic<bool>& heeded) const {
+  if (!std::holds_alternative<JobRecords>(message)) return;
+  while (heeded.load() && !(edge_->has_room(kAhead) && edge_->waiting_bytes() < kAhead))
+    std::this_thread::sleep_for(kLookForRoom);
 }
 
 // Any thread. What cannot be encoded is told as such: nobody waits for it in vain.
@@ -178,7 +202,7 @@ void LoadAgent::tell(const ClientId& client, std::uint64_t number, const LoadMes
 }
 
 void LoadAgent::on_client_gone(const ClientId& client, ClientGone) {
-  if (job_ && job_->owner == client) job_->run->stop("the coordinator is gone");
+  if (job_ && job_->owner == client) give_up_on_coordinator("the coordinator is gone");
 }
 
 void LoadAgent::on_client_refused(const RefusedClient& client) {

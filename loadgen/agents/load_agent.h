@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -52,7 +53,9 @@ class LoadAgent final : public EdgeHandler {
   struct Job {
     ClientId owner;
     std::uint64_t number;
-    TimePoint heard{}, told{};  // of the coordinator; the state was, last
+    TimePoint heard{}, told{};                    // of the coordinator; the state was, last
+    Duration longest{};                           // from its start on
+    std::shared_ptr<std::atomic<bool>> heeded{};  // whether the coordinator still seems to listen
     std::unique_ptr<AgentRun> run{};
   };
 
@@ -72,6 +75,8 @@ class LoadAgent final : public EdgeHandler {
   void count_at_door();
   void refuse(const ClientId& client, std::uint64_t number, AgentRefusal reason, Error error);
   void tell(const ClientId& client, std::uint64_t number, const LoadMessage& message);
+  void await_room(const LoadMessage& message, const std::atomic<bool>& heeded) const;
+  void give_up_on_coordinator(const std::string& why);
 
   const AgentOptions options_;
   AgentMonitor monitor_;

@@ -255,6 +255,9 @@ Result<LoadTally> read(wire::LoadTally::Reader reader) {
 
 Result<LoadMessage> read(wire::LoadResult::Reader reader) {
   JobResult result;
+  // A few bytes can say a histogram of many buckets, so what is not bounded here would fill the memory.
+  if (reader.getByClass().size() > kMostClasses)
+    return invalid("a load has no more than " + std::to_string(kMostClasses) + " classes of requests");
   for (const auto of_class : reader.getByClass()) {
     auto tally = read(of_class);
     if (!tally) return tl::unexpected(tally.error());

@@ -85,7 +85,7 @@ void CallBundles::take(const BundleReply& reply) {
     answer({.ticket = tickets[failed.part],
             .error = &failed.error,
             .silent = reply.local && failed.error.code == ErrorCode::kDeadlineExceeded,
-            .retry_after = std::chrono::microseconds(failed.retry_after_us)});
+            .retry_after = wire_span(failed.retry_after_us)});
   }
   if (reply.final) {
     flights_.erase(reply.first_id);

@@ -62,7 +62,7 @@ void CallChannel::take(const Reply& reply, const Handler& handler) {
   if (reply.header.kind == ReplyKind::kError) {
     answer.error = &reply.header.error;
     answer.silent = reply.local && answer.error->code == ErrorCode::kDeadlineExceeded;
-    answer.retry_after = std::chrono::microseconds(reply.header.retry_after_us);
+    answer.retry_after = wire_span(reply.header.retry_after_us);
   } else {
     if (reply.header.session) tokens_.answered(answer.ticket, *reply.header.session);
     answer.outputs = reply.body.outputs;

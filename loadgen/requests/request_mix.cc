@@ -9,7 +9,6 @@ namespace volvox {
 namespace {
 
 constexpr std::uint64_t kStream = 0x6d6978;  // apart from what the requests say
-constexpr std::size_t kMostClasses = 64;
 
 // What `part` says of each class, once where several say the same.
 template <class Part>

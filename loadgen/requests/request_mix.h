@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -63,6 +64,8 @@ class RequestMix {
   std::shared_ptr<const Trace> trace_;
   double weights_ = 0;  // of all
 };
+
+inline constexpr std::size_t kMostClasses = 64;  // of a mix
 
 // Says what makes no sense, or could not be sent, as INVALID_ARGUMENT.
 Status check_mix(const RequestMix& mix);

@@ -199,8 +199,7 @@ void LoadConnection::refuse(const Flight& flight, const Reply& reply, TimePoint 
   if (reply.local || !of_bounds || !flight.measured) return;
   LoadTally& tally = tally_of(flight);
   tally.refused.record(now - flight.sent);
-  if (reply.header.retry_after_us > 0)
-    tally.retry_after.record(std::chrono::microseconds(reply.header.retry_after_us));
+  if (reply.header.retry_after_us > 0) tally.retry_after.record(wire_span(reply.header.retry_after_us));
 }
 
 void LoadConnection::complete(const Flight& flight, const Reply& reply, TimePoint now) {

@@ -26,8 +26,9 @@ void InterruptWatch::watch(const std::stop_token& ended) {
     const int signal = sigtimedwait(&signals_, nullptr, &look);
     if (signal <= 0) continue;
     if (interrupted_.request_stop()) continue;
-    // The second one: as if nobody had caught it.
-    std::signal(signal, SIG_DFL);
+    // The second one: as if nobody had caught it. A library that has a terminal to give back may catch it.
+    struct sigaction now {};
+    if (sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN) std::signal(signal, SIG_DFL);
     pthread_sigmask(SIG_UNBLOCK, &signals_, nullptr);
     raise(signal);
   }

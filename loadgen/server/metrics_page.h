@@ -20,6 +20,12 @@ struct MetricSample {
   std::string_view label(std::string_view key) const;
 };
 
+// By how much a counter grew between two readings. One that is smaller than before began anew, with its
+// process.
+inline double counter_growth(double now, double before) {
+  return now >= before ? now - before : now;
+}
+
 // A page in Prometheus' text format (version 0.0.4), as a server shows it at /metrics. Types, help and time
 // stamps are not kept. Immutable after parse(): any thread.
 class MetricsPage {

@@ -68,7 +68,8 @@ double mean_ms(const MetricsPage& page, const std::string& name) {
 
 double rate_of(const ServerStatus& status, const ServerStatus* earlier, double seconds, const char* metric) {
   if (earlier == nullptr || seconds <= 0) return 0.0;
-  return (status.page.sum(metric).value_or(0.0) - earlier->page.sum(metric).value_or(0.0)) / seconds;
+  const double now = status.page.sum(metric).value_or(0.0), before = earlier->page.sum(metric).value_or(0.0);
+  return counter_growth(now, before) / seconds;
 }
 
 json requests_of(const MetricsPage& page) {

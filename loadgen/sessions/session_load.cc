@@ -77,11 +77,11 @@ class SessionLoad {
     // Spread, so that not all begin at once.
     for (std::uint32_t i = 0; i < sessions_.size(); ++i) {
       restart(sessions_[i]);
-      due_.push({start + pause() * (i % 100) / 100, i});
+      rest(i, pause() * (i % 100) / 100);
       ++going_;
     }
     while (going_ > 0) {
-      if (stop_.stop_requested()) end_ = std::min(end_, now());
+      if (stop_.stop_requested() && now() < end_) end_early();
       step();
     }
     report_.seconds = std::chrono::duration<double>(now() - start).count();
@@ -105,6 +105,23 @@ class SessionLoad {
   Duration pause() {
     const double times = plan_.random_pauses ? random_.exponential() : 1;
     return Duration(static_cast<Duration::rep>(static_cast<double>(plan_.pause.count()) * times));
+  }
+
+  void end_early() {
+    end_ = now();
+    std::vector<std::uint32_t> resting;
+    for (; !due_.empty(); due_.pop()) resting.push_back(due_.top().second);
+    for (const std::uint32_t index : resting) due_.push({woken(index), index});
+  }
+
+  // The end of the load wakes whoever rests, but not all at once.
+  TimePoint woken(std::uint32_t index) const { return end_ + std::chrono::milliseconds(index % 1000); }
+  void rest(std::uint32_t index, Duration span) {
+    due_.push({std::min(now() + span, std::max(now(), woken(index))), index});
+  }
+  // After an error, for which there is time until those that have no answer are left.
+  void rest_before_a_repeat(std::uint32_t index, Duration span) {
+    due_.push({std::min(now() + span, end_ + plan_.timeout), index});
   }
 
   // Requests that were made at one time, as they go in one message.
@@ -227,7 +244,7 @@ class SessionLoad {
   void not_sent(std::uint32_t index, const Error& error) {
     ++report_.errors[std::string(to_string(error.code))];
     if (sessions_[index].outstanding > 0 || gives_up()) return;
-    due_.push({now() + kAgain, index});
+    rest_before_a_repeat(index, kAgain);
   }
 
   // Whether it is so long after the end that a session without an answer is left as it is.
@@ -261,7 +278,7 @@ class SessionLoad {
       ++report_.errors[std::string(to_string(ok.error().code))];
       session.error = ok.error();
       session.doubtful = session.doubtful || may_have_run(reply);
-      session.again = std::chrono::microseconds(reply.header.retry_after_us);
+      session.again = wire_span(reply.header.retry_after_us);
     }
     if (session.outstanding == 0) go_on(flight.session);
   }
@@ -288,7 +305,7 @@ class SessionLoad {
       ++report_.abandoned;
       return begin_another(index);
     }
-    due_.push({now() + pause(), index});
+    rest(index, pause());
   }
 
   void repeat(std::uint32_t index) {
@@ -308,12 +325,12 @@ class SessionLoad {
       ++report_.replaced;
       make_part(session);
     }
-    due_.push({now() + std::max(kAgain, session.again), index});
+    rest_before_a_repeat(index, std::max(kAgain, session.again));
   }
 
   void begin_another(std::uint32_t index) {
     restart(sessions_[index]);
-    due_.push({now() + pause(), index});
+    rest(index, pause());
   }
 
   const SessionLoadPlan& plan_;

@@ -22,7 +22,7 @@ inline constexpr std::size_t kAgentLoadEnds = 3;
 enum class AgentRefusal : std::uint8_t {
   kBusy,        // with another load
   kLimit,       // the load went beyond what its operator allows
-  kStart,       // at an instant that is not within a minute of when it was told
+  kStart,       // at an instant that is not within a minute of when it was told, or without its load
   kUnreadable,  // a message that makes no sense, or is too large
   kConnection   // somebody without a key of a coordinator, or one connection too many
 };

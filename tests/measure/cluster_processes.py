@@ -282,7 +282,9 @@ class Load:
     def __init__(self, cluster, name, endpoint, *options):
         self.name, self.report, self.timeline = name, cluster.folder / f"{name}.json", cluster.folder / f"{name}.csv"
         self.report.unlink(missing_ok=True)
-        command = [cluster.volvox, "load", "--connect", endpoint, "--json", str(self.report), "--timeline", str(self.timeline)]
+        command = [cluster.volvox, "load", "--connect", endpoint, "--json", str(self.report)]
+        if "--sessions" not in options:  # whose parts have no timeline
+            command += ["--timeline", str(self.timeline)]
         with open(cluster.log(name), "ab") as log:
             self.process = subprocess.Popen([*command, *map(str, options)], stdout=log, stderr=log)
 

@@ -254,7 +254,7 @@ class OnLoopback(Checks, unittest.TestCase):
     def test_what_cannot_be_is_said(self):
         for options, words in (
             (["--rate", 1e6, "--seconds", 1], "at most 10000 requests a second"),
-            (["--concurrency", 9, "--sessions", 5], "agents offer requests that stand alone"),
+            (["--sessions", 5], "agents offer requests that stand alone"),
             (["--rate", 9, "--requests", 2], "fewer requests than there are agents"),
         ):
             load = self.world.start("--model", "m", *options)

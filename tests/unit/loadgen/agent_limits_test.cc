@@ -79,6 +79,23 @@ TEST(AgentLimits, EachOfThemIsKept) {
   };
   EXPECT_TRUE(refuses(with_timeline));
   EXPECT_TRUE(refuses(with_timeline, closed_plan())) << "as many as its rate allows";
+  const auto short_timeline = [](LoadPlan& plan) {
+    plan.timeline = true;
+    plan.connections = 64;
+    plan.measured = minutes(10);
+  };
+  EXPECT_FALSE(refuses(short_timeline, closed_plan())) << "of all connections together";
+}
+
+TEST(AgentLimits, WhatEndsByItselfMayWaitForItsLastAnswers) {
+  LoadPlan plan = open_plan();
+  plan.warmup = seconds(1);
+  plan.timeout = seconds(30);
+  EXPECT_GT(longest_run(job_of(plan), limits()), seconds(41));
+  EXPECT_LT(longest_run(job_of(plan), limits()), seconds(60));
+  plan.measured = {};
+  plan.requests = 10;
+  EXPECT_EQ(longest_run(job_of(plan), limits()), limits().longest);
 }
 
 TEST(AgentLimits, OfACurveThePeakCounts) {

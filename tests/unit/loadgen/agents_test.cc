@@ -1,7 +1,6 @@
 #include <atomic>
 #include <condition_variable>
 #include <filesystem>
-#include <fstream>
 #include <mutex>
 #include <thread>
 
@@ -11,7 +10,6 @@
 #include "loadgen/agents/coordinator.h"
 #include "loadgen/agents/load_agent.h"
 #include "loadgen/agents/load_codec.h"
-#include "loadgen/server/http_get.h"
 #include "protocol/sockets/zmq_socket.h"
 #include "tests/unit/loadgen/sum_server.h"
 
@@ -476,6 +474,61 @@ TEST_F(Agents, ALoadWhoseCoordinatorIsSilentIsStopped) {
   EXPECT_TRUE(run().has_value()) << "and it takes another one";
 }
 
+TEST_F(Agents, ALoadAsLongAsTheyAllowIsWhole) {
+  limits_.longest = seconds(1);
+  make_agents(1);
+  plan_.arrivals = Arrivals::kClosed;
+  plan_.rate = 0;
+  plan_.concurrency = 2;
+  plan_.requests = 0;
+  plan_.warmup = milliseconds(500);
+  plan_.measured = milliseconds(500);
+  const auto outcome = run();
+  ASSERT_TRUE(outcome.has_value()) << outcome.error().message;
+  EXPECT_EQ(outcome->agents[0].state, AgentReport::State::kDone) << outcome->agents[0].why;
+}
+
+TEST_F(Agents, ALoadWithoutAnEndIsCutAtTheLongest) {
+  limits_.longest = seconds(1);
+  make_agents(1);
+  plan_.rate = 50;
+  plan_.requests = 100'000;
+  const auto outcome = run();
+  ASSERT_TRUE(outcome.has_value()) << outcome.error().message;
+  EXPECT_EQ(outcome->agents[0].state, AgentReport::State::kCut);
+}
+
+TEST_F(Agents, AnswersToBeVerifiedAreMoreThanADoorLeavesUnread) {
+  make_agents(1);
+  server_.padding_floats = 1 << 18;  // a mebibyte
+  plan_.requests = 100;
+  plan_.samples = 100;
+  plan_.arrivals = Arrivals::kClosed;
+  plan_.rate = 0;
+  plan_.concurrency = 2;
+  ASSERT_GT(plan_.samples << 20, EdgeOptions{}.slow_client_bytes);
+  const auto outcome = run();
+  ASSERT_TRUE(outcome.has_value()) << outcome.error().message;
+  EXPECT_EQ(outcome->agents[0].state, AgentReport::State::kDone) << outcome->agents[0].why;
+  EXPECT_EQ(outcome->outcome.samples.size(), 100U);
+}
+
+TEST_F(Agents, SayThatTheyGaveUpALoadBeforeItBegan) {
+  limits_.patience = milliseconds(300);
+  make_agents(1);
+  const auto link = dial(*agents_[0], 7);
+  ASSERT_TRUE(link->send(job_of(plan_, mix_, options_.target)).has_value());
+  ASSERT_TRUE(next<JobReady>(*link).has_value());
+  const auto refused = next<JobRefused>(*link);
+  ASSERT_TRUE(refused.has_value());
+  EXPECT_EQ(refused->why.message, "nothing was heard of the coordinator");
+  ASSERT_TRUE(agents_[0]->said.wait_for("the load is over"));
+  const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
+  ASSERT_TRUE(link->send(JobStart{now}).has_value());
+  EXPECT_EQ(next<JobRefused>(*link)->why.code, ErrorCode::kUnavailable);
+  EXPECT_EQ(server_.last_priority, -1) << "no request came";
+}
+
 TEST_F(Agents, OneLoadAtATime) {
   make_agents(1);
   const auto first = dial(*agents_[0], 7);
@@ -503,51 +556,6 @@ TEST_F(Agents, AStartAtAnyOtherTimeIsNone) {
   }
   EXPECT_EQ(agents_[0]->counted("volvox_agent_refused_total", "start"), 2);
   EXPECT_EQ(server_.last_priority, -1) << "no request came";
-}
-
-TEST(LoadAgentDoor, WithoutKeysItListensOnLoopbackOnly) {
-  AgentOptions options{.limits = {.targets = {"tcp://127.0.0.1:7100"}}};
-  for (const char* address : {"tcp://0.0.0.0:*", "tcp://*:*", "tcp://10.0.0.1:7300", "tcp://[::]:*"}) {
-    options.listen = address;
-    const auto agent = LoadAgent::open(options);
-    ASSERT_FALSE(agent.has_value()) << address;
-    EXPECT_EQ(agent.error().code, ErrorCode::kPermissionDenied) << address;
-  }
-}
-
-TEST(LoadAgentDoor, MetricsBeyondLoopbackAskForAToken) {
-  AgentOptions options{.listen = "tcp://127.0.0.1:*", .limits = {.targets = {"tcp://127.0.0.1:7100"}}};
-  options.metrics.address = "0.0.0.0:0";
-  const auto open = LoadAgent::open(options);
-  ASSERT_FALSE(open.has_value());
-  EXPECT_EQ(open.error().code, ErrorCode::kPermissionDenied);
-  options.metrics.address = "nowhere";
-  const auto lost = LoadAgent::open(options);
-  ASSERT_FALSE(lost.has_value());
-  EXPECT_EQ(lost.error().code, ErrorCode::kInvalidArgument);
-  EXPECT_NE(lost.error().message.find("--metrics"), std::string::npos) << lost.error().message;
-}
-
-TEST(LoadAgentDoor, ItsMetricsAreForWhoeverMayReadThem) {
-  AgentOptions options{.listen = "tcp://127.0.0.1:*", .limits = {.targets = {"tcp://127.0.0.1:7100"}}};
-  options.metrics.address = "127.0.0.1:0";
-  const auto page = [&options] {
-    const auto agent = LoadAgent::open(options);
-    EXPECT_TRUE(agent.has_value()) << agent.error().message;
-    const std::string url = "http://127.0.0.1:" + std::to_string((*agent)->monitor().port()) + "/metrics";
-    return http_get(url, seconds(10)).value();
-  };
-  const HttpResponse open = page();
-  EXPECT_EQ(open.status, 200);
-  EXPECT_NE(open.body.find("volvox_agent_busy 0"), std::string::npos) << open.body;
-  const auto file = std::filesystem::temp_directory_path() / ("agents_tokens." + std::to_string(::getpid()));
-  std::ofstream(file) << "one-of-sixteen-characters-or-more\n";
-  std::filesystem::permissions(file, std::filesystem::perms::owner_read);
-  options.metrics.token_file = file;
-  const HttpResponse closed = page();
-  std::filesystem::remove(file);
-  EXPECT_EQ(closed.status, 401);
-  EXPECT_EQ(closed.body.find("volvox_agent_busy"), std::string::npos);
 }
 
 // Keys as files, as they are given to the programs.

@@ -177,6 +177,14 @@ TEST(LoadCodec, AResultKeepsAllThatWasCounted) {
   EXPECT_EQ(read.cut, "it was enough");
 }
 
+TEST(LoadCodec, RefusesMoreClassesThanALoadHas) {
+  JobResult result;
+  result.outcome.by_class.resize(kMostClasses);
+  EXPECT_TRUE(decode_load_message(encode_load_message(result)->bytes()).has_value());
+  result.outcome.by_class.resize(kMostClasses + 1);
+  EXPECT_FALSE(decode_load_message(encode_load_message(result)->bytes()).has_value());
+}
+
 TEST(LoadCodec, RefusesGapsThatAreNoNumbers) {
   JobResult result;
   result.outcome.apart.gaps = SendGaps(1, {1, 1, std::numeric_limits<double>::quiet_NaN(), 1});

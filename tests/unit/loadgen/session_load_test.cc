@@ -145,6 +145,25 @@ TEST(SessionLoad, EndsWhenItIsStoppedAndItsServerHasGone) {
   EXPECT_LT(left_alone(server, plan).seconds, 30);
 }
 
+TEST(SessionLoad, DoesNotWaitForSessionsThatRest) {
+  for (const bool stopped : {false, true}) {
+    SessionServer server;
+    SessionLoadPlan plan = plan_against(server);
+    plan.pause = seconds(600);
+    if (stopped) plan.measured = seconds(3600);
+    std::stop_source stop;
+    auto load = std::async(std::launch::async,
+                           [&] { return run_session_load(plan, LengthSource::fixed(3), stop.get_token()); });
+    while (server.seen == 0 && load.wait_for(milliseconds(1)) != std::future_status::ready) continue;
+    if (stopped) stop.request_stop();
+    if (load.wait_for(seconds(60)) != std::future_status::ready) std::abort();
+    const auto report = load.get();
+    ASSERT_TRUE(report.has_value()) << report.error().message;
+    EXPECT_GT(report->ended, 0U) << stopped;
+    EXPECT_EQ(report->verified, report->ended) << stopped;
+  }
+}
+
 TEST(SessionLoad, ComparesASessionThatEndedJustBeforeItsServerWasAway) {
   SessionServer server;
   server.away_at_the_end = true;

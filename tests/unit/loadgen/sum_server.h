@@ -50,8 +50,10 @@ class SumServer : public EdgeHandler {
       reply.request_id = id;
       reply.timings = {100, 200, 300};
       const std::vector<std::uint64_t> values{sum};
-      const WireTensor output = wire_tensor("sum", std::span<const std::uint64_t>(values));
-      auto encoded = encode_reply_body(std::span(&output, 1), limits_);
+      const std::vector<float> padding(padding_floats);
+      const WireTensor outputs[] = {wire_tensor("sum", std::span<const std::uint64_t>(values)),
+                                    wire_tensor("padding", std::span<const float>(padding))};
+      auto encoded = encode_reply_body(std::span(outputs).first(padding.empty() ? 1 : 2), limits_);
       post(client, reply, std::move(*encoded));
     }
   }
@@ -61,6 +63,7 @@ class SumServer : public EdgeHandler {
   const std::string& endpoint() const { return socket_->endpoint(); }
 
   std::atomic<std::uint64_t> refuse_every{0}, spoil_every{0}, repeat_every{0};
+  std::atomic<std::size_t> padding_floats{0};  // beside the sum
   std::atomic<int> last_priority{-1};
   std::atomic<std::uint64_t> last_deadline_us{0};
 
