@@ -31,21 +31,23 @@ Status read_capture(const std::string& admin, double seconds,
 // To standard error: how much was recorded.
 void say_what_was_recorded(const nlohmann::json& about);
 
-// A file that is written, or standard output for an empty path.
+// A file that is written, or standard output for an empty path. It takes the place of one that is there only
+// when all of it is written.
 class OutputFile {
  public:
   explicit OutputFile(const std::string& path);
-  ~OutputFile() { close(); }
+  ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
   bool good() const;
   void put(const std::string& text);
-  // Whether all of it was written.
+  // Whether all of it was written, and is in its place. Without a call nothing is put there.
   bool close();
 
  private:
-  std::FILE* file_;
+  std::string path_, unfinished_;  // unfinished: written through it; empty: straight into the file
+  std::FILE* file_ = nullptr;
 };
 
 }  // namespace volvox

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cli/admin/admin_report.h"
 #include "cli/commands.h"
 #include "cli/option.h"
@@ -27,6 +28,7 @@ constexpr auto kPatience = std::chrono::seconds(5);
 
 // What was learned at one time: from the pages of the monitoring, from the admin socket, or from both.
 struct Reading {
+  TimePoint at{};  // when it began
   std::optional<ServerStatus> page;
   std::optional<nlohmann::json> admin;
 
@@ -38,6 +40,7 @@ struct Reading {
 
 Result<Reading> read(const StatusArguments& arguments) {
   Reading reading;
+  reading.at = steady_now();
   if (arguments.ask_page) {
     auto page = read_server_status(arguments.url, kPatience);
     if (!page) return tl::unexpected(page.error());
@@ -53,13 +56,14 @@ Result<Reading> read(const StatusArguments& arguments) {
 
 std::string show(const StatusArguments& arguments, const Reading& now, const Reading* before) {
   const ServerStatus* earlier = before != nullptr && before->page ? &*before->page : nullptr;
+  const double seconds = before != nullptr ? std::chrono::duration<double>(now.at - before->at).count() : 0;
   if (arguments.json) {
-    nlohmann::json all = now.page ? status_json(*now.page, earlier, arguments.interval_s) : nlohmann::json();
+    nlohmann::json all = now.page ? status_json(*now.page, earlier, seconds) : nlohmann::json();
     if (now.admin) all.update(*now.admin);
     all.erase("ok");
     return all.dump(arguments.watch ? -1 : 2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
   }
-  std::string text = now.page ? status_text(*now.page, earlier, arguments.interval_s) : "";
+  std::string text = now.page ? status_text(*now.page, earlier, seconds) : "";
   return now.admin ? text + admin_report(*now.admin) : text;
 }
 

@@ -109,6 +109,37 @@ void add_check_options(CLI::App& command, LoadArguments& options) {
                    "Fail unless every request was answered with a result");
 }
 
+// Options that a kind of load does not look at: whoever gives one expects something of it.
+struct Ignored {
+  const char* kind;
+  std::vector<const char*> options;
+};
+
+std::vector<Ignored> ignored_options() {
+  const std::vector<const char*> of_lone_requests{
+      "--sweep",      "--rate",        "--arrivals",        "--concurrency",     "--requests",
+      "--timeline",   "--require-all", "--metrics",         "--deadline-ms",     "--priority",
+      "--never-read", "--vanish",      "--cancel-fraction", "--cancel-after-ms", "--trees",
+      "--lattices",   "--sequences"};
+  Ignored sessions{"--sessions", of_lone_requests}, calls{"--calls", of_lone_requests};
+  for (const char* option : {"--connections", "--warmup", "--verify", "--models", "--verify-count"})
+    sessions.options.push_back(option);
+  for (const char* option : {"--length", "--lengths", "--vocabulary"}) calls.options.push_back(option);
+  return {
+      std::move(sessions),
+      std::move(calls),
+      {"--sweep", {"--verify", "--models", "--verify-count", "--timeline", "--require-all", "--requests"}}};
+}
+
+void refuse_ignored(const CLI::App& command) {
+  for (const Ignored& ignored : ignored_options()) {
+    if (command.get_option(ignored.kind)->count() == 0) continue;
+    for (const char* option : ignored.options) {
+      if (command.get_option(option)->count() > 0) throw CLI::ExcludesError(ignored.kind, option);
+    }
+  }
+}
+
 LoadPlan plan_of(const LoadArguments& options) {
   LoadPlan plan;
   plan.arrivals = options.arrivals == "constant" ? Arrivals::kConstant : Arrivals::kPoisson;
@@ -226,9 +257,6 @@ class LoadCommand {
   }
 
   Result<int> run_sessions() {
-    const RequestWords& words = options_.request;
-    if (!words.trees.empty() || !words.lattices.empty() || !words.sequences.empty())
-      return invalid("sessions are of chains; leave out --trees, --lattices and --sequences");
     auto lengths = lengths_of(options_.request);
     if (!lengths) return tl::unexpected(lengths.error());
     if (options_.request.model.empty()) return invalid("which model? Name it with --model");
@@ -395,7 +423,8 @@ void add_load_command(CLI::App& app, CommandBody& run) {
   add_sweep_options(*command, options->sweep);
   command->add_flag("--bundle", options->bundles,
                     "With --sessions or --calls: send the parts that are due at one time in one message");
-  command->callback([options, &run] {
+  command->callback([command, options, &run] {
+    refuse_ignored(*command);
     run = [options] {
       keep_freed_memory();
       const auto code = LoadCommand(*options).run();

@@ -8,11 +8,6 @@
 namespace volvox {
 namespace {
 
-// A counter's growth.
-double growth(double now, double before) {
-  return now >= before ? now - before : now;
-}
-
 // What each bucket's counter grew by, by its upper end. They are cumulative, as the page has them.
 std::map<double, double> grown_buckets(std::span<const TopSight* const> sights,
                                        const std::string& histogram) {
@@ -24,7 +19,7 @@ std::map<double, double> grown_buckets(std::span<const TopSight* const> sights,
       const auto known = before.find(end);
       const double upper =
           end == "+Inf" ? std::numeric_limits<double>::infinity() : std::strtod(end.c_str(), nullptr);
-      buckets[upper] += growth(count, known == before.end() ? 0.0 : known->second);
+      buckets[upper] += counter_growth(count, known == before.end() ? 0.0 : known->second);
     }
   }
   return buckets;
@@ -42,7 +37,7 @@ bool TopSight::is_node() const {
 double top_rate(const TopSight& sight, const std::string& counter) {
   if (!sight.now || !sight.before || sight.seconds <= 0) return 0;
   const double before = sight.before->page.sum(counter).value_or(0.0);
-  return growth(sight.now->page.sum(counter).value_or(0.0), before) / sight.seconds;
+  return counter_growth(sight.now->page.sum(counter).value_or(0.0), before) / sight.seconds;
 }
 
 TopSums top_rates(const TopSight& sight, const std::string& counter, const std::string& label) {
@@ -51,7 +46,7 @@ TopSums top_rates(const TopSight& sight, const std::string& counter, const std::
   const TopSums before = sight.before->page.sum_by(counter, label);
   for (const auto& [value, count] : sight.now->page.sum_by(counter, label)) {
     const auto known = before.find(value);
-    rates[value] = growth(count, known == before.end() ? 0.0 : known->second) / sight.seconds;
+    rates[value] = counter_growth(count, known == before.end() ? 0.0 : known->second) / sight.seconds;
   }
   return rates;
 }

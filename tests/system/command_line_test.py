@@ -9,6 +9,7 @@ import math
 import os
 import pathlib
 import re
+import shutil
 import signal
 import struct
 import subprocess
@@ -140,6 +141,24 @@ class Words(unittest.TestCase):
             self.assertIn("INPUT=SAMPLES/NEW", done.stderr.decode(), text)
         self.assertEqual(run("import", "no.onnx", "--window", "input=576/512").returncode, 1, "there is no such file")
 
+    def test_options_without_effect_are_refused(self):
+        calls = ("--calls", "3", "--audio", "sounds")
+        for kind, option in ((("--sessions", "3"), "--rate"), (("--sessions", "3"), "--verify"), (calls, "--requests"),
+                             (("--sweep", "--rate", "9"), "--timeline"), (("--sweep", "--rate", "9"), "--verify-count")):  # fmt: skip
+            done = run("load", "--model", "m", *kind, option, "5")
+            self.assertEqual(done.returncode, 2, option)
+            self.assertIn(f"{kind[0]} excludes {option}", done.stderr.decode())
+
+    def test_a_capture_that_fails_leaves_the_file_of_before(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "day.csv"
+            file.write_text("of before", encoding="utf-8")
+            for command in ("record", "trace"):
+                done = run(command, "--admin", f"{folder}/nobody.sock", "--output", str(file))
+                self.assertEqual(done.returncode, 1, command)
+            self.assertEqual(file.read_text(encoding="utf-8"), "of before")
+            self.assertEqual(list(pathlib.Path(folder).iterdir()), [file])
+
     def test_what_does_not_exist_is_told_with_what_does(self):
         done = run("frob")
         self.assertEqual(done.returncode, 2)
@@ -245,6 +264,13 @@ class Mistakes(unittest.TestCase):
         config = self.folder / "serve.toml"
         config.write_text('[server]\nlisten_at = "x"\n')
         self.assertRegex(self.refused("serve", "--config", config), r"serve.toml:2: server.listen_at: is unknown; \[server\] has .*listen")
+
+    def test_two_folders_of_one_model_are_told(self):
+        models = self.folder / "twins"
+        self.assertEqual(run("models", "new", "check", models / "one").returncode, 0)
+        shutil.copytree(models / "one", models / "other")  # whose model.toml says 'one', too
+        text = self.refused("serve", "--models", models, *ANYWHERE)
+        self.assertIn("is version 1 of the model 'one' as another folder is", text)
 
     def test_a_taken_port_is_told_before_models_are_loaded(self):
         server = Server(VOLVOX, self.folder, [("check", "m")])
