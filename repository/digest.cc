@@ -5,16 +5,12 @@
 #include <bit>
 #include <cstring>
 
+#include "base/mixing.h"
+
 namespace volvox {
 namespace {
 
 constexpr std::uint64_t kPrime = 0x9e3779b185ebca87ULL;
-
-std::uint64_t mixed(std::uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31);
-}
 
 }  // namespace
 
@@ -22,7 +18,7 @@ std::uint64_t mixed(std::uint64_t x) {
 // rotation brings high bits back down.
 std::uint64_t digest_of(std::span<const std::byte> bytes, std::uint64_t seed) {
   std::array<std::uint64_t, 4> lanes{};
-  for (std::size_t i = 0; i < lanes.size(); ++i) lanes[i] = mixed(seed + kPrime * (i + 1));
+  for (std::size_t i = 0; i < lanes.size(); ++i) lanes[i] = scattered(seed + kPrime * (i + 1));
   std::array<std::uint64_t, 4> words{};
   for (std::size_t at = 0; at < bytes.size(); at += sizeof(words)) {
     const std::size_t left = bytes.size() - at;
@@ -30,8 +26,8 @@ std::uint64_t digest_of(std::span<const std::byte> bytes, std::uint64_t seed) {
     std::memcpy(words.data(), bytes.data() + at, std::min(left, sizeof(words)));
     for (std::size_t i = 0; i < lanes.size(); ++i) lanes[i] = std::rotl((lanes[i] ^ words[i]) * kPrime, 29);
   }
-  std::uint64_t result = mixed(seed ^ (bytes.size() * kPrime));
-  for (std::uint64_t lane : lanes) result = mixed(result ^ lane) + kPrime;
+  std::uint64_t result = scattered(seed ^ (bytes.size() * kPrime));
+  for (std::uint64_t lane : lanes) result = scattered(result ^ lane) + kPrime;
   return result;
 }
 

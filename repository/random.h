@@ -3,6 +3,8 @@
 #include <bit>
 #include <cstdint>
 
+#include "base/mixing.h"
+
 namespace volvox {
 
 // Weights that are the same everywhere from the same seed, which the distributions of the standard library do
@@ -11,10 +13,7 @@ class Random {
  public:
   explicit Random(std::uint64_t seed) {
     for (std::uint64_t& word : state_) {
-      std::uint64_t x = seed += 0x9e3779b97f4a7c15ULL;
-      x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-      x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-      word = x ^ (x >> 31);
+      word = scattered(seed += kScatterStep);
     }
   }
 

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "base/mixing.h"
+
 namespace volvox {
 
 // A load must be the same on every machine for the same seed, which the distributions of <random> do not
@@ -16,12 +18,7 @@ class SeededRandom {
     return SeededRandom(SeededRandom(seed).next() ^ SeededRandom(~index).next());
   }
 
-  std::uint64_t next() {
-    std::uint64_t x = state_ += 0x9e3779b97f4a7c15ULL;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-    return x ^ (x >> 31);
-  }
+  std::uint64_t next() { return scattered(state_ += kScatterStep); }
 
   // In [0, bound); bound must not be 0. Off by less than bound / 2^64 from uniform.
   std::uint64_t below(std::uint64_t bound) { return next() % bound; }

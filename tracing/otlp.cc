@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/mixing.h"
+
 namespace volvox {
 namespace {
 
@@ -34,10 +36,7 @@ void append_attribute(std::string& out, std::string_view key, std::uint64_t numb
 
 // A number of its own for each part, that nobody else takes: as SplitMix64 scatters them.
 std::uint64_t part_id(std::uint64_t span, std::size_t part) {
-  std::uint64_t id = span + (part + 1) * 0x9e3779b97f4a7c15;
-  id = (id ^ (id >> 30)) * 0xbf58476d1ce4e5b9;
-  id = (id ^ (id >> 27)) * 0x94d049bb133111eb;
-  id ^= id >> 31;
+  const std::uint64_t id = scattered(span + (part + 1) * kScatterStep);
   return id == 0 ? 1 : id;
 }
 

@@ -1,6 +1,5 @@
-#include <cmath>
-
 #include "cells/ops/define.h"
+#include "cells/ops/order.h"
 
 namespace volvox {
 namespace {
@@ -11,7 +10,7 @@ struct Argmax {
     const Real* x = row.real(op.inputs[0]);
     std::size_t best = 0;
     for (std::size_t k = 1; k < row.width(op.inputs[0]); ++k) {
-      if (x[k] > x[best] || (std::isnan(x[best]) && !std::isnan(x[k]))) best = k;
+      if (is_larger(x[k], x[best])) best = k;
     }
     row.set_integer(op.output, static_cast<std::int32_t>(best));
   }

@@ -3,17 +3,10 @@
 namespace volvox {
 namespace {
 
-// The elements move as find_top() moves their indices.
 template <class Real>
 void keep_top(const Real* x, std::size_t n, std::size_t k, Real* best) {
-  std::size_t found = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    if (found == k && !is_larger(x[i], best[k - 1])) continue;
-    std::size_t at = std::min(found, k - 1);
-    for (; at > 0 && is_larger(x[i], best[at - 1]); --at) best[at] = best[at - 1];
-    best[at] = x[i];
-    found = std::min(found + 1, k);
-  }
+  keep_largest(
+      n, k, best, [x](std::size_t i) { return x[i]; }, [](Real value) { return value; });
 }
 
 struct TopK {

@@ -9,17 +9,28 @@
 
 namespace volvox {
 
-// The k largest of n elements of x, largest first, of equals the first one first: their indices, in `best`.
-template <class Real>
-void find_top(const Real* x, std::size_t n, std::size_t k, std::int32_t* best) {
+// Of the items 0 to n - 1 the k with the largest values, largest first, of equals the first one first, in
+// `best`.
+template <class Item, class ItemAt, class ValueOf>
+void keep_largest(std::size_t n, std::size_t k, Item* best, ItemAt item_at, ValueOf value_of) {
   std::size_t found = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    if (found == k && !is_larger(x[i], x[best[k - 1]])) continue;
+    const Item item = item_at(i);
+    const auto value = value_of(item);
+    if (found == k && !is_larger(value, value_of(best[k - 1]))) continue;
     std::size_t at = std::min(found, k - 1);
-    for (; at > 0 && is_larger(x[i], x[best[at - 1]]); --at) best[at] = best[at - 1];
-    best[at] = static_cast<std::int32_t>(i);
+    for (; at > 0 && is_larger(value, value_of(best[at - 1])); --at) best[at] = best[at - 1];
+    best[at] = item;
     found = std::min(found + 1, k);
   }
+}
+
+// The indices of the k largest of n elements of x.
+template <class Real>
+void find_top(const Real* x, std::size_t n, std::size_t k, std::int32_t* best) {
+  keep_largest(
+      n, k, best, [](std::size_t i) { return static_cast<std::int32_t>(i); },
+      [x](std::int32_t i) { return x[i]; });
 }
 
 inline Status infer_top(Inference& at, DType dtype) {
