@@ -189,6 +189,20 @@ Status read_value(const Read& json, std::vector<Value>& values) {
   return members.finish();
 }
 
+bool holds(DType dtype, double value) {
+  constexpr double kMostU64 = 18446744073709549568.0;  // the largest that is less than 2^64
+  switch (dtype) {
+    case DType::kF32:
+      return std::isinf(value) || std::abs(value) <= std::numeric_limits<float>::max();
+    case DType::kI32:
+      return value >= std::numeric_limits<std::int32_t>::min() &&
+             value <= std::numeric_limits<std::int32_t>::max();
+    case DType::kU64:
+      return value >= 0 && value <= kMostU64;
+  }
+  return false;
+}
+
 Status read_state(const Read& json, std::vector<StateKind>& states) {
   StateKind state;
   Members members(json);
@@ -196,6 +210,9 @@ Status read_state(const Read& json, std::vector<StateKind>& states) {
   members.dtype("dtype", state.dtype);
   members.integers("shape", state.shape, 1, kMost);
   members.real("initial", state.initial);
+  if (!holds(state.dtype, state.initial)) {
+    members.refuse("initial: a state of " + std::string(to_string(state.dtype)) + " cannot hold it");
+  }
   states.push_back(std::move(state));
   return members.finish();
 }

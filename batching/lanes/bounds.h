@@ -57,7 +57,7 @@ void limit_by_producer(LaneBound& bound, std::uint8_t reader, const LaneEdge& ed
 template <class Progress>
 void limit_by_reader(LaneBound& bound, const LaneProgress& lane, std::uint8_t reader, const LaneEdge& edge,
                      std::uint32_t target, Progress& progress) {
-  if (edge.all || edge.stride <= 0) return;  // such a lane keeps its whole length
+  if (edge.all || edge.stride <= 0) return;  // it keeps its whole length, or all that is read: its last step
   const LaneProgress by = progress(reader);
   if (by.done >= by.run_length) return;  // it reads no more
   const std::int64_t ahead =

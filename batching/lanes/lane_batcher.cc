@@ -296,6 +296,7 @@ void LaneBatcher::look_at_due(WorkerId worker, Task& task, TaskRecord& record) {
     if (i + 2 < due_.size()) prefetch_lanes(requests_[request_of(due_[i + 2])]);
     const LaneRef ref = due_[i];
     const LiveRequest& live = requests_[request_of(ref)];
+    if (live.state != LiveRequest::State::kRunning) continue;  // its plan may be gone
     if (live.is_graph || lane_of(ref) >= live.lanes.size() || live.home != worker) continue;
     const Lane lane = at(ref);
     if (lane.run.state != LaneRun::State::kCohort || lane.run.event_step != formed) continue;

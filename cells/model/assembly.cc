@@ -72,6 +72,8 @@ Result<Assembly::OnlyCell> Assembly::only_cell(std::string_view unfolding, std::
   if (!definition_.lanes.empty()) only.lane = definition_.lanes[0];
   if (only.lane.cell != cell.name)
     return error(only.lane.line, "cell: there is no cell " + in_quotes(only.lane.cell));
+  if (!only.lane.from.empty() || !only.lane.initial.empty())
+    return error(only.lane.line, "lane: from and initial name other lanes; " + what + " has one");
   auto built = library_cells(cell, what, {unfolding});
   if (!built) return tl::unexpected(built.error());
   only.built = std::move(*built);
@@ -268,6 +270,11 @@ Result<std::vector<Cell>> Assembly::built_cells(const CellDefinition& cell, std:
     return error(cell.line, "a " + cell.kind + " cell has no sizes");
   auto built = kind->build(cell.name, sizes_of(cell), &model_.weights, model_.name);
   if (!built) return error(cell.line, built.error().message);
+  const Tensor* embedding = model_.weights.find(cell.name + ".embedding");
+  if (cell.start > 0 && embedding != nullptr && cell.start >= embedding->shape.front())
+    return error(cell.line, "start: the embedding has rows of tokens below " +
+                                std::to_string(embedding->shape.front()) + ", not of " +
+                                std::to_string(cell.start));
   return built;
 }
 

@@ -1,6 +1,7 @@
 #include "cells/model/model.h"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include "base/text.h"
@@ -53,6 +54,10 @@ Lengths lengths_for(const Model& model, std::uint32_t given) {
     lengths[i] = is_given ? std::min(given, sequence.max_length) : sequence.max_length;
   }
   return lengths;
+}
+
+Lengths longest_lengths(const Model& model) {
+  return lengths_for(model, std::numeric_limits<std::uint32_t>::max());
 }
 
 bool stops_by_itself(const Model& model) {

@@ -94,6 +94,8 @@ struct Model {
 // The lengths of a request whose given sequences have `given` steps, as far as they may; those that stop by
 // themselves have the most that they may have.
 Lengths lengths_for(const Model& model, std::uint32_t given);
+// Those of the longest request that it takes.
+Lengths longest_lengths(const Model& model);
 
 // Whether requests may end before their lengths.
 bool stops_by_itself(const Model& model);

@@ -292,6 +292,7 @@ Status LaneAssembly::connect(Lane& lane) {
       return assembly_.error(definition.line, "from: a cell reads one lane as a whole at most");
     if (!all && ++gather > others_read(parts.whole)) continue;
     if (Status ok = read(lane, *from, gather, pools, listed); !ok) return ok;
+    if (from->lane->cell == lane.cell) model_.types[parts.core].independent = false;  // by ":before"
     if (from->which != Source::Which::kBefore) depth = std::max<std::uint8_t>(depth, from->lane->depth + 1);
   }
   if (gather != others_read(parts.whole) || listed.has_value() != parts.whole.gathers_all) {
@@ -473,6 +474,22 @@ void LaneAssembly::keep_what_is_read_later() {
             : std::find_if(lanes.begin(), lanes.end(), [](const LaneSpec& one) { return one.ring != 0; });
     if (small == lanes.end()) return;  // a circle, which validate() finds
     small->ring = 0;
+  }
+  keep_what_nobody_follows();
+}
+
+// All steps of a lane whose steps do not read each other may run in one task, unless one that follows it step
+// by step holds it back; and no two rows of a task may write one slot.
+void LaneAssembly::keep_what_nobody_follows() {
+  std::vector<LaneSpec>& lanes = model_.plan.lanes;
+  std::vector<bool> followed(lanes.size());
+  for (const LaneSpec& reader : lanes) {
+    for (const LaneEdge& edge : reader.edges) {
+      if (&lanes[edge.from] != &reader && !edge.all && edge.stride > 0) followed[edge.from] = true;
+    }
+  }
+  for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
+    if (!followed[lane] && model_.types[lanes[lane].type].independent) lanes[lane].ring = 0;
   }
 }
 

@@ -75,6 +75,7 @@ class LaneAssembly {
   Status note_outputs(const LaneDefinition& definition, const LaneSpec& lane);
   Status note_path(const LaneDefinition& definition, const LaneSpec& lane, std::size_t output);
   void keep_what_is_read_later();
+  void keep_what_nobody_follows();
   Status add_stops();
 
   Assembly& assembly_;

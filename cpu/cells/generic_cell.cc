@@ -97,10 +97,13 @@ void GenericCell::describe_values(const Cell& cell) {
   }
 }
 
-// One that was packed before, of the same weights: a cell that goes round several times has them once.
-const GenericOp* GenericCell::find_alike(const Operator& op) const {
+// One that was packed before, to be run so, of the same weights: a cell that goes round several times has
+// them once.
+const GenericOp* GenericCell::find_alike(const GenericOp& made) const {
+  const Operator& op = made.op;
   const auto found = std::find_if(ops_.begin(), ops_.end(), [&](const GenericOp& other) {
-    return other.op.is(*op.def) && other.op.weights == op.weights && other.op.has_bias == op.has_bias;
+    return other.run == made.run && other.op.is(*op.def) && other.op.weights == op.weights &&
+           other.op.has_bias == op.has_bias;
   });
   return found == ops_.end() ? nullptr : &*found;
 }
@@ -116,7 +119,7 @@ Status GenericCell::add_operator(const Cell& cell, const Operator& op, const Wei
     if (!plane) return tl::unexpected(plane.error());
     made.plane = *plane;
   } else if (GenericChunk::is_one_row(cell, op)) {
-    if (const GenericOp* same = find_alike(op)) {
+    if (const GenericOp* same = find_alike(made)) {
       made.table = same->table;
     } else {
       auto table = find_table(cell, op, weights);
@@ -124,7 +127,7 @@ Status GenericCell::add_operator(const Cell& cell, const Operator& op, const Wei
       made.table = std::make_shared<EmbeddingTable>(std::move(*table));
     }
   } else if (multiplies(op)) {
-    if (const GenericOp* same = find_alike(op)) {
+    if (const GenericOp* same = find_alike(made)) {
       made.products = same->products;
     } else {
       auto packed = pack_product(cell, op, weights, kPlain, kernels_->lanes);

@@ -56,7 +56,7 @@ class GenericCell final : public CpuCell {
 
   GenericCell(const Cell& cell, const Kernels& kernels) : shape_(row_shape(cell)), kernels_(&kernels) {}
   void describe_values(const Cell& cell);
-  const GenericOp* find_alike(const Operator& op) const;
+  const GenericOp* find_alike(const GenericOp& made) const;
   Status add_operator(const Cell& cell, const Operator& op, const Weights& weights,
                       const CompileOptions& options, PoolFinder& pools);
   Status check_slots(const ResolvedRows& rows) const;

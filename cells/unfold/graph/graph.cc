@@ -118,6 +118,7 @@ class GraphAssembly {
       return assembly_.error(1, "input: a graph needs at least one, whose rows are its nodes");
     if (!definition_.sequences.empty())
       return assembly_.error(definition_.sequences[0].line, "sequence: a graph has none, only nodes");
+    if (Status ok = check_lanes(); !ok) return ok;
     model_.pools.emplace_back();
     written_.assign(model_.outputs.size(), false);
     for (const CellDefinition& cell : definition_.cells) {
@@ -131,6 +132,24 @@ class GraphAssembly {
   }
 
  private:
+  // They only say what a cell pulls and pushes: the client says who reads whom.
+  Status check_lanes() const {
+    for (const LaneDefinition& lane : definition_.lanes) {
+      const auto is_of = [&](const auto& one) { return one.cell == lane.cell; };
+      const auto& cells = definition_.cells;
+      if (std::none_of(cells.begin(), cells.end(), [&](const auto& cell) { return cell.name == lane.cell; }))
+        return assembly_.error(lane.line, "cell: there is no cell " + in_quotes(lane.cell));
+      if (&*std::find_if(definition_.lanes.begin(), definition_.lanes.end(), is_of) != &lane)
+        return assembly_.error(lane.line,
+                               "lane: a cell of a graph has one, " + in_quotes(lane.cell) + " has more");
+      if (!lane.from.empty() || !lane.initial.empty() || lane.reverse)
+        return assembly_.error(
+            lane.line,
+            "lane: from, initial and reverse are of lanes; a graph's nodes come with each request");
+    }
+    return {};
+  }
+
   Status add_cells(const CellDefinition& definition) {
     auto built = assembly_.library_cells(definition, "a graph", {"tree", "graph"});
     if (!built) return tl::unexpected(built.error());

@@ -41,6 +41,16 @@ name = "tokens"
 name = "h"
 )";
 
+Weights low_weights() {
+  Random random(7);
+  WeightsMaker maker;
+  return maker.add_random("low.embedding", {10, 4}, random)
+      .add_random("low.weight_ih", {24, 4}, random)
+      .add_random("low.weight_hh", {24, 6}, random)
+      .add_random("low.bias", {24}, random)
+      .weights();
+}
+
 Weights stack_weights(bool with_top = false) {
   Random random(7);
   WeightsMaker maker;
@@ -196,19 +206,62 @@ TEST(Lanes, NoDirectionWaitsForTheOther) {
   const auto joined = b.build();
   ASSERT_TRUE(joined) << joined.error().message;
   definition->cells.back().given = std::make_shared<const Cell>(*joined);
-  Random random(7);
-  WeightsMaker maker;
-  maker.add_random("low.embedding", {10, 4}, random)
-      .add_random("low.weight_ih", {24, 4}, random)
-      .add_random("low.weight_hh", {24, 6}, random)
-      .add_random("low.bias", {24}, random);
-  const auto model = assemble(*definition, maker.weights(), {.eager = true, .eager_window = 9}, "model.toml");
+  const auto model = assemble(*definition, low_weights(), {.eager = true, .eager_window = 9}, "model.toml");
   ASSERT_TRUE(model) << model.error().message;
   for (const LaneSpec& lane : model->plan.lanes) {
     const bool ahead = lane.edges.empty();
     if (!lane.has_state) continue;
     EXPECT_EQ(lane.ring, ahead ? 9U : 0U) << "what runs ahead of a chain keeps its window";
   }
+}
+
+// Its steps do not read each other, so all of them may run in one task, in which no two may write one slot.
+TEST(Lanes, AllStepsAreKeptWhereOnlyTheLastIsRead) {
+  std::string text = kStack;
+  text.replace(text.find("kind = \"lstm_layer\"\ninput = 6\nhidden = 5"), 40, "kind = \"file\"");
+  text.replace(text.find("push = [\"h\"]"), 12, R"(
+[[cell]]
+name = "end"
+kind = "file"
+[[sequence]]
+name = "whole"
+once = true
+[[lane]]
+cell = "end"
+over = "whole"
+from = ["high:last"]
+push = ["h"])");
+  auto definition = parse_model_definition(text, "model.toml");
+  ASSERT_TRUE(definition) << definition.error().message;
+  CellBuilder copy("high"), end("end");
+  copy.state({"h", {6}});
+  copy.scatter("h", copy.gather(1, "h", {6}));
+  end.push("h", end.gather(1, "h", {6}));
+  definition->cells[1].given = std::make_shared<const Cell>(copy.build().value());
+  definition->cells[2].given = std::make_shared<const Cell>(end.build().value());
+  const auto model = assemble(*definition, low_weights(), {.eager = false}, "model.toml");
+  ASSERT_TRUE(model) << model.error().message;
+  EXPECT_TRUE(model->types[model->plan.lanes[1].type].independent);
+  EXPECT_EQ(model->plan.lanes[0].ring, 2U) << "the copies follow it";
+  EXPECT_EQ(model->plan.lanes[1].ring, 0U);
+}
+
+// Though not by the gather that stands for it.
+TEST(Lanes, ACellMayReadItsOwnStepBefore) {
+  std::string text = kStack;
+  text.replace(text.find("kind = \"lstm_layer\"\ninput = 6\nhidden = 5"), 40, "kind = \"file\"");
+  text.replace(text.find("from = [\"low\"]"), 14, "from = [\"low\", \"high:before\"]");
+  auto definition = parse_model_definition(text, "model.toml");
+  ASSERT_TRUE(definition) << definition.error().message;
+  CellBuilder sum("high");
+  sum.state({"h", {6}});
+  const ValueId h = sum.add(sum.gather(1, "h", {6}), sum.gather(2, "h", {6}));
+  sum.scatter("h", h);
+  sum.push("h", h);
+  definition->cells[1].given = std::make_shared<const Cell>(sum.build().value());
+  const auto model = assemble(*definition, low_weights(), {.eager = false}, "model.toml");
+  ASSERT_TRUE(model) << model.error().message;
+  EXPECT_FALSE(model->types[model->plan.lanes[1].type].independent);
 }
 
 // One cell may have several lanes: they share its weights.
@@ -403,6 +456,8 @@ TEST(Sequences, ErrorsNameTheLine) {
   EXPECT_THAT(error("every = true", "every = true\npath = true"),
               HasSubstr("path: the cell emits i32[], a path is of i32[2, candidates]"));
   EXPECT_THAT(error("equals = 0", ""), HasSubstr("equals: is missing"));
+  EXPECT_THAT(error("start = 1", "start = 10"),
+              HasSubstr("start: the embedding has rows of tokens below 10, not of 10"));
   EXPECT_THAT(error("over = \"target\"", "over = \"target\"\nreverse = true"),
               HasSubstr("reverse: nobody knows where this sequence ends"));
   EXPECT_THAT(error("[[output]]", "[[input]]\nname = \"b\"\nsequence = \"target\"\n[[output]]"),

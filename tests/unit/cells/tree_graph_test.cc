@@ -37,6 +37,14 @@ name = "state"
 every = true
 )";
 
+// Why a definition is refused.
+std::string why_not(const std::string& toml) {
+  const auto definition = parse_model_definition(toml, "model.toml");
+  EXPECT_TRUE(definition) << definition.error().message;
+  const auto model = assemble(*definition, {}, {}, "model.toml");
+  return model ? "" : model.error().message;
+}
+
 std::shared_ptr<const Model> load(const std::string& toml, Weights weights = {}) {
   const auto definition = parse_model_definition(toml, "model.toml");
   EXPECT_TRUE(definition) << definition.error().message;
@@ -286,6 +294,17 @@ TEST(Graphs, DefinitionsThatDoNotFitAreRefused) {
   EXPECT_THAT(error("kind = \"check_tree\"", "kind = \"lstm\""), HasSubstr("not in the library for a graph"));
   EXPECT_THAT(error("[[input]]", "[[sequence]]\nname = \"s\"\n[[input]]"),
               HasSubstr("sequence: a graph has none"));
+}
+
+// Lanes only say what a cell pulls and pushes.
+TEST(Graphs, TheirLanesAreOfTheirCells) {
+  const std::string toml = kHashes;
+  EXPECT_EQ(why_not(toml + "[[lane]]\ncell = \"one\"\n"), "");
+  EXPECT_THAT(why_not(toml + "[[lane]]\ncell = \"once\"\n"), HasSubstr("there is no cell 'once'"));
+  EXPECT_THAT(why_not(toml + "[[lane]]\ncell = \"one\"\n[[lane]]\ncell = \"one\"\n"),
+              HasSubstr("'one' has more"));
+  EXPECT_THAT(why_not(toml + "[[lane]]\ncell = \"one\"\nreverse = true\n"),
+              HasSubstr("from, initial and reverse are of lanes"));
 }
 
 }  // namespace

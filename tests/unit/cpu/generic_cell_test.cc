@@ -33,6 +33,22 @@ TEST(GenericCell, RunsTheOtherOperatorsAsTheEvaluatorDoes) {
   expect_same_bits(b.build(&weights).value(), weights);
 }
 
+// One table, looked up by several ids, for which there is no kernel, and by one, for which there is.
+TEST(GenericCell, LooksUpSeveralRowsAndOne) {
+  constexpr std::int64_t kHidden = 18;
+  const Weights weights = RandomWeights().add("table", {kVocabulary, kHidden}).weights();
+  CellBuilder b("lookups");
+  b.state({"h", {kHidden}}).state({"c", {kHidden}});
+  const auto [h, c] = b.gather(0, {"h", "c"});
+  const ValueId two = b.embed(b.apply("to_i32", {b.slice(c, 0, 2)}), "table", kHidden);
+  const ValueId one = b.embed(b.pull("token", DType::kI32), "table", kHidden);
+  const ValueId out = b.add(b.slice(b.reshape(two, {2 * kHidden}), 9, 9 + kHidden), b.add(one, h));
+  b.scatter("h", out);
+  b.scatter("c", b.add(c, one));
+  b.push("out", out);
+  expect_same_bits(b.build(&weights).value(), weights);
+}
+
 // Two products of 2 MiB and more, whose columns the team shares, and what stands before, between and behind.
 TEST(GenericCell, RunsWideProductsAsTheEvaluatorDoes) {
   constexpr std::int64_t kHidden = 40, kWide = 13'200;

@@ -92,6 +92,12 @@ TEST(CellFile, SaysWhatIsWrongAndWhere) {
               HasSubstr("values 0: 'shape' holds what cannot be there: 0"));
   EXPECT_THAT(error_of(R"({"states": [{"dtype": "f32"}], "values": [], "operators": []})"),
               HasSubstr("states 0: has no 'name'"));
+  for (const char* state : {R"("dtype": "i32", "initial": 3e9)", R"("dtype": "u64", "initial": -1)",
+                            R"("dtype": "i32", "initial": "inf")", R"("dtype": "f32", "initial": "nan")"}) {
+    const std::string text = std::string(R"({"states": [{"name": "h", "shape": [], )") + state;
+    EXPECT_THAT(error_of(text + R"(}], "values": [], "operators": []})"), HasSubstr("cannot hold it"))
+        << state;
+  }
   EXPECT_THAT(error_of(with_operator(R"({"op": "fold"})")),
               HasSubstr(R"(operators 1 ("fold"): there is no operator 'fold')"));
   EXPECT_THAT(error_of(with_operator(R"({"op": "add", "inputs": [-1, 0]})")),
