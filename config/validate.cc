@@ -225,6 +225,10 @@ ConfigProblem find_cluster_contradiction(const ClusterConfig& config) {
   // A quarter of the credit is split evenly, with a share for one that comes, and a tenth of each is
   // reserved: the largest body must fit.
   const std::uint64_t least = ((5 * (routers + 1) * config.wire.max_body_bytes) >> 20) + 1;
+  if (problem.key.empty() && cluster.max_requests < 5 * (routers + 1)) {
+    problem = {"cluster.max_requests", "must be at least " + std::to_string(5 * (routers + 1)) +
+                                           ": each router must be able to send a request"};
+  }
   if (problem.key.empty() && cluster.max_request_mib < least) {
     problem = {"cluster.max_request_mib",
                "must be at least " + std::to_string(least) +
@@ -243,9 +247,13 @@ ConfigProblem find_contradiction(const ServeConfig& config) {
   }
   if (ConfigProblem pages = find_monitoring_contradiction(config.server); !pages.key.empty()) return pages;
   if (config.server.models.empty()) return {"server.models", "names no folder; give the model repository's"};
-  if (config.wire.max_body_bytes / 8 > config.wire.traversal_words) {
+  const std::uint64_t header = WireBounds::least_header_bytes(config.wire.max_name_bytes);
+  if (config.wire.max_header_bytes < header)
+    return {"wire.max_header_bytes",
+            "must be at least " + std::to_string(header) + ", for names of wire.max_name_bytes"};
+  if (config.wire.traversal_words <= config.wire.max_body_bytes / 8) {
     return {"wire.traversal_words",
-            "must be at least wire.max_body_bytes / 8, else a body of that size is refused"};
+            "must exceed wire.max_body_bytes / 8, else a body of that size is refused"};
   }
   if (config.security.server_key.empty() != config.security.clients.empty()) {
     return {config.security.clients.empty() ? "security.clients" : "security.server_key",

@@ -7,6 +7,10 @@ namespace volvox {
 // What the settings of [wire] may be, for the configuration, which names them, and for the codec, which
 // relies on them.
 struct WireBounds {
+  // A header carries at most four names and one error text beside its fixed part.
+  static constexpr std::uint64_t least_header_bytes(std::uint64_t name_bytes) {
+    return 1280 + 4 * name_bytes;
+  }
   // A Cap'n Proto list or text counts its elements in 29 bits.
   static constexpr std::uint32_t kMostElements = (1U << 29) - 1;
 

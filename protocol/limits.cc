@@ -18,8 +18,8 @@ Status within(const char* name, std::uint64_t value, std::uint64_t low, std::uin
 
 Status check_limits(const WireLimits& limits) {
   const std::uint64_t names = limits.max_name_bytes;
-  // A header carries at most four names and one error text besides its fixed part.
-  const std::uint64_t header_floor = 256 + 4 * names + kMaxErrorTextBytes;
+  const std::uint64_t header_floor = WireBounds::least_header_bytes(names);
+  static_assert(WireBounds::least_header_bytes(0) >= 256 + kMaxErrorTextBytes);
   struct Rule {
     const char* name;
     std::uint64_t value, low, high;

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/mixing.h"
 #include "routing/router.h"
 
 namespace volvox {
@@ -19,13 +20,6 @@ tl::unexpected<Error> too_early() {
 tl::unexpected<Error> too_late() {
   return fail(ErrorCode::kDeadlineExceeded,
               "no node could begin the request before its deadline; allow more time or send less at once");
-}
-
-// All bits depend on all (SplitMix64's last step).
-std::uint64_t mix(std::uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
-  return x ^ (x >> 31);
 }
 
 }  // namespace
@@ -75,13 +69,13 @@ Error Router::homeless(std::string_view home) const {
 const Router::Candidate* Router::pick(Candidates candidates, const Question& question) {
   const std::size_t first = dice_() % candidates.size();
   const Candidate* chosen = nullptr;
-  if (candidates.size() == 1) {
+  if (candidates.size() == 1 && !question.strictly) {
     chosen = next_free(candidates, first, {question.info, question.now, {}});
   } else if (question.info.affinity != 0) {
     chosen = nearest(candidates, question);
   } else if (limits_.placement == PlacementKind::kPack) {
     chosen = fullest(candidates, first, question);
-  } else if (limits_.placement == PlacementKind::kBalance) {
+  } else if (limits_.placement == PlacementKind::kBalance && candidates.size() > 1) {
     const std::size_t other = dice_() % (candidates.size() - 1);
     chosen = better(candidates[first], candidates[other + (other >= first ? 1 : 0)], question);
   }
@@ -98,7 +92,7 @@ const Router::Candidate* Router::nearest(Candidates candidates, const Question& 
   const Candidate* chosen = nullptr;
   std::uint64_t highest = 0;
   for (const Candidate& candidate : candidates) {
-    const std::uint64_t weight = mix(nodes_[candidate.node.index].name_hash ^ question.info.affinity);
+    const std::uint64_t weight = scattered(nodes_[candidate.node.index].name_hash ^ question.info.affinity);
     if (chosen != nullptr && weight <= highest) continue;
     if (!may_take(candidate.node, question)) continue;
     highest = weight;

@@ -12,11 +12,11 @@ inline bool may_run_elsewhere(bool part, ErrorCode refusal) {
          refusal == ErrorCode::kModelNotFound;
 }
 
-// What the client is told when nobody else took it: that there is no such model is for certain, while others
-// may be full or silent for the moment.
-inline const Error& worse(const Error& refusal, const Error& elsewhere) {
-  return refusal.code == ErrorCode::kModelNotFound && elsewhere.code == ErrorCode::kUnavailable ? refusal
-                                                                                                : elsewhere;
+// Whether the client is told that refusal, where nobody else took it, rather than why: that there is no such
+// model is for certain, while others may be silent for the moment; and who is full says for how long.
+inline bool stands(const Error& refusal, const Error& elsewhere) {
+  if (refusal.code == ErrorCode::kModelNotFound) return elsewhere.code == ErrorCode::kUnavailable;
+  return refusal.code == ErrorCode::kOverloaded && elsewhere.code == ErrorCode::kOverloaded;
 }
 
 }  // namespace volvox

@@ -2,17 +2,9 @@
 
 #include <algorithm>
 
+#include "base/mixing.h"
+
 namespace volvox {
-namespace {
-
-// The same in every router, whatever its compiler (FNV-1a).
-std::uint64_t hash_of(std::string_view text) {
-  std::uint64_t hash = 14695981039346656037U;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
-  return hash;
-}
-
-}  // namespace
 
 Status check(const RouterLimits& limits) {
   if (Status members = check(limits.membership); !members) return members;
@@ -33,7 +25,7 @@ Result<NodeId> Router::join(std::string_view name, Incarnation incarnation,
   if (node->index >= nodes_.size()) nodes_.resize(node->index + 1);
   take_in(events, out);
   const CreditLine credit(limits_.reserved_share);
-  nodes_[node->index] = {{}, credit, credit, {}, 0, 0, hash_of(name)};
+  nodes_[node->index] = {{}, credit, credit, {}, 0, 0, stable_hash(name)};
   std::vector<DigestConflict> conflicts;
   models_.add(*node, offers, conflicts);
   tell(conflicts, out);
@@ -142,13 +134,14 @@ Result<Placement> Router::place(std::uint64_t request, const RequestInfo& info, 
   return Placement{choice->node, attempts_.begin(request, choice->node, choice->charge)};
 }
 
-Result<Placement> Router::retry(AttemptId last, const RequestInfo& info, TimePoint now) {
+Result<Placement> Router::retry(AttemptId last, const RequestInfo& info, TimePoint now, Why why) {
   if (!attempts_.newest(last)) return fail(ErrorCode::kInternal, "this attempt is not the newest");
   const NodeId was_on = attempts_.node(last).value_or(NodeId{});
+  const bool full = why == Why::kFull;
   Result<Choice> choice =
-      last.number < limits_.max_attempts
-          ? choose({info, now, was_on})
-          : fail(ErrorCode::kUnavailable, "the nodes that ran the request went away; send it again");
+      last.number < limits_.max_attempts ? choose({info, now, was_on, full})
+      : full ? fail(ErrorCode::kOverloaded, "the nodes that were asked have no room; try again later")
+             : fail(ErrorCode::kUnavailable, "the nodes that ran the request went away; send it again");
   unbook(last);
   if (!choice) {
     attempts_.end(last);

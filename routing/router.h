@@ -110,9 +110,11 @@ class Router {
   // (nobody may run it now), OVERLOADED (nobody has credit), DEADLINE_EXCEEDED (too late, or it would be),
   // SESSION_LOST (its home is gone), SESSION_EXPIRED (its home was drained).
   Result<Placement> place(std::uint64_t request, const RequestInfo& info, TimePoint now);
-  // Where to run it next; not on the node where it was, if there is another. The old attempt is over, and
-  // with an error the request is, too: besides place()'s, UNAVAILABLE after max_attempts.
-  Result<Placement> retry(AttemptId last, const RequestInfo& info, TimePoint now);
+  // Where to run it next; not on the node where it was, if there is another, and not there at all if that was
+  // full. The old attempt is over, and with an error the request is, too: besides place()'s, after
+  // max_attempts UNAVAILABLE, or OVERLOADED where the last one was full.
+  enum class Why : std::uint8_t { kLost, kFull };
+  Result<Placement> retry(AttemptId last, const RequestInfo& info, TimePoint now, Why why = Why::kLost);
   // The attempt could not be sent: its node has not heard of it, and still gives credit for it. Then retry()
   // or end() it as any other.
   void unsent(AttemptId attempt);
@@ -150,7 +152,8 @@ class Router {
   struct Question {
     const RequestInfo& info;
     TimePoint now;
-    NodeId not_on;  // of nobody: anywhere
+    NodeId not_on;          // of nobody: anywhere
+    bool strictly = false;  // nor if there is no other
   };
   struct Choice {
     NodeId node;

@@ -80,7 +80,8 @@ Result<ReceivedResult> read_result(const ClusterResult& result, const WireLimits
 }
 
 Result<ClusterSubmit> submit_frames(const ClusterAttempt& attempt, const RequestPtr& request,
-                                    std::uint32_t stream_from, TimePoint now, const WireLimits& limits) {
+                                    std::shared_ptr<const WireBuffer> body, std::uint32_t stream_from,
+                                    TimePoint now, const WireLimits& limits) {
   RequestHeader header = request->header;
   header.stream_from = std::max(header.stream_from, stream_from);
   std::uint64_t left = 0;
@@ -92,10 +93,8 @@ Result<ClusterSubmit> submit_frames(const ClusterAttempt& attempt, const Request
   if (request->trace) set_trace_context(header, request->trace->child_context());
   auto encoded = encode_request_header(header, limits);
   if (!encoded) return tl::unexpected(std::move(encoded).error());
-  auto body = request->body.message(request, limits);
-  if (!body) return tl::unexpected(std::move(body).error());
   return ClusterSubmit{
-      attempt, left, shared(std::move(*encoded)), std::move(*body), request->account, request->connection};
+      attempt, left, shared(std::move(*encoded)), std::move(body), request->account, request->connection};
 }
 
 }  // namespace volvox

@@ -22,8 +22,9 @@ struct ReceivedResult {
 Result<ReceivedResult> read_result(const ClusterResult& result, const WireLimits& limits);
 
 // What a node needs of a request: its header as the client sent it, but for the parts of a streamed answer
-// that the client has, and its body.
+// that the client has, and its body (IncomingBody::message).
 Result<ClusterSubmit> submit_frames(const ClusterAttempt& attempt, const RequestPtr& request,
-                                    std::uint32_t stream_from, TimePoint now, const WireLimits& limits);
+                                    std::shared_ptr<const WireBuffer> body, std::uint32_t stream_from,
+                                    TimePoint now, const WireLimits& limits);
 
 }  // namespace volvox

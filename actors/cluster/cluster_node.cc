@@ -59,6 +59,7 @@ class ClusterNodeShell {
   ClusterNodeShell& operator=(const ClusterNodeShell&) = delete;
 
   caf::behavior behavior() {
+    warn_of_long_silences();
     find_routers();
     tick();
     return {[this](const RoutersFound& found) { seats_.list(found.addresses); },
@@ -88,6 +89,15 @@ class ClusterNodeShell {
   }
 
   // Links.
+
+  // What routers are told to make of silence stands in their own files; often it is the same file.
+  void warn_of_long_silences() const {
+    if (2 * setup_.cluster.report_ms + 100 <= setup_.cluster.suspect_ms) return;
+    spdlog::warn(
+        "cluster.report_ms is {}: routers whose cluster.suspect_ms is {} take this node for silent; there it must "
+        "be twice as much and 100",
+        setup_.cluster.report_ms, setup_.cluster.suspect_ms);
+  }
 
   void find_routers() {
     finder_ = spawn_router_finder(
@@ -161,7 +171,7 @@ class ClusterNodeShell {
   }
 
   void lose(const caf::actor_addr& ended) {
-    if (ended == finder_) return find_routers();
+    if (ended == finder_) return farewell_ ? void() : find_routers();
     if (seats_.replace_dialer(ended)) return;
     if (const auto number = seats_.find(ended)) disconnect(*number, "it is gone");
   }

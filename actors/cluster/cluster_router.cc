@@ -46,6 +46,7 @@ class ClusterRouterShell {
         parts_(std::chrono::milliseconds(setup_.config.cluster.verdict_ms)),
         peers_(self, setup_.config, setup_.config.cluster, *setup_.metrics) {
     self_->set_down_handler([this](const caf::down_msg& down) { lose(down.source); });
+    if (setup_.models) setup_.models->clear();  // what one before this one knew: its nodes join anew
   }
 
   caf::behavior behavior() {
@@ -83,7 +84,8 @@ class ClusterRouterShell {
   struct Pending {
     WorkPtr work;
     AttemptId attempt;
-    std::uint32_t next_row = 0;  // of a streamed answer: those before it are with the client
+    std::shared_ptr<const WireBuffer> body;  // as a node gets it; null: it is on its way there
+    std::uint32_t next_row = 0;              // of a streamed answer: those before it are with the client
   };
   using PeerPtr = NodePeerPtr;
 
@@ -95,7 +97,31 @@ class ClusterRouterShell {
     pending_[index].work = work;
     by_key_[work->request().key] = index;
     if (is_session_part(work->request().header)) parts_.begin(index);
-    go_on(index, router_.place(index, request_info(work->request()), steady_now()));
+    const auto info = ask(index);
+    if (!info) return end(index, info.error());
+    go_on(index, router_.place(index, *info, steady_now()));
+  }
+
+  // Nodes count the bytes that they get, so those are what credit must be there for.
+  Result<RequestInfo> ask(std::uint32_t index) {
+    Pending& pending = pending_[index];
+    const RequestPtr& request = pending.work->shared_request();
+    if (!pending.body) {
+      auto body = request->body.message(request, limits_);
+      if (!body) return tl::unexpected(std::move(body).error());
+      pending.body = std::move(*body);
+    }
+    return request_info(*request, pending.body->bytes().size());
+  }
+
+  Result<Placement> place_elsewhere(std::uint32_t index, AttemptId last, ErrorCode why) {
+    const auto info = ask(index);
+    if (!info) {
+      router_.end(last);
+      return tl::unexpected(info.error());
+    }
+    const bool full = why == ErrorCode::kOverloaded;
+    return router_.retry(last, *info, steady_now(), full ? Router::Why::kFull : Router::Why::kLost);
   }
 
   void go_on(std::uint32_t index, Result<Placement> placed) {
@@ -110,7 +136,7 @@ class ClusterRouterShell {
         router_.end(placed->attempt);
         break;
       }
-      placed = router_.retry(placed->attempt, request_info(request), steady_now());
+      placed = place_elsewhere(index, placed->attempt, sent.error().code);
     }
     end(index, sent ? placed.error() : sent.error());
   }
@@ -122,10 +148,11 @@ class ClusterRouterShell {
     if (peer == by_node_.end()) return fail(ErrorCode::kUnavailable, "the node is gone; try again");
     // The last row that the client has is wanted once more: an answer cannot begin behind its end.
     const std::uint32_t from = std::max(pending.next_row, 1U) - 1;
-    const auto submit =
-        submit_frames(on_wire(placed.attempt), pending.work->shared_request(), from, steady_now(), limits_);
+    const auto submit = submit_frames(on_wire(placed.attempt), pending.work->shared_request(), pending.body,
+                                      from, steady_now(), limits_);
     if (!submit) return tl::unexpected(submit.error());
     if (Status sent = peer->second->link.send(*submit); !sent) return sent;
+    pending.body = nullptr;
     trace_placement(pending.work->request(), placed.node);
     return {};
   }
@@ -291,7 +318,7 @@ class ClusterRouterShell {
     if (!result.final && !received->outcome.error) return forward(index, std::move(*received));
     const auto& refusal = received->outcome.error;
     const bool part = is_session_part(pending_[index].work->request().header);
-    if (refusal && may_run_elsewhere(part, refusal->code)) return retry(index, *refusal);
+    if (refusal && may_run_elsewhere(part, refusal->code)) return retry(index, std::move(received->outcome));
     router_.end(attempt);
     settle(index, std::move(received->outcome));
   }
@@ -303,10 +330,13 @@ class ClusterRouterShell {
     pending.work->send_partial(received.index, std::move(received.outcome));
   }
 
-  void retry(std::uint32_t index, const Error& refusal) {
-    auto placed =
-        router_.retry(pending_[index].attempt, request_info(pending_[index].work->request()), steady_now());
-    if (!placed) return end(index, worse(refusal, placed.error()));
+  void retry(std::uint32_t index, Outcome refusal) {
+    auto placed = place_elsewhere(index, pending_[index].attempt, refusal.error->code);
+    if (!placed && stands(*refusal.error, placed.error())) {
+      if (refusal.retry_after_us == 0) return end(index, *refusal.error);
+      return settle(index, std::move(refusal));
+    }
+    if (!placed) return end(index, placed.error());
     setup_.metrics->retried();
     go_on(index, placed);
   }
@@ -314,7 +344,11 @@ class ClusterRouterShell {
   // Its node is gone, with what it may have done.
   void try_elsewhere(std::uint32_t index) {
     parts_.lost(index);
-    if (!parts_.stopped(index)) return retry(index, {ErrorCode::kUnavailable, {}});
+    if (!parts_.stopped(index)) {
+      Outcome lost;
+      lost.error = Error{ErrorCode::kUnavailable, {}};
+      return retry(index, std::move(lost));
+    }
     router_.end(pending_[index].attempt);
     end(index, nobody_knows());
   }
@@ -359,7 +393,11 @@ class ClusterRouterShell {
 
   void note(const MemberEvent& event) {
     log_member(event, *setup_.metrics);
-    if (event.kind != MemberEvent::Kind::kDied && event.kind != MemberEvent::Kind::kLeft) return;
+    if (event.kind != MemberEvent::Kind::kDied && event.kind != MemberEvent::Kind::kLeft) {
+      const Member* member = router_.members().find(event.node);
+      if (setup_.models) setup_.models->takes_work(event.node, member != nullptr && member->takes_work());
+      return;
+    }
     if (const auto member = by_node_.extract(event.node.index)) forget(peers_.left(member.mapped()));
     if (setup_.models) setup_.models->left(event.node);
   }

@@ -28,6 +28,22 @@ void RoutedModels::offered(NodeId node, std::span<const ClusterOffer> offers) {
 void RoutedModels::left(NodeId node) {
   const std::lock_guard lock(mutex_);
   forget(node, {});
+  resting_.erase({node.index, node.generation});
+}
+
+void RoutedModels::clear() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [name, versions] : models_) {
+    for (const auto& [number, version] : versions) put_away({name, number}, version);
+  }
+  models_.clear();
+  resting_.clear();
+}
+
+void RoutedModels::takes_work(NodeId node, bool takes) {
+  const std::lock_guard lock(mutex_);
+  const Node own(node.index, node.generation);
+  takes ? void(resting_.erase(own)) : void(resting_.insert(own));
 }
 
 // What it offers, but for these.
@@ -65,7 +81,15 @@ std::shared_ptr<ModelStatistics> RoutedModels::take_up(const Name& name) {
 const RoutedModels::Version* RoutedModels::look_up(std::string_view name, std::uint32_t version) const {
   const auto versions = models_.find(name);
   if (versions == models_.end()) return nullptr;
-  if (version == 0) return &versions->second.rbegin()->second;
+  if (version == 0) {
+    const auto& all = versions->second;
+    const auto is_taken = [this](const auto& entry) {
+      return std::ranges::any_of(entry.second.nodes,
+                                 [this](const Node& node) { return !resting_.contains(node); });
+    };
+    const auto newest = std::find_if(all.rbegin(), all.rend(), is_taken);
+    return newest == all.rend() ? &all.rbegin()->second : &newest->second;
+  }
   const auto found = versions->second.find(version);
   return found == versions->second.end() ? nullptr : &found->second;
 }

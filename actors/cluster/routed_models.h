@@ -27,6 +27,9 @@ class RoutedModels final : public HttpModels {
   // The node offers these from now on, and nothing else.
   void offered(NodeId node, std::span<const ClusterOffer> offers);
   void left(NodeId node);
+  void clear();  // all have left
+  // Whether the node takes new requests. What only others offer is not the newest for one that left it open.
+  void takes_work(NodeId node, bool takes);
   // A node answered the request. One that left the version open counts for the newest; one that was given up
   // before counts as that.
   void answered(const IncomingRequest& request, const Outcome& outcome);
@@ -38,9 +41,10 @@ class RoutedModels final : public HttpModels {
   std::vector<ModelRequests> requests() const override;
 
  private:
+  using Node = std::pair<std::uint32_t, std::uint32_t>;  // index and generation
   struct Version {
-    ClusterOffer offer;                                       // of the first that offered it
-    std::set<std::pair<std::uint32_t, std::uint32_t>> nodes;  // index and generation
+    ClusterOffer offer;  // of the first that offered it
+    std::set<Node> nodes;
     std::shared_ptr<ModelStatistics> statistics;
   };
   using Versions = std::map<std::uint32_t, Version>;
@@ -49,11 +53,12 @@ class RoutedModels final : public HttpModels {
   void forget(NodeId node, std::span<const ClusterOffer> but);
   void put_away(const Name& name, const Version& version);
   std::shared_ptr<ModelStatistics> take_up(const Name& name);
-  // Null: there is none.
+  // Null: there is none. 0: the newest that a node takes requests for, or that there is.
   const Version* look_up(std::string_view name, std::uint32_t version) const;
 
   mutable std::mutex mutex_;
   std::map<std::string, Versions, std::less<>> models_;
+  std::set<Node> resting_;                                                  // that take no new requests
   std::deque<std::pair<Name, std::shared_ptr<ModelStatistics>>> put_away_;  // the oldest first
 };
 

@@ -18,13 +18,13 @@ Status check_join(const ClusterJoin& join, const std::string& cluster) {
               "this is cluster '" + cluster + "', not '" + join.cluster + "'; see cluster.name");
 }
 
-RequestInfo request_info(const IncomingRequest& request) {
+RequestInfo request_info(const IncomingRequest& request, std::uint64_t bytes) {
   const RequestHeader& header = request.header;
   RequestInfo info;
   info.model = header.model;
   info.model_version = header.model_version;
   info.cells_hint = header.cells_hint;
-  info.bytes = request.body.size();
+  info.bytes = bytes;
   info.urgent = header.priority == WirePriority::kHigh;
   if (header.session && header.session->operation == SessionOperation::kBegin) {
     info.affinity = header.session->nonce;

@@ -53,6 +53,7 @@ bool RouterSeats::replace_dialer(const caf::actor_addr& ended) {
   const auto seat =
       std::find_if(seats_.begin(), seats_.end(), [&](const RouterSeat& one) { return one.dialer == ended; });
   if (seat == seats_.end()) return false;
+  if (closed_) return true;
   seat->dialer = make_dialer(seat->address, static_cast<std::uint32_t>(seat - seats_.begin()));
   if (!seat->link) setup_.self->send(seat->dialer, DialAtom::value);
   return true;
@@ -81,10 +82,11 @@ void RouterSeats::unlink(std::uint32_t number) {
   setup_.self->demonitor(seat.link->handle());
   seat.link.reset();
   if (!seat.listed) return free(seat);
-  setup_.self->send(seat.dialer, DialAtom::value);
+  if (!closed_) setup_.self->send(seat.dialer, DialAtom::value);
 }
 
 void RouterSeats::close() {
+  closed_ = true;
   for (const RouterSeat& seat : seats_) {
     if (seat.dialer) caf::anon_send_exit(seat.dialer, caf::exit_reason::user_shutdown);
   }

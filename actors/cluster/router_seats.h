@@ -95,6 +95,7 @@ class RouterSeats {
   std::deque<RouterSeat> seats_;
   LinkGeneration generation_ = 0;  // of all seats: a router may get another one
   bool crowded_ = false;           // that there are too many was logged
+  bool closed_ = false;
 };
 
 }  // namespace volvox

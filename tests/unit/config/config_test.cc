@@ -150,7 +150,9 @@ TEST(Config, ContradictionsNameTheLineOfTheirKey) {
               StartsWith("a.toml: security.server_key: is missing"));
   EXPECT_EQ(error_of("[security]\nserver_key = \"k\"\nclients = \"*\"\n"), "");
   EXPECT_THAT(error_of("[wire]\nmax_body_bytes = 536870911\n"),
-              StartsWith("a.toml: wire.traversal_words: must be at least"));
+              StartsWith("a.toml: wire.traversal_words: must exceed"));
+  EXPECT_THAT(parse_config("[wire]\nmax_name_bytes = 1024\n", "a.toml").error().message,
+              StartsWith("a.toml: wire.max_header_bytes: must be at least 5376"));
   EXPECT_THAT(error_of("[wire]\nnesting = 65\n"), StartsWith("a.toml:2: wire.nesting: "));
   EXPECT_THAT(error_of("[wire]\nmax_tensors = 1025\n"), StartsWith("a.toml:2: wire.max_tensors: "));
   EXPECT_THAT(error_of("[limits]\nmax_receiving_mib = 63\n"),
@@ -242,6 +244,9 @@ TEST(ClusterConfig, ContradictionsAreNamed) {
     return parse_cluster_config("[cluster]\n" + cluster, "x.toml").error().message;
   };
   EXPECT_EQ(error("suspect_ms = 1000"), "x.toml: cluster.dead_ms: must exceed cluster.suspect_ms");
+  EXPECT_EQ(error("routers = 'routers.example:7110'\nmax_routers = 4\nmax_requests = 24")
+                .find("x.toml:4: cluster.max_requests: must be at least 25: "),
+            0U);
   EXPECT_EQ(error("dead_ms = 7"), "x.toml:2: cluster.dead_ms: must be between 301 and 3600000, not 7");
   EXPECT_EQ(error("routers = '127.0.0.1'"),
             "x.toml:2: cluster.routers: '127.0.0.1' is no HOST:PORT; write for example 127.0.0.1:7101");

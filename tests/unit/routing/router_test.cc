@@ -187,6 +187,21 @@ TEST_F(RouterTest, RetriesAreBounded) {
   EXPECT_EQ(router_.in_flight(), 0U);
 }
 
+TEST_F(RouterTest, WhoWasFullIsNotAskedAgain) {
+  join("a");
+  auto attempt = place()->attempt;
+  const auto alone = router_.retry(attempt, {"mt"}, now_, Router::Why::kFull);
+  ASSERT_FALSE(alone);
+  EXPECT_EQ(alone.error().code, ErrorCode::kOverloaded);
+  join("b");
+  attempt = place()->attempt;
+  for (int i = 0; i < 2; ++i) attempt = router_.retry(attempt, {"mt"}, now_, Router::Why::kFull)->attempt;
+  const auto often = router_.retry(attempt, {"mt"}, now_, Router::Why::kFull);
+  ASSERT_FALSE(often);
+  EXPECT_EQ(often.error().code, ErrorCode::kOverloaded) << "none of them went away";
+  EXPECT_EQ(router_.in_flight(), 0U);
+}
+
 TEST_F(RouterTest, NothingIsTriedAgainAfterItsDeadline) {
   const NodeId a = join("a");
   RequestInfo info{"mt"};
@@ -269,9 +284,10 @@ TEST(Refusals, AnotherNodeMayTakeWhatThisOneDoesNot) {
     EXPECT_FALSE(may_run_elsewhere(false, code));
   const Error gone{ErrorCode::kModelNotFound, "gone"}, busy{ErrorCode::kOverloaded, "full"},
       nobody{ErrorCode::kUnavailable, "nobody"};
-  EXPECT_EQ(worse(gone, nobody), gone);
-  EXPECT_EQ(worse(gone, busy), busy) << "others have the model";
-  EXPECT_EQ(worse(busy, nobody), nobody);
+  EXPECT_TRUE(stands(gone, nobody));
+  EXPECT_FALSE(stands(gone, busy)) << "others have the model";
+  EXPECT_FALSE(stands(busy, nobody));
+  EXPECT_TRUE(stands(busy, busy)) << "it says for how long";
 }
 
 TEST_F(RouterTest, OtherWeightsGetNoTraffic) {

@@ -67,8 +67,8 @@ TEST(ClusterFrames, ARequestTravelsWithTheTimeThatIsLeft) {
   request.arrival = TimePoint(std::chrono::seconds(1));
   request.body = IncomingBody(WireBuffer::zeroed(8));
   const auto sent = [&](int us, std::uint32_t stream_from) {
-    return submit_frames({1, 2, 3}, asked, stream_from, request.arrival + std::chrono::microseconds(us),
-                         kLimits);
+    return submit_frames({1, 2, 3}, asked, asked->body.message(asked, kLimits).value(), stream_from,
+                         request.arrival + std::chrono::microseconds(us), kLimits);
   };
   const auto submit = sent(400, 7);
   ASSERT_TRUE(submit) << to_string(submit.error());
@@ -97,7 +97,9 @@ TEST(ClusterFrames, ADecodedBodyIsEncoded) {
   request->header.request_id = 4;
   request->header.model = std::string("mt");
   request->body = IncomingBody(std::move(*packed));
-  const auto submit = submit_frames({1, 2, 3}, request, 0, TimePoint(), kLimits);
+  const auto body_sent = request->body.message(request, kLimits);
+  ASSERT_TRUE(body_sent);
+  const auto submit = submit_frames({1, 2, 3}, request, *body_sent, 0, TimePoint(), kLimits);
   ASSERT_TRUE(submit) << to_string(submit.error());
   const auto read = read_request_body(submit->body, kLimits);
   ASSERT_TRUE(read) << to_string(read.error());

@@ -62,7 +62,9 @@ class FakeRouter {
     request->header.model = model;
     request->header.request_id = number;
     request->header.cells_hint = cells_hint;
-    const auto submit = submit_frames({number, 0, 1}, request, 0, steady_now(), WireLimits{});
+    const auto submit =
+        submit_frames({number, 0, 1}, request, request->body.message(request, WireLimits{}).value(), 0,
+                      steady_now(), WireLimits{});
     ASSERT_TRUE(submit);
     say(*submit);
   }

@@ -296,6 +296,45 @@ TEST_F(ClusterRouterActor, WhatAJoinGrantsIsSentBeforeAnyReport) {
   EXPECT_TRUE(silent.all<ClusterSubmit>().empty());
 }
 
+// The node counts what comes, which is more than the rows of the part in its bundle. Both ends count for
+// ever, so that the least difference would use up the credit.
+TEST_F(ClusterRouterActor, APartOfABundleCostsWhatTheNodeGets) {
+  start();
+  FakeNode node(stage_, router_, config_, 5);
+  node.join();
+  const std::vector<std::int32_t> rows{1, 2, 3, 4};
+  const std::vector<std::uint32_t> lengths{3, 1};
+  RequestBundle bundle;
+  bundle.lengths = lengths;
+  bundle.inputs = {wire_tensor("tokens", std::span(rows))};
+  bundle.storage = std::make_shared<const WireBuffer>(WireBuffer::copy_of(std::as_bytes(std::span(rows))));
+  auto asked = new_request(7);
+  asked->body =
+      IncomingBody(std::make_shared<const BundleBody>(std::move(bundle), InFlightShare(), ClientShare()), 0);
+  run(asked);
+  ASSERT_EQ(node.all<ClusterSubmit>().size(), 1U);
+  const std::size_t bytes = node.all<ClusterSubmit>()[0].body->bytes().size();
+  EXPECT_GT(bytes, 3 * sizeof(std::int32_t));
+  let_pass(milliseconds(100));
+  ASSERT_FALSE(node.all<ClusterPing>().empty());
+  EXPECT_EQ(node.all<ClusterPing>().back().wanted_bytes, bytes);
+}
+
+TEST_F(ClusterRouterActor, ANodesRefusalIsToldWithItsAdvice) {
+  start();
+  FakeNode node(stage_, router_, config_, 5);
+  node.join();
+  run(request(false));
+  Outcome full;
+  full.error = Error{ErrorCode::kOverloaded, "there is too much to do"};
+  full.retry_after_us = 777;
+  node.say(result_frames(node.all<ClusterSubmit>()[0].attempt, full, true, 0, WireLimits{}));
+  expect_error(ErrorCode::kOverloaded, false);
+  EXPECT_EQ(outcome_->error->message, "there is too much to do");
+  EXPECT_EQ(outcome_->retry_after_us, 777U);
+  EXPECT_EQ(node.all<ClusterSubmit>().size(), 1U) << "there is no other, and it has said so";
+}
+
 // By what the node says of its rows.
 TEST_F(ClusterRouterActor, WhatNoNodeCouldBeginInTimeIsRefused) {
   start();

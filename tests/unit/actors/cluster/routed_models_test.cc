@@ -50,6 +50,21 @@ TEST(RoutedModels, AreKnownWhileANodeOffersThem) {
   EXPECT_THAT(error_of(models, "n"), HasSubstr("no node offers a model yet"));
 }
 
+TEST(RoutedModels, TheNewestIsOneThatANodeTakesRequestsFor) {
+  RoutedModels models;
+  models.offered({1, 0}, std::vector{offer("m", 1), offer("m", 2)});
+  models.offered({2, 0}, std::vector{offer("m", 1)});
+  models.takes_work({1, 0}, false);
+  EXPECT_EQ(models.find("m", 0)->version, 1U);
+  EXPECT_EQ(models.find("m", 2)->version, 2U) << "a sequence that began with it";
+  models.takes_work({2, 0}, false);
+  EXPECT_EQ(models.find("m", 0)->version, 2U) << "none of them is better";
+  models.takes_work({1, 0}, true);
+  EXPECT_EQ(models.find("m", 0)->version, 2U);
+  models.clear();
+  EXPECT_THAT(error_of(models, "m"), HasSubstr("no node offers a model yet"));
+}
+
 TEST(RoutedModels, SayWhatTheyTakeAndGive) {
   RoutedModels models;
   models.offered({1, 0}, std::vector{offer("m", 1), offer("m", 2)});
