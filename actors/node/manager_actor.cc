@@ -90,6 +90,11 @@ class ManagerShell final : private PartRunner {
               if (sessions_) sessions_->lost(lost.session, steady_now());
               after_sessions();
             },
+            [this](const PartStuck& stuck) {
+              take_over();
+              if (sessions_) sessions_->hangs(stuck.session, steady_now());
+              after_sessions();
+            },
             [this](const StateCopied& copied) {
               take_over();
               sessions_->copied(*copied.copy, steady_now());
@@ -250,6 +255,7 @@ class ManagerShell final : private PartRunner {
       outcome.compute_us = microseconds(end.done - end.first_submit);
       if (work->request().place) work->request().place->done(steps_of(*job.model, end.lengths));
     }
+    if (work->request().place) work->request().place->leave();
     node_->statistics[job.model->id].ended(work->request(), outcome, total_us);
     if (work->part == nullptr) return work->settle(std::move(outcome));
     if (sessions_) sessions_->finished(work, std::move(outcome), steady_now());

@@ -203,7 +203,10 @@ class SchedulerShell {
       } else if (event.kind != Event::Kind::kNodeDone) {
         Work& work = *live->second.work;
         // A session must not run in rows that the task which hangs may still write: it waits for its end.
-        if (work.part && event.kind == Event::Kind::kStuck) continue;
+        if (work.part && event.kind == Event::Kind::kStuck) {
+          self_->send(work.part->keeper, PartStuck{work.part->session});
+          continue;
+        }
         JobEnd& end = work.end.emplace();
         end.lengths = live->second.ends.ended();
         end.first_submit = event.first_submit;
@@ -320,9 +323,10 @@ class SchedulerShell {
       if (overdue && !worker.stuck) at = std::min(at.value_or(TimePoint::max()), *overdue);
     }
     if (!landing_.empty()) at = std::min(at.value_or(TimePoint::max()), now + kLandingPoll);
-    if (!at || (alarm_ > now && alarm_ <= *at)) return;
-    alarm_ = std::max(*at, now);
-    self_->delayed_send(self_, std::max(kLeastPause, *at - now), TickAtom::value);
+    while (!alarms_.empty() && alarms_.back() <= now) alarms_.pop_back();
+    if (!at || (!alarms_.empty() && alarms_.back() <= *at)) return;
+    alarms_.push_back(std::max(*at, now + kLeastPause));
+    self_->delayed_send(self_, alarms_.back() - now, TickAtom::value);
   }
 
   EngineSnapshot snapshot() const {
@@ -362,7 +366,7 @@ class SchedulerShell {
   std::shared_ptr<std::vector<Stepped::Lane>> stepped_;
   std::shared_ptr<std::vector<WorkPtr>> finished_;
   std::vector<std::uint64_t> landing_;  // requests whose inputs are on their way
-  TimePoint alarm_{};
+  std::vector<TimePoint> alarms_;       // ticks that are to come, the next one last
   bool deciding_ = false;
 };
 

@@ -18,11 +18,31 @@
 #include "actors/system/insist.h"
 #include "actors/system/shell.h"
 #include "actors/work/messages.h"
+#include "base/clock.h"
 
 namespace volvox {
 namespace {
 
 constexpr Duration kRetry = std::chrono::milliseconds(200);
+constexpr Duration kLongLife = std::chrono::seconds(1);
+constexpr std::uint32_t kShortLives = 50;
+
+// How long those lived who were replaced, one after the other. Many that end as soon as they begin have a
+// reason that is still there, so the next one waits for a moment; a few may have met requests that they could
+// not bear.
+class Lives {
+ public:
+  void begin() { since_ = steady_now(); }
+  // Returns whether the next one is to wait.
+  bool end() {
+    short_ = steady_now() - since_ < kLongLife ? short_ + 1 : 0;
+    return short_ > kShortLives;
+  }
+
+ private:
+  TimePoint since_{};
+  std::uint32_t short_ = 0;
+};
 
 class SupervisorShell {
  public:
@@ -73,6 +93,7 @@ class SupervisorShell {
     caf::actor scheduler;            // invalid: it failed, and there is no new one yet
     std::vector<caf::actor> actors;  // all of them; those that must be gone before new ones start
     bool waits = false;              // it could not start, and is tried again in a moment
+    Lives lives;
 
     bool has(const caf::actor_addr& ended) const {
       return std::any_of(actors.begin(), actors.end(), [&](const caf::actor& own) { return own == ended; });
@@ -90,6 +111,7 @@ class SupervisorShell {
       if (engine.scheduler) self_->send(engine.scheduler, UseManager{manager_});
     }
     setup_.manager->set(manager_);
+    manager_lives_.begin();
   }
 
   // An engine without a scheduler takes nothing.
@@ -115,6 +137,7 @@ class SupervisorShell {
     self_->send(engine.scheduler, UseManager{manager_});
     introduce(engine);
     engine.slot->set(engine.scheduler);
+    engine.lives.begin();
     engine.device->health->set_stuck(0);
     engine.device->health->set_restarting(false);
   }
@@ -124,7 +147,7 @@ class SupervisorShell {
     if (ending_) return forget(ended);
     if (ended == manager_) {
       count_restart("manager of", setup_.node->config.server.name);
-      restart_manager();
+      manager_lives_.end() ? insist([&] { pause_manager(); }) : restart_manager();
     } else {
       for (Engine& engine : engines_) {
         if (engine.has(ended)) return lose(engine, ended);
@@ -136,6 +159,7 @@ class SupervisorShell {
     if (engine.scheduler) {
       insist([&] { stop(engine); });
       count_restart("scheduler and the workers of", engine.device->name);
+      if (engine.lives.end()) pause(engine);
     }
     engine.forget(ended);
     restart(engine);
@@ -166,6 +190,10 @@ class SupervisorShell {
       spdlog::error("{} cannot be started again: {}", engine.device->name, error.what());
       insist([&] { stop(engine); });
     }
+    pause(engine);
+  }
+
+  void pause(Engine& engine) {
     engine.waits = true;
     insist([&] { self_->delayed_send(self_, kRetry, RetryAtom::value, engine.device->number); });
   }
@@ -181,11 +209,16 @@ class SupervisorShell {
       spdlog::error("the manager cannot be started again: {}", error.what());
     }
     insist([&] {
-      setup_.manager->set({});
       if (manager_) self_->send_exit(manager_, caf::exit_reason::kill);
-      self_->delayed_send(self_, kRetry, RetryAtom::value);
+      pause_manager();
     });
-    manager_ = nullptr;  // the next one comes when it is time, not when this one has ended
+  }
+
+  // The next one comes when it is time, not when this one has ended.
+  void pause_manager() {
+    setup_.manager->set({});
+    self_->delayed_send(self_, kRetry, RetryAtom::value);
+    manager_ = nullptr;
   }
 
   void end() {
@@ -223,6 +256,7 @@ class SupervisorShell {
   SupervisorSetup setup_;
   const StateCopierPtr copier_;  // of the managers, one after the other
   caf::actor manager_;
+  Lives manager_lives_;
   std::vector<Engine> engines_;   // by the device's number
   std::vector<caf::actor> last_;  // that an ending supervisor waits for
   bool draining_ = false, ending_ = false;

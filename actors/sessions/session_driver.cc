@@ -11,6 +11,7 @@
 #include "actors/sessions/session_token.h"
 #include "actors/system/random_number.h"
 #include "base/clock.h"
+#include "base/mixing.h"
 #include "serving/session_limits.h"
 
 namespace volvox {
@@ -32,13 +33,6 @@ std::uint32_t session_places(const Node& node) {
   std::uint32_t places = 0;
   for (const NodeDevicePtr& device : node.devices) places += device->session_places->count();
   return places;
-}
-
-// Answers are the same bits on devices of one kind.
-std::uint64_t numerics_of(std::string_view device) {
-  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
-  for (const char c : device) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return hash;
 }
 
 }  // namespace
@@ -67,7 +61,7 @@ SessionDriver::SessionDriver(const NodePtr& node, const JobMaker& jobs, PartRunn
       jobs_(jobs),
       runner_(runner),
       incarnation_(++incarnations),
-      numerics_(numerics_of(node->devices.front()->device->name())),
+      numerics_(stable_hash(node->devices.front()->device->name())),  // the same bits on devices of one kind
       reader_(node),
       table_(limits),
       states_(node->devices, limits.max_resident, std::uint64_t{node->config.sessions.spill_mib} << 20),
@@ -214,6 +208,11 @@ void SessionDriver::lost(SessionRef session, TimePoint now) {
   result.status =
       fail(ErrorCode::kInternal, "the device failed under this part of the session; see the server's log");
   table_.finished(session, std::move(result), now, actions_);
+  perform(now);
+}
+
+void SessionDriver::hangs(SessionRef session, TimePoint now) {
+  table_.refuse_all(session, {ErrorCode::kUnavailable, kHangs}, now, actions_);
   perform(now);
 }
 

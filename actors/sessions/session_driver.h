@@ -57,6 +57,8 @@ class SessionDriver {
   // A part that came back, and what it would answer.
   void finished(const WorkPtr& part, Outcome&& outcome, TimePoint now);
   void lost(SessionRef session, TimePoint now);
+  // The task in which its part runs does not end: whoever waits for the session is refused.
+  void hangs(SessionRef session, TimePoint now);
   // A copy that is done, as PartRunner::on_copied() says.
   void copied(StateCopy& copy, TimePoint now);
 

@@ -19,6 +19,11 @@ bool is_session_part(const RequestHeader& header) {
   return header.session && header.session->operation != SessionOperation::kNone;
 }
 
+bool is_decided_at_home(const RequestHeader& header, ErrorCode why) {
+  const bool waits = why == ErrorCode::kCancelled || why == ErrorCode::kDeadlineExceeded;
+  return waits && is_session_part(header);
+}
+
 bool is_empty_part(const RequestBody& body) {
   const auto* chain = std::get_if<ChainStructure>(&body.structure);
   return chain != nullptr && chain->length == 0 && body.inputs.empty();

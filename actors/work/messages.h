@@ -75,6 +75,11 @@ struct PartialResult {
 struct PartLost {
   SessionRef session;
 };
+// scheduler → manager: the task of a part of this session does not end. Its session waits for it, its askers
+// need not.
+struct PartStuck {
+  SessionRef session;
+};
 // anybody → request actor: how it ended. The first one counts.
 struct FinishRequest {
   Outcome outcome;
@@ -171,6 +176,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::AdmitWork)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::CancelWork)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::FinishedWorks)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::PartLost)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::PartStuck)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::FinishRequest)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::Stepped)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::PartialResult)

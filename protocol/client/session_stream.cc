@@ -31,10 +31,18 @@ WireSessionToken SessionStream::next(bool last) const {
 }
 
 bool SessionStream::take(const Reply& reply) {
-  undecided_ = !reply.status() && reply.header.undecided;
+  if (const Status ok = reply.status(); !ok) failed(ok.error().code, reply.header.undecided);
   if (!reply.status() || !reply.header.session) return false;
   take(*reply.header.session);
   return true;
+}
+
+// An error that leaves no trace says nothing of another try of the same part, unless it is that of the
+// session's home.
+void SessionStream::failed(ErrorCode code, bool undecided) {
+  const bool decides = code == ErrorCode::kInvalidArgument || code == ErrorCode::kSessionLost ||
+                       code == ErrorCode::kSessionExpired;
+  undecided_ = undecided || (undecided_ && !decides);
 }
 
 void SessionStream::take(const WireSessionToken& token) {

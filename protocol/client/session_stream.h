@@ -36,7 +36,7 @@ class SessionStream {
   bool take(const Reply& reply);
   // The same of a part in a bundle: it is done, and this is its token; or it failed.
   void take(const WireSessionToken& token);
-  void failed(bool undecided) { undecided_ = undecided; }
+  void failed(ErrorCode code, bool undecided);
   // Whether the part that was stamped last may have been done although it failed: then it must be repeated
   // with the same content, not replaced by another, until one of its answers decides.
   bool undecided() const { return undecided_; }

@@ -1,5 +1,6 @@
 #include "routing/sessions/session_directory.h"
 
+#include "base/mixing.h"
 #include "routing/sessions/session_errors.h"
 
 namespace volvox {
@@ -10,10 +11,7 @@ SessionDirectory::SessionDirectory(const SessionLimits& limits)
 std::size_t SessionDirectory::NonceHash::operator()(const ScopedNonce& key) const {
   std::uint64_t h = seed;
   for (const std::uint64_t word : {std::uint64_t{key.scope}, key.nonce.lo, key.nonce.hi}) {
-    h = (h ^ word) + 0x9e3779b97f4a7c15ULL;
-    h = (h ^ (h >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    h = (h ^ (h >> 27)) * 0x94d049bb133111ebULL;
-    h ^= h >> 31;
+    h = scattered((h ^ word) + kScatterStep);
   }
   return h;
 }

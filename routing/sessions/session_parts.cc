@@ -152,6 +152,11 @@ void SessionParts::refuse_next(std::uint32_t session, const Error& error, Sessio
   while (requests_.ready(session) != nullptr) refuse(requests_.pop(session), error, out);
 }
 
+void SessionParts::refuse_all(std::uint32_t session, const Error& error, SessionActions& out) {
+  stop(session, out);
+  while (asked(session)) refuse(requests_.pop(session), error, out);
+}
+
 void SessionParts::end(std::uint32_t index, SessionEnd reason, SessionActions& out) {
   Session& session = sessions_[index];
   const std::uint64_t next = requests_.next(index);

@@ -48,6 +48,8 @@ class SessionParts {
   Outcome finished(std::uint32_t session, PartResult result, SessionActions& out);  // of one that runs
   Outcome commit(std::uint32_t session, PartResult result, SessionActions& out);    // an empty end, at once
   void refuse_next(std::uint32_t session, const Error& error, SessionActions& out);
+  void refuse_all(std::uint32_t session, const Error& error,
+                  SessionActions& out);  // as if all were cancelled
   // The session has ended: stops what runs, and refuses all that wait.
   void end(std::uint32_t session, SessionEnd reason, SessionActions& out);
 

@@ -82,6 +82,13 @@ void SessionTable::cancel(SessionTicket ticket, const Error& why, TimePoint now,
   settle(*session, out);
 }
 
+void SessionTable::refuse_all(SessionRef ref, const Error& why, TimePoint now, SessionActions& out) {
+  if (!directory_.valid(ref) || directory_.ended(ref.index)) return;
+  advance(now);
+  parts_.refuse_all(ref.index, why, out);
+  settle(ref.index, out);
+}
+
 // Called whenever something about a session has changed: finds out what it does now.
 void SessionTable::settle(std::uint32_t session, SessionActions& out) {
   const Where where = places_.where(session);

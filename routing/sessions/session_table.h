@@ -41,6 +41,8 @@ class SessionTable {
   // Nobody waits for this request any more, or it took too long: answers it with `why`. A part that no other
   // request repeats is not run, or stopped; the session stays where it was. Ignored once it is answered.
   void cancel(SessionTicket ticket, const Error& why, TimePoint now, SessionActions& out);
+  // The same of all requests of a session, which goes on.
+  void refuse_all(SessionRef session, const Error& why, TimePoint now, SessionActions& out);
 
   // Reports: after kRun, kSpill, kRestore. A part that succeeded is committed unless it was stopped before.
   // `ok`: whether the copy was made. A failed spill leaves the state in its slots; a failed restore loses the

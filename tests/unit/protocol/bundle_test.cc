@@ -94,6 +94,23 @@ TEST(Bundle, WhatPartsHaveInCommonIsWrittenOnce) {
   EXPECT_EQ(**token, begin.next()) << "the nonce travels in the place of the id";
 }
 
+TEST(SessionStream, APartIsInDoubtUntilAnAnswerDecides) {
+  SessionStream stream = SessionStream::begin();
+  stream.failed(ErrorCode::kUnavailable, false);
+  EXPECT_FALSE(stream.undecided()) << "it left no trace";
+  stream.failed(ErrorCode::kUnavailable, true);
+  stream.failed(ErrorCode::kOverloaded, false);
+  EXPECT_TRUE(stream.undecided()) << "that try left no trace, but the one before it may have";
+  for (const ErrorCode code :
+       {ErrorCode::kInvalidArgument, ErrorCode::kSessionLost, ErrorCode::kSessionExpired}) {
+    SessionStream decided = stream;
+    decided.failed(code, false);
+    EXPECT_FALSE(decided.undecided());
+  }
+  stream.take(WireSessionToken{});
+  EXPECT_FALSE(stream.undecided());
+}
+
 TEST(Bundle, RefusesWhatDoesNotFitTheNumberOfParts) {
   const Sample sample;
   const auto refusal = [](const RequestBundle& bundle, const WireLimits& limits = kLimits) {

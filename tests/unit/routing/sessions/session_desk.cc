@@ -130,6 +130,12 @@ std::string Desk::cancel(std::uint64_t key) {
   return told();
 }
 
+std::string Desk::refuse_all(std::uint64_t id) {
+  out_.clear();
+  table.refuse_all(refs_.at(id), {ErrorCode::kUnavailable, "its device hangs"}, now, out_);
+  return told();
+}
+
 std::string Desk::release(std::uint64_t id, SessionEnd reason) {
   out_.clear();
   table.release(ref(id), reason, now, out_);

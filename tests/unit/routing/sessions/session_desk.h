@@ -38,6 +38,7 @@ class Desk {
   std::string restored(std::uint64_t id, bool ok = true);
   std::string not_restored(std::uint64_t id);
   std::string cancel(std::uint64_t key);
+  std::string refuse_all(std::uint64_t id);
   std::string release(std::uint64_t id, SessionEnd reason);
   std::string drain();
   std::string wait(Duration how_long);  // and tick

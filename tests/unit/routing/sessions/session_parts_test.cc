@@ -163,6 +163,20 @@ TEST(SessionParts, ACancelledPartIsStoppedAndDoesNotCount) {
   EXPECT_EQ(desk.stats().committed, 2U);
 }
 
+TEST(SessionParts, AllAskersMayBeRefusedWhileAPartRuns) {
+  Desk desk;
+  desk.make(1);
+  desk.send(1, 1, 11);
+  desk.send(1, 1, 12);
+  desk.send(1, 2, 13);
+  EXPECT_EQ(desk.refuse_all(1),
+            "stop 1; refuse 11 UNAVAILABLE; refuse 12 UNAVAILABLE; refuse 13 UNAVAILABLE");
+  EXPECT_EQ(desk.refuse_all(1), "");
+  EXPECT_EQ(desk.send(1, 1, 14), "") << "the slots are still in use";
+  EXPECT_EQ(desk.done(1), "run 14:1 0>1") << "the session goes on where it was";
+  EXPECT_EQ(desk.done(1), "answer 14:1");
+}
+
 TEST(SessionParts, APartThatARepeatWaitsForGoesOn) {
   Desk desk;
   desk.make(1);
