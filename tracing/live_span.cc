@@ -1,5 +1,6 @@
 #include "tracing/live_span.h"
 
+#include <new>
 #include <utility>
 
 #include "tracing/recorder.h"
@@ -33,7 +34,11 @@ LiveSpan::~LiveSpan() {
     begun_.error = static_cast<ErrorCode>(error);
   begun_.cells = cells_.load(std::memory_order_relaxed);
   begun_.size = size_.load(std::memory_order_relaxed);
-  recorder_->record(std::move(begun_), aims_);
+  try {
+    recorder_->record(std::move(begun_), aims_);
+  } catch (const std::bad_alloc&) {
+    recorder_->lose();
+  }
 }
 
 void LiveSpan::place(const std::string& node, TimePoint at) {

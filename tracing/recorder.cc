@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/mixing.h"
+
 namespace volvox {
 namespace {
 
@@ -29,10 +31,7 @@ TraceRecorder::TraceRecorder(RecorderOptions options)
 
 // SplitMix64: every number once, and nothing to wait for.
 std::uint64_t TraceRecorder::next_id() {
-  std::uint64_t id = ids_.fetch_add(0x9e3779b97f4a7c15, std::memory_order_relaxed);
-  id = (id ^ (id >> 30)) * 0xbf58476d1ce4e5b9;
-  id = (id ^ (id >> 27)) * 0x94d049bb133111eb;
-  id ^= id >> 31;
+  const std::uint64_t id = scattered(ids_.fetch_add(kScatterStep, std::memory_order_relaxed));
   return id == 0 ? 1 : id;
 }
 
@@ -78,8 +77,7 @@ bool TraceRecorder::find_room(std::size_t bytes) {
     bytes_ += bytes;
     return true;
   }
-  ++capture_->lost;
-  if (options_.on_lost) options_.on_lost(1);
+  lose_one();
   return false;
 }
 
@@ -104,6 +102,16 @@ void TraceRecorder::record(TaskSpan&& span) {
   const std::lock_guard lock(mutex_);
   if (!is_open(span.ended) || span.ended < capture_->begun || !find_room(bytes_of(span))) return;
   capture_->tasks.push_back(std::move(span));
+}
+
+void TraceRecorder::lose() {
+  const std::lock_guard lock(mutex_);
+  lose_one();
+}
+
+void TraceRecorder::lose_one() {
+  if (capture_) ++capture_->lost;
+  if (options_.on_lost) options_.on_lost(1);
 }
 
 Result<std::uint64_t> TraceRecorder::start_capture(TimePoint now, TimePoint until) {

@@ -54,6 +54,8 @@ class TraceRecorder : public std::enable_shared_from_this<TraceRecorder> {
 
   void record(RequestSpan&& span, TraceAims aims);
   void record(TaskSpan&& span);
+  // A record for which there was no memory.
+  void lose();
 
   // Records all requests that arrive from now on, and all tasks that end, until finish_capture(), or until
   // `until`, whoever calls. OVERLOADED while another capture runs.
@@ -69,6 +71,7 @@ class TraceRecorder : public std::enable_shared_from_this<TraceRecorder> {
   void record_in_capture(RequestSpan&& span);
   std::uint64_t next_id();
   bool find_room(std::size_t bytes);
+  void lose_one();
   // Under the mutex: whether a record of this moment belongs to the capture.
   bool is_open(TimePoint at);
 

@@ -14,6 +14,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "actors/admin/admin_line.h"
+#include "actors/system/insist.h"
 #include "base/clock.h"
 
 namespace volvox {
@@ -80,6 +82,36 @@ Result<std::unique_ptr<AdminSocket>> AdminSocket::open(const std::string& path, 
   }
   return std::unique_ptr<AdminSocket>(new AdminSocket(path, fd, std::move(handler), limits));
 }
+
+// To one line. Whoever owed it may be gone, with the message that asked: then this says so in its place.
+class AdminSocket::Answer {
+ public:
+  Answer(std::shared_ptr<Mailbox> mailbox, std::uint64_t connection)
+      : mailbox_(std::move(mailbox)), connection_(connection) {}
+  ~Answer() {
+    if (said_) return;
+    insist([&] {
+      say(admin_failure({ErrorCode::kUnavailable,
+                         "what was to answer has failed and is being started again; try again soon"}));
+    });
+  }
+  Answer(const Answer&) = delete;
+  Answer& operator=(const Answer&) = delete;
+
+  void say(std::string reply) {
+    {
+      const std::lock_guard lock(mailbox_->mutex);
+      mailbox_->replies.emplace_back(connection_, std::move(reply));
+    }
+    said_ = true;
+    mailbox_->wakeup.signal();
+  }
+
+ private:
+  const std::shared_ptr<Mailbox> mailbox_;
+  const std::uint64_t connection_;
+  bool said_ = false;  // by the last thread that had it
+};
 
 AdminSocket::AdminSocket(std::string path, int listener, Handler handler, const AdminLimits& limits)
     : path_(std::move(path)),
@@ -205,12 +237,8 @@ void AdminSocket::handle_next(std::uint64_t number, Connection& connection) {
   const std::string line = connection.in.substr(0, end);
   connection.in.erase(0, end + 1);
   connection.busy = true;
-  handler_(line, [mailbox = mailbox_, number](std::string reply) {
-    {
-      const std::lock_guard lock(mailbox->mutex);
-      mailbox->replies.emplace_back(number, std::move(reply));
-    }
-    mailbox->wakeup.signal();
+  handler_(line, [answer = std::make_shared<Answer>(mailbox_, number)](std::string reply) {
+    answer->say(std::move(reply));
   });
 }
 

@@ -63,6 +63,7 @@ class AdminSocket {
     std::vector<std::pair<std::uint64_t, std::string>> replies;  // by connection
     EventFd wakeup;
   };
+  class Answer;
   using Connections = std::map<std::uint64_t, Connection>;
 
   AdminSocket(std::string path, int listener, Handler handler, const AdminLimits& limits);

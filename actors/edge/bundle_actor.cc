@@ -35,13 +35,9 @@ class BundleShell {
 
   // Whoever still waits is told that nobody knows.
   ~BundleShell() {
-    if (std::ranges::all_of(states_, &State::answered)) return;
-    Outcome lost;
-    insist([&] {
-      lost.error = Error{ErrorCode::kInternal,
-                         "the server lost this request; send it again, and see the server's log"};
-    });
-    answer_all(lost);
+    const auto left = std::ranges::find(states_, false, &State::answered);
+    if (left != states_.end())
+      answer_all(lost_outcome(*setup_.parts[static_cast<std::size_t>(left - states_.begin())]));
   }
   BundleShell(const BundleShell&) = delete;
   BundleShell& operator=(const BundleShell&) = delete;
@@ -130,17 +126,21 @@ class BundleShell {
   void give_up(ErrorCode code, const char* message, Which which) {
     auto keys = std::make_shared<std::vector<std::uint64_t>>();
     std::vector<ReplySink::Answered> answered;
+    // What takes memory comes before a part counts as answered.
+    keys->reserve(states_.size());
+    answered.reserve(states_.size());
     for (std::size_t place = 0; place < states_.size(); ++place) {
       State& state = states_[place];
       if (state.ended || state.answered || !which(*setup_.parts[place])) continue;
-      const bool is_elsewhere = is_decided_elsewhere(*setup_.parts[place], code);
+      const bool is_elsewhere = is_decided_at_home(setup_.parts[place]->header, code);
       if (state.given_up && is_elsewhere) continue;
       if (!std::exchange(state.given_up, true)) keys->push_back(setup_.parts[place]->key);
-      if (is_elsewhere || !setup_.parts[place]->end.give_up(code)) continue;
-      state.answered = true;
+      if (is_elsewhere) continue;
       Outcome outcome;
       outcome.error = Error{code, message};
       outcome.undecided = is_session_part(setup_.parts[place]->header);
+      if (!setup_.parts[place]->end.give_up(code)) continue;
+      state.answered = true;
       answered.push_back({setup_.parts[place], std::move(outcome)});
     }
     if (code == ErrorCode::kDeadlineExceeded) deadline_ = TimePoint::max();
@@ -159,12 +159,6 @@ class BundleShell {
     if (answered.empty()) return;
     setup_.sink->answer_parts(setup_.first_id, answered);
     for (const auto& [part, outcome] : answered) trace_answer(*part, outcome);
-  }
-
-  // As of a request actor: a part of a session is decided by whoever keeps the session.
-  static bool is_decided_elsewhere(const IncomingRequest& part, ErrorCode code) {
-    const bool waits = code == ErrorCode::kCancelled || code == ErrorCode::kDeadlineExceeded;
-    return waits && is_session_part(part.header);
   }
 
   // All that have no answer. `perhaps_done`: a part of a session may have been done.
@@ -212,8 +206,15 @@ caf::actor spawn_bundle_actor(caf::actor_system& system, BundleSetup setup) {
   const auto group = std::make_shared<AnswerGroup>(parts.size(), actor);
   auto works = std::make_shared<std::vector<WorkPtr>>();
   works->reserve(parts.size());
-  for (std::uint32_t place = 0; place < parts.size(); ++place)
-    works->push_back(std::make_shared<Work>(parts[place], group, place));
+  try {
+    for (std::uint32_t place = 0; place < parts.size(); ++place)
+      works->push_back(std::make_shared<Work>(parts[place], group, place));
+  } catch (...) {
+    // The actor waits for all of them, and keeps their shares until then.
+    for (auto place = static_cast<std::uint32_t>(works->size()); place < parts.size(); ++place)
+      group->put(place, insist([&] { return lost_outcome(*parts[place]); }));
+    throw;
+  }
   hand_over();
   caf::anon_send(runner, RunWorks{std::move(works)});
   // The actor may have said before they came that their time is over, to a runner that did not know them.

@@ -175,9 +175,16 @@ std::vector<caf::actor> InFlightTable::find_all(const ClientId& client, std::uin
   const std::lock_guard lock(mutex_);
   const auto entry = clients_.find(client);
   if (entry == clients_.end()) return found;
+  const auto& requests = entry->second.requests;
+  if (count > requests.size()) {  // whoever asks for many of few costs others no more than those
+    for (const auto& [id, request] : requests) {
+      if (id - first < count) found.push_back(request);
+    }
+    return found;
+  }
   for (std::uint64_t id = first; id - first < count; ++id) {
-    const auto request = entry->second.requests.find(id);
-    if (request != entry->second.requests.end()) found.push_back(request->second);
+    const auto request = requests.find(id);
+    if (request != requests.end()) found.push_back(request->second);
   }
   return found;
 }

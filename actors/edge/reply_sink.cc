@@ -16,11 +16,7 @@ bool ReplySink::partial(const IncomingRequest&, std::uint32_t, const Outcome&) {
 
 ReplyTicket::~ReplyTicket() {
   if (used()) return;
-  Outcome lost;
-  lost.error =
-      Error{ErrorCode::kInternal, "the server lost this request; send it again, and see the server's log"};
-  lost.undecided = is_session_part(request_->header);
-  answer(lost);
+  answer(lost_outcome(*request_));
 }
 
 bool ReplyTicket::partial(std::uint32_t index, const Outcome& part) {

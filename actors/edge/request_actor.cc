@@ -98,23 +98,17 @@ class RequestShell {
   // Answers at once, unless the answer is on its way, and stays until the request has really ended: only then
   // is its share of the bounds free.
   void give_up(ErrorCode code, const char* message, bool even_if_ended = false) {
-    if (ticket_.used()) return;
+    const bool at_home = is_decided_at_home(ticket_.request().header, code);
+    if (ticket_.used() || (given_up_ && at_home)) return;  // whose part may be cancelled again and again
     given_up_ = true;
     self_->send(runner_, CancelWork{ticket_.request().key, code});
     self_->become(handlers());
-    if (is_decided_elsewhere(code)) return;
+    if (at_home) return;
     if (!ticket_.request().end.give_up(code) && !even_if_ended) return;
     Outcome outcome;
     outcome.error = Error{code, message};
     outcome.undecided = is_session_part(ticket_.request().header);
     ticket_.answer(outcome);
-  }
-
-  // A part of a session changes it, and this actor cannot know whether it has: whoever keeps the session says
-  // so, with the result or with this error. A server that leaves has no time for that.
-  bool is_decided_elsewhere(ErrorCode code) const {
-    const bool waits = code == ErrorCode::kCancelled || code == ErrorCode::kDeadlineExceeded;
-    return waits && is_session_part(ticket_.request().header);
   }
 
   caf::event_based_actor* self_;

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include <spdlog/spdlog.h>
@@ -113,17 +114,24 @@ class HttpFront::Impl {
     door.cut = [&metrics] { metrics.cut(1); };
     door.refused = [&metrics] { metrics.connection_refused(); };
     auto opened = HttpDoor::open(std::move(door));
+    no_door_ = !opened;
     if (!opened) return tl::unexpected(opened.error());
     door_ = std::move(*opened);
     open_door_ = door_.get();
     return {};
   }
 
+  // It may pass the first connections on before its maker has it. Null: it could not be opened.
+  const HttpDoor* the_door() const {
+    while (open_door_ == nullptr && !no_door_) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return open_door_;
+  }
+
   // An exception must not unwind through civetweb's C code.
   void serve(mg_connection* connection) {
     try {
       HttpExchange exchange(connection, watch_, upload_rules(config_.http));
-      const HttpDoor* const door = open_door_;
+      const HttpDoor* const door = the_door();
       const std::string client = door == nullptr ? std::string() : door->client_at(exchange.port());
       if (client.empty()) return;  // the connection ends
       const std::size_t token = rules_->token_number(exchange.headers());
@@ -189,9 +197,9 @@ class HttpFront::Impl {
 
   bool ready() const { return setup_.monitor.readiness_page().status == 200; }
 
-  HttpReply readiness(std::string content) const {
+  static HttpReply readiness(bool ready, std::string content) {
     HttpReply reply = ok(std::move(content));
-    if (!ready()) reply.status = 503;
+    if (!ready) reply.status = 503;
     return reply;
   }
 
@@ -201,8 +209,10 @@ class HttpFront::Impl {
         return ok(v2_server_metadata(config_.server.name, setup_.monitor.version()));
       case V2Endpoint::kLive:
         return ok(v2_live_content());
-      case V2Endpoint::kReady:
-        return readiness(v2_ready_content(ready()));
+      case V2Endpoint::kReady: {
+        const bool is = ready();
+        return readiness(is, v2_ready_content(is));
+      }
       default:
         return describe_model(route);
     }
@@ -211,8 +221,10 @@ class HttpFront::Impl {
   HttpReply describe_model(const V2Route& route) const {
     const auto model = setup_.models->find(route.model, route.version);
     if (!model) return http_error(model.error());
-    if (route.endpoint == V2Endpoint::kModelReady)
-      return readiness(v2_model_ready_content(model->name, ready()));
+    if (route.endpoint == V2Endpoint::kModelReady) {
+      const bool is = ready();
+      return readiness(is, v2_model_ready_content(model->name, is));
+    }
     if (route.endpoint == V2Endpoint::kStatistics)
       return ok(v2_statistics(setup_.models->statistics(*model)));
     return ok(v2_model_metadata(setup_.models->metadata(*model)));
@@ -225,6 +237,7 @@ class HttpFront::Impl {
   HttpWatch watch_;
   std::unique_ptr<HttpDoor> door_;
   std::atomic<const HttpDoor*> open_door_{nullptr};  // the threads are there before it
+  std::atomic<bool> no_door_{false};  // nor will there be one
   std::unique_ptr<CivetListener> listener_;          // last: its threads use the others
 };
 

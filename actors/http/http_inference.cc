@@ -78,16 +78,6 @@ Result<std::optional<std::size_t>> binary_header(const HttpExchange& exchange) {
   return invalid(std::string(kBinaryHeader) + " must be the length of the JSON in bytes");
 }
 
-// Of a request of which nobody knows what became.
-Outcome lost_outcome(const IncomingRequest& request) {
-  Outcome lost;
-  insist([&] {
-    lost.error = Error{ErrorCode::kInternal, "the server lost this request; see the server's log"};
-  });
-  lost.undecided = is_session_part(request.header);
-  return lost;
-}
-
 }  // namespace
 
 HttpInference::HttpInference(const ServeConfig& config, HttpFrontSetup setup)
@@ -189,6 +179,8 @@ tl::expected<HttpInference::Asked, HttpReply> HttpInference::admit(V2Request req
   if (const auto said = exchange.header("traceparent")) {
     if (const auto context = parse_traceparent(*said)) set_trace_context(header, *context);
   }
+  // Of the session's token, only what the door looks at; the rest is known when it is its turn.
+  if (*place) header.session.emplace().operation = (*place)->operation();
   header.model = model->name;
   header.model_version = model->version;
   const std::uint64_t longest = std::uint64_t{config_.http.max_wait_ms} * 1000;
@@ -196,9 +188,8 @@ tl::expected<HttpInference::Asked, HttpReply> HttpInference::admit(V2Request req
   auto admitted = setup_.admission->admit({exchange.client(), {}, false, 0, Door::kHttp}, std::move(header),
                                           std::move(*body), model->installed);
   if (!admitted) {
-    const bool again = admitted.error().error.code == ErrorCode::kOverloaded;
-    return tl::unexpected(http_error(
-        admitted.error().error, again ? setup_.admission->spread(setup_.admission->retry_after_us()) : 0));
+    return tl::unexpected(
+        http_error(admitted.error().error, setup_.admission->spread(admitted.error().retry_after_us)));
   }
   (*admitted)->header.request_id = (*admitted)->key;
   return Asked{std::move(*model), std::move(*admitted), std::move(request.wishes), std::move(request.id),
@@ -273,7 +264,7 @@ void HttpInference::run(HttpExchange& exchange, const Asked& asked) {
 void HttpInference::await_and_answer(HttpExchange& exchange, const Asked& asked, ReplyWaiter& waiter,
                                      const caf::actor& actor) {
   Unanswered entry(in_flight_, asked.request->key, actor);
-  const Outcome outcome = wait(exchange, asked, waiter, actor);
+  Outcome outcome = wait(exchange, asked, waiter, actor);
   entry.forget_actor();
   Answer answer = answer_to(asked, outcome);
   if (asked.request->trace) {
@@ -283,6 +274,7 @@ void HttpInference::await_and_answer(HttpExchange& exchange, const Asked& asked,
   setup_.monitor.requests().answered({answer.reply.error, outcome.queue_us, outcome.compute_us,
                                       microseconds(steady_now() - asked.request->arrival)});
   setup_.monitor.http().answered(answer.reply.status);
+  outcome = {};  // what it keeps is others' while the client reads
   exchange.write(answer.reply);
 }
 
@@ -304,11 +296,13 @@ Outcome HttpInference::wait(HttpExchange& exchange, const Asked& asked, ReplyWai
 }
 
 HttpInference::Answer HttpInference::answer_to(const Asked& asked, const Outcome& outcome) const {
-  if (outcome.error) {
-    HttpReply reply = http_error(*outcome.error, setup_.admission->spread(outcome.retry_after_us));
-    if (outcome.undecided) reply.headers += "Volvox-Undecided: true\r\n";
+  // A part of a sequence whose result cannot be given has been done.
+  const auto failed = [&](HttpReply reply) -> Answer {
+    if (outcome.undecided || outcome.session) reply.headers += "Volvox-Undecided: true\r\n";
     return {std::move(reply), {}};
-  }
+  };
+  if (outcome.error)
+    return failed(http_error(*outcome.error, setup_.admission->spread(outcome.retry_after_us)));
   V2Answer answer;
   answer.model = asked.model.name;
   answer.version = asked.model.version;
@@ -319,13 +313,13 @@ HttpInference::Answer HttpInference::answer_to(const Asked& asked, const Outcome
                     microseconds(steady_now() - asked.request->arrival)};
   auto share = InFlightGauge::enter(memory_, v2_answer_bound(answer, asked.wishes));
   if (!share) {
-    return {overloaded("the contents in progress fill the memory that http.max_mib gives them; ask for "
-                       "binary_data, or try again"),
-            {}};
+    return failed(
+        overloaded("the contents in progress fill the memory that http.max_mib gives them; ask for "
+                   "binary_data, or try again"));
   }
   auto content = unless_short_of_memory("the server has no memory for the result; try again later",
                                         [&] { return encode_v2_answer(answer, asked.wishes); });
-  if (!content) return {http_error(content.error()), {}};
+  if (!content) return failed(http_error(content.error()));
   HttpReply reply;
   reply.content = std::move(content->bytes);
   if (content->binary) {

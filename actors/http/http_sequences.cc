@@ -76,6 +76,7 @@ SequenceLimits sequence_limits(const ServeConfig& config) {
 
 tl::expected<std::unique_ptr<SequencePlace>, HttpReply> HttpSequences::enter(const SequenceRequest& request,
                                                                              TimePoint now) {
+  std::unique_ptr<SequencePlace> place;  // its end takes the lock
   const std::lock_guard lock(mutex_);
   const std::string& id = request.sequence.id;
   if (request.sequence.start && request.sequence.end) {
@@ -91,8 +92,9 @@ tl::expected<std::unique_ptr<SequencePlace>, HttpReply> HttpSequences::enter(con
                                                  " wait; wait for their answers (sessions.max_waiting)"));
   }
   (*sequence)->touched = now;
-  auto place = std::make_unique<SequencePlace>(*this, *sequence, request);
+  place = std::make_unique<SequencePlace>(*this, *sequence, request);
   (*sequence)->line.push_back(place.get());
+  place->left_ = false;
   if ((*sequence)->line.size() == 1) call_next(**sequence);
   return place;
 }
@@ -144,8 +146,9 @@ tl::expected<HttpSequences::SequencePtr, HttpReply> HttpSequences::begin(const S
   sequence->client = request.client;
   sequence->version = request.version;
   sequence->nonce = *nonce;
+  auto& begun = begun_[sequence->client];
   sequences_[sequence->key] = sequence;
-  ++begun_[sequence->client];
+  ++begun;
   metrics_.set_sequences(sequences_.size());
   return sequence;
 }

@@ -131,6 +131,7 @@ class SequencePlace {
 
   // With which the sequence began.
   std::uint32_t version() const { return sequence_->version; }
+  SessionOperation operation() const { return part_.operation; }
   // The token that the request is to carry, once it is its turn; or why it will never be.
   std::optional<Turn> wait_for(Duration at_most);
   // How the request ended, after its turn came.
@@ -142,7 +143,7 @@ class SequencePlace {
   HttpSequences& table_;
   const std::shared_ptr<HttpSequences::Sequence> sequence_;
   const HttpSequences::Part part_;
-  bool left_ = false;
+  bool left_ = true;      // the line, or not in it yet
   bool repeats_ = false;  // runs nothing, if all is well
   std::optional<Turn> turn_;
   std::condition_variable called_;

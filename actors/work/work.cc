@@ -32,13 +32,23 @@ PriorityClass priority_class(WirePriority priority) {
 }
 
 Duration time_given(const RequestHeader& header) {
-  constexpr std::uint64_t kLongest = 365ULL * 24 * 3600 * 1'000'000;
-  return std::chrono::microseconds(header.deadline_us == 0 ? kLongest
-                                                           : std::min(header.deadline_us, kLongest));
+  return wire_span(header.deadline_us == 0 ? std::numeric_limits<std::uint64_t>::max() : header.deadline_us);
 }
 
 TimePoint IncomingRequest::deadline() const {
   return header.deadline_us == 0 ? TimePoint::max() : arrival + time_given(header);
+}
+
+Outcome lost_outcome(const IncomingRequest& request) {
+  Outcome lost;
+  insist([&] {
+    lost.error =
+        Error{ErrorCode::kInternal,
+              "the server lost this request when one of its parts failed; send it again, and see the "
+              "server's log"};
+  });
+  lost.undecided = is_session_part(request.header);
+  return lost;
 }
 
 void trace_answer(const IncomingRequest& request, const Outcome& outcome) {
@@ -69,15 +79,7 @@ Work::~Work() {
     const WorkPtr next = insist([&] { return successor(); });
     insist([&] { caf::anon_send(again, RerunWork{next, device_place->device()}); });
   } else if (group_ || reply_to_) {
-    Outcome lost;
-    insist([&] {
-      lost.error =
-          Error{ErrorCode::kInternal,
-                "the server lost this request when one of its parts failed; send it again, and see the "
-                "server's log"};
-    });
-    lost.undecided = is_session_part(request_->header);
-    settle(std::move(lost));
+    settle(lost_outcome(*request_));
   }
 }
 

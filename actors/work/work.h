@@ -99,6 +99,10 @@ struct Outcome {
 };
 using OutcomePtr = std::shared_ptr<const Outcome>;
 
+// Of a request that somebody lost who had it: INTERNAL, and nobody knows whether a part of a session was
+// done.
+Outcome lost_outcome(const IncomingRequest& request);
+
 // Notes in the request's trace, if it has one, that it was answered so.
 void trace_answer(const IncomingRequest& request, const Outcome& outcome);
 

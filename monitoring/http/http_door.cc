@@ -207,8 +207,8 @@ class HttpDoor::Impl {
     const auto found = connections_.find(id);
     if (found == connections_.end()) return;
     if (found->second.state == State::kInLine) {
-      const std::string busy =
-          http_text({503, "as many requests wait as http.max_connections allows\n"}, true);
+      const std::string busy = http_text(
+          {503, "too many requests wait, or this one has waited for too long; try again later\n"}, true);
       static_cast<void>(::send(found->second.socket.get(), busy.data(), busy.size(), MSG_NOSIGNAL));
     }
     if (setup_.cut && found->second.state != State::kLeaving) setup_.cut();

@@ -1,14 +1,18 @@
 #include "monitoring/spans/span_exporter.h"
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <new>
+#include <thread>
 #include <utility>
 
 #include <spdlog/spdlog.h>
 
 namespace volvox {
 namespace {
+
+constexpr auto kShortOfMemory = std::chrono::milliseconds(100);
 
 std::size_t spans_in(const std::vector<RequestSpan>& batch) {
   std::size_t spans = 0;
@@ -48,7 +52,13 @@ void SpanExporter::put(RequestSpan&& request) {
 void SpanExporter::run() {
   bool reachable = true;
   for (;;) {
-    const std::vector<RequestSpan> batch = next_batch();
+    std::vector<RequestSpan> batch;
+    try {
+      batch = next_batch();
+    } catch (const std::bad_alloc&) {  // what waits, waits on
+      std::this_thread::sleep_for(kShortOfMemory);
+      continue;
+    }
     if (batch.empty()) return;
     // At the end nobody waits for a collector that does not answer.
     if (stopping_ && !reachable) {

@@ -331,11 +331,19 @@ class Client:
                     self._leave_silent(link, now)
         except Exception as problem:
             logging.getLogger("volvox").exception("the client's thread failed")
-            self._closed = VolvoxError(Code.INTERNAL, f"the client failed: {problem!r}")
-        finally:
-            for request_id in list(self._pending):
+            with self._lock:
+                self._closed = self._closed or VolvoxError(Code.INTERNAL, f"the client failed: {problem!r}")
+        self._end()
+
+    def _end(self):
+        while True:
+            with self._lock:
+                left = list(self._pending)
+            if not left:
+                break
+            for request_id in left:
                 self._finish(request_id, VolvoxError(self._closed.code, self._closed.message))
-            self._close_sockets()
+        self._close_sockets()
 
     def _flush(self):
         """Sends what waits; true if ZeroMQ takes no more for now."""
@@ -501,7 +509,7 @@ class Client:
         try:
             if pending._on_partial is not None:
                 pending._on_partial(reply)
-        except Exception:
+        except BaseException:  # even one that is to end its thread: this is the client's, and others wait
             logging.getLogger("volvox").exception("on_partial failed")
 
     def _expire(self, now):
@@ -528,11 +536,14 @@ class Client:
                     del self._bundles[pending._bundle.parts[0].request_id]
             if pending._attempts:
                 pending._attempts[-1][0].busy -= 1
-        if isinstance(outcome, VolvoxError):
-            outcome.judge(pending._in_session, bool(pending._attempts), pending._doubtful)
-            pending.set_exception(outcome)
-        else:
-            pending.set_result(outcome)
+        try:  # which runs callbacks
+            if isinstance(outcome, VolvoxError):
+                outcome.judge(pending._in_session, bool(pending._attempts), pending._doubtful)
+                pending.set_exception(outcome)
+            else:
+                pending.set_result(outcome)
+        except BaseException:
+            logging.getLogger("volvox").exception("a callback failed")
 
     def _close_sockets(self):
         for end in (*self._links, self._wake_reader, self._wake_writer):

@@ -302,7 +302,7 @@ void EdgeSocket::drop(const ClientId& client, std::size_t replies, int error) {
     backlog_.remove(client);
     replies = std::max(replies, forget(client));
     // Fails if the connection has just ended by itself.
-    static_cast<void>(socket_.set_bytes(ZMQ_DOOR_DISCONNECT, std::as_bytes(std::span(client))));
+    static_cast<void>(zmq_setsockopt(socket_.handle(), ZMQ_DOOR_DISCONNECT, client.data(), client.size()));
   }
   add(cut ? counters_.dropped_slow : counters_.dropped_unreachable, replies);
   handler_.on_client_gone(client, cut ? ClientGone::kTooSlow : ClientGone::kUnreachable);

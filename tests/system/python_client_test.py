@@ -283,6 +283,17 @@ class AgainstNonsense(unittest.TestCase):
             self.assertEqual(answer.result(PATIENCE)["state"].tolist(), 9)
         self.assertEqual(seen, [0, 1, 2])
 
+    def test_a_callback_that_would_end_its_thread_harms_nobody(self):
+        answer, name, number = self.ask(on_partial=lambda _: sys.exit(1))
+        answer.add_done_callback(lambda _: sys.exit(2))
+        with self.assertLogs("volvox"):
+            self.router.send_multipart([name, *self.reply("partial", number, self.body(0), False, 0)])
+            self.router.send_multipart([name, *self.reply("result", number, self.body(9))])
+            self.assertEqual(answer.result(PATIENCE)["state"].tolist(), 9)
+            later, name, number = self.ask()
+            self.router.send_multipart([name, *self.reply("result", number, self.body(8))])
+            self.assertEqual(later.result(PATIENCE)["state"].tolist(), 8)
+
     def test_an_answer_after_the_time_limit_is_dropped_and_the_server_told(self):
         answer, name, number = self.ask(timeout=0.05)
         self.assertEqual(answer.exception(PATIENCE).code, Code.DEADLINE_EXCEEDED)

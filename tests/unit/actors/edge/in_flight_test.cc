@@ -170,5 +170,17 @@ TEST(InFlightTable, ForgetsAClientThatIsGone) {
   EXPECT_TRUE(table.wait_until_empty(kNow));
 }
 
+TEST(InFlightTable, ManyIdsMayBeAskedForWhereFewAreInFlight) {
+  InFlightTable table;
+  for (const std::uint64_t id : {5, 9, 20}) ASSERT_TRUE(table.add("c", id));
+  EXPECT_EQ(table.find_all("c", 4, 8192).size(), 3U);
+  EXPECT_EQ(table.find_all("c", 6, 8192).size(), 2U);
+  EXPECT_EQ(table.find_all("c", 6, 13).size(), 1U) << "9, and not 20";
+  EXPECT_EQ(table.find_all("c", 6, 14).size(), 1U);
+  EXPECT_EQ(table.find_all("c", 6, 15).size(), 2U);
+  EXPECT_EQ(table.find_all("c", 20, 1).size(), 1U);
+  EXPECT_TRUE(table.find_all("d", 4, 8192).empty());
+}
+
 }  // namespace
 }  // namespace volvox

@@ -71,6 +71,7 @@ TEST_F(HttpAnswers, AResultThatFindsNoMemoryIsAnErrorAndTheSequenceDoesNotGoOn) 
   const std::string refused = post(kGoOn, "b");
   ASSERT_LT(refused.size(), 1000U) << "the result itself";
   expect_error(refused, 429, "OVERLOADED", "ask for binary_data");
+  EXPECT_THAT(refused, HasSubstr("\r\nVolvox-Undecided: true\r\n")) << "the part has been done";
   EXPECT_THAT(post(kGoOn, "c"), Not(StartsWith("HTTP/1.1 200")));
 }
 
