@@ -31,4 +31,25 @@ class IdRanges {
   std::vector<bool> taken_;
 };
 
+// Numbers that go back unless they are kept.
+class TakenIds {
+ public:
+  TakenIds(IdRanges& from, std::uint32_t count) : from_(from), count_(count), first_(from.take(count)) {}
+  ~TakenIds() {
+    if (count_ > 0) from_.give_back(first_, count_);
+  }
+  TakenIds(const TakenIds&) = delete;
+  TakenIds& operator=(const TakenIds&) = delete;
+
+  std::uint32_t first() const { return first_; }
+  std::uint32_t keep() {
+    count_ = 0;
+    return first_;
+  }
+
+ private:
+  IdRanges& from_;
+  std::uint32_t count_, first_;
+};
+
 }  // namespace volvox

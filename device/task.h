@@ -106,7 +106,7 @@ struct Task {
   std::uint32_t rows = 0;
   std::uint32_t padded_rows =
       0;                   // >= rows: the batch size to run; rows in between read row 0 and write row 1
-  CohortId cohort = 0;     // small and dense on each queue
+  CohortId cohort = 0;     // small and dense on each queue; of one type, which has no other there
   std::uint64_t step = 0;  // cohort tasks
   std::vector<RowChange> changes;
   std::vector<RowBinding> bindings;

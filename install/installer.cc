@@ -40,7 +40,7 @@ std::uint64_t requests_within(const Model& model, const std::vector<std::uint64_
 
 // The longest request must fit, whatever the budget says.
 std::uint64_t least_slots(const Model& model, PoolId pool) {
-  return model.unfolding->slots(model, pool, lengths_for(model, model.max_length));
+  return model.unfolding->slots(model, pool, longest_lengths(model));
 }
 
 // Rows of one session in one pool.
@@ -97,7 +97,13 @@ Result<std::unique_ptr<InstalledModel>> Installer::add(const std::shared_ptr<con
   auto installed = std::make_unique<InstalledModel>();
   installed->model = model;
   Status status = number(*installed);
-  if (status) status = place(*installed, share);
+  if (!status) return tl::unexpected(in_model(*model, status.error()));
+  try {
+    status = place(*installed, share);
+  } catch (...) {
+    remove(*installed);
+    throw;
+  }
   if (status) return installed;
   remove(*installed);
   return tl::unexpected(in_model(*model, status.error()));
@@ -106,14 +112,17 @@ Result<std::unique_ptr<InstalledModel>> Installer::add(const std::shared_ptr<con
 Status Installer::number(InstalledModel& installed) {
   const Model& model = *installed.model;
   installed.serial = ++last_serial_;
-  installed.id = model_ids_.take(1);
-  installed.first_type = type_ids_.take(static_cast<std::uint32_t>(model.types.size()));
-  installed.first_pool = pool_ids_.take(static_cast<std::uint32_t>(model.pools.size()));
-  if (installed.id < options_.max_models && installed.first_type + model.types.size() <= options_.max_types)
-    return {};
-  return fail(ErrorCode::kOverloaded,
-              "as many model versions as fit are loaded (" + std::to_string(options_.max_models) +
-                  ", with up to " + std::to_string(options_.max_types) + " cell types); unload one first");
+  TakenIds id(model_ids_, 1), types(type_ids_, static_cast<std::uint32_t>(model.types.size())),
+      pools(pool_ids_, static_cast<std::uint32_t>(model.pools.size()));
+  if (id.first() >= options_.max_models || types.first() + model.types.size() > options_.max_types) {
+    return fail(ErrorCode::kOverloaded,
+                "as many model versions as fit are loaded (" + std::to_string(options_.max_models) +
+                    ", with up to " + std::to_string(options_.max_types) + " cell types); unload one first");
+  }
+  installed.id = id.keep();
+  installed.first_type = types.keep();
+  installed.first_pool = pools.keep();
+  return {};
 }
 
 Status Installer::place(InstalledModel& installed, const ModelShare& share) {
@@ -136,8 +145,8 @@ Status Installer::choose_slots(InstalledModel& installed, const ModelShare& shar
   std::uint64_t reserved = 0;
   for (const std::uint64_t bytes : slot_bytes) reserved += kReservedSlots * bytes;
   const std::uint64_t budget = std::min(share.pool_bytes, left);
-  installed.pool_bytes = choose_places(installed, budget);
-  reserved += installed.pool_bytes;
+  std::uint64_t needed = choose_places(installed, budget);
+  reserved += needed;
   const std::uint64_t requests =
       requests_within(model, slot_bytes, budget - std::min(budget, reserved), options_);
   for (PoolId p = 0; p < model.pools.size(); ++p) {
@@ -146,15 +155,15 @@ Status Installer::choose_slots(InstalledModel& installed, const ModelShare& shar
     if (options_.slots != 0) slots = options_.slots;
     slots = std::min(slots, kMostSlots);
     installed.parts.pools.push_back({installed.first_pool + p, static_cast<std::uint32_t>(slots)});
-    installed.pool_bytes += slots * slot_bytes[p];
+    needed += slots * slot_bytes[p];
   }
-  if (options_.slots != 0 || installed.pool_bytes <= left) {
-    pool_bytes_ += installed.pool_bytes;
+  if (options_.slots != 0 || needed <= left) {
+    installed.pool_bytes = needed;
+    pool_bytes_ += needed;
     return {};
   }
-  const std::string needed = mib(std::exchange(installed.pool_bytes, 0));
   return fail(ErrorCode::kOverloaded,
-              "out of budget: the states of one full batch and of its longest request need " + needed +
+              "out of budget: the states of one full batch and of its longest request need " + mib(needed) +
                   ", and " + mib(left) + " of the memory for states are left; allow more, or unload a model");
 }
 

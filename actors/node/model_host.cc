@@ -1,6 +1,7 @@
 #include "actors/node/model_host.h"
 
 #include <exception>
+#include <functional>
 #include <future>
 #include <utility>
 
@@ -8,6 +9,7 @@
 #include <spdlog/spdlog.h>
 
 #include "actors/system/handoff.h"
+#include "actors/system/insist.h"
 #include "actors/work/messages.h"
 #include "cells/unfold/unfolding.h"
 #include "install/model_cost.h"
@@ -29,6 +31,18 @@ std::vector<Device*> devices_of(const Node& node) {
   for (const NodeDevicePtr& device : node.devices) devices.push_back(device->device.get());
   return devices;
 }
+
+// Held by whoever still knows a model.
+class Token {
+ public:
+  explicit Token(std::function<void()> last) : last_(std::move(last)) {}
+  ~Token() { last_(); }
+  Token(const Token&) = delete;
+  Token& operator=(const Token&) = delete;
+
+ private:
+  const std::function<void()> last_;
+};
 
 Status guarded(const std::function<Status()>& command) {
   try {
@@ -147,7 +161,7 @@ void ModelHost::show(std::unique_ptr<InstalledModel> installed) {
   node_->workload->set_model(installed->id, cost);
   const auto bring_back = [this, weak = std::weak_ptr(jobs_)](const InstalledModel* model) {
     std::shared_ptr<const InstalledModel> last(model);
-    if (const auto jobs = weak.lock()) jobs->post([this, last] { retire(last); });
+    if (const auto jobs = weak.lock()) insist([&] { jobs->post([this, last] { retire(last); }); });
   };
   const ModelPtr model(installed.release(), bring_back);
   for (const std::shared_ptr<ActorSlot>& slot : schedulers_) {
@@ -174,15 +188,15 @@ void ModelHost::withdraw(const ModelPtr& model) {
 // last that lets go of the token brings the model back. One that is not there knows no model that nobody
 // holds.
 void ModelHost::retire(const std::shared_ptr<const InstalledModel>& model) {
-  const auto bring_back = [this, model, weak = std::weak_ptr(jobs_)](const void*) {
-    if (const auto jobs = weak.lock()) jobs->post([this, model] { remove(*model); });
+  const auto bring_back = [this, model, weak = std::weak_ptr(jobs_)] {
+    if (const auto jobs = weak.lock()) insist([&] { jobs->post([this, model] { remove(*model); }); });
   };
-  const std::shared_ptr<const void> known(model.get(), bring_back);
+  const auto known = insist([&] { return std::make_shared<const Token>(bring_back); });
   for (const std::shared_ptr<ActorSlot>& slot : schedulers_) {
     const caf::actor scheduler = slot->get();
     if (!scheduler) continue;
     hand_over();
-    caf::anon_send(scheduler, ForgetModel{model->id, model->serial, known});
+    insist([&] { caf::anon_send(scheduler, ForgetModel{model->id, model->serial, known}); });
   }
 }
 

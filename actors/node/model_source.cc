@@ -32,10 +32,24 @@ std::string names_of(const std::vector<RepositoryEntry>& entries) {
   return listed(entries, [](const RepositoryEntry& entry) { return in_quotes(entry.name); });
 }
 
+// Folders may have models of one name, as their model.toml says; which of two equal ones is asked for, nobody
+// could tell.
+Result<std::shared_ptr<const Model>> once(const LoadedRepository& loaded, std::shared_ptr<const Model> model,
+                                          const std::string& path) {
+  const auto is_same = [&](const auto& other) {
+    return other->name == model->name && other->version == model->version;
+  };
+  if (std::ranges::none_of(loaded.models, is_same)) return model;
+  return invalid(
+      path + " is version " + std::to_string(model->version) + " of the model '" + model->name +
+      "' as another folder is; give it another name in its model.toml, or take it out of the repository");
+}
+
 Status load_versions(const RepositoryEntry& entry, const ServeConfig& config, const FoldRows& folding,
                      LoadedRepository& loaded) {
   for (const std::uint32_t version : entry.versions) {
     auto model = load_model(entry.path, load_options(config.batching, folding, version));
+    if (model) model = once(loaded, std::move(*model), entry.path);
     if (model) {
       loaded.models.push_back(std::move(*model));
     } else if (config.server.bad_models == BadModels::kSkip) {

@@ -80,7 +80,7 @@ inline std::vector<OfferedPtr> offers_of(const Catalog& catalog) {
     const Model& model = *installed->model;
     Offered& offer = *offers.emplace_back(
         std::make_shared<Offered>(Offered{model.name, model.version, model.digest, installed->id}));
-    const std::uint64_t most = cells_of(*installed, lengths_for(model, model.max_length));
+    const std::uint64_t most = cells_of(*installed, longest_lengths(model));
     offer.max_cells = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(most, 1, UINT32_MAX));
     offer.inputs = inputs_of(model);
     offer.outputs = outputs_of(model);

@@ -16,19 +16,24 @@ WorkPlace::WorkPlace(std::shared_ptr<Workload> workload, ModelId model, Priority
 }
 
 WorkPlace::~WorkPlace() {
+  leave();
+}
+
+void WorkPlace::leave() {
   const std::lock_guard lock(workload_->mutex_);
-  if (entered_) workload_->estimate_.leave(work_);
+  if (std::exchange(entered_, false)) workload_->estimate_.leave(work_);
+  left_ = true;
 }
 
 Forecast WorkPlace::correct(std::uint32_t steps, Duration time_left) {
   const std::lock_guard lock(workload_->mutex_);
   ServiceEstimate& estimate = workload_->estimate_;
-  if (entered_) estimate.leave(work_);
+  if (std::exchange(entered_, false)) estimate.leave(work_);
   work_.steps = steps;
   work_.counted = true;
   const Forecast forecast = estimate.forecast(work_, time_left, ahead_);
-  estimate.enter(work_);
-  entered_ = true;
+  entered_ = !left_;
+  if (entered_) estimate.enter(work_);
   return forecast;
 }
 

@@ -11,7 +11,7 @@ namespace volvox {
 
 class Workload;
 
-// A request's place in the estimate of what is accepted; left by its destructor. Any thread.
+// A request's place in the estimate of what is accepted; left by leave(), or its destructor. Any thread.
 class WorkPlace {
  public:
   // Until its steps are counted it stands there with as many as others had; a part of a session, which may
@@ -26,11 +26,15 @@ class WorkPlace {
   Forecast correct(std::uint32_t steps, Duration time_left);
   // It ran to its end, in so many steps: the estimate learns from it.
   void done(std::uint32_t steps);
+  // It runs no more, though it may still be held: by a client that reads its answer slowly, or a task that
+  // hangs.
+  void leave();
 
  private:
   std::shared_ptr<Workload> workload_;
   ExpectedWork work_;             // guarded by the workload's mutex, as
   bool entered_ = false;          // whether it counts
+  bool left_ = false;             // nor will it again
   ServiceEstimate::Ahead ahead_;  // when it came: those that come later do not delay it
 };
 

@@ -11,8 +11,7 @@ namespace volvox::gpu {
 struct ResolveCall {
   QueueView queue;
   RowView view;
-  std::uint64_t tables;       // RowRecord: cohort by cohort
-  std::uint32_t cohort_rows;  // rows of each table
+  std::uint64_t table;        // RowRecord: the rows of the type's cohort
   std::uint32_t padded_rows;  // of the task
   std::uint32_t gathers, pulls, pushes;
   std::uint32_t gather_slots[kMaxGathers];  // slots of the pool that each gather reads
@@ -56,8 +55,7 @@ VOLVOX_KERNEL_BODY void wait_for_step_before(const QueueView& queue, std::uint64
 // Record `i` of a cohort's changes.
 VOLVOX_KERNEL_BODY void resolve_change(const ResolveCall& call, const TaskHeader& task, std::uint32_t i) {
   const std::uint64_t row = at<const std::uint32_t>(task.record_rows)[i];
-  at<RowRecord>(call.tables)[std::uint64_t{task.cohort} * call.cohort_rows + row] =
-      at<const RowRecord>(task.records)[i];
+  at<RowRecord>(call.table)[row] = at<const RowRecord>(task.records)[i];
 }
 
 // slot_in_turn (device/task.h).
@@ -79,8 +77,7 @@ VOLVOX_KERNEL_BODY std::uint64_t step_address(std::uint64_t base, std::int32_t s
 VOLVOX_KERNEL_BODY const RowRecord& record_of(const ResolveCall& call, const TaskHeader& task,
                                               std::uint32_t row, std::uint32_t& t) {
   if (task.cohort != kListedTask) {
-    const RowRecord& record =
-        at<const RowRecord>(call.tables)[std::uint64_t{task.cohort} * call.cohort_rows + row];
+    const RowRecord& record = at<const RowRecord>(call.table)[row];
     t = static_cast<std::uint32_t>(task.step - record.start);
     return record;
   }

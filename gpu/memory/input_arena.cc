@@ -119,9 +119,7 @@ Result<std::unique_ptr<InputPages>> InputArena::stage(std::span<const InputBlock
   if (due) {
     // Where somebody gives copies now, these go with who comes next.
     const std::unique_lock giving(giving_, std::try_to_lock);
-    if (giving.owns_lock()) {
-      if (Status ok = flush(); !ok) return tl::unexpected(ok.error());
-    }
+    if (giving.owns_lock()) (void)flush();  // what fails is found out by whoever waits for it: landed()
   }
   return pages;
 }
@@ -129,6 +127,7 @@ Result<std::unique_ptr<InputPages>> InputArena::stage(std::span<const InputBlock
 void InputArena::look() {
   while (passed_ < flushed_) {
     const auto passed = driver_.passed(events_[(passed_ + 1) % kFlushes]);
+    if (!passed) broken_ = !driver_.health();
     if (!passed || !*passed) break;
     ++passed_;
   }
@@ -163,6 +162,8 @@ bool InputArena::has_landed(DeviceAddress address) const {
   return passed_ >= flush_of_[(address - begin()) / kPageBytes];
 }
 
+// Of a GPU that is broken all counts as landed: its requests run, so that their queue finds out and fails.
+//
 // The driver is asked for nothing before the copy has been given to it: most ask as soon as they have staged.
 bool InputArena::landed(std::uint64_t flush_number) {
   if (passed_ >= flush_number) return true;
@@ -174,11 +175,11 @@ bool InputArena::landed(std::uint64_t flush_number) {
       const std::lock_guard lock(mutex_);
       due = mirror_.batch().due(std::chrono::steady_clock::now());
     }
-    if (due) (void)flush();
-    return false;
+    if (due && !flush()) broken_ = !driver_.health();
+    return broken_;
   }
   look();
-  return passed_ >= flush_number;
+  return passed_ >= flush_number || broken_;
 }
 
 Status InputArena::order(StreamId stream) {

@@ -77,6 +77,7 @@ class InputArena {
   std::vector<UploadBatch::Range> given_;  // what flush number sealed_ has to copy, until it is made
   std::atomic<std::uint64_t> flushed_{0};  // copies given to the stream
   std::atomic<std::uint64_t> passed_{0};   // of them made
+  std::atomic<bool> broken_{false};        // the GPU: nothing lands any more
   std::atomic<std::size_t> live_{0};       // staged, and not released
   mutable BriefMutex mutex_;               // guards what follows
   Mirror mirror_;

@@ -30,6 +30,17 @@ Result<std::unique_ptr<GpuCell>> GpuCell::make(Driver& driver, StreamId stream, 
     return invalid("cell '" + cell.name + "': max_edges must be at most " + std::to_string(kMostEdges) +
                    " on a GPU");
   }
+  // As TaskEncoder writes the largest task.
+  const std::uint64_t row_bytes =
+      sizeof(RowRecord) + 2 * sizeof(std::uint32_t) + made->shape.pushes * sizeof(EmitRecord);
+  const std::uint64_t most =
+      compile.max_batch * row_bytes +
+      (made->shape.ragged ? 2 * sizeof(std::uint32_t) * std::uint64_t{compile.max_edges} : 0);
+  if (most > kPayloadBytes) {
+    return invalid("cell '" + cell.name + "': tasks of max_batch = " + std::to_string(compile.max_batch) +
+                   " rows are larger than the ring of task descriptors; on a GPU " +
+                   std::to_string(kPayloadBytes / row_bytes) + " rows are possible, fewer with edges");
+  }
   made->options = options;
   made->sizes = batch_sizes(compile.max_batch);
   made->max_edges = made->shape.ragged ? compile.max_edges : 0;

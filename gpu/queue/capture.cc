@@ -63,6 +63,9 @@ Status QueueContext::allocate_type(TypeContext& type) {
   if (!arrays) return tl::unexpected(arrays.error());
   auto scratch = DeviceMemory::make(*driver_, cell.plan.scratch_bytes);
   if (!scratch) return tl::unexpected(scratch.error());
+  auto table = DeviceMemory::make(*driver_, rows * sizeof(RowRecord));
+  if (!table) return tl::unexpected(table.error());
+  type.table = std::move(*table);
   type.rows = std::move(*arrays);
   type.scratch = std::move(*scratch);
   for (RowView* view : views) {
@@ -147,8 +150,7 @@ ResolveCall QueueContext::resolve_call(const TypeContext& type, std::uint32_t si
   ResolveCall call{};
   call.queue = view_;
   call.view = type.view;
-  call.tables = tables_.address();
-  call.cohort_rows = config_.max_cohort_rows;
+  call.table = type.table.address();
   call.padded_rows = size;
   call.gathers = cell.shape.gathers;
   call.pulls = cell.shape.pulls;

@@ -51,11 +51,8 @@ Status QueueContext::allocate() {
   };
   if (Status ok = mirror(headers_, slots * sizeof(TaskHeader)); !ok) return ok;
   if (Status ok = mirror(payload_, kPayloadBytes); !ok) return ok;
-  const std::size_t table_rows = std::size_t{config_.max_cohorts} * config_.max_cohort_rows;
-  const std::pair<DeviceMemory*, std::size_t> wanted[] = {{&state_, sizeof(QueueState)},
-                                                          {&tables_, table_rows * sizeof(RowRecord)},
-                                                          {&workspace_, kWorkspaceBytes},
-                                                          {&capture_workspace_, kWorkspaceBytes}};
+  const std::pair<DeviceMemory*, std::size_t> wanted[] = {
+      {&state_, sizeof(QueueState)}, {&workspace_, kWorkspaceBytes}, {&capture_workspace_, kWorkspaceBytes}};
   for (const auto& [to, bytes] : wanted) {
     auto memory = DeviceMemory::make(*driver_, bytes);
     if (!memory) return tl::unexpected(memory.error());

@@ -97,7 +97,7 @@ class QueueContext {
   StreamId stream_ = 0, capture_stream_ = 0;
   std::uint64_t header_mask_ = 0;
   std::optional<Mirror> headers_, payload_;
-  DeviceMemory state_, tables_;
+  DeviceMemory state_;
   DeviceMemory workspace_, capture_workspace_;  // of stream_, of capture_stream_: both may run at once
   PinnedMemory completion_;
   QueueView view_{};

@@ -12,7 +12,7 @@ namespace volvox::gpu {
 struct QueueContext::TypeContext {
   const GpuCell* cell = nullptr;
   std::string name;  // for profilers
-  DeviceMemory scratch, rows;
+  DeviceMemory scratch, rows, table;
   // Of tasks that are graphs; and of direct ones in turn, for the rows of the next are found while a task
   // runs.
   RowView view{}, direct[2]{};

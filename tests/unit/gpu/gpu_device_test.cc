@@ -260,6 +260,22 @@ TEST_F(GpuDeviceTest, ABrokenGpuFailsTheQueueAndSaysSo) {
   EXPECT_EQ(fresh.error().code, ErrorCode::kUnavailable);
 }
 
+// Nobody waits for a copy that will never be made: the request runs, and its queue finds out.
+TEST_F(GpuDeviceTest, WhatWasStagedOnAGpuThatBreaksCountsAsLanded) {
+  load_check();
+  auto queue = device_->open({.name = "test"}).value();
+  driver_->hold(true);
+  const auto pages = stage(std::vector<std::byte>(4));
+  EXPECT_FALSE(pages->landed());
+  driver_->break_down(700);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (!pages->landed() && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+  ASSERT_TRUE(pages->landed());
+  const Task task = step(1, pages->addresses()[0]);
+  ASSERT_TRUE(queue->submit(task));
+  EXPECT_TRUE(wait_failed(*queue));
+}
+
 TEST_F(GpuDeviceTest, ASlotThatIsNotThereFailsItsTaskAndTouchesNothing) {
   load_check();
   for (const bool reads : {true, false}) {

@@ -1,8 +1,11 @@
 #include "install/installer.h"
 
+#include <new>
+
 #include <gmock/gmock.h>
 
 #include "device/fake_device.h"
+#include "tests/unit/base/failing_new.h"
 #include "tests/unit/install/counter.h"
 
 namespace volvox {
@@ -86,6 +89,28 @@ TEST(Installer, AModelThatDoesNotCompileLeavesNothingBehind) {
   const auto good = installer.add(counter("good"), {});
   ASSERT_TRUE(good);
   EXPECT_EQ((*good)->id, 0U);
+}
+
+TEST(Installer, AModelThatFindsNoMemoryLeavesNothingBehind) {
+  if (!test::FailingNew::kWorks) GTEST_SKIP() << "memory does not fail in this build";
+  FakeDevice device;
+  Installer installer({&device}, {});
+  const auto model = counter("counter");
+  int failures = 0;
+  for (bool installed = false; !installed; ++failures) {
+    ASSERT_LT(failures, 10'000);
+    try {
+      const test::FailingNew failing(failures);
+      const auto made = installer.add(model, {});
+      installed = made && !test::FailingNew::failed();
+      if (made) installer.remove(**made);
+    } catch (const std::bad_alloc&) {
+    }
+    ASSERT_EQ(installer.pool_bytes(), 0U) << failures;
+    ASSERT_EQ(device.pool(0), nullptr) << failures;
+  }
+  EXPECT_GT(failures, 10);
+  EXPECT_EQ((*installer.add(model, {}))->id, 0U) << "no number is lost";
 }
 
 TEST(Installer, EveryDeviceGetsEveryModelOrNoneDoes) {
