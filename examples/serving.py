@@ -37,13 +37,17 @@ class Serving:
         ports, log = self.models.parent / "ports", self.models.parent / "log"
         with open(log, "wb") as out:
             self.process = subprocess.Popen([*self.command, "--port-file", str(ports)], stdout=out, stderr=out)
-        until = time.monotonic() + PATIENCE
-        while not (ports.exists() and ports.read_text().split()):
-            if self.process.poll() is not None or time.monotonic() > until:
-                self.process.kill()
-                raise RuntimeError(log.read_text(encoding="utf-8", errors="replace"))
-            time.sleep(0.01)
-        self.client = Client(ports.read_text().split()[0], timeout=PATIENCE)
+        try:
+            until = time.monotonic() + PATIENCE
+            while not (ports.exists() and ports.read_text().split()):
+                if self.process.poll() is not None or time.monotonic() > until:
+                    raise RuntimeError(log.read_text(encoding="utf-8", errors="replace"))
+                time.sleep(0.01)
+            self.client = Client(ports.read_text().split()[0], timeout=PATIENCE, connect_timeout=PATIENCE)
+        except BaseException:
+            self.process.kill()
+            self.process.wait()
+            raise
         return self
 
     def __exit__(self, *_):

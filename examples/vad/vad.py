@@ -43,7 +43,7 @@ class Detector:
         if self.context:
             common += ["--window", f"input={seen}/{self.frame}"]
         good, said = serving.run_volvox(volvox, *common, "--set", f"sr={self.rate}")
-        if not good and "has no input 'sr'" in said:  # one that is made for 16000 a second
+        if not good and "has no input 'sr'" in said and self.rate == 16000:  # for which one without it is made
             good, said = serving.run_volvox(volvox, *common)
         if not good:
             raise SystemExit(said)

@@ -74,7 +74,7 @@ class Exported(unittest.TestCase):
         cls.table = nn.Embedding(11, 7)
         cls.ids = nn.LSTM(7, 6, num_layers=2).eval()
         export(cls.ids, models / "ids", embedding=cls.table, every_step=False)
-        cls.step, cls.reads_onnx = Step().eval(), True
+        cls.step, cls.reads_onnx = Step().train(), True
         example = (torch.zeros(1, 7), torch.zeros(1, 16))
         try:
             export_step(cls.step, example, models / "step", inputs=["x", "h"], outputs=["y", "hn"], volvox=VOLVOX)
@@ -82,6 +82,7 @@ class Exported(unittest.TestCase):
             if "reads no ONNX" not in str(error):
                 raise
             cls.reads_onnx = False
+        cls.stayed, _ = cls.step.training and cls.step.cell.training, cls.step.eval()
         cls.server = served.Server(VOLVOX, cls.folder.name, [])
         cls.client = Client(cls.server.endpoint, timeout=served.PATIENCE)
 
@@ -111,6 +112,21 @@ class Exported(unittest.TestCase):
             reply = answer.result(served.PATIENCE)
             got = np.concatenate([np.asarray(reply[output]) for output in outputs], axis=1)
             np.testing.assert_allclose(got, one[:length], atol=1e-5)
+
+    def test_a_module_goes_on_in_the_mode_that_it_was_in(self):
+        self.assertTrue(self.stayed)
+
+    def test_only_a_model_is_overwritten(self):
+        with tempfile.TemporaryDirectory() as folder:
+            kept = pathlib.Path(folder) / "kept"
+            kept.write_text("of mine", encoding="utf-8")
+            with self.assertRaises(FileExistsError):
+                export(nn.LSTM(7, 6), folder, overwrite=True)
+            self.assertEqual(kept.read_text(encoding="utf-8"), "of mine")
+            model = pathlib.Path(folder) / "m"
+            export(nn.LSTM(7, 6), model)
+            export(nn.LSTM(7, 5), model, overwrite=True)
+            self.assertEqual(sorted(path.name for path in pathlib.Path(folder).iterdir()), ["kept", "m"])
 
     def test_every_step_is_pytorchs(self):
         for name, layer in self.layers.items():

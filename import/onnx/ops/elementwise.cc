@@ -191,8 +191,10 @@ void where(NodeCall& call) {
       return;
     }
   }
-  const bool whole = a.is_known() && b.is_known() && !a.known->is_real() && condition.is_known();
-  if (!whole) {
+  const bool numbers = a.is_known() && b.is_known() && !a.known->is_real();
+  if (numbers && !condition.is_known())
+    refuse("chooses among whole numbers by what is not known beforehand; what is computed is f32");
+  if (!numbers) {
     call.outputs = {call.writer.pointwise("select", {condition, a, b})};
     return;
   }

@@ -145,7 +145,9 @@ void slice(NodeCall& call) {
 
 // Rows of a table by ids that the model is given.
 Quantity looked_up(NodeCall& call) {
-  const KnownTensor table = as_real(call.known_in(0));
+  if (!call.known_in(0)->is_real())
+    refuse("looks up whole numbers by what is not known beforehand; what is computed is f32");
+  const KnownTensor table = call.known_in(0);
   const Quantity& ids = call.in(1);
   if (ids.dtype != DType::kI32 || elements(ids.shape) != 1 || table->shape.size() != 2)
     refuse("looks up more than one row of a table at once");

@@ -92,12 +92,28 @@ def read_safetensors(path):
         raise ValueError(f"{path} is no safetensors file that can be read here: {error}") from error
 
 
+def put_in_place(staged, folder):
+    """Renames a folder to one that may be there, which is there again when that fails."""
+    before = staged.with_name(staged.name + ".old")
+    if folder.exists():
+        folder.rename(before)
+    try:
+        staged.rename(folder)
+    except BaseException:
+        if before.exists():
+            before.rename(folder)
+        raise
+    shutil.rmtree(before, ignore_errors=True)
+
+
 def write_model(folder, definition, cells, tensors, overwrite=False):
     """Writes a model's folder as a whole, or not at all: `definition` is model.toml, `cells` the texts of cells by name,
-    `tensors` arrays by name."""
-    folder = pathlib.Path(folder)
+    `tensors` arrays by name. Overwrites a model only, never another folder."""
+    folder = pathlib.Path(os.path.abspath(folder))
     if folder.exists() and not overwrite:
         raise FileExistsError(f"{folder}: exists already; choose another place, or ask to overwrite it")
+    if folder.exists() and not (folder / "model.toml").is_file():
+        raise FileExistsError(f"{folder}: is no model, and is not overwritten; name the model's own folder, REPOSITORY/NAME")
     folder.parent.mkdir(parents=True, exist_ok=True)
     staged = pathlib.Path(tempfile.mkdtemp(prefix="." + folder.name + ".", dir=folder.parent))
     try:
@@ -107,9 +123,7 @@ def write_model(folder, definition, cells, tensors, overwrite=False):
         for name, text in cells.items():
             (staged / f"{name}.cell.json").write_text(text, encoding="utf-8")
         (staged / "1" / "weights.safetensors").write_bytes(safetensors(tensors))
-        if folder.exists():
-            shutil.rmtree(folder)
-        staged.rename(folder)
+        put_in_place(staged, folder)
     except BaseException:
         shutil.rmtree(staged, ignore_errors=True)
         raise

@@ -15,7 +15,12 @@ def export_step(module, arguments, folder, *, inputs, outputs, volvox="volvox", 
     folder = pathlib.Path(folder)
     with tempfile.TemporaryDirectory() as scratch:
         file = pathlib.Path(scratch) / "step.onnx"
-        torch.onnx.export(module.eval(), arguments, str(file), input_names=inputs, output_names=outputs, opset_version=13)
+        training = [(part, part.training) for part in module.modules()]
+        try:
+            torch.onnx.export(module.eval(), arguments, str(file), input_names=inputs, output_names=outputs, opset_version=13)
+        finally:
+            for part, was in training:
+                part.training = was
         command = [volvox, "import", str(file), "--as", folder.name, "--into", str(folder.parent), *options]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:

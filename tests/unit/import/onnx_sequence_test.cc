@@ -128,7 +128,7 @@ TEST_F(OnnxSequence, OtherOutputsAreLeftOut) {
   ASSERT_EQ(made.definition.outputs.size(), 1U);
   EXPECT_FALSE(made.definition.outputs.front().every);
   import.outputs = {"other"};
-  EXPECT_THAT(error_of(import), HasSubstr("has none of the outputs; there are: y, end"));
+  EXPECT_THAT(error_of(import), HasSubstr("has no output 'other'; there are: y, end"));
 }
 
 TEST_F(OnnxSequence, TheAxisMayBeNamed) {
