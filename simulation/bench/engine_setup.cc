@@ -218,9 +218,13 @@ double EngineSetup::mean_length() const {
 // A leaf and an inner node are cells of different sizes.
 double EngineSetup::flops(std::size_t number) const {
   const Sample& sample = samples_[number];
-  if (over_ == Over::kSteps) return sample.length * model().flops_per_step();
-  const auto request = this->request(number, 0);
   double flops = 0;
+  if (over_ == Over::kSteps) {
+    for (const LaneSpec& lane : model().model->plan.lanes)
+      flops += model().compiled[lane.type].flops_per_row * sample.lengths[lane.length_of];
+    return flops;
+  }
+  const auto request = this->request(number, 0);
   if (!request || request->graph == nullptr) return flops;
   for (std::uint32_t node = 0; node < request->graph->size(); ++node)
     flops += model().compiled[request->graph->node(node).type - model().first_type].flops_per_row;

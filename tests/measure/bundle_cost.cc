@@ -39,11 +39,15 @@ double own_cpu_s() {
   return seconds(used.ru_utime) + seconds(used.ru_stime);
 }
 
+// 0 without one.
 double cpu_s_of(int pid) {
+  if (pid == 0) return 0;
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   std::string text;
   std::getline(file, text);
-  std::istringstream fields(text.substr(text.rfind(')') + 2));
+  const std::size_t name = text.rfind(')');
+  if (name == std::string::npos || name + 2 > text.size()) return 0;  // it has ended
+  std::istringstream fields(text.substr(name + 2));
   std::string skipped;
   for (int i = 0; i < 11; ++i) fields >> skipped;
   double user = 0, system = 0;
@@ -150,7 +154,8 @@ int run(const Options& options) {
     if (tick == kWarm) start = Clock::now(), client_s = own_cpu_s(), server_s = cpu_s_of(options.pid);
     const auto from = Clock::now();
     if (!load.tick()) return std::fprintf(stderr, "%s\n", load.trouble().c_str()), 1;
-    took_ms.push_back(std::chrono::duration<double, std::milli>(Clock::now() - from).count());
+    if (tick >= kWarm)
+      took_ms.push_back(std::chrono::duration<double, std::milli>(Clock::now() - from).count());
     if (options.every_us != 0) {
       const auto left = std::chrono::microseconds(options.every_us) - (Clock::now() - from);
       if (left > Clock::duration::zero())

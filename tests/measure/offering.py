@@ -49,14 +49,16 @@ def main():
     options = parser.parse_args()
     rounds = []
     with tempfile.TemporaryDirectory() as folder, subprocess.Popen([options.null], stdout=subprocess.PIPE, text=True) as server:
-        endpoint = server.stdout.readline().strip()
-        for number in range(options.rounds):
-            report = offer(options, endpoint, folder)
-            rounds.append({"offered_ratio": report["offered"] / report["seconds"] / options.rate,
-                           "late_p99_ms": report["late_ms"]["p99"], "gap_variance_ratio": report["gap_variance_ratio"],
-                           "failed": sum(report["errors"].values()), "latency_ms": report["latency_ms"], "machine": machine(options)})
-            print(f"round {number + 1}: {json.dumps(rounds[-1])}", flush=True)
-        server.terminate()
+        try:
+            endpoint = server.stdout.readline().strip()
+            for number in range(options.rounds):
+                report = offer(options, endpoint, folder)
+                rounds.append({"offered_ratio": report["offered"] / report["seconds"] / options.rate,
+                               "late_p99_ms": report["late_ms"]["p99"], "gap_variance_ratio": report["gap_variance_ratio"],
+                               "failed": sum(report["errors"].values()), "latency_ms": report["latency_ms"], "machine": machine(options)})
+                print(f"round {number + 1}: {json.dumps(rounds[-1])}", flush=True)
+        finally:
+            server.terminate()
     middle = {key: statistics.median(one[key] for one in rounds) for key in ("offered_ratio", "late_p99_ms", "gap_variance_ratio", "failed")}
     alone = {key: statistics.median(one["machine"][key] for one in rounds) for key in ("late_p99_ms", "gap_variance_ratio")}
     holds = (abs(middle["offered_ratio"] - 1) <= 0.01 and middle["late_p99_ms"] <= 1 and abs(middle["gap_variance_ratio"] - 1) <= 0.1

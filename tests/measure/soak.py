@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.error
 import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -84,6 +85,13 @@ def watch(loads, server, disturbances):
     return rss
 
 
+def is_ready(server):
+    try:
+        return urllib.request.urlopen(server.metrics + "/readyz", timeout=10).status == 200
+    except urllib.error.HTTPError:  # which says why not
+        return False
+
+
 def soak(arguments, folder):
     admin = str(folder / "admin")
     options = ("--log-level", "error", "--admin", admin)
@@ -96,7 +104,7 @@ def soak(arguments, folder):
     finally:
         disturbances.stop()
         disturbances.judge()
-    answers, ready = server.answers(), urllib.request.urlopen(server.metrics + "/readyz", timeout=10).status == 200
+    answers, ready = server.answers(), is_ready(server)
     spills = server.values()["volvox_session_spills_total"]
     drained = server.stop() == 0
     load, kinds, sessions = loads.reports()
