@@ -113,8 +113,8 @@ class HttpFront::Impl {
     door.connected = [&metrics](std::size_t open) { metrics.set_connections(open); };
     door.cut = [&metrics] { metrics.cut(1); };
     door.refused = [&metrics] { metrics.connection_refused(); };
+    no_door_ = true;  // should this throw
     auto opened = HttpDoor::open(std::move(door));
-    no_door_ = !opened;
     if (!opened) return tl::unexpected(opened.error());
     door_ = std::move(*opened);
     open_door_ = door_.get();
@@ -237,7 +237,7 @@ class HttpFront::Impl {
   HttpWatch watch_;
   std::unique_ptr<HttpDoor> door_;
   std::atomic<const HttpDoor*> open_door_{nullptr};  // the threads are there before it
-  std::atomic<bool> no_door_{false};  // nor will there be one
+  std::atomic<bool> no_door_{false};                 // nor will there be one
   std::unique_ptr<CivetListener> listener_;          // last: its threads use the others
 };
 

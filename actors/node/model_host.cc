@@ -154,13 +154,20 @@ Status ModelHost::adopt(const std::shared_ptr<const Model>& model) {
 
 // From here on requests find it. Whoever lets go of it last brings it back to this thread.
 void ModelHost::show(std::unique_ptr<InstalledModel> installed) {
-  node_->statistics[installed->id].reset();
-  const auto devices = static_cast<std::uint32_t>(node_->devices.size());
-  ModelCost cost = model_cost(installed->plan, installed->parts.types, devices * node_->config.device.queues);
-  cost.weight = installed->parts.config.weight;
-  node_->workload->set_model(installed->id, cost);
+  try {
+    node_->statistics[installed->id].reset();
+    const auto devices = static_cast<std::uint32_t>(node_->devices.size());
+    ModelCost cost =
+        model_cost(installed->plan, installed->parts.types, devices * node_->config.device.queues);
+    cost.weight = installed->parts.config.weight;
+    node_->workload->set_model(installed->id, cost);
+  } catch (...) {
+    installer_.remove(*installed);
+    throw;
+  }
   const auto bring_back = [this, weak = std::weak_ptr(jobs_)](const InstalledModel* model) {
-    std::shared_ptr<const InstalledModel> last(model);
+    std::unique_ptr<const InstalledModel> owned(model);
+    const auto last = insist([&] { return std::shared_ptr<const InstalledModel>(std::move(owned)); });
     if (const auto jobs = weak.lock()) insist([&] { jobs->post([this, last] { retire(last); }); });
   };
   const ModelPtr model(installed.release(), bring_back);

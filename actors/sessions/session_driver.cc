@@ -502,6 +502,7 @@ void SessionDriver::refuse(const SessionAction& action) {
 WorkPtr SessionDriver::take(std::uint64_t request) {
   const auto found = waiting_.find(request);
   WorkPtr work = std::move(found->second.work);
+  if (auto& place = work->request().place) place->leave();  // its part may still run, in a task that hangs
   waiting_.erase(found);
   return work;
 }

@@ -22,7 +22,7 @@ constexpr auto kAskAgain = std::chrono::milliseconds(50);
 
 // Of the file that is there, or that would be made.
 ::mode_t mode_of(const std::string& path) {
-  struct ::stat there{};
+  struct ::stat there {};
   if (::stat(path.c_str(), &there) == 0) return there.st_mode & 07777;
   const ::mode_t mask = ::umask(0);
   ::umask(mask);
@@ -72,33 +72,50 @@ void say_what_was_recorded(const nlohmann::json& about) {
 
 OutputFile::OutputFile(const std::string& path) : path_(path) {
   std::error_code error;
-  const auto type = std::filesystem::status(path, error).type();
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   if (path.empty()) {
     file_ = stdout;
-  } else if (type != std::filesystem::file_type::regular && type != std::filesystem::file_type::not_found) {
-    file_ = std::fopen(path.c_str(), "w");  // a pipe or a device
+  } else if (std::filesystem::exists(path, error)) {
+    writable_ = ::access(path.c_str(), W_OK) == 0;
   } else {
-    if (type == std::filesystem::file_type::regular) path_ = std::filesystem::canonical(path, error).string();
-    unfinished_ = path_ + ".XXXXXX";
-    const int fd = ::mkstemp(unfinished_.data());
-    if (fd >= 0) file_ = ::fdopen(fd, "w");
-    if (file_ == nullptr) unfinished_.clear();
-    if (file_ == nullptr) file_ = std::fopen(path.c_str(), "w");  // its folder may be closed to new files
+    writable_ = ::access(folder.empty() ? "." : folder.c_str(), W_OK) == 0;
   }
 }
 
 OutputFile::~OutputFile() {
-  if (file_ == nullptr) return;
-  if (file_ != stdout) std::fclose(file_);
+  if (file_ != nullptr && file_ != stdout) std::fclose(file_);
   if (!unfinished_.empty()) std::remove(unfinished_.c_str());
 }
 
+// Only now, so that nothing lies there while it is waited for what is to be written.
+void OutputFile::open() {
+  std::error_code error;
+  const bool there = std::filesystem::is_regular_file(path_, error);
+  const bool link = std::filesystem::is_symlink(path_, error);
+  if (there) path_ = std::filesystem::canonical(path_, error).string();
+  if (there || (!link && !std::filesystem::exists(path_, error))) {
+    std::string unfinished = path_ + ".XXXXXX";
+    const int fd = ::mkstemp(unfinished.data());
+    if (fd >= 0) file_ = ::fdopen(fd, "w");
+    if (file_ != nullptr) {
+      unfinished_ = std::move(unfinished);
+    } else if (fd >= 0) {
+      ::close(fd);
+      std::remove(unfinished.c_str());
+    }
+  }
+  // A pipe, a device, or a folder that is closed to new files.
+  if (file_ == nullptr) file_ = std::fopen(path_.c_str(), "w");
+  writable_ = file_ != nullptr;
+}
+
 bool OutputFile::good() const {
-  return file_ != nullptr && std::ferror(file_) == 0;
+  return writable_ && (file_ == nullptr || std::ferror(file_) == 0);
 }
 
 void OutputFile::put(const std::string& text) {
-  std::fwrite(text.data(), 1, text.size(), file_);
+  if (file_ == nullptr && writable_) open();
+  if (file_ != nullptr) std::fwrite(text.data(), 1, text.size(), file_);
 }
 
 bool OutputFile::close() {

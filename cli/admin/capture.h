@@ -46,7 +46,10 @@ class OutputFile {
   bool close();
 
  private:
+  void open();
+
   std::string path_, unfinished_;  // unfinished: written through it; empty: straight into the file
+  bool writable_ = true;
   std::FILE* file_ = nullptr;
 };
 

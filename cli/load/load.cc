@@ -125,10 +125,9 @@ std::vector<Ignored> ignored_options() {
   for (const char* option : {"--connections", "--warmup", "--verify", "--models", "--verify-count"})
     sessions.options.push_back(option);
   for (const char* option : {"--length", "--lengths", "--vocabulary"}) calls.options.push_back(option);
-  return {
-      std::move(sessions),
-      std::move(calls),
-      {"--sweep", {"--verify", "--models", "--verify-count", "--timeline", "--require-all", "--requests"}}};
+  return {std::move(sessions),
+          std::move(calls),
+          {"--sweep", {"--verify", "--models", "--verify-count", "--timeline", "--require-all"}}};
 }
 
 void refuse_ignored(const CLI::App& command) {

@@ -30,9 +30,10 @@ Result<std::unique_ptr<GpuCell>> GpuCell::make(Driver& driver, StreamId stream, 
     return invalid("cell '" + cell.name + "': max_edges must be at most " + std::to_string(kMostEdges) +
                    " on a GPU");
   }
-  // As TaskEncoder writes the largest task.
-  const std::uint64_t row_bytes =
-      sizeof(RowRecord) + 2 * sizeof(std::uint32_t) + made->shape.pushes * sizeof(EmitRecord);
+  // More than TaskEncoder writes of the largest task: rows that are all bound anew, with all emits that there
+  // can be.
+  const std::uint64_t row_bytes = sizeof(RowRecord) + 2 * sizeof(std::uint32_t) +
+                                  (kTargets - 1) * made->shape.pushes * sizeof(EmitRecord);
   const std::uint64_t most =
       compile.max_batch * row_bytes +
       (made->shape.ragged ? 2 * sizeof(std::uint32_t) * std::uint64_t{compile.max_edges} : 0);

@@ -18,7 +18,7 @@ namespace volvox {
 
 // A job that an agent was given: a thread of its own opens the connections, waits to be started, runs, and
 // tells what came of it. Whoever owns it may call everything at any time; stop() comes to an end within the
-// time that requests are waited for. Destruction stops and waits.
+// time that requests are waited for, and that it takes to tell what was kept. Destruction stops and waits.
 class AgentRun {
  public:
   // Tells the coordinator; called on the run's thread.

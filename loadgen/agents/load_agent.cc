@@ -20,7 +20,7 @@ constexpr Duration kSoon = std::chrono::minutes(1);
 // Of what was kept and is on its way to the coordinator: a fraction of what the door lets a client leave
 // unread.
 constexpr std::size_t kAhead = std::size_t{16} << 20;
-constexpr Duration kLookForRoom = std::chrono::milliseconds(2);
+constexpr Duration kLookForRoom = std::chrono::milliseconds(2), kLongestWaitForRoom = std::chrono::minutes(1);
 // Coordinators, of which one is obeyed at a time.
 constexpr std::uint32_t kConnections = 16;
 
@@ -55,6 +55,11 @@ Result<std::unique_ptr<LoadAgent>> LoadAgent::open(AgentOptions options) {
   std::unique_ptr<LoadAgent> agent(new LoadAgent(std::move(options)));
   if (Status ok = agent->listen(); !ok) return tl::unexpected(ok.error());
   return agent;
+}
+
+// Its thread waits for nobody any more: nobody serves the door.
+LoadAgent::~LoadAgent() {
+  if (job_) job_->heeded->store(false);
 }
 
 Status LoadAgent::listen() {
@@ -188,10 +193,13 @@ void LoadAgent::give_up_on_coordinator(const std::string& why) {
 }
 
 // On the load's thread: all that was kept, at once, would be more than the door lets a client leave unread.
-void LoadAgent::await_room(const LoadMessage& message, const std::atomic<bool>& heeded) const {
+void LoadAgent::await_room(const LoadMessage& message, std::atomic<bool>& heeded) const {
   if (!std::holds_alternative<JobRecords>(message)) return;
-  while (heeded.load() && !(edge_->has_room(kAhead) && edge_->waiting_bytes() < kAhead))
+  const TimePoint until = steady_now() + kLongestWaitForRoom;
+  while (heeded.load() && !(edge_->has_room(kAhead) && edge_->waiting_bytes() < kAhead)) {
+    if (steady_now() > until) heeded.store(false);  // whoever reads nothing for so long
     std::this_thread::sleep_for(kLookForRoom);
+  }
 }
 
 // Any thread. What cannot be encoded is told as such: nobody waits for it in vain.

@@ -41,6 +41,9 @@ class LoadAgent final : public EdgeHandler {
  public:
   // PERMISSION_DENIED for an address that others reach where there are no keys.
   static Result<std::unique_ptr<LoadAgent>> open(AgentOptions options);
+  ~LoadAgent() override;
+  LoadAgent(const LoadAgent&) = delete;
+  LoadAgent& operator=(const LoadAgent&) = delete;
 
   const std::string& endpoint() const { return edge_->endpoint(); }
   const AgentMonitor& monitor() const { return monitor_; }
@@ -75,7 +78,7 @@ class LoadAgent final : public EdgeHandler {
   void count_at_door();
   void refuse(const ClientId& client, std::uint64_t number, AgentRefusal reason, Error error);
   void tell(const ClientId& client, std::uint64_t number, const LoadMessage& message);
-  void await_room(const LoadMessage& message, const std::atomic<bool>& heeded) const;
+  void await_room(const LoadMessage& message, std::atomic<bool>& heeded) const;
   void give_up_on_coordinator(const std::string& why);
 
   const AgentOptions options_;

@@ -260,6 +260,14 @@ TEST_F(GpuDeviceTest, ABrokenGpuFailsTheQueueAndSaysSo) {
   EXPECT_EQ(fresh.error().code, ErrorCode::kUnavailable);
 }
 
+TEST_F(GpuDeviceTest, ATaskThatNoRingHoldsIsRefusedAtLoad) {
+  const Cell cell = check_cell("check").value();
+  ASSERT_TRUE(device_->add_pool(0, cell.states, 100));
+  const auto compiled = device_->compile(0, cell, {}, {.max_batch = 65'536});
+  ASSERT_FALSE(compiled);
+  EXPECT_THAT(compiled.error().message, HasSubstr("ring of task descriptors"));
+}
+
 // Nobody waits for a copy that will never be made: the request runs, and its queue finds out.
 TEST_F(GpuDeviceTest, WhatWasStagedOnAGpuThatBreaksCountsAsLanded) {
   load_check();

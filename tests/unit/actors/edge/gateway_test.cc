@@ -25,6 +25,7 @@ TEST(Gateway, WhoeverAskedIsAnsweredThoughTheResultFindsNoRoom) {
   ServeConfig config = loopback();
   config.limits.max_result_mib_in_flight = 1;
   std::vector<WorkPtr> asked;
+  Monitor monitor("test");  // outlives the actors, and the gateway that the last of them lets go of
   AnsweringRouter router([&asked](const WorkPtr& work) {
     asked.push_back(work);
     if (asked.size() < kRequests) return;
@@ -35,7 +36,6 @@ TEST(Gateway, WhoeverAskedIsAnsweredThoughTheResultFindsNoRoom) {
     }
     asked.clear();
   });
-  Monitor monitor("test");
   const auto admission = std::make_shared<Admission>(config, monitor.requests());
   auto gateway = Gateway::open(config, router.system, router.slot, admission, monitor.requests());
   ASSERT_TRUE(gateway) << gateway.error().message;
@@ -62,8 +62,8 @@ TEST(Gateway, WhoeverAskedIsAnsweredThoughTheResultFindsNoRoom) {
 // What a client is told of the parts of its bundle, all of which the router ends so.
 std::vector<PartError> errors_of_bundle(ServeConfig config, std::size_t parts, const Outcome& end) {
   config.wire.bundle_gather_us = 60'000'000;  // they are answered when the last one is
-  AnsweringRouter router([&end](const WorkPtr& work) { work->settle(Outcome(end)); });
   Monitor monitor("test");
+  AnsweringRouter router([&end](const WorkPtr& work) { work->settle(Outcome(end)); });
   const auto admission = std::make_shared<Admission>(config, monitor.requests());
   auto gateway = Gateway::open(config, router.system, router.slot, admission, monitor.requests());
   EXPECT_TRUE(gateway);
