@@ -3,8 +3,8 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <system_error>
 #include <thread>
 
@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cli/option.h"
+#include "cli/whole_file.h"
 
 namespace volvox {
 namespace {
@@ -70,64 +71,31 @@ void say_what_was_recorded(const nlohmann::json& about) {
                static_cast<unsigned long long>(about.value("lost", std::uint64_t{0})));
 }
 
-OutputFile::OutputFile(const std::string& path) : path_(path) {
-  std::error_code error;
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  if (path.empty()) {
-    file_ = stdout;
-  } else if (std::filesystem::exists(path, error)) {
-    writable_ = ::access(path.c_str(), W_OK) == 0;
-  } else {
-    writable_ = ::access(folder.empty() ? "." : folder.c_str(), W_OK) == 0;
-  }
-}
-
-OutputFile::~OutputFile() {
-  if (file_ != nullptr && file_ != stdout) std::fclose(file_);
-  if (!unfinished_.empty()) std::remove(unfinished_.c_str());
-}
-
-// Only now, so that nothing lies there while it is waited for what is to be written.
-void OutputFile::open() {
-  std::error_code error;
-  const bool there = std::filesystem::is_regular_file(path_, error);
-  const bool link = std::filesystem::is_symlink(path_, error);
-  if (there) path_ = std::filesystem::canonical(path_, error).string();
-  if (there || (!link && !std::filesystem::exists(path_, error))) {
-    std::string unfinished = path_ + ".XXXXXX";
-    const int fd = ::mkstemp(unfinished.data());
-    if (fd >= 0) file_ = ::fdopen(fd, "w");
-    if (file_ != nullptr) {
-      unfinished_ = std::move(unfinished);
-    } else if (fd >= 0) {
-      ::close(fd);
-      std::remove(unfinished.c_str());
-    }
-  }
-  // A pipe, a device, or a folder that is closed to new files.
-  if (file_ == nullptr) file_ = std::fopen(path_.c_str(), "w");
-  writable_ = file_ != nullptr;
-}
-
 bool OutputFile::good() const {
-  return writable_ && (file_ == nullptr || std::ferror(file_) == 0);
+  if (path_.empty()) return std::ferror(stdout) == 0;
+  std::error_code error;
+  const std::filesystem::path folder = std::filesystem::path(path_).parent_path();
+  const bool there = std::filesystem::exists(path_, error);
+  return ::access(there ? path_.c_str() : folder.empty() ? "." : folder.c_str(), W_OK) == 0;
 }
 
 void OutputFile::put(const std::string& text) {
-  if (file_ == nullptr && writable_) open();
-  if (file_ != nullptr) std::fwrite(text.data(), 1, text.size(), file_);
+  path_.empty() ? void(std::fwrite(text.data(), 1, text.size(), stdout)) : void(text_.append(text));
 }
 
 bool OutputFile::close() {
-  if (file_ == nullptr) return false;
-  bool written = std::fflush(file_) == 0 && good();
-  if (!unfinished_.empty()) written = ::fchmod(::fileno(file_), mode_of(path_)) == 0 && written;
-  if (file_ != stdout) written = std::fclose(file_) == 0 && written;
-  file_ = nullptr;
-  if (unfinished_.empty()) return written;
-  written = written && std::rename(unfinished_.c_str(), path_.c_str()) == 0;
-  if (!written) std::remove(unfinished_.c_str());
-  return written;
+  if (path_.empty()) return std::fflush(stdout) == 0 && good();
+  std::error_code error;
+  const auto type = std::filesystem::status(path_, error).type();
+  const bool there = type == std::filesystem::file_type::regular;
+  const bool missing =
+      type == std::filesystem::file_type::not_found && !std::filesystem::is_symlink(path_, error);
+  const auto file = there ? std::filesystem::canonical(path_, error) : std::filesystem::path(path_);
+  if ((there || missing) && write_whole_file(file, text_, mode_of(file))) return true;
+  // A pipe, a device, or a folder that is closed to new files.
+  std::ofstream out(path_, std::ios::binary);
+  out << text_;
+  return out.flush().good();
 }
 
 }  // namespace volvox

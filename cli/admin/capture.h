@@ -1,8 +1,8 @@
 #pragma once
 
-#include <cstdio>
 #include <functional>
 #include <string>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -35,22 +35,17 @@ void say_what_was_recorded(const nlohmann::json& about);
 // when all of it is written.
 class OutputFile {
  public:
-  explicit OutputFile(const std::string& path);
-  ~OutputFile();
-  OutputFile(const OutputFile&) = delete;
-  OutputFile& operator=(const OutputFile&) = delete;
+  explicit OutputFile(std::string path) : path_(std::move(path)) {}
 
+  // Whether it can be written, as far as can be known before.
   bool good() const;
   void put(const std::string& text);
   // Whether all of it was written, and is in its place. Without a call nothing is put there.
   bool close();
 
  private:
-  void open();
-
-  std::string path_, unfinished_;  // unfinished: written through it; empty: straight into the file
-  bool writable_ = true;
-  std::FILE* file_ = nullptr;
+  const std::string path_;
+  std::string text_;  // of a file: until it is written as a whole
 };
 
 }  // namespace volvox

@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-// The file that Perfetto opens, written as its pieces come.
+// The file that Perfetto opens, made as its pieces come.
 class TraceFile {
  public:
   explicit TraceFile(const std::string& path) : file_(path) {}

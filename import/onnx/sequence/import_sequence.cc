@@ -200,29 +200,28 @@ SequenceReading read_sequence(const OnnxImport& wanted, const OnnxModel& model) 
     reading.is_sure = true;
     return reading;
   };
-  const auto has_input = [&](const std::string& name) {
+  const auto find_input = [&](const std::string& name) {
     const auto& inputs = model.graph->inputs;
-    return std::ranges::any_of(inputs, [&](const GraphInput& one) { return one.name == name; });
+    const auto found = std::ranges::find(inputs, name, &GraphInput::name);
+    return found == inputs.end() ? nullptr : &*found;
   };
   const auto no_input = [&](const std::string& name) {
     return "has no input " + in_quotes(name) +
            "; there are: " + listed(model.graph->inputs, &GraphInput::name);
   };
   for (const auto& [name, numbers] : wanted.constants) {
-    if (!has_input(name)) return fail_with(no_input(name));
+    if (find_input(name) == nullptr) return fail_with(no_input(name));
   }
   for (const auto& [name, shape] : wanted.shapes) {
-    if (!has_input(name)) return fail_with(no_input(name));
+    if (find_input(name) == nullptr) return fail_with(no_input(name));
   }
   for (const std::string& name : wanted.outputs) {
     if (std::ranges::find(model.graph->outputs, name) == model.graph->outputs.end())
       return fail_with("has no output " + in_quotes(name) + "; there are: " + listed(model.graph->outputs));
   }
   for (const auto& [name, axis] : wanted.sequences) {
-    const auto& inputs = model.graph->inputs;
-    const auto found = std::find_if(inputs.begin(), inputs.end(),
-                                    [&name = name](const GraphInput& one) { return one.name == name; });
-    if (found == inputs.end()) return fail_with(no_input(name));
+    const GraphInput* found = find_input(name);
+    if (found == nullptr) return fail_with(no_input(name));
     if (axis && *axis >= found->shape.size())
       return fail_with("input " + in_quotes(name) + " has no axis " + std::to_string(*axis));
   }

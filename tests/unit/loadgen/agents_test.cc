@@ -92,6 +92,13 @@ class Agents : public testing::Test {
     }
   }
 
+  // In place of the open one: for as long as the test says, or until all requests have been sent.
+  void close_loop(std::uint32_t concurrency) {
+    plan_.arrivals = Arrivals::kClosed;
+    plan_.rate = 0;
+    plan_.concurrency = concurrency;
+  }
+
   Result<AgentsOutcome> run(const std::stop_token& stop = {}, const AgentsProgress& on_progress = {}) {
     return run_agents(options_, plan_, mix_, stop, on_progress);
   }
@@ -194,9 +201,7 @@ TEST_F(Agents, MergedPercentilesAreThoseOfAllRequests) {
 TEST_F(Agents, KeepAClosedLoopBelowTheirHighestRate) {
   limits_.highest_rate = 100;
   make_agents(2);
-  plan_.arrivals = Arrivals::kClosed;
-  plan_.rate = 0;
-  plan_.concurrency = 8;
+  close_loop(8);
   plan_.requests = 0;
   plan_.measured = seconds(2);
   const auto outcome = run();
@@ -477,9 +482,7 @@ TEST_F(Agents, ALoadWhoseCoordinatorIsSilentIsStopped) {
 TEST_F(Agents, ALoadAsLongAsTheyAllowIsWhole) {
   limits_.longest = seconds(1);
   make_agents(1);
-  plan_.arrivals = Arrivals::kClosed;
-  plan_.rate = 0;
-  plan_.concurrency = 2;
+  close_loop(2);
   plan_.requests = 0;
   plan_.warmup = milliseconds(500);
   plan_.measured = milliseconds(500);
@@ -503,9 +506,7 @@ TEST_F(Agents, AnswersToBeVerifiedAreMoreThanADoorLeavesUnread) {
   server_.padding_floats = 1 << 18;  // a mebibyte
   plan_.requests = 100;
   plan_.samples = 100;
-  plan_.arrivals = Arrivals::kClosed;
-  plan_.rate = 0;
-  plan_.concurrency = 2;
+  close_loop(2);
   ASSERT_GT(plan_.samples << 20, EdgeOptions{}.slow_client_bytes);
   const auto outcome = run();
   ASSERT_TRUE(outcome.has_value()) << outcome.error().message;
