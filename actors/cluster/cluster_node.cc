@@ -94,8 +94,8 @@ class ClusterNodeShell {
   void warn_of_long_silences() const {
     if (2 * setup_.cluster.report_ms + 100 <= setup_.cluster.suspect_ms) return;
     spdlog::warn(
-        "cluster.report_ms is {}: routers whose cluster.suspect_ms is {} take this node for silent; there it must "
-        "be twice as much and 100",
+        "cluster.report_ms is {}: routers whose cluster.suspect_ms is {} take this node for silent; "
+        "there it must be twice as much and 100",
         setup_.cluster.report_ms, setup_.cluster.suspect_ms);
   }
 
