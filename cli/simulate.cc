@@ -1,7 +1,6 @@
 #include "cli/simulate.h"
 
 #include <cstdio>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/option.h"
+#include "cli/output_file.h"
 #include "simulation/cluster_scenario.h"
 #include "simulation/cluster_world.h"
 
@@ -35,14 +35,11 @@ int run_simulate(const SimulateArguments& arguments) {
   if (arguments.placement == "pack") scenario->placement = PlacementKind::kPack;
   if (arguments.placement == "random") scenario->placement = PlacementKind::kRandom;
   if (const Status good = check(*scenario); !good) return fail_with(to_string(good.error()));
+  if (const Status ok = check_report_file(arguments.json_file); !ok) return fail_with(to_string(ok.error()));
   const ScenarioReport report = ClusterWorld(*scenario).run();
   std::fputs(to_text(report).c_str(), stdout);
-  if (!arguments.json_file.empty()) {
-    std::ofstream json(arguments.json_file, std::ios::binary);
-    json << to_json(report).dump(2) << "\n";
-    json.close();
-    if (!json) return fail_with(arguments.json_file + " cannot be written; is the path right?");
-  }
+  const Status written = write_report_file(arguments.json_file, to_json(report).dump(2) + "\n");
+  if (!written) return fail_with(to_string(written.error()));
   return report.twice == 0 ? 0 : 1;
 }
 

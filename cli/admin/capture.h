@@ -2,7 +2,6 @@
 
 #include <functional>
 #include <string>
-#include <utility>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -30,22 +29,5 @@ Status read_capture(const std::string& admin, double seconds,
 
 // To standard error: how much was recorded.
 void say_what_was_recorded(const nlohmann::json& about);
-
-// A file that is written, or standard output for an empty path. It takes the place of one that is there only
-// when all of it is written.
-class OutputFile {
- public:
-  explicit OutputFile(std::string path) : path_(std::move(path)) {}
-
-  // Whether it can be written, as far as can be known before.
-  bool good() const;
-  void put(const std::string& text);
-  // Whether all of it was written, and is in its place. Without a call nothing is put there.
-  bool close();
-
- private:
-  const std::string path_;
-  std::string text_;  // of a file: until it is written as a whole
-};
 
 }  // namespace volvox

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "cli/admin/capture.h"
 #include "cli/commands.h"
+#include "cli/output_file.h"
 
 namespace volvox {
 namespace {
@@ -41,7 +42,7 @@ std::string text_of(const Line& line) {
 
 Status record_requests(const CaptureArguments& arguments) {
   OutputFile file(arguments.output);
-  if (!file.good()) return invalid("'" + arguments.output + "' cannot be written");
+  if (Status ok = file.check(); !ok) return ok;
   std::vector<Line> lines;
   const auto keep = [&](const json& events) {
     for (const json& event : events) {

@@ -7,6 +7,7 @@
 
 #include "cli/admin/capture.h"
 #include "cli/commands.h"
+#include "cli/output_file.h"
 
 namespace volvox {
 namespace {
@@ -18,7 +19,7 @@ class TraceFile {
  public:
   explicit TraceFile(const std::string& path) : file_(path) {}
 
-  bool good() const { return file_.good(); }
+  Status check() const { return file_.check(); }
   void begin(const json& said) {
     const json about = {{"begun_unix_ns", said.value("begun_unix_ns", std::int64_t{0})},
                         {"seconds", said.value("seconds", 0.0)},
@@ -45,7 +46,7 @@ class TraceFile {
 
 Status take_trace(const CaptureArguments& arguments) {
   TraceFile file(arguments.output);
-  if (!file.good()) return invalid("'" + arguments.output + "' cannot be written");
+  if (Status ok = file.check(); !ok) return ok;
   const auto begin = [&](const json& about) {
     file.begin(about);
     say_what_was_recorded(about);

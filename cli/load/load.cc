@@ -1,7 +1,7 @@
 #include <cstdio>
-#include <fstream>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -20,6 +20,7 @@
 #include "cli/load/load_sessions.h"
 #include "cli/load/load_sweep.h"
 #include "cli/option.h"
+#include "cli/output_file.h"
 #include "loadgen/link/channel_link.h"
 #include "loadgen/report/report.h"
 #include "loadgen/run/interrupt.h"
@@ -178,6 +179,10 @@ class LoadCommand {
   explicit LoadCommand(LoadArguments options) : options_(std::move(options)) {}
 
   Result<int> run() {
+    for (const std::string* path : {&options_.json_file, &options_.timeline_file, &options_.sweep.csv_file,
+                                    &options_.sweep.html_file}) {
+      if (Status ok = check_report_file(*path); !ok) return tl::unexpected(ok.error());
+    }
     if (options_.bundles && options_.sessions.sessions == 0 && options_.calls.calls == 0)
       return invalid("--bundle needs --sessions or --calls");
     if (!options_.workload.empty() && options_.sessions.sessions + options_.calls.calls > 0)
@@ -381,16 +386,11 @@ class LoadCommand {
 
   Result<int> publish(const LoadSummary& report) const {
     std::fputs(to_text(report).c_str(), stdout);
-    if (!options_.json_file.empty()) {
-      std::ofstream file(options_.json_file);
-      file << to_json(report).dump(2) << '\n';
-      if (!file.flush()) return invalid("cannot write the report to '" + options_.json_file + "'");
-    }
-    if (!options_.timeline_file.empty()) {
-      std::ofstream file(options_.timeline_file);
-      write_timeline(report.outcome.timeline, file);
-      if (!file.flush()) return invalid("cannot write the timeline to '" + options_.timeline_file + "'");
-    }
+    std::ostringstream timeline;
+    write_timeline(report.outcome.timeline, timeline);
+    Status written = write_report_file(options_.json_file, to_json(report).dump(2) + "\n");
+    if (written) written = write_report_file(options_.timeline_file, timeline.str());
+    if (!written) return tl::unexpected(written.error());
     if (is_partial(report)) return kPartial;
     const bool all = report.outcome.tally.completed == report.outcome.tally.offered;
     return is_good(report) && (all || !options_.require_all) ? 0 : 1;

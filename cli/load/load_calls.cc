@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <memory>
 #include <utility>
 
 #include "cli/load/call_verifier.h"
 #include "cli/option.h"
+#include "cli/output_file.h"
 #include "loadgen/calls/call_audio.h"
 #include "loadgen/calls/call_bundles.h"
 #include "loadgen/calls/call_report.h"
@@ -40,15 +40,6 @@ Result<CallAudio> audio_of(const CallArguments& arguments, const CallVerifier* v
     window = wide;
   }
   return CallAudio::make(std::move(*sounds), window, hop);
-}
-
-Status write_report(const CallSummary& summary, const std::string& path) {
-  std::fputs(to_text(summary).c_str(), stdout);
-  if (path.empty()) return {};
-  std::ofstream file(path);
-  file << to_json_text(summary);
-  if (!file.flush()) return invalid("cannot write the report to '" + path + "'");
-  return {};
 }
 
 }  // namespace
@@ -133,7 +124,9 @@ Result<int> load_calls(const CallArguments& arguments, CallPlan plan, CallSurrou
     };
     if (const Status ok = verify_calls(*audio, right, summary); !ok) return tl::unexpected(ok.error());
   }
-  if (const Status ok = write_report(summary, around.json_file); !ok) return tl::unexpected(ok.error());
+  std::fputs(to_text(summary).c_str(), stdout);
+  if (const Status ok = write_report_file(around.json_file, to_json_text(summary)); !ok)
+    return tl::unexpected(ok.error());
   return is_good(summary) ? 0 : 1;
 }
 

@@ -1,9 +1,9 @@
 #include "cli/load/load_sessions.h"
 
 #include <cstdio>
-#include <fstream>
 
 #include "cli/option.h"
+#include "cli/output_file.h"
 #include "loadgen/run/interrupt.h"
 
 namespace volvox {
@@ -54,11 +54,8 @@ Result<int> load_sessions(const SessionArguments& arguments, SessionLoadPlan pla
   const auto report = run_session_load(plan, lengths, interrupt.token());
   if (!report) return tl::unexpected(report.error());
   std::fputs(to_text(*report).c_str(), stdout);
-  if (!json_file.empty()) {
-    std::ofstream file(json_file);
-    file << to_json_text(*report);
-    if (!file.flush()) return invalid("cannot write the report to '" + json_file + "'");
-  }
+  if (const Status ok = write_report_file(json_file, to_json_text(*report)); !ok)
+    return tl::unexpected(ok.error());
   return is_good(*report) ? 0 : 1;
 }
 

@@ -2,28 +2,16 @@
 
 #include <chrono>
 #include <cstdio>
-#include <fstream>
 #include <optional>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
 #include "cli/option.h"
+#include "cli/output_file.h"
 #include "loadgen/sweep/sweep_report.h"
 
 namespace volvox {
-namespace {
-
-Status write_file(const std::string& path, const std::string& text) {
-  if (path.empty()) return {};
-  std::ofstream file(path);
-  file << text;
-  if (file.flush()) return {};
-  return invalid("cannot write the report to '" + path + "'");
-}
-
-}  // namespace
-
 void add_sweep_options(CLI::App& command, SweepArguments& arguments) {
   auto* sweep =
       command.add_flag("--sweep", arguments.sweep,
@@ -69,9 +57,9 @@ Result<int> sweep_load(const SweepArguments& arguments, LoadPlan plan, const std
     ++plan.seed;  // another window is another sample of the same load
   }
   std::fputs(to_text(sweep, wanted).c_str(), stdout);
-  Status written = write_file(json_file, to_json(sweep, wanted).dump(2) + "\n");
-  if (written) written = write_file(arguments.csv_file, to_csv(sweep));
-  if (written) written = write_file(arguments.html_file, to_html(sweep, wanted, title));
+  Status written = write_report_file(json_file, to_json(sweep, wanted).dump(2) + "\n");
+  if (written) written = write_report_file(arguments.csv_file, to_csv(sweep));
+  if (written) written = write_report_file(arguments.html_file, to_html(sweep, wanted, title));
   if (!written) return tl::unexpected(written.error());
   return sweep.highest_rps() > 0 ? 0 : 1;
 }

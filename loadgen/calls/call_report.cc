@@ -5,25 +5,23 @@
 
 #include <nlohmann/json.hpp>
 
+#include "loadgen/report/format.h"
+#include "loadgen/report/percentiles.h"
+
 namespace volvox {
 namespace {
 
 nlohmann::json percentiles(const DurationHistogram& times) {
-  const auto ms = [](Duration span) { return std::chrono::duration<double, std::milli>(span).count(); };
-  return {{"p50", ms(times.percentile(0.5))},
-          {"p90", ms(times.percentile(0.9))},
-          {"p99", ms(times.percentile(0.99))},
-          {"p999", ms(times.percentile(0.999))},
-          {"max", ms(times.max())}};
+  nlohmann::json json = percentiles_ms(times);
+  json["p999"] = in_ms(times.percentile(0.999));
+  return json;
 }
 
 std::string percentiles_text(const DurationHistogram& times) {
   const nlohmann::json p = percentiles(times);
-  char text[160];
-  std::snprintf(text, sizeof text, "p50 %.2f, p90 %.2f, p99 %.2f, p99.9 %.2f, max %.2f ms",
-                p["p50"].get<double>(), p["p90"].get<double>(), p["p99"].get<double>(),
-                p["p999"].get<double>(), p["max"].get<double>());
-  return text;
+  const auto of = [&](const char* name) { return p[name].get<double>(); };
+  return formatted("p50 %.2f, p90 %.2f, p99 %.2f, p99.9 %.2f, max %.2f ms", of("p50"), of("p90"), of("p99"),
+                   of("p999"), of("max"));
 }
 
 double ratio(double a, double b) {

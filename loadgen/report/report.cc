@@ -1,26 +1,14 @@
 #include "loadgen/report/report.h"
 
 #include <algorithm>
-#include <array>
-#include <string_view>
-#include <utility>
 
 #include <nlohmann/json.hpp>
 
 #include "loadgen/report/format.h"
+#include "loadgen/report/percentiles.h"
 
 namespace volvox {
 namespace {
-
-constexpr std::array<std::pair<const char*, double>, 3> kFractions{
-    {{"p50", 0.50}, {"p90", 0.90}, {"p99", 0.99}}};
-
-nlohmann::json spread(const DurationHistogram& histogram) {
-  nlohmann::json json;
-  for (const auto& [name, fraction] : kFractions) json[name] = in_ms(histogram.percentile(fraction));
-  json["max"] = in_ms(histogram.max());
-  return json;
-}
 
 nlohmann::json counts_json(const std::map<std::string, std::uint64_t>& counts) {
   nlohmann::json json = nlohmann::json::object();
@@ -33,7 +21,7 @@ nlohmann::json model_json(const LoadTally& tally) {
           {"completed", tally.completed},
           {"errors", counts_json(tally.errors)},
           {"outcomes", counts_json(tally.outcomes)},
-          {"latency_ms", spread(tally.latency)}};
+          {"latency_ms", percentiles_ms(tally.latency)}};
 }
 
 nlohmann::json agent_json(const AgentReport& agent) {
@@ -117,13 +105,13 @@ nlohmann::json to_json(const LoadSummary& report) {
   json["seconds"] = report.outcome.seconds;
   json["throughput_rps"] = throughput(report.outcome);
   json["goodput_rps"] = per_second(report.outcome, tally.on_time);
-  json["latency_ms"] = spread(tally.latency);
-  json["queue_ms"] = spread(tally.queue);
-  json["compute_ms"] = spread(tally.compute);
-  json["late_ms"] = spread(tally.late);
+  json["latency_ms"] = percentiles_ms(tally.latency);
+  json["queue_ms"] = percentiles_ms(tally.queue);
+  json["compute_ms"] = percentiles_ms(tally.compute);
+  json["late_ms"] = percentiles_ms(tally.late);
   json["gap_variance_ratio"] = tally.gaps.variance_ratio();
-  json["refused_ms"] = spread(tally.refused);
-  json["retry_after_ms"] = spread(tally.retry_after);
+  json["refused_ms"] = percentiles_ms(tally.refused);
+  json["retry_after_ms"] = percentiles_ms(tally.retry_after);
   json["models"] = nlohmann::json::object();
   for (const auto& [model, of_model] : report.models) json["models"][model] = model_json(of_model);
   json["misbehaved"] = {{"sent", report.misbehaved.sent}, {"vanished", report.misbehaved.vanished}};

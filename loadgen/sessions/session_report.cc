@@ -2,17 +2,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include "loadgen/report/format.h"
+#include "loadgen/report/percentiles.h"
 #include "loadgen/sessions/session_load.h"
 
 namespace volvox {
-namespace {
-
-double milliseconds(Duration span) {
-  return std::chrono::duration<double, std::milli>(span).count();
-}
-
-}  // namespace
-
 bool is_good(const SessionLoadReport& report) {
   return report.wrong == 0 && report.lost == 0 && report.duplicates == 0 && report.verified > 0;
 }
@@ -36,26 +30,23 @@ std::string to_json_text(const SessionLoadReport& report) {
   json["late_answers"] = report.late_answers;
   json["errors"] = report.errors;
   json["seconds"] = report.seconds;
-  json["part_ms"] = {{"p50", milliseconds(report.part.percentile(0.5))},
-                     {"p99", milliseconds(report.part.percentile(0.99))},
-                     {"max", milliseconds(report.part.max())}};
+  json["part_ms"] = percentiles_ms(report.part);
   return json.dump(2) + "\n";
 }
 
 std::string to_text(const SessionLoadReport& report) {
   char text[512];
-  std::snprintf(text, sizeof text,
-                "sessions %llu begun, %llu ended, %llu verified, %llu wrong\n"
-                "requests %llu sent, %llu answered, %llu repeats, %llu cancels, %llu lost, %llu duplicates\n"
-                "part     p50 %.2f ms, p99 %.2f ms, max %.2f ms\n",
-                static_cast<unsigned long long>(report.begun), static_cast<unsigned long long>(report.ended),
-                static_cast<unsigned long long>(report.verified),
-                static_cast<unsigned long long>(report.wrong), static_cast<unsigned long long>(report.sent),
-                static_cast<unsigned long long>(report.answered),
-                static_cast<unsigned long long>(report.repeats),
-                static_cast<unsigned long long>(report.cancels), static_cast<unsigned long long>(report.lost),
-                static_cast<unsigned long long>(report.duplicates), milliseconds(report.part.percentile(0.5)),
-                milliseconds(report.part.percentile(0.99)), milliseconds(report.part.max()));
+  std::snprintf(
+      text, sizeof text,
+      "sessions %llu begun, %llu ended, %llu verified, %llu wrong\n"
+      "requests %llu sent, %llu answered, %llu repeats, %llu cancels, %llu lost, %llu duplicates\n"
+      "part     p50 %.2f ms, p99 %.2f ms, max %.2f ms\n",
+      static_cast<unsigned long long>(report.begun), static_cast<unsigned long long>(report.ended),
+      static_cast<unsigned long long>(report.verified), static_cast<unsigned long long>(report.wrong),
+      static_cast<unsigned long long>(report.sent), static_cast<unsigned long long>(report.answered),
+      static_cast<unsigned long long>(report.repeats), static_cast<unsigned long long>(report.cancels),
+      static_cast<unsigned long long>(report.lost), static_cast<unsigned long long>(report.duplicates),
+      in_ms(report.part.percentile(0.5)), in_ms(report.part.percentile(0.99)), in_ms(report.part.max()));
   std::string all = text;
   for (const auto& [code, count] : report.errors)
     all += "errors   " + std::to_string(count) + " " + code + "\n";

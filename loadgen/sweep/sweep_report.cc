@@ -1,23 +1,12 @@
 #include "loadgen/sweep/sweep_report.h"
 
-#include <array>
-
 #include <nlohmann/json.hpp>
 
 #include "loadgen/report/format.h"
+#include "loadgen/report/percentiles.h"
 
 namespace volvox {
 namespace {
-
-constexpr std::array<std::pair<const char*, double>, 3> kPercentiles{
-    {{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}}};
-
-nlohmann::json percentiles_of(const DurationHistogram& histogram) {
-  nlohmann::json json;
-  for (const auto& [name, fraction] : kPercentiles) json[name] = in_ms(histogram.percentile(fraction));
-  json["max"] = in_ms(histogram.max());
-  return json;
-}
 
 const char* verdict(const SweepPoint& point, const SweepPlan& plan) {
   if (!point.stable) return "unsteady";
@@ -43,10 +32,10 @@ nlohmann::json to_json(const Sweep& sweep, const SweepPlan& plan) {
                               {"offered", point.tally.offered},
                               {"completed", point.tally.completed},
                               {"errors", point.tally.errors},
-                              {"latency_ms", percentiles_of(point.tally.latency)},
-                              {"queue_ms", percentiles_of(point.tally.queue)},
-                              {"compute_ms", percentiles_of(point.tally.compute)},
-                              {"late_ms", percentiles_of(point.tally.late)}});
+                              {"latency_ms", percentiles_ms(point.tally.latency)},
+                              {"queue_ms", percentiles_ms(point.tally.queue)},
+                              {"compute_ms", percentiles_ms(point.tally.compute)},
+                              {"late_ms", percentiles_ms(point.tally.late)}});
   }
   json["batches"] = nlohmann::json::array();
   for (const SweepBatches& window : sweep.batches()) {
