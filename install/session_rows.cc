@@ -64,6 +64,7 @@ std::uint32_t row_of(const SessionRows::Lane& lane, const CarriedState& state) {
 void carry(const SessionRows& rows, const std::optional<CarriedState>& from, std::uint32_t into,
            Request& request) {
   request.carried.clear();
+  request.carried.reserve(rows.lanes.size());
   for (const SessionRows::Lane& lane : rows.lanes) {
     CarriedLane& carried = request.carried.emplace_back();
     carried.lane = lane.lane;

@@ -6,6 +6,8 @@
 
 #include <malloc.h>
 
+#include "base/with_room.h"
+
 namespace volvox {
 namespace {
 
@@ -44,7 +46,15 @@ WireBuffer WireBuffer::copy_of(std::span<const std::byte> bytes) {
 }
 
 std::shared_ptr<const WireBuffer> WireBuffer::share_copy_of(std::span<const std::byte> bytes) {
-  return std::make_shared<const WireBuffer>(copy_of(bytes));
+  if (bytes.empty()) return std::make_shared<const WireBuffer>();
+  std::size_t room = bytes.size() + kAlignment - 1;
+  const auto copy = make_shared_with_room<WireBuffer>(room);
+  void* behind = room_behind(copy.get());
+  auto* aligned = static_cast<std::byte*>(std::align(kAlignment, bytes.size(), behind, room));
+  std::memcpy(aligned, bytes.data(), bytes.size());
+  copy->data_ = {aligned, Free{true}};
+  copy->size_ = bytes.size();
+  return copy;
 }
 
 WireBuffer WireBuffer::part_of(std::shared_ptr<const WireBuffer> whole, std::span<const std::byte> part) {
@@ -62,7 +72,7 @@ std::shared_ptr<const WireBuffer> WireBuffer::share_part_of(std::shared_ptr<cons
 }
 
 std::size_t WireBuffer::held_bytes() const {
-  return whole_ ? size_ : malloc_usable_size(data_.get());
+  return data_.get_deleter().lent ? size_ : malloc_usable_size(data_.get());
 }
 
 std::byte* WireBuffer::release() {

@@ -25,7 +25,7 @@ class WireBuffer {
   // A copy of `bytes`, 64-byte aligned: for reading in place.
   static WireBuffer copy_of(std::span<const std::byte> bytes);
 
-  // The same, shared.
+  // The same, shared, in one piece of memory with what shares it.
   static std::shared_ptr<const WireBuffer> share_copy_of(std::span<const std::byte> bytes);
 
   // `size` bytes that the caller writes, all of them, before they are read; 64-byte aligned.
@@ -48,7 +48,8 @@ class WireBuffer {
 
   // What it is a part of; null for one that owns its bytes.
   const std::shared_ptr<const WireBuffer>& whole() const { return whole_; }
-  // The memory that it keeps by itself, as the allocator counts it; of a part, its own bytes.
+  // The memory that it keeps by itself, as the allocator counts it; of a part, or a shared copy, its own
+  // bytes.
   std::size_t held_bytes() const;
 
   // Gives the memory up; the caller frees it with std::free. Not for a part.

@@ -36,7 +36,7 @@ Result<CheckedJob> JobMaker::check(const ModelPtr& model, const RequestBody& bod
   job.lengths = checked->lengths;
   job.structure = body.structure;
   job.unfolded_bytes = checked->host_bytes;
-  job.wanted = std::move(checked->outputs);
+  job.wanted = checked->outputs;
   // Inputs are read in place from where the edge put the body, unless they had to be narrowed.
   job.content = checked->narrowed ? std::move(checked->narrowed) : body.storage;
   for (std::size_t i = 0; i < model->model->inputs.size(); ++i)
@@ -101,8 +101,7 @@ Status JobMaker::make(Work& work) const {
     trace->set_size(size_of(checked.structure));
   }
   request->inputs_landed = (*pages)->landed();
-  work.unfolded =
-      std::make_unique<UnfoldedJob>(UnfoldedJob{std::move(*pages), std::move(*results), std::move(*request)});
+  work.unfolded = UnfoldedJob{std::move(*pages), std::move(*results), std::move(*request)};
   return {};
 }
 

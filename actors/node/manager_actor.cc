@@ -257,7 +257,7 @@ class ManagerShell final : private PartRunner {
     }
     if (work->request().place) work->request().place->leave();
     node_->statistics[job.model->id].ended(work->request(), outcome, total_us);
-    if (work->part == nullptr) return work->settle(std::move(outcome));
+    if (!work->part) return work->settle(std::move(outcome));
     if (sessions_) sessions_->finished(work, std::move(outcome), steady_now());
   }
 

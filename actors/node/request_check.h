@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "base/error.h"
+#include "base/fixed_vector.h"
 #include "cells/model/model.h"
 #include "protocol/buffer.h"
 #include "protocol/messages.h"
@@ -24,8 +24,8 @@ struct CheckedRequest {
   // Elements of the model's types, by its own input number; all in the body, or all in `narrowed`.
   std::array<std::span<const std::byte>, kMaxInputs> inputs{};
   std::shared_ptr<const WireBuffer>
-      narrowed;                      // null, unless there was an i64 input where the model reads i32
-  std::vector<std::size_t> outputs;  // numbers of the wanted outputs
+      narrowed;  // null, unless there was an i64 input where the model reads i32
+  FixedVector<std::size_t, kMaxOutputs> outputs;  // numbers of the wanted outputs
 };
 
 // Whether the model can run this: its structure (its unfolding says), and each input's name, type,

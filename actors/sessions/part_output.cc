@@ -1,36 +1,45 @@
 #include "actors/sessions/part_output.h"
 
 #include <cstring>
-#include <utility>
+#include <memory>
+#include <type_traits>
+
+#include "base/with_room.h"
 
 namespace volvox {
 namespace {
 
-constexpr std::size_t kWord = sizeof(std::uint64_t);
+static_assert(std::is_trivially_destructible_v<WireTensor>, "nobody destroys those behind an output");
+static_assert(alignof(WireTensor) <= alignof(PartOutput) && sizeof(PartOutput) % alignof(WireTensor) == 0);
 
-std::size_t words(const WireTensor& tensor) {
-  return (tensor.bytes.size() + kWord - 1) / kWord;
+// Each output's bytes begin where a word may.
+constexpr std::size_t in_words(std::size_t bytes) {
+  constexpr std::size_t kWord = sizeof(std::uint64_t);
+  return (bytes + kWord - 1) / kWord * kWord;
 }
 
 }  // namespace
 
-std::shared_ptr<const PartOutput> keep_output(const Work& work, Outcome&& outcome) {
-  auto kept = std::make_shared<PartOutput>();
+std::shared_ptr<const PartOutput> keep_output(const Work& work, const Outcome& outcome) {
+  const std::size_t count = outcome.outputs.size();
+  std::size_t room = count * sizeof(WireTensor);
+  for (const WireTensor& output : outcome.outputs) room += in_words(output.bytes.size());
+  const auto kept = make_shared_with_room<PartOutput>(room);
   kept->model = work.checked->model->model;
-  kept->tensors = std::move(outcome.outputs);
-  std::size_t total = 0;
-  for (const WireTensor& tensor : kept->tensors) total += words(tensor);
-  kept->storage.resize(total);
-  std::size_t at = 0;
-  for (WireTensor& tensor : kept->tensors) {
-    std::uint64_t* to = kept->storage.data() + at;
-    at += words(tensor);
-    if (!tensor.bytes.empty()) std::memcpy(to, tensor.bytes.data(), tensor.bytes.size());
-    tensor.bytes = {reinterpret_cast<const std::byte*>(to), tensor.bytes.size()};
-  }
+  kept->bytes = sizeof(PartOutput) + room;
   kept->cells = outcome.cells;
   kept->queue_us = outcome.queue_us;
   kept->compute_us = outcome.compute_us;
+  auto* const tensors = reinterpret_cast<WireTensor*>(room_behind(kept.get()));
+  std::byte* at = room_behind(kept.get()) + count * sizeof(WireTensor);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::span<const std::byte> bytes = outcome.outputs[i].bytes;
+    WireTensor* const tensor = std::construct_at(tensors + i, outcome.outputs[i]);
+    if (!bytes.empty()) std::memcpy(at, bytes.data(), bytes.size());
+    tensor->bytes = {at, bytes.size()};
+    at += in_words(bytes.size());
+  }
+  kept->tensors = {tensors, count};
   return kept;
 }
 

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <vector>
+#include <span>
 
 #include "actors/work/work.h"
 #include "cells/model/model.h"
@@ -11,18 +11,17 @@
 namespace volvox {
 
 // What a part of a session gave: kept until its client has shown that it has it, and answered again
-// meanwhile. A compact copy, so that keeping it keeps neither the request nor device memory alive. Immutable.
+// meanwhile. A compact copy in one piece, so that keeping it keeps neither the request nor device memory
+// alive. Immutable.
 struct PartOutput {
-  std::shared_ptr<const Model> model;  // owns the tensors' names
-  std::vector<std::uint64_t> storage;  // owns their bytes
-  std::vector<WireTensor> tensors;
+  std::shared_ptr<const Model> model;   // owns the tensors' names
+  std::span<const WireTensor> tensors;  // behind this, as their bytes
+  std::uint64_t bytes = 0;              // of all of it
   std::uint32_t cells = 0;
   std::uint64_t queue_us = 0, compute_us = 0;
-
-  std::uint64_t bytes() const { return storage.size() * sizeof storage[0] + sizeof *this; }
 };
 
-// Of a Work that is done. Takes what describes the outputs, not their bytes.
-std::shared_ptr<const PartOutput> keep_output(const Work& work, Outcome&& outcome);
+// Of a Work that is done.
+std::shared_ptr<const PartOutput> keep_output(const Work& work, const Outcome& outcome);
 
 }  // namespace volvox

@@ -1,7 +1,6 @@
 #include "actors/sessions/part_reader.h"
 
 #include <exception>
-#include <memory>
 #include <utility>
 
 #include <spdlog/spdlog.h>
@@ -46,7 +45,7 @@ void PartReader::read_ahead(Work& work) const {
   const std::uint32_t version = begins ? header.model_version : header.session->model_version;
   try {
     const auto model = node_->catalog->find(header.model, version);
-    work.read = std::make_unique<const ReadPart>(read(model ? *model : ModelPtr{}, work));
+    work.read.emplace(read(model ? *model : ModelPtr{}, work));
   } catch (const std::exception& error) {
     spdlog::error("a part of a session could not be read ahead of its turn: {}", error.what());
   }

@@ -150,9 +150,7 @@ void SessionDriver::end_unloaded(TimePoint now) {
 
 // Once, unless the model has changed since it was read on its way here.
 Status SessionDriver::read(const ModelPtr& model, Work& work, SessionRequest& request) const {
-  if (work.read == nullptr || work.read->model != model) {
-    work.read = std::make_unique<const ReadPart>(reader_.read(model, work));
-  }
+  if (!work.read || work.read->model != model) work.read.emplace(reader_.read(model, work));
   request.empty = work.read->empty;
   request.content = work.read->content;
   return work.read->status;
@@ -189,8 +187,8 @@ void SessionDriver::finished(const WorkPtr& part, Outcome&& outcome, TimePoint n
   if (outcome.error) {
     result.status = tl::unexpected(std::move(*outcome.error));
   } else {
-    const auto output = keep_output(*part, std::move(outcome));
-    result.bytes = output->bytes();
+    const auto output = keep_output(*part, outcome);
+    result.bytes = output->bytes;
     result.output = output;
   }
   table_.finished(ended.session, std::move(result), now, actions_);
@@ -430,7 +428,7 @@ Status SessionDriver::start(const SessionAction& action, const Work& asked) {
   carry(part->checked->model->sessions, rows->from, rows->into, job);
   const std::uint32_t steps = part->checked->lengths[0];
   states_.set_steps(action.write, steps);
-  part->part = std::make_unique<SessionPart>(action.session, std::move(rows->place));
+  part->part.emplace(action.session, std::move(rows->place));
   part->part->driver = incarnation_;
   if (auto& place = asked.request().place) static_cast<void>(place->correct(steps, Duration::max()));
   running_[action.session.index] = job.tag;
@@ -485,7 +483,7 @@ void SessionDriver::answer(const SessionAction& action) {
   outcome.session = token(action, found->second);
   if (action.output) {
     const auto output = std::static_pointer_cast<const PartOutput>(action.output);
-    outcome.outputs = output->tensors;
+    outcome.outputs.assign(output->tensors.begin(), output->tensors.end());
     outcome.cells = output->cells;
     outcome.queue_us = output->queue_us;
     outcome.compute_us = output->compute_us;

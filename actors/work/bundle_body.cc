@@ -41,8 +41,7 @@ Result<RequestBody> BundleBody::part(std::size_t part, const WireLimits& limits)
     input.shape = shape;
   }
   if (packs()) return pack_request_body(body, limits);
-  body.storage = WireBuffer::share_part_of(
-      bundle_.storage, body.inputs.empty() ? std::span<const std::byte>() : body.inputs.front().bytes);
+  body.storage = bundle_.storage;
   return body;
 }
 

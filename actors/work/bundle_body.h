@@ -30,8 +30,8 @@ class BundleBody {
   Result<std::optional<WireSessionToken>> token(std::size_t part) const { return bundle_.tokens.asked(part); }
   // Of the part's own rows.
   std::size_t bytes(std::size_t part) const { return bundle_.lengths[part] * row_bytes_; }
-  // The part as a body of its own; its inputs lie in one block, its storage. INVALID_ARGUMENT when it has
-  // more steps than a request may.
+  // The part as a body of its own; its inputs lie in its storage, which is the bundle's where they do there.
+  // INVALID_ARGUMENT when it has more steps than a request may.
   Result<RequestBody> part(std::size_t part, const WireLimits& limits) const;
 
  private:

@@ -24,6 +24,7 @@
 #include "actors/work/workload.h"
 #include "base/door.h"
 #include "base/error.h"
+#include "base/fixed_vector.h"
 #include "base/keyed_hash.h"
 #include "base/structure.h"
 #include "base/time.h"
@@ -79,6 +80,9 @@ using RequestPtr = std::shared_ptr<const IncomingRequest>;
 
 inline constexpr const char* kNoRunner =
     "what runs requests here has failed and is being started again; try again soon, or elsewhere";
+inline constexpr const char* kSaidNothing =
+    "nothing was heard of the client for as long as limits.silent_client_ms, so the request was cancelled; "
+    "send a ping now and then while requests are in flight";
 inline constexpr const char* kTooLate = "the deadline passed; allow more time or send less at once";
 
 // How a request ended, on its way back to the request actor.
@@ -133,7 +137,7 @@ struct CheckedJob {
   std::size_t unfolded_bytes = 0;             // that it takes, unfolded
   std::shared_ptr<const WireBuffer> content;  // that the inputs lie in: the body, or what was made of it
   std::array<std::uint64_t, kMaxInputs> input_offsets{};  // in the content, by the model's own input number
-  std::vector<std::size_t> wanted;  // numbers of the model's outputs, in the order of the reply
+  FixedVector<std::size_t, kMaxOutputs> wanted;  // numbers of the model's outputs, in the order of the reply
 };
 
 // What a part of a session says, read for this model.
@@ -197,15 +201,15 @@ class Work {
 
   // The stages that it passes, each made as a whole. A scheduler is only given what is unfolded, and the
   // manager gets back only what has an end. The part of a session shares what is checked with whoever asked.
-  std::unique_ptr<const ReadPart> read;  // of a part of a session that was read ahead of its turn
+  std::optional<const ReadPart> read;  // of a part of a session that was read ahead of its turn
   std::shared_ptr<const CheckedJob> checked;
-  std::unique_ptr<UnfoldedJob> unfolded;
+  std::optional<UnfoldedJob> unfolded;
   std::optional<JobEnd> end;
 
   std::optional<DevicePlace> device_place;  // where it runs, until it has ended there
   caf::actor again;  // the manager, to whom a work that is lost with its device comes back; invalid: nobody
   StreamProgress stream;
-  std::unique_ptr<SessionPart> part;  // of a session; the work then answers nobody: its driver does
+  std::optional<SessionPart> part;  // of a session; the work then answers nobody: its driver does
 
  private:
   void give_back_memory();

@@ -27,6 +27,19 @@ TEST(WireBuffer, IsAligned) {
   EXPECT_EQ(WireBuffer::unwritten(0).data(), nullptr);
 }
 
+TEST(WireBuffer, ASharedCopyIsAlignedAndItsOwn) {
+  for (const std::size_t size : {1, 63, 64, 65, 1000}) {
+    auto source = counting(size);
+    const auto copy = WireBuffer::share_copy_of(source->bytes());
+    source.reset();
+    ASSERT_EQ(copy->size(), size);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(copy->data()) % WireBuffer::kAlignment, 0U);
+    EXPECT_EQ(copy->held_bytes(), size);
+    for (std::size_t i = 0; i < size; ++i) ASSERT_EQ(copy->data()[i], static_cast<std::byte>(i));
+  }
+  EXPECT_TRUE(WireBuffer::share_copy_of({})->empty());
+}
+
 TEST(WireBuffer, APartKeepsTheWholeAndCopiesNothing) {
   auto whole = counting(100);
   const std::weak_ptr<const WireBuffer> life = whole;

@@ -44,7 +44,7 @@ class StreamedAnswer : public testing::Test {
     job.model = model_of_one_lane(reversed);
     job.lengths = {3};
     job.wanted = {0};
-    work_->unfolded = std::make_unique<UnfoldedJob>();
+    work_->unfolded.emplace();
     work_->unfolded->results = host_results(output_bytes(*job.model, job.lengths)).value();
     work_->checked = std::make_shared<const CheckedJob>(std::move(job));
     ASSERT_TRUE(begin_stream(*work_));
