@@ -35,14 +35,11 @@ std::optional<in6_addr> parse_ipv6(std::string_view host) {
 
 std::vector<std::string> split_addresses(const std::string& text) {
   std::vector<std::string> parts;
-  std::string part;
-  for (const char c : text + ",") {
-    if (c == ' ') continue;
-    if (c != ',') {
-      part += c;
-    } else if (!part.empty()) {
-      parts.push_back(std::exchange(part, {}));
-    }
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::size_t first = text.find_first_not_of(' ', begin);
+    if (first < end) parts.push_back(text.substr(first, text.find_last_not_of(' ', end - 1) + 1 - first));
+    begin = end + 1;
   }
   return parts;
 }

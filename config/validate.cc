@@ -15,6 +15,9 @@
 namespace volvox {
 namespace {
 
+// What a client says within this may reach a busy server late, and is no silence.
+constexpr std::uint32_t kLeastSilence = 1000;  // ms
+
 // Checks each number against its range; keeps the first that is out of it.
 class RangeCheck {
  public:
@@ -254,6 +257,11 @@ ConfigProblem find_contradiction(const ServeConfig& config) {
   if (config.wire.traversal_words <= config.wire.max_body_bytes / 8) {
     return {"wire.traversal_words",
             "must exceed wire.max_body_bytes / 8, else a body of that size is refused"};
+  }
+  const std::uint32_t silent = config.limits.silent_client_ms;
+  if (silent != 0 && silent < kLeastSilence) {
+    return {"limits.silent_client_ms", "must be 0, or at least " + std::to_string(kLeastSilence) +
+                                           ": clients say something every 200 ms"};
   }
   if (config.security.server_key.empty() != config.security.clients.empty()) {
     return {config.security.clients.empty() ? "security.clients" : "security.server_key",

@@ -71,6 +71,7 @@ class BundleShell {
                 return part.header.request_id - ids.first < ids.count;
               });
             },
+            [this](SilenceAtom) { give_up(ErrorCode::kCancelled, kSaidNothing); },
             [this](AbortAtom) {
               give_up(ErrorCode::kUnavailable,
                       "the server shut down before the request ended; send it elsewhere");

@@ -231,6 +231,7 @@ void Gateway::look_around() {
   const EdgeStats stats = edge_->stats();
   const std::uint64_t dropped = stats.dropped_slow + stats.dropped_unreachable + stats.refused_full;
   if (dropped != dropped_) metrics_.replies_dropped(dropped - std::exchange(dropped_, dropped));
+  for (; malformed_ < stats.malformed; ++malformed_) metrics_.answered({ErrorCode::kInvalidArgument});
   if (const std::uint64_t refused = stats.refused_clients - clients_refused_; refused != 0) {
     clients_refused_ = stats.refused_clients;
     metrics_.clients_refused(refused);
@@ -257,7 +258,13 @@ void Gateway::look_for_silence(TimePoint now) {
   if (patience == Duration::zero()) return;
   // Whoever could not listen itself cannot say who was silent.
   if (now - before > std::max(patience / 2, 2 * kLookAround)) return in_flight_.hear_all(now);
-  for (const ClientId& client : in_flight_.silent(now - patience)) lose(client, LostClient::kSilent);
+  for (const ClientId& client : in_flight_.silent(now - patience)) {
+    std::vector<caf::actor> requests = insist([&] { return in_flight_.give_up(client); });
+    spdlog::debug("a client is gone: {}", to_string(LostClient::kSilent));
+    metrics_.lost(LostClient::kSilent);
+    for (const caf::actor& request : each_once(std::move(requests)))
+      insist([&] { caf::anon_send(request, SilenceAtom::value); });
+  }
 }
 
 void Gateway::on_request(const ClientId& client, std::span<const std::byte> header,

@@ -96,6 +96,7 @@ class Gateway : public ReplySink, private EdgeHandler, public std::enable_shared
   InFlightTable in_flight_;
   std::uint64_t dropped_ = 0;          // replies, as counted so far
   std::uint64_t clients_refused_ = 0;  // likewise
+  std::uint64_t malformed_ = 0;        // likewise
   std::string last_refused_;           // in words
   Tally refusals_;                     // to be told of
   TimePoint looked_{};                 // for silent clients

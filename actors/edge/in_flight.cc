@@ -26,7 +26,7 @@ void InFlightGauge::give_back(const InFlightAmount& amount) {
 bool InFlightTable::add(const ClientId& client, std::uint64_t id, TimePoint now, const std::string& account) {
   const std::lock_guard lock(mutex_);
   Client& entry = enter(client);
-  entry.heard = now;
+  entry.hear(now);
   entry.account = account;
   return add(entry, id);
 }
@@ -37,7 +37,7 @@ std::vector<bool> InFlightTable::add_all(const ClientId& client, std::span<const
   if (ids.empty()) return added;
   const std::lock_guard lock(mutex_);
   Client& entry = enter(client);
-  entry.heard = now;
+  entry.hear(now);
   entry.account = account;
   std::size_t next = 0;
   try {
@@ -106,7 +106,7 @@ bool InFlightTable::hear(const ClientId& client, TimePoint now, std::string_view
   const auto entry = clients_.find(client);
   if (entry == clients_.end()) return true;
   if (entry->second.account != account) return false;
-  entry->second.heard = now;
+  entry->second.hear(now);
   return true;
 }
 
@@ -119,7 +119,7 @@ std::vector<ClientId> InFlightTable::silent(TimePoint since) const {
   const std::lock_guard lock(mutex_);
   std::vector<ClientId> names;
   for (const auto& [name, client] : clients_) {
-    if (client.heard < since) names.push_back(name);
+    if (client.heard < since && !client.given_up) names.push_back(name);
   }
   return names;
 }
@@ -187,6 +187,17 @@ std::vector<caf::actor> InFlightTable::find_all(const ClientId& client, std::uin
     if (request != requests.end()) found.push_back(request->second);
   }
   return found;
+}
+
+std::vector<caf::actor> InFlightTable::give_up(const ClientId& client) {
+  const std::lock_guard lock(mutex_);
+  std::vector<caf::actor> requests;
+  const auto entry = clients_.find(client);
+  if (entry == clients_.end()) return requests;
+  requests.reserve(entry->second.requests.size());
+  for (const auto& [id, request] : entry->second.requests) requests.push_back(request);
+  entry->second.given_up = true;
+  return requests;
 }
 
 std::vector<caf::actor> InFlightTable::take_client(const ClientId& client) {

@@ -76,7 +76,7 @@ class InFlightTable {
   // A message came from the client. False, and nothing is noted: whoever had requests in flight under this id
   // had another key, so that they are not this one's to cancel, to keep alive or to have answered.
   bool hear(const ClientId& client, TimePoint now, std::string_view account = {});
-  // Clients with requests in flight that were last heard of before `since`.
+  // Clients with requests in flight that were last heard of before `since`, and were not given up since then.
   std::vector<ClientId> silent(TimePoint since) const;
   // As if all of them had been heard of: it was this process that could not listen.
   void hear_all(TimePoint now);
@@ -88,6 +88,8 @@ class InFlightTable {
                                std::string_view account);
   void answered(std::size_t count = 1);
 
+  // The requests of a client that says nothing. They are answered all the same, should it only have slept.
+  std::vector<caf::actor> give_up(const ClientId& client);
   // Forgets all requests of a client that nothing can reach any more: they need no answer.
   std::vector<caf::actor> take_client(const ClientId& client);
 
@@ -105,7 +107,13 @@ class InFlightTable {
   struct Client {
     RecycledMap<caf::actor> requests;  // by the client's number
     TimePoint heard{};
+    bool given_up = false;  // and not heard of since
     std::string account;
+
+    void hear(TimePoint now) {
+      heard = now;
+      given_up = false;
+    }
   };
 
   using Clients = std::unordered_map<ClientId, Client>;

@@ -52,6 +52,7 @@ class RequestShell {
             [this](DeadlineAtom) { give_up(ErrorCode::kDeadlineExceeded, kTooLate); },
             [this](CancelAtom) { give_up(ErrorCode::kCancelled, kCancelledByClient); },
             [this](const CancelIds&) { give_up(ErrorCode::kCancelled, kCancelledByClient); },
+            [this](SilenceAtom) { give_up(ErrorCode::kCancelled, kSaidNothing); },
             [this](AbortAtom) {
               give_up(ErrorCode::kUnavailable,
                       "the server shut down before the request ended; send it elsewhere");

@@ -156,6 +156,8 @@ struct UseScheduler {
 using CancelAtom = caf::atom_constant<caf::atom("cancel")>;  // gateway → request actor: the client is gone
 using DeadlineAtom =
     caf::atom_constant<caf::atom("deadline")>;  // cluster node → request actor: the router's clock says so
+using SilenceAtom =
+    caf::atom_constant<caf::atom("silence")>;  // gateway → request actor: the client says nothing
 using AbortAtom =
     caf::atom_constant<caf::atom("abort")>;  // gateway → request actor: the drain's time is over
 using TickAtom = caf::atom_constant<caf::atom("tick")>;    // an actor to itself

@@ -145,7 +145,6 @@ bool EdgeSocket::receive_request() {
   for (bool more = frames_[0].more(); more; ++count) {
     ZmqFrame& frame = frames_[std::min<std::size_t>(count, 2)];
     if (frame.receive(socket_.handle()) != 0) break;
-    add(counters_.received_bytes, frame.bytes().size());
     more = frame.more();
   }
   const auto identity = frames_[0].bytes();
@@ -187,7 +186,6 @@ struct ReplyFrames {
   explicit ReplyFrames(OutgoingReply& reply)
       : header(std::move(reply.header), reply.body.empty() ? std::move(reply.held) : nullptr),
         body(std::move(reply.body), std::move(reply.held)) {}
-  std::size_t bytes() { return header.bytes().size() + body.bytes().size(); }
 
   ZmqFrame header, body;
 };
@@ -273,14 +271,12 @@ int EdgeSocket::try_send(OutgoingReply& reply) {
 }
 
 int EdgeSocket::send_frames(const ClientId& client, ReplyFrames& frames) {
-  const std::size_t bytes = frames.bytes();
   ZmqFrame identity(std::as_bytes(std::span(client)));
   // The first frame finds the connection; the others cannot fail any more, unless it closes between them.
   if (const int error = identity.send(socket_.handle(), true); error != 0) return error;
   if (frames.header.send(socket_.handle(), true) != 0 || frames.body.send(socket_.handle(), false) != 0)
     return EHOSTUNREACH;
   add(counters_.replies, 1);
-  add(counters_.sent_bytes, bytes);
   return 0;
 }
 
@@ -316,8 +312,6 @@ EdgeStats EdgeSocket::stats() const {
   stats.dropped_unreachable = get(counters_.dropped_unreachable);
   stats.dropped_slow = get(counters_.dropped_slow);
   stats.refused_full = get(counters_.refused_full);
-  stats.received_bytes = get(counters_.received_bytes);
-  stats.sent_bytes = get(counters_.sent_bytes);
   if (guard_) stats.refused_clients = guard_->refused();
   return stats;
 }

@@ -87,9 +87,7 @@ struct EdgeStats {
   std::uint64_t replies = 0;    // handed to ZeroMQ
   std::uint64_t dropped_unreachable = 0;
   std::uint64_t dropped_slow = 0;
-  std::uint64_t refused_full = 0;  // post() found the queue full
-  std::uint64_t received_bytes = 0;
-  std::uint64_t sent_bytes = 0;
+  std::uint64_t refused_full = 0;     // post() found the queue full
   std::uint64_t refused_clients = 0;  // connections that were not let in
 };
 
@@ -164,7 +162,7 @@ class EdgeSocket {
  private:
   struct Counters {
     std::atomic<std::uint64_t> requests{0}, malformed{0}, replies{0}, dropped_unreachable{0}, dropped_slow{0},
-        refused_full{0}, received_bytes{0}, sent_bytes{0};
+        refused_full{0};
   };
 
   // ZeroMQ's threads give shares back.

@@ -158,6 +158,9 @@ TEST(Config, ContradictionsNameTheLineOfTheirKey) {
   EXPECT_THAT(error_of("[limits]\nmax_receiving_mib = 63\n"),
               StartsWith("a.toml:2: limits.max_receiving_mib: is less than four of the largest bodies"));
   EXPECT_EQ(error_of("[limits]\nmax_receiving_mib = 64\n"), "");
+  EXPECT_THAT(error_of("[limits]\nsilent_client_ms = 999\n"),
+              StartsWith("a.toml:2: limits.silent_client_ms: must be 0, or at least 1000"));
+  EXPECT_EQ(error_of("[limits]\nsilent_client_ms = 0\n"), "");
 }
 
 TEST(Config, ModelsHaveTablesOfTheirOwn) {
@@ -231,6 +234,8 @@ TEST(ClusterConfig, OneFileServesAllProcesses) {
 
 TEST(Addresses, AreSplit) {
   EXPECT_EQ(split_addresses(" a:1, b:2,,"), (std::vector<std::string>{"a:1", "b:2"}));
+  EXPECT_EQ(split_addresses("ipc:///a b , c"), (std::vector<std::string>{"ipc:///a b", "c"}));
+  EXPECT_TRUE(split_addresses(" , ").empty());
   EXPECT_TRUE(split_addresses("").empty());
 }
 

@@ -19,10 +19,7 @@ TEST_F(EdgeSocketTest, FindsAPortAndCarriesBothWays) {
   EXPECT_TRUE(edge_->post({recorder_.requests[0].client, buffer("answer"), buffer("content")}));
   run_until([&] { return edge_->stats().replies == 1; });
   EXPECT_EQ(client.receive(), (std::vector<std::string>{"answer", "content"}));
-  const EdgeStats stats = edge_->stats();
-  EXPECT_EQ(stats.requests, 1U);
-  EXPECT_EQ(stats.received_bytes, 10U);
-  EXPECT_EQ(stats.sent_bytes, 13U);
+  EXPECT_EQ(edge_->stats().requests, 1U);
 }
 
 TEST_F(EdgeSocketTest, ServesASocketFile) {

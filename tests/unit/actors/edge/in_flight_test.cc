@@ -87,6 +87,11 @@ TEST(InFlightTable, KnowsWhoHasBeenSilent) {
   EXPECT_EQ(table.silent(at(15)), (std::vector<ClientId>{"x"}));
   table.hear("x", at(30));
   EXPECT_EQ(table.silent(at(25)), (std::vector<ClientId>{"y"}));
+  EXPECT_EQ(table.give_up("y").size(), 1U);
+  EXPECT_TRUE(table.silent(at(25)).empty()) << "it was told once";
+  EXPECT_EQ(table.unanswered(), 2U) << "its request is still answered";
+  table.hear("y", at(31));
+  EXPECT_EQ(table.silent(at(32)).size(), 2U);
   table.hear_all(at(40));
   EXPECT_TRUE(table.silent(at(40)).empty());
 }
