@@ -53,13 +53,13 @@ HttpAnswer not_passed_on(int error) {
 
 class HttpDoor::Impl {
  public:
-  Impl(DoorSetup setup, Listener listener)
+  Impl(DoorSetup setup, Listener listener, Descriptor wakeup)
       : setup_(std::move(setup)),
         listener_(std::move(listener)),
         port_(listener_->port()),
         bounds_(setup_.limits),
         line_(setup_.passed, setup_.questions),
-        wakeup_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+        wakeup_(std::move(wakeup)),
         pages_([this](const std::vector<Id>& who, const HttpAnswer& page) { made(who, page); }),
         thread_([this] { run(); }) {}
 
@@ -427,8 +427,11 @@ bool HttpDoor::finish(Duration timeout) {
 Result<std::unique_ptr<HttpDoor>> HttpDoor::open(DoorSetup setup) {
   auto listener = Listener::open(setup.address, setup.purpose);
   if (!listener) return tl::unexpected(listener.error());
+  Descriptor wakeup(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (wakeup.get() < 0)
+    return fail(ErrorCode::kUnavailable, "out of file descriptors; raise the limit of open files");
   return std::unique_ptr<HttpDoor>(
-      new HttpDoor(std::make_unique<Impl>(std::move(setup), std::move(*listener))));
+      new HttpDoor(std::make_unique<Impl>(std::move(setup), std::move(*listener), std::move(wakeup))));
 }
 
 }  // namespace volvox

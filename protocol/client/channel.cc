@@ -177,6 +177,7 @@ void Channel::check_connection(TimePoint now) {
   monitored_ = now;
   if (!monitor_.poll()) return;
   lost_ = pending_.ids();
+  broke_ = true;
   unanswered_ = TimePoint{};
 }
 
@@ -315,6 +316,8 @@ bool Channel::give_up(std::uint64_t id, Error error, const Handler& handler) {
 }
 
 std::size_t Channel::report_lost(const Handler& handler) {
+  // What ZeroMQ keeps for the next connection would run there, although it is answered here as lost.
+  if (std::exchange(broke_, false) && !monitor_.connected()) socket_.connect_anew(options_.endpoint);
   if (lost_.empty()) return 0;
   std::size_t count = 0;
   for (const std::uint64_t id : std::exchange(lost_, {})) {

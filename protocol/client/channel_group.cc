@@ -9,6 +9,7 @@
 #include <poll.h>
 
 #include "base/clock.h"
+#include "config/addresses.h"
 #include "protocol/codec/bundle_codec.h"
 #include "protocol/codec/codec.h"
 
@@ -17,16 +18,6 @@ namespace {
 
 // How often all requests are looked at while some server is silent.
 constexpr Duration kLookPeriod = std::chrono::milliseconds(50);
-
-std::vector<std::string> split(const std::string& endpoints) {
-  std::vector<std::string> parts;
-  for (std::size_t begin = 0; begin <= endpoints.size();) {
-    const std::size_t end = std::min(endpoints.find(',', begin), endpoints.size());
-    parts.push_back(endpoints.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
 
 bool begins_unnamed(const RequestHeader& header) {
   return header.session && header.session->operation == SessionOperation::kBegin &&
@@ -49,7 +40,8 @@ std::optional<RequestHeader> header_of(const RequestHeader& first, std::uint32_t
 }  // namespace
 
 Result<std::unique_ptr<ChannelGroup>> ChannelGroup::connect(const ChannelOptions& options) {
-  const std::vector<std::string> endpoints = split(options.endpoint);
+  const std::vector<std::string> endpoints = split_addresses(options.endpoint);
+  if (endpoints.empty()) return invalid("no server is named; write tcp://HOST:PORT or ipc://PATH");
   if (endpoints.size() > kMostEndpoints) return invalid("a client knows 15 servers at most");
   if (options.max_attempts == 0) return invalid("max_attempts is at least 1");
   std::unique_ptr<ChannelGroup> group(new ChannelGroup(options));

@@ -21,7 +21,10 @@ std::vector<std::uint32_t> all_parts(std::uint32_t count) {
 Result<std::unique_ptr<Client>> Client::connect(const ClientOptions& options) {
   auto channel = ChannelGroup::connect(options.channel);
   if (!channel) return tl::unexpected<Error>(std::move(channel).error());
-  return std::unique_ptr<Client>(new Client(options, std::move(*channel)));
+  std::unique_ptr<Client> client(new Client(options, std::move(*channel)));
+  if (client->submissions_.fd() < 0) return fail(ErrorCode::kUnavailable, "out of file descriptors");
+  client->thread_ = std::thread([self = client.get()] { self->run(); });
+  return client;
 }
 
 // A cancellation takes a place in the queue, too: twice as many places as requests.
@@ -29,8 +32,7 @@ Client::Client(const ClientOptions& options, std::unique_ptr<ChannelGroup> chann
     : options_(options),
       channel_(std::move(channel)),
       submissions_(2 * options.max_in_flight, options.max_waiting_bytes),
-      stats_(channel_->stats()),
-      thread_([this] { run(); }) {}
+      stats_(channel_->stats()) {}
 
 Client::~Client() {
   close();

@@ -120,7 +120,10 @@ class Client:
         self._wake_reader.setblocking(False)
         self._wake_writer.setblocking(False)
         self._settled = threading.Event()  # a first connection stands, or all were refused
-        self._open(endpoint.split(","), server_key, client_key)
+        endpoints = [part.strip() for part in endpoint.split(",") if part.strip()]
+        if not endpoints:
+            raise VolvoxError(Code.INVALID_ARGUMENT, "no server is named; write tcp://HOST:PORT or ipc://PATH")
+        self._open(endpoints, server_key, client_key)
         self._thread = threading.Thread(target=self._run, name="volvox-client", daemon=True)
         self._thread.start()
         atexit.register(self.close)
@@ -430,6 +433,7 @@ class Client:
             self._settled.set()
         if broke:
             self._receive_all(link)  # what came before are answers, too
+            link.leave_queue()
             for pending in self._waiting_at(link):
                 if not self._send_again(pending, False):
                     self._finish(pending.request_id, VolvoxError(Code.UNAVAILABLE, LOST))

@@ -24,8 +24,7 @@ class Link:
         self.refused, self.turned_away, self._keys = False, False, server_key is not None
         self._last_ping, self._unanswered = 0.0, None  # the first ping since something came
         self.socket = context.socket(zmq.DEALER)
-        # IMMEDIATE: a request never waits inside ZeroMQ for a connection that may come much later.
-        options = {zmq.LINGER: 0, zmq.IMMEDIATE: 1, zmq.RCVHWM: 0, zmq.MAXMSGSIZE: max(max_message, 4096),
+        options = {zmq.LINGER: 0, zmq.RCVHWM: 0, zmq.MAXMSGSIZE: max(max_message, 4096),
                    zmq.TCP_KEEPALIVE: 1, zmq.TCP_KEEPALIVE_IDLE: DEAD_AFTER // 3, zmq.TCP_KEEPALIVE_CNT: 2,
                    zmq.TCP_KEEPALIVE_INTVL: DEAD_AFTER // 3, zmq.TCP_MAXRT: 1000 * DEAD_AFTER,
                    zmq.CONNECT_TIMEOUT: 1000 * DIAL_TIME}  # fmt: skip
@@ -71,6 +70,13 @@ class Link:
             else:
                 broke, self._unanswered = True, None
         return broke
+
+    def leave_queue(self):
+        """After the connection broke, and all that came before was received: what ZeroMQ keeps for the next one would run there,
+        although it is taken for lost here. (ZeroMQ's own IMMEDIATE would throw away what has come, too.)"""
+        if not self.connected:
+            self.socket.disconnect(self.endpoint)
+            self.socket.connect(self.endpoint)
 
     def send(self, frames):
         """False if ZeroMQ takes no more for now, or there is no connection."""

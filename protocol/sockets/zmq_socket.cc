@@ -163,6 +163,10 @@ Status ZmqSocket::connect(const std::string& endpoint) {
   return checked(zmq_connect(socket_, endpoint.c_str()), "connect to '" + endpoint + "'");
 }
 
+void ZmqSocket::connect_anew(const std::string& endpoint) {
+  if (zmq_disconnect(socket_, endpoint.c_str()) == 0) zmq_connect(socket_, endpoint.c_str());
+}
+
 std::string ZmqSocket::last_endpoint() {
   char text[1024];
   std::size_t size = sizeof(text);

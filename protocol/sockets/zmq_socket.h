@@ -93,6 +93,9 @@ class ZmqSocket {
 
   Status bind(const std::string& endpoint);
   Status connect(const std::string& endpoint);
+  // Forgets what waits to be sent to where it connects to, and connects anew. What has come must have been
+  // received.
+  void connect_anew(const std::string& endpoint);
   std::string last_endpoint();
 
   // Becomes readable when something may have changed. Sleep on it only right after a receive() said EAGAIN.

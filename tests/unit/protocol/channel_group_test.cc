@@ -323,11 +323,19 @@ TEST_F(ChannelGroupTest, OneServerIsEnoughToBegin) {
   EXPECT_TRUE(replies_.at(0).status());
 }
 
+TEST_F(ChannelGroupTest, BlanksBetweenServersSayNothing) {
+  options_.endpoint = " " + servers_[0]->endpoint() + " , " + servers_[1]->endpoint() + ",";
+  const auto group = ChannelGroup::connect(options_);
+  ASSERT_TRUE(group) << to_string(group.error());
+}
+
 TEST_F(ChannelGroupTest, RefusesWhatMakesNoSense) {
   options_.connect_timeout = 50ms;
   options_.endpoint = "tcp://127.0.0.1:1,tcp://127.0.0.1:2";
   EXPECT_EQ(ChannelGroup::connect(options_).error().code, ErrorCode::kUnavailable);
-  options_.endpoint = servers_[0]->endpoint() + ",";
+  options_.endpoint = " ,";
+  EXPECT_EQ(ChannelGroup::connect(options_).error().code, ErrorCode::kInvalidArgument);
+  options_.endpoint = "tcp://127.0.0.1:1,here";
   EXPECT_EQ(ChannelGroup::connect(options_).error().code, ErrorCode::kInvalidArgument);
   options_.endpoint = servers_[0]->endpoint();
   for (int i = 0; i < 15; ++i) options_.endpoint += "," + servers_[1]->endpoint();

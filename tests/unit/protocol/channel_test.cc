@@ -385,14 +385,44 @@ TEST(ChannelConnection, AnswersEverythingWhenTheServerDiesAndConnectsAnew) {
   EXPECT_EQ(channel->stats().connects, 2U);
 }
 
+TEST(ChannelConnection, WhatWaitedForItsConnectionGoesWithIt) {
+  ZmqContext context;
+  std::optional<ZmqSocket> deaf;
+  deaf.emplace(context, ZMQ_ROUTER);
+  ASSERT_TRUE(deaf->set(ZMQ_RCVHWM, 1));
+  ASSERT_TRUE(deaf->set(ZMQ_LINGER, 0));
+  ASSERT_TRUE(deaf->bind("tcp://127.0.0.1:*"));
+  ChannelOptions options;
+  options.endpoint = deaf->last_endpoint();
+  auto channel = Channel::connect(options).value();
+  const std::vector<std::uint8_t> large(1 << 20);
+  for (int i = 0; i < 40; ++i) ASSERT_TRUE(channel->send(chain_request("m", "x", std::span(large))));
+  deaf.reset();
+  std::size_t lost = 0;
+  while (lost < 40) ASSERT_GT(channel->poll(kPatience, [&](Reply&&) { ++lost; }), 0U);
+
+  const TestServer server(options.endpoint);
+  bool pong = false;
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  for (bool asked = false; !pong && std::chrono::steady_clock::now() < end;) {
+    if (!asked) asked = channel->ping().has_value();
+    channel->poll(10ms, [&](Reply&& reply) { pong = reply.header.kind == ReplyKind::kPong; });
+  }
+  EXPECT_TRUE(pong);
+  for (const RequestHeader& header : server.seen())
+    EXPECT_EQ(header.kind, RequestKind::kPing) << "what was answered here as lost came all the same";
+}
+
 TEST(ChannelConnection, DeliversWhatCameBeforeTheConnectionBroke) {
   auto server = std::make_unique<TestServer>();
   ChannelOptions options;
   options.endpoint = server->endpoint();
   auto channel = Channel::connect(options).value();
   const auto tokens = test::sample_tokens();
+  ASSERT_TRUE(channel->ping());
+  while (channel->in_flight() > 0) channel->poll(kPatience, [](Reply&&) {});  // all that came is read
   for (int i = 0; i < 20; ++i) ASSERT_TRUE(channel->send(chain_request("echo", "token", std::span(tokens))));
-  while (server->edge().stats().replies < 20) std::this_thread::sleep_for(1ms);
+  while (server->edge().stats().replies < 21) std::this_thread::sleep_for(1ms);
   server.reset();  // its socket lingers until the replies are out
   std::size_t results = 0;
   while (channel->in_flight() > 0) {
