@@ -17,6 +17,7 @@ struct WaitingPlace {
   std::uint32_t prev = kNobody, next = kNobody;  // of the same client
   std::uint32_t client = kNobody;                // its number in ClientTurns
   std::uint32_t cells = 0;                       // that it will run
+  std::uint32_t rows = 1;                        // that its first tasks can take at once
   std::uint32_t overtaken = 0;                   // by how many
   ModelId model = 0;
   PriorityClass priority = PriorityClass::kNormal;

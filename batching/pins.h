@@ -28,7 +28,7 @@ class Pins {
     if (!std::exchange(live.started, true)) {
       live.first_submit = now;
       --models_[live.request.model].waiting;
-      rooms_.moved_on(live.request.model, live.request.priority);
+      rooms_.moved_on(index);
     }
     if (live.home != worker) move(index, worker);
     if (live.request.traced) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "batching/cost.h"
+#include "batching/first_rows.h"
 
 namespace volvox {
 namespace {
@@ -155,7 +156,8 @@ void Scheduler::set_clocks(std::uint32_t index) {
 void Scheduler::start_waiting(std::uint32_t index) {
   if (!requests_[index].landed) return;
   const Request& request = requests_[index].request;
-  rooms_.push({index, request.model, request.priority, request.client, request.cells()});
+  rooms_.push({index, request.model, request.priority, request.client, request.cells(),
+               first_rows(request, config_.types)});
   if (policy_watches_) policy_->on_waiting(describe(index));
 }
 
@@ -187,7 +189,7 @@ std::size_t Scheduler::admit_group(const std::vector<RequestId>& ids, WorkerId w
     live->pad_to = pad_to;
     if (!slots_.reserve(*live)) break;
     stop_waiting(id.index);
-    rooms_.came_in(live->request.model, live->request.priority);
+    rooms_.came_in(id.index);
     live->fixed = worker != kNoWorker;
     live->home = worker;
     enter(id.index);
@@ -446,8 +448,7 @@ void Scheduler::finalise(std::uint32_t index, Event::Kind kind, std::vector<Even
   if (live.state == LiveRequest::State::kRunning) load.leave(live.burst, live.request.report_steps);
   if (!live.started) {
     --load.waiting;
-    if (live.state == LiveRequest::State::kRunning)
-      rooms_.moved_on(live.request.model, live.request.priority);
+    if (live.state == LiveRequest::State::kRunning) rooms_.moved_on(index);
   }
   requests_.remove(index);
 }
@@ -518,15 +519,12 @@ void Scheduler::raise(std::uint32_t index) {
   const PriorityClass old = live.request.priority;
   const auto higher = static_cast<PriorityClass>(static_cast<std::uint8_t>(old) - 1);
   if (live.state == LiveRequest::State::kWaiting) {
-    const bool told = policy_watches_ && live.landed;
-    if (told) policy_->on_left(describe(index));
     live.request.priority = higher;
     if (live.landed) rooms_.change_class(index, live.request.client, higher);
-    if (told) policy_->on_waiting(describe(index));
     return;
   }
   live.request.priority = higher;
-  if (!live.started) rooms_.change_class_inside(live.request.model, old, higher);
+  if (!live.started) rooms_.change_class_inside(index, higher);
   live.is_graph ? graphs_.change_class(index, higher) : lanes_.change_class(index, old, higher);
 }
 

@@ -70,8 +70,8 @@ struct SchedulerConfig {
   Duration age{0};                    // a request this old competes one class higher, and so on; 0: off
   std::uint32_t max_live = 1U << 16;  // requests admitted or waiting
   std::uint32_t max_overtake = 16;    // smaller requests that may pass one that waits for slots
-  // Requests of a model that are let in before they have begun: as many as so many tasks of each of its types
-  // on each worker have rows. The others wait where clients take turns. 0: all that fit.
+  // Requests of a model that are let in before they have begun: until what they can run at once fills so many
+  // tasks of each of its types on each worker. The others wait where clients take turns. 0: all that fit.
   std::uint32_t queued_batches = 1;
 };
 
@@ -82,7 +82,8 @@ inline std::uint32_t max_batch(const TypeConfig& type, const std::vector<std::ui
   return own == 0 ? type.max_batch : std::min(own, type.max_batch);
 }
 
-// Requests of the model that may be in and have not begun (SchedulerConfig::queued_batches); 0: any number.
+// Rows of the model's requests that may be in and have not begun (SchedulerConfig::queued_batches); 0: any
+// number.
 inline std::uint32_t most_queued(const SchedulerConfig& config, ModelId model) {
   std::uint32_t rows = 0;
   for (const TypeConfig& type : config.types) {

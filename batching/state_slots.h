@@ -18,7 +18,6 @@ class StateSlots {
 
   // The pool is a model's that came; whoever had the number before is gone.
   void set(const PoolConfig& pool);
-  std::size_t pools() const { return pools_.size(); }
   std::uint32_t capacity(PoolId pool) const { return pools_[pool].slots.capacity(); }
   // Rows of the pool from here on are the callers' own (CarriedLane).
   std::uint32_t end(PoolId pool) const { return pools_[pool].end; }

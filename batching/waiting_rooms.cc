@@ -9,6 +9,7 @@ void WaitingRooms::push(const Ticket& ticket) {
   place.model = ticket.model;
   place.priority = ticket.priority;
   place.cells = ticket.cells;
+  place.rows = ticket.rows;
   place.overtaken = 0;
   place.tried = false;
   line_of(place).push(places_, ticket.request, ticket.client);

@@ -18,8 +18,9 @@ namespace volvox {
 // so many, or a large one would wait for ever.
 //
 // Whoever is in runs in the order in which he came in; the choice is only open in the room. So no more are
-// let in than the batches need: as long as so many of a class, or above it, are in and have not begun, the
-// others of that class wait.
+// let in than the batches need: as long as those of a class, or above it, who are in and have not begun can
+// fill so many rows, the others of that class wait. Who fills many tasks alone, as a large tree does, so
+// keeps others of its kind out, and nobody comes to stand behind a line of them.
 //
 // A room is walked only after something changed that may let somebody in: memory of its model came back,
 // somebody who was in has begun, somebody went whom the others had to wait for, the order changed, or
@@ -28,18 +29,20 @@ namespace volvox {
 // caller's, dense and used again. Pure; one thread at a time.
 class WaitingRooms {
  public:
-  // Who waits, for what, and how many cells it will run.
+  // Who waits, for what, how many cells it will run, and how many rows of them can run at once as it begins.
   struct Ticket {
     std::uint32_t request = 0;
     ModelId model = 0;
     PriorityClass priority = PriorityClass::kNormal;
     std::uint64_t client = 0;
     std::uint32_t cells = 1;
+    std::uint32_t rows = 1;
   };
 
   explicit WaitingRooms(std::uint32_t max_overtake) : max_overtake_(max_overtake) {}
 
-  // Of this model's requests, so many may be in that have not begun; 0: any number.
+  // Of this model's requests that have not begun, more may come in until they have so many rows; 0: any
+  // number.
   void set_most(ModelId model, std::uint32_t most) { room(model).most = most; }
 
   // The request waits from now on: behind the others of its client and class.
@@ -49,17 +52,19 @@ class WaitingRooms {
   // It goes to the end of another class. That it was passed stays counted.
   void change_class(std::uint32_t request, std::uint64_t client, PriorityClass priority);
 
-  // Somebody of the class is in, without admit(); or who was in has begun, or never will.
-  void came_in(ModelId model, PriorityClass priority) { ++inside(model, priority); }
-  void moved_on(ModelId model, PriorityClass priority) {
-    --inside(model, priority);
+  // Who waited here is in, without admit(); or who is in has begun, or never will; or is of another class
+  // now.
+  void came_in(std::uint32_t request) { inside(request) += places_[request].rows; }
+  void moved_on(std::uint32_t request) {
+    inside(request) -= places_[request].rows;
+    const ModelId model = places_[request].model;
     Room& of = rooms_[model];
     if (of.held && !of.open) open(of, model);
   }
-
-  void change_class_inside(ModelId model, PriorityClass from, PriorityClass to) {
-    moved_on(model, from);
-    came_in(model, to);
+  void change_class_inside(std::uint32_t request, PriorityClass to) {
+    moved_on(request);
+    places_[request].priority = to;
+    came_in(request);
   }
 
   // State memory of the model / of whichever model came back.
@@ -91,7 +96,7 @@ class WaitingRooms {
  private:
   struct Room {
     std::array<ClientTurns, kPriorityClasses> lines;
-    std::array<std::uint32_t, kPriorityClasses> inside{};  // who are in and have not begun
+    std::array<std::uint64_t, kPriorityClasses> inside{};  // rows of those who are in and have not begun
     std::uint32_t most = 0;
     std::uint32_t waiting = 0;
     bool open = false;  // to be walked
@@ -108,15 +113,15 @@ class WaitingRooms {
     room.open = room.held = false;
     walk.first_failed = kNobody;
     walk.failures = 0;
-    std::uint32_t above = 0;
+    std::uint64_t above = 0;
     for (std::size_t c = 0; c < kPriorityClasses; ++c) {
       if (room.lines[c].size() > 0 && !walk_line(room, c, above, walk, enter, fetch)) return;
       above += room.inside[c];
     }
   }
-  // `above`: how many of higher classes are in and have not begun. False: the walk ends here.
+  // `above`: rows of higher classes that are in and have not begun. False: the walk ends here.
   template <class Enter, class Fetch>
-  bool walk_line(Room& room, std::size_t c, std::uint32_t above, Walk& walk, Enter& enter, Fetch& fetch) {
+  bool walk_line(Room& room, std::size_t c, std::uint64_t above, Walk& walk, Enter& enter, Fetch& fetch) {
     ClientTurns& line = room.lines[c];
     std::uint32_t passed = kNobody;
     bool goes_on = true;
@@ -129,7 +134,7 @@ class WaitingRooms {
       if (const std::uint32_t later = places_[request].next; later != kNobody) fetch(later);
       if (enter(request)) {
         line.enter(places_, request);
-        ++room.inside[c];
+        room.inside[c] += places_[request].rows;
         --room.waiting;
         --size_;
         ++walk.entered;
@@ -154,8 +159,9 @@ class WaitingRooms {
     if (model >= rooms_.size()) rooms_.resize(model + 1);
     return rooms_[model];
   }
-  std::uint32_t& inside(ModelId model, PriorityClass priority) {
-    return room(model).inside[static_cast<std::size_t>(priority)];
+  std::uint64_t& inside(std::uint32_t request) {
+    const WaitingPlace& place = places_[request];
+    return rooms_[place.model].inside[static_cast<std::size_t>(place.priority)];
   }
   ClientTurns& line_of(const WaitingPlace& place) {
     return rooms_[place.model].lines[static_cast<std::size_t>(place.priority)];

@@ -33,8 +33,10 @@ std::uint32_t SequenceEnds::step_done(const InstalledModel& model, const Event& 
     seen_[number] = event.step + 1;
     if (last) {
       ended = *last + 1;
-      for (LaneId lane = 0; lane < lanes.size(); ++lane) {
-        if (lanes[lane].length_of == number) scheduler.stop(event.id, lane, *last, now, out);
+      // Those that follow others stand behind them, and are stopped first.
+      for (std::size_t lane = lanes.size(); lane-- > 0;) {
+        if (lanes[lane].length_of == number)
+          scheduler.stop(event.id, static_cast<LaneId>(lane), *last, now, out);
       }
     }
   }

@@ -175,7 +175,9 @@ void ClusterWorld::arrive() {
   open.cells = static_cast<std::uint32_t>(1 + models_[open.model].cells * (0.1 + 1.8 * chance_.uniform()));
   open.router = static_cast<std::uint32_t>(chance_.below(scenario_.routers));
   ++report_.requests;
-  const auto placed = routers_[open.router]->place(index, info(open), now_);
+  // With its generation: the index will be another request's.
+  const std::uint64_t tag = std::uint64_t{open_.generation(index)} << 32 | index;
+  const auto placed = routers_[open.router]->place(tag, info(open), now_);
   if (!placed) return refuse(index, placed.error().code);
   send(open.router, *placed, open.cells);
 }
@@ -238,7 +240,7 @@ void ClusterWorld::answer(const Event& event) {
     return;
   }
   const auto index = static_cast<std::uint32_t>(*request);
-  if (!open_.in_use(index)) {
+  if (!open_.valid(index, static_cast<std::uint32_t>(*request >> 32))) {
     ++report_.twice;
     return;
   }

@@ -89,7 +89,7 @@ class CellularPolicy final : public Policy {
     if (!std::is_sorted(ready_.begin(), ready_.end(), by_model)) {
       std::stable_sort(ready_.begin(), ready_.end(), by_model);
     }
-    if (many_models_) shares_.begin_round(moment.frontier);
+    if (many_models_) shares_.begin_round(moment.frontier, moment.worker);
     std::optional<Choice> best;
     for (auto type = ready_.begin(); type != ready_.end();) {
       const ModelId model = model_of_[type->type];

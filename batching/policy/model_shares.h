@@ -11,8 +11,9 @@ namespace volvox {
 
 // Device time that each model has had, weighted: the busy model with the least goes next, so that none
 // starves another (fair queueing by measured cost). A model that was idle does not save up time: it comes
-// back level with where the others were when the task was submitted that runs now. What they have put ahead
-// since then stands before it in the queue, and so is made good to it. Pure; not thread-safe.
+// back level with where the others were when the task was submitted that runs now on the worker which asks.
+// What they have put ahead since then stands before it in the queue, and so is made good to it. Pure; not
+// thread-safe.
 class ModelShares {
  public:
   ModelShares(const std::vector<ModelConfig>& models, std::uint32_t workers) : ahead_(workers) {
@@ -27,15 +28,13 @@ class ModelShares {
     least_ = nullptr;  // the shares may have moved
   }
 
-  void begin_round(const Frontier& frontier) {
+  // For a task of the worker: what another one's queue, which may hang, has ahead stands before nobody here.
+  void begin_round(const Frontier& frontier, WorkerId worker) {
     least_ = nullptr;
-    level_ = floor_;
-    for (WorkerId worker = 0; worker < ahead_.size(); ++worker) {
-      std::vector<double>& ahead = ahead_[worker];
-      const std::size_t done = ahead.size() - std::min<std::size_t>(ahead.size(), frontier.in_flight(worker));
-      ahead.erase(ahead.begin(), ahead.begin() + static_cast<std::ptrdiff_t>(done));
-      if (!ahead.empty()) level_ = std::min(level_, ahead.front());
-    }
+    std::vector<double>& ahead = ahead_[worker];
+    const std::size_t done = ahead.size() - std::min<std::size_t>(ahead.size(), frontier.in_flight(worker));
+    ahead.erase(ahead.begin(), ahead.begin() + static_cast<std::ptrdiff_t>(done));
+    level_ = ahead.empty() ? floor_ : std::min(floor_, ahead.front());
   }
   // The model has something to run: it takes part in this round.
   void consider(ModelId model) {

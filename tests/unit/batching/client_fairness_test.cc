@@ -4,6 +4,7 @@
 #include <map>
 #include <random>
 
+#include "batching/first_rows.h"
 #include "tests/unit/batching/driver.h"
 
 namespace volvox::toy {
@@ -111,6 +112,41 @@ TEST_P(ClientFairness, AnUrgentRequestIsNotBehindWhatIsLetIn) {
   const std::uint64_t urgent = ask(kFlood, 20, PriorityClass::kHigh);
   EXPECT_LE(tasks_until_over(urgent), GetParam() < 2 * kRows ? 42 : 24);
   driver_->check();
+}
+
+TEST(FirstRows, AreThoseThatCanRunAtOnce) {
+  const SchedulerConfig config = scheduler_config(kRows, 1, 2, {64, 64, 64});
+  EXPECT_EQ(first_rows(lanes_request(1, chain_plan(), 20), config.types), 1U);
+  EXPECT_EQ(first_rows(lanes_request(1, eager_plan(), 4), config.types), 4U);
+  EXPECT_EQ(first_rows(lanes_request(1, eager_plan(), 20), config.types), 6U) << "its window";
+  std::mt19937_64 random(1);
+  EXPECT_EQ(first_rows(graph_request(1, random_tree(random, 30, true)), config.types), 30U);
+}
+
+// One large tree fills many tasks alone, so that a small one must not come to stand behind a line of them.
+TEST(TreeFairness, ASmallTreeIsNotBehindAFloodOfLargeOnes) {
+  const SchedulerConfig config = scheduler_config(kRows, 1, 2, {64, 64, 16'384});
+  Driver driver(config, make_cellular_policy(config), kRows);
+  std::mt19937_64 random(5);
+  const auto ask = [&](std::uint64_t tag, std::uint64_t client, std::uint32_t leaves) {
+    Request request = graph_request(tag, random_tree(random, leaves, true));
+    request.client = client;
+    driver.admit(request);
+    return request.graph->size();
+  };
+  const auto step = [&] {
+    driver.schedule(0);
+    driver.complete(0, std::min<std::size_t>(1, driver.in_flight(0)));
+  };
+  std::uint32_t nodes = 0;
+  for (std::uint64_t tag = 1; tag <= 60; ++tag) nodes = ask(tag, kFlood, 200);
+  for (int i = 0; i < 30; ++i) step();
+  ask(100, kLonely, 2);
+  std::uint32_t tasks = 0;
+  for (; tasks < 10'000 && !driver.over().contains(100); ++tasks) step();
+  EXPECT_LE(tasks, 4 * nodes / kRows);
+  driver.run_to_the_end();
+  driver.check();
 }
 
 INSTANTIATE_TEST_SUITE_P(Memory, ClientFairness, ::testing::Values(4096U, kRows + 2));

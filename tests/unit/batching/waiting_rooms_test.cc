@@ -17,9 +17,9 @@ class Rooms {
   explicit Rooms(std::uint32_t max_overtake = 16) : rooms(max_overtake) {}
 
   void come(std::uint32_t request, ModelId model, std::uint32_t slots, PriorityClass priority = kNormal,
-            std::uint64_t client = 0) {
+            std::uint64_t client = 0, std::uint32_t rows = 1) {
     wants_[request] = {model, slots};
-    rooms.push({request, model, priority, client, 16});
+    rooms.push({request, model, priority, client, 16, rows});
   }
   void free(ModelId model, std::uint32_t slots) {
     memory[model] += slots;
@@ -174,14 +174,30 @@ TEST(WaitingRooms, LetInNoMoreThanBeginWhileTheOthersWait) {
   EXPECT_TRUE(door.asked.empty()) << "nothing has changed";
   door.come(10, kLight, 1);
   EXPECT_EQ(door.admit(), (List{10})) << "another model's bound is its own";
-  door.rooms.moved_on(kFull, kNormal);
+  door.rooms.moved_on(0);
   EXPECT_EQ(door.admit(), (List{2}));
-  door.rooms.came_in(kFull, kNormal);
-  door.rooms.moved_on(kFull, kNormal);
+  door.rooms.remove(5);
+  door.rooms.came_in(5);
+  door.rooms.moved_on(1);
   EXPECT_TRUE(door.admit().empty());
-  door.rooms.moved_on(kFull, kNormal);
-  door.rooms.moved_on(kFull, kNormal);
+  door.rooms.moved_on(2);
+  door.rooms.moved_on(5);
   EXPECT_EQ(door.admit(), (List{3, 4}));
+}
+
+TEST(WaitingRooms, WhoFillsManyRowsKeepsTheOthersWaiting) {
+  Rooms door;
+  door.memory[kFull] = 100;
+  door.rooms.set_most(kFull, 8);
+  for (std::uint32_t r = 0; r < 4; ++r) door.come(r, kFull, 1, kNormal, 1, 100);
+  door.come(10, kFull, 1, kNormal, 2);
+  EXPECT_EQ(door.admit(), (List{0}));
+  door.rooms.moved_on(0);
+  EXPECT_EQ(door.admit(), (List{1}));
+  door.rooms.change_class_inside(1, kHigh);
+  EXPECT_TRUE(door.admit().empty()) << "it still fills the batches";
+  door.rooms.moved_on(1);
+  EXPECT_EQ(door.admit(), (List{10, 2})) << "two of 16 cells make a round; the other client's next";
 }
 
 TEST(WaitingRooms, WhoIsInHoldsUpNobodyOfAHigherClassButThoseOfLowerOnes) {
@@ -193,10 +209,10 @@ TEST(WaitingRooms, WhoIsInHoldsUpNobodyOfAHigherClassButThoseOfLowerOnes) {
   for (std::uint32_t r = 10; r < 13; ++r) door.come(r, kFull, 1, kHigh);
   door.come(20, kFull, 1, kLow);
   EXPECT_EQ(door.admit(), (List{10, 11}));
-  door.rooms.moved_on(kFull, kNormal);
-  door.rooms.moved_on(kFull, kNormal);
+  door.rooms.moved_on(0);
+  door.rooms.moved_on(1);
   EXPECT_TRUE(door.admit().empty()) << "there is enough to run that is more urgent";
-  door.rooms.moved_on(kFull, kHigh);
+  door.rooms.moved_on(10);
   EXPECT_EQ(door.admit(), (List{12}));
 }
 
@@ -211,7 +227,7 @@ TEST(WaitingRooms, ClientsTakeTurnsWithinAClass) {
   List in;
   for (int i = 0; i < 9; ++i) {
     for (const std::uint32_t r : door.admit()) in.push_back(r);
-    door.rooms.moved_on(kFull, i == 0 ? kHigh : kNormal);
+    door.rooms.moved_on(in.back());
   }
   EXPECT_EQ(in, (List{30, 0, 1, 10, 11, 2, 3, 12, 13})) << "two of 16 cells each make a round";
 }
