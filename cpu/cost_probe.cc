@@ -55,8 +55,8 @@ Result<std::vector<Cost>> CostProbe::costs(const CpuCell& cell, const CompileOpt
   ThreadTeam team(measure_ ? threads_ : 1);
   Workspace work(std::move(*runner));
   const Planes* out_pool = pools.find_pool(options.out_pool);
-  const std::uint32_t free_slots =
-      out_pool == nullptr ? ~0U : std::max(out_pool->slots(), 3U) - kReservedSlots;
+  const bool writes = out_pool != nullptr && out_pool->size() > 0;
+  const std::uint32_t free_slots = writes ? std::max(out_pool->slots(), 3U) - kReservedSlots : ~0U;
   for (std::uint32_t rows : probed_sizes(options.max_batch)) {
     const bool slow = !costs.empty() && costs.back().us * rows / costs.back().rows > kMaxUs;
     const bool shared = rows > free_slots;  // two rows would write one slot at once

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cells/ir/evaluate.h"
+#include "cells/ir/product_terms.h"
 #include "cells/ops/ops.h"
 #include "device/host_memory.h"
 
@@ -22,9 +23,9 @@ std::size_t value_bytes(const Cell& cell, ValueId id) {
 }
 
 double product_flops(const Cell& cell, const Operator& op) {
-  const std::size_t terms = op.weights.size() - (op.has_bias ? 1 : 0);
+  const auto stretch = static_cast<double>(cell.values[op.output].shape.back());
   double flops = 0;
-  for (std::size_t i = 0; i < terms; ++i) flops += 2.0 * width(cell, op.output) * width(cell, op.inputs[i]);
+  for (std::size_t i = 0; i < product_term_count(op); ++i) flops += 2.0 * stretch * width(cell, op.inputs[i]);
   return flops;
 }
 
@@ -67,8 +68,11 @@ Status InterpretedCell::bind(const Operator& op, const FindPool& pools) {
 
 void InterpretedCell::measure(const Operator& op) {
   const Cell& cell = program_.cell();
-  if (op.is(kProductOp) || op.is(kEmbedOp)) cheap_ = false;
-  if (op.is(kProductOp)) flops_per_row_ += product_flops(cell, op);
+  const bool multiplies = op.is(kProductOp) || op.is(kLinearOp);
+  const bool slow = op.is(kEmbedOp) || op.is(kConvolutionOp);
+  cheap_ = cheap_ && !multiplies && !slow;
+  if (multiplies) flops_per_row_ += product_flops(cell, op);
+  if (op.is(kConvolutionOp)) flops_per_row_ += op.convolution.flops();
   if (op.is(kPullOp)) pull_bytes_[op.index] = value_bytes(cell, op.output);
   if (op.is(kPushOp)) push_bytes_[op.index] = value_bytes(cell, op.inputs.front());
 }

@@ -16,8 +16,8 @@ struct TimedCost {
 
 // Everything around the kernels must be testable and measurable without kernels. A task of the timed device
 // occupies its queue for a configured time, in which the queue's thread sleeps: so the device takes no
-// processor from what is measured. Cells without a product (check, noop) are really computed, by
-// interpretation; the results of others stay zero.
+// processor from what is measured. Cells without a product, a convolution or a table (check, noop) are really
+// computed, by interpretation; the results of others stay zero.
 //
 // It can be made to hang while a server runs: as long as there is a file `hangs_while`, read_slot() does not
 // return. Tasks run, and states can be written: what hangs is a copy of a state off the device.

@@ -40,7 +40,8 @@ struct ConvolutionScratch {
 };
 
 // A convolution as products of windows with its kernels, group by group: the windows of many rows together,
-// so that weights are read once for all of them. What lies outside of a row is not multiplied.
+// so that weights are read once for all of them. What lies outside of a row is not multiplied, or a zero in
+// its place.
 class Convolver {
  public:
   // `products`: by group. `parked`: see multiply_rows(). All must outlive it.

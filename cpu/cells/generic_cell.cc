@@ -52,9 +52,6 @@ Status check_operands(const Cell& cell, const Operator& op) {
       return bad("an operator turns a ragged value into one row");
     }
   }
-  if (multiplies(op) && product_terms(op).size() > kMaxTerms) {
-    return bad("a product has too many operands");
-  }
   return {};
 }
 
@@ -87,13 +84,17 @@ void GenericCell::describe_values(const Cell& cell) {
   }
   for (const Operator& op : cell.operators) {
     row_us_ += kOpUs;
+    for (const ValueId input : op.inputs) {
+      if (op.def->folds && values_[input].ragged)
+        edge_us_ += kElementUs * static_cast<double>(values_[input].elements);
+    }
     if (op.output == kNoValue || views(cell, op)) continue;
     GenericValue& v = values_[op.output];
     const std::size_t floats = v.row_bytes / sizeof(float);
     // Scalars lie side by side, vectors on cache lines of their own.
     v.stride = floats <= 2 ? 2 : (floats + kLineFloats - 1) / kLineFloats * kLineFloats;
-    row_bytes_ += v.stride * sizeof(float);
-    row_us_ += kElementUs * static_cast<double>(v.elements);
+    (v.ragged ? edge_bytes_ : row_bytes_) += v.stride * sizeof(float);
+    (v.ragged ? edge_us_ : row_us_) += kElementUs * static_cast<double>(v.elements);
   }
 }
 
@@ -140,7 +141,7 @@ Status GenericCell::add_operator(const Cell& cell, const Operator& op, const Wei
     stretches_ = std::max(stretches_, made.stretches);
     const double flops = product->flops_per_row() * static_cast<double>(made.stretches);
     flops_ += flops;
-    row_us_ += kFlopUs * flops;
+    (cell.values[op.output].ragged ? edge_us_ : row_us_) += kFlopUs * flops;
     made.wide = product->blocks() * product->block_bytes() >= kWideBytes && !cell.values[op.output].ragged;
     wide_ = wide_ || made.wide;
     made.terms = product_terms(op);
@@ -185,9 +186,10 @@ Status GenericCell::run(const ResolvedRows& rows, Workspace& work, ThreadTeam& t
   if (rows.real_rows == 0) return {};
   if (Status ok = check_slots(rows); !ok) return ok;
   if (wide_) return run_wide(rows, work, team);
-  const double estimate_us = row_us_ * rows.real_rows;
+  const std::size_t all_edges = most_edges(rows, rows.real_rows);
+  const double estimate_us = row_us_ * rows.real_rows + edge_us_ * static_cast<double>(all_edges);
   const bool alone = estimate_us < kAloneUs;
-  const std::size_t chunk = chunk_rows(rows.real_rows, alone ? 1 : team.size());
+  const std::size_t chunk = chunk_rows(rows.real_rows, all_edges, alone ? 1 : team.size());
   const Job job{this, &rows, &work, chunk, (rows.real_rows + chunk - 1) / chunk, team.size()};
   const std::size_t edges = most_edges(rows, chunk);
   for (std::uint32_t t = 0; t < (alone ? 1 : team.size()); ++t) {
@@ -249,10 +251,13 @@ void GenericCell::run_chunk(const void* context, std::uint32_t owner, std::uint3
   for (const GenericOp& op : cell.ops_) chunk.run(op);
 }
 
-std::size_t GenericCell::chunk_rows(std::size_t rows, std::uint32_t threads) const {
-  std::size_t chunk = std::clamp(kChunkBytes / row_bytes_, kMinChunkRows, kMaxChunkRows);
+// As if each row had as many edges as the others.
+std::size_t GenericCell::chunk_rows(std::size_t rows, std::size_t edges, std::uint32_t threads) const {
+  const std::size_t row_bytes = row_bytes_ + edge_bytes_ * edges / rows;
+  const std::size_t least = std::max<std::size_t>(kMinChunkRows * rows / (rows + edges), 1);
+  std::size_t chunk = std::clamp(kChunkBytes / row_bytes, least, kMaxChunkRows);
   if (threads > 1) {
-    const std::size_t each = std::clamp<std::size_t>(rows / (threads * kMinChunkRows), 1, kChunksPerThread);
+    const std::size_t each = std::clamp<std::size_t>(rows / (threads * least), 1, kChunksPerThread);
     chunk = std::min(chunk, (rows + threads * each - 1) / (threads * each));
   }
   return std::max<std::size_t>(chunk, 1);

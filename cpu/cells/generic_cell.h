@@ -60,7 +60,7 @@ class GenericCell final : public CpuCell {
   Status add_operator(const Cell& cell, const Operator& op, const Weights& weights,
                       const CompileOptions& options, PoolFinder& pools);
   Status check_slots(const ResolvedRows& rows) const;
-  std::size_t chunk_rows(std::size_t rows, std::uint32_t threads) const;
+  std::size_t chunk_rows(std::size_t rows, std::size_t edges, std::uint32_t threads) const;
   static std::size_t most_edges(const ResolvedRows& rows, std::size_t chunk);
   Status run_wide(const ResolvedRows& rows, Workspace& work, ThreadTeam& team) const;
   static void run_narrow(const void* context, std::uint32_t owner, std::uint32_t unit, std::uint32_t thread);
@@ -72,12 +72,12 @@ class GenericCell final : public CpuCell {
   std::vector<GenericOp> ops_;
   std::shared_ptr<const Cell> interpreted_;  // of those of them that no kernel runs
   double flops_ = 0;
-  double row_us_ = 0;           // a guess of what one row takes
-  std::size_t row_bytes_ = 64;  // of the values computed for a row
-  bool wide_ = false;           // it has a wide product
-  ConvolutionRoom room_;        // what its convolutions need
-  std::size_t stretches_ = 1;   // the most of an operator
-  AlignedBuffer zeros_;         // what a pull without an address reads
+  double row_us_ = 0, edge_us_ = 0;              // a guess of what one row takes, and one of its edges
+  std::size_t row_bytes_ = 64, edge_bytes_ = 0;  // of the values computed for a row, and for an edge
+  bool wide_ = false;                            // it has a wide product
+  ConvolutionRoom room_;                         // what its convolutions need
+  std::size_t stretches_ = 1;                    // the most of an operator
+  AlignedBuffer zeros_;                          // what a pull without an address reads
 };
 
 }  // namespace volvox::cpu

@@ -86,13 +86,6 @@ Result<EmbeddingTable> find_table(const Cell& cell, const Operator& embed, const
   if (!zeros) return tl::unexpected(zeros.error());
   table.zeros = std::move(*zeros);
   table.rows = (*tensor)->bytes.data();
-  if (reinterpret_cast<std::uintptr_t>(table.rows) % kLine == 0) return table;
-  const std::size_t bytes = table.row_bytes * static_cast<std::size_t>(vocabulary);
-  auto copy = AlignedBuffer::make(bytes);
-  if (!copy) return tl::unexpected(copy.error());
-  std::memcpy(copy->data(), table.rows, bytes);
-  table.copy = std::move(*copy);
-  table.rows = table.copy.data();
   return table;
 }
 

@@ -40,10 +40,10 @@ Result<PlaneView> find_plane(const Cell& cell, const Operator& op, const Compile
 Result<const Tensor*> find_weight(const Cell& cell, const std::string& name, const Shape& shape,
                                   const Weights& weights);
 
-// Rows of a table by id: of a weight [vocabulary, width] where its bytes lie well, else of a copy. An id
+// Rows of a table by id: of a weight [vocabulary, width], where it lies. An id
 // outside it gives a row of zeros.
 struct EmbeddingTable {
-  AlignedBuffer copy, zeros;
+  AlignedBuffer zeros;
   const std::byte* rows = nullptr;
   std::size_t row_bytes = 0;
   std::int64_t vocabulary = 0;
@@ -71,7 +71,6 @@ class RowSource {
   Status resolve(const ResolvedRows& rows, std::vector<const float*>& out) const;
 
  private:
-  Status resolve_gather(const ResolvedRows& rows, std::vector<const float*>& out) const;
   void resolve_pull(const ResolvedRows& rows, std::vector<const float*>& out) const;
   void resolve_embed(const ResolvedRows& rows, std::vector<const float*>& out) const;
 

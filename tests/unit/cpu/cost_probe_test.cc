@@ -1,5 +1,6 @@
 #include "cpu/cost_probe.h"
 
+#include "cells/ir/cell_builder.h"
 #include "cells/library/lstm.h"
 #include "chain_fixture.h"
 
@@ -32,6 +33,21 @@ TEST(CostProbe, CoversEverySizeInOrder) {
       }
     }
   }
+}
+
+// Nothing that it does can be in another row's way: what many rows take is measured, not multiplied.
+TEST(CostProbe, ACellWithoutStateNeedsNoSlots) {
+  const auto device = CpuDevice::make({}).value();
+  const Weights weights = RandomWeights().add("out.weight", {256, 256}).add("out.bias", {256}).weights();
+  CellBuilder b("out");
+  b.push("y", b.product({{"out.weight", b.pull("x", DType::kF32, {256})}}, {.bias = "out.bias"}));
+  const Cell cell = b.build(&weights).value();
+  ASSERT_TRUE(device->add_pool(0, cell.states, kReservedSlots));
+  const auto compiled = device->compile(0, cell, weights, {.max_batch = 64});
+  ASSERT_TRUE(compiled) << compiled.error().message;
+  ASSERT_EQ(compiled->costs.back().rows, 64U);
+  const double multiplied = compiled->costs.front().us * 64;
+  EXPECT_GT(std::abs(compiled->costs.back().us / multiplied - 1), 1e-9) << "it stands for the first";
 }
 
 }  // namespace
