@@ -12,6 +12,7 @@ inline constexpr std::size_t kMaxPulls = 2;    // inputs that one cell reads
 inline constexpr std::size_t kMaxPushes = 2;   // results that one cell emits
 inline constexpr std::size_t kMaxInputs = 4;   // inputs of one request
 inline constexpr std::size_t kMaxOutputs = 4;  // outputs of one request
+inline constexpr std::size_t kMaxTerms = 4;    // operands that one product multiplies
 
 // Rows of every plane that no request owns.
 inline constexpr std::uint32_t kInitialSlot = 0;  // the initial value, read where a predecessor is missing

@@ -6,9 +6,10 @@
 
 namespace volvox {
 
-// How many operands a product multiplies: its inputs but the value that it starts from.
+// How many operands a product, or a linear, multiplies: its inputs but the value that it starts from. At most
+// kMaxTerms.
 inline std::size_t product_term_count(const Operator& product) {
-  return product.weights.size() - (product.has_bias ? 1 : 0);
+  return product.weights.size() - (product.has_bias && !product.weights.empty() ? 1 : 0);
 }
 
 }  // namespace volvox

@@ -31,6 +31,7 @@ ValueId scores(CellBuilder& b, const std::string& prefix, Attention attention, V
 
 Result<Cell> attention_decoder_cell(std::string_view name, const CellSizes& sizes, Attention attention,
                                     const Weights* weights, std::string_view model) {
+  if (Status ok = check_tokens(weights, name); !ok) return tl::unexpected(ok.error());
   const std::string prefix = std::string(name) + ".";
   const std::string mix_context = prefix + "mix_context", mix_h = prefix + "mix_h";
   CellBuilder b{std::string(name)};

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "cells/ir/cell_builder.h"
+#include "cells/library/decoder_step.h"
 #include "cells/library/lstm_gates.h"
 
 namespace volvox {
@@ -134,6 +135,7 @@ class BeamStep {
 
 Result<Cell> lstm_beam_decoder_cell(std::string_view name, const CellSizes& sizes, const Weights* weights,
                                     std::string_view model) {
+  if (Status ok = check_tokens(weights, name); !ok) return tl::unexpected(ok.error());
   const std::string output = std::string(name) + ".output";
   const std::int64_t tokens = count_tokens(output, sizes, weights);
   if (tokens == 0) {

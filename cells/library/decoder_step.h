@@ -21,6 +21,19 @@ inline ValueId decoder_step(CellBuilder& b, std::string_view name, const CellSiz
   return h;
 }
 
+// What it chooses it must know: it reads the embedding of it at its next step.
+inline Status check_tokens(const Weights* weights, std::string_view name) {
+  if (weights == nullptr) return {};
+  const Tensor* known = weights->find(std::string(name) + ".embedding");
+  const Tensor* chosen = weights->find(std::string(name) + ".output");
+  if (known == nullptr || chosen == nullptr || known->shape.empty() || chosen->shape.empty()) return {};
+  if (chosen->shape[0] <= known->shape[0]) return {};
+  return invalid("cell '" + std::string(name) + "': chooses among the " + std::to_string(chosen->shape[0]) +
+                 " rows of '" + std::string(name) + ".output', and knows only " +
+                 std::to_string(known->shape[0]) + " tokens, the rows of '" + std::string(name) +
+                 ".embedding'");
+}
+
 // A number for each token, of what the decoder has in mind.
 inline ValueId decoder_logits(CellBuilder& b, std::string_view name, ValueId h, const CellSizes& sizes) {
   const std::string output = std::string(name) + ".output", bias = std::string(name) + ".output_bias";

@@ -71,8 +71,9 @@ Result<Cell> max_pooling_cell(std::string_view name, const CellSizes& sizes) {
 Result<Cell> cosine_cell(std::string_view name, const CellSizes& sizes) {
   CellBuilder b{std::string(name)};
   const ValueId one = b.gather(1, "h", Shape{sizes.hidden}), other = b.gather(2, "h", Shape{sizes.hidden});
-  const ValueId squares = b.mul(b.apply("dot", {one, one}), b.apply("dot", {other, other}));
-  b.push("similarity", b.apply("div", {b.apply("dot", {one, other}), b.apply("sqrt", {squares})}));
+  const auto norm = [&](ValueId x) { return b.apply("sqrt", {b.apply("dot", {x, x})}); };
+  const ValueId norms = b.apply("max", {b.mul(norm(one), norm(other)), b.constant(1e-8)});
+  b.push("similarity", b.apply("div", {b.apply("dot", {one, other}), norms}));
   return b.build();
 }
 

@@ -19,6 +19,7 @@ constexpr CellKind kKinds[] = {{"lstm_decoder", "lanes", true, build}};
 
 Result<Cell> lstm_decoder_cell(std::string_view name, const CellSizes& sizes, const Weights* weights,
                                std::string_view model) {
+  if (Status ok = check_tokens(weights, name); !ok) return tl::unexpected(ok.error());
   CellBuilder b{std::string(name)};
   const ValueId h = decoder_step(b, name, sizes);
   say_token(b, b.argmax(decoder_logits(b, name, h, sizes)));

@@ -49,6 +49,7 @@ Result<Cell> seed_cell(std::string_view name) {
 
 Result<Cell> lstm_sampling_decoder_cell(std::string_view name, const CellSizes& sizes, const Weights* weights,
                                         std::string_view model) {
+  if (Status ok = check_tokens(weights, name); !ok) return tl::unexpected(ok.error());
   CellBuilder b{std::string(name)};
   const ValueId h = decoder_step(b, name, sizes);
   const ValueId logits = decoder_logits(b, name, h, sizes);

@@ -52,6 +52,7 @@ ValueId listen(CellBuilder& b, std::string_view name, const CellSizes& sizes, Va
 
 Result<Cell> lstm_transducer_cell(std::string_view name, const CellSizes& sizes, const Weights* weights,
                                   std::string_view model) {
+  if (Status ok = check_tokens(weights, name); !ok) return tl::unexpected(ok.error());
   CellBuilder b{std::string(name)};
   Predictor at = predictor_before(b, sizes);
   const ValueId frame = heard(b, name, sizes);

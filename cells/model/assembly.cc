@@ -271,7 +271,8 @@ Result<std::vector<Cell>> Assembly::built_cells(const CellDefinition& cell, std:
   auto built = kind->build(cell.name, sizes_of(cell), &model_.weights, model_.name);
   if (!built) return error(cell.line, built.error().message);
   const Tensor* embedding = model_.weights.find(cell.name + ".embedding");
-  if (cell.start > 0 && embedding != nullptr && cell.start >= embedding->shape.front())
+  if (cell.start > 0 && embedding != nullptr && !embedding->shape.empty() &&
+      cell.start >= embedding->shape.front())
     return error(cell.line, "start: the embedding has rows of tokens below " +
                                 std::to_string(embedding->shape.front()) + ", not of " +
                                 std::to_string(cell.start));
@@ -309,8 +310,15 @@ Result<std::vector<Cell>> Assembly::given_cell(const CellDefinition& definition)
     return error(definition.line, "a cell of a file has no sizes: they stand in the file");
   Cell cell = *definition.given;
   cell.name = definition.name;
+  const std::vector<StateKind> declared = cell.states;
   if (Status fine = infer(cell, &model_.weights, model_.name); !fine)
     return error(definition.line, fine.error().message);
+  for (const StateKind& state : declared) {
+    if (std::find(cell.states.begin(), cell.states.end(), state) != cell.states.end()) continue;
+    return error(definition.line, "cell " + in_quotes(cell.name) + ": the state " + in_quotes(state.name) +
+                                      " is declared as " + described(state.dtype, state.shape) +
+                                      ", and no scatter publishes it so");
+  }
   std::int64_t numbers = 0;
   for (const Value& value : cell.values) numbers += elements(value.shape);
   if (numbers > kMaxValueElements)
@@ -379,11 +387,14 @@ Status Assembly::match_input(const Cell& cell, const Operator& pull, std::uint8_
   for (const Operator& op : cell.operators) {
     if (!op.is(kEmbedOp) || cell.unshaped(op.inputs[0]) != pull.output) continue;
     const std::int64_t rows = model_.weights.find(op.weights[0])->shape[0];
-    if (input.vocabulary > rows) {
+    const bool said = definition_.inputs[number].vocabulary != 0;
+    if (said && input.vocabulary > rows) {
       return error(line, "vocabulary: is larger than the " + std::to_string(rows) + " rows of " +
                              in_quotes(op.weights[0]));
     }
-    if (input.vocabulary == 0) input.vocabulary = std::min<std::int64_t>(rows, std::int64_t{1} << 31);
+    // Of several tables the smallest: each must have a row for each id.
+    const std::int64_t most = input.vocabulary == 0 ? std::int64_t{1} << 31 : input.vocabulary;
+    if (!said) input.vocabulary = std::min(rows, most);
   }
   return {};
 }

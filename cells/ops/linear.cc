@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "cells/ops/check_terms.h"
 #include "cells/ops/last_axis.h"
 
 namespace volvox {
@@ -37,6 +38,7 @@ Status infer(Inference& at) {
   const Operator& op = at.op();
   if (op.inputs.empty() || op.has_start)
     return at.error("needs an input at least, and starts from a bias or zero");
+  if (Status status = check_terms(at, op.inputs.size()); !status) return status;
   if (Status status = at.arity(op.inputs.size(), op.inputs.size() + (op.has_bias ? 1 : 0)); !status)
     return status;
   std::int64_t width = 0;

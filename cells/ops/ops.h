@@ -26,8 +26,8 @@ extern const OpDef kProductOp;
 extern const OpDef kLinearOp;
 // (x) -> bias + each window of x times each kernel of weights[0], as `convolution` says: a vector of
 // [kernels, out_height, out_width]. ONE chain of fused multiply-adds for each element, from the bias
-// (weights[1], shape [kernels], when has_bias), in the order of the kernel's weights; zeros around x are
-// multiplied like any element.
+// (weights[1], shape [kernels], when has_bias), tap by tap, and of each tap channel by channel. What lies
+// outside of x adds nothing, or a product with zero: which of both shows only where a weight is no number.
 extern const OpDef kConvolutionOp;
 extern const OpDef kSliceOp;   // (x) -> x[begin, end) of a vector
 extern const OpDef kConcatOp;  // (x0, x1, …) -> one vector

@@ -1,5 +1,7 @@
 #include <string>
 
+#include "cells/ir/product_terms.h"
+#include "cells/ops/check_terms.h"
 #include "cells/ops/define.h"
 
 namespace volvox {
@@ -10,7 +12,7 @@ struct Product {
   static void row(RowValues<Real>& row, const Operator& op) {
     const auto weights = row.weights();
     const std::size_t out_width = row.width(op.output);
-    const std::size_t terms = weights.size() - (op.has_bias ? 1 : 0);
+    const std::size_t terms = product_term_count(op);
     for (std::size_t e = 0; e < row.rows(op.output); ++e) {
       const Real* start = op.has_start ? row.real(op.inputs[terms], e) : nullptr;
       Real* out = row.real(op.output, e);
@@ -28,8 +30,8 @@ struct Product {
 
 Status infer(Inference& at) {
   const Operator& op = at.op();
-  const std::size_t terms = op.weights.size() - (op.has_bias && !op.weights.empty() ? 1 : 0);
-  if (terms == 0) return at.error("needs at least one weight");
+  const std::size_t terms = product_term_count(op);
+  if (Status status = check_terms(at, terms); !status) return status;
   if (op.has_bias && op.has_start) return at.error("starts from a bias or from a value, not from both");
   const std::size_t weights = terms + (op.has_bias ? 1 : 0);
   if (Status status = at.arity(terms + (op.has_start ? 1 : 0), weights); !status) return status;

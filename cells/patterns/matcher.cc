@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cells/ir/product_terms.h"
 #include "cells/ops/ops.h"
 
 namespace volvox {
@@ -16,13 +17,12 @@ bool lies_in_memory(const Cell& cell, ValueId value) {
 }
 
 ValueId product_start(const Operator& product) {
-  return product.has_start && !product.has_bias ? product.inputs.back() : kNoValue;
+  return product.has_start ? product.inputs.back() : kNoValue;
 }
 
 std::vector<ValueId> product_terms(const Operator& product) {
-  std::vector<ValueId> terms = product.inputs;
-  if (product_start(product) != kNoValue) terms.pop_back();
-  return terms;
+  const auto count = static_cast<std::ptrdiff_t>(product_term_count(product));
+  return {product.inputs.begin(), product.inputs.begin() + count};
 }
 
 bool Matcher::used_all() const {
@@ -47,7 +47,7 @@ const Operator* Matcher::only_product() {
   use(*product);
   const auto terms = product_terms(*product);
   const ValueId start = product_start(*product);
-  if (terms.empty() || terms.size() > kMaxTerms) return nullptr;
+  if (terms.empty()) return nullptr;
   if (start != kNoValue && !match_operand(start)) return nullptr;
   const bool all = std::all_of(terms.begin(), terms.end(), [this](ValueId v) { return match_operand(v); });
   return all ? product : nullptr;

@@ -8,9 +8,6 @@
 
 namespace volvox {
 
-// The most operands of a product that a fused kernel takes.
-inline constexpr std::size_t kMaxTerms = 4;
-
 // Whether the rows of a float value lie in memory as they are: gathered states, pulled inputs, or rows of a
 // table chosen by a pulled id.
 bool lies_in_memory(const Cell& cell, ValueId value);

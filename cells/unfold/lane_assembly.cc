@@ -7,6 +7,7 @@
 #include "cells/ir/cell_builder.h"
 #include "cells/ir/inference.h"
 #include "cells/ir/lane_order.h"
+#include "cells/ir/product_terms.h"
 #include "cells/ir/split.h"
 #include "cells/model/model.h"
 #include "cells/ops/ops.h"
@@ -19,8 +20,7 @@ std::uint64_t product_bytes(const Cell& cell) {
   std::int64_t weights = 0;
   for (const Operator& op : cell.operators) {
     if (!op.is(kProductOp)) continue;
-    const std::size_t terms = op.inputs.size() - (op.has_start ? 1 : 0);
-    for (std::size_t i = 0; i < terms; ++i) {
+    for (std::size_t i = 0; i < product_term_count(op); ++i) {
       weights += elements(cell.values[op.output].shape) * elements(cell.values[op.inputs[i]].shape);
     }
   }

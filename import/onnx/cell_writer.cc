@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "cells/ir/evaluate.h"
 #include "cells/ir/inference.h"
+#include "cells/ir/product_terms.h"
 #include "cells/ops/ops.h"
 #include "cells/ops/strides.h"
 #include "import/onnx/known.h"
@@ -49,10 +50,6 @@ std::vector<std::int64_t> sliced_places(const Shape& shape, std::size_t axis,
 bool leads(const Shape& shape, std::size_t axis) {
   return std::all_of(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(axis),
                      [](std::int64_t extent) { return extent == 1; });
-}
-
-std::size_t terms_of(const Operator& product) {
-  return product.weights.size() - (product.has_bias ? 1 : 0);
 }
 
 }  // namespace
@@ -412,11 +409,13 @@ Quantity CellWriter::joined(const Quantity& a, const Quantity& b) {
     const Quantity right = flat_product(b);
     if (right.id == kNoValue || a.shape != b.shape) return {};
     const Operator& other = producer(right);
-    if ((op.has_bias && other.has_bias) || terms_of(op) + terms_of(other) > kMaxJoinedTerms) return {};
+    if ((op.has_bias && other.has_bias) ||
+        product_term_count(op) + product_term_count(other) > kMaxJoinedTerms)
+      return {};
     const std::string bias = op.has_bias ? op.weights.back() : other.has_bias ? other.weights.back() : "";
     if (op.has_bias) op.weights.pop_back();
     op.weights.insert(op.weights.end(), other.weights.begin(),
-                      other.weights.begin() + static_cast<std::ptrdiff_t>(terms_of(other)));
+                      other.weights.begin() + static_cast<std::ptrdiff_t>(product_term_count(other)));
     op.inputs.insert(op.inputs.end(), other.inputs.begin(), other.inputs.end());
     op.has_bias = !bias.empty();
     if (op.has_bias) op.weights.push_back(bias);

@@ -218,6 +218,12 @@ TEST(CellBuilder, WeightsMustBeThereAndFit) {
       "(product w)", "gives 6 elements, declared are 5", &weights);
   expect_error([](CellBuilder& b) { b.product({}, {.width = 5}); }, "(product)", "at least one weight",
                &weights);
+  expect_error(
+      [](CellBuilder& b) {
+        const ValueId h = b.gather(0, "h");
+        b.product({{"w", h}, {"w", h}, {"w", h}, {"w", h}, {"w", h}}, {.width = 6});
+      },
+      "(product w w w w w)", "multiplies 5 operands, may multiply 4", &weights);
   expect_error([](CellBuilder& b) { b.embed(b.gather(0, "n"), "w"); }, "(embed w)", "needs i32", &weights);
 }
 

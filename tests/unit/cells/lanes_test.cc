@@ -246,6 +246,57 @@ push = ["h"])");
   EXPECT_EQ(model->plan.lanes[1].ring, 0U);
 }
 
+TEST(Lanes, AFilesCellPublishesItsStatesAsItDeclaresThem) {
+  const auto assembled = [](const auto& change) {
+    auto definition = parse_model_definition(
+        "name = \"m\"\nunfolding = \"lanes\"\n[[cell]]\nname = \"sum\"\nkind = \"file\"\n[[lane]]\ncell = "
+        "\"sum\"\n"
+        "[[input]]\nname = \"x\"\nshape = [2]\ndtype = \"f32\"\n[[output]]\nname = \"h\"\n",
+        "model.toml");
+    EXPECT_TRUE(definition) << definition.error().message;
+    CellBuilder b("sum");
+    b.state({.name = "h", .shape = {2}, .initial = 5});
+    const ValueId h = b.add(b.gather(0, "h"), b.pull("x", DType::kF32, {2}));
+    b.scatter("h", h);
+    b.push("h", h);
+    Cell cell = b.build().value();
+    change(cell.states[0]);
+    definition->cells[0].given = std::make_shared<const Cell>(cell);
+    const auto model = assemble(*definition, Weights(), {}, "model.toml");
+    return model ? std::string() : model.error().message;
+  };
+  EXPECT_EQ(assembled([](StateKind&) {}), "");
+  for (const auto& change :
+       {+[](StateKind& state) { state.name = "sums"; }, +[](StateKind& state) { state.shape = {3}; },
+        +[](StateKind& state) { state.dtype = DType::kI32; }})
+    EXPECT_THAT(assembled(change), HasSubstr("and no scatter publishes it so"));
+}
+
+TEST(Lanes, AnInputOfSeveralTablesHasTheIdsThatAllHave) {
+  for (const bool small_first : {true, false}) {
+    std::string text = "name = \"m\"\nunfolding = \"lanes\"\n";
+    for (const char* cell : {"a", "b"})
+      text += std::string("[[cell]]\nname = \"") + cell + "\"\nkind = \"lstm\"\ninput = 4\nhidden = 6\n";
+    for (const char* cell : {"a", "b"})
+      text += std::string("[[lane]]\ncell = \"") + cell + "\"\npush = [\"" + cell + "h\"]\n";
+    text += "[[input]]\nname = \"tokens\"\n[[output]]\nname = \"ah\"\n[[output]]\nname = \"bh\"\n";
+    Random random(3);
+    WeightsMaker maker;
+    for (const char* cell : {"a", "b"}) {
+      const std::string name = cell;
+      maker.add_random(name + ".embedding", {(name == "a") == small_first ? 50 : 100, 4}, random)
+          .add_random(name + ".weight_ih", {24, 4}, random)
+          .add_random(name + ".weight_hh", {24, 6}, random)
+          .add_random(name + ".bias", {24}, random);
+    }
+    const auto definition = parse_model_definition(text, "model.toml");
+    ASSERT_TRUE(definition) << definition.error().message;
+    const auto model = assemble(*definition, maker.weights(), {}, "model.toml");
+    ASSERT_TRUE(model) << model.error().message;
+    EXPECT_EQ(model->inputs[0].vocabulary, 50);
+  }
+}
+
 // Though not by the gather that stands for it.
 TEST(Lanes, ACellMayReadItsOwnStepBefore) {
   std::string text = kStack;
@@ -367,7 +418,8 @@ name = "said"
 every = true
 )";
 
-Result<Model> translator(const std::string& from = "", const std::string& to = "", bool eager = false) {
+Result<Model> translator(const std::string& from = "", const std::string& to = "", bool eager = false,
+                         std::int64_t said = 10) {
   std::string text = kTranslator;
   const std::size_t at = text.find(from);
   EXPECT_NE(at, std::string::npos) << from;
@@ -382,8 +434,8 @@ Result<Model> translator(const std::string& from = "", const std::string& to = "
       .add_random("decoder.weight_ih", {24, 4}, random)
       .add_random("decoder.weight_hh", {24, 6}, random)
       .add_random("decoder.bias", {24}, random)
-      .add_random("decoder.output", {10, 6}, random)
-      .add_random("decoder.output_bias", {10}, random);
+      .add_random("decoder.output", {said, 6}, random)
+      .add_random("decoder.output_bias", {said}, random);
   const auto definition = parse_model_definition(text, "model.toml");
   if (!definition) return tl::unexpected(definition.error());
   return assemble(*definition, maker.weights(), {.eager = eager}, "model.toml");
@@ -436,6 +488,14 @@ TEST(Sequences, RequestsGiveTheLengthsThatTheModelDoesNotKnow) {
               HasSubstr("the length of the sequence 'steps' is missing"));
   EXPECT_THAT(refused(SequencesStructure{{"other"}, seven}), HasSubstr("there are: 'steps', 'target'"));
   EXPECT_THAT(refused(TreeStructure{}), HasSubstr("send a chain with its length"));
+}
+
+TEST(Sequences, ADecoderKnowsWhatItChooses) {
+  EXPECT_TRUE(translator("", "", false, 9));
+  const auto model = translator("", "", false, 11);
+  ASSERT_FALSE(model);
+  EXPECT_THAT(model.error().message, HasSubstr("chooses among the 11 rows of 'decoder.output', and knows "
+                                               "only 10 tokens, the rows of 'decoder.embedding'"));
 }
 
 TEST(Sequences, ErrorsNameTheLine) {
