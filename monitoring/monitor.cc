@@ -21,6 +21,14 @@ std::vector<prometheus::MetricFamily> device_metrics(const std::vector<DeviceSta
   return families.take();
 }
 
+std::vector<prometheus::MetricFamily> health_metrics(bool healthy) {
+  Families families;
+  put(families.add("volvox_healthy", "1: every part of the process answers; 0: /healthz says which does not.",
+                   prometheus::MetricType::Gauge),
+      {}, healthy ? 1 : 0);
+  return families.take();
+}
+
 // One device without trouble is enough; what is wrong with the others is said all the same.
 HttpAnswer devices_page(const std::vector<DeviceState>& devices) {
   std::string troubles;
@@ -89,6 +97,7 @@ std::vector<prometheus::MetricFamily> Monitor::families() const {
   std::vector<prometheus::MetricFamily> families = registry_.Collect();
   append(families, sessions_.Collect());
   append(families, process_metrics(version_));
+  append(families, health_metrics(trouble().empty()));
   if (model_requests_) append(families, model_request_metrics(model_requests_(), doors_));
   if (devices_) append(families, device_metrics(devices_()));
   if (engine_metrics_) append(families, engine_metrics_->Collect());
@@ -99,12 +108,18 @@ HttpAnswer Monitor::metrics_page() const {
   return page_of(families());
 }
 
-HttpAnswer Monitor::health_page() const {
-  if (source_ && source_().size() < engines_) return {503, "a scheduler does not answer\n"};
+// What keeps it from being alive, in words.
+std::string Monitor::trouble() const {
+  if (source_ && source_().size() < engines_) return "a scheduler does not answer";
   for (const TroubleSource& source : health_) {
-    if (const std::string trouble = source(); !trouble.empty()) return {503, trouble + "\n"};
+    if (std::string trouble = source(); !trouble.empty()) return trouble;
   }
-  return {200, "ok\n"};
+  return {};
+}
+
+HttpAnswer Monitor::health_page() const {
+  const std::string trouble = this->trouble();
+  return trouble.empty() ? HttpAnswer{200, "ok\n"} : HttpAnswer{503, trouble + "\n"};
 }
 
 HttpAnswer Monitor::readiness_page() const {

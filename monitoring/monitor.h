@@ -89,6 +89,7 @@ class Monitor {
  private:
   Result<std::unique_ptr<HttpServer>> open(const std::string& address, const char* purpose,
                                            const ServerSection& section, HttpServer::Pages pages);
+  std::string trouble() const;
 
   const std::string version_;
   prometheus::Registry registry_;

@@ -99,7 +99,7 @@ CLUSTER = {
         number("Faults", "percentunit", f"{rate('volvox_requests_total', where=FAULTS)} / {rate('volvox_requests_total')}",
                "Requests that ended in a fault of the service."),
         number("In flight", "short", gauge("volvox_requests_in_flight"), "Accepted and not answered."),
-        number("Nodes", "short", f"min({series('volvox_cluster_members')})", "Of the router that has fewest."),
+        number("Nodes", "short", 'min(volvox_cluster_members{job=~"$job",job!="volvox-nodes"})', "Of the router that has fewest."),
         number("Processes that answer", "short", 'sum(up{job=~"$job|volvox-nodes"})', "Servers, routers and nodes."),
     ],
     "Requests": [
@@ -302,19 +302,20 @@ def panels(rows):
     return made
 
 
-def variable(name, query, first="All"):
+def variable(name, query, first="All", **more):
+    """Without an `allValue`, All is each value that `query` finds: other processes have a `job`, too."""
     chosen = {"text": "All", "value": "$__all"} if first == "All" else {"text": [first], "value": [first]}
     return {"name": name, "type": "query", "query": query, "datasource": SOURCE, "multi": True,
-            "includeAll": True, "allValue": ".*", "refresh": 2, "sort": 1, "current": {"selected": True, **chosen}}  # fmt: skip
+            "includeAll": True, "refresh": 2, "sort": 1, "current": {"selected": True, **chosen}, **more}  # fmt: skip
 
 
 def dashboard(name):
     title, rows, job, models = DASHBOARDS[name]
     variables = [{"name": "datasource", "type": "datasource", "query": "prometheus", "label": "Data source"},
                  variable("job", "label_values(volvox_build_info, job)", job),
-                 variable("instance", 'label_values(volvox_build_info{job=~"$job"}, instance)')]  # fmt: skip
+                 variable("instance", 'label_values(volvox_build_info{job=~"$job"}, instance)', allValue=".*")]  # fmt: skip
     if models:
-        variables.append(variable("model", 'label_values(volvox_batch_rows_count{job=~"$job"}, model)'))
+        variables.append(variable("model", 'label_values(volvox_batch_rows_count{job=~"$job"}, model)', allValue=".*"))
     others = {"type": "dashboards", "title": "Volvox", "tags": ["volvox"], "asDropdown": True, "includeVars": False,
               "keepTime": True, "targetBlank": False, "icon": "", "tooltip": "", "url": ""}  # fmt: skip
     return {"title": f"Volvox: {title}", "uid": f"volvox-{name}", "tags": ["volvox"], "schemaVersion": 36, "refresh": "10s",

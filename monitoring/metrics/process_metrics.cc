@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "monitoring/log/logging.h"
@@ -20,19 +21,26 @@ double seconds_of(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
 }
 
+double seconds_of(const timespec& time) {
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
 // In seconds since 1970; 0: the system does not say.
 double process_start_seconds() {
-  std::ifstream stat("/proc/self/stat"), boot("/proc/stat");
+  std::ifstream stat("/proc/self/stat");
   std::string text, key;
   std::getline(stat, text);
   // Fields are counted from behind the program's name, which may hold anything: the start is the 22nd.
   std::istringstream fields(text.substr(std::min(text.size(), text.rfind(')') + 1)));
   constexpr int kBefore = 19;
   for (int i = 0; i < kBefore; ++i) fields >> key;
-  double ticks = 0, booted = 0;
-  if (!(fields >> ticks)) return 0;
-  while (boot >> key && key != "btime") std::getline(boot, text);
-  if (!(boot >> booted)) return 0;
+  double ticks = 0;
+  timespec now{}, since_boot{};
+  if (!(fields >> ticks) || ::clock_gettime(CLOCK_REALTIME, &now) != 0 ||
+      ::clock_gettime(CLOCK_BOOTTIME, &since_boot) != 0)
+    return 0;
+  // Not read from /proc/stat, which a service may not see.
+  const double booted = seconds_of(now) - seconds_of(since_boot);
   return booted + ticks / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 

@@ -13,6 +13,7 @@ namespace volvox {
 namespace {
 
 constexpr auto kShortOfMemory = std::chrono::milliseconds(100);
+constexpr Duration kMostPause = std::chrono::seconds(30);
 
 std::size_t spans_in(const std::vector<RequestSpan>& batch) {
   std::size_t spans = 0;
@@ -103,7 +104,7 @@ bool SpanExporter::deliver(const std::vector<RequestSpan>& batch) {
       return true;
     }
     if (attempt >= options_.attempts || !pause(std::max(rest, result.wait))) break;
-    rest *= 2;
+    rest = std::min<Duration>(2 * rest, kMostPause);
   }
   metrics_.exported(ExportOutcome::kUnreachable, spans);
   return false;

@@ -20,11 +20,12 @@ namespace volvox {
 
 struct ExporterOptions {
   OtlpSource source;
-  std::size_t queue = 4096;                        // requests that wait
-  std::size_t batch = 256;                         // of them in a message
-  Duration interval = std::chrono::seconds(1);     // that one waits for others
-  unsigned attempts = 4;                           // for a message
-  Duration first_pause = std::chrono::seconds(1);  // between the first two; then twice as long each time
+  std::size_t queue = 4096;                     // requests that wait
+  std::size_t batch = 256;                      // of them in a message
+  Duration interval = std::chrono::seconds(1);  // that one waits for others
+  unsigned attempts = 4;                        // for a message
+  Duration first_pause =
+      std::chrono::seconds(1);  // between the first two; then twice as long each time, up to 30 s
 };
 
 // Hands traced requests to a collector, by a thread of its own: who serves requests never waits for it. What

@@ -64,6 +64,7 @@ def expiry(days):
 # alert: (series with which it fires, series with which it is silent, minute at which both are looked at)
 CASES = {
     "VolvoxDown": (lasting("up", 0), lasting("up", 1) + lasting("up", 0, NODE), 15),
+    "VolvoxUnhealthy": (lasting("volvox_healthy", 0), lasting("volvox_healthy", 1), 15),
     "VolvoxNodeDown": (lasting("up", 0, NODE), lasting("up", 1, NODE) + lasting("up", 0), 15),
     "VolvoxNodeLost": (jump("volvox_cluster_deaths_total"), rest("volvox_cluster_deaths_total"), 15),
     "VolvoxNoNodes": (lasting("volvox_cluster_members", 0),

@@ -139,8 +139,10 @@ TEST(Monitor, AsksWhoeverServes) {
   monitor.set_readiness(Readiness::kReady);
   EXPECT_EQ(monitor.health_page().status, 200);
   EXPECT_EQ(monitor.readiness_page().status, 200);
+  EXPECT_THAT(monitor.metrics_page().body, HasSubstr("volvox_healthy 1\n"));
   second = "the link does not answer";
   EXPECT_EQ(monitor.health_page().status, 503);
+  EXPECT_THAT(monitor.metrics_page().body, HasSubstr("volvox_healthy 0\n"));
   EXPECT_THAT(monitor.health_page().body, HasSubstr("the link does not answer"));
   EXPECT_EQ(monitor.readiness_page().status, 200);
   ready = "no node is there";
