@@ -90,6 +90,7 @@ Status write_new_file(const std::filesystem::path& file, const std::string& text
   }
   const bool written = ::write(fd, text.data(), text.size()) == static_cast<::ssize_t>(text.size());
   if (::close(fd) == 0 && written) return {};
+  ::unlink(file.c_str());  // half of it would be taken for all of it
   return fail(ErrorCode::kUnavailable, "cannot write '" + file.string() + "': is the disk full?");
 }
 

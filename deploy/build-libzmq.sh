@@ -165,7 +165,10 @@ if [[ -f "$target/debian-version" ]]; then
 fi
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-mkdir -p "$base" 2>/dev/null || sudo mkdir -p "$base"
+if ! mkdir -p "$base" 2>/dev/null; then
+  command -v sudo >/dev/null || die "not root, and there is no sudo: $base cannot be made; name another folder by VOLVOX_LIBZMQ_ROOT"
+  sudo mkdir -p "$base"
+fi
 version=""
 fetch
 apply

@@ -119,7 +119,10 @@ mkdir -p "$dir"
 dir=$(cd "$dir" && pwd)
 
 marker="$dir/.volvox-fresh"
-if [[ -n "$(ls -A "$dir")" && ! -e "$marker" ]]; then
+if [[ -d "$dir/debootstrap" && ! -e "$marker" ]]; then
+  say "$dir was left half-made: making it anew"
+  fresh=true
+elif [[ -n "$(ls -A "$dir")" && ! -e "$marker" ]]; then
   die "$dir is neither empty nor a tree that this script made"
 fi
 if $fresh; then rm -rf --one-file-system "${dir:?}"; fi

@@ -65,7 +65,7 @@ trap 'exit 0' INT TERM
 
 new_namespace() {
   local name=$1
-  ip netns add "$name" || die "the network namespace $name cannot be made"
+  ip netns add "$name" || die "the network namespace $name cannot be made; if it was left behind: ip netns del $name"
   namespaces+=("$name")
   ip -n "$name" link set lo up
 }

@@ -117,6 +117,8 @@ void TraceRecorder::lose_one() {
 Result<std::uint64_t> TraceRecorder::start_capture(TimePoint now, TimePoint until) {
   const std::lock_guard lock(mutex_);
   if (is_open(now)) return fail(ErrorCode::kOverloaded, "another trace is being taken; try again later");
+  if (capture_ && now < until_ + kUnread)
+    return fail(ErrorCode::kOverloaded, "another trace waits to be read; try again in a few seconds");
   capture_ = std::make_unique<TraceCapture>();
   capture_->begun = now;
   until_ = capture_->ended = until;

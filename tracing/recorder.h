@@ -47,6 +47,8 @@ class TraceRecorder : public std::enable_shared_from_this<TraceRecorder> {
     if (!wants_requests()) return nullptr;
     return begin_watched(context, door, model, version, arrival);
   }
+  static constexpr Duration kUnread = std::chrono::seconds(10);
+
   // Whether any request is to be recorded now.
   bool wants_requests() const { return watches_.load(std::memory_order_relaxed) != 0; }
   // Whether tasks are to be recorded now.
@@ -58,7 +60,8 @@ class TraceRecorder : public std::enable_shared_from_this<TraceRecorder> {
   void lose();
 
   // Records all requests that arrive from now on, and all tasks that end, until finish_capture(), or until
-  // `until`, whoever calls. OVERLOADED while another capture runs.
+  // `until`, whoever calls. OVERLOADED while another capture runs, and for kUnread while one that is over has
+  // not been fetched.
   Result<std::uint64_t> start_capture(TimePoint now, TimePoint until);
   // Null: it runs on, for there is time left and nobody says stop. NOT its number: INVALID_ARGUMENT. Once.
   Result<TraceCapturePtr> finish_capture(std::uint64_t number, TimePoint now);

@@ -23,7 +23,7 @@ namespace volvox {
 class TraceCommands {
  public:
   static constexpr std::size_t kPieceBytes = 256U << 10;
-  static constexpr Duration kPatience = std::chrono::seconds(10);  // with whoever reads a trace
+  static constexpr Duration kPatience = TraceRecorder::kUnread;  // with whoever reads a trace
 
   TraceCommands(std::string process, std::shared_ptr<TraceRecorder> recorder, Duration longest)
       : process_(std::move(process)), recorder_(std::move(recorder)), longest_(longest) {}

@@ -45,23 +45,35 @@ Status write_pair(const fs::path& secret, const fs::path& open) {
 Status write_client(const fs::path& folder, const std::string& name) {
   if (Status ok = check_client_name(name); !ok) return ok;
   const fs::path secret = folder / (name + ".key_secret"), open = folder / "clients" / (name + ".key");
-  if (fs::exists(secret) && fs::exists(open)) {
-    std::printf("client '%s': %s (was there already)\n", name.c_str(), secret.c_str());
-    return {};
+  const bool there = fs::exists(secret);
+  if (there && !fs::exists(open)) {
+    return fail(ErrorCode::kUnavailable, "'" + secret.string() + "' is there, but '" + open.string() +
+                                             "' is not: a client that is not let in any more? Remove the "
+                                             "first for a new pair");
   }
-  if (Status ok = write_pair(secret, open); !ok) return ok;
-  std::printf("client '%s': %s\n", name.c_str(), secret.c_str());
+  if (!there) {
+    if (Status ok = write_pair(secret, open); !ok) return ok;
+  }
+  std::printf("client '%s': %s%s\n", name.c_str(), secret.c_str(), there ? " (was there already)" : "");
   return {};
 }
 
 // The server's pair is made once; clients may be added later.
+Status write_server(const fs::path& secret, const fs::path& open) {
+  if (!fs::exists(secret)) {
+    if (Status ok = write_pair(secret, open); !ok) return ok;
+    std::printf("server: %s\n", secret.c_str());
+    return {};
+  }
+  if (fs::exists(open)) return {};
+  const auto keys = read_secret_key(secret);
+  return keys ? write_public_key(open, *keys) : tl::unexpected(keys.error());
+}
+
 Status write_keys(const KeysArguments& arguments) {
   const fs::path folder = arguments.folder;
   if (Status ok = make_folder(folder / "clients"); !ok) return ok;
-  if (!fs::exists(folder / "server.key_secret")) {
-    if (Status ok = write_pair(folder / "server.key_secret", folder / "server.key"); !ok) return ok;
-    std::printf("server: %s\n", (folder / "server.key_secret").c_str());
-  }
+  if (Status ok = write_server(folder / "server.key_secret", folder / "server.key"); !ok) return ok;
   for (const std::string& name : arguments.clients) {
     if (Status ok = write_client(folder, name); !ok) return ok;
   }

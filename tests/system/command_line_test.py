@@ -374,6 +374,20 @@ class Acts(unittest.TestCase):
         self.assertEqual((self.folder / "alice.key_secret").read_bytes(), before)
         self.assertTrue((self.folder / "clients" / "bob.key").exists())
 
+    def test_of_a_servers_pair_the_open_half_is_made_again(self):
+        self.assertEqual(run("keys", self.folder).returncode, 0)
+        before = (self.folder / "server.key").read_text(encoding="utf-8")
+        (self.folder / "server.key").unlink()
+        self.assertEqual(run("keys", self.folder).returncode, 0)
+        public = [line for line in before.splitlines() if "public-key" in line]
+        self.assertEqual(len(public), 1)
+        self.assertIn(public[0], (self.folder / "server.key").read_text(encoding="utf-8").splitlines())
+        (self.folder / "clients" / "client.key").unlink()  # it is not let in any more
+        refused = run("keys", self.folder)
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("Remove the first for a new pair", refused.stderr.decode())
+        self.assertFalse((self.folder / "clients" / "client.key").exists())
+
     def test_a_router_has_no_tables_of_devices(self):
         ports = self.folder / "ports"
         where = ["--listen", "tcp://127.0.0.1:0", "--metrics", "127.0.0.1:0", "--http", "", "--admin", "", "--port-file", ports]

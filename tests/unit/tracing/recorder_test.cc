@@ -162,8 +162,11 @@ TEST_F(Recorder, OneCaptureAtATime) {
   const auto recorder = make();
   ASSERT_TRUE(recorder->start_capture(kStart, kStart + 10 * kMs));
   EXPECT_EQ(recorder->start_capture(kStart + kMs, kStart + 20 * kMs).error().code, ErrorCode::kOverloaded);
-  // One that nobody fetches gives way when its time is over.
-  EXPECT_TRUE(recorder->start_capture(kStart + 10 * kMs, kStart + 20 * kMs));
+  // One that nobody fetches gives way, but not at once.
+  const TimePoint over = kStart + 10 * kMs;
+  EXPECT_EQ(recorder->start_capture(over, over + 10 * kMs).error().code, ErrorCode::kOverloaded);
+  EXPECT_TRUE(
+      recorder->start_capture(over + TraceRecorder::kUnread, over + TraceRecorder::kUnread + 10 * kMs));
 }
 
 TEST_F(Recorder, WhatFindsNoRoomIsLostAndCounted) {
