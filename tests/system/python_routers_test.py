@@ -7,10 +7,11 @@ import threading
 import time
 import unittest
 
+import numpy
 import python_client_test as base
 import volvox_wire as wire
 import zmq
-from volvox_client import Client, Code, SessionToken
+from volvox_client import Client, Code, SessionToken, VolvoxError
 
 PATIENCE = base.PATIENCE
 
@@ -19,12 +20,12 @@ class Router:
     """Keeps what it is asked in `asked` (request id -> client's name, header), answers pings as long as it is `lively`, and
     answers requests when told to. A thread of its own, which alone touches the socket."""
 
-    def __init__(self, context):
+    def __init__(self, context, port="*"):
         self.asked, self.cancelled, self.lively, self.order = {}, [], True, []
         self._socket = context.socket(zmq.ROUTER)
         self._socket.linger = 0
-        port = self._socket.bind_to_random_port("tcp://127.0.0.1")
-        self.endpoint, self._stopped, self._to_send = f"tcp://127.0.0.1:{port}", False, []
+        self._socket.bind(f"tcp://127.0.0.1:{port}")
+        self.endpoint, self._stopped, self._to_send = self._socket.last_endpoint.decode().rstrip("\0"), False, []
         self._thread = threading.Thread(target=self._run)
         self._thread.start()
 
@@ -56,6 +57,37 @@ class Router:
 
 def reply(kind, number, **options):
     return base.AgainstNonsense.reply(None, kind, number, **options)
+
+
+class OneServer(unittest.TestCase):
+    def test_what_waited_for_a_connection_goes_with_it(self):
+        old, new = zmq.Context(), zmq.Context()
+        self.addCleanup(new.term)
+        deaf = old.socket(zmq.ROUTER)  # it accepts the connection, and reads next to nothing
+        deaf.linger, deaf.rcvhwm = 0, 1
+        port = deaf.bind_to_random_port("tcp://127.0.0.1")
+        client = Client(f"tcp://127.0.0.1:{port}", timeout=PATIENCE, connect_timeout=PATIENCE)
+        self.addCleanup(client.close)
+        lost = [client.submit("m", {"x": numpy.zeros(1 << 18, numpy.float32)}) for _ in range(40)]
+        end = time.monotonic() + PATIENCE
+        while any(not pending._attempts for pending in lost) and time.monotonic() < end:
+            time.sleep(0.005)
+        deaf.close()
+        old.term()
+        for pending in lost:
+            with self.assertRaises(VolvoxError) as told:
+                pending.result()
+            self.assertEqual(told.exception.code, Code.UNAVAILABLE)
+        router = Router(new, port)
+        self.addCleanup(router.stop)
+        while not client.connected and time.monotonic() < end:
+            time.sleep(0.005)
+        asked = client.submit("m", {"x": [1]})
+        while asked.request_id not in router.asked and time.monotonic() < end:
+            time.sleep(0.005)
+        self.assertEqual(router.order, [asked.request_id], "what was told to be lost came all the same")
+        router.answer(asked.request_id)
+        asked.result()
 
 
 class SeveralServers(unittest.TestCase):
