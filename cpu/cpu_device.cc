@@ -47,7 +47,7 @@ Capacity CpuDevice::capacity() const {
 Status CpuDevice::add_pool(PoolId pool, std::span<const StateKind> kinds, std::uint32_t slots) {
   if (find_pool(pool) != nullptr) return invalid("pool " + std::to_string(pool) + " exists already");
   const std::uint64_t bytes = std::uint64_t{slots} * Planes::slot_bytes(kinds);
-  if (bytes > memory_bytes_ - plane_bytes_) {
+  if (bytes > memory_bytes_ - used_bytes_) {
     return fail(ErrorCode::kOverloaded, "pool " + std::to_string(pool) + " of " + std::to_string(slots) +
                                             " slots needs " + std::to_string(bytes >> 20) +
                                             " MiB, more than is left; ask for fewer slots");
@@ -55,21 +55,24 @@ Status CpuDevice::add_pool(PoolId pool, std::span<const StateKind> kinds, std::u
   auto planes = Planes::make(kinds, slots);
   if (!planes) return tl::unexpected(planes.error());
   const std::unique_lock lock(mutex_);
-  plane_bytes_ += bytes;
+  used_bytes_ += bytes;
   pools_.emplace(pool, std::make_unique<Planes>(std::move(*planes)));
   return {};
 }
 
 void CpuDevice::remove_type(CellTypeId type) {
   const std::unique_lock lock(mutex_);
-  cells_.erase(type);
+  const auto it = cells_.find(type);
+  if (it == cells_.end()) return;
+  used_bytes_ -= it->second->packed_bytes();
+  cells_.erase(it);
 }
 
 void CpuDevice::remove_pool(PoolId pool) {
   const std::unique_lock lock(mutex_);
   const auto it = pools_.find(pool);
   if (it == pools_.end()) return;
-  plane_bytes_ -= it->second->bytes();
+  used_bytes_ -= it->second->bytes();
   pools_.erase(it);
 }
 
@@ -90,11 +93,17 @@ Result<CompiledCell> CpuDevice::compile(CellTypeId type, const Cell& cell, const
   CompiledCell compiled;
   compiled.flops_per_row = (*built)->flops_per_row();
   compiled.kernel = (*built)->kernel() + " " + kernels_->name;
+  const std::uint64_t bytes = (*built)->packed_bytes();
+  if (bytes > memory_bytes_ - used_bytes_) {
+    return fail(ErrorCode::kOverloaded, "cell '" + cell.name + "' needs " + std::to_string(bytes >> 20) +
+                                            " MiB for its packed weights, more than is left; unload a model");
+  }
   const CostProbe probe{options_.threads, options_.measure};
   auto costs = probe.costs(**built, options, *this);
   if (!costs) return tl::unexpected(costs.error());
   compiled.costs = std::move(*costs);
   const std::unique_lock lock(mutex_);
+  used_bytes_ += bytes;
   cells_.emplace(type, std::move(*built));
   return compiled;
 }

@@ -19,7 +19,7 @@ struct CpuOptions {
   Isa isa = Isa::kAuto;
   // Compute threads of the queues that will be opened: costs are measured with as many.
   std::uint32_t threads = 1;
-  // For planes and weights; 0: three quarters of the machine's memory.
+  // For planes and packed weights; 0: three quarters of the machine's memory.
   std::uint64_t memory_bytes = 0;
   // Run every compiled cell a few times at several batch sizes. Off: costs are estimated.
   bool measure = true;
@@ -61,7 +61,7 @@ class CpuDevice final : public Device, private PoolFinder, private CellFinder, p
   const CpuOptions options_;
   const Kernels* kernels_;
   std::uint64_t memory_bytes_;
-  std::uint64_t plane_bytes_ = 0;    // the loading thread's own
+  std::uint64_t used_bytes_ = 0;     // of planes and packed weights; the loading thread's own
   mutable std::shared_mutex mutex_;  // guards the maps; what they hold never moves
   std::map<PoolId, std::unique_ptr<Planes>> pools_;
   std::map<CellTypeId, std::unique_ptr<const CpuCell>> cells_;

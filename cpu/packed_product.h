@@ -38,6 +38,7 @@ class PackedProduct {
   std::size_t width() const { return width_; }              // sum over the terms
   std::size_t blocks() const { return blocks_; }
   std::size_t block_bytes() const { return width_ * columns() * sizeof(float); }  // of the widest
+  std::size_t bytes() const { return weights_.size_bytes() + bias_.size_bytes(); }
   double flops_per_row() const { return 2.0 * static_cast<double>(width_) * static_cast<double>(outputs_); }
 
   // The part of a ProductBlock that this product determines; rows, operands and results are the caller's.

@@ -21,7 +21,7 @@ namespace volvox {
 
 // What a device can hold.
 struct Capacity {
-  std::uint64_t memory_bytes = 0;  // that planes and weights may take
+  std::uint64_t memory_bytes = 0;  // that planes, and weights as the device needs them, may take
   std::uint32_t queues = 1;        // that may be open at once
 };
 

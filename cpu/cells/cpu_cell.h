@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -22,6 +23,8 @@ class CpuCell {
 
   virtual const RowShape& shape() const = 0;
   virtual double flops_per_row() const = 0;
+  // Of the weights that it has packed, beside the model's own.
+  virtual std::uint64_t packed_bytes() const = 0;
   // "lstm", "product", "generic".
   virtual std::string kernel() const = 0;
 };

@@ -133,6 +133,7 @@ Status GenericCell::add_operator(const Cell& cell, const Operator& op, const Wei
     } else {
       auto packed = pack_product(cell, op, weights, kPlain, kernels_->lanes);
       if (!packed) return tl::unexpected(packed.error());
+      packed_bytes_ += packed->bytes();
       made.products = only(std::move(*packed));
     }
     const PackedProduct* product = &made.products->front();
@@ -164,6 +165,7 @@ Status GenericCell::add_operator(const Cell& cell, const Operator& op, const Wei
   if (op.is(kConvolutionOp)) {
     auto products = pack_convolution(cell, op, weights, kernels_->lanes);
     if (!products) return tl::unexpected(products.error());
+    for (const PackedProduct& product : *products) packed_bytes_ += product.bytes();
     flops_ += op.convolution.flops();
     row_us_ += kFlopUs * op.convolution.flops();
     room_.include(op.convolution);

@@ -48,6 +48,7 @@ class GenericCell final : public CpuCell {
   Status run(const ResolvedRows& rows, Workspace& work, ThreadTeam& team) const override;
   const RowShape& shape() const override { return shape_; }
   double flops_per_row() const override { return flops_; }
+  std::uint64_t packed_bytes() const override { return packed_bytes_; }
   std::string kernel() const override { return "generic"; }
 
  private:
@@ -72,6 +73,7 @@ class GenericCell final : public CpuCell {
   std::vector<GenericOp> ops_;
   std::shared_ptr<const Cell> interpreted_;  // of those of them that no kernel runs
   double flops_ = 0;
+  std::uint64_t packed_bytes_ = 0;
   double row_us_ = 0, edge_us_ = 0;              // a guess of what one row takes, and one of its edges
   std::size_t row_bytes_ = 64, edge_bytes_ = 0;  // of the values computed for a row, and for an edge
   bool wide_ = false;                            // it has a wide product

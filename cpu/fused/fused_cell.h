@@ -25,6 +25,7 @@ class FusedCell final : public CpuCell {
   Status run(const ResolvedRows& rows, Workspace& work, ThreadTeam& team) const override;
   const RowShape& shape() const override { return shape_; }
   double flops_per_row() const override { return product_.flops_per_row(); }
+  std::uint64_t packed_bytes() const override { return product_.bytes(); }
   std::string kernel() const override { return std::string(kernel_->name); }
 
  private:

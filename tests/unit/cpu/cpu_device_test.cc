@@ -165,6 +165,17 @@ TEST(CpuDevice, BoundsItsMemory) {
   auto refused = device->add_pool(1, {&kind, 1}, 1000);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::kOverloaded);
+  device->remove_pool(0);
+  // 4·128 outputs of 256 numbers each take half of it.
+  const Weights weights = lstm_weights(128, 128);
+  const Cell cell = lstm_cell("lstm", {128, 128}, &weights).value();
+  ASSERT_TRUE(device->add_pool(0, cell.states, 100));
+  ASSERT_TRUE(device->compile(0, cell, weights, {.max_batch = 1}));
+  auto second = device->compile(1, cell, weights, {.max_batch = 1});
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, ErrorCode::kOverloaded);
+  device->remove_type(0);
+  EXPECT_TRUE(device->compile(1, cell, weights, {.max_batch = 1}));
 }
 
 }  // namespace
