@@ -29,6 +29,7 @@ class FixedVector {
   const T& operator[](std::size_t i) const { return values_[i]; }
   const T* begin() const { return values_.data(); }
   const T* end() const { return values_.data() + size_; }
+  bool operator==(const FixedVector&) const = default;
 
  private:
   std::array<T, kMost> values_{};

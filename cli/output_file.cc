@@ -13,18 +13,11 @@
 namespace volvox {
 namespace {
 
-// Of the file that is there, or that would be made.
-::mode_t mode_of(const std::string& path) {
-  struct ::stat there {};
-  if (::stat(path.c_str(), &there) == 0) return there.st_mode & 07777;
+// Of a file that is made.
+::mode_t usual_mode() {
   const ::mode_t mask = ::umask(0);
   ::umask(mask);
   return 0666 & ~mask;
-}
-
-::uid_t owner_of(const std::filesystem::path& file) {
-  struct ::stat there {};
-  return ::stat(file.c_str(), &there) == 0 ? there.st_uid : ::geteuid();
 }
 
 bool takes_files(const std::filesystem::path& folder) {
@@ -54,14 +47,13 @@ void OutputFile::put(const std::string& text) {
 bool OutputFile::close() {
   if (path_.empty()) return std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
   std::error_code error;
-  const auto type = std::filesystem::status(path_, error).type();
-  const bool there = type == std::filesystem::file_type::regular;
-  const bool missing =
-      type == std::filesystem::file_type::not_found && !std::filesystem::is_symlink(path_, error);
-  const auto file = there ? std::filesystem::canonical(path_, error) : std::filesystem::path(path_);
-  const bool ours = missing || (there && owner_of(file) == ::geteuid());
+  struct ::stat found {};
+  const bool exists = ::stat(path_.c_str(), &found) == 0;
+  const bool ours = exists ? S_ISREG(found.st_mode) && found.st_uid == ::geteuid()
+                           : !std::filesystem::is_symlink(path_, error);
+  const auto file = exists ? std::filesystem::canonical(path_, error) : std::filesystem::path(path_);
   if (ours && takes_files(file.parent_path()))
-    return write_whole_file(file, text_, mode_of(file)).has_value();
+    return write_whole_file(file, text_, exists ? found.st_mode & 07777 : usual_mode()).has_value();
   // A pipe, a device, somebody else's file, or a folder that is closed to new ones.
   std::ofstream out(path_, std::ios::binary);
   out << text_;

@@ -1,5 +1,6 @@
 #include "protocol/tensor.h"
 
+#include <array>
 #include <limits>
 
 namespace volvox {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +11,7 @@
 #include <type_traits>
 
 #include "base/error.h"
+#include "base/fixed_vector.h"
 #include "config/wire_bounds.h"
 
 namespace volvox {
@@ -66,18 +66,17 @@ class WireShape {
 
   // False, and nothing changes, at the ninth dimension.
   bool append(std::int64_t dim) {
-    if (rank_ == kMaxRank) return false;
-    dims_[rank_++] = dim;
+    if (rank() == kMaxRank) return false;
+    dims_.push_back(dim);
     return true;
   }
-  std::size_t rank() const { return rank_; }
-  std::span<const std::int64_t> dims() const { return {dims_.data(), rank_}; }
+  std::size_t rank() const { return dims_.size(); }
+  std::span<const std::int64_t> dims() const { return dims_; }
   std::int64_t operator[](std::size_t axis) const { return dims_[axis]; }
   bool operator==(const WireShape&) const = default;
 
  private:
-  std::array<std::int64_t, kMaxRank> dims_{};
-  std::size_t rank_ = 0;
+  FixedVector<std::int64_t, kMaxRank> dims_;
 };
 
 // "[3, 80]".

@@ -39,6 +39,9 @@ struct RecorderOptions {
 // is an argument.
 class TraceRecorder : public std::enable_shared_from_this<TraceRecorder> {
  public:
+  // So long a capture that is over waits to be fetched before another may take its place.
+  static constexpr Duration kUnread = std::chrono::seconds(10);
+
   explicit TraceRecorder(RecorderOptions options);
 
   // A request has come in. Null: it is not traced.
@@ -47,8 +50,6 @@ class TraceRecorder : public std::enable_shared_from_this<TraceRecorder> {
     if (!wants_requests()) return nullptr;
     return begin_watched(context, door, model, version, arrival);
   }
-  static constexpr Duration kUnread = std::chrono::seconds(10);
-
   // Whether any request is to be recorded now.
   bool wants_requests() const { return watches_.load(std::memory_order_relaxed) != 0; }
   // Whether tasks are to be recorded now.

@@ -107,6 +107,12 @@ std::vector<caf::actor> each_once(std::vector<caf::actor> actors) {
   return actors;
 }
 
+template <class Atom>
+void tell_all(std::vector<caf::actor> requests, Atom atom) {
+  for (const caf::actor& request : each_once(std::move(requests)))
+    insist([&] { caf::anon_send(request, atom); });
+}
+
 // What a part is answered; `content` holds what another process has encoded, for as long as the reply is
 // used.
 PartReply part_reply(std::uint32_t number, const IncomingRequest& request, const Outcome& outcome,
@@ -258,13 +264,7 @@ void Gateway::look_for_silence(TimePoint now) {
   if (patience == Duration::zero()) return;
   // Whoever could not listen itself cannot say who was silent.
   if (now - before > std::max(patience / 2, 2 * kLookAround)) return in_flight_.hear_all(now);
-  for (const ClientId& client : in_flight_.silent(now - patience)) {
-    std::vector<caf::actor> requests = insist([&] { return in_flight_.give_up(client); });
-    spdlog::debug("a client is gone: {}", to_string(LostClient::kSilent));
-    metrics_.lost(LostClient::kSilent);
-    for (const caf::actor& request : each_once(std::move(requests)))
-      insist([&] { caf::anon_send(request, SilenceAtom::value); });
-  }
+  for (const ClientId& client : in_flight_.silent(now - patience)) lose(client, LostClient::kSilent);
 }
 
 void Gateway::on_request(const ClientId& client, std::span<const std::byte> header,
@@ -563,13 +563,16 @@ void Gateway::on_client_gone(const ClientId& client, ClientGone why) {
   lose(client, why == ClientGone::kTooSlow ? LostClient::kSlow : LostClient::kUnreachable);
 }
 
+// One that says nothing may only have slept: its requests are answered.
 void Gateway::lose(const ClientId& client, LostClient why) {
   spdlog::debug("a client is gone: {}", to_string(why));
-  std::vector<caf::actor> requests = insist([&] { return in_flight_.take_client(client); });
+  const bool silent = why == LostClient::kSilent;
+  std::vector<caf::actor> requests =
+      insist([&] { return silent ? in_flight_.give_up(client) : in_flight_.take_client(client); });
   if (!requests.empty()) metrics_.lost(why);
+  if (silent) return tell_all(std::move(requests), SilenceAtom::value);
   for (std::size_t i = 0; i < requests.size(); ++i) metrics_.answered({ErrorCode::kCancelled});
-  for (const caf::actor& request : each_once(std::move(requests)))
-    insist([&] { caf::anon_send(request, CancelAtom::value); });
+  tell_all(std::move(requests), CancelAtom::value);
 }
 
 }  // namespace volvox
