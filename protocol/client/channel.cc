@@ -116,7 +116,10 @@ Status Channel::push(const RequestHeader& header, ZmqFrame& body) {
   ZmqFrame frame(std::move(*bytes));
   int error = frame.send(socket_.handle(), true);
   if (error == 0) error = body.send(socket_.handle(), false);
-  if (error == 0) return {};
+  if (error == 0) {
+    sent_to_it_ = true;
+    return {};
+  }
   if (error == EAGAIN) {
     return fail(ErrorCode::kOverloaded, "the send queue is full; wait for answers before sending more");
   }
@@ -316,8 +319,10 @@ bool Channel::give_up(std::uint64_t id, Error error, const Handler& handler) {
 }
 
 std::size_t Channel::report_lost(const Handler& handler) {
-  // What ZeroMQ keeps for the next connection would run there, although it is answered here as lost.
-  if (std::exchange(broke_, false) && !monitor_.connected()) socket_.connect_anew(options_.endpoint);
+  // What ZeroMQ keeps for the next connection would run there, although it is answered here as lost. Without
+  // any, ZeroMQ's own way does, which waits before it tries a server again that closes connections at once.
+  if (std::exchange(broke_, false) && !monitor_.connected() && std::exchange(sent_to_it_, false))
+    socket_.connect_anew(options_.endpoint);
   if (lost_.empty()) return 0;
   std::size_t count = 0;
   for (const std::uint64_t id : std::exchange(lost_, {})) {

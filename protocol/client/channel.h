@@ -182,6 +182,7 @@ class Channel {
   PendingRequests pending_;
   BundleFlights bundles_;  // of these
   BundleHandler bundle_handler_;
+  bool sent_to_it_ = false;          // to the connection: something may wait for it
   bool broke_ = false;               // the connection, and what waited for it is not forgotten yet
   std::vector<std::uint64_t> lost_;  // in flight when the connection broke, and not yet reported
   std::uint64_t next_id_ = 1;

@@ -22,6 +22,7 @@ class Link:
     def __init__(self, context, endpoint, max_message, server_key, client_key):
         self.endpoint, self.busy, self.connected, self.connections = endpoint, 0, False, 0
         self.refused, self.turned_away, self._keys = False, False, server_key is not None
+        self._sent_to_it = False  # to the connection: something may wait for it
         self._last_ping, self._unanswered = 0.0, None  # the first ping since something came
         self.socket = context.socket(zmq.DEALER)
         options = {zmq.LINGER: 0, zmq.RCVHWM: 0, zmq.MAXMSGSIZE: max(max_message, 4096),
@@ -73,8 +74,10 @@ class Link:
 
     def leave_queue(self):
         """After the connection broke, and all that came before was received: what ZeroMQ keeps for the next one would run there,
-        although it is taken for lost here. (ZeroMQ's own IMMEDIATE would throw away what has come, too.)"""
-        if not self.connected:
+        although it is taken for lost here. (ZeroMQ's own IMMEDIATE would throw away what has come, too.) Without any, ZeroMQ's own way
+        does, which waits before it tries a server again that closes connections at once."""
+        if not self.connected and self._sent_to_it:
+            self._sent_to_it = False
             self.socket.disconnect(self.endpoint)
             self.socket.connect(self.endpoint)
 
@@ -84,6 +87,7 @@ class Link:
             return False
         try:
             self.socket.send_multipart(frames, zmq.NOBLOCK)
+            self._sent_to_it = True
             return True
         except zmq.Again:
             return False

@@ -164,7 +164,15 @@ Status ZmqSocket::connect(const std::string& endpoint) {
 }
 
 void ZmqSocket::connect_anew(const std::string& endpoint) {
-  if (zmq_disconnect(socket_, endpoint.c_str()) == 0) zmq_connect(socket_, endpoint.c_str());
+  // A connection that lingers is made again, and sends what waits, for as long as it does.
+  int linger = 0;
+  const int none = 0;
+  std::size_t size = sizeof(linger);
+  zmq_getsockopt(socket_, ZMQ_LINGER, &linger, &size);
+  zmq_setsockopt(socket_, ZMQ_LINGER, &none, sizeof(none));
+  const bool left = zmq_disconnect(socket_, endpoint.c_str()) == 0;
+  zmq_setsockopt(socket_, ZMQ_LINGER, &linger, sizeof(linger));
+  if (left) zmq_connect(socket_, endpoint.c_str());
 }
 
 std::string ZmqSocket::last_endpoint() {

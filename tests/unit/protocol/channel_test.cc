@@ -292,34 +292,61 @@ TEST(ChannelConnection, SaysWhenNobodyAnswers) {
   EXPECT_EQ(Channel::connect(options).error().code, ErrorCode::kInvalidArgument) << "nothing would ever come";
 }
 
-// A server without room for more accepts and closes: not a word against the client.
+// A server without room for more: it accepts and closes.
+class FullServer {
+ public:
+  FullServer() {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(address);
+    auto* any = reinterpret_cast<sockaddr*>(&address);
+    EXPECT_EQ(::bind(listener_, any, size), 0);
+    EXPECT_EQ(::listen(listener_, 8), 0);
+    EXPECT_EQ(::getsockname(listener_, any, &size), 0);
+    endpoint_ = "tcp://127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+    thread_ = std::thread([this] {
+      for (int one = ::accept(listener_, nullptr, nullptr); one >= 0;
+           one = ::accept(listener_, nullptr, nullptr), ++closed_)
+        ::close(one);
+    });
+  }
+  ~FullServer() {
+    ::shutdown(listener_, SHUT_RDWR);
+    thread_.join();
+    ::close(listener_);
+  }
+
+  const std::string& endpoint() const { return endpoint_; }
+  int closed() const { return closed_; }
+
+ private:
+  const int listener_ = ::socket(AF_INET, SOCK_STREAM, 0);
+  std::string endpoint_;
+  std::atomic<int> closed_ = 0;
+  std::thread thread_;
+};
+
 TEST(ChannelConnection, ClosedWithoutAWordIsNoRefusal) {
-  const int listener = ::socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof(address);
-  auto* any = reinterpret_cast<sockaddr*>(&address);
-  ASSERT_EQ(::bind(listener, any, size), 0);
-  ASSERT_EQ(::listen(listener, 8), 0);
-  ASSERT_EQ(::getsockname(listener, any, &size), 0);
-  std::atomic<int> closed = 0;
-  std::thread full([&] {
-    for (int one = ::accept(listener, nullptr, nullptr); one >= 0;
-         one = ::accept(listener, nullptr, nullptr), ++closed)
-      ::close(one);
-  });
+  const FullServer server;
   ChannelOptions options;
-  options.endpoint = "tcp://127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+  options.endpoint = server.endpoint();
   options.connect_timeout = 1s;
   const auto channel = Channel::connect(options);
-  ::shutdown(listener, SHUT_RDWR);
-  full.join();
-  ::close(listener);
   ASSERT_FALSE(channel);
   EXPECT_EQ(channel.error().code, ErrorCode::kUnavailable);
   EXPECT_TRUE(test::contains(channel.error().message, "has it room for more")) << channel.error().message;
-  EXPECT_GT(closed, 1) << "it was tried again";
+  EXPECT_GT(server.closed(), 1) << "it was tried again";
+}
+
+TEST(ChannelConnection, DoesNotHammerAtAServerThatIsFull) {
+  const FullServer server;
+  ChannelOptions options;
+  options.endpoint = server.endpoint();
+  const auto channel = Channel::open(options).value();
+  int looks = 0;  // as an event loop that looks whenever there is something to see
+  for (; server.closed() < 6; ++looks) channel->poll(10ms, [](Reply&&) {});
+  EXPECT_GT(looks, 6) << "ZeroMQ waits at least 100 ms before each new try";
 }
 
 TEST(ChannelConnection, RefusesWhenItsQueueIsFull) {
@@ -394,6 +421,7 @@ TEST(ChannelConnection, WhatWaitedForItsConnectionGoesWithIt) {
   ASSERT_TRUE(deaf->bind("tcp://127.0.0.1:*"));
   ChannelOptions options;
   options.endpoint = deaf->last_endpoint();
+  options.linger = kPatience;  // which is for a channel that closes
   auto channel = Channel::connect(options).value();
   const std::vector<std::uint8_t> large(1 << 20);
   for (int i = 0; i < 40; ++i) ASSERT_TRUE(channel->send(chain_request("m", "x", std::span(large))));
