@@ -13,7 +13,7 @@
 namespace volvox {
 namespace {
 
-void fill_rows(const InputSpec& input, std::span<std::byte> bytes, Chance& chance) {
+void fill_rows(const InputSpec& input, std::span<std::byte> bytes, SeededRandom& chance) {
   const auto put = [&](auto make) {
     for (std::size_t at = 0; at < bytes.size(); at += sizeof(make())) {
       const auto value = make();
@@ -23,7 +23,7 @@ void fill_rows(const InputSpec& input, std::span<std::byte> bytes, Chance& chanc
   const auto vocabulary = static_cast<std::uint64_t>(input.vocabulary > 0 ? input.vocabulary : 1 << 16);
   switch (input.dtype) {
     case DType::kF32:
-      return put([&] { return static_cast<float>(2 * chance.uniform() - 1); });
+      return put([&] { return static_cast<float>(2 * chance.unit() - 1); });
     case DType::kI32:
       return put([&] { return static_cast<std::int32_t>(chance.below(vocabulary)); });
     case DType::kU64:
@@ -171,7 +171,7 @@ Result<Lengths> lengths_of(const Model& model, const ChainContent& content) {
   return extent->lengths;
 }
 
-ChainContent random_content(const Model& model, std::uint32_t length, Chance& chance) {
+ChainContent random_content(const Model& model, std::uint32_t length, SeededRandom& chance) {
   Lengths lengths{};
   lengths.fill(length);
   ChainContent content = random_content(model, lengths, chance);
@@ -179,7 +179,7 @@ ChainContent random_content(const Model& model, std::uint32_t length, Chance& ch
   return content;
 }
 
-ChainContent random_content(const Model& model, const Lengths& lengths, Chance& chance) {
+ChainContent random_content(const Model& model, const Lengths& lengths, SeededRandom& chance) {
   ChainContent content;
   for (const InputSpec& input : model.inputs) {
     content.inputs.emplace_back(row_bytes(input) * lengths[input.sequence]);

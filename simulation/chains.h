@@ -11,7 +11,7 @@
 #include "base/structure.h"
 #include "device/device.h"
 #include "install/installation.h"
-#include "simulation/chance.h"
+#include "shapes/random.h"
 #include "simulation/engine.h"
 
 namespace volvox {
@@ -31,8 +31,8 @@ Result<Lengths> lengths_of(const Model& model, const ChainContent& content);
 
 // Ids below each input's vocabulary, reals in [-1, 1): along a chain, or as many rows as a structure of these
 // lengths needs, which the caller adds.
-ChainContent random_content(const Model& model, std::uint32_t length, Chance& chance);
-ChainContent random_content(const Model& model, const Lengths& lengths, Chance& chance);
+ChainContent random_content(const Model& model, std::uint32_t length, SeededRandom& chance);
+ChainContent random_content(const Model& model, const Lengths& lengths, SeededRandom& chance);
 
 // Inputs on a device, and what keeps them there.
 Result<std::unique_ptr<InputPages>> stage(Device& device, const ChainContent& content);

@@ -110,7 +110,7 @@ void ClusterWorld::trouble(What what, TimePoint back) {
   double per_second = scenario_.partitions_per_minute / 60;
   if (what == What::kDeath) per_second = scenario_.churn_per_minute * scenario_.nodes / 60;
   if (what == What::kSlow) per_second = scenario_.stragglers * scenario_.nodes / scenario_.straggler_s;
-  post(what, now_ + from_ms(1e3 * chance_.exponential(1 / per_second)));
+  post(what, now_ + from_ms(1e3 * chance_.exponential() / per_second));
   const auto index = static_cast<std::uint32_t>(chance_.below(scenario_.nodes));
   const auto router = static_cast<std::uint32_t>(chance_.below(scenario_.routers));
   Node& node = nodes_[index];

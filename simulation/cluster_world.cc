@@ -54,7 +54,7 @@ void ClusterWorld::make_models() {
   double up_to = 0;
   for (std::uint32_t i = 1; i <= scenario_.models; ++i) {
     up_to += std::pow(i, -scenario_.zipf) / all;
-    models_.push_back({"model" + std::to_string(i), scenario_.cells * (0.5 + chance_.uniform()), up_to});
+    models_.push_back({"model" + std::to_string(i), scenario_.cells * (0.5 + chance_.unit()), up_to});
   }
 }
 
@@ -79,7 +79,7 @@ void ClusterWorld::make_nodes() {
                       TimePoint::max(),
                       {}});
     // Started over one report's time, so that they do not report all at once.
-    post(What::kStart, TimePoint(from_ms(scenario_.report_every_ms * chance_.uniform())), i);
+    post(What::kStart, TimePoint(from_ms(scenario_.report_every_ms * chance_.unit())), i);
   }
 }
 
@@ -98,9 +98,9 @@ ScenarioReport ClusterWorld::run() {
   post(What::kArrival, first);
   post(What::kSample, warm_);
   for (std::uint32_t i = 0; i < scenario_.routers; ++i)
-    post(What::kRouterTick, TimePoint(from_seconds(kTickSeconds * chance_.uniform())), 0, i);
+    post(What::kRouterTick, TimePoint(from_seconds(kTickSeconds * chance_.unit())), 0, i);
   const auto trouble_from = [&](What what, double per_second) {
-    if (per_second > 0) post(what, first + from_seconds(chance_.exponential(1 / per_second)));
+    if (per_second > 0) post(what, first + from_seconds(chance_.exponential() / per_second));
   };
   trouble_from(What::kDeath, scenario_.churn_per_minute * scenario_.nodes / 60);
   trouble_from(What::kSlow, scenario_.stragglers * scenario_.nodes / scenario_.straggler_s);
@@ -163,8 +163,8 @@ RequestInfo ClusterWorld::info(const Open& open) const {
 void ClusterWorld::arrive() {
   const double seconds = static_cast<double>(now_.time_since_epoch().count()) / 1e9;
   const double wave = 1 + scenario_.wave * std::sin(6.283185307179586 * seconds / scenario_.wave_s);
-  post(What::kArrival, now_ + from_seconds(chance_.exponential(1 / (per_second_ * std::max(wave, 0.01)))));
-  const double drawn = chance_.uniform() * models_.back().up_to;
+  post(What::kArrival, now_ + from_seconds(chance_.exponential() / (per_second_ * std::max(wave, 0.01))));
+  const double drawn = chance_.unit() * models_.back().up_to;
   const auto model = std::upper_bound(models_.begin(), models_.end(), drawn,
                                       [](double value, const Model& m) { return value < m.up_to; });
   const std::uint32_t index = open_.take();
@@ -172,7 +172,7 @@ void ClusterWorld::arrive() {
   open.model = static_cast<std::uint32_t>(std::min(model, models_.end() - 1) - models_.begin());
   open.arrival = now_;
   open.deadline = now_ + from_ms(scenario_.deadline_ms);
-  open.cells = static_cast<std::uint32_t>(1 + models_[open.model].cells * (0.1 + 1.8 * chance_.uniform()));
+  open.cells = static_cast<std::uint32_t>(1 + models_[open.model].cells * (0.1 + 1.8 * chance_.unit()));
   open.router = static_cast<std::uint32_t>(chance_.below(scenario_.routers));
   ++report_.requests;
   // With its generation: the index will be another request's.

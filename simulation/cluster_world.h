@@ -10,7 +10,7 @@
 #include "routing/credits.h"
 #include "routing/index_pool.h"
 #include "routing/router.h"
-#include "simulation/chance.h"
+#include "shapes/random.h"
 #include "simulation/cluster_report.h"
 #include "simulation/cluster_scenario.h"
 #include "simulation/sim_node.h"
@@ -114,7 +114,7 @@ class ClusterWorld {
   RequestInfo info(const Open& open) const;
 
   ClusterScenario scenario_;
-  Chance chance_;
+  SeededRandom chance_;
   TimePoint now_{}, end_, warm_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::uint64_t order_ = 0;

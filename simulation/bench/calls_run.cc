@@ -24,7 +24,7 @@ CallsRun::CallsRun(EngineSetup& setup, const EngineOptions& options, const Confi
       period_(seconds_of(options.period_ms * 1e-3)),
       chance_(seed),
       calls_(calls) {
-  for (Call& call : calls_) call.phase = seconds_of(in_seconds(period_) * chance_.uniform());
+  for (Call& call : calls_) call.phase = seconds_of(in_seconds(period_) * chance_.unit());
   std::sort(calls_.begin(), calls_.end(), [](const Call& a, const Call& b) { return a.phase < b.phase; });
 }
 

@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "base/error.h"
+#include "shapes/random.h"
 #include "simulation/bench/engine_mark.h"
 #include "simulation/bench/engine_options.h"
 #include "simulation/bench/engine_result.h"
 #include "simulation/bench/engine_setup.h"
-#include "simulation/chance.h"
 #include "simulation/engine.h"
 
 namespace volvox::bench {
@@ -49,7 +49,7 @@ class CallsRun {
   const EngineOptions& options_;
   const Configuration configuration_;
   Duration period_;
-  Chance chance_;
+  SeededRandom chance_;
   std::vector<Call> calls_;  // by phase; before the engine: its tasks write into them
   std::unique_ptr<Engine> engine_;
   std::vector<Event> events_;

@@ -141,7 +141,7 @@ Status EngineRun::run_rate(double rate_rps) {
   bool measuring = false, ended = false;
   while (!ended || (in_window_ > 0 && engine_->now() < limit)) {
     const TimePoint now = engine_->now();
-    for (; next <= now; next += seconds_of(chance_.exponential(1 / rate_rps))) {
+    for (; next <= now; next += seconds_of(chance_.exponential() / rate_rps)) {
       const bool inside = next >= from && next < to;
       arrivals_ += inside ? 1 : 0;
       if (Status ok = admit(next, inside); !ok) return ok;

@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "base/error.h"
+#include "shapes/random.h"
 #include "simulation/bench/engine_mark.h"
 #include "simulation/bench/engine_options.h"
 #include "simulation/bench/engine_result.h"
 #include "simulation/bench/engine_setup.h"
 #include "simulation/bench/request_feed.h"
-#include "simulation/chance.h"
 #include "simulation/engine.h"
 
 namespace volvox::bench {
@@ -60,7 +60,7 @@ class EngineRun {
   const EngineOptions& options_;
   const Configuration configuration_;
   const Load load_;
-  Chance chance_;
+  SeededRandom chance_;
   std::vector<std::unique_ptr<RequestFeed>> feeds_;  // of requests that bring their inputs
   std::size_t turn_ = 0;                             // whose the next request is
   std::vector<Live> live_;                           // before the engine: its tasks write into them

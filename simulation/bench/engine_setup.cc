@@ -14,10 +14,10 @@
 #include "repository/model_writer.h"
 #include "repository/repository.h"
 #include "shapes/lengths.h"
+#include "shapes/random.h"
 #include "shapes/trees.h"
 #include "simulation/bench/bench_device.h"
 #include "simulation/chains.h"
-#include "simulation/chance.h"
 
 namespace volvox::bench {
 namespace {
@@ -188,14 +188,14 @@ Status EngineSetup::draw_shapes(const EngineOptions& options) {
 Status EngineSetup::make_samples(const EngineOptions& options) {
   samples_.resize(kSamples);
   Status made = draw_shapes(options);
-  Chance chance(options.seed);
+  SeededRandom chance(options.seed);
   for (Sample& sample : samples_) {
     if (made) made = stage_sample(sample, chance);
   }
   return made;
 }
 
-Status EngineSetup::stage_sample(Sample& sample, Chance& chance) {
+Status EngineSetup::stage_sample(Sample& sample, SeededRandom& chance) {
   const Model& model = *this->model().model;
   const auto extent = model.unfolding->check(structure(sample), model);
   if (!extent) return tl::unexpected(extent.error());

@@ -15,9 +15,9 @@
 #include "install/installation.h"
 #include "shapes/graphs.h"
 #include "shapes/lattices.h"
+#include "shapes/random.h"
 #include "simulation/bench/engine_options.h"
 #include "simulation/chains.h"
-#include "simulation/chance.h"
 
 namespace volvox::bench {
 
@@ -73,7 +73,7 @@ class EngineSetup {
   Status draw_lattices(const EngineOptions& options, const LengthSource& lengths, SeededRandom& random);
   Status draw_trees(const EngineOptions& options, const LengthSource& lengths, SeededRandom& random);
   Status draw_graphs(const EngineOptions& options, const LengthSource& lengths, SeededRandom& random);
-  Status stage_sample(Sample& sample, Chance& chance);
+  Status stage_sample(Sample& sample, SeededRandom& chance);
   Structure structure(const Sample& sample) const;
 
   enum class Over : std::uint8_t { kSteps, kTrees, kLattices, kGraphs };

@@ -8,7 +8,7 @@
 
 #include "cells/library/lstm.h"
 #include "device/host_memory.h"
-#include "simulation/chance.h"
+#include "shapes/random.h"
 
 namespace volvox::bench {
 namespace {
@@ -22,12 +22,12 @@ Weights lstm_weights(std::int64_t input, std::int64_t hidden) {
                                                {"lstm.bias", {4 * hidden}}};
   auto memory = std::make_shared<std::vector<std::shared_ptr<std::byte[]>>>();
   std::map<std::string, Tensor, std::less<>> tensors;
-  Chance chance(1);
+  SeededRandom chance(1);
   for (const auto& [name, shape] : shapes) {
     const auto count = static_cast<std::size_t>(elements(shape));
     auto bytes = host_bytes(count * sizeof(float));
     for (std::size_t i = 0; i < count; ++i) {
-      const auto value = static_cast<float>(chance.uniform() - 0.5) / 16;
+      const auto value = static_cast<float>(chance.unit() - 0.5) / 16;
       std::memcpy(bytes.get() + i * sizeof value, &value, sizeof value);
     }
     tensors[name] = {DType::kF32, shape, {bytes.get(), count * sizeof(float)}};
@@ -65,7 +65,7 @@ Result<std::unique_ptr<LstmSteps>> LstmSteps::make(const LstmShape& shape, std::
 // Each row reads one token for ever, and alternates between two slots. The first task binds all rows.
 Status LstmSteps::bind(const LstmShape& shape) {
   auto bytes = host_bytes(shape.batch * sizeof(std::int32_t));
-  Chance chance(2);
+  SeededRandom chance(2);
   for (std::uint32_t r = 0; r < shape.batch; ++r) {
     const auto token = static_cast<std::int32_t>(chance.below(kVocabulary));
     std::memcpy(bytes.get() + r * sizeof token, &token, sizeof token);

@@ -7,7 +7,7 @@
 
 #include "base/cpu_time.h"
 #include "base/spin.h"
-#include "simulation/chance.h"
+#include "shapes/random.h"
 
 namespace volvox::bench {
 namespace {
@@ -39,7 +39,7 @@ Result<RequestFeed::Ready> RequestFeed::make(std::size_t sample) {
 }
 
 void RequestFeed::serve(std::uint64_t seed) {
-  Chance chance(seed);
+  SeededRandom chance(seed);
   while (!ending_.load() && !failed_.load()) {
     bool moved = false;
     for (Memory* gone = done_.peek(); gone != nullptr; gone = done_.peek()) {

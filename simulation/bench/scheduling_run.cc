@@ -46,7 +46,7 @@ void SchedulingRun::timed(Cost& cost, Calls calls) {
 void SchedulingRun::arrive() {
   arriving_.clear();
   admitted_.clear();
-  for (; next_arrival_ <= now_; next_arrival_ += ns(chance_.exponential(mean_gap_ns_))) {
+  for (; next_arrival_ <= now_; next_arrival_ += ns(mean_gap_ns_ * chance_.exponential())) {
     if (live_ + arriving_.size() >= load_.live) continue;
     arriving_.push_back(case_.requests[chance_.below(case_.requests.size())]);
     arriving_.back().arrival = next_arrival_;
@@ -60,8 +60,8 @@ void SchedulingRun::arrive() {
     if (result.kind == AdmitResult::Kind::kNeverFits || result.kind == AdmitResult::Kind::kFull) continue;
     ++live_;
     ++requests_;
-    if (chance_.uniform() >= load_.cancelled) continue;
-    cancellations_.push({now_ + ns(chance_.uniform() * sojourn_ns_), result.id});
+    if (chance_.unit() >= load_.cancelled) continue;
+    cancellations_.push({now_ + ns(chance_.unit() * sojourn_ns_), result.id});
   }
 }
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "batching/scheduler.h"
+#include "shapes/random.h"
 #include "simulation/bench/scheduling_case.h"
-#include "simulation/chance.h"
 
 namespace volvox::bench {
 
@@ -64,7 +64,7 @@ class SchedulingRun {
 
   const SchedulingCase& case_;
   const SchedulingLoad load_;
-  Chance chance_;
+  SeededRandom chance_;
   Scheduler scheduler_;
   TimePoint now_{}, next_arrival_{};
   double mean_gap_ns_ = 0, sojourn_ns_ = 0;

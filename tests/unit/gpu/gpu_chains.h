@@ -50,7 +50,7 @@ class GpuChains : public ::testing::TestWithParam<Backend> {
   }
 
   std::vector<ChainContent> contents(const Model& model, int count) {
-    Chance chance(11);
+    SeededRandom chance(11);
     std::vector<ChainContent> made;
     for (int i = 0; i < count; ++i) {
       made.push_back(random_content(model, 1 + static_cast<std::uint32_t>(chance.below(12)), chance));

@@ -23,7 +23,7 @@ namespace {
 using ::testing::IsEmpty;
 
 std::vector<ChainContent> contents(const Model& model, std::size_t count, std::uint32_t longest) {
-  Chance chance(5);
+  SeededRandom chance(5);
   std::vector<ChainContent> all;
   for (std::size_t i = 0; i < count; ++i) {
     all.push_back(random_content(model, 1 + static_cast<std::uint32_t>(chance.below(longest)), chance));

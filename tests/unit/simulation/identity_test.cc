@@ -20,7 +20,7 @@ class Identity : public ::testing::Test {
 
   void SetUp() override {
     const auto model = folder_.lstm(kSizes);
-    Chance chance(11);
+    SeededRandom chance(11);
     for (int i = 0; i < 600; ++i) {
       contents_.push_back(random_content(*model, 1 + static_cast<std::uint32_t>(chance.below(12)), chance));
     }

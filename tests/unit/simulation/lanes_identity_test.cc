@@ -16,7 +16,7 @@ namespace {
 
 using Load = std::function<std::shared_ptr<const Model>(const LoadOptions&)>;
 
-std::vector<ChainContent> random_contents(const Model& model, std::size_t count, Chance& chance) {
+std::vector<ChainContent> random_contents(const Model& model, std::size_t count, SeededRandom& chance) {
   std::vector<ChainContent> contents;
   while (contents.size() < count)
     contents.push_back(random_content(model, 1 + static_cast<std::uint32_t>(chance.below(15)), chance));
@@ -26,7 +26,7 @@ std::vector<ChainContent> random_contents(const Model& model, std::size_t count,
 class LanesIdentity : public ::testing::Test {
  protected:
   void check(const Load& load, int ways, std::size_t count, std::uint64_t seed) {
-    Chance chance(seed);
+    SeededRandom chance(seed);
     const auto model = load({.eager = false});
     const auto contents = random_contents(*model, count, chance);
     const Answers right = answers_in({.max_batch = 1, .in_flight = 1, .eager = false}, load, contents);
@@ -91,7 +91,7 @@ TEST_F(LanesIdentity, SomeDecodersEndEarlyAndOthersDoNot) {
       folder_.seq2seq({.hidden = 21, .input = 17, .vocabulary = 8, .steps = 30, .seed = kMixedSeed});
   auto reference = Reference::make(model);
   ASSERT_TRUE(reference);
-  Chance chance(8);
+  SeededRandom chance(8);
   int early = 0, late = 0;
   for (const ChainContent& content : random_contents(*model, 100, chance)) {
     const std::span<const std::byte> input = content.inputs[0];

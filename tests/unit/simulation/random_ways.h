@@ -3,17 +3,17 @@
 #include <cstdint>
 #include <vector>
 
-#include "simulation/chance.h"
+#include "shapes/random.h"
 #include "tests/unit/simulation/ways.h"
 
 namespace volvox {
 
 template <class T>
-const T& one_of(const std::vector<T>& all, Chance& chance) {
+const T& one_of(const std::vector<T>& all, SeededRandom& chance) {
   return all[chance.below(all.size())];
 }
 
-inline Way random_way(Chance& chance) {
+inline Way random_way(SeededRandom& chance) {
   Way way;
   way.max_batch = one_of<std::uint32_t>({1, 2, 3, 8, 31, 64, 512}, chance);
   way.in_flight = one_of<std::uint32_t>({1, 2, 7, 50, 400}, chance);

@@ -132,7 +132,7 @@ class RandomRequests {
   }
 
   const Model& model_;
-  Chance chance_;
+  SeededRandom chance_;
   std::vector<std::string> names_, sequences_;
   Ints leaves_, inner_;
   bool binary_ = false, texts_ = false;
@@ -182,7 +182,7 @@ class EachKind : public testing::TestWithParam<std::string> {
     const Answers right = answers_in({.max_batch = 1, .in_flight = 1, .eager = false}, load, contents);
     ASSERT_EQ(right.size(), contents.size());
     ASSERT_NO_FATAL_FAILURE(expect_right(model, contents, right));
-    Chance chance(seed);
+    SeededRandom chance(seed);
     for (int i = 0; i < 6; ++i) {
       Way way = random_way(chance);
       way.padded = way.padded && !model->plan.lanes.empty();  // a graph cannot be padded

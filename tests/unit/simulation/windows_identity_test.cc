@@ -19,13 +19,13 @@ ChainContent content_of(std::uint32_t length, const std::vector<float>& rows) {
 }
 
 TEST(WindowsIdentity, TheSameBitsAsByHand) {
-  Chance chance(5);
+  SeededRandom chance(5);
   for (const Overlap& overlap : testing_cells::overlaps()) {
     std::vector<ChainContent> streams, rows;
     for (int i = 0; i < 60; ++i) {
       const auto length = static_cast<std::uint32_t>(1 + chance.below(12));
       std::vector<float> stream(static_cast<std::size_t>(length * overlap.hop * overlap.inner()));
-      for (float& number : stream) number = static_cast<float>(2 * chance.uniform() - 1);
+      for (float& number : stream) number = static_cast<float>(2 * chance.unit() - 1);
       streams.push_back(content_of(length, stream));
       rows.push_back(content_of(length, by_hand(overlap, stream)));
     }
@@ -43,7 +43,7 @@ TEST(WindowsIdentity, TheSameBitsAsByHand) {
 // Parts of a session, which hand the state on, of any length.
 TEST(WindowsIdentity, TheSameBitsInParts) {
   const Overlap overlap{.window = 9, .hop = 2};
-  Chance chance(6);
+  SeededRandom chance(6);
   for (int i = 0; i < 40; ++i) {
     const auto model = hearing_model(overlap, true, {.eager = chance.below(2) == 0});
     auto device =
@@ -58,7 +58,7 @@ TEST(WindowsIdentity, TheSameBitsInParts) {
 
     const auto length = static_cast<std::uint32_t>(2 + chance.below(20));
     std::vector<float> stream(static_cast<std::size_t>(length * overlap.hop));
-    for (float& number : stream) number = static_cast<float>(2 * chance.uniform() - 1);
+    for (float& number : stream) number = static_cast<float>(2 * chance.unit() - 1);
     const ChainContent whole = content_of(length, stream);
     const auto right = run_chains(*engine, *device, served, {&whole, 1}, 1);
     ASSERT_TRUE(right) << right.error().message;
