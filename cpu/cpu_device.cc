@@ -16,8 +16,6 @@
 namespace volvox::cpu {
 namespace {
 
-constexpr std::uint32_t kMaxQueues = 64;
-
 std::uint64_t three_quarters_of_memory() {
   const long pages = sysconf(_SC_PHYS_PAGES);
   const long page_bytes = sysconf(_SC_PAGESIZE);
@@ -39,10 +37,6 @@ CpuDevice::CpuDevice(const CpuOptions& options)
     : options_(options),
       kernels_(kernels_for(options.isa)),
       memory_bytes_(options.memory_bytes != 0 ? options.memory_bytes : three_quarters_of_memory()) {}
-
-Capacity CpuDevice::capacity() const {
-  return {.memory_bytes = memory_bytes_, .queues = kMaxQueues};
-}
 
 Status CpuDevice::add_pool(PoolId pool, std::span<const StateKind> kinds, std::uint32_t slots) {
   if (find_pool(pool) != nullptr) return invalid("pool " + std::to_string(pool) + " exists already");

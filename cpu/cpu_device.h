@@ -37,7 +37,6 @@ class CpuDevice final : public Device, private PoolFinder, private CellFinder, p
   static Result<std::unique_ptr<Device>> make(const CpuOptions& options);
 
   std::string_view name() const override { return "cpu"; }
-  Capacity capacity() const override;
   Status add_pool(PoolId pool, std::span<const StateKind> kinds, std::uint32_t slots) override;
   Result<CompiledCell> compile(CellTypeId type, const Cell& cell, const Weights& weights,
                                const CompileOptions& options) override;

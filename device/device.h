@@ -19,12 +19,6 @@
 
 namespace volvox {
 
-// What a device can hold.
-struct Capacity {
-  std::uint64_t memory_bytes = 0;  // that planes, and weights as the device needs them, may take
-  std::uint32_t queues = 1;        // that may be open at once
-};
-
 // How to compile one cell type.
 struct CompileOptions {
   PoolId out_pool = 0;                             // where it scatters
@@ -127,7 +121,6 @@ class Device {
  public:
   virtual ~Device() = default;
   virtual std::string_view name() const = 0;
-  virtual Capacity capacity() const = 0;
   // Allocates planes with `slots` rows each (kReservedSlots included) for the kinds; rows 0 and 1 are
   // initialised.
   virtual Status add_pool(PoolId pool, std::span<const StateKind> kinds, std::uint32_t slots) = 0;

@@ -23,7 +23,7 @@ class FakeQueue;
 class FakeDevice final : public InterpretedDevice {
  public:
   struct Options {
-    Config config{.name = "fake", .capacity = {}, .sizes = {}, .costs = {{1, 1.0}}, .poison = true};
+    Config config{.name = "fake", .sizes = {}, .costs = {{1, 1.0}}, .poison = true};
     bool run_when_waited_for = true;  // Queue::wait() runs what it waits for
     bool check_addresses = true;      // off: tasks may name any memory
     bool hold_inputs = false;         // staged inputs have not landed before land_inputs()

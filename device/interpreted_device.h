@@ -20,7 +20,6 @@ class InterpretedDevice : public Device {
  public:
   struct Config {
     std::string name;
-    Capacity capacity{.memory_bytes = 1ULL << 32, .queues = 64};
     std::vector<std::uint32_t> sizes;                 // supported batch sizes, as compile() answers
     std::vector<CompiledCell::Cost> costs{{1, 1.0}};  // likewise
     bool poison = false;                              // fill new planes and results with NaN
@@ -29,7 +28,6 @@ class InterpretedDevice : public Device {
   explicit InterpretedDevice(Config config) : config_(std::move(config)) {}
 
   std::string_view name() const override { return config_.name; }
-  Capacity capacity() const override { return config_.capacity; }
   Status add_pool(PoolId pool, std::span<const StateKind> kinds, std::uint32_t slots) override;
   Result<CompiledCell> compile(CellTypeId type, const Cell& cell, const Weights& weights,
                                const CompileOptions& options) override;

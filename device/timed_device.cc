@@ -18,10 +18,7 @@ constexpr Duration kLook = std::chrono::milliseconds(5);
 }  // namespace
 
 TimedDevice::TimedDevice(TimedCost cost, std::filesystem::path hangs_while)
-    : InterpretedDevice({.name = "timed",
-                         .capacity = {.memory_bytes = 1ULL << 32, .queues = 64},
-                         .sizes = {},
-                         .costs = {}}),
+    : InterpretedDevice({.name = "timed", .sizes = {}, .costs = {}}),
       cost_(cost),
       hangs_while_(std::move(hangs_while)) {}
 

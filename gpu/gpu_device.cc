@@ -10,11 +10,6 @@
 #include "gpu/queue/load_probe.h"
 
 namespace volvox::gpu {
-namespace {
-
-constexpr std::uint32_t kMaxQueues = 16;
-
-}  // namespace
 
 Result<std::unique_ptr<Device>> GpuDevice::make(std::shared_ptr<Driver> driver, const GpuOptions& options) {
   const DeviceInfo& info = driver->info();
@@ -49,10 +44,6 @@ Status GpuDevice::allocate() {
   if (!mover) return tl::unexpected(mover.error());
   mover_ = std::move(*mover);
   return {};
-}
-
-Capacity GpuDevice::capacity() const {
-  return {.memory_bytes = driver_->info().free_bytes, .queues = kMaxQueues};
 }
 
 std::uint64_t GpuDevice::slot_bytes(std::span<const StateKind> kinds) const {

@@ -38,7 +38,6 @@ class GpuDevice final : public Device, private CopyChecker {
   ~GpuDevice() override;
 
   std::string_view name() const override { return "gpu"; }
-  Capacity capacity() const override;
   Status add_pool(PoolId pool, std::span<const StateKind> kinds, std::uint32_t slots) override;
   std::uint64_t slot_bytes(std::span<const StateKind> kinds) const override;
   Result<CompiledCell> compile(CellTypeId type, const Cell& cell, const Weights& weights,

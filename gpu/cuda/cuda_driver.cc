@@ -73,7 +73,7 @@ Result<std::vector<DeviceInfo>> find_devices() {
     if (Status ok = check(cudaGetDeviceProperties(&properties, ordinal), "describing a GPU"); !ok)
       return tl::unexpected(ok.error());
     found.push_back({ordinal, properties.name, properties.major, properties.minor, properties.totalGlobalMem,
-                     0, static_cast<std::uint32_t>(properties.multiProcessorCount), kind_of(properties)});
+                     static_cast<std::uint32_t>(properties.multiProcessorCount), kind_of(properties)});
   }
   return found;
 }
@@ -90,13 +90,8 @@ Result<std::shared_ptr<Driver>> open_driver(int ordinal, std::shared_ptr<ChoiceC
 
 Result<std::shared_ptr<Driver>> CudaDriver::make(const DeviceInfo& info,
                                                  std::shared_ptr<ChoiceCache> choices) {
-  DeviceInfo known = info;
   if (Status ok = check(cudaSetDevice(info.ordinal), "opening a GPU"); !ok) return tl::unexpected(ok.error());
-  std::size_t free_bytes = 0, all_bytes = 0;
-  if (Status ok = check(cudaMemGetInfo(&free_bytes, &all_bytes), "opening a GPU"); !ok)
-    return tl::unexpected(ok.error());
-  known.free_bytes = free_bytes;
-  std::shared_ptr<CudaDriver> made(new CudaDriver(known, std::move(choices)));
+  std::shared_ptr<CudaDriver> made(new CudaDriver(info, std::move(choices)));
   if (Status ok = check(cudaStreamCreateWithFlags(&made->own_, cudaStreamNonBlocking), "making a stream");
       !ok)
     return tl::unexpected(ok.error());

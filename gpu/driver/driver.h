@@ -28,7 +28,7 @@ struct DeviceInfo {
   int ordinal = 0;
   std::string name;          // "NVIDIA H200"
   int major = 0, minor = 0;  // compute capability
-  std::uint64_t memory_bytes = 0, free_bytes = 0;
+  std::uint64_t memory_bytes = 0;
   std::uint32_t multiprocessors = 0;
   std::string kind;  // all that a kernel's speed depends on: model, multiprocessors, driver
 };

@@ -26,7 +26,7 @@ void finish(const gpu::QueueView& queue) {
 }  // namespace
 
 NullDriver::NullDriver() {
-  info_ = {0, "none", 9, 0, std::uint64_t{1} << 37, std::uint64_t{1} << 37, 132, "none"};
+  info_ = {0, "none", 9, 0, std::uint64_t{1} << 37, 132, "none"};
 }
 
 NullDriver::~NullDriver() = default;

@@ -13,7 +13,7 @@
 namespace volvox::gpu {
 
 FakeDriver::FakeDriver() {
-  info_ = {0, "Fake", 9, 0, std::uint64_t{1} << 34, std::uint64_t{1} << 33, 2, "Fake, 2"};
+  info_ = {0, "Fake", 9, 0, std::uint64_t{1} << 34, 2, "Fake, 2"};
 }
 
 FakeDriver::~FakeDriver() {
