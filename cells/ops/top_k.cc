@@ -5,8 +5,8 @@ namespace {
 
 template <class Real>
 void keep_top(const Real* x, std::size_t n, std::size_t k, Real* best) {
-  keep_largest(
-      n, k, best, [x](std::size_t i) { return x[i]; }, [](Real value) { return value; });
+  keep_first(
+      n, k, best, [x](std::size_t i) { return x[i]; }, [](Real a, Real b) { return is_larger(a, b); });
 }
 
 struct TopK {
@@ -31,7 +31,7 @@ Status infer(Inference& at) {
 extern const OpDef kTopKOp;
 constinit const OpDef kTopKOp =
     computed_op<TopK>("top_k", 1, 0, infer,
-                      "(x; k) -> the k largest along the last axis, largest first, of equals the first one "
-                      "first; a NaN is less than all else");
+                      "(x; k) -> the k largest along the last axis, largest first; a NaN is less than all "
+                      "else");
 
 }  // namespace volvox

@@ -9,28 +9,30 @@
 
 namespace volvox {
 
-// Of the items 0 to n - 1 the k with the largest values, largest first, of equals the first one first, in
-// `best`.
-template <class Item, class ItemAt, class ValueOf>
-void keep_largest(std::size_t n, std::size_t k, Item* best, ItemAt item_at, ValueOf value_of) {
-  std::size_t found = 0;
-  for (std::size_t i = 0; i < n; ++i) {
+// Of n items, at least k, the k that come before all others, in their order, in `best`: a heap whose first
+// one is the last of them. n · log k at worst.
+template <class Item, class ItemAt, class Before>
+void keep_first(std::size_t n, std::size_t k, Item* best, ItemAt item_at, Before before) {
+  for (std::size_t i = 0; i < k; ++i) best[i] = item_at(i);
+  std::make_heap(best, best + k, before);
+  for (std::size_t i = k; i < n; ++i) {
     const Item item = item_at(i);
-    const auto value = value_of(item);
-    if (found == k && !is_larger(value, value_of(best[k - 1]))) continue;
-    std::size_t at = std::min(found, k - 1);
-    for (; at > 0 && is_larger(value, value_of(best[at - 1])); --at) best[at] = best[at - 1];
-    best[at] = item;
-    found = std::min(found + 1, k);
+    if (!before(item, best[0])) continue;
+    std::pop_heap(best, best + k, before);
+    best[k - 1] = item;
+    std::push_heap(best, best + k, before);
   }
+  std::sort_heap(best, best + k, before);
 }
 
-// The indices of the k largest of n elements of x.
+// The indices of the k largest of n elements of x, of equals the first one first.
 template <class Real>
 void find_top(const Real* x, std::size_t n, std::size_t k, std::int32_t* best) {
-  keep_largest(
+  keep_first(
       n, k, best, [](std::size_t i) { return static_cast<std::int32_t>(i); },
-      [x](std::int32_t i) { return x[i]; });
+      [x](std::int32_t a, std::int32_t b) {
+        return is_larger(x[a], x[b]) || (a < b && !is_larger(x[b], x[a]));
+      });
 }
 
 inline Status infer_top(Inference& at, DType dtype) {

@@ -23,8 +23,10 @@ Status infer(Inference& at) {
 }  // namespace
 
 extern const OpDef kTopKIndicesOp;
-constinit const OpDef kTopKIndicesOp = computed_op<TopKIndices>(
-    "top_k_indices", 1, 0, infer,
-    "(x; k) -> i32, the indices of the k largest along the last axis, in the order of top_k");
+constinit const OpDef kTopKIndicesOp =
+    computed_op<TopKIndices>("top_k_indices", 1, 0, infer,
+                             "(x; k) -> i32, the indices of the k largest along the last axis, in the order "
+                             "of top_k, of equals the first "
+                             "one first");
 
 }  // namespace volvox

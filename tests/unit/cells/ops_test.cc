@@ -1,11 +1,14 @@
 // Each operator's definition against the same computed once more, and what it does not take.
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
 #include <set>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cells/ops/top_k.h"
 #include "tests/unit/cells/op_cases.h"
 
 namespace volvox {
@@ -151,6 +154,19 @@ TEST(Ops, SayWhatWindowsDoNotFit) {
   EXPECT_THAT(window_refusal({.width = 24, .kernel_width = 2, .padding = {0, 2}}, true),
               HasSubstr("its padding is as large as its window"));
   EXPECT_EQ(window_refusal({.channels = 4, .width = 6, .kernels = 6, .groups = 2}, false), "");
+}
+
+TEST(Ops, FindsManyOfManyInOrder) {
+  std::vector<float> x(5000);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i * 7919 % 1000);
+  std::vector<std::int32_t> wanted(x.size());
+  std::iota(wanted.begin(), wanted.end(), 0);
+  std::ranges::stable_sort(wanted, std::greater{}, [&](std::int32_t i) { return x[i]; });
+  for (const std::size_t k : {1U, 64U, 2500U, 5000U}) {
+    std::vector<std::int32_t> best(k);
+    find_top(x.data(), x.size(), k, best.data());
+    EXPECT_TRUE(std::ranges::equal(best, std::span(wanted).first(k))) << k;
+  }
 }
 
 // A NaN in a list of numbers takes none of their places.
