@@ -103,6 +103,11 @@ Status write_model(const NewModel& model, ModelDefinition definition, std::span<
   if (!model.overwrite && fs::exists(target, ignored)) {
     return invalid(target.string() + ": exists already; choose another place, or ask to overwrite it");
   }
+  if (model.overwrite && fs::exists(target, ignored) &&
+      !fs::is_regular_file(target / "model.toml", ignored)) {
+    return invalid(target.string() +
+                   ": is no model, and is not overwritten; name the model's own folder, REPOSITORY/NAME");
+  }
   StagedFolder staged(target);
   Status status = staged.make();
   if (status) status = write_text(staged.path() / "model.toml", to_toml(definition));

@@ -14,8 +14,9 @@ Result<std::vector<Cell>> build(std::string_view name, const CellSizes& sizes, c
   return only(attention_decoder_cell(name, sizes, kAttention, weights, model));
 }
 
-constexpr CellKind kKinds[] = {{"lstm_dot_decoder", "lanes", true, build<Attention::kDot>},
-                               {"lstm_additive_decoder", "lanes", true, build<Attention::kAdditive>}};
+constexpr CellKind kKinds[] = {
+    {"lstm_dot_decoder", "lanes", true, build<Attention::kDot>, kStartKey},
+    {"lstm_additive_decoder", "lanes", true, build<Attention::kAdditive>, kStartKey}};
 
 // One for each state in the list.
 ValueId scores(CellBuilder& b, const std::string& prefix, Attention attention, ValueId h, ValueId all,

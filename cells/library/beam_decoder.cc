@@ -18,7 +18,7 @@ Result<std::vector<Cell>> build(std::string_view name, const CellSizes& sizes, c
   return only(lstm_beam_decoder_cell(name, sizes, weights, model));
 }
 
-constexpr CellKind kKinds[] = {{"lstm_beam_decoder", "lanes", true, build}};
+constexpr CellKind kKinds[] = {{"lstm_beam_decoder", "lanes", true, build, kStartKey | kBeamKeys}};
 
 // Among how many tokens it chooses; 0: nobody knows.
 std::int64_t count_tokens(const std::string& output, const CellSizes& sizes, const Weights* weights) {

@@ -40,6 +40,14 @@ struct CellKind {
   // where given; without them the shapes come from the sizes. Errors name model, cell and operator.
   Result<std::vector<Cell>> (*build)(std::string_view name, const CellSizes& sizes, const Weights* weights,
                                      std::string_view model) = nullptr;
+  unsigned keys = 0;  // CellKey: what it can be told beyond its sizes
+};
+
+enum CellKey : unsigned {
+  kStartKey = 1U << 0,
+  kSamplingKeys = 1U << 1,  // top_k, temperature
+  kBeamKeys = 1U << 2,      // beams, length_penalty, end
+  kSymbolsKey = 1U << 3,
 };
 
 // Null when there is none of this name.

@@ -13,7 +13,7 @@ Result<std::vector<Cell>> build(std::string_view name, const CellSizes& sizes, c
   return only(lstm_decoder_cell(name, sizes, weights, model));
 }
 
-constexpr CellKind kKinds[] = {{"lstm_decoder", "lanes", true, build}};
+constexpr CellKind kKinds[] = {{"lstm_decoder", "lanes", true, build, kStartKey}};
 
 }  // namespace
 

@@ -17,8 +17,9 @@ Result<std::vector<Cell>> build_decoder(std::string_view name, const CellSizes& 
   return only(lstm_sampling_decoder_cell(name, sizes, weights, model));
 }
 
-constexpr CellKind kKinds[] = {{"seed", "lanes", false, build_seed},
-                               {"lstm_sampling_decoder", "lanes", true, build_decoder}};
+constexpr CellKind kKinds[] = {
+    {"seed", "lanes", false, build_seed},
+    {"lstm_sampling_decoder", "lanes", true, build_decoder, kStartKey | kSamplingKeys}};
 
 // The number of the step that the cell is at.
 ValueId count_steps(CellBuilder& b) {

@@ -15,7 +15,7 @@ Result<std::vector<Cell>> build(std::string_view name, const CellSizes& sizes, c
   return only(lstm_transducer_cell(name, sizes, weights, model));
 }
 
-constexpr CellKind kKinds[] = {{"lstm_transducer", "lanes", true, build}};
+constexpr CellKind kKinds[] = {{"lstm_transducer", "lanes", true, build, kStartKey | kSymbolsKey}};
 
 // The prediction network's states, and the symbol that it reads next.
 struct Predictor {
@@ -48,11 +48,21 @@ ValueId listen(CellBuilder& b, std::string_view name, const CellSizes& sizes, Va
   return symbol;
 }
 
+// A frame ends with a blank: without one each would have as many symbols as it may.
+Status check_blank(const Weights* weights, std::string_view name, std::int64_t blank) {
+  const Tensor* output = weights == nullptr ? nullptr : weights->find(std::string(name) + ".output");
+  if (output == nullptr || output->shape.empty() || blank < output->shape[0]) return {};
+  return invalid("cell '" + std::string(name) + "': the blank, start = " + std::to_string(blank) +
+                 ", is none of the " + std::to_string(output->shape[0]) + " rows of '" + std::string(name) +
+                 ".output', so that it could not be said");
+}
+
 }  // namespace
 
 Result<Cell> lstm_transducer_cell(std::string_view name, const CellSizes& sizes, const Weights* weights,
                                   std::string_view model) {
   if (Status ok = check_tokens(weights, name); !ok) return tl::unexpected(ok.error());
+  if (Status ok = check_blank(weights, name, sizes.start); !ok) return tl::unexpected(ok.error());
   CellBuilder b{std::string(name)};
   Predictor at = predictor_before(b, sizes);
   const ValueId frame = heard(b, name, sizes);

@@ -22,6 +22,25 @@
 namespace volvox {
 namespace {
 
+// A key that was given and that such a kind would not read; empty: none.
+std::string_view foreign_key(const CellDefinition& cell, unsigned keys) {
+  const CellDefinition usual;
+  const struct {
+    std::string_view name;
+    unsigned of;
+    bool given;
+  } all[] = {{"start", kStartKey, cell.start != usual.start},
+             {"top_k", kSamplingKeys, cell.top_k != usual.top_k},
+             {"temperature", kSamplingKeys, cell.temperature != usual.temperature},
+             {"beams", kBeamKeys, cell.beams != usual.beams},
+             {"length_penalty", kBeamKeys, cell.length_penalty != usual.length_penalty},
+             {"end", kBeamKeys, cell.end != usual.end},
+             {"symbols", kSymbolsKey, cell.symbols != usual.symbols}};
+  for (const auto& key : all)
+    if (key.given && (keys & key.of) == 0) return key.name;
+  return {};
+}
+
 template <class T>
 std::optional<std::uint8_t> find_named(const std::vector<T>& all, std::string_view name) {
   const auto it = std::find_if(all.begin(), all.end(), [&](const T& item) { return item.name == name; });
@@ -268,6 +287,8 @@ Result<std::vector<Cell>> Assembly::built_cells(const CellDefinition& cell, std:
     return error(cell.line, "hidden: is missing, kind " + in_quotes(cell.kind) + " needs it");
   if (!kind->sized && (cell.input != 0 || cell.hidden != 0))
     return error(cell.line, "a " + cell.kind + " cell has no sizes");
+  if (const std::string_view key = foreign_key(cell, kind->keys); !key.empty())
+    return error(cell.line, std::string(key) + ": a " + cell.kind + " cell has none");
   auto built = kind->build(cell.name, sizes_of(cell), &model_.weights, model_.name);
   if (!built) return error(cell.line, built.error().message);
   const Tensor* embedding = model_.weights.find(cell.name + ".embedding");

@@ -116,6 +116,26 @@ TEST_F(Repository, ASmallerMaxBatchLowersMinBatch) {
   EXPECT_EQ((*load_model(model_, {.max_batch = 4}))->types[1].min_batch, 4U);
 }
 
+TEST_F(Repository, OnlyAModelIsOverwritten) {
+  const Status status =
+      write_new_model({.path = folder_.path(), .name = "x", .overwrite = true}, "lstm", kSmall);
+  ASSERT_FALSE(status);
+  EXPECT_THAT(status.error().message, HasSubstr("is no model, and is not overwritten"));
+  EXPECT_TRUE(load_model(model_)) << "which lies in it";
+}
+
+TEST_F(Repository, ATransducerCanSayItsBlank) {
+  const fs::path rnnt = folder_.path() / "rnnt";
+  ASSERT_TRUE(write_new_model({.path = rnnt}, "rnnt", {.hidden = 4, .input = 4, .vocabulary = 9}));
+  std::string text = read(rnnt / "model.toml");
+  const std::string kind = "kind = 'lstm_transducer'";
+  ASSERT_NE(text.find(kind), std::string::npos) << text;
+  write(rnnt / "model.toml", text.replace(text.find(kind), kind.size(), kind + "\nstart = 9"));
+  const auto loaded = load_model(rnnt);
+  ASSERT_FALSE(loaded);
+  EXPECT_THAT(loaded.error().message, HasSubstr("the blank, start = 9, is none of the 9 rows of"));
+}
+
 TEST_F(Repository, TheDigestIsOfTheFilesAlone) {
   const std::uint64_t digest = (*load_model(model_))->digest;
   EXPECT_EQ((*load_model(model_, {.eager = false, .max_batch = 3}))->digest, digest);
@@ -204,6 +224,8 @@ TEST_F(Repository, ErrorsSayFileLineAndKey) {
   EXPECT_THAT(error_after("'chain'", "'circle'"), HasSubstr("'circle' is not served"));
   EXPECT_THAT(error_after("kind = 'lstm'", "kind = 'rmm'"), HasSubstr("kind: 'rmm' is not in the library"));
   EXPECT_THAT(error_after("hidden = 6", ""), HasSubstr("hidden: is missing"));
+  for (const std::string key : {"start", "top_k", "temperature", "beams", "length_penalty", "end", "symbols"})
+    EXPECT_THAT(error_after("min_batch = 1", key + " = 2"), HasSubstr(key + ": a lstm cell has none"));
   EXPECT_THAT(error_after("hidden = 6", "hidden = 7"),
               AllOf(HasSubstr("model 'small', cell 'lstm'"), HasSubstr("lstm.weight_ih"), HasSubstr("24")));
   EXPECT_THAT(error_after("max_batch = 64", "max_batch = 0"), HasSubstr("max_batch: must be"));
