@@ -163,7 +163,8 @@ Quantity CellWriter::evaluate(const Operator& what, const std::vector<Quantity>&
 
 Quantity CellWriter::reshape(const Quantity& x, const Shape& shape) {
   if (shape == x.shape) return x;
-  if (checked_elements(shape) != checked_elements(x.shape))
+  const auto checked = x.is_known() ? checked_numbers : checked_elements;
+  if (checked(shape) != checked(x.shape))
     refuse("the shapes " + to_string(x.shape) + " and " + to_string(shape) +
            " have different numbers of elements");
   if (x.is_known()) {
@@ -195,11 +196,17 @@ Quantity CellWriter::transpose(const Quantity& x, const std::vector<std::int64_t
   Strides strides{};
   for (std::size_t axis = 0; axis < axes.size(); ++axis)
     strides[axis] = from[static_cast<std::size_t>(axes[axis])];
-  std::vector<std::int64_t> places;
-  if (checked_elements(shape) > 0) {
-    for (Walk at(shape); !at.done(); at.next()) places.push_back(at.offset(strides));
+  auto made = std::make_shared<Constant>(Constant{.type = x.known->type, .shape = shape});
+  if (checked_numbers(shape) == 0) return known(std::move(made));
+  const bool real = x.known->is_real();
+  if (real) made->reals.reserve(x.known->size());
+  if (!real) made->integers.reserve(x.known->size());
+  for (Walk at(shape); !at.done(); at.next()) {
+    const auto place = static_cast<std::size_t>(at.offset(strides));
+    if (real) made->reals.push_back(x.known->reals[place]);
+    if (!real) made->integers.push_back(x.known->integers[place]);
   }
-  return known(picked(*x.known, shape, places));
+  return known(std::move(made));
 }
 
 // Of something that was put together along this or another axis: that part itself. Nothing: no such part.
@@ -299,7 +306,8 @@ Quantity CellWriter::concat(const std::vector<Quantity>& all, std::size_t axis) 
     all_known = all_known && part.is_known();
     integers = integers && part.is_known() && !part.known->is_real();
   }
-  checked_elements(shape);
+  if (!all_known) checked_elements(shape);
+  checked_numbers(shape);
   if (!all_known) return apply("concat_axis", parts, {.integers = {static_cast<std::int64_t>(axis)}}, shape);
   Constant made{.type = integers ? Constant::Type::kInteger : Constant::Type::kReal, .shape = shape};
   std::size_t outer = 1;

@@ -26,7 +26,7 @@ std::string plain_name(const std::string& name) {
 }
 
 bool is_real_input(std::int32_t type) {
-  return type == kFloat || type == kFloat16 || type == kDouble;
+  return type == kFloat || type == kFloat16 || type == kBfloat16 || type == kDouble;
 }
 
 bool is_whole_input(std::int32_t type) {
@@ -69,7 +69,12 @@ Quantity given_constant(const GraphInput& input, const Shape* given, const std::
   }
   if (is_real_input(input.type)) return known_reals(shape, {numbers.begin(), numbers.end()});
   std::vector<std::int64_t> whole;
-  for (const double number : numbers) whole.push_back(std::llround(number));
+  for (const double number : numbers) {
+    if (number != std::floor(number))
+      refuse("the constant " + in_quotes(input.name) + " is of whole numbers, not of " +
+             std::to_string(number));
+    whole.push_back(std::llround(number));
+  }
   return known_integers(shape, std::move(whole));
 }
 

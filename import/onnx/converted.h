@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,9 @@
 
 // What every way from a graph to a model needs.
 namespace volvox::onnx_import {
+
+// Steps of one request, at most, of a model that was imported.
+inline constexpr std::uint32_t kMaxImportedLength = 65536;
 
 // A name for model.toml.
 std::string plain_name(const std::string& name);

@@ -274,7 +274,7 @@ class Importer {
         refuse("the input " + in_quotes(input) + " is a state, and has no window");
     }
     Walked walked = walk();
-    ModelDefinition definition{.unfolding = "chain"};
+    ModelDefinition definition{.unfolding = "chain", .max_length = kMaxImportedLength};
     LaneDefinition lane{.cell = "cell"};
     for (const Input& input : inputs_) {
       if (input.constant || state_output(input.name) != nullptr) continue;

@@ -9,15 +9,27 @@
 
 namespace volvox::onnx_import {
 
-std::int64_t checked_elements(const Shape& shape) {
+namespace {
+
+std::int64_t elements_up_to(const Shape& shape, std::int64_t most, const char* what) {
   if (shape.size() > kMaxRank) refuse("a shape of " + std::to_string(shape.size()) + " axes, at most 8");
   std::int64_t count = 1;
   for (const std::int64_t extent : shape) {
-    if (extent < 0 || extent > kMaxValueElements || (extent > 0 && count > kMaxValueElements / extent))
-      refuse("the shape " + to_string(shape) + " has more elements than a value may have");
+    if (extent < 0 || extent > most || (extent > 0 && count > most / extent))
+      refuse("the shape " + to_string(shape) + " has more elements than " + what + " may have");
     count *= extent;
   }
   return count;
+}
+
+}  // namespace
+
+std::int64_t checked_elements(const Shape& shape) {
+  return elements_up_to(shape, kMaxValueElements, "a value");
+}
+
+std::int64_t checked_numbers(const Shape& shape) {
+  return elements_up_to(shape, kMaxConstantElements, "a tensor");
 }
 
 Quantity known(KnownTensor tensor) {

@@ -18,7 +18,8 @@ Quantity integers_of(const Quantity& a, const Quantity& b,
                      std::int64_t (*combine)(std::int64_t, std::int64_t));
 // Where element i of `shape` lies in a tensor of shape `from` that is spread to it.
 std::vector<std::int64_t> spread_places(const Shape& from, const Shape& shape);
-// Refuses what has more elements than anything may have.
+// Refuses what has more elements than a value that a cell computes may have, or a tensor of numbers.
 std::int64_t checked_elements(const Shape& shape);
+std::int64_t checked_numbers(const Shape& shape);
 
 }  // namespace volvox::onnx_import

@@ -62,6 +62,12 @@ std::optional<std::vector<std::int64_t>> NodeCall::integers_of(std::string_view 
   return found == nullptr ? std::nullopt : std::optional(found->integers);
 }
 
+std::int64_t NodeCall::index(std::int64_t written, std::int64_t extent) {
+  if (written < -extent || written >= extent)
+    refuse("element " + std::to_string(written) + " of an axis of " + std::to_string(extent));
+  return written < 0 ? written + extent : written;
+}
+
 std::size_t NodeCall::axis(std::int64_t written, std::size_t rank) {
   const auto axes = static_cast<std::int64_t>(rank);
   if (written < -axes || written >= axes)

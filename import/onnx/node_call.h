@@ -44,6 +44,8 @@ class NodeCall {
   std::optional<std::vector<std::int64_t>> integers_of(std::string_view attribute, std::size_t input) const;
   // An axis as it may be written, from the end as well, of so many.
   static std::size_t axis(std::int64_t written, std::size_t rank);
+  // An element of an axis, from its end where negative; refused where there is none.
+  static std::int64_t index(std::int64_t written, std::int64_t extent);
 
  private:
   std::vector<std::optional<Quantity>> inputs_;

@@ -91,7 +91,9 @@ Result<KnownTensor> read_tensor(const Proto& tensor) {
     return invalid("tensor " + in_quotes(tensor.name()) + " " + why);
   };
   if (tensor.data_location() == Proto::EXTERNAL || tensor.external_data_size() > 0)
-    return wrong("lies in another file; save the model with all of its weights inside");
+    return wrong(
+        "lies in another file; save the model with all of its weights inside (torch.onnx.export: "
+        "external_data=False, or dynamo=False)");
   if (tensor.has_segment()) return wrong("is a part of a tensor; save it as a whole");
   auto made = std::make_shared<Constant>();
   std::int64_t count = 1;

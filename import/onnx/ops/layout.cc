@@ -175,8 +175,7 @@ void gather(NodeCall& call) {
   checked_elements(shape);  // before any of them is there
   std::vector<Quantity> parts;
   for (std::size_t i = 0; i < indices.size();) {
-    const auto first =
-        static_cast<std::int64_t>(NodeCall::axis(indices[i], static_cast<std::size_t>(x.shape[axis])));
+    const std::int64_t first = NodeCall::index(indices[i], x.shape[axis]);
     std::size_t run = 1;
     while (i + run < indices.size() && indices[i + run] == indices[i] + static_cast<std::int64_t>(run) &&
            first + static_cast<std::int64_t>(run) < x.shape[axis])

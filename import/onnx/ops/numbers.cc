@@ -153,7 +153,8 @@ void scatter_elements(NodeCall& call) {
     refuse("is there for known vectors of whole numbers");
   std::vector<std::int64_t> made = x->integers;
   for (std::size_t i = 0; i < places.size(); ++i)
-    made[NodeCall::axis(places[i], made.size())] = updates->integers[i];
+    made[static_cast<std::size_t>(NodeCall::index(places[i], static_cast<std::int64_t>(made.size())))] =
+        updates->integers[i];
   call.outputs = {known_integers(x->shape, std::move(made))};
 }
 

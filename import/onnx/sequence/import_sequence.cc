@@ -18,8 +18,6 @@
 namespace volvox::onnx_import {
 namespace {
 
-constexpr std::uint32_t kMaxLength = 65536;
-
 // The graph with one guess.
 class SequenceTrial {
  public:
@@ -69,7 +67,7 @@ class SequenceTrial {
              " is neither of floats nor of whole numbers; give it with --set");
     const auto axis = axes_.find(input.name);
     if (axis != axes_.end()) return sequence(input, std::move(shape), axis->second);
-    if (!real && elements(shape) == 1 && shape.size() <= 1) {
+    if (!real && shape.size() <= 1 && elements(shape) == 1) {
       lengths_.push_back(input.name);
       return known_integers(shape, {kOpenLength});
     }
@@ -133,7 +131,7 @@ class SequenceTrial {
     }
     WrittenLanes written = lanes_.finish();
     definition_.unfolding = "lanes";
-    definition_.max_length = kMaxLength;
+    definition_.max_length = kMaxImportedLength;
     definition_.cells = std::move(written.cells);
     definition_.lanes = std::move(written.lanes);
     definition_.sequences = std::move(written.sequences);

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import struct
 import tempfile
@@ -104,6 +105,13 @@ def put_in_place(staged, folder):
             before.rename(folder)
         raise
     shutil.rmtree(before, ignore_errors=True)
+
+
+def check_name(name):
+    """ValueError for what a server does not take for a model's name."""
+    if not re.fullmatch("[A-Za-z0-9][A-Za-z0-9._-]{0,63}", name):
+        raise ValueError(f"{name!r} is no name of a model: 1 to 64 letters, digits, '_', '-' and '.', the first a letter or digit")
+    return name
 
 
 def write_model(folder, definition, cells, tensors, overwrite=False):

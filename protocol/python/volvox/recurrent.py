@@ -9,7 +9,7 @@ import json
 import pathlib
 import re
 
-from volvox.model import CellWriter, write_model
+from volvox.model import CellWriter, check_name, write_model
 
 GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
 WEIGHT = re.compile(r"(weight_ih|weight_hh|weight_hr|bias_ih|bias_hh)(?:_l(\d+)(_reverse)?)?")
@@ -137,16 +137,18 @@ def export_state(kind, state, folder, *, embedding=None, output=None, every_step
 
     A request is a sequence of "x": rows of f32 as wide as weight_ih, or with `embedding`, a matrix, of i32 ids. The answer is
     "h" of the topmost layer, and in both directions "h_back" beside it; with `output`, a pair of the weight and the bias (or
-    None) of a linear layer above, it is "y". For every step, or the last one. One direction runs in sessions, too.
+    None) of a linear layer above, it is "y". For every step, or the last one: each direction's own last, as PyTorch's h_n, but "y" of
+    the sequence's last row, as of output[-1]. One direction runs in sessions, too.
 
-    ValueError for weights that do not fit; FileExistsError when the folder is there and not to be overwritten.
+    ValueError for weights that do not fit, and names that a server does not take; FileExistsError when the folder is there and
+    not to be overwritten.
     """
     import numpy
 
     folder = pathlib.Path(folder)
     layers = _layers(kind, state)
     width = layers[0][0]["weight_ih"].shape[1]
-    lines = [f"name = {json.dumps(name or folder.name)}", 'unfolding = "lanes"', "max_length = 65536"]
+    lines = [f"name = {json.dumps(check_name(name or folder.name))}", 'unfolding = "lanes"', "max_length = 65536"]
     cells, lanes, tensors, below = {}, [], {}, []
     if embedding is not None:
         embedding = _floats(embedding, "embedding")

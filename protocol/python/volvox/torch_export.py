@@ -1,5 +1,6 @@
 """Any module of PyTorch that does one step, as a model of a server, by way of ONNX. PyTorch is imported when it is used."""
 
+import inspect
 import pathlib
 import subprocess
 import tempfile
@@ -12,12 +13,14 @@ def export_step(module, arguments, folder, *, inputs, outputs, volvox="volvox", 
     """
     import torch
 
+    # The newer way, which some versions take by themselves, writes weights to another file.
+    older = {"dynamo": False} if "dynamo" in inspect.signature(torch.onnx.export).parameters else {}
     folder = pathlib.Path(folder)
     with tempfile.TemporaryDirectory() as scratch:
         file = pathlib.Path(scratch) / "step.onnx"
         training = [(part, part.training) for part in module.modules()]
         try:
-            torch.onnx.export(module.eval(), arguments, str(file), input_names=inputs, output_names=outputs, opset_version=13)
+            torch.onnx.export(module.eval(), arguments, str(file), input_names=inputs, output_names=outputs, opset_version=13, **older)
         finally:
             for part, was in training:
                 part.training = was
