@@ -42,11 +42,15 @@ Result<int> sweep_load(const SweepArguments& arguments, LoadPlan plan, const std
   Sweep sweep(wanted);
   const auto begin = std::chrono::steady_clock::now();
   auto before = batches();
+  Status failed;  // what was measured before is told all the same
   for (auto rate = sweep.next_rate(); rate; rate = sweep.next_rate()) {
     plan.rate = *rate;
     auto window = measure(plan);
     if (stop.stop_requested()) break;
-    if (!window) return tl::unexpected(window.error());
+    if (!window) {
+      failed = tl::unexpected(window.error());
+      break;
+    }
     std::fprintf(stderr, "%.1f a second: %llu of %llu answered in %.1f s\n", *rate,
                  static_cast<unsigned long long>(window->tally.completed),
                  static_cast<unsigned long long>(window->tally.offered), window->seconds);
@@ -56,11 +60,13 @@ Result<int> sweep_load(const SweepArguments& arguments, LoadPlan plan, const std
     before = std::move(after);
     ++plan.seed;  // another window is another sample of the same load
   }
+  if (!failed && sweep.points().empty()) return tl::unexpected(failed.error());
   std::fputs(to_text(sweep, wanted).c_str(), stdout);
   Status written = write_report_file(json_file, to_json(sweep, wanted).dump(2) + "\n");
   if (written) written = write_report_file(arguments.csv_file, to_csv(sweep));
   if (written) written = write_report_file(arguments.html_file, to_html(sweep, wanted, title));
   if (!written) return tl::unexpected(written.error());
+  if (!failed) return tl::unexpected(failed.error());
   return sweep.highest_rps() > 0 ? 0 : 1;
 }
 

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "config/addresses.h"
 #include "config/validate.h"
 
 namespace volvox {
@@ -98,8 +99,10 @@ Result<RawPeer> RawPeer::connect(const std::string& endpoint) {
   addrinfo hints{}, *found = nullptr;
   hints.ai_socktype = SOCK_STREAM;
   int fd = -1;
-  if (getaddrinfo(where->host.c_str(), std::to_string(where->port).c_str(), &hints, &found) == 0) {
-    fd = connect_to(*found);
+  const std::string host = without_brackets(where->host);
+  if (getaddrinfo(host.c_str(), std::to_string(where->port).c_str(), &hints, &found) == 0) {
+    for (const addrinfo* address = found; fd < 0 && address != nullptr; address = address->ai_next)
+      fd = connect_to(*address);
     freeaddrinfo(found);
   }
   if (fd < 0) return fail(ErrorCode::kUnavailable, "no connection to '" + endpoint + "'");

@@ -11,8 +11,8 @@ constexpr std::size_t kSteady = 3;  // windows
 constexpr double kSpread = 0.10;    // that they are within
 constexpr double kKeepsUp = 0.95;   // of the rate comes back, of a server that is not saturated
 constexpr double kRaise = 1.5, kLower = 0.5;
-constexpr double kPrecision = 1.05;      // of the highest good rate
-constexpr std::size_t kMostLowered = 8;  // until nothing is good
+constexpr double kPrecision = 1.05;         // of the highest good rate
+constexpr std::ptrdiff_t kMostLowered = 8;  // until nothing is good
 constexpr double kMostRate = 1e7;
 
 double throughput_of(const LoadOutcome& window) {
@@ -64,7 +64,9 @@ std::optional<double> Sweep::choose() const {
   const double good = highest_rps();
   if (good == 0) {
     const double bottom = sorted.front().rate;
-    return points_.size() <= kMostLowered ? std::optional(bottom * kLower) : std::nullopt;
+    const auto lowered =
+        std::ranges::count_if(sorted, [&](const SweepPoint& point) { return point.rate < plan_.first_rate; });
+    return lowered < kMostLowered ? std::optional(bottom * kLower) : std::nullopt;
   }
   // The lowest that is bad above the highest that is good.
   const auto bad = std::ranges::find_if(sorted, [&](const SweepPoint& point) { return point.rate > good; });

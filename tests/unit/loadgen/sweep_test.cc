@@ -106,6 +106,21 @@ TEST(Sweep, ComesToAnEndWhereNoRateIsGood) {
   EXPECT_LE(windows, 3 * static_cast<int>(Sweep::kMostPoints));
 }
 
+TEST(Sweep, LooksFarBelowTheFirstRateHoweverFarItWentUp) {
+  Sweep sweep({.first_rate = 500, .window_s = 10, .slo = Slo{0.99, milliseconds(5)}});
+  for (auto rate = sweep.next_rate(); rate; rate = sweep.next_rate()) {
+    LoadOutcome window;
+    window.tally.offered = static_cast<std::uint64_t>(10 * *rate);
+    window.tally.completed = static_cast<std::uint64_t>(10 * std::min(*rate, 8000.0));
+    window.seconds = 10;
+    for (std::uint64_t i = 0; i < window.tally.completed; ++i)
+      window.tally.latency.record(milliseconds(*rate < 50 ? 2 : 8));
+    sweep.add(window);
+  }
+  EXPECT_NEAR(sweep.highest_rps(), 50, 5);
+  EXPECT_NEAR(sweep.saturated_rps(), 8000, 400);
+}
+
 TEST(Sweep, AServerThatAnswersNothingHasNoGoodRate) {
   Sweep sweep({.first_rate = 10});
   while (const auto rate = sweep.next_rate()) {
