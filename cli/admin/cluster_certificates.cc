@@ -38,6 +38,10 @@ Result<TlsIdentity> authority_in(const fs::path& folder) {
   const fs::path stem = folder / "ca";
   if (fs::exists(fs::path(stem) += ".key"))
     return TlsIdentity{text_in(fs::path(stem) += ".crt"), text_in(fs::path(stem) += ".key")};
+  if (fs::exists(fs::path(stem) += ".crt")) {
+    return invalid("the authority's key is not at '" + (fs::path(stem) += ".key").string() +
+                   "'; bring ca.key back to where ca.crt is, for new certificates of the same cluster");
+  }
   auto made = new_tls_authority("Volvox cluster", kAuthorityDays);
   if (!made) return made;
   if (Status ok = write(stem, *made); !ok) return tl::unexpected(std::move(ok).error());
