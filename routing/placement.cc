@@ -51,7 +51,11 @@ Result<Router::Choice> Router::at_home(const Question& question) {
   if (members_.find(*home)->state != MemberState::kAlive)
     return fail(ErrorCode::kUnavailable, "the node that holds the session is silent; try again soon");
   if (!nodes_[home->index].requests.heard()) return too_early();
-  if (!may_take(*home, question)) return no_credit();
+  if (!may_take(*home, question)) {
+    nodes_[home->index].requests.missed(1);
+    nodes_[home->index].bytes.missed(question.info.bytes);
+    return no_credit();
+  }
   return Choice{*home, {{}, question.info.bytes, 1}};
 }
 
