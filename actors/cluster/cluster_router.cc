@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <unordered_map>
@@ -271,20 +270,13 @@ class ClusterRouterShell {
       peer->offers = join.offers;
       peer->list = join.list;
     }
-    // The end of an earlier membership first; what it had in flight may come to the new one.
-    const auto retries = std::stable_partition(events.begin(), events.end(), [](const RouterEvent& event) {
-      return event.kind != RouterEvent::Kind::kRetry;
-    });
-    const RouterEvents again(std::make_move_iterator(retries), std::make_move_iterator(events.end()));
-    events.erase(retries, events.end());
-    act(events);
+    act(events);  // the end of an earlier membership first
     if (node) {
       router_.grant(*node, {join.request_limit, join.request_window}, {join.byte_limit, join.byte_window});
       peers_.joined(peer);
       by_node_[node->index] = peer;
       if (setup_.models) setup_.models->offered(*node, join.offers);
     }
-    act(again);
     return node;
   }
 
