@@ -113,12 +113,19 @@ class HttpFront::Impl {
     door.connected = [&metrics](std::size_t open) { metrics.set_connections(open); };
     door.cut = [&metrics] { metrics.cut(1); };
     door.refused = [&metrics] { metrics.connection_refused(); };
-    no_door_ = true;  // should this throw
-    auto opened = HttpDoor::open(std::move(door));
-    if (!opened) return tl::unexpected(opened.error());
-    door_ = std::move(*opened);
-    open_door_ = door_.get();
-    return {};
+    try {
+      auto opened = HttpDoor::open(std::move(door));
+      if (opened) {
+        door_ = std::move(*opened);
+        open_door_ = door_.get();
+        return {};
+      }
+      no_door_ = true;
+      return tl::unexpected(opened.error());
+    } catch (...) {
+      no_door_ = true;  // before whoever waits for it is waited for
+      throw;
+    }
   }
 
   // It may pass the first connections on before its maker has it. Null: it could not be opened.

@@ -22,6 +22,7 @@
 #include "protocol/codec/codec.h"
 #include "protocol/codec/packed_body.h"
 #include "protocol/v2/response_codec.h"
+#include "serving/request_terms.h"
 
 namespace volvox {
 namespace {
@@ -184,6 +185,7 @@ tl::expected<HttpInference::Asked, HttpReply> HttpInference::admit(V2Request req
   header.model = model->name;
   header.model_version = model->version;
   const std::uint64_t longest = std::uint64_t{config_.http.max_wait_ms} * 1000;
+  header.deadline_us = terms_of(config_.model, header.model, {header.deadline_us}).deadline_us;
   header.deadline_us = header.deadline_us == 0 ? longest : std::min(header.deadline_us, longest);
   auto admitted = setup_.admission->admit({exchange.client(), {}, false, 0, Door::kHttp}, std::move(header),
                                           std::move(*body), model->installed);

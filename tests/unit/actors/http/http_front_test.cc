@@ -222,6 +222,13 @@ TEST(HttpFront, ADeadlineEndsARequest) {
                "DEADLINE_EXCEEDED", "deadline");
 }
 
+TEST(HttpFront, AModelsOwnDeadlineEndsARequestThatGivesNone) {
+  ServeConfig config = with_http();
+  config.model = {{.name = "check", .default_deadline_ms = 30}};
+  const House house(config, held_device());
+  expect_error(post(house, kBody), 504, "DEADLINE_EXCEEDED", "deadline");
+}
+
 TEST(HttpFront, AClientThatHangsUpTakesItsRequestWithIt) {
   ServeConfig config = with_http();
   config.http.max_requests = 1;
