@@ -152,7 +152,7 @@ tl::expected<std::shared_ptr<IncomingRequest>, Refusal> Admission::admit(Caller 
   request->body = std::move(body).keep();
   request->arrival = steady_now();
   request->model = std::move(model);
-  request->writer = reader_;
+  if (request->door != Door::kHttp) request->writer = reader_;  // its own thread writes its answer down
   begin_trace(*request);
   return request;
 }

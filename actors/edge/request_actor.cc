@@ -42,6 +42,7 @@ class RequestShell {
   caf::message_handler handlers() {
     return {[this](const FinishRequest& finish) {
               take_over();
+              ticket_.request().leave();
               answer(finish.outcome);
               self_->quit();
             },
