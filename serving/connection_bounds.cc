@@ -10,7 +10,7 @@ ConnectionBounds::Entry ConnectionBounds::enter(Id id, const std::string& client
   const bool has_too_many =
       limits_.per_client != 0 && held != clients_.end() && held->second.all >= limits_.per_client;
   if (has_too_many) {
-    entry.gives_way = oldest_that_may(&client);
+    entry.gives_way = oldest_that_may(client);
     if (!entry.gives_way) return {Verdict::kClientHasTooMany, std::nullopt};
   } else if (open_.size() >= limits_.connections) {
     entry.gives_way = who_gives_way(client);
@@ -25,9 +25,8 @@ ConnectionBounds::Entry ConnectionBounds::enter(Id id, const std::string& client
 }
 
 std::optional<ConnectionBounds::Id> ConnectionBounds::make_room(Id but) {
-  const auto found = who_gives_way({});
-  if (!found || *found == but) return std::nullopt;
-  left(*found);
+  const auto found = who_gives_way({}, but);
+  if (found) left(*found);
   return found;
 }
 
@@ -53,24 +52,29 @@ void ConnectionBounds::left(Id id) {
   open_.erase(found);
 }
 
-std::optional<ConnectionBounds::Id> ConnectionBounds::oldest_that_may(const std::string* client) const {
+std::optional<ConnectionBounds::Id> ConnectionBounds::oldest_that_may(const std::string& client,
+                                                                      std::optional<Id> but) const {
   for (const auto& [id, connection] : open_) {
-    if (connection.may_go && (client == nullptr || connection.client == *client)) return id;
+    if (connection.may_go && connection.client == client && id != but) return id;
   }
   return std::nullopt;
 }
 
 // A newcomer counts among its client's own: one that holds less than others costs them theirs.
-std::optional<ConnectionBounds::Id> ConnectionBounds::who_gives_way(const std::string& newcomer) const {
+std::optional<ConnectionBounds::Id> ConnectionBounds::who_gives_way(const std::string& newcomer,
+                                                                    std::optional<Id> but) const {
+  const auto kept = but ? open_.find(*but) : open_.end();
   const std::string* biggest = nullptr;
   std::size_t most = 0;
   for (const auto& [client, held] : clients_) {
-    const std::size_t count = held.may_go == 0 ? 0 : held.may_go + (client == newcomer ? 1 : 0);
+    const bool one_stays = kept != open_.end() && kept->second.may_go && kept->second.client == client;
+    const std::size_t may_go = held.may_go - (one_stays ? 1 : 0);
+    const std::size_t count = may_go == 0 ? 0 : may_go + (client == newcomer ? 1 : 0);
     if (count <= most) continue;
     most = count;
     biggest = &client;
   }
-  return biggest == nullptr ? std::nullopt : oldest_that_may(biggest);
+  return biggest == nullptr ? std::nullopt : oldest_that_may(*biggest, but);
 }
 
 std::vector<ConnectionBounds::Id> ConnectionBounds::late(TimePoint now) const {

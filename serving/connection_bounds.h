@@ -58,8 +58,8 @@ class ConnectionBounds {
     std::size_t all = 0, may_go = 0;
   };
 
-  std::optional<Id> oldest_that_may(const std::string* client) const;
-  std::optional<Id> who_gives_way(const std::string& newcomer) const;
+  std::optional<Id> oldest_that_may(const std::string& client, std::optional<Id> but = std::nullopt) const;
+  std::optional<Id> who_gives_way(const std::string& newcomer, std::optional<Id> but = std::nullopt) const;
 
   const ConnectionLimits limits_;
   std::map<Id, Connection> open_;  // ids grow, so that the oldest comes first

@@ -69,6 +69,11 @@ TEST(ConnectionBounds, MakesRoomWhereSomethingIsShort) {
   bounds.enter(1, "one", at(0));
   bounds.enter(2, "two", at(0));
   bounds.enter(3, "two", at(0));
+  EXPECT_EQ(bounds.make_room(2), 3U) << "the oldest of the biggest asks itself";
+  EXPECT_EQ(bounds.make_room(2), 1U) << "nobody else is left";
+  EXPECT_FALSE(bounds.make_room(2));
+  bounds.enter(1, "one", at(0));
+  bounds.enter(3, "two", at(0));
   EXPECT_EQ(bounds.make_room(3), 2U);
   bounds.stays(1);
   EXPECT_FALSE(bounds.make_room(3)) << "it asks for itself";
