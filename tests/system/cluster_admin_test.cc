@@ -43,8 +43,9 @@ TEST_F(ClusterAdmin, StatusListsTheMembers) {
     return std::all_of(now.begin(), now.end(),
                        [](const json& member) { return member["request_credit"] > 0; });
   }));
-  const CommandResult text = status({});
-  EXPECT_TRUE(text.ok()) << text.out << text.err;
+  // Whether it is ready is asked for now and then only.
+  CommandResult text;
+  ASSERT_NO_FATAL_FAILURE(wait_until("it is ready", [&] { return (text = status({})).ok(); }));
   for (const char* word : {"r1", "ready", "NODE", "CREDIT", "alive", "m/1"})
     EXPECT_NE(text.out.find(word), std::string::npos) << word << "\n" << text.out;
 }
