@@ -68,8 +68,8 @@ std::optional<ConnectionBounds::Id> ConnectionBounds::who_gives_way(const std::s
   std::size_t most = 0;
   for (const auto& [client, held] : clients_) {
     const bool one_stays = kept != open_.end() && kept->second.may_go && kept->second.client == client;
-    const std::size_t may_go = held.may_go - (one_stays ? 1 : 0);
-    const std::size_t count = may_go == 0 ? 0 : may_go + (client == newcomer ? 1 : 0);
+    const bool some_may = held.may_go > (one_stays ? 1U : 0U);
+    const std::size_t count = some_may ? held.may_go + (client == newcomer ? 1 : 0) : 0;
     if (count <= most) continue;
     most = count;
     biggest = &client;
