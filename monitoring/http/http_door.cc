@@ -202,6 +202,14 @@ class HttpDoor::Impl {
     }
   }
 
+  // Closed with bytes unread it is reset, and the client may never see why. What comes later cannot be waited
+  // for: its place is needed.
+  static void skip_what_came(int socket) {
+    std::array<char, 16384> piece{};
+    for (int pieces = 0; pieces < 8; ++pieces)
+      if (::recv(socket, piece.data(), piece.size(), MSG_DONTWAIT) <= 0) return;
+  }
+
   // The bounds have forgotten it already, or are about to.
   void send_away(Id id) {
     const auto found = connections_.find(id);
@@ -210,6 +218,7 @@ class HttpDoor::Impl {
       const std::string busy = http_text(
           {503, "too many requests wait, or this one has waited for too long; try again later\n"}, true);
       static_cast<void>(::send(found->second.socket.get(), busy.data(), busy.size(), MSG_NOSIGNAL));
+      skip_what_came(found->second.socket.get());
     }
     if (setup_.cut && found->second.state != State::kLeaving) setup_.cut();
     remove(id);
