@@ -386,10 +386,11 @@ void Scheduler::suspend(WorkerId worker, TimePoint now, std::vector<Event>& out)
   stuck.suspended = true;
   for (std::uint32_t index : requests_in(worker, stuck.log.completed() + 1)) {
     LiveRequest& live = requests_[index];
-    if (live.state != LiveRequest::State::kRunning || live.outcome != LiveRequest::Outcome::kNone) continue;
-    live.outcome = LiveRequest::Outcome::kFailed;
+    if (live.state != LiveRequest::State::kRunning || live.outcome == LiveRequest::Outcome::kFailed) continue;
+    // One that was cancelled before will not end either: whoever waits for that is told, too.
+    const auto before = std::exchange(live.outcome, LiveRequest::Outcome::kFailed);
     out.push_back(event_for(index, Event::Kind::kStuck));
-    withdraw(index);
+    if (before == LiveRequest::Outcome::kNone) withdraw(index);
   }
   lanes_.empty_cohorts(stuck);
   for (std::uint32_t index = 0; index < requests_.size(); ++index) {

@@ -103,10 +103,12 @@ class RequestShell {
     const bool at_home = is_decided_at_home(ticket_.request().header, code);
     if (ticket_.used() || (given_up_ && at_home)) return;  // whose part may be cancelled again and again
     given_up_ = true;
+    // Before anybody is told, who may not find it: it may be on its way from one device to another.
+    const bool in_time = !at_home && ticket_.request().end.give_up(code);
     self_->send(runner_, CancelWork{ticket_.request().key, code});
     self_->become(handlers());
     if (at_home) return;
-    if (!ticket_.request().end.give_up(code) && !even_if_ended) return;
+    if (!in_time && !even_if_ended) return;
     Outcome outcome;
     outcome.error = Error{code, message};
     outcome.undecided = is_session_part(ticket_.request().header);

@@ -124,6 +124,9 @@ class ManagerShell final : private PartRunner {
   caf::actor self() const { return caf::actor_cast<caf::actor>(self_); }
 
   void run_again(const WorkPtr& work, std::uint32_t lost_on) {
+    // No scheduler had it when they were told.
+    if (const auto why = work->request().end.given_up())
+      return work->settle({*why, "nobody waits for the request any more"});
     if (!dispatcher_.device_but(lost_on)) {
       return work->settle({ErrorCode::kInternal,
                            "the device failed under this request, and no other one takes work; send it again "

@@ -84,6 +84,11 @@ class SchedulerShell {
     auto& live = core_->live[tag];
     live.work = work;
     live.ends = SequenceEnds(work->checked->lengths);
+    if (none_answers()) {
+      strand(*work);
+      finish(tag);
+      return decide_soon();
+    }
     const AdmitResult result = admit(*work);
     using Kind = AdmitResult::Kind;
     if (result.kind == Kind::kNeverFits || result.kind == Kind::kFull) {
@@ -259,7 +264,33 @@ class SchedulerShell {
       tell_health();
       brain_.suspend(id, now, events_);
       take_events(now, {});
+      if (none_answers()) let_all_go(now);
     }
+  }
+
+  bool none_answers() const { return !workers_.empty() && std::ranges::all_of(workers_, &Worker::stuck); }
+
+  // What has no task that hangs can go on elsewhere, but not here.
+  void let_all_go(TimePoint now) {
+    std::vector<std::uint64_t> waiting;
+    for (const auto& [tag, live] : core_->live)
+      if (!live.told) waiting.push_back(tag);
+    for (const std::uint64_t tag : waiting) {
+      const auto live = core_->live.find(tag);
+      brain_.cancel(live->second.id, now, events_);
+      if (events_.empty()) continue;  // a part of a session in a task that hangs
+      events_.clear();
+      strand(*live->second.work);
+      finish(tag);
+    }
+  }
+
+  // As a request under which the device failed: somebody may run it on another one.
+  void strand(Work& work) const {
+    JobEnd& end = work.end.emplace();
+    end.device_failed = true;
+    end.error = Error{ErrorCode::kUnavailable, "the device does not answer; ask another server"};
+    end.retry_after_us = retry_after_us(*node_);
   }
 
   void tell_health() const {

@@ -17,6 +17,11 @@ class RequestEnd {
     int open = kOpen;
     return state_.compare_exchange_strong(open, static_cast<int>(as)) || open != kEnded;
   }
+  // As what, if it was.
+  std::optional<ErrorCode> given_up() const {
+    const int state = state_.load();
+    return state == kOpen || state == kEnded ? std::nullopt : std::optional(static_cast<ErrorCode>(state));
+  }
   // It has ended by itself. As what it was given up before, if it was.
   std::optional<ErrorCode> by_itself() {
     int open = kOpen;

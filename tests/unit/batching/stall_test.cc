@@ -25,6 +25,21 @@ TEST(Stall, FailsWhatItHoldsAndKeepsItsMemoryUntilItEnds) {
   driver.check();
 }
 
+TEST(Stall, TellsOfWhatWasCancelledBefore) {
+  Driver driver = driver_of(1);
+  for (std::uint64_t tag = 1; tag <= 3; ++tag) driver.admit(lanes_request(tag, chain_plan(), 5));
+  ASSERT_EQ(driver.schedule(0).size(), 1U);
+  driver.cancel(1);
+  EXPECT_TRUE(driver.over().empty()) << "its row is in flight";
+  driver.suspend(0);
+  EXPECT_EQ(driver.stuck(), (std::set<std::uint64_t>{1, 2}));
+  driver.cancel(3);
+  EXPECT_EQ(driver.over().at(3), Event::Kind::kCancelled) << "nothing of it is in flight";
+  driver.complete(0, 1);
+  EXPECT_EQ(driver.over().at(1), Event::Kind::kFailed);
+  driver.check();
+}
+
 TEST(Stall, TheOtherWorkersGoOn) {
   Driver driver = driver_of(2);
   for (std::uint64_t tag = 1; tag <= 6; ++tag) driver.admit(lanes_request(tag, chain_plan(), 5));

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <future>
+#include <map>
 #include <random>
 #include <stdexcept>
 #include <string>
@@ -95,6 +96,22 @@ TEST(Devices, ARequestUnderWhichOneFailsIsRunOnAnother) {
   EXPECT_EQ(state_in(house.ask(tokens)), check_answer(tokens)) << "the first one goes on with a fresh queue";
   EXPECT_EQ(a->ran().size(), 6U);
   EXPECT_THAT(a->errors(), IsEmpty());
+}
+
+// No scheduler had it when all were told to stop it.
+TEST(Devices, WhatWasGivenUpIsNotRunAgain) {
+  const auto a = dear_device(), b = dear_device();
+  FaultHooks faults;
+  faults.scheduler = [armed = std::make_shared<std::atomic<bool>>(true)](const IncomingRequest& request) {
+    if (request.header.trace_hi != kPoison || !armed->exchange(false)) return;
+    request.end.give_up(ErrorCode::kCancelled);
+    throw std::runtime_error("poisoned");
+  };
+  const House house(Devices{a, b}, loopback(), faults);
+  const Tokens tokens{1, 2, 3};
+  EXPECT_EQ(code_of(house.ask(poisoned(tokens))), ErrorCode::kCancelled);
+  EXPECT_THAT(b->ran(), IsEmpty());
+  EXPECT_EQ(metric(house, "volvox_reruns_total"), 0);
 }
 
 TEST(Devices, ARequestIsRunTwiceAtMost) {
@@ -286,6 +303,53 @@ TEST(Devices, OneThatHangsIsPassedBy) {
   EXPECT_THAT(a->ran(), IsEmpty());
   const LetRun run_a(a);
   wait_for_metric(house, on_device("volvox_device_up", 0), 1);
+}
+
+ServeConfig one_at_a_time() {
+  ServeConfig config = loopback();
+  config.batching.max_batch = config.batching.max_tasks_to_submit = 1;
+  config.device.task_timeout_ms = 50;
+  return config;
+}
+
+TEST(Devices, WhatWaitsForOneThatHangsGoesToAnother) {
+  const auto a = dear_device(true), b = dear_device();
+  const House house(Devices{a, b}, one_at_a_time());
+  const Tokens tokens{1, 2, 3};
+  std::vector<std::future<Reply>> answers;
+  for (int i = 0; i < 10; ++i) answers.push_back(house.submit(tokens));
+  int lost = 0;
+  for (auto& answer : answers) {
+    const Reply reply = answer.get();
+    if (!reply.status()) {
+      EXPECT_EQ(code_of(reply), ErrorCode::kInternal) << reply.header.error.message;
+      ++lost;
+    } else {
+      EXPECT_EQ(state_in(reply), check_answer(tokens));
+    }
+  }
+  EXPECT_EQ(lost, 1) << "it was in the task that hangs";
+  EXPECT_GT(metric(house, "volvox_reruns_total"), 0);
+  const LetRun run_a(a);
+  wait_for_metric(house, on_device("volvox_device_up", 0), 1);
+  EXPECT_THAT(a->errors(), IsEmpty());
+  EXPECT_THAT(b->errors(), IsEmpty());
+}
+
+TEST(Devices, WhatWaitsForTheOnlyOneIsToldThatItHangs) {
+  const auto a = dear_device(true);
+  const House house(Devices{a}, one_at_a_time());
+  const Tokens tokens{1, 2, 3};
+  std::vector<std::future<Reply>> answers;
+  for (int i = 0; i < 10; ++i) answers.push_back(house.submit(tokens));
+  std::map<ErrorCode, int> ends;
+  for (auto& answer : answers) ++ends[code_of(answer.get())];
+  EXPECT_EQ(ends[ErrorCode::kInternal], 1) << "it was in the task that hangs";
+  EXPECT_EQ(ends[ErrorCode::kUnavailable], 9) << "they can be sent elsewhere";
+  const LetRun run_a(a);
+  wait_for_metric(house, "volvox_device_up{device=\"fake\"}", 1);
+  EXPECT_EQ(state_in(house.ask(tokens)), check_answer(tokens));
+  EXPECT_THAT(a->errors(), IsEmpty());
 }
 
 TEST(Devices, SessionsLeaveOneThatHangs) {
