@@ -101,6 +101,8 @@ struct ClusterSubmit {
   body @3 :Data;
   account @4 :Text;           # the name of the client's key; empty: it needed none
   connection @5 :UInt64;      # stands for the client's connection to the router, in the whole cluster; 0: not told
+  version @6 :UInt32;         # of the model, that the router has chosen where the header leaves it open; a node that does not
+                              # have it any more takes its newest; 0: not told
 }
 
 struct ClusterCancel {

@@ -92,6 +92,7 @@ struct ReplyHeader {
   std::uint64_t request_id = 0;  // 0 = the request's id could not be read
   std::uint32_t index = 0;       // of a partial, from 0
   std::uint32_t cells = 0;
+  std::uint32_t model_version = 0;   // that answered; 0: nobody did, or the server does not say
   Error error;                       // meaningful with kError only
   std::uint64_t retry_after_us = 0;  // with kError; 0 = no advice
   bool undecided = false;            // with kError, of a session's part: perhaps it was done all the same

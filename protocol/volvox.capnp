@@ -179,6 +179,7 @@ struct ReplyHeader {
   message @12 :Text;     # only with `error`: a sentence that says what to do
   sessionToken @13 :SessionToken;
   undecided @14 :Bool;   # only with `error`, of a session's part: it may have been done all the same; repeat it unchanged
+  modelVersion @15 :UInt32;  # of the model that answered; 0: an error, a bundle's parts, or a server that does not say
 }
 
 struct ReplyBody {

@@ -162,6 +162,10 @@ void ModelTable::set_waits(NodeId id, std::span<const Duration> waits) {
     busy->offers[i].wait = i < waits.size() ? waits[i] : Duration::zero();
 }
 
+std::uint32_t ModelTable::version(const Candidate& candidate) const {
+  return nodes_[candidate.node.index].offers[candidate.offer].version->number;
+}
+
 Duration ModelTable::wait(const Candidate& candidate) const {
   return nodes_[candidate.node.index].offers[candidate.offer].wait;
 }

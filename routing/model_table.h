@@ -73,6 +73,8 @@ class ModelTable {
   // The one that counts, if anybody offers the version.
   std::optional<std::uint64_t> digest(std::string_view model, std::uint32_t version) const;
 
+  // Of the model that a candidate offers.
+  std::uint32_t version(const Candidate& candidate) const;
   // The candidates for this version: those for anything or, where there are none, the last resorts. 0: for
   // the highest version that has any of the first kind, else of the second. MODEL_NOT_FOUND: nobody offers
   // it. UNAVAILABLE: nobody may run it now.

@@ -12,6 +12,10 @@ tl::unexpected<Error> no_credit() {
   return fail(ErrorCode::kOverloaded, "every node has as many requests as it takes; try again later");
 }
 
+tl::unexpected<Error> unsettled() {
+  return fail(ErrorCode::kUnavailable, "this router does not know its nodes yet; try again soon");
+}
+
 tl::unexpected<Error> too_early() {
   return fail(ErrorCode::kUnavailable,
               "the nodes that serve the model have only just joined; try again at once, here or elsewhere");
@@ -30,6 +34,7 @@ Result<Router::Choice> Router::choose(const Question& question) {
   if (members_.size() == 0)
     return fail(ErrorCode::kUnavailable, "no node has joined this router yet; try again soon");
   const auto candidates = models_.candidates(question.info.model, question.info.model_version);
+  if (!candidates && candidates.error().code == ErrorCode::kModelNotFound && !settled()) return unsettled();
   if (!candidates) return tl::unexpected(candidates.error());
   const Candidate* chosen = pick(*candidates, question);
   if (chosen == nullptr) {
@@ -42,7 +47,7 @@ Result<Router::Choice> Router::choose(const Question& question) {
     chosen = in_time(*candidates, question);
     if (chosen == nullptr) return too_late();
   }
-  return Choice{chosen->node, {cost(*chosen, question), question.info.bytes, 1}};
+  return Choice{chosen->node, {cost(*chosen, question), question.info.bytes, 1}, models_.version(*chosen)};
 }
 
 Result<Router::Choice> Router::at_home(const Question& question) {
@@ -64,8 +69,7 @@ Error Router::homeless(std::string_view home) const {
   if (ended == MemberState::kLeft)
     return {ErrorCode::kSessionExpired,
             "the node that held the session was told to stop; begin a new session"};
-  if (!ended && members_.age() < limits_.settle_after)
-    return {ErrorCode::kUnavailable, "this router does not know its nodes yet; try again soon"};
+  if (!ended && !settled()) return unsettled().value();
   return {ErrorCode::kSessionLost,
           "the node that held the session is gone, and its state with it; begin a new session"};
 }

@@ -131,7 +131,7 @@ Result<Placement> Router::place(std::uint64_t request, const RequestInfo& info, 
   const auto choice = choose({info, now, {}});
   if (!choice) return tl::unexpected(choice.error());
   book(*choice);
-  return Placement{choice->node, attempts_.begin(request, choice->node, choice->charge)};
+  return Placement{choice->node, attempts_.begin(request, choice->node, choice->charge), choice->version};
 }
 
 Result<Placement> Router::retry(AttemptId last, const RequestInfo& info, TimePoint now, Why why) {
@@ -148,7 +148,7 @@ Result<Placement> Router::retry(AttemptId last, const RequestInfo& info, TimePoi
     return tl::unexpected(std::move(choice).error());
   }
   book(*choice);
-  return Placement{choice->node, attempts_.again(last, choice->node, choice->charge)};
+  return Placement{choice->node, attempts_.again(last, choice->node, choice->charge), choice->version};
 }
 
 std::optional<std::uint64_t> Router::end(AttemptId attempt) {

@@ -30,7 +30,8 @@ struct RouterLimits {
   PlacementKind placement = PlacementKind::kBalance;
   std::uint32_t max_attempts = 3;  // at one request
   double reserved_share = 0.1;     // of the credit, for urgent requests
-  // A young router does not know yet who is there: for so long a session is not lost for its home is unknown.
+  // A young router does not know yet who is there: for so long a session is not lost for its home is unknown,
+  // and no model not found.
   Duration settle_after = std::chrono::seconds(5);
 };
 Status check(const RouterLimits& limits);
@@ -63,6 +64,7 @@ struct LoadReport {
 struct Placement {
   NodeId node;
   AttemptId attempt;
+  std::uint32_t version = 0;  // of the model; 0: of a session's part, whose home knows
 };
 
 struct RouterEvent {
@@ -130,6 +132,8 @@ class Router {
 
   const Membership& members() const { return members_; }
   std::size_t usable_nodes() const { return members_.usable(); }  // that take requests
+  // Whether the nodes that are to come have had the time to.
+  bool settled() const { return members_.age() >= limits_.settle_after; }
   // Of the weights that get traffic, if anybody offers the version.
   std::optional<std::uint64_t> digest(std::string_view model, std::uint32_t version) const {
     return models_.digest(model, version);
@@ -158,6 +162,7 @@ class Router {
   struct Choice {
     NodeId node;
     Charge charge;
+    std::uint32_t version = 0;
   };
 
   void take_in(MemberEvents& events, RouterEvents& out);

@@ -31,6 +31,7 @@ ClusterResult result_frames(const ClusterAttempt& attempt, const Outcome& outcom
   header.final = final;
   header.index = index;
   header.cells = outcome.cells;
+  header.model_version = outcome.model_version;
   header.timings = {outcome.queue_us, outcome.compute_us, 0};
   header.session = outcome.session;
   std::optional<Error> error = outcome.error;
@@ -62,6 +63,7 @@ Result<ReceivedResult> read_result(const ClusterResult& result, const WireLimits
   ReceivedResult received;
   received.index = header->index;
   received.outcome.cells = header->cells;
+  received.outcome.model_version = header->model_version;
   received.outcome.session = std::move(header->session);
   received.outcome.queue_us = header->timings.queue_us;
   received.outcome.compute_us = header->timings.compute_us;
@@ -80,10 +82,14 @@ Result<ReceivedResult> read_result(const ClusterResult& result, const WireLimits
 }
 
 Result<ClusterSubmit> submit_frames(const ClusterAttempt& attempt, const RequestPtr& request,
-                                    std::shared_ptr<const WireBuffer> body, std::uint32_t stream_from,
+                                    std::shared_ptr<const WireBuffer> body, const AnswerSoFar& so_far,
                                     TimePoint now, const WireLimits& limits) {
   RequestHeader header = request->header;
-  header.stream_from = std::max(header.stream_from, stream_from);
+  // The last row that the client has is wanted once more: an answer cannot begin behind its end.
+  if (so_far.rows > 0) {
+    header.stream_from = std::max(header.stream_from, so_far.rows - 1);
+    if (header.model_version == 0) header.model_version = so_far.version;
+  }
   std::uint64_t left = 0;
   if (header.deadline_us != 0) {
     const std::uint64_t passed = microseconds(now - request->arrival);
@@ -93,8 +99,13 @@ Result<ClusterSubmit> submit_frames(const ClusterAttempt& attempt, const Request
   if (request->trace) set_trace_context(header, request->trace->child_context());
   auto encoded = encode_request_header(header, limits);
   if (!encoded) return tl::unexpected(std::move(encoded).error());
-  return ClusterSubmit{
-      attempt, left, shared(std::move(*encoded)), std::move(body), request->account, request->connection};
+  return ClusterSubmit{attempt,
+                       left,
+                       shared(std::move(*encoded)),
+                       std::move(body),
+                       request->account,
+                       request->connection,
+                       so_far.version};
 }
 
 }  // namespace volvox

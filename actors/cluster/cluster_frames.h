@@ -21,10 +21,16 @@ struct ReceivedResult {
 };
 Result<ReceivedResult> read_result(const ClusterResult& result, const WireLimits& limits);
 
-// What a node needs of a request: its header as the client sent it, but for the parts of a streamed answer
-// that the client has, and its body (IncomingBody::message).
+// What the client has of a streamed answer, and the version of the model that it is of, or is to be of.
+struct AnswerSoFar {
+  std::uint32_t rows = 0;
+  std::uint32_t version = 0;  // 0: not known, or the session's
+};
+
+// What a node needs of a request: its header as the client sent it, but for the rows of a streamed answer
+// that the client has, which the others must be of one version with, and its body (IncomingBody::message).
 Result<ClusterSubmit> submit_frames(const ClusterAttempt& attempt, const RequestPtr& request,
-                                    std::shared_ptr<const WireBuffer> body, std::uint32_t stream_from,
+                                    std::shared_ptr<const WireBuffer> body, const AnswerSoFar& so_far,
                                     TimePoint now, const WireLimits& limits);
 
 }  // namespace volvox

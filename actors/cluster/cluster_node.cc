@@ -282,6 +282,7 @@ class ClusterNodeShell {
     auto header = decode_request_header(submit.header->bytes(), limits_);
     if (!header) return refused(std::move(header).error());
     header->deadline_us = submit.deadline_us;
+    choose_version(*header, submit.version);
     OfferedBody body(
         IncomingBody(submit.body ? WireBuffer::part_of(submit.body, submit.body->bytes()) : WireBuffer()));
     const std::size_t bytes = body.size();
@@ -298,6 +299,12 @@ class ClusterNodeShell {
                                           std::move(*admitted), setup_.admission->dispatcher_for(bytes));
     seat.running.insert_or_assign(key(submit.attempt), std::move(running));
     return {};
+  }
+
+  // The router counts on the version that it has chosen, but may not have heard yet that it is gone.
+  void choose_version(RequestHeader& header, std::uint32_t chosen) const {
+    if (header.model_version == 0 && setup_.node->catalog->find(header.model, chosen))
+      header.model_version = chosen;
   }
 
   void break_for_test(const RequestHeader& header) const {

@@ -85,7 +85,7 @@ class ClusterRouterShell {
     WorkPtr work;
     AttemptId attempt;
     std::shared_ptr<const WireBuffer> body;  // as a node gets it; null: it is on its way there
-    std::uint32_t next_row = 0;              // of a streamed answer: those before it are with the client
+    AnswerSoFar so_far;
   };
   using PeerPtr = NodePeerPtr;
 
@@ -111,7 +111,9 @@ class ClusterRouterShell {
       if (!body) return tl::unexpected(std::move(body).error());
       pending.body = std::move(*body);
     }
-    return request_info(*request, pending.body->bytes().size());
+    RequestInfo info = request_info(*request, pending.body->bytes().size());
+    if (pending.so_far.rows > 0 && info.model_version == 0) info.model_version = pending.so_far.version;
+    return info;
   }
 
   Result<Placement> place_elsewhere(std::uint32_t index, AttemptId last, ErrorCode why) {
@@ -121,7 +123,12 @@ class ClusterRouterShell {
       return tl::unexpected(info.error());
     }
     const bool full = why == ErrorCode::kOverloaded;
-    return router_.retry(last, *info, steady_now(), full ? Router::Why::kFull : Router::Why::kLost);
+    auto placed = router_.retry(last, *info, steady_now(), full ? Router::Why::kFull : Router::Why::kLost);
+    const bool its_own = info->model_version == pending_[index].work->request().header.model_version;
+    if (!placed && placed.error().code == ErrorCode::kModelNotFound && !its_own)
+      return fail(ErrorCode::kUnavailable,
+                  "the version of the model that began the answer is gone; send it again");
+    return placed;
   }
 
   void go_on(std::uint32_t index, Result<Placement> placed) {
@@ -146,10 +153,9 @@ class ClusterRouterShell {
     pending.attempt = placed.attempt;
     const auto peer = by_node_.find(placed.node.index);
     if (peer == by_node_.end()) return fail(ErrorCode::kUnavailable, "the node is gone; try again");
-    // The last row that the client has is wanted once more: an answer cannot begin behind its end.
-    const std::uint32_t from = std::max(pending.next_row, 1U) - 1;
+    pending.so_far.version = placed.version;
     const auto submit = submit_frames(on_wire(placed.attempt), pending.work->shared_request(), pending.body,
-                                      from, steady_now(), limits_);
+                                      pending.so_far, steady_now(), limits_);
     if (!submit) return tl::unexpected(submit.error());
     if (Status sent = peer->second->link.send(*submit); !sent) return sent;
     pending.body = nullptr;
@@ -181,10 +187,12 @@ class ClusterRouterShell {
     } else {
       parts_.end(index);
     }
+    const std::uint32_t version =
+        outcome.model_version != 0 ? outcome.model_version : pending_[index].so_far.version;
     const WorkPtr work = std::move(pending_[index].work);
     by_key_.erase(work->request().key);
     pending_.give_back(index);
-    if (setup_.models) setup_.models->answered(work->request(), outcome);
+    if (setup_.models) setup_.models->answered(work->request(), version, outcome);
     if (const auto& trace = work->request().trace) trace->reach(SpanStage::kDone, steady_now());
     work->settle(std::move(outcome));
   }
@@ -325,8 +333,10 @@ class ClusterRouterShell {
 
   void forward(std::uint32_t index, ReceivedResult received) {
     Pending& pending = pending_[index];
-    if (received.index < pending.next_row) return;
-    pending.next_row = received.index + 1;
+    if (received.index < pending.so_far.rows) return;
+    pending.so_far.rows = received.index + 1;
+    // It may have taken a newer one than it was asked for.
+    if (received.outcome.model_version != 0) pending.so_far.version = received.outcome.model_version;
     pending.work->send_partial(received.index, std::move(received.outcome));
   }
 
@@ -443,6 +453,7 @@ class ClusterRouterShell {
     RouterEvents events;
     router_.advance(steady_now(), events);
     act(events);
+    if (setup_.models && router_.settled()) setup_.models->settle();
     for (const PeerPtr& peer : peers_.take_expired()) forget(peer);
     setup_.transport->tend(steady_now());
     end_overdue_parts();

@@ -38,6 +38,12 @@ void RoutedModels::clear() {
   }
   models_.clear();
   resting_.clear();
+  settled_ = false;
+}
+
+void RoutedModels::settle() {
+  const std::lock_guard lock(mutex_);
+  settled_ = true;
 }
 
 void RoutedModels::takes_work(NodeId node, bool takes) {
@@ -94,10 +100,11 @@ const RoutedModels::Version* RoutedModels::look_up(std::string_view name, std::u
   return found == versions->second.end() ? nullptr : &found->second;
 }
 
-void RoutedModels::answered(const IncomingRequest& request, const Outcome& outcome) {
+void RoutedModels::answered(const IncomingRequest& request, std::uint32_t version, const Outcome& outcome) {
   const std::uint64_t total_us = microseconds(steady_now() - request.arrival);
   const std::lock_guard lock(mutex_);
-  const Version* known = look_up(request.header.model, request.header.model_version);
+  const RequestHeader& header = request.header;
+  const Version* known = look_up(header.model, version != 0 ? version : header.model_version);
   if (known != nullptr) known->statistics->ended(request, outcome, total_us);
 }
 
@@ -108,6 +115,8 @@ Result<HttpModel> RoutedModels::find(std::string_view name, std::uint32_t versio
   const auto versions = models_.find(name);
   // A router that has just started does not know yet what there is: not a reason to give a model up.
   if (models_.empty()) return fail(ErrorCode::kUnavailable, "no node offers a model yet; try again soon");
+  if (!settled_)
+    return fail(ErrorCode::kUnavailable, "this router does not know all of its nodes yet; try again soon");
   if (versions == models_.end()) {
     const auto name_of = [](const auto& known) { return in_quotes(known.first); };
     return fail(ErrorCode::kModelNotFound,

@@ -27,12 +27,13 @@ class RoutedModels final : public HttpModels {
   // The node offers these from now on, and nothing else.
   void offered(NodeId node, std::span<const ClusterOffer> offers);
   void left(NodeId node);
-  void clear();  // all have left
+  void clear();  // all have left, and their router is young
+  // Those that are to come have come: what nobody offers now is not found. Until then it may be on its way.
+  void settle();
   // Whether the node takes new requests. What only others offer is not the newest for one that left it open.
   void takes_work(NodeId node, bool takes);
-  // A node answered the request. One that left the version open counts for the newest; one that was given up
-  // before counts as that.
-  void answered(const IncomingRequest& request, const Outcome& outcome);
+  // The request has ended, with this version of its model; 0: as its header says, or the newest.
+  void answered(const IncomingRequest& request, std::uint32_t version, const Outcome& outcome);
 
   Result<HttpModel> find(std::string_view name, std::uint32_t version) const override;
   V2ModelMetadata metadata(const HttpModel& model) const override;
@@ -57,6 +58,7 @@ class RoutedModels final : public HttpModels {
   const Version* look_up(std::string_view name, std::uint32_t version) const;
 
   mutable std::mutex mutex_;
+  bool settled_ = false;
   std::map<std::string, Versions, std::less<>> models_;
   std::set<Node> resting_;                                                  // that take no new requests
   std::deque<std::pair<Name, std::shared_ptr<ModelStatistics>>> put_away_;  // the oldest first

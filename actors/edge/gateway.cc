@@ -89,6 +89,7 @@ ReplyHeader reply_header(const IncomingRequest& request, const Outcome& outcome)
   ReplyHeader header;
   header.request_id = request.header.request_id;
   header.cells = outcome.cells;
+  header.model_version = outcome.model_version;
   header.session = outcome.session;
   header.timings = {outcome.queue_us, outcome.compute_us, microseconds(steady_now() - request.arrival)};
   if (outcome.error) {

@@ -183,7 +183,8 @@ tl::expected<HttpInference::Asked, HttpReply> HttpInference::admit(V2Request req
   // Of the session's token, only what the door looks at; the rest is known when it is its turn.
   if (*place) header.session.emplace().operation = (*place)->operation();
   header.model = model->name;
-  header.model_version = model->version;
+  // Which version it is that nobody has asked for, another process may have to say anew.
+  header.model_version = model->installed || *place ? model->version : route.version;
   const std::uint64_t longest = std::uint64_t{config_.http.max_wait_ms} * 1000;
   header.deadline_us = terms_of(config_.model, header.model, {header.deadline_us}).deadline_us;
   header.deadline_us = header.deadline_us == 0 ? longest : std::min(header.deadline_us, longest);
@@ -307,7 +308,7 @@ HttpInference::Answer HttpInference::answer_to(const Asked& asked, const Outcome
     return failed(http_error(*outcome.error, setup_.admission->spread(outcome.retry_after_us)));
   V2Answer answer;
   answer.model = asked.model.name;
-  answer.version = asked.model.version;
+  answer.version = outcome.model_version != 0 ? outcome.model_version : asked.model.version;
   answer.id = asked.id;
   answer.outputs = outcome.outputs;
   answer.cells = outcome.cells;

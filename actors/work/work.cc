@@ -64,6 +64,19 @@ std::size_t Outcome::bytes_to_encode() const {
   return bytes;
 }
 
+namespace {
+
+void note_version(const IncomingRequest& request, Outcome& outcome) {
+  if (outcome.error || outcome.model_version != 0) return;
+  if (outcome.session) {
+    outcome.model_version = outcome.session->model_version;
+  } else if (request.model) {
+    outcome.model_version = request.model->model->version;
+  }
+}
+
+}  // namespace
+
 bool ByteBudget::take(std::uint64_t bytes) {
   const auto wanted = static_cast<std::int64_t>(bytes);
   if (left_.fetch_sub(wanted) >= wanted) return true;
@@ -108,6 +121,7 @@ void Work::settle(Outcome&& outcome) {
   if (std::exchange(settled_, true)) return;
   if (const AnswerGroupPtr group = std::move(group_)) return group->put(place_, std::move(outcome));
   if (!reply_to_) return;
+  note_version(*request_, outcome);
   hand_over();
   FinishRequest finish{std::move(outcome)};
   insist([&] { caf::anon_send(reply_to_, std::move(finish)); });  // moved once there is memory for it
@@ -123,6 +137,7 @@ void Work::settle(Error why, std::uint64_t retry_after) {
 
 void Work::send_partial(std::uint32_t index, Outcome part) {
   if (settled_ || !reply_to_) return;
+  note_version(*request_, part);
   hand_over();
   caf::anon_send(reply_to_, PartialResult{index, std::make_shared<const Outcome>(std::move(part))});
 }

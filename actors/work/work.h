@@ -96,6 +96,7 @@ struct Outcome {
       encoded;  // the outputs as they came from another process; null: of this one
   std::optional<WireSessionToken> session;
   std::uint32_t cells = 0;
+  std::uint32_t model_version = 0;  // that answered; 0: nobody did, or nobody says
   std::uint64_t queue_us = 0, compute_us = 0;
 
   // Of the outputs, as far as they must be encoded.

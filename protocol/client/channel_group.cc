@@ -25,10 +25,13 @@ bool begins_unnamed(const RequestHeader& header) {
 }
 
 // What an attempt at this time says: the rows that the client has are not wanted again, but for the last one,
-// since an answer cannot begin behind its end.
-std::optional<RequestHeader> header_of(const RequestHeader& first, std::uint32_t next_row, Duration passed) {
+// since an answer cannot begin behind its end; and the others are of the version of the model that those are
+// of.
+std::optional<RequestHeader> header_of(const RequestHeader& first, std::uint32_t next_row,
+                                       std::uint32_t version, Duration passed) {
   RequestHeader header = first;
   if (next_row > header.stream_from) header.stream_from = next_row - 1;
+  if (header.model_version == 0) header.model_version = version;
   if (header.deadline_us == 0) return header;
   const auto passed_us =
       static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(passed).count());
@@ -187,7 +190,7 @@ Status ChannelGroup::send_somewhere(Flight& flight, TimePoint now, bool answerin
 }
 
 Status ChannelGroup::send_to(std::size_t channel, Flight& flight, TimePoint now) {
-  auto header = header_of(flight.header, flight.next_row, now - flight.sent);
+  auto header = header_of(flight.header, flight.next_row, flight.version, now - flight.sent);
   if (!header || now >= flight.expires) {
     return fail(ErrorCode::kDeadlineExceeded, "the deadline has passed; allow more time");
   }
@@ -274,6 +277,7 @@ bool ChannelGroup::take(Reply&& reply, const Handler& handler) {
   if (!reply.header.final) {
     if (reply.header.index < flight.next_row) return false;
     flight.next_row = reply.header.index + 1;
+    flight.version = reply.header.model_version;
     handler(std::move(reply));
     return true;
   }

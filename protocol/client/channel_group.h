@@ -67,6 +67,8 @@ class ChannelGroup {
     WireBuffer body;  // empty once it was sent where there is nobody else to send it to
     TimePoint sent{}, expires = TimePoint::max();
     std::uint32_t next_row = 0;  // of a streamed answer: those before it were delivered
+    std::uint32_t version =
+        0;  // of the model that those are of; 0: there are none, or their server does not say
     bool cancelled = false;
     bool doubtful = false;  // an earlier attempt may have been done: nobody has said what became of it
     std::vector<Attempt> attempts;  // the last one counts

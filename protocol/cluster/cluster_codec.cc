@@ -120,6 +120,7 @@ Result<ClusterMessage> read(wire::ClusterSubmit::Reader reader, const WireLimits
   ClusterSubmit submit{read(reader.getAttempt()), reader.getDeadlineUs(),
                        read_bytes(reader.getHeader(), message), read_bytes(reader.getBody(), message)};
   submit.connection = reader.getConnection();
+  submit.version = reader.getVersion();
   if (reader.getAccount().size() == 0) return submit;
   auto account = read_name("client name", reader.getAccount(), limits);
   if (!account) return tl::unexpected(std::move(account).error());

@@ -132,6 +132,7 @@ struct Writer {
     put_bytes(submit.header, [&](unsigned size) { return builder.initHeader(size); });
     put_text(submit.account, [&](unsigned size) { return builder.initAccount(size); });
     builder.setConnection(submit.connection);
+    builder.setVersion(submit.version);
     put_last_bytes(
         memory, submit.body, [&](unsigned size) { return builder.initBody(size); },
         [&](capnp::Orphan<capnp::Data>&& body) { builder.adoptBody(std::move(body)); });

@@ -111,6 +111,7 @@ struct ClusterSubmit {
   ClusterBytes header, body;
   std::string account{};  // the name of the client's key, as the router knows it; empty: none was asked for
   std::uint64_t connection = 0;  // stands for the client's connection; 0: an older router, or none
+  std::uint32_t version = 0;     // of the model, where the header leaves it open; 0: an older router
 };
 struct ClusterCancel {
   ClusterAttempt attempt;

@@ -30,6 +30,7 @@ void read_numbers(wire::ReplyHeader::Reader reader, ReplyHeader& header) {
   header.final = reader.getFinal();
   header.index = reader.getIndex();
   header.cells = reader.getCells();
+  header.model_version = reader.getModelVersion();
   header.timings = {reader.getQueueUs(), reader.getComputeUs(), reader.getTotalUs()};
 }
 
@@ -60,6 +61,7 @@ void write_fields(const ReplyHeader& header, std::string_view message, wire::Rep
   builder.setRequestId(header.request_id);
   builder.setIndex(header.index);
   builder.setCells(header.cells);
+  builder.setModelVersion(header.model_version);
   builder.setQueueUs(header.timings.queue_us);
   builder.setComputeUs(header.timings.compute_us);
   builder.setTotalUs(header.timings.total_us);

@@ -32,7 +32,7 @@ import zmq
 
 from volvox_capnp import Malformed
 from volvox_link import Link
-from volvox_wire import (DEADLINE_AT, STREAM_FROM_AT, Chain, Code, Graph, Lattice, Part, Reply, Sequences, SessionToken, Tensor,
+from volvox_wire import (DEADLINE_AT, STREAM_FROM_AT, VERSION_AT, Chain, Code, Graph, Lattice, Part, Reply, Sequences, SessionToken, Tensor,
                          Tree, VolvoxError, cells_of, decode_body, decode_bundle, decode_reply_header, encode_body, encode_bundle,
                          encode_header, input_tensor, is_pong, read_reply_header, tensor)  # fmt: skip
 
@@ -53,7 +53,7 @@ class Pending(concurrent.futures.Future):
         super().__init__()
         self.request_id, self._client, self._expires, self._deadline = request_id, client, expires, deadline
         self._header, self._body, self._size = header, body, len(body)
-        self._on_partial, self._next_partial = on_partial, 0
+        self._on_partial, self._next_partial, self._version = on_partial, 0, 0
         self._repeatable, self._in_session = repeatable, in_session  # repeatable: by another server
         self._attempts, self._doubtful = [], False  # (link, its connection); nobody knows whether an earlier one was done
         self._bundle = None  # that it is a part of
@@ -394,6 +394,8 @@ class Client:
             struct.pack_into("<Q", pending._header, DEADLINE_AT, max(1, int((pending._deadline - now) * 1e6)))
         if pending._next_partial > 0:  # the last row is wanted once more: an answer cannot begin behind its end
             struct.pack_into("<I", pending._header, STREAM_FROM_AT, pending._next_partial - 1)
+        if pending._version != 0:  # whose rows it has
+            struct.pack_into("<I", pending._header, VERSION_AT, pending._version)
         self._turn = (self._turn + 1) % len(self._links)  # among equals by turns
         links = self._links[self._turn :] + self._links[: self._turn]
         for link in sorted(links, key=lambda link: (not link.answers(now), link.busy)):
@@ -481,7 +483,7 @@ class Client:
             if not unable or not self._send_again(pending, True, header.error.undecided):
                 self._finish(pending.request_id, header.error or reply)
         elif reply.index >= pending._next_partial:
-            pending._next_partial = reply.index + 1
+            pending._next_partial, pending._version = reply.index + 1, reply.version
             self._deliver_partial(pending, reply)
 
     def _accept_bundle(self, link, bundle, root, body):

@@ -26,7 +26,8 @@ if sys.byteorder != "little":
 PROTOCOL_VERSION = 1
 MAX_HEADER_BYTES, MAX_TENSORS, MAX_NAME_BYTES, MAX_RANK = 4096, 64, 128, 8
 MAX_ERROR_TEXT_BYTES = 1024
-DEADLINE_AT, STREAM_FROM_AT = 40, 64  # places of deadlineUs and streamFrom in the header that encode_header makes
+# Places of modelVersion, deadlineUs and streamFrom in the header that encode_header makes.
+VERSION_AT, DEADLINE_AT, STREAM_FROM_AT = 32, 40, 64
 TRACEPARENT = re.compile("00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})")
 MAX_BUNDLE_PARTS = 8192
 REQUEST_KINDS = ("infer", "cancel", "ping", "bundle")
@@ -210,6 +211,7 @@ class Reply:
     server: str = ""
     session: Optional[SessionToken] = None
     index: int = 0  # of a partial reply, from 0
+    version: int = 0  # of the model that answered; 0: the server does not say
 
     def __getitem__(self, name: str) -> Any:
         return self.tensors[name].array()
@@ -430,7 +432,7 @@ def is_pong(root):
 
 
 def decode_reply_header(root):
-    numbers = root.fields("<HHHBxQIIQQQQ")
+    numbers = root.fields("<HHHBxQIIQQQQI")
     version, kind, code, flags, request_id, index, cells, retry_us = numbers[:8]
     if version != PROTOCOL_VERSION:
         versions = f"the server speaks protocol version {version}, this client speaks {PROTOCOL_VERSION}"
@@ -441,8 +443,8 @@ def decode_reply_header(root):
     if REPLY_KINDS[kind] == "error":
         text = root.text(1, errors="replace")[:MAX_ERROR_TEXT_BYTES]
         error = VolvoxError(code, text, retry_after=retry_us * 1e-6, local=False, undecided=bool(flags & 2))
-    queue, compute, total = (us * 1e-6 for us in numbers[8:])
-    fields = {"index": index, "cells": cells, "queue": queue, "compute": compute, "total": total}
+    queue, compute, total = (us * 1e-6 for us in numbers[8:11])
+    fields = {"index": index, "cells": cells, "version": numbers[11], "queue": queue, "compute": compute, "total": total}
     fields.update(server=root.text(0, errors="replace"), session=_session(root.struct(2)))
     # Only a partial reply can have a successor, whatever the flag says.
     final = bool(flags & 1) or REPLY_KINDS[kind] != "partial"

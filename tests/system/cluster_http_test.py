@@ -75,8 +75,16 @@ class Cluster(unittest.TestCase):
     def ask(self, tokens, **options):
         return self.client.infer("m", {"tokens": ("INT32", [len(tokens)], tokens)}, **options)[1]["state"]
 
+    def nobody_is_not_found(self):
+        try:
+            self.client.get("/v2/models/nobody")
+        except ServerError as error:
+            return error.status == 404
+        return False
+
     def test_the_protocols_client_finds_what_it_finds_at_a_server(self):
         self.start_nodes("a", "b")
+        self.wait_until("the router knows its nodes", self.nobody_is_not_found)
         checks = v2_client.Checks(self.client, "m", "floats")
         names = [name for name in dir(checks) if name.startswith("check_") and name != "check_statistics"]
         self.assertGreater(len(names), 10)

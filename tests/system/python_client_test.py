@@ -224,11 +224,12 @@ class AgainstNonsense(unittest.TestCase):
         self.addCleanup(self.router.close)
         self.addCleanup(self.client.close)
 
-    def reply(self, kind, request_id, body=b"", final=True, index=0, version=1, code=0):
+    def reply(self, kind, request_id, body=b"", final=True, index=0, version=1, code=0, model_version=0):
         """A reply header, by the same means as a request's: its numbers lie in one struct."""
-        out = wire.Builder(7, 3)
+        out = wire.Builder(8, 3)
         numbers = (version, wire.REPLY_KINDS.index(kind), code, int(final), request_id, index)
         wire.struct.pack_into("<HHHBxQI", out.bytes, out.root, *numbers)
+        wire.struct.pack_into("<I", out.bytes, out.root + 56, model_version)
         return [bytes(out.finish()), body]
 
     def body(self, value):

@@ -178,12 +178,13 @@ class SeveralServers(unittest.TestCase):
         first = 0 if self.routers[0].asked else 1
         number = answer.request_id
         for row in (3, 4):
-            self.routers[first].answer(number, "partial", final=False, index=row)
+            self.routers[first].answer(number, "partial", final=False, index=row, model_version=7)
         self.until(lambda: rows == [3, 4])
         self.routers[first].stop()
         self.until(lambda: number in self.routers[1 - first].asked)
         header = self.routers[1 - first].asked[number][1]
         self.assertEqual(wire.struct.unpack_from("<I", header, wire.STREAM_FROM_AT)[0], 4)
+        self.assertEqual(wire.struct.unpack_from("<I", header, wire.VERSION_AT)[0], 7, "the other rows' version")
         for row in (4, 5):
             self.routers[1 - first].answer(number, "partial", final=False, index=row)
         self.routers[1 - first].answer(number)

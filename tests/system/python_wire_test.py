@@ -51,7 +51,8 @@ def session_json():
 def full_header():
     return {"protocolVersion": 1, "kind": "error", "errorCode": 4, "final": True, "requestId": str(2**64 - 2),
             "index": 4, "cells": 24, "retryAfterUs": "2500", "queueUs": "10", "computeUs": "20", "totalUs": "35",
-            "server": "node-a", "message": "the queue is full", "sessionToken": session_json(), "undecided": True}  # fmt: skip
+            "server": "node-a", "message": "the queue is full", "sessionToken": session_json(), "undecided": True,
+            "modelVersion": 2**32 - 3}  # fmt: skip
 
 
 def full_body():
@@ -210,6 +211,7 @@ class Decoder(unittest.TestCase):
             self.assertTrue(error.undecided)
             self.assertEqual(header.fields["session"], TOKEN)
             self.assertEqual((header.fields["index"], header.fields["cells"]), (4, 24))
+            self.assertEqual(header.fields["version"], 2**32 - 3)
             self.assertEqual(header.fields["server"], "node-a")
             for name, seconds in (("queue", 10e-6), ("compute", 20e-6), ("total", 35e-6)):
                 self.assertAlmostEqual(header.fields[name], seconds)

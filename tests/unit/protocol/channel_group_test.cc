@@ -162,6 +162,7 @@ TEST_F(ChannelGroupTest, GoesOnWithAStreamWhereItStopped) {
   ASSERT_EQ(replies_.size(), 4U);
   for (std::uint32_t i = 0; i < 3; ++i) EXPECT_EQ(replies_[i].header.index, 3 + i);
   EXPECT_EQ(servers_[1 - first]->seen().front().stream_from, 4U) << "the last row that is here";
+  EXPECT_EQ(servers_[1 - first]->seen().front().model_version, 7U) << "of which the other rows are";
 }
 
 // The second server says the last row again, which is dropped, and right behind it the next one.

@@ -51,7 +51,7 @@ std::vector<ClusterMessage> samples() {
   all.emplace_back(reply);
   all.emplace_back(ClusterPing{-3, 1, 2, 3, 4});
   all.emplace_back(ClusterReport{7, 1, 2, 3, 4, 5, 6, 7, 8, {9, 10}});
-  all.emplace_back(ClusterSubmit{{1, 2, 3}, 500, bytes_of("header"), bytes_of("body"), "alice"});
+  all.emplace_back(ClusterSubmit{{1, 2, 3}, 500, bytes_of("header"), bytes_of("body"), "alice", 8, 9});
   all.emplace_back(ClusterCancel{{1, 2, 3}});
   all.emplace_back(ClusterCancel{{1, 2, 3}, ErrorCode::kDeadlineExceeded});
   all.emplace_back(ClusterResult{{1, 2, 3}, false, bytes_of("header"), nullptr});

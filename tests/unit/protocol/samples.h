@@ -38,6 +38,7 @@ inline ReplyHeader full_reply_header() {
   header.request_id = 99;
   header.index = 4;
   header.cells = 24;
+  header.model_version = 0xFFFFFFFD;
   header.error = {ErrorCode::kOverloaded, "the queue is full; try again later"};
   header.retry_after_us = 2500;
   header.undecided = true;

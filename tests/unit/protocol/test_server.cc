@@ -177,6 +177,7 @@ void TestServer::send_rows(const ClientId& client, const RequestHeader& header) 
   reply.request_id = header.request_id;
   reply.kind = ReplyKind::kPartial;
   reply.final = false;
+  reply.model_version = header.model_version == 0 ? 7 : header.model_version;
   for (const std::uint32_t row : {header.stream_from, header.stream_from + 1}) {
     reply.index = row;
     send(client, reply, std::vector{wire_tensor("row", std::span(&row, 1))});

@@ -63,9 +63,24 @@ TEST_F(RouterTest, RefusesWhatNobodyCanRun) {
   EXPECT_EQ(refusal(), ErrorCode::kUnavailable) << "they may be on their way";
   const NodeId node = join("a");
   EXPECT_EQ(place()->node, node);
+  EXPECT_EQ(refusal({"asr"}), ErrorCode::kUnavailable) << "the node that has it may be on its way";
+  wait(RouterLimits{}.settle_after, {node});
   EXPECT_EQ(refusal({"asr"}), ErrorCode::kModelNotFound);
   router_.drain(node, events_);
   EXPECT_EQ(refusal(), ErrorCode::kUnavailable);
+}
+
+TEST_F(RouterTest, SaysWhichVersionItHasChosen) {
+  const NodeId node = join("a");
+  EXPECT_EQ(place()->version, 1U);
+  const std::vector<ModelOffer> offers{{"mt", 1, 5, microseconds(100), 10},
+                                       {"mt", 4, 6, microseconds(100), 10}};
+  ASSERT_TRUE(router_.offer(node, offers, events_));
+  EXPECT_EQ(place()->version, 4U);
+  EXPECT_EQ(place({"mt", 1})->version, 1U);
+  RequestInfo part{"mt"};
+  part.home = "a";
+  EXPECT_EQ(place(part)->version, 0U) << "its home knows";
 }
 
 TEST_F(RouterTest, ANodeThatHasGrantedNothingYetIsNotFull) {
@@ -256,7 +271,7 @@ TEST_F(RouterTest, AChangeOfOffersDisturbsNothingUnderWay) {
   EXPECT_EQ(router_.in_flight(node), 1U);
   EXPECT_EQ(place({"asr"})->node, node) << "its credit is as it was";
   EXPECT_EQ(place({"mt"})->node, node) << "of the other version";
-  EXPECT_EQ(refusal({"mt", 1}), ErrorCode::kModelNotFound);
+  EXPECT_EQ(refusal({"mt", 1}), ErrorCode::kUnavailable) << "it may be on its way";
   EXPECT_TRUE(router_.end(running.attempt));
   router_.leave(node, events_);
   EXPECT_FALSE(router_.offer(node, more, events_));

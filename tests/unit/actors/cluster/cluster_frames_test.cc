@@ -66,11 +66,11 @@ TEST(ClusterFrames, ARequestTravelsWithTheTimeThatIsLeft) {
   request.header.stream = true;
   request.arrival = TimePoint(std::chrono::seconds(1));
   request.body = IncomingBody(WireBuffer::zeroed(8));
-  const auto sent = [&](int us, std::uint32_t stream_from) {
-    return submit_frames({1, 2, 3}, asked, asked->body.message(asked, kLimits).value(), stream_from,
+  const auto sent = [&](int us, AnswerSoFar so_far) {
+    return submit_frames({1, 2, 3}, asked, asked->body.message(asked, kLimits).value(), so_far,
                          request.arrival + std::chrono::microseconds(us), kLimits);
   };
-  const auto submit = sent(400, 7);
+  const auto submit = sent(400, {8, 3});
   ASSERT_TRUE(submit) << to_string(submit.error());
   EXPECT_EQ(submit->deadline_us, 600U);
   EXPECT_EQ(submit->body, *request.body.message(asked, kLimits)) << "as it came";
@@ -79,10 +79,15 @@ TEST(ClusterFrames, ARequestTravelsWithTheTimeThatIsLeft) {
   const auto header = decode_request_header(submit->header->bytes(), kLimits);
   ASSERT_TRUE(header);
   EXPECT_EQ(header->model, "mt");
-  EXPECT_EQ(header->stream_from, 7U);
-  EXPECT_EQ(sent(5000, 0)->deadline_us, 1U) << "too late, but not without a deadline";
+  EXPECT_EQ(header->stream_from, 7U) << "the last row once more";
+  EXPECT_EQ(header->model_version, 3U) << "of which those rows are";
+  const auto first = sent(400, {0, 3});
+  EXPECT_EQ(decode_request_header(first->header->bytes(), kLimits)->model_version, 0U)
+      << "as it was asked for";
+  EXPECT_EQ(first->version, 3U);
+  EXPECT_EQ(sent(5000, {})->deadline_us, 1U) << "too late, but not without a deadline";
   request.header.deadline_us = 0;
-  EXPECT_EQ(sent(400, 0)->deadline_us, 0U);
+  EXPECT_EQ(sent(400, {})->deadline_us, 0U);
 }
 
 // What the HTTP door of a router decodes is encoded here at the latest.
@@ -99,7 +104,7 @@ TEST(ClusterFrames, ADecodedBodyIsEncoded) {
   request->body = IncomingBody(std::move(*packed));
   const auto body_sent = request->body.message(request, kLimits);
   ASSERT_TRUE(body_sent);
-  const auto submit = submit_frames({1, 2, 3}, request, *body_sent, 0, TimePoint(), kLimits);
+  const auto submit = submit_frames({1, 2, 3}, request, *body_sent, {}, TimePoint(), kLimits);
   ASSERT_TRUE(submit) << to_string(submit.error());
   const auto read = read_request_body(submit->body, kLimits);
   ASSERT_TRUE(read) << to_string(read.error());

@@ -57,14 +57,15 @@ class FakeRouter {
     ASSERT_TRUE(link_.push(message));
     flush();
   }
-  void submit(std::uint32_t number, std::uint32_t cells_hint, const std::string& model = "check") {
+  void submit(std::uint32_t number, std::uint32_t cells_hint, const std::string& model = "check",
+              std::uint32_t version = 0) {
     auto request = std::make_shared<IncomingRequest>();
     request->header.model = model;
     request->header.request_id = number;
     request->header.cells_hint = cells_hint;
     const auto submit =
-        submit_frames({number, 0, 1}, request, request->body.message(request, WireLimits{}).value(), 0,
-                      steady_now(), WireLimits{});
+        submit_frames({number, 0, 1}, request, request->body.message(request, WireLimits{}).value(),
+                      {0, version}, steady_now(), WireLimits{});
     ASSERT_TRUE(submit);
     say(*submit);
   }
@@ -201,6 +202,23 @@ TEST_F(ClusterNodeActor, TellsHowLongARequestOfEachModelWouldWait) {
   for (std::size_t i = 0; i < models_.size(); ++i)
     EXPECT_EQ(report.waits_ns[i], router.join.offers[i].model == "check" ? wait_ns : 0)
         << router.join.offers[i].model;
+}
+
+// Which its router has chosen where the client left it open. It may not know yet what there is now.
+TEST_F(ClusterNodeActor, RunsTheVersionThatItsRouterHasChosen) {
+  FakeRouter router(system_, link_, limits_);
+  router.take_in(0, kOne);
+  router.submit(1, 0, "check", 1);
+  const WorkPtr chosen = next_work();
+  ASSERT_TRUE(chosen);
+  EXPECT_EQ(chosen->request().header.model_version, 1U);
+  router.submit(2, 0, "check", 9);
+  const WorkPtr gone = next_work();
+  ASSERT_TRUE(gone);
+  EXPECT_EQ(gone->request().header.model_version, 0U);
+  gone->settle(Outcome{});
+  const ClusterResult result = router.next<ClusterResult>();
+  EXPECT_EQ(read_result(result, WireLimits{})->outcome.model_version, 1U) << "it says which it took";
 }
 
 // One router's client must not keep the others away from the node.

@@ -56,18 +56,18 @@ class FakeNode {
   }
   // Another life of the link, in which it has said nothing yet.
   void begin() { link_.begin(link_.generation() + 1); }
-  void join() {
+  void join(std::uint32_t version = 1) {
     begin();
-    say(words());
+    say(words(version));
     say(idle());
   }
   // Its join.
-  ClusterJoin words() const {
+  ClusterJoin words(std::uint32_t version = 1) const {
     ClusterJoin join;
     join.cluster = "volvox";
     join.name = name_;
     join.incarnation = incarnation_;
-    join.offers.push_back({"check", 1, 77, 1000, 10});
+    join.offers.push_back({"check", version, 76 + version, 1000, 10});
     return join;
   }
   // What it reports that has nothing to do.
@@ -82,6 +82,12 @@ class FakeNode {
     outcome.error = std::move(error);
     outcome.session.emplace();
     say(result_frames(attempt, outcome, true, 0, WireLimits{}));
+  }
+  // A row of a streamed answer.
+  void say_row(const ClusterAttempt& attempt, std::uint32_t index, std::uint32_t version) {
+    Outcome row;
+    row.model_version = version;
+    say(result_frames(attempt, row, false, index, WireLimits{}));
   }
   void die() {
     caf::anon_send_exit(self_, caf::exit_reason::kill);
@@ -121,7 +127,8 @@ class ClusterRouterActor : public testing::Test {
   void start() {
     router_ = spawn_cluster_router(stage_.system, {config_, 1, 1, &metrics_, {}, *transport_});
     client_ = stage_.system.spawn([this](caf::event_based_actor*) -> caf::behavior {
-      return {[this](const FinishRequest& finish) { outcome_ = finish.outcome; }};
+      return {[this](const FinishRequest& finish) { outcome_ = finish.outcome; },
+              [this](const PartialResult& part) { rows_.push_back(part.index); }};
     });
     stage_.run();
   }
@@ -165,6 +172,7 @@ class ClusterRouterActor : public testing::Test {
   Result<std::shared_ptr<const ClusterTransport>> transport_ = ClusterTransport::open({}, metrics_);
   caf::actor router_, client_;
   std::optional<Outcome> outcome_;
+  std::vector<std::uint32_t> rows_;  // of a streamed answer
 };
 
 TEST_F(ClusterRouterActor, APartThatIsTooLateIsDecidedAtItsHome) {
@@ -276,6 +284,43 @@ TEST_F(ClusterRouterActor, OtherRequestsEndAtOnce) {
   cancel(ErrorCode::kDeadlineExceeded);
   expect_error(ErrorCode::kDeadlineExceeded, false);
   EXPECT_EQ(node.all<ClusterCancel>().size(), 1U);
+}
+
+// Rows of two versions would make no answer.
+TEST_F(ClusterRouterActor, AStreamGoesOnWithTheVersionThatBeganIt) {
+  start();
+  FakeNode older(stage_, router_, config_, 5), a(stage_, router_, config_, 6, "n2"),
+      b(stage_, router_, config_, 7, "n3");
+  older.join(1);
+  a.join(2);
+  b.join(2);
+  // A row of this version comes, and then its node joins anew: what it had is tried elsewhere. By which one.
+  const auto begin = [&](std::uint32_t version) -> FakeNode& {
+    const std::size_t before = a.all<ClusterSubmit>().size();
+    outcome_.reset();
+    run(request(false));
+    FakeNode& first = a.all<ClusterSubmit>().size() > before ? a : b;
+    const ClusterSubmit submit = first.all<ClusterSubmit>().back();
+    EXPECT_EQ(submit.version, 2U) << "the newest that there is";
+    EXPECT_EQ(decode_request_header(submit.header->bytes(), WireLimits{})->model_version, 0U);
+    first.say_row(submit.attempt, 0, version);
+    first.join(2);
+    return &first == &a ? b : a;
+  };
+  FakeNode& second = begin(2);
+  EXPECT_EQ(rows_.size(), 1U);
+  EXPECT_TRUE(older.all<ClusterSubmit>().empty());
+  const ClusterSubmit again = second.all<ClusterSubmit>().back();
+  EXPECT_EQ(decode_request_header(again.header->bytes(), WireLimits{})->model_version, 2U);
+  second.answer(again.attempt);
+  ASSERT_TRUE(outcome_ && !outcome_->error);
+  begin(1);  // it took another one
+  ASSERT_EQ(older.all<ClusterSubmit>().size(), 1U);
+  older.answer(older.all<ClusterSubmit>()[0].attempt);
+  ASSERT_TRUE(outcome_ && !outcome_->error);
+  begin(3);
+  expect_error(ErrorCode::kUnavailable, false);
+  EXPECT_EQ(rows_.size(), 3U);
 }
 
 // A router that comes back has clients before it has reports.

@@ -22,7 +22,7 @@ ClusterOffer offer(const std::string& model, std::uint32_t version) {
 std::string error_of(const RoutedModels& models, std::string_view name, std::uint32_t version = 0) {
   const auto found = models.find(name, version);
   if (found) return "";
-  // A router that knows of no model at all may have just started: its word is not the last.
+  // The word of a router that has just started is not the last.
   const bool any = found.error().message.find("yet") == std::string::npos;
   EXPECT_EQ(found.error().code, any ? ErrorCode::kModelNotFound : ErrorCode::kUnavailable);
   return found.error().message;
@@ -33,6 +33,8 @@ TEST(RoutedModels, AreKnownWhileANodeOffersThem) {
   EXPECT_THAT(error_of(models, "m"), HasSubstr("no node offers a model yet"));
   models.offered({1, 0}, std::vector{offer("m", 1), offer("m", 2)});
   models.offered({2, 0}, std::vector{offer("m", 1), offer("n", 7)});
+  EXPECT_THAT(error_of(models, "x"), HasSubstr("does not know all of its nodes yet"));
+  models.settle();
   EXPECT_EQ(models.find("m", 0)->version, 2U);
   EXPECT_EQ(models.find("m", 1)->version, 1U);
   EXPECT_EQ(models.find("n", 0)->version, 7U);
@@ -87,13 +89,13 @@ TEST(RoutedModels, CountWhatNodesAnswered) {
   Outcome outcome;
   outcome.queue_us = 10;
   outcome.compute_us = 20;
-  models.answered(request, outcome);  // the newest
+  models.answered(request, 0, outcome);  // the newest
+  models.answered(request, 1, outcome);
   request.header.model_version = 1;
-  models.answered(request, outcome);
   outcome.error = Error{ErrorCode::kInternal, "broken"};
-  models.answered(request, outcome);
+  models.answered(request, 0, outcome);
   request.header.model = "nobody";
-  models.answered(request, outcome);
+  models.answered(request, 0, outcome);
   const V2Statistics first = models.statistics(*models.find("m", 1));
   EXPECT_EQ(first.version, 1U);
   EXPECT_EQ(first.success.count, 1U);
@@ -110,7 +112,7 @@ TEST(RoutedModels, WhatWasGivenUpCountsAsThatWhateverTheNodeSaysLater) {
   IncomingRequest request;
   request.header.model = "m";
   request.end.give_up(ErrorCode::kCancelled);
-  models.answered(request, {});
+  models.answered(request, 0, {});
   const auto all = models.requests();
   ASSERT_EQ(all.size(), 1U);
   const auto& outcomes = all[0].doors[static_cast<std::size_t>(request.door)].outcomes;
@@ -124,7 +126,7 @@ TEST(RoutedModels, WhatWasCountedOutlivesTheOnlyNode) {
   models.offered({1, 0}, std::vector{offer("m", 1), offer("n", 1)});
   IncomingRequest request;
   request.header.model = "m";
-  models.answered(request, {});
+  models.answered(request, 0, {});
   models.offered({1, 0}, std::vector{offer("m", 1)});
   EXPECT_EQ(models.statistics(*models.find("m", 1)).success.count, 1U) << "it offers less now";
   models.left({1, 0});
