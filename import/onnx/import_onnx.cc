@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cells/ir/inference.h"
 #include "cells/ir/window.h"
+#include "import/onnx/batch_check.h"
 #include "import/onnx/converted.h"
 #include "import/onnx/graph_walk.h"
 #include "import/onnx/known.h"
@@ -22,8 +23,6 @@ namespace onnx_import {
 namespace {
 
 constexpr std::uint32_t kMaxBatch = 256;
-
-using StatePairs = std::map<std::string, std::string>;  // input by output
 
 // One row of it: without the batch.
 Shape row_of(const Shape& shape) {
@@ -80,6 +79,7 @@ class Importer {
     try {
       prepare();
       find_states();
+      check_batch();
       return convert();
     } catch (const Refusal& refusal) {
       return invalid(wanted_.file.string() + ": " + refusal.why);
@@ -87,12 +87,7 @@ class Importer {
   }
 
  private:
-  struct Input {
-    std::string name;
-    Shape shape;
-    DType dtype = DType::kF32;
-    std::optional<Quantity> constant{};
-  };
+  using Input = StepInput;
 
   void prepare() {
     for (const GraphInput& input : model_.graph->inputs) inputs_.push_back(prepared(input));
@@ -133,6 +128,10 @@ class Importer {
       refuse("input " + in_quotes(input.name) +
              " is neither of floats nor of whole numbers; give it with --set");
     if (!real) made.dtype = DType::kI32;
+    // One that its layers go along may be their sequence: they would not keep two of its steps apart.
+    for (std::size_t axis = 0; axis < input.shape.size() && given == nullptr; ++axis) {
+      if (!input.shape[axis] && !is_known_single(input, axis) && seems_batch(input, axis)) made.batch = axis;
+    }
     return made;
   }
 
@@ -142,33 +141,46 @@ class Importer {
     Shape shape;
     for (const auto& extent : input.shape) shape.push_back(extent.value_or(1));
     checked_elements(shape);
-    const auto say = [&] {
-      std::string text = "--shape " + input.name + '=';
-      for (std::size_t axis = 0; axis < shape.size(); ++axis)
-        text += (axis == 0 ? "" : ",") + std::to_string(shape[axis]);
-      return text;
-    };
     const auto open = std::count(input.shape.begin(), input.shape.end(), std::nullopt);
     if (open > 1)
       refuse("input " + in_quotes(input.name) +
              " leaves more than one extent open; say them all with --shape " + input.name + "=1,…");
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
       if (!input.shape[axis] && !is_single(input, axis))
-        refuse("input " + in_quotes(input.name) + " leaves its axis " + std::to_string(axis) + " open" +
-               (input.symbols[axis].empty() ? "" : " (" + in_quotes(input.symbols[axis]) + ")") +
+        refuse(left_open(input, axis) +
                ", which does not seem to be a batch; if it is one, or a step has one of it, say so with " +
-               say());
+               shape_option(input.name, shape));
     }
     return shape;
   }
 
-  // A batch, by what its layers do, or by its place and its name.
+  static std::string left_open(const GraphInput& input, std::size_t axis) {
+    const std::string& symbol = input.symbols[axis];
+    return "input " + in_quotes(input.name) + " leaves its axis " + std::to_string(axis) + " open" +
+           (symbol.empty() ? "" : " (" + in_quotes(symbol) + ")");
+  }
+  static std::string shape_option(const std::string& name, const Shape& shape) {
+    std::string text = "--shape " + name + '=';
+    for (std::size_t axis = 0; axis < shape.size(); ++axis)
+      text.append(axis == 0 ? "" : ",").append(std::to_string(shape[axis]));
+    return text;
+  }
+
   bool is_single(const GraphInput& input, std::size_t axis) const {
-    if (single_ == nullptr) return true;
-    for (const SequenceAxes& axes : *single_) {
+    return single_ == nullptr || is_known_single(input, axis) || seems_batch(input, axis);
+  }
+
+  // By what its layers do.
+  bool is_known_single(const GraphInput& input, std::size_t axis) const {
+    if (single_ == nullptr) return false;
+    return std::any_of(single_->begin(), single_->end(), [&](const SequenceAxes& axes) {
       const auto found = axes.find(input.name);
-      if (found != axes.end() && found->second == axis) return true;
-    }
+      return found != axes.end() && found->second == axis;
+    });
+  }
+
+  // A batch, by its place and its name.
+  bool seems_batch(const GraphInput& input, std::size_t axis) const {
     const std::string& symbol = input.symbols[axis];
     if (sounds_like(symbol, {"t", "l", "s"}, {"seq", "time", "len", "frame", "step", "word", "token"}))
       return false;
@@ -266,6 +278,25 @@ class Importer {
       });
       if (outputs.size() == 1 && rivals == 1) states_[outputs.front()] = inputs_[i].name;
     }
+  }
+
+  // The cell runs rows one by one: what a graph mixes is no batch, though its place or name say so.
+  void check_batch() const {
+    const auto is_batch = [](const Input& input) { return input.batch.has_value(); };
+    if (std::none_of(inputs_.begin(), inputs_.end(), is_batch) ||
+        !mixes_batch(model_, inputs_, kept_outputs(), states_))
+      return;
+    std::vector<std::string> open;
+    std::string options;
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      if (!is_batch(inputs_[i])) continue;
+      open.push_back(left_open(model_.graph->inputs[i], *inputs_[i].batch));
+      options.append(" ").append(shape_option(inputs_[i].name, inputs_[i].shape));
+    }
+    refuse(listed(open) +
+           ", which was taken for a batch; but the graph mixes what lies along it, and a step of one would "
+           "make something else: say how long it is in a step, with" +
+           options + " if it is 1");
   }
 
   Result<ConvertedOnnx> convert() {

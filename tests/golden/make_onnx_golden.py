@@ -12,6 +12,7 @@ import numpy as np
 import onnx
 import onnx.helper as make
 import torch
+from onnx_batches import batches
 from onnx_strict import strict_cases, strict_refusals
 from onnx_writing import FLOAT, INT64, SCAN_START, STEPS, case, draw, exported, info, model, refused, scan_model, tensor
 from torch import nn
@@ -461,7 +462,7 @@ def refusals():
 
 
 def main():
-    json.dump({"cases": list(cases()), "refused": list(refusals())}, sys.stdout, indent=0)
+    json.dump({"cases": list(cases()), "refused": list(refusals()), "batches": batches()}, sys.stdout, indent=0)
 
 
 if __name__ == "__main__":
