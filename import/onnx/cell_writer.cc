@@ -178,7 +178,17 @@ Quantity CellWriter::reshape(const Quantity& x, const Shape& shape) {
   return emit(std::move(op), shape, x.dtype);
 }
 
+// What is moved is f32, which holds each id of a table of 2^24 rows.
+Quantity CellWriter::as_f32(const Quantity& x) {
+  return is_id(x) ? apply("to_f32", {x}, {}, x.shape) : x;
+}
+
+Quantity CellWriter::as_id(const Quantity& x) {
+  return apply("to_i32", {x}, {}, x.shape, {}, DType::kI32);
+}
+
 Quantity CellWriter::transpose(const Quantity& x, const std::vector<std::int64_t>& axes) {
+  if (is_id(x)) return as_id(transpose(as_f32(x), axes));
   if (axes.size() != x.rank()) refuse("its axes are not those of " + to_string(x.shape));
   Shape shape;
   std::vector<std::int64_t> long_axes;  // others can stand anywhere
@@ -242,6 +252,7 @@ Quantity CellWriter::slice(const Quantity& x, std::size_t axis, std::int64_t beg
                            std::int64_t step) {
   if (axis >= x.rank()) refuse("has no axis " + std::to_string(axis));
   if (step == 1 && begin == 0 && end == x.shape[axis]) return x;
+  if (is_id(x)) return as_id(slice(as_f32(x), axis, begin, end, step));
   // One beyond the axis takes no second element, however far it goes; further it might run over.
   const std::int64_t beyond = x.shape[axis] + 1;
   step = std::clamp(step, -beyond, beyond);
@@ -293,6 +304,10 @@ Quantity CellWriter::concat(const std::vector<Quantity>& all, std::size_t axis) 
   }
   if (parts.empty()) return all.empty() ? (refuse("nothing to put together"), Quantity{}) : all.front();
   if (parts.size() == 1) return parts.front();
+  if (std::all_of(parts.begin(), parts.end(), is_id)) {
+    for (Quantity& part : parts) part = as_f32(part);
+    return as_id(concat(parts, axis));
+  }
   Shape shape = parts.front().shape;
   shape[axis] = 0;
   bool all_known = true, integers = true;

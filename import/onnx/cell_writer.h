@@ -109,6 +109,9 @@ class CellWriter {
   Written finish() const;
 
  private:
+  static bool is_id(const Quantity& x) { return !x.is_known() && x.dtype == DType::kI32; }
+  Quantity as_f32(const Quantity& x);
+  Quantity as_id(const Quantity& x);
   const Operator& producer(const Quantity& x) const { return maker(x.id); }
   bool is_made_by(const Quantity& x, std::string_view op) const;
   Quantity computed(const Quantity& x);  // one of the cell

@@ -64,7 +64,7 @@ void GraphWalk::node(const Node& node, Scope& scope) {
   for (const std::string& name : node.inputs) {
     const Quantity* found = name.empty() ? nullptr : scope.find(name);
     if (found == nullptr && !name.empty())
-      refuse("reads " + in_quotes(name) + ", which nothing before it makes");
+      refuse("reads " + in_quotes(name) + ", which nothing before it makes, or not here");
     inputs.push_back(found == nullptr ? std::nullopt : std::optional(*found));
   }
   NodeCall call(writer_, node, opset_, std::move(inputs));
@@ -113,7 +113,7 @@ void GraphWalk::branch(const Node& node, Scope& scope) {
 void GraphWalk::keep(const Node& node, const std::vector<Quantity>& outputs, Scope& scope) {
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     if (node.outputs[i].empty()) continue;
-    if (i >= outputs.size()) refuse("has no output " + std::to_string(i));
+    if (i >= outputs.size()) return;  // whoever reads it is refused
     if (!scope.values.try_emplace(node.outputs[i], outputs[i]).second)
       refuse("makes " + in_quotes(node.outputs[i]) + ", which is there already");
   }

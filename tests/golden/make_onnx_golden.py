@@ -13,6 +13,7 @@ import onnx
 import onnx.helper as make
 import torch
 from onnx_batches import batches
+from onnx_ids import id_cases
 from onnx_strict import strict_cases, strict_refusals
 from onnx_writing import FLOAT, INT64, SCAN_START, STEPS, case, draw, exported, info, model, refused, scan_model, tensor
 from torch import nn
@@ -346,6 +347,7 @@ def cases():
     yield scan_case("sequence_scan_reverse", 11, None, reverse=True)
     yield loop_case()
     yield from strict_cases()
+    yield from id_cases()
 
 
 class Attending(nn.Module):
