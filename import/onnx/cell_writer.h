@@ -35,6 +35,14 @@ struct Quantity {
   // import/onnx/sequence/ sets it.
   std::optional<std::size_t> steps{};
   bool turned = false;  // its first step is the sequence's last
+  // Rows before its first step and behind its last, which are no steps: zeros that were put there before it
+  // was convolved, or behind that whatever comes of them.
+  struct Margin {
+    std::int64_t before = 0, after = 0;
+    bool zeros = false;
+
+    bool none() const { return before == 0 && after == 0; }
+  } margin{};
 
   bool is_known() const { return known != nullptr; }
   std::size_t rank() const { return shape.size(); }

@@ -15,6 +15,7 @@ import torch
 from onnx_batches import batches
 from onnx_ids import id_cases
 from onnx_strict import strict_cases, strict_refusals
+from onnx_windows import window_cases
 from onnx_writing import FLOAT, INT64, SCAN_START, STEPS, case, draw, exported, info, model, refused, scan_model, tensor
 from torch import nn
 
@@ -348,6 +349,10 @@ def cases():
     yield loop_case()
     yield from strict_cases()
     yield from id_cases()
+    yield from window_cases(along)
+
+
+CONVOLVED = ("longer", "shorter", "strides")
 
 
 class Attending(nn.Module):
@@ -355,25 +360,23 @@ class Attending(nn.Module):
 
     def __init__(self, how):
         super().__init__()
-        self.layer, self.how, self.mix = nn.GRU(3, 4), how, nn.Conv1d(3, 3, 3, padding=1)
+        even, wide = {"longer": (1, 4), "shorter": (1, 0), "strides": (2, 1)}.get(how, (1, 1))
+        self.layer, self.how, self.mix = nn.GRU(3, 4), how, nn.Conv1d(3, 3, 3, stride=even, padding=wide)
 
     def forward(self, x):
-        y = self.layer(self.mix(x.permute(1, 2, 0)).permute(2, 0, 1) if self.how == "convolution" else x)[0]
+        y = self.layer(self.mix(x.permute(1, 2, 0)).permute(2, 0, 1) if self.how in CONVOLVED else x)[0]
         if self.how == "attention":
             rows = y.transpose(0, 1)
             return torch.softmax(rows @ rows.transpose(1, 2), dim=-1) @ rows
         return {
-            "least": lambda: y.amin(dim=0),
             "product": lambda: y.prod(dim=0),
-            "softmax": lambda: torch.softmax(y, dim=0),
             "half": lambda: y[1:],
             "turned": lambda: y + y.flip(0),
             "order": lambda: y.flip(0),
             "padded": lambda: torch.cat([y, torch.zeros(1, 1, 4)], dim=0),
             "merged": lambda: y.reshape(-1, 2, 2).reshape(-1, 2),
             "length": lambda: y / x.shape[0],
-            "convolution": lambda: y,
-        }[self.how]()
+        }.get(self.how, lambda: y)()
 
 
 class Begins(nn.Module):
@@ -397,16 +400,16 @@ def sequence_refusals():
     x, h = torch.randn(5, 1, 3), torch.randn(1, 1, 4)
     reasons = {
         "attention": "(MatMul): multiplies steps of the sequence with each other",
-        "least": "(ReduceMin): goes over the steps of the sequence",
         "product": "(ReduceProd): is not there for the steps of a sequence",
-        "softmax": "(Softmax): goes over the steps of the sequence",
         "half": "(Slice): takes a part of a sequence",
         "turned": "(Add): puts steps of the sequence together with steps in the other order",
         "order": "the rows of the output 'y' are in the other order than its sequence",
         "padded": "(Concat): puts something before or behind the steps",
         "merged": "(Reshape): puts the steps of the sequence into one axis with others",
         "length": "the length of the sequence, which may be any",
-        "convolution": "(Conv): goes over the steps of the sequence",
+        "longer": "reads a sequence that was made longer",
+        "shorter": "(Conv): makes the sequence shorter: pad it by 2 steps more",
+        "strides": "(Conv): leaves out steps of the sequence",
     }
     for how, why in reasons.items():
         yield along_refused(how, Attending(how), (x,), ["x"], why)

@@ -199,6 +199,47 @@ class Steps(nn.Module):
         return self.layer(pictures.flatten(1).unsqueeze(1))[0].squeeze(1)
 
 
+class Dilated(nn.Module):
+    """Convolutions that look back only, each further than the one before; what they look ahead is cut off."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.gaps = nn.Conv1d(WIDTH, 6, 1), (1, 2, 4)
+        self.convs = nn.ModuleList([nn.Conv1d(6, 6, 3, dilation=gap, padding=2 * gap) for gap in self.gaps])
+
+    def forward(self, x):
+        x = self.first(x.transpose(1, 2))
+        for conv, gap in zip(self.convs, self.gaps):
+            x = x + torch.relu(conv(x)[:, :, : -2 * gap])
+        return x.transpose(1, 2)
+
+
+class Texts(nn.Module):
+    """Windows of several widths over a text, of each the largest."""
+
+    def __init__(self):
+        super().__init__()
+        self.table, self.out = nn.Embedding(WORDS, 6), nn.Linear(12, 3)
+        self.convs = nn.ModuleList([nn.Conv1d(6, 4, width, padding=width // 2) for width in (3, 5, 7)])
+
+    def forward(self, ids):
+        x = self.table(ids).transpose(1, 2)
+        return self.out(torch.cat([torch.relu(conv(x)).amax(dim=2) for conv in self.convs], dim=1))
+
+
+class Attentive(nn.Module):
+    """A convolution, a layer in both directions, and the mean of its rows by weights that are learned."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv, self.layer = nn.Conv1d(WIDTH, 6, 5, padding=2), nn.LSTM(6, 4, bidirectional=True, batch_first=True)
+        self.worth, self.out = nn.Linear(8, 1), nn.Linear(8, 3)
+
+    def forward(self, x):
+        y, _ = self.layer(torch.relu(self.conv(x.transpose(1, 2))).transpose(1, 2))
+        return self.out((torch.softmax(self.worth(torch.tanh(y)), dim=1) * y).sum(dim=1))
+
+
 TIME_FIRST, BATCH_FIRST = {0: "steps", 1: "batch"}, {0: "batch", 1: "steps"}
 # By name: the module, the axes, the outputs, and what a step is.
 MODELS = {
@@ -232,6 +273,9 @@ MODELS = {
     "lengths_in_any_order": (lambda: Lengths(False), TIME_FIRST, ["y"], "lengths"),
     "loop": (lambda: torch.jit.script(Looped()), TIME_FIRST, ["y"], "rows"),
     "steps": (Steps, {0: "steps"}, ["y"], "pictures"),
+    "dilated": (Dilated, BATCH_FIRST, ["y"], "rows"),
+    "texts": (Texts, BATCH_FIRST, ["y"], "ids"),
+    "attentive": (Attentive, BATCH_FIRST, ["y"], "rows"),
 }
 
 
@@ -312,12 +356,12 @@ class Sequences(unittest.TestCase):
                         np.testing.assert_allclose(np.ravel(got), np.ravel(wanted[output]), atol=1e-5, err_msg=f"{length} {output}")
 
     def test_one_direction_runs_in_sessions(self):
-        for name in ("lstm_2_forth", "gru_1_forth"):
+        for name in ("lstm_2_forth", "gru_1_forth", "dilated"):
             rows = drawn("rows", 17)["x"]
             first = self.client.infer(name, {"x": rows[:4]}, session=SessionToken.begin())
             second = self.client.infer(name, {"x": rows[4:]}, session=first.session.next(end=True))
             got = np.concatenate([first["y"], second["y"]])
-            np.testing.assert_allclose(got, self.wanted(name, {"x": rows})["y"][:, 0], atol=1e-5)
+            np.testing.assert_allclose(got, self.wanted(name, {"x": rows})["y"].reshape(17, -1), atol=1e-5)
 
 
 if __name__ == "__main__":

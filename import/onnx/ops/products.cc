@@ -207,7 +207,7 @@ void average_pool(NodeCall& call) {
   pool(call, "average_pool", 0);
 }
 
-void global_average(NodeCall& call) {
+void global_pool(NodeCall& call) {
   const Quantity& x = call.in(0);
   Attributes axes;
   Shape shape = x.shape;
@@ -215,7 +215,8 @@ void global_average(NodeCall& call) {
     axes.integers.push_back(static_cast<std::int64_t>(axis));
     shape[axis] = 1;
   }
-  call.outputs = {shape == x.shape ? x : call.writer.apply("reduce_mean", {x}, std::move(axes), shape)};
+  const std::string_view op = call.node.op == "GlobalMaxPool" ? "reduce_max" : "reduce_mean";
+  call.outputs = {shape == x.shape ? x : call.writer.apply(op, {x}, std::move(axes), shape)};
 }
 
 constexpr OpRule kRules[] = {
@@ -224,7 +225,8 @@ constexpr OpRule kRules[] = {
     {"Conv", convolution, "over one or two axes, known kernels, batch 1"},
     {"MaxPool", max_pool, "over one or two axes, floor mode"},
     {"AveragePool", average_pool, "over one or two axes, floor mode, pads not counted"},
-    {"GlobalAveragePool", global_average},
+    {"GlobalAveragePool", global_pool},
+    {"GlobalMaxPool", global_pool},
 };
 
 }  // namespace

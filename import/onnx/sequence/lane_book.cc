@@ -222,6 +222,27 @@ Quantity LaneBook::at_end(const Quantity& x, SequenceEnd end) {
   return made.at(x.id);
 }
 
+Quantity LaneBook::rows_before(const Quantity& x, std::int64_t rows, bool reverse) {
+  if (x.is_known()) refuse("goes along what is the same at every step");
+  if (x.dtype != DType::kF32) refuse("goes along whole numbers");
+  settle(x, false);
+  constexpr const char* kRows = "rows";
+  const std::int64_t size = elements(x.shape);
+  checked_elements({rows, size});
+  const bool computes = graph_.needs_of(x.id).computes && graph_.place_of(x.id) == nullptr;
+  const std::size_t lane = add("window", reverse, false);
+  LaneDraft& draft = *drafts_[lane];
+  const Quantity row = draft.cell.flat(bring(lane, x));
+  const Quantity before = draft.cell.gather(kRows, {rows * size});
+  keep(lane, kRows, draft.cell.concat({draft.cell.slice(before, 0, size, rows * size), row}, 0),
+       std::nullopt);
+  if (computes) {  // once
+    keep(lane, kAside, row, std::nullopt);
+    graph_.place(x.id, place_in(lane, kAside));
+  }
+  return state_of(lane, kRows, false);
+}
+
 Quantity LaneBook::over_all(const Quantity& x, std::string_view op) {
   // Of such a value there is one row, and a sum would be that of one step.
   if (x.is_known() || (op == "segment_sum" && !graph_.is_stepwise(x.id)))

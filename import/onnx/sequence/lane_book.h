@@ -46,6 +46,10 @@ class LaneBook {
   // The row of a value at one end of the sequence.
   Quantity at_end(const Quantity& x, SequenceEnd end);
 
+  // So many rows of a value in one, up to the one of each step, or from it on in `reverse`: that one is the
+  // last, and those beyond the end of the sequence are zeros.
+  Quantity rows_before(const Quantity& x, std::int64_t rows, bool reverse);
+
   // What an operator over a list makes of all rows of a value.
   Quantity over_all(const Quantity& x, std::string_view op);
 

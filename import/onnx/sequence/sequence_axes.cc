@@ -5,14 +5,14 @@
 namespace volvox::onnx_import {
 namespace {
 
-bool is_recurrent(const Node& node, bool loops) {
+bool goes_along(const Node& node, bool loops) {
   return loops ? node.op == "Scan" || node.op == "Loop"
-               : node.op == "LSTM" || node.op == "GRU" || node.op == "RNN";
+               : node.op == "LSTM" || node.op == "GRU" || node.op == "RNN" || node.op == "Conv";
 }
 
 bool recurs(const Graph& graph, bool loops) {
   return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
-    if (is_recurrent(node, loops)) return true;
+    if (goes_along(node, loops)) return true;
     return std::any_of(node.attributes.begin(), node.attributes.end(), [&](const auto& one) {
       return one.second.graph != nullptr && recurs(*one.second.graph, loops);
     });

@@ -16,6 +16,11 @@ void SequenceWalk::write(NodeCall& call, const Scope& scope) {
     steps = steps || call.in(i).steps.has_value();
     length = length || has_open(call.in(i));
     all_known = all_known && call.in(i).is_known();
+    const Quantity::Margin& margin = call.in(i).margin;
+    const bool takes = call.node.op == "Slice" || (call.node.op == "Conv" && margin.zeros);
+    if (!margin.none() && !takes)
+      refuse(
+          "reads a sequence that was made longer, which only a convolution or a slice makes shorter again");
     if (!call.in(i).steps || call.in(i).is_known()) continue;
     if (turned.value_or(call.in(i).turned) != call.in(i).turned)
       refuse("puts steps of the sequence together with steps in the other order");

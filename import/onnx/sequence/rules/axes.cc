@@ -22,15 +22,17 @@ std::vector<std::size_t> reduced_axes(const NodeCall& call, std::size_t rank) {
 }
 
 // Over all steps, and over other axes of each before that.
-void pool(StepCall& call, std::size_t steps, std::vector<std::size_t> axes) {
-  const std::string_view op = call.node.node.op == "ReduceMax"    ? "segment_max"
-                              : call.node.node.op == "ReduceMean" ? "segment_mean"
-                              : call.node.node.op == "ReduceSum"  ? "segment_sum"
-                                                                  : "";
+void pool(StepCall& call, std::string_view how, std::size_t steps, std::vector<std::size_t> axes) {
+  const bool least = how == "ReduceMin";  // the largest of what is negative
+  const std::string_view op = how == "ReduceMax" || least ? "segment_max"
+                              : how == "ReduceMean"       ? "segment_mean"
+                              : how == "ReduceSum"        ? "segment_sum"
+                                                          : "";
   if (op.empty()) refuse(kMixes);
   std::erase(axes, steps);
   Quantity x = call.in(0);
   x.steps.reset();
+  if (least) x = call.node.writer.pointwise("neg", {x});
   Shape shape = x.shape, left;
   Attributes others;
   for (const std::size_t axis : axes) {
@@ -47,16 +49,41 @@ void pool(StepCall& call, std::size_t steps, std::vector<std::size_t> axes) {
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
     if (keep || std::find(axes.begin(), axes.end(), axis) == axes.end()) left.push_back(shape[axis]);
   }
-  call.make(w.reshape(call.lanes.over_all(x, op), left), std::nullopt);
+  Quantity made = w.reshape(call.lanes.over_all(x, op), left);
+  if (least) made = w.pointwise("neg", {made});
+  call.make(std::move(made), std::nullopt);
 }
 
 void reduce(StepCall& call) {
   const std::size_t steps = call.only_steps();
   const auto axes = reduced_axes(call.node, call.in(0).rank());
-  if (std::find(axes.begin(), axes.end(), steps) != axes.end()) return pool(call, steps, axes);
+  if (std::find(axes.begin(), axes.end(), steps) != axes.end())
+    return pool(call, call.node.node.op, steps, axes);
   const auto before = std::count_if(axes.begin(), axes.end(), [&](std::size_t axis) { return axis < steps; });
   const bool keep = call.node.integer("keepdims", 1) != 0;
   call.one_step(keep ? steps : steps - static_cast<std::size_t>(before));
+}
+
+// Over all axes but the batch and the channels.
+void global_pool(StepCall& call) {
+  const std::size_t steps = call.only_steps();
+  if (steps == 1) refuse("has the steps of the sequence as its channels");
+  if (steps == 0) return call.one_step(steps);
+  std::vector<std::size_t> axes;
+  for (std::size_t axis = 2; axis < call.in(0).rank(); ++axis) axes.push_back(axis);
+  pool(call, call.node.node.op == "GlobalMaxPool" ? "ReduceMax" : "ReduceMean", steps, axes);
+}
+
+// What the steps have in common is known at the end, and only then each has its share.
+void over_steps(StepCall& call, std::size_t steps) {
+  Quantity x = call.in(0);
+  x.steps.reset();
+  CellWriter& w = call.node.writer;
+  const Quantity above = w.sub(x, call.lanes.over_all(x, "segment_max"));
+  const Quantity each = w.pointwise("exp", {above});
+  const Quantity sum = call.lanes.over_all(each, "segment_sum");
+  const bool log = call.node.node.op == "LogSoftmax";
+  call.make(log ? w.sub(above, w.pointwise("log", {sum})) : w.pointwise("div", {each, sum}), steps);
 }
 
 // Before opset 13 all axes from `axis` on were one.
@@ -64,8 +91,11 @@ void softmax(StepCall& call) {
   const std::size_t steps = call.only_steps();
   const bool old = call.node.opset < 13;
   const std::size_t axis = NodeCall::axis(call.node.integer("axis", old ? 1 : -1), call.in(0).rank());
-  if (axis == steps || (old && axis < steps)) refuse(kMixes);
-  call.one_step(steps);
+  if (axis != steps && (!old || axis > steps)) return call.one_step(steps);
+  const Shape& shape = call.in(0).shape;
+  const bool alone = elements({shape.begin() + static_cast<std::ptrdiff_t>(axis), shape.end()}) == 1;
+  if (old && !alone) refuse(kMixes);
+  over_steps(call, steps);
 }
 
 void layer_norm(StepCall& call) {
@@ -84,20 +114,34 @@ void batch_norm(StepCall& call) {
   call.one_step(steps);
 }
 
-// Images of their own, one a step.
-void windows(StepCall& call) {
-  const std::size_t steps = call.only_steps();
-  if (steps != 0) refuse(kMixes);
-  call.one_step(steps);
-}
-
 void pad(StepCall& call) {
   const std::size_t steps = call.only_steps();
   const auto pads = call.node.integers_of("pads", 1).value_or(std::vector<std::int64_t>());
   const std::size_t rank = call.in(0).rank();
   if (pads.size() != 2 * rank) refuse("its pads are not those of " + to_string(call.in(0).shape));
-  if (pads[steps] != 0 || pads[steps + rank] != 0) refuse("makes the sequence longer or shorter");
-  call.one_step(steps);
+  if (pads[steps] == 0 && pads[steps + rank] == 0) return call.one_step(steps);
+  Quantity x = call.in(0);
+  x.margin = {.before = pads[steps], .after = pads[steps + rank], .zeros = true};
+  const bool zeros = call.node.text("mode", "constant") == "constant" &&
+                     (call.node.has(2) ? call.node.number_in(2) : call.node.real("value", 0)) == 0;
+  const auto others = std::count_if(pads.begin(), pads.end(), [](std::int64_t pad) { return pad != 0; });
+  const bool alone = others == (x.margin.before != 0 ? 1 : 0) + (x.margin.after != 0 ? 1 : 0);
+  if (!zeros || !alone || std::min(x.margin.before, x.margin.after) < 0)
+    refuse("makes the sequence longer or shorter, other than by zeros around it alone");
+  call.make(std::move(x), steps);
+}
+
+// Columns times rows, one of each a step: what each has, and then all of them.
+void sum_of_products(StepCall& call) {
+  const Quantity &a = call.in(0), &b = call.in(1);
+  if (a.rank() - *call.steps(0) != 1 || b.rank() - *call.steps(1) != 2)
+    refuse("multiplies steps of the sequence with each other: attention is not served this way");
+  Quantity left = a, right = b;
+  left.steps.reset();
+  right.steps.reset();
+  NodeCall one(call.node.writer, call.node.node, call.node.opset, {left, right});
+  find_rule("MatMul")->write(one);
+  call.make(call.lanes.over_all(one.outputs.at(0), "segment_sum"), std::nullopt);
 }
 
 void matmul(StepCall& call) {
@@ -114,6 +158,7 @@ void matmul(StepCall& call) {
     if (!steps) continue;
     const std::size_t from_last = call.in(i).rank() - *steps;
     const std::size_t summed = i == 0 ? 1 : 2;
+    if (from_last == summed && call.steps(1 - i)) return sum_of_products(call);
     if (from_last == summed) refuse("sums over the steps of the sequence, which are not all there at once");
     const bool leading = from_last > 2;
     const Quantity& other = call.in(1 - i);
@@ -146,10 +191,8 @@ constexpr StepRule kRules[] = {
     {"LogSoftmax", softmax},
     {"LayerNormalization", layer_norm},
     {"BatchNormalization", batch_norm},
-    {"Conv", windows},
-    {"MaxPool", windows},
-    {"AveragePool", windows},
-    {"GlobalAveragePool", windows},
+    {"GlobalAveragePool", global_pool},
+    {"GlobalMaxPool", global_pool},
     {"Pad", pad},
     {"MatMul", matmul},
     {"Gemm", gemm},

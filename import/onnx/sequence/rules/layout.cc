@@ -170,6 +170,14 @@ Taken taken_by(std::int64_t begin, std::int64_t end, std::int64_t step) {
   refuse("takes a part of a sequence whose length may be any: its first step and its last can be picked");
 }
 
+// Of what was made longer: just the steps.
+Taken cut(std::int64_t begin, std::int64_t end, std::int64_t step, const Quantity& x) {
+  const auto& [before, after, zeros] = x.margin;
+  const bool ends = after == 0 ? is_behind(end) : end == -after || (before == 0 && end == kOpenLength);
+  if (step != 1 || begin != before || !ends) refuse("takes other steps of a sequence that was made longer");
+  return Taken::kAll;
+}
+
 // The row at that end of what may be turned around.
 Quantity end_of(const StepCall& call, const Quantity& x, bool last) {
   return call.lanes.at_end(x, last != call.turned ? SequenceEnd::kLast : SequenceEnd::kFirst);
@@ -193,7 +201,8 @@ void slice(StepCall& call) {
   for (std::size_t i = 0; i < axes.size(); ++i) {
     if (NodeCall::axis(axes[i], x.rank()) == steps) {
       if (taken) refuse("names an axis twice");
-      taken = taken_by((*starts)[i], (*ends)[i], by[i]);
+      taken = x.margin.none() ? taken_by((*starts)[i], (*ends)[i], by[i])
+                              : cut((*starts)[i], (*ends)[i], by[i], x);
       continue;
     }
     for (std::size_t k = 0; const std::int64_t number : {(*starts)[i], (*ends)[i], axes[i], by[i]}) {
@@ -203,6 +212,8 @@ void slice(StepCall& call) {
   }
   std::vector<std::optional<Quantity>> inputs{x};
   inputs[0]->steps.reset();
+  inputs[0]->margin = {};
+  if (!x.margin.none() && !taken) refuse("takes a part of a sequence that was made longer");
   for (std::vector<std::int64_t>& numbers : kept)
     inputs.emplace_back(known_integers({static_cast<std::int64_t>(numbers.size())}, numbers));
   others.inputs.resize(inputs.size());

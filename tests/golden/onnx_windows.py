@@ -1,0 +1,130 @@
+"""Layers that look at steps around each one, or at all of them."""
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class Around(nn.Module):
+    """A convolution along the sequence before a layer that goes along it: as far back as ahead."""
+
+    def __init__(self, gap=1):
+        super().__init__()
+        self.conv, self.layer = nn.Conv1d(3, 4, 3, padding=gap, dilation=gap), nn.GRU(4, 5, batch_first=True)
+
+    def forward(self, x):
+        return self.layer(torch.relu(self.conv(x.transpose(1, 2))).transpose(1, 2))[0]
+
+
+class Behind(nn.Module):
+    """Zeros before the sequence, so that no step sees a later one."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv, self.layer = nn.Conv1d(3, 4, 3, dilation=2), nn.GRU(4, 5, batch_first=True)
+
+    def forward(self, x):
+        return self.layer(self.conv(F.pad(x.transpose(1, 2), (4, 0))).transpose(1, 2))[0]
+
+
+class Cut(nn.Module):
+    """Zeros on both sides, and what is too much cut off again; and nothing that goes along the sequence but this."""
+
+    def __init__(self):
+        super().__init__()
+        self.convs = nn.ModuleList([nn.Conv1d(3, 3, 3, dilation=gap, padding=2 * gap) for gap in (1, 2)])
+
+    def forward(self, x):
+        x = x.transpose(1, 2)
+        for conv, gap in zip(self.convs, (1, 2)):
+            x = x + torch.relu(conv(x)[:, :, : -2 * gap])
+        return x.transpose(1, 2)
+
+
+class Channels(nn.Module):
+    """Each channel by itself, with an even window that looks further back than ahead."""
+
+    def __init__(self):
+        super().__init__()
+        self.pad, self.conv, self.mix = nn.ConstantPad1d((2, 1), 0.0), nn.Conv1d(3, 6, 4, groups=3), nn.Conv1d(6, 2, 1)
+
+    def forward(self, x):
+        return self.mix(torch.tanh(self.conv(self.pad(x.transpose(1, 2))))).transpose(1, 2)
+
+
+class Images(nn.Module):
+    """Over the sequence and over what each step has."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(1, 2, (3, 2), padding=(1, 1), stride=(1, 2))
+        self.layer = nn.LSTM(4, 3, batch_first=True, bidirectional=True)
+
+    def forward(self, x):
+        made = torch.relu(self.conv(x.unsqueeze(1))).transpose(1, 2)
+        return self.layer(made.flatten(2))[0]
+
+
+class Summed(nn.Module):
+    """One answer: what a convolution makes of all steps."""
+
+    def __init__(self, how):
+        super().__init__()
+        self.conv, self.how, self.out = nn.Conv1d(3, 4, 3, padding=1), how, nn.Linear(4, 2)
+
+    def forward(self, x):
+        made = torch.relu(self.conv(x.transpose(1, 2)))
+        pooled = F.adaptive_avg_pool1d(made, 1) if self.how == "mean" else F.adaptive_max_pool1d(made, 1)
+        return self.out(pooled.squeeze(2))
+
+
+class Weighed(nn.Module):
+    """One answer: the rows of a layer, weighed by what each is worth, or by what the last one asks for."""
+
+    def __init__(self, how):
+        super().__init__()
+        self.layer, self.worth, self.how = nn.GRU(3, 4, batch_first=True, bidirectional=True), nn.Linear(8, 1), how
+
+    def forward(self, x):
+        rows = self.layer(x)[0]
+        if self.how == "sum":
+            return (torch.softmax(self.worth(torch.tanh(rows)), dim=1) * rows).sum(dim=1)
+        if self.how == "product":
+            return torch.bmm(torch.softmax(self.worth(rows), dim=1).transpose(1, 2), rows).squeeze(1)
+        if self.how == "shares":
+            return F.log_softmax(self.worth(rows), dim=1)
+        asked = torch.softmax(torch.bmm(rows, rows[:, -1:].transpose(1, 2)).squeeze(2), dim=1)
+        return torch.bmm(rows.transpose(1, 2), asked.unsqueeze(2)).squeeze(2)
+
+
+class Standard(nn.Module):
+    """Each step, less the mean of all, in parts of how far they lie apart; and the least of what becomes of them."""
+
+    def __init__(self, least):
+        super().__init__()
+        self.layer, self.least = nn.GRU(3, 4, batch_first=True), least
+
+    def forward(self, x):
+        apart = x - x.mean(dim=1, keepdim=True)
+        rows = self.layer(apart / (apart.pow(2).mean(dim=1, keepdim=True) + 1e-3).sqrt())[0]
+        return rows.amin(dim=1) if self.least else rows
+
+
+def window_cases(along):
+    back = {0: "batch", 1: "steps"}
+    yield along("sequence_around", Around(), back)
+    yield along("sequence_around_gaps", Around(3), back, length=9, opset=17)
+    yield along("sequence_around_one_step", Around(), back, length=1)
+    yield along("sequence_behind", Behind(), back, length=7)
+    yield along("sequence_behind_opset_9", Behind(), back, length=7, opset=9)
+    yield along("sequence_cut", Cut(), back, length=8)
+    yield along("sequence_cut_opset_9", Cut(), back, length=8, opset=9)
+    yield along("sequence_channels", Channels(), back, length=6)
+    yield along("sequence_images", Images(), back)
+    for how in ("mean", "largest"):
+        yield along(f"sequence_summed_{how}", Summed(how), back, length=6)
+    for how in ("sum", "product", "shares", "asked"):
+        yield along(f"sequence_weighed_{how}", Weighed(how), back)
+    yield along("sequence_weighed_opset_11", Weighed("sum"), back, opset=11)
+    yield along("sequence_standard", Standard(False), back, length=6)
+    yield along("sequence_least", Standard(True), back, length=6)
