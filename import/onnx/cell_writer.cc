@@ -187,6 +187,25 @@ Quantity CellWriter::as_id(const Quantity& x) {
   return apply("to_i32", {x}, {}, x.shape, {}, DType::kI32);
 }
 
+Quantity CellWriter::look_up(const KnownTensor& table, const Quantity& ids) {
+  constexpr std::int64_t kMaxLookUps = 256;     // each is an operator
+  constexpr std::int64_t kMaxRows = 1LL << 24;  // ids that were moved before went as f32
+  const std::int64_t count = elements(ids.shape);
+  if (!is_id(ids) || count < 1 || count > kMaxLookUps || table->shape.size() != 2)
+    refuse("looks up no row of a table of two axes, or too many");
+  if (table->shape[0] > kMaxRows) refuse("looks up in a table of more than 16777216 rows");
+  const std::int64_t width = table->shape[1];
+  const Quantity all = reshape(ids, {count});
+  std::vector<Quantity> rows;
+  for (std::int64_t at = 0; at < count; ++at) {
+    const Quantity id = reshape(slice(all, 0, at, at + 1), {});
+    rows.push_back(reshape(apply("embed", {id}, {}, {width}, {table}), {1, width}));
+  }
+  Shape shape = ids.shape;
+  shape.push_back(width);
+  return reshape(concat(rows, 0), shape);
+}
+
 Quantity CellWriter::transpose(const Quantity& x, const std::vector<std::int64_t>& axes) {
   if (is_id(x)) return as_id(transpose(as_f32(x), axes));
   if (axes.size() != x.rank()) refuse("its axes are not those of " + to_string(x.shape));

@@ -68,6 +68,8 @@ class CellWriter {
   void scatter(const std::string& state, const Quantity& x, double initial = 0);
   void push(const std::string& name, std::uint32_t index, const Quantity& x);
 
+  // Whole numbers that are not known as reals, which hold each id exactly; others are themselves.
+  Quantity as_f32(const Quantity& x);
   Quantity reshape(const Quantity& x, const Shape& shape);
   Quantity flat(const Quantity& x) { return reshape(x, {elements(x.shape)}); }
   Quantity transpose(const Quantity& x, const std::vector<std::int64_t>& axes);
@@ -80,6 +82,8 @@ class CellWriter {
   Quantity add(const Quantity& a, const Quantity& b);  // joins products
   Quantity sub(const Quantity& a, const Quantity& b) { return pointwise("sub", {a, b}); }
   Quantity mul(const Quantity& a, const Quantity& b) { return pointwise("mul", {a, b}); }
+  // Rows of a table of two axes, of each id one, along a last axis.
+  Quantity look_up(const KnownTensor& table, const Quantity& ids);
   // Any operator of cells/ops, with the shape of its value.
   Quantity apply(std::string_view op, std::vector<Quantity> inputs, Attributes attributes, Shape shape,
                  std::vector<KnownTensor> weights = {}, DType dtype = DType::kF32);
@@ -118,7 +122,6 @@ class CellWriter {
 
  private:
   static bool is_id(const Quantity& x) { return !x.is_known() && x.dtype == DType::kI32; }
-  Quantity as_f32(const Quantity& x);
   Quantity as_id(const Quantity& x);
   const Operator& producer(const Quantity& x) const { return maker(x.id); }
   bool is_made_by(const Quantity& x, std::string_view op) const;

@@ -13,6 +13,7 @@ import onnx
 import onnx.helper as make
 import torch
 from onnx_batches import batches
+from onnx_composed import composed_cases
 from onnx_ids import id_cases
 from onnx_strict import strict_cases, strict_refusals
 from onnx_windows import window_cases
@@ -350,6 +351,7 @@ def cases():
     yield from strict_cases()
     yield from id_cases()
     yield from window_cases(along)
+    yield from composed_cases(along, from_torch)
 
 
 CONVOLVED = ("longer", "shorter", "strides")

@@ -68,24 +68,31 @@ void most(NodeCall& call) {
   extreme(
       call, +[](std::int64_t a, std::int64_t b) { return std::max(a, b); }, "max");
 }
+// Whole numbers that the model is given are compared as reals, which ids are exactly.
+void compare(NodeCall& call, Integers combine, std::string_view op) {
+  CellWriter& w = call.writer;
+  const Quantity &a = call.in(0), &b = call.in(1);
+  call.outputs = {both_integers(a, b) ? integers_of(a, b, combine)
+                                      : w.pointwise(op, {w.as_f32(a), w.as_f32(b)})};
+}
 void equal(NodeCall& call) {
-  arithmetic(
+  compare(
       call, +[](std::int64_t a, std::int64_t b) -> std::int64_t { return a == b; }, "equal");
 }
 void less(NodeCall& call) {
-  arithmetic(
+  compare(
       call, +[](std::int64_t a, std::int64_t b) -> std::int64_t { return a < b; }, "less");
 }
 void greater(NodeCall& call) {
-  arithmetic(
+  compare(
       call, +[](std::int64_t a, std::int64_t b) -> std::int64_t { return a > b; }, "greater");
 }
 void less_equal(NodeCall& call) {
-  arithmetic(
+  compare(
       call, +[](std::int64_t a, std::int64_t b) -> std::int64_t { return a <= b; }, "less_equal");
 }
 void greater_equal(NodeCall& call) {
-  arithmetic(
+  compare(
       call, +[](std::int64_t a, std::int64_t b) -> std::int64_t { return a >= b; }, "greater_equal");
 }
 // Truths of the cell are 0 and 1.

@@ -147,26 +147,8 @@ void slice(NodeCall& call) {
 Quantity looked_up(NodeCall& call) {
   if (!call.known_in(0)->is_real())
     refuse("looks up whole numbers by what is not known beforehand; what is computed is f32");
-  const KnownTensor table = call.known_in(0);
-  const Quantity& ids = call.in(1);
-  constexpr std::int64_t kMaxLookUps = 256;     // each is an operator
-  constexpr std::int64_t kMaxRows = 1LL << 24;  // ids that were moved before went as f32
-  const std::int64_t count = elements(ids.shape);
-  if (ids.dtype != DType::kI32 || count < 1 || count > kMaxLookUps || table->shape.size() != 2)
-    refuse("looks up no row of a table of two axes, or too many");
-  if (table->shape[0] > kMaxRows) refuse("looks up in a table of more than 16777216 rows");
   if (call.integer("axis", 0) != 0) refuse("looks up along another axis than 0");
-  CellWriter& w = call.writer;
-  const std::int64_t width = table->shape[1];
-  const Quantity all = w.reshape(ids, {count});
-  std::vector<Quantity> rows;
-  for (std::int64_t at = 0; at < count; ++at) {
-    const Quantity id = w.reshape(w.slice(all, 0, at, at + 1), {});
-    rows.push_back(w.reshape(w.apply("embed", {id}, {}, {width}, {table}), {1, width}));
-  }
-  Shape shape = ids.shape;
-  shape.push_back(width);
-  return w.reshape(w.concat(rows, 0), shape);
+  return call.writer.look_up(call.known_in(0), call.in(1));
 }
 
 void gather(NodeCall& call) {

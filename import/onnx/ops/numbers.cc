@@ -112,6 +112,32 @@ constexpr const char* kMean = "reduce_mean";
 constexpr const char* kMax = "reduce_max";
 constexpr const char* kMin = "reduce_min";
 
+// Of what is made of each number first; and of the sum something else.
+void reduce_otherwise(NodeCall& call) {
+  CellWriter& w = call.writer;
+  const std::string& op = call.node.op;
+  const Quantity& x = call.in(0);
+  const std::vector<std::size_t> axes = reduced_axes(call, x.rank());
+  const Shape kept = without(x.shape, axes, true);
+  Attributes attributes;
+  attributes.integers.assign(axes.begin(), axes.end());
+  const auto reduced = [&](std::string_view how, const Quantity& of) {
+    return kept == of.shape ? of : w.apply(how, {of}, attributes, kept);
+  };
+  Quantity made;
+  if (op == "ReduceLogSumExp") {
+    const Quantity largest = reduced("reduce_max", x);
+    const Quantity sum = reduced("reduce_sum", w.pointwise("exp", {w.sub(x, largest)}));
+    made = w.add(largest, w.pointwise("log", {sum}));
+  } else {
+    const Quantity each = op == "ReduceL1" ? w.pointwise("abs", {x}) : op == "ReduceLogSum" ? x : w.mul(x, x);
+    made = reduced("reduce_sum", each);
+    if (op == "ReduceL2") made = w.pointwise("sqrt", {made});
+    if (op == "ReduceLogSum") made = w.pointwise("log", {made});
+  }
+  call.outputs = {w.reshape(made, without(x.shape, axes, call.integer("keepdims", 1) != 0))};
+}
+
 void product_of_all(NodeCall& call) {
   if (call.known_in(0)->is_real()) refuse("multiplies numbers that are not whole");
   std::int64_t product = 1;
@@ -219,6 +245,11 @@ constexpr OpRule kRules[] = {
     {"ReduceMean", reduce<kMean>, "known axes"},
     {"ReduceMax", reduce<kMax>, "known axes"},
     {"ReduceMin", reduce<kMin>, "known axes"},
+    {"ReduceL1", reduce_otherwise},
+    {"ReduceL2", reduce_otherwise},
+    {"ReduceSumSquare", reduce_otherwise},
+    {"ReduceLogSum", reduce_otherwise},
+    {"ReduceLogSumExp", reduce_otherwise},
     {"ReduceProd", product_of_all, "known whole numbers, to one"},
     {"Softmax", softmax<kSoftmax>},
     {"LogSoftmax", softmax<kLogSoftmax>},

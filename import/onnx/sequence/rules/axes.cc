@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "import/onnx/normalised.h"
 #include "import/onnx/sequence/step_call.h"
 
 namespace volvox::onnx_import {
@@ -21,18 +22,29 @@ std::vector<std::size_t> reduced_axes(const NodeCall& call, std::size_t rank) {
   return axes;
 }
 
+// What is made of each number before all are put together, and of that afterwards.
+struct Pooling {
+  std::string_view op{}, of_step{}, of_steps{}, before{}, after{};
+};
+
+constexpr Pooling kPoolings[] = {
+    {"ReduceMax", "reduce_max", "segment_max"},
+    {"ReduceMin", "reduce_max", "segment_max", "neg", "neg"},
+    {"ReduceMean", "reduce_mean", "segment_mean"},
+    {"ReduceSum", "reduce_sum", "segment_sum"},
+    {"ReduceL1", "reduce_sum", "segment_sum", "abs"},
+    {"ReduceL2", "reduce_sum", "segment_sum", "square", "sqrt"},
+    {"ReduceSumSquare", "reduce_sum", "segment_sum", "square"},
+    {"ReduceLogSum", "reduce_sum", "segment_sum", {}, "log"},
+};
+
 // Over all steps, and over other axes of each before that.
 void pool(StepCall& call, std::string_view how, std::size_t steps, std::vector<std::size_t> axes) {
-  const bool least = how == "ReduceMin";  // the largest of what is negative
-  const std::string_view op = how == "ReduceMax" || least ? "segment_max"
-                              : how == "ReduceMean"       ? "segment_mean"
-                              : how == "ReduceSum"        ? "segment_sum"
-                                                          : "";
-  if (op.empty()) refuse(kMixes);
+  const auto* pooling = std::ranges::find(kPoolings, how, &Pooling::op);
+  if (pooling == std::end(kPoolings)) refuse(kMixes);
   std::erase(axes, steps);
   Quantity x = call.in(0);
   x.steps.reset();
-  if (least) x = call.node.writer.pointwise("neg", {x});
   Shape shape = x.shape, left;
   Attributes others;
   for (const std::size_t axis : axes) {
@@ -40,17 +52,19 @@ void pool(StepCall& call, std::string_view how, std::size_t steps, std::vector<s
     shape[axis] = 1;
   }
   CellWriter& w = call.node.writer;
-  const std::string_view of_step = op == "segment_max"    ? "reduce_max"
-                                   : op == "segment_mean" ? "reduce_mean"
-                                                          : "reduce_sum";
-  if (shape != x.shape) x = w.apply(of_step, {x}, std::move(others), shape);
+  if (pooling->before == "square") {
+    x = w.mul(x, x);
+  } else if (!pooling->before.empty()) {
+    x = w.pointwise(pooling->before, {x});
+  }
+  if (shape != x.shape) x = w.apply(pooling->of_step, {x}, std::move(others), shape);
   const bool keep = call.node.integer("keepdims", 1) != 0;
   axes.push_back(steps);
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
     if (keep || std::find(axes.begin(), axes.end(), axis) == axes.end()) left.push_back(shape[axis]);
   }
-  Quantity made = w.reshape(call.lanes.over_all(x, op), left);
-  if (least) made = w.pointwise("neg", {made});
+  Quantity made = w.reshape(call.lanes.over_all(x, pooling->of_steps), left);
+  if (!pooling->after.empty()) made = w.pointwise(pooling->after, {made});
   call.make(std::move(made), std::nullopt);
 }
 
@@ -96,6 +110,60 @@ void softmax(StepCall& call) {
   const bool alone = elements({shape.begin() + static_cast<std::ptrdiff_t>(axis), shape.end()}) == 1;
   if (old && !alone) refuse(kMixes);
   over_steps(call, steps);
+}
+
+// Along what each step has.
+void arg_extreme(StepCall& call) {
+  const std::size_t steps = call.only_steps();
+  const std::size_t axis = NodeCall::axis(call.node.integer("axis", 0), call.in(0).rank());
+  if (axis == steps) refuse(kMixes);
+  const bool gone = call.node.integer("keepdims", 1) == 0 && axis < steps;
+  call.one_step(gone ? steps - 1 : steps);
+}
+
+void one_hot(StepCall& call) {
+  call.one_step(call.only_steps());
+}
+
+// Each channel over all steps, and what each has of it.
+void instance_norm(StepCall& call) {
+  const std::size_t steps = call.only_steps();
+  if (steps == 1) refuse("has the steps of the sequence as its channels");
+  if (steps == 0) return call.one_step(steps);
+  Quantity x = call.in(0);
+  x.steps.reset();
+  CellWriter& w = call.node.writer;
+  Attributes axes;
+  Shape shape = x.shape;
+  for (std::size_t axis = 2; axis < x.rank(); ++axis) {
+    if (axis != steps) axes.integers.push_back(static_cast<std::int64_t>(axis));
+    shape[axis] = 1;
+  }
+  const auto mean = [&](const Quantity& of) {
+    return call.lanes.over_all(shape == of.shape ? of : w.apply("reduce_mean", {of}, axes, shape),
+                               "segment_mean");
+  };
+  call.make(normalised(call.node, x, mean), steps);
+}
+
+// What the steps up to each have in all.
+void running_sum(StepCall& call) {
+  const std::size_t steps = call.only_steps();
+  const auto axis = call.node.integers_in(1);
+  if (axis.size() != 1) refuse("goes along more than one axis");
+  if (NodeCall::axis(axis[0], call.in(0).rank()) != steps) return call.one_step(steps);
+  if (call.node.integer("exclusive", 0) != 0) refuse("leaves out the step that it is of");
+  Quantity x = call.in(0);
+  x.steps.reset();
+  if (x.is_known() || x.dtype != DType::kF32) refuse("is there for what the model computes");
+  const bool reverse = (call.node.integer("reverse", 0) != 0) != call.turned;
+  const std::size_t lane = call.lanes.begin("sum", {x}, reverse);
+  call.use.add_lane(reverse);
+  call.use.as_steps = call.use.anew = true;
+  CellWriter& cell = call.lanes.draft(lane).cell;
+  const Quantity before = cell.gather("sum", {elements(x.shape)});
+  call.lanes.keep(lane, "sum", cell.add(before, cell.flat(call.lanes.bring(lane, x))), std::nullopt);
+  call.make(call.node.writer.reshape(call.lanes.state_of(lane, "sum", false), x.shape), steps);
 }
 
 void layer_norm(StepCall& call) {
@@ -187,6 +255,16 @@ constexpr StepRule kRules[] = {
     {"ReduceMean", reduce},
     {"ReduceMax", reduce},
     {"ReduceMin", reduce},
+    {"ReduceL1", reduce},
+    {"ReduceL2", reduce},
+    {"ReduceSumSquare", reduce},
+    {"ReduceLogSum", reduce},
+    {"ReduceLogSumExp", reduce},
+    {"ArgMax", arg_extreme},
+    {"ArgMin", arg_extreme},
+    {"OneHot", one_hot},
+    {"InstanceNormalization", instance_norm},
+    {"CumSum", running_sum},
     {"Softmax", softmax},
     {"LogSoftmax", softmax},
     {"LayerNormalization", layer_norm},

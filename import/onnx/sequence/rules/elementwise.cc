@@ -41,7 +41,9 @@ constexpr StepRule kRules[] = {
     {"Reciprocal", elementwise},  {"LeakyRelu", elementwise},   {"Elu", elementwise},
     {"Gelu", elementwise},        {"HardSigmoid", elementwise}, {"Clip", elementwise},
     {"Pow", elementwise},         {"Where", elementwise},       {"Cast", elementwise},
-    {"Identity", elementwise},    {"Dropout", elementwise},
+    {"Identity", elementwise},    {"Dropout", elementwise},     {"Selu", elementwise},
+    {"Celu", elementwise},        {"HardSwish", elementwise},   {"Mish", elementwise},
+    {"PRelu", elementwise},       {"Softsign", elementwise},    {"Sign", elementwise},
 };
 
 }  // namespace

@@ -155,6 +155,7 @@ constexpr StepRule kRules[] = {
     {"Conv", convolution},
     {"MaxPool", pool},
     {"AveragePool", pool},
+    {"ConvTranspose", pool},
 };
 
 }  // namespace
