@@ -25,6 +25,8 @@ struct Refusal {
   throw Refusal{std::move(why)};
 }
 
+struct Question;
+
 // A value of the graph: known while importing, or computed by the cell for each row.
 struct Quantity {
   KnownTensor known{};
@@ -43,6 +45,8 @@ struct Quantity {
 
     bool none() const { return before == 0 && after == 0; }
   } margin{};
+  // It is no value yet, but what each step asks of all of them: import/onnx/sequence/attention.h.
+  std::shared_ptr<const Question> asked{};
 
   bool is_known() const { return known != nullptr; }
   std::size_t rank() const { return shape.size(); }

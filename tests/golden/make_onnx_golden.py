@@ -12,6 +12,7 @@ import numpy as np
 import onnx
 import onnx.helper as make
 import torch
+from onnx_attention import attention_cases, attention_refusals
 from onnx_batches import batches
 from onnx_composed import composed_cases
 from onnx_ids import id_cases
@@ -352,6 +353,7 @@ def cases():
     yield from id_cases()
     yield from window_cases(along)
     yield from composed_cases(along, from_torch)
+    yield from attention_cases(along)
 
 
 CONVOLVED = ("longer", "shorter", "strides")
@@ -369,7 +371,7 @@ class Attending(nn.Module):
         y = self.layer(self.mix(x.permute(1, 2, 0)).permute(2, 0, 1) if self.how in CONVOLVED else x)[0]
         if self.how == "attention":
             rows = y.transpose(0, 1)
-            return torch.softmax(rows @ rows.transpose(1, 2), dim=-1) @ rows
+            return torch.tanh(rows @ rows.transpose(1, 2)) @ rows
         return {
             "product": lambda: y.prod(dim=0),
             "half": lambda: y[1:],
@@ -392,8 +394,8 @@ class Begins(nn.Module):
         return torch.tanh(self.layer(x, h)[0])
 
 
-def along_refused(name, module, arguments, names, why):
-    axes = {"x": {0: "steps", 1: "batch"}, "h": {1: "batch"}}
+def along_refused(name, module, arguments, names, why, of_x=None):
+    axes = {"x": of_x or {0: "steps", 1: "batch"}, "h": {1: "batch"}}
     proto = exported(module.eval(), arguments, names, ["y"], {key: axes[key] for key in names}, 17)
     return refused(f"sequence_{name}", proto, why)
 
@@ -401,7 +403,7 @@ def along_refused(name, module, arguments, names, why):
 def sequence_refusals():
     x, h = torch.randn(5, 1, 3), torch.randn(1, 1, 4)
     reasons = {
-        "attention": "(MatMul): multiplies steps of the sequence with each other",
+        "attention": "(Tanh): multiplies steps of the sequence with each other, and does something else",
         "product": "(ReduceProd): is not there for the steps of a sequence",
         "half": "(Slice): takes a part of a sequence",
         "turned": "(Add): puts steps of the sequence together with steps in the other order",
@@ -466,6 +468,7 @@ def refusals():
     yield refused("open", of([relu], given=info("x", ["a", "b"])), "leaves more than one extent open")
     yield from sequence_refusals()
     yield from strict_refusals()
+    yield from attention_refusals(along_refused)
 
 
 def main():

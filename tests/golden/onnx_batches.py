@@ -24,10 +24,6 @@ def of_points(nodes, *weights, inputs=(), outputs="y", axis="points", width=4, k
     return model(nodes, [x, *inputs], [info(name, None) for name in outputs.split()], weights, opset)
 
 
-def queries():
-    return [node("MatMul", "x wq", "q"), node("MatMul", "x wk", "k"), node("Transpose", "k", "kt", perm=[1, 0]), node("MatMul", "q kt", "s")]
-
-
 def mixing():
     """Models, and the shapes with which they are a step."""
     shape = {"x": [1, 4]}
@@ -39,8 +35,6 @@ def mixing():
     yield "largest", of_points([node("ReduceMax", "x", "y", axes=[0], keepdims=0)], width=1), {"x": [1, 1]}
     yield "squares", of_points([node("Transpose", "x", "t", perm=[1, 0]), node("MatMul", "t x", "y")]), shape
     yield "products", of_points([node("Transpose", "x", "t", perm=[1, 0]), node("MatMul", "x t", "y")]), shape
-    attended = [*queries(), node("Softmax", "s", "p", axis=-1), node("MatMul", "p x", "y")]
-    yield "attention", of_points(attended, numbers("wq", 4, 3), numbers("wk", 4, 3)), shape
     count = [node("Shape", "x", "shape"), node("Gather", "shape zero", "n"), node("Cast", "n", "r", to=FLOAT)]
     yield "count", of_points([*count, node("Div", "x r", "y")], tensor("zero", np.int64(0))), shape
     pooled = [node("ReduceMean", "x", "m", axes=[0], keepdims=1), node("Add", "m h", "z"), node("Tanh", "z", "hN")]

@@ -74,7 +74,7 @@ class Alone(nn.Module):
 
     def forward(self, x, other=None):
         if self.how == "attending":
-            return torch.softmax(x @ x.transpose(1, 2), dim=-1) @ x
+            return torch.tanh(x @ x.transpose(1, 2)) @ x
         if self.how == "convolved":
             return self.layer(self.mix(x.transpose(1, 2)).transpose(1, 2))[0]
         if self.how == "speaker":

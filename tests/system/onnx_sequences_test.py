@@ -240,6 +240,18 @@ class Attentive(nn.Module):
         return self.out((torch.softmax(self.worth(torch.tanh(y)), dim=1) * y).sum(dim=1))
 
 
+class Asking(nn.Module):
+    """A layer of a transformer, over words that know their places."""
+
+    def __init__(self):
+        super().__init__()
+        self.table, self.places = nn.Embedding(WORDS, 8), nn.Embedding(300, 8)
+        self.block, self.out = nn.TransformerEncoderLayer(8, 2, 12, batch_first=True), nn.Linear(8, 3)
+
+    def forward(self, ids):
+        return self.out(self.block(self.table(ids) + self.places(torch.arange(ids.size(1)).unsqueeze(0))))
+
+
 TIME_FIRST, BATCH_FIRST = {0: "steps", 1: "batch"}, {0: "batch", 1: "steps"}
 # By name: the module, the axes, the outputs, and what a step is.
 MODELS = {
@@ -276,6 +288,7 @@ MODELS = {
     "dilated": (Dilated, BATCH_FIRST, ["y"], "rows"),
     "texts": (Texts, BATCH_FIRST, ["y"], "ids"),
     "attentive": (Attentive, BATCH_FIRST, ["y"], "rows"),
+    "asking": (Asking, BATCH_FIRST, ["y"], "ids"),
 }
 
 

@@ -131,7 +131,7 @@ class SequenceTrial {
     }
     WrittenLanes written = lanes_.finish();
     definition_.unfolding = "lanes";
-    definition_.max_length = kMaxImportedLength;
+    definition_.max_length = static_cast<std::uint32_t>(lanes_.longest());
     definition_.cells = std::move(written.cells);
     definition_.lanes = std::move(written.lanes);
     definition_.sequences = std::move(written.sequences);

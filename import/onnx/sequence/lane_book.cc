@@ -243,6 +243,25 @@ Quantity LaneBook::rows_before(const Quantity& x, std::int64_t rows, bool revers
   return state_of(lane, kRows, false);
 }
 
+Quantity LaneBook::number_of_step(std::int64_t steps) {
+  longest_ = std::min(longest_, steps);
+  if (!step_) {
+    constexpr const char* kNumber = "number";
+    const std::size_t lane = add("step", false, false);
+    CellWriter& cell = drafts_[lane]->cell;
+    const Quantity next = cell.add(cell.gather(kNumber, {1}), known_reals({}, {1}));
+    keep(lane, kNumber, next, known_reals({1}, {-1}));
+    step_ = graph().apply("to_i32", {state_of(lane, kNumber, false)}, {}, {1}, {}, DType::kI32);
+  }
+  return *step_;
+}
+
+bool LaneBook::is_number_of_step(const Quantity& x) const {
+  if (!step_ || x.is_known()) return false;
+  const Operator& op = graph_.writer().maker(x.id);
+  return x.id == step_->id || (op.is(kReshapeOp) && op.inputs[0] == step_->id);
+}
+
 Quantity LaneBook::over_all(const Quantity& x, std::string_view op) {
   // Of such a value there is one row, and a sum would be that of one step.
   if (x.is_known() || (op == "segment_sum" && !graph_.is_stepwise(x.id)))
@@ -261,6 +280,34 @@ Quantity LaneBook::over_all(const Quantity& x, std::string_view op) {
   draft.cell.scatter(kAside, made);
   draft.states[kAside] = made;
   return graph().reshape(state_of(lane, kAside, false), x.shape);
+}
+
+Quantity LaneBook::attended(const Quantity& row, const Quantity& rows, const Quantity& values,
+                            std::int64_t heads) {
+  if (row.is_known() || rows.is_known() || values.is_known())
+    refuse("attends to what is the same at every step");
+  const std::int64_t asked = elements(rows.shape), told = elements(values.shape);
+  const Quantity both = graph().concat({graph().flat(rows), graph().flat(values)}, 0);
+  settle(both, false);
+  keep_aside(both);
+  settle(row, false);
+  const StatePlace place = *graph_.place_of(both.id);
+  const std::size_t lane = add("attention", false, false);
+  LaneDraft& draft = *drafts_[lane];
+  draft.all = place.lane;
+  CellWriter& w = draft.cell;
+  const Quantity all = w.emit({.def = &kGatherAllOp, .name = place.state}, {asked + told});
+  const Shape one{heads, 1}, width{heads, asked / heads}, made{heads, told / heads};
+  const Quantity keys = w.reshape(w.slice(all, 0, 0, asked), width);
+  const Quantity scores = w.apply("dot", {keys, w.reshape(bring(lane, row), width)}, {}, one);
+  const Quantity shares = w.apply("segment_softmax", {scores}, {}, one);
+  const Quantity contents = w.reshape(w.slice(all, 0, asked, asked + told), made);
+  const Quantity sum =
+      w.flat(w.apply("segment_sum", {w.apply("mul", {shares, contents}, {}, made)}, {}, made));
+  constexpr const char* kAnswer = "answer";  // not what the others' rows are called
+  w.scatter(kAnswer, sum);
+  draft.states[kAnswer] = sum;
+  return state_of(lane, kAnswer, false);
 }
 
 // ---- Results ----

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "import/onnx/converted.h"
 #include "import/onnx/sequence/lane_draft.h"
 #include "import/onnx/sequence/step_graph.h"
 #include "import/onnx/sequence/written_lanes.h"
@@ -50,8 +51,17 @@ class LaneBook {
   // last, and those beyond the end of the sequence are zeros.
   Quantity rows_before(const Quantity& x, std::int64_t rows, bool reverse);
 
+  // The number of each step, from 0: one of so many, so that no sequence may be longer.
+  Quantity number_of_step(std::int64_t steps);
+  bool is_number_of_step(const Quantity& x) const;
+  std::int64_t longest() const { return longest_; }
+
   // What an operator over a list makes of all rows of a value.
   Quantity over_all(const Quantity& x, std::string_view op);
+
+  // Attention of each step to all of them, by each head apart: Σ softmax(rows · row) · values, over what all
+  // steps have, a vector for each head. Of each head: `row` and `rows` have one width, `values` any.
+  Quantity attended(const Quantity& row, const Quantity& rows, const Quantity& values, std::int64_t heads);
 
   // A result of the model: x has the shape of a row of it.
   void output(const std::string& name, const Quantity& x, bool every);
@@ -80,6 +90,8 @@ class LaneBook {
   std::map<std::pair<ValueId, SequenceEnd>, Quantity> ends_;
   std::vector<std::string> inputs_;
   std::map<std::string, std::size_t> names_;
+  std::optional<Quantity> step_;  // its number
+  std::int64_t longest_ = kMaxImportedLength;
   std::map<bool, std::size_t> heads_;  // lanes that emit what no other does: for every step, or once
 };
 

@@ -5,9 +5,11 @@
 namespace volvox::onnx_import {
 namespace {
 
+// Attention has a softmax.
 bool goes_along(const Node& node, bool loops) {
   return loops ? node.op == "Scan" || node.op == "Loop"
-               : node.op == "LSTM" || node.op == "GRU" || node.op == "RNN" || node.op == "Conv";
+               : node.op == "LSTM" || node.op == "GRU" || node.op == "RNN" || node.op == "Conv" ||
+                     node.op == "Softmax";
 }
 
 bool recurs(const Graph& graph, bool loops) {

@@ -1,5 +1,6 @@
 #include "import/onnx/sequence/sequence_walk.h"
 
+#include "import/onnx/sequence/attention.h"
 #include "import/onnx/sequence/open_length.h"
 
 namespace volvox::onnx_import {
@@ -9,13 +10,14 @@ bool SequenceWalk::takes(const Node& node) const {
 }
 
 void SequenceWalk::write(NodeCall& call, const Scope& scope) {
-  bool steps = false, length = false, all_known = true;
+  bool steps = false, length = false, all_known = true, asks = false;
   std::optional<bool> turned;
   for (std::size_t i = 0; i < call.inputs(); ++i) {
     if (!call.has(i)) continue;
     steps = steps || call.in(i).steps.has_value();
     length = length || has_open(call.in(i));
     all_known = all_known && call.in(i).is_known();
+    asks = asks || call.in(i).asked != nullptr;
     const Quantity::Margin& margin = call.in(i).margin;
     const bool takes = call.node.op == "Slice" || (call.node.op == "Conv" && margin.zeros);
     if (!margin.none() && !takes)
@@ -28,12 +30,13 @@ void SequenceWalk::write(NodeCall& call, const Scope& scope) {
   }
   const bool ordinary = find_rule(call.node.op) != nullptr;
   if (!steps && !length && ordinary) return GraphWalk::write(call, scope);
-  const bool fills = call.node.op == "Expand" || call.node.op == "ConstantOfShape";
+  const bool fills = call.node.op == "Expand" || call.node.op == "ConstantOfShape" ||
+                     call.node.op == "Range" || (call.node.op == "Slice" && !has_open(call.in(0)));
   if (!steps && length && all_known && ordinary && !fills) return compute_with_length(call);
   const StepRule* rule = find_step_rule(call.node.op);
   if (rule == nullptr) refuse("is not there for the steps of a sequence");
   StepCall step{.node = call, .lanes = lanes_, .scope = scope, .use = use_, .turned = turned.value_or(false)};
-  rule->write(step);
+  asks ? go_on_asking(step) : rule->write(step);
 }
 
 }  // namespace volvox::onnx_import

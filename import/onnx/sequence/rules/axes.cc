@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "import/onnx/normalised.h"
+#include "import/onnx/sequence/attention.h"
 #include "import/onnx/sequence/step_call.h"
 
 namespace volvox::onnx_import {
@@ -203,7 +204,7 @@ void pad(StepCall& call) {
 void sum_of_products(StepCall& call) {
   const Quantity &a = call.in(0), &b = call.in(1);
   if (a.rank() - *call.steps(0) != 1 || b.rank() - *call.steps(1) != 2)
-    refuse("multiplies steps of the sequence with each other: attention is not served this way");
+    refuse("multiplies steps of the sequence with each other, and not as attention does");
   Quantity left = a, right = b;
   left.steps.reset();
   right.steps.reset();
@@ -220,6 +221,7 @@ void matmul(StepCall& call) {
     return call.one_step(0);
   }
   const std::size_t rank = std::max(a.rank(), b.rank());
+  if (call.steps(0) == a.rank() - 2 && call.steps(1) == b.rank() - 1) return ask(call);
   std::optional<std::size_t> axis;  // of the result
   for (std::size_t i = 0; i < 2; ++i) {
     const auto steps = call.steps(i);
@@ -231,7 +233,7 @@ void matmul(StepCall& call) {
     const bool leading = from_last > 2;
     const Quantity& other = call.in(1 - i);
     if (call.steps(1 - i) && !(leading && other.rank() - *call.steps(1 - i) == from_last))
-      refuse("multiplies steps of the sequence with each other: attention is not served this way");
+      refuse("multiplies steps of the sequence with each other, and not as attention does");
     if (leading && !call.steps(1 - i) && other.rank() >= from_last &&
         other.shape[other.rank() - from_last] != 1)
       refuse("has a matrix for each step of the sequence, whose length may be any");

@@ -183,7 +183,55 @@ Quantity end_of(const StepCall& call, const Quantity& x, bool last) {
   return call.lanes.at_end(x, last != call.turned ? SequenceEnd::kLast : SequenceEnd::kFirst);
 }
 
+// As many rows of a table as there are steps: each has its own.
+void slice_of_known(StepCall& call) {
+  const Quantity& x = call.in(0);
+  const auto starts = call.node.integers_of("starts", 1), ends = call.node.integers_of("ends", 2),
+             axes = call.node.integers_of("axes", 3), by = call.node.integers_of("steps", 4);
+  const auto is_one = [](const auto& numbers, std::int64_t number) {
+    return numbers && numbers->size() == 1 && (*numbers)[0] == number;
+  };
+  if (!is_one(starts, 0) || !is_one(ends, kOpenLength) || (by && !is_one(by, 1)) ||
+      (axes && axes->size() != 1))
+    refuse(
+        "takes so many of what is known as depend on the length of the sequence, but not as many as it has "
+        "steps");
+  const std::size_t axis = axes ? NodeCall::axis((*axes)[0], x.rank()) : 0;
+  if (x.shape.empty()) refuse("takes rows of nothing");
+  std::vector<std::int64_t> order{static_cast<std::int64_t>(axis)};
+  for (std::size_t i = 0; i < x.rank(); ++i)
+    if (i != axis) order.push_back(static_cast<std::int64_t>(i));
+  CellWriter& w = call.node.writer;
+  const std::int64_t rows = x.shape[axis];
+  if (rows < 1) refuse("takes rows of nothing");
+  Shape shape = x.shape;
+  shape[axis] = 1;
+  if (!x.known->is_real()) {
+    const auto& numbers = x.known->integers;
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      if (numbers[i] != static_cast<std::int64_t>(i) || static_cast<std::int64_t>(i) >= rows)
+        refuse("computes with the length of the sequence, which may be any");
+    }
+    return call.make(w.reshape(call.lanes.number_of_step(rows), shape), axis);
+  }
+  const Quantity table = w.reshape(w.transpose(x, order), {rows, elements(x.shape) / rows});
+  call.make(w.reshape(w.look_up(table.known, call.lanes.number_of_step(rows)), shape), axis);
+}
+
+// The numbers of the steps.
+void range(StepCall& call) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 24;  // that are counted exactly
+  const auto number = [&](std::size_t input) {
+    const KnownTensor known = call.node.known_in(input);
+    return !known->is_real() && known->size() == 1 ? known->integers[0] : -1;
+  };
+  if (number(0) != 0 || number(1) != kOpenLength || number(2) != 1)
+    refuse("counts otherwise than the steps of the sequence from 0");
+  call.make(call.lanes.number_of_step(kMost), 0);
+}
+
 void slice(StepCall& call) {
+  if (!call.steps(0) && call.in(0).is_known() && !has_open(call.in(0))) return slice_of_known(call);
   const std::size_t steps = call.only_steps();
   const Quantity& x = call.in(0);
   const auto starts = call.node.integers_of("starts", 1), ends = call.node.integers_of("ends", 2);
@@ -231,6 +279,7 @@ void gather(StepCall& call) {
   const std::size_t axis = NodeCall::axis(call.node.integer("axis", 0), x.rank());
   if (call.steps(1)) {
     if (call.steps(0) || axis != 0) refuse("looks up steps of the sequence in other steps");
+    if (call.lanes.is_number_of_step(call.in(1)) && x.rank() > 0) call.lanes.number_of_step(x.shape[0]);
     return call.one_step(*call.steps(1));
   }
   const std::size_t steps = call.only_steps();
@@ -310,6 +359,7 @@ constexpr StepRule kRules[] = {
     {"Unsqueeze", unsqueeze}, {"Transpose", transpose}, {"Concat", concat},
     {"Split", split},         {"Slice", slice},         {"Gather", gather},
     {"Shape", shape},         {"Expand", expand},       {"ConstantOfShape", constant_of_shape},
+    {"Range", range},
 };
 
 }  // namespace
