@@ -419,6 +419,8 @@ def sequence_refusals():
         yield along_refused(how, Attending(how), (x,), ["x"], why)
     yield refused("sequence_loop_ends", loop_model(ends=True), "node 'loop' (Loop): ends by a condition")
     yield refused("sequence_loop_before", loop_model(pick="earlier"), "otherwise than by picking the step of its own round")
+    longer = nn.Sequential(nn.Conv1d(3, 2, 3, padding=1), nn.ConstantPad1d((2, 1), 0.0))
+    yield along_refused("longer_output", longer, (torch.randn(1, 3, 5),), ["x"], "has other rows", {0: "batch", 2: "steps"})
     deep = nn.RNN(3, 2, num_layers=33)
     yield along_refused("deep", Rows(deep), (x,), ["x"], "the model would have more than 32 lanes")
     yield along_refused("begins", Begins(), (x, h), ["x", "h"], "input 'h' has no axis of the sequence (axis 0 of x)")

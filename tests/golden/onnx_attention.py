@@ -17,6 +17,8 @@ class Asking(nn.Module):
         if self.how == "heads":
             return y + self.heads(y, y, y)[0]
         scores = y @ y.transpose(1, 2) / 1.5
+        if self.how == "scores":
+            return torch.softmax(scores, dim=-1)
         if self.how == "biased":
             scores = scores + self.heads.in_proj_bias[0] + 1
         return torch.softmax(scores, dim=1 if self.how == "columns" else -1) @ y
@@ -62,5 +64,6 @@ def attention_refusals(along_refused):
     for how, why in {
         "biased": "(Add): multiplies steps of the sequence with each other, and does something else with that than attention",
         "columns": "(Softmax): multiplies steps of the sequence with each other, and goes over them along another axis than the last",
+        "scores": "the output 'y' has other rows than its sequence has steps",
     }.items():
         yield along_refused(f"attention_{how}", Asking(1, how), (x,), ["x"], why, {0: "batch", 1: "steps"})

@@ -122,6 +122,8 @@ class SequenceTrial {
       if (made == nullptr) refuse("nothing makes the output " + in_quotes(name));
       if (made->turned)
         refuse("the rows of the output " + in_quotes(name) + " are in the other order than its sequence");
+      if (made->asked != nullptr || !made->margin.none())
+        refuse("the output " + in_quotes(name) + " has other rows than its sequence has steps");
       const Quantity row = lanes_.graph().reshape(*made, row_of(*made));
       lanes_.output(plain_name(name), row, made->steps.has_value());
       definition_.outputs.push_back({.name = plain_name(name),
