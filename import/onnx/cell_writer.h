@@ -33,8 +33,8 @@ struct Quantity {
   ValueId id = kNoValue;  // unless known
   Shape shape{};
   DType dtype = DType::kF32;
-  // Which axis is that of a sequence of any length: the cell is one step of it, and the extent is 1. Only
-  // import/onnx/sequence/ sets it.
+  // Which axis is that of a sequence of any length: the cell is one step of it, and the extent is how many
+  // rows a step has, mostly 1. Only import/onnx/sequence/ sets it.
   std::optional<std::size_t> steps{};
   bool turned = false;  // its first step is the sequence's last
   // Rows before its first step and behind its last, which are no steps: zeros that were put there before it

@@ -356,7 +356,7 @@ def cases():
     yield from attention_cases(along)
 
 
-CONVOLVED = ("longer", "shorter", "strides")
+CONVOLVED = ("longer", "shorter")
 
 
 class Attending(nn.Module):
@@ -364,7 +364,7 @@ class Attending(nn.Module):
 
     def __init__(self, how):
         super().__init__()
-        even, wide = {"longer": (1, 4), "shorter": (1, 0), "strides": (2, 1)}.get(how, (1, 1))
+        even, wide = {"longer": (1, 4), "shorter": (1, 0)}.get(how, (1, 1))
         self.layer, self.how, self.mix = nn.GRU(3, 4), how, nn.Conv1d(3, 3, 3, stride=even, padding=wide)
 
     def forward(self, x):
@@ -413,7 +413,6 @@ def sequence_refusals():
         "length": "the length of the sequence, which may be any",
         "longer": "reads a sequence that was made longer",
         "shorter": "(Conv): makes the sequence shorter: pad it by 2 steps more",
-        "strides": "(Conv): leaves out steps of the sequence",
     }
     for how, why in reasons.items():
         yield along_refused(how, Attending(how), (x,), ["x"], why)

@@ -65,6 +65,51 @@ class Images(nn.Module):
         return self.layer(made.flatten(2))[0]
 
 
+class Halved(nn.Module):
+    """Layers that leave out every other row before one that goes along the sequence."""
+
+    def __init__(self, how):
+        super().__init__()
+        self.first, self.how = nn.Conv1d(3, 4, 3, stride=2, padding=1), how
+        self.second = nn.Conv1d(4, 4, 5, stride=2, padding=2, groups=2)
+        self.layer = nn.GRU(4, 3, batch_first=True, bidirectional=True)
+
+    def forward(self, x):
+        x = torch.relu(self.first(x.transpose(1, 2)))
+        if self.how == "pooled":
+            x = F.avg_pool1d(F.max_pool1d(x, 2), 2)
+        if self.how == "twice":
+            x = self.second(F.pad(x, (1, 0))[:, :, 1:])
+        return self.layer(x.transpose(1, 2))[0]
+
+
+class Fewer(nn.Module):
+    """Rows that are left out, in pictures and otherwise, and what is made of those that stay."""
+
+    def __init__(self, how):
+        super().__init__()
+        self.conv, self.how = nn.Conv2d(1, 2, 3, padding=1), how
+        self.last, self.norm = nn.Conv1d(2, 2, 3, padding=1), nn.InstanceNorm1d(2)
+
+    def forward(self, x):
+        x = F.max_pool2d(torch.relu(self.conv(x.unsqueeze(1))), (2, 3)).squeeze(3)
+        if self.how == "shares":
+            return (F.log_softmax(x, dim=2) + F.softmax(self.last(x), dim=2)).transpose(1, 2)
+        return self.norm(self.last(x)).mean(dim=2)
+
+
+class Rated(nn.Module):
+    """All rows weighed before any is left out: a step has two of them."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv, self.last = nn.Conv1d(3, 2, 3, padding=1), nn.Conv1d(2, 2, 2, stride=2)
+
+    def forward(self, x):
+        y = self.conv(x.transpose(1, 2))
+        return self.last(torch.softmax(y, dim=2) * y - y.mean(dim=2, keepdim=True)).transpose(1, 2)
+
+
 class Summed(nn.Module):
     """One answer: what a convolution makes of all steps."""
 
@@ -121,6 +166,12 @@ def window_cases(along):
     yield along("sequence_cut_opset_9", Cut(), back, length=8, opset=9)
     yield along("sequence_channels", Channels(), back, length=6)
     yield along("sequence_images", Images(), back)
+    yield along("sequence_halved", Halved("once"), back, length=6)
+    yield along("sequence_halved_twice", Halved("twice"), back, length=8)
+    yield along("sequence_halved_pooled", Halved("pooled"), back, length=16, opset=17)
+    yield along("sequence_fewer", Fewer("mean"), back, length=6)
+    yield along("sequence_fewer_shares", Fewer("shares"), back, length=6)
+    yield along("sequence_rated", Rated(), back, length=6)
     for how in ("mean", "largest"):
         yield along(f"sequence_summed_{how}", Summed(how), back, length=6)
     for how in ("sum", "product", "shares", "asked"):

@@ -252,6 +252,21 @@ class Asking(nn.Module):
         return self.out(self.block(self.table(ids) + self.places(torch.arange(ids.size(1)).unsqueeze(0))))
 
 
+class Speech(nn.Module):
+    """Convolutions that leave out every other row and pool, before layers in both directions: a step has four rows."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.norm = nn.Conv2d(1, 3, (5, 3), stride=(2, 2), padding=(2, 1)), nn.BatchNorm2d(3)
+        self.second, self.pool = nn.Conv2d(3, 2, 3, padding=1), nn.MaxPool2d((2, 1))
+        self.layer, self.out = nn.GRU(6, 4, bidirectional=True, batch_first=True), nn.Linear(8, 5)
+
+    def forward(self, x):
+        made = torch.relu(self.norm(self.first(x.unsqueeze(1))))
+        made = self.pool(torch.relu(self.second(made))).transpose(1, 2).flatten(2)
+        return torch.log_softmax(self.out(self.layer(made)[0]), dim=-1)
+
+
 TIME_FIRST, BATCH_FIRST = {0: "steps", 1: "batch"}, {0: "batch", 1: "steps"}
 # By name: the module, the axes, the outputs, and what a step is.
 MODELS = {
@@ -289,6 +304,7 @@ MODELS = {
     "texts": (Texts, BATCH_FIRST, ["y"], "ids"),
     "attentive": (Attentive, BATCH_FIRST, ["y"], "rows"),
     "asking": (Asking, BATCH_FIRST, ["y"], "ids"),
+    "speech": (Speech, BATCH_FIRST, ["y"], "fours"),
 }
 
 
@@ -301,13 +317,16 @@ def drawn(kind, length, seed=0):
 
     if kind == "ids":
         return {"x": ids()}
-    x = rng.normal(size=(length, 5, 4) if kind == "pictures" else (length, WIDTH)).astype(np.float32)
+    shapes = {"pictures": (length, 5, 4), "fours": (length, 4, WIDTH)}
+    x = rng.normal(size=shapes.get(kind, (length, WIDTH))).astype(np.float32)
     return {"words": ids(), "tags": ids(), "x": x} if kind == "several" else {"x": x}
 
 
 def arguments(axes, kind, rows):
     """What a module is called with, by name: a batch of 1."""
     made = {name: torch.tensor(one.astype(np.int64) if one.dtype == np.int32 else one) for name, one in rows.items()}
+    if kind == "fours":
+        made = {name: one.reshape(-1, WIDTH) for name, one in made.items()}
     if len(axes) == 2:
         made = {name: one.unsqueeze(1 if axes[0] == "steps" else 0) for name, one in made.items()}
     return made | {"lengths": torch.tensor([len(rows["x"])])} if kind == "lengths" else made

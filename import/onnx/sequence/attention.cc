@@ -45,6 +45,7 @@ void share(StepCall& call, Question asked) {
 void answer(StepCall& call, const Question& asked) {
   if (!asked.shares || call.in(0).asked == nullptr || !call.steps(1))
     refuse(std::string(kAttends) + ", without a softmax of them");
+  call.want_one_row(1);
   Quantity values = call.in(1);
   values.steps.reset();
   if (call.in(1).rank() - *call.steps(1) != 2 || heads_of(values.shape) != heads_of(asked.row.shape))
@@ -58,6 +59,8 @@ void answer(StepCall& call, const Question& asked) {
 }  // namespace
 
 void ask(StepCall& call) {
+  call.want_one_row(0);
+  call.want_one_row(1);
   Question asked{.row = call.in(0), .rows = call.in(1)};
   asked.row.steps.reset();
   asked.rows.steps.reset();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,8 +22,11 @@ namespace {
 // The graph with one guess.
 class SequenceTrial {
  public:
-  SequenceTrial(const OnnxImport& wanted, const OnnxModel& model, const SequenceAxes& axes)
-      : wanted_(wanted), model_(model), axes_(axes), walk_(lanes_, model.opset) {}
+  // A step is so many rows of the inputs.
+  SequenceTrial(const OnnxImport& wanted, const OnnxModel& model, const SequenceAxes& axes, std::int64_t rows)
+      : wanted_(wanted), model_(model), axes_(axes), rows_(rows), walk_(lanes_, model.opset) {
+    if (rows > 1) lanes_.has_several_rows();
+  }
 
   // How the axis was used, as far as the graph could be read.
   const AxisUse& run() {
@@ -81,9 +85,9 @@ class SequenceTrial {
   Quantity sequence(const GraphInput& input, Shape shape, std::size_t axis) {
     if (axis >= shape.size())
       refuse("input " + in_quotes(input.name) + " has no axis " + std::to_string(axis));
-    shape[axis] = 1;
+    shape[axis] = rows_;
     Shape row = shape;
-    row.erase(row.begin() + static_cast<std::ptrdiff_t>(axis));
+    if (rows_ == 1) row.erase(row.begin() + static_cast<std::ptrdiff_t>(axis));
     if (!row.empty() && row.front() == 1) row.erase(row.begin());
     checked_elements(row);
     for (std::size_t i = 0; i < input.shape.size(); ++i) {
@@ -103,7 +107,7 @@ class SequenceTrial {
   static Shape row_of(const Quantity& x) {
     Shape row, kept;
     for (std::size_t i = 0; i < x.rank(); ++i) {
-      if (x.steps != i) kept.push_back(x.shape[i]);
+      if (x.steps != i || x.shape[i] > 1) kept.push_back(x.shape[i]);
     }
     for (std::size_t i = 0; i < kept.size(); ++i) {
       if (kept[i] != 1 || i + 1 == kept.size()) row.push_back(kept[i]);
@@ -167,7 +171,8 @@ class SequenceTrial {
     std::string text = origin_of(model_) + std::to_string(walk_.folded()) + " nodes computed beforehand, " +
                        std::to_string(walk_.branches()) + " branches taken, " +
                        std::to_string(walk_.written()) + " nodes become " +
-                       std::to_string(definition.lanes.size()) + " lanes along " + described_axes() + '\n';
+                       std::to_string(definition.lanes.size()) + " lanes along " + described_axes() +
+                       (rows_ > 1 ? ", " + std::to_string(rows_) + " rows a step" : "") + '\n';
     for (const auto& [name, numbers] : wanted_.constants) text += "constant " + name + '\n';
     for (const InputDefinition& input : definition.inputs)
       text += "input " + input.name + ": " + described(input.dtype, input.shape) + " a step\n";
@@ -181,6 +186,7 @@ class SequenceTrial {
   const OnnxImport& wanted_;
   const OnnxModel& model_;
   const SequenceAxes& axes_;
+  const std::int64_t rows_;
   LaneBook lanes_{std::make_shared<WeightBook>()};
   SequenceWalk walk_;
   GraphWalk::Scope scope_;
@@ -225,9 +231,17 @@ SequenceReading read_sequence(const OnnxImport& wanted, const OnnxModel& model) 
     if (axis && *axis >= found->shape.size())
       return fail_with("input " + in_quotes(name) + " has no axis " + std::to_string(*axis));
   }
+  constexpr std::int64_t kMaxRows = 64;  // of a step
   for (const SequenceAxes& axes : guess_sequences(wanted, *model.graph)) {
-    SequenceTrial trial(wanted, model, axes);
-    const AxisUse use = trial.run();
+    std::int64_t rows = 1;
+    auto found = std::make_unique<SequenceTrial>(wanted, model, axes, rows);
+    AxisUse use = found->run();
+    while (found->is_refused() && use.more_rows > 1 && rows * use.more_rows <= kMaxRows) {
+      rows *= use.more_rows;
+      found = std::make_unique<SequenceTrial>(wanted, model, axes, rows);
+      use = found->run();
+    }
+    SequenceTrial& trial = *found;
     if (use.as_batch || (use.as_steps && trial.is_step_by_step())) reading.single.push_back(axes);
     if (use.as_steps) {
       reading.is_sure = !trial.is_step_by_step();

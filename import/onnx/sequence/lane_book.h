@@ -53,6 +53,9 @@ class LaneBook {
 
   // The number of each step, from 0: one of so many, so that no sequence may be longer.
   Quantity number_of_step(std::int64_t steps);
+  // A step has several rows of the inputs, so that what counts them would have to say which.
+  void has_several_rows() { several_rows_ = true; }
+  bool several_rows() const { return several_rows_; }
   bool is_number_of_step(const Quantity& x) const;
   std::int64_t longest() const { return longest_; }
 
@@ -92,6 +95,7 @@ class LaneBook {
   std::map<std::string, std::size_t> names_;
   std::optional<Quantity> step_;  // its number
   std::int64_t longest_ = kMaxImportedLength;
+  bool several_rows_ = false;
   std::map<bool, std::size_t> heads_;  // lanes that emit what no other does: for every step, or once
 };
 

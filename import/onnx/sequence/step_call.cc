@@ -24,6 +24,11 @@ std::size_t StepCall::only_steps() const {
   return *steps(0);
 }
 
+void StepCall::want_one_row(std::size_t i) const {
+  if (rows(i) != 1)
+    refuse("has " + std::to_string(rows(i)) + " rows of each step, for later rows are left out");
+}
+
 void StepCall::one_step(std::size_t axis) const {
   std::vector<std::optional<Quantity>> inputs;
   for (std::size_t i = 0; i < node.inputs(); ++i) {

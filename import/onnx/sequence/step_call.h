@@ -18,6 +18,8 @@ struct AxisUse {
   bool backwards = false;  // … from its end
   bool anew = false;       // … and does not begin with a state that is given
   bool as_batch = false;   // it is what a recurrent layer has several sequences along
+  // Where rows are left out: so many times the rows that a step of the inputs has would do.
+  std::int64_t more_rows = 1;
 
   // A lane along it, which begins with this; an input that is neither a constant nor of the sequence is NaN.
   void add_lane(bool reverse) { backwards = backwards || reverse; }
@@ -39,6 +41,10 @@ struct StepCall {
   }
   // Input 0 has them and no other does, or this refuses.
   std::size_t only_steps() const;
+  // How many rows input i has of each step.
+  std::int64_t rows(std::size_t i) const { return in(i).shape[*in(i).steps]; }
+  // Refuses where these are several.
+  void want_one_row(std::size_t i) const;
   // One step by the operator's own rule, all of whose outputs have the sequence along this axis.
   void one_step(std::size_t axis) const;
   // An output; its steps are in the order of the inputs' unless told otherwise.

@@ -43,7 +43,7 @@ constexpr Pooling kPoolings[] = {
 void pool(StepCall& call, std::string_view how, std::size_t steps, std::vector<std::size_t> axes) {
   const auto* pooling = std::ranges::find(kPoolings, how, &Pooling::op);
   if (pooling == std::end(kPoolings)) refuse(kMixes);
-  std::erase(axes, steps);
+  if (call.rows(0) == 1) std::erase(axes, steps);
   Quantity x = call.in(0);
   x.steps.reset();
   Shape shape = x.shape, left;
@@ -60,7 +60,7 @@ void pool(StepCall& call, std::string_view how, std::size_t steps, std::vector<s
   }
   if (shape != x.shape) x = w.apply(pooling->of_step, {x}, std::move(others), shape);
   const bool keep = call.node.integer("keepdims", 1) != 0;
-  axes.push_back(steps);
+  if (call.rows(0) == 1) axes.push_back(steps);
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
     if (keep || std::find(axes.begin(), axes.end(), axis) == axes.end()) left.push_back(shape[axis]);
   }
@@ -94,9 +94,16 @@ void over_steps(StepCall& call, std::size_t steps) {
   Quantity x = call.in(0);
   x.steps.reset();
   CellWriter& w = call.node.writer;
-  const Quantity above = w.sub(x, call.lanes.over_all(x, "segment_max"));
+  const auto over = [&](const Quantity& of, std::string_view of_step, std::string_view of_steps) {
+    Shape one = of.shape;
+    one[steps] = 1;
+    const auto axis = static_cast<std::int64_t>(steps);
+    return call.lanes.over_all(one == of.shape ? of : w.apply(of_step, {of}, {.integers = {axis}}, one),
+                               of_steps);
+  };
+  const Quantity above = w.sub(x, over(x, "reduce_max", "segment_max"));
   const Quantity each = w.pointwise("exp", {above});
-  const Quantity sum = call.lanes.over_all(each, "segment_sum");
+  const Quantity sum = over(each, "reduce_sum", "segment_sum");
   const bool log = call.node.node.op == "LogSoftmax";
   call.make(log ? w.sub(above, w.pointwise("log", {sum})) : w.pointwise("div", {each, sum}), steps);
 }
@@ -137,7 +144,7 @@ void instance_norm(StepCall& call) {
   Attributes axes;
   Shape shape = x.shape;
   for (std::size_t axis = 2; axis < x.rank(); ++axis) {
-    if (axis != steps) axes.integers.push_back(static_cast<std::int64_t>(axis));
+    if (x.shape[axis] != 1) axes.integers.push_back(static_cast<std::int64_t>(axis));
     shape[axis] = 1;
   }
   const auto mean = [&](const Quantity& of) {
@@ -153,6 +160,7 @@ void running_sum(StepCall& call) {
   const auto axis = call.node.integers_in(1);
   if (axis.size() != 1) refuse("goes along more than one axis");
   if (NodeCall::axis(axis[0], call.in(0).rank()) != steps) return call.one_step(steps);
+  call.want_one_row(0);
   if (call.node.integer("exclusive", 0) != 0) refuse("leaves out the step that it is of");
   Quantity x = call.in(0);
   x.steps.reset();
@@ -205,6 +213,7 @@ void sum_of_products(StepCall& call) {
   const Quantity &a = call.in(0), &b = call.in(1);
   if (a.rank() - *call.steps(0) != 1 || b.rank() - *call.steps(1) != 2)
     refuse("multiplies steps of the sequence with each other, and not as attention does");
+  if (call.rows(0) != call.rows(1)) refuse("puts steps of the sequence together with other steps");
   Quantity left = a, right = b;
   left.steps.reset();
   right.steps.reset();
@@ -232,6 +241,8 @@ void matmul(StepCall& call) {
     if (from_last == summed) refuse("sums over the steps of the sequence, which are not all there at once");
     const bool leading = from_last > 2;
     const Quantity& other = call.in(1 - i);
+    if (call.steps(1 - i) && call.rows(0) != call.rows(1))
+      refuse("puts steps of the sequence together with other steps");
     if (call.steps(1 - i) && !(leading && other.rank() - *call.steps(1 - i) == from_last))
       refuse("multiplies steps of the sequence with each other, and not as attention does");
     if (leading && !call.steps(1 - i) && other.rank() >= from_last &&

@@ -9,6 +9,7 @@ namespace {
 // Steps with steps, and with what is the same for all of them: axes are counted from the last one.
 void elementwise(StepCall& call) {
   std::size_t rank = 0;
+  std::int64_t rows = 1;
   std::optional<std::size_t> from_last;
   for (std::size_t i = 0; i < call.node.inputs(); ++i) {
     if (!call.node.has(i)) continue;
@@ -16,8 +17,10 @@ void elementwise(StepCall& call) {
     const auto axis = call.steps(i);
     if (!axis) continue;
     const std::size_t here = call.in(i).rank() - *axis;
-    if (from_last && *from_last != here) refuse("puts steps of the sequence together with other steps");
+    if (from_last && (*from_last != here || rows != call.rows(i)))
+      refuse("puts steps of the sequence together with other steps");
     from_last = here;
+    rows = call.rows(i);
   }
   if (!from_last) refuse("depends on the length of the sequence, which may be any");
   for (std::size_t i = 0; i < call.node.inputs(); ++i) {

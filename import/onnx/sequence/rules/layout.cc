@@ -33,13 +33,16 @@ void reshape(StepCall& call) {
   const auto is_axis = [&](std::size_t i) {
     if (axis) refuse("has the sequence along two axes");
     axis = i;
-    shape[i] = 1;
+    shape[i] = call.rows(0);
   };
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (shape[i] == 0 && call.node.integer("allowzero", 0) == 0) {
       if (i >= x.rank()) refuse("keeps an axis that is not there");
-      if (i == steps) is_axis(i);
-      shape[i] = x.shape[i];
+      if (i == steps) {
+        is_axis(i);
+      } else {
+        shape[i] = x.shape[i];
+      }
     } else if (shape[i] == kOpenLength) {
       is_axis(i);
     } else if (shape[i] == -1) {
@@ -51,8 +54,9 @@ void reshape(StepCall& call) {
     }
   }
   const std::int64_t others = checked_elements(shape), all = checked_elements(x.shape);
-  if (rest && !axis && others == all) {
+  if (rest && !axis && others * call.rows(0) == all) {
     axis = rest;
+    shape[*rest] = call.rows(0);
   } else if (rest && all % others == 0) {
     shape[*rest] = all / others;
   }
@@ -68,7 +72,7 @@ void flatten(StepCall& call) {
       written == static_cast<std::int64_t>(x.rank()) ? x.rank() : NodeCall::axis(written, x.rank());
   const Shape shape{extents(x.shape, 0, middle), extents(x.shape, middle, x.rank())};
   const std::size_t axis = steps < middle ? 0 : 1;
-  if (shape[axis] != 1) refuse("puts the steps of the sequence into one axis with others");
+  if (shape[axis] != call.rows(0)) refuse("puts the steps of the sequence into one axis with others");
   reshaped(call, shape, axis);
 }
 
@@ -268,6 +272,7 @@ void slice(StepCall& call) {
   NodeCall one(call.node.writer, others, call.node.opset, std::move(inputs));
   find_rule("Slice")->write(one);
   const Quantity& made = one.outputs[0];
+  if (taken && taken != Taken::kAll) call.want_one_row(0);
   if (taken == Taken::kFirst || taken == Taken::kLast)
     return call.make(end_of(call, made, taken == Taken::kLast), std::nullopt);
   call.make(made, steps, (taken == Taken::kTurned) != call.turned);
@@ -286,6 +291,7 @@ void gather(StepCall& call) {
   const std::vector<std::int64_t> places = call.node.integers_in(1);
   const Shape& shape = call.in(1).shape;
   if (axis != steps) return call.one_step(axis < steps ? steps + shape.size() - 1 : steps);
+  call.want_one_row(0);
   const bool last = places.size() == 1 && is_last(places[0]);
   if (!last && (places.size() != 1 || places[0] != 0))
     refuse("picks steps of a sequence whose length may be any: the first one and the last one can be picked");
@@ -332,6 +338,7 @@ void filled(StepCall& call, std::size_t input) {
     }
   }
   if (!from_last) refuse("depends on the length of the sequence, which may be any");
+  if (call.lanes.several_rows()) refuse("is as long as a sequence of which a step has several rows");
   std::vector<std::optional<Quantity>> inputs;
   std::size_t rank = wanted.size();
   if (input > 0) {

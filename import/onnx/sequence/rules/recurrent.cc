@@ -21,6 +21,7 @@ class RecurrentLanes {
     call.use.as_batch = call.use.as_batch || call.steps(0) == 1 - time;
     if (call.steps(0) != time) refuse("has the sequence along another axis than its steps");
     call.use.as_steps = true;
+    call.want_one_row(0);
     if (x.shape[1 - time] != 1)
       refuse("has a batch of " + std::to_string(x.shape[1 - time]) + "; the server makes the batches");
     const KnownTensor recurrent = call.node.known_in(2);

@@ -1,5 +1,8 @@
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "import/onnx/known.h"
@@ -10,14 +13,12 @@ namespace {
 
 constexpr std::int64_t kMaxReach = 1024;  // rows that a window spans: each request keeps them
 
-// How far windows reach along the sequence: window t covers the rows t − before + i · gap, i < rows.
+// How far windows reach along the sequence: window t begins `before` rows ahead of row t · stride.
 struct Reach {
-  std::int64_t rows = 1, gap = 1, before = 0;
-  std::int64_t beyond = 0;  // windows behind the one of the last step, if there are more than steps
+  std::int64_t rows = 1, gap = 1, stride = 1, before = 0;
+  std::int64_t beyond = 0;  // windows behind those of the steps, if there are more than the steps have
 
-  std::int64_t offset(std::int64_t i) const { return i * gap - before; }
-  std::int64_t behind() const { return std::max<std::int64_t>(-offset(0), 0); }
-  std::int64_t ahead() const { return std::max<std::int64_t>(offset(rows - 1), 0); }
+  std::int64_t span() const { return gap * (rows - 1); }
 };
 
 // `at` of so many axes is the sequence's.
@@ -30,11 +31,9 @@ Reach reach_of(const StepCall& call, std::int64_t rows, std::size_t axes, std::s
       if (one < 0 || one > kMaxReach) refuse("its " + std::string(name) + " are too large, or less than 0");
     return all;
   };
-  Reach reach{.rows = rows, .gap = of("dilations", axes, 1)[at]};
-  if (of("strides", axes, 1)[at] != 1) refuse("leaves out steps of the sequence");
-  if (rows < 1 || reach.gap < 1 || rows > kMaxReach || reach.gap * (rows - 1) >= kMaxReach)
+  Reach reach{.rows = rows, .gap = of("dilations", axes, 1)[at], .stride = of("strides", axes, 1)[at]};
+  if (rows < 1 || reach.gap < 1 || reach.stride < 1 || rows > kMaxReach || reach.span() >= kMaxReach)
     refuse("reaches over too many steps of the sequence");
-  const std::int64_t span = reach.gap * (rows - 1);
   const std::string mode = call.node.text("auto_pad", "NOTSET");
   std::int64_t after = 0;
   if (mode == "NOTSET") {
@@ -43,46 +42,55 @@ Reach reach_of(const StepCall& call, std::int64_t rows, std::size_t axes, std::s
     after = pads[at + axes];
   } else if (mode == "SAME_UPPER" || mode == "SAME_LOWER") {
     if (axes > 1) refuse("auto_pad " + mode + " along two axes");
-    reach.before = mode == "SAME_UPPER" ? span / 2 : span - span / 2;
-    after = span - reach.before;
+    const std::int64_t all = std::max<std::int64_t>(reach.span() + 1 - reach.stride, 0);
+    reach.before = mode == "SAME_UPPER" ? all / 2 : all - all / 2;
+    after = all - reach.before;
   } else if (mode != "VALID") {
     refuse("auto_pad " + mode);
   }
   reach.before += call.in(0).margin.before;
   after += call.in(0).margin.after;
-  reach.beyond = reach.before + after - span;
+  if (reach.before > kMaxReach || after > kMaxReach) refuse("its pads are too large");
+  // Less than a stride of rows to spare: as many windows as the steps have rows, over the stride.
+  const std::int64_t spare = reach.before + after - reach.span() + reach.stride - 1;
+  reach.beyond = spare < 0 ? -1 : spare / reach.stride;
   if (reach.beyond < 0)
-    refuse("makes the sequence shorter: pad it by " + std::to_string(-reach.beyond) + " steps more");
-  if (reach.before > kMaxReach) refuse("its pads are too large");
+    refuse("makes the sequence shorter: pad it by " +
+           std::to_string(reach.span() + 1 - reach.stride - reach.before - after) + " steps more");
   return reach;
 }
 
-// The rows of each window, in order.
-std::vector<Quantity> rows_of(const StepCall& call, const Quantity& x, const Reach& reach) {
+// The rows that the windows of a step are over, along its axis.
+Quantity around(const StepCall& call, const Quantity& x, std::size_t steps, const Reach& reach) {
+  const std::int64_t here = x.shape[steps], made = here / reach.stride;
+  const std::int64_t first = -reach.before, last = (made - 1) * reach.stride + reach.span() - reach.before;
+  const std::int64_t behind = (std::max<std::int64_t>(-first, 0) + here - 1) / here,
+                     ahead = (std::max<std::int64_t>(last - here + 1, 0) + here - 1) / here;
   CellWriter& w = call.node.writer;
-  const std::int64_t size = elements(x.shape), behind = reach.behind(), ahead = reach.ahead();
+  const std::int64_t size = elements(x.shape);
   const bool turned = call.turned;
-  Quantity before, after;
-  if (behind > 0) before = call.lanes.rows_before(x, behind + 1, turned);
-  if (ahead > 0) after = call.lanes.rows_before(x, ahead + 1, !turned);
-  if (behind > 0) call.use.add_lane(turned);
-  if (ahead > 0) call.use.add_lane(!turned);
-  std::vector<Quantity> rows;
-  for (std::int64_t i = 0; i < reach.rows; ++i) {
-    const std::int64_t offset = reach.offset(i);
-    Quantity row = x;
-    if (offset <= 0 && behind > 0) {
-      row = w.slice(before, 0, (behind + offset) * size, (behind + offset + 1) * size);
-    } else if (ahead > 0) {
-      row = w.slice(after, 0, (ahead - offset) * size, (ahead - offset + 1) * size);
-    }
-    rows.push_back(w.flat(row));
+  std::vector<Quantity> parts;
+  const auto add = [&](const Quantity& all, std::int64_t place) {
+    parts.push_back(w.reshape(w.slice(all, 0, place * size, (place + 1) * size), x.shape));
+  };
+  // The nearest one stands last, which is the step's own.
+  if (behind > 0) {
+    const Quantity all = call.lanes.rows_before(x, behind + 1, turned);
+    call.use.add_lane(turned);
+    for (std::int64_t i = 0; i <= behind; ++i) add(all, i);
   }
-  return rows;
+  if (ahead > 0) {
+    const Quantity all = call.lanes.rows_before(x, ahead + 1, !turned);
+    call.use.add_lane(!turned);
+    for (std::int64_t i = behind > 0 ? ahead - 1 : ahead; i >= 0; --i) add(all, i);
+  }
+  if (parts.empty()) parts.push_back(x);
+  const std::int64_t begin = behind * here + first;
+  return w.slice(w.concat(parts, steps), steps, begin, begin + last - first + 1);
 }
 
-// Of one axis: a product with the rows, one after another.
-Quantity product(const StepCall& call, const std::vector<Quantity>& rows, const Constant& weight,
+// Of one axis, one row of each step: a product with those of the window, one after another.
+Quantity product(const StepCall& call, const Quantity& window, const Reach& reach, const Constant& weight,
                  const KnownTensor& bias) {
   const auto kernels = weight.shape[0], channels = weight.shape[1], taps = weight.shape[2];
   std::vector<float> numbers;
@@ -93,33 +101,41 @@ Quantity product(const StepCall& call, const std::vector<Quantity>& rows, const 
         numbers.push_back(weight.reals[static_cast<std::size_t>((k * channels + c) * taps + i)]);
     }
   }
-  const KnownTensor turned = known_reals({kernels, taps * channels}, std::move(numbers)).known;
   CellWriter& w = call.node.writer;
+  std::vector<Quantity> rows;
+  for (std::int64_t i = 0; i < taps; ++i)
+    rows.push_back(w.flat(w.slice(window, 2, i * reach.gap, i * reach.gap + 1)));
+  const KnownTensor turned = known_reals({kernels, taps * channels}, std::move(numbers)).known;
   return w.reshape(w.product({{turned, w.concat(rows, 0)}}, bias), {1, kernels, 1});
 }
 
-// By the operator's own rule, over an input that has nothing but the window along the sequence.
-Quantity by_itself(const StepCall& call, const std::vector<Quantity>& rows, std::size_t steps) {
-  CellWriter& w = call.node.writer;
-  std::vector<Quantity> shaped;
-  for (const Quantity& row : rows) shaped.push_back(w.reshape(row, call.in(0).shape));
+// By the operator's own rule, over an input that has nothing but the windows along the sequence.
+Quantity by_itself(const StepCall& call, const Quantity& window, std::size_t steps) {
   Node plain = call.node.node;
-  const std::size_t axes = call.in(0).rank() - 2, at = steps - 2;
+  const std::size_t axes = window.rank() - 2, at = steps - 2;
   for (auto& [name, written] : plain.attributes) {
-    if (written.integers.empty()) continue;
-    if (name == "dilations") written.integers.at(at) = 1;
-    if (name == "pads") written.integers.at(at) = written.integers.at(at + axes) = 0;
+    if (name == "pads" && !written.integers.empty())
+      written.integers.at(at) = written.integers.at(at + axes) = 0;
   }
   plain.attributes.erase("auto_pad");
-  std::vector<std::optional<Quantity>> inputs{w.concat(shaped, steps)};
+  std::vector<std::optional<Quantity>> inputs{window};
   for (std::size_t i = 1; i < call.node.inputs(); ++i)
     inputs.push_back(call.node.has(i) ? std::optional(call.in(i)) : std::nullopt);
-  NodeCall one(w, plain, call.node.opset, std::move(inputs));
+  NodeCall one(call.node.writer, plain, call.node.opset, std::move(inputs));
   find_rule(plain.op)->write(one);
   return one.outputs.at(0);
 }
 
-// Along a sequence each step has the window around it, beyond whose ends are zeros.
+// A step of the inputs must have as many rows as are left out, or more.
+void want_rows_for(StepCall& call, const Reach& reach) {
+  const std::int64_t rows = call.rows(0);
+  if (rows % reach.stride == 0) return;
+  call.use.more_rows = reach.stride / std::gcd(rows, reach.stride);
+  refuse("leaves out " + std::to_string(reach.stride - 1) + " of " + std::to_string(reach.stride) +
+         " rows of the sequence: more than a step may have");
+}
+
+// Along a sequence each step has the windows around it, beyond whose ends are zeros.
 void convolution(StepCall& call) {
   const std::size_t steps = call.only_steps();
   if (steps == 0 && call.in(0).margin.none()) return call.one_step(steps);  // images of their own
@@ -134,18 +150,38 @@ void convolution(StepCall& call) {
   if (x.shape[0] != 1) refuse("has a batch of " + std::to_string(x.shape[0]));
   const Reach reach = reach_of(call, weight->shape[steps], axes, steps - 2);
   if (reach.rows > 1) call.use.as_steps = call.use.anew = true;
-  const std::vector<Quantity> rows = rows_of(call, x, reach);
-  const bool plain = axes == 1 && call.node.integer("group", 1) == 1 && weight->shape[1] == x.shape[1];
+  want_rows_for(call, reach);
+  const Quantity window = around(call, x, steps, reach);
+  const bool plain =
+      axes == 1 && call.node.integer("group", 1) == 1 && weight->shape[1] == x.shape[1] && call.rows(0) == 1;
   const KnownTensor bias = call.node.has(2) ? as_real(call.node.known_in(2)) : nullptr;
   if (bias != nullptr && static_cast<std::int64_t>(bias->size()) != weight->shape[0])
     refuse("its bias has another size");
-  Quantity made = plain ? product(call, rows, *weight, bias) : by_itself(call, rows, steps);
+  Quantity made = plain ? product(call, window, reach, *weight, bias) : by_itself(call, window, steps);
   made.margin.after = reach.beyond;
   call.make(std::move(made), steps);
 }
 
-// Images of their own, one a step.
+// The largest, or the mean, of rows that lie beside each other and in one step: beyond its ends are no zeros.
 void pool(StepCall& call) {
+  const std::size_t steps = call.only_steps();
+  if (steps == 0) return call.one_step(steps);  // images of their own
+  if (steps == 1) refuse("has the steps of the sequence as its channels");
+  Quantity x = call.in(0);
+  x.steps.reset();
+  const std::size_t axes = x.rank() - 2;
+  const auto kernel = call.node.integers("kernel_shape");
+  if (axes > 2 || kernel.size() != axes) refuse("its kernel has another number of axes than it");
+  const Reach reach = reach_of(call, kernel[steps - 2], axes, steps - 2);
+  const bool whole = reach.rows == reach.stride && reach.gap == 1 && reach.before == 0 && reach.beyond == 0;
+  if (!whole) refuse("goes over rows that belong to several steps of the sequence, or to none");
+  call.use.as_steps = call.use.anew = true;
+  want_rows_for(call, reach);
+  call.make(by_itself(call, x, steps), steps);
+}
+
+// Images of their own, one a step.
+void images(StepCall& call) {
   const std::size_t steps = call.only_steps();
   if (steps != 0) refuse("goes over the steps of the sequence, which are not all there at once");
   call.one_step(steps);
@@ -155,7 +191,7 @@ constexpr StepRule kRules[] = {
     {"Conv", convolution},
     {"MaxPool", pool},
     {"AveragePool", pool},
-    {"ConvTranspose", pool},
+    {"ConvTranspose", images},
 };
 
 }  // namespace
