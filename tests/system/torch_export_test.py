@@ -10,7 +10,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "protocol" / "python"), str(ROOT / "tests")]
 
 import served  # noqa: E402
-from volvox import Client, SessionToken, export, export_state, export_step  # noqa: E402
+from volvox import Client, SessionToken, export, export_sequence, export_state, export_step  # noqa: E402
 
 try:
     import numpy as np
@@ -55,6 +55,20 @@ class Step(nn.Module):
         return torch.softmax(self.head(after), dim=1), after
 
 
+class Sequence(nn.Module):
+    """A module of our own, over a whole sequence and what kind each of its steps is of."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv, self.kinds = nn.Conv1d(7, 6, 3, padding=1), nn.Embedding(4, 6)
+        self.layer, self.head = nn.GRU(6, 8, bidirectional=True), nn.MultiheadAttention(16, 2)
+
+    def forward(self, x, kinds):
+        rows = torch.relu(self.conv(x)).permute(2, 0, 1) + self.kinds(kinds).unsqueeze(1)
+        y, _ = self.layer(rows)
+        return self.head(y, y, y)[0].squeeze(1)
+
+
 class Exported(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -82,6 +96,11 @@ class Exported(unittest.TestCase):
             if "reads no ONNX" not in str(error):
                 raise
             cls.reads_onnx = False
+        if cls.reads_onnx:
+            cls.sequence, given = Sequence(), (torch.zeros(1, 7, 5), torch.zeros(5, dtype=torch.int64))
+            export_sequence(
+                cls.sequence, given, models / "sequence", inputs=["x", "kinds"], outputs=["y"], steps={"x": 2, "kinds": 0}, volvox=VOLVOX
+            )
         cls.stayed, _ = cls.step.training and cls.step.cell.training, cls.step.eval()
         cls.server = served.Server(VOLVOX, cls.folder.name, [])
         cls.client = Client(cls.server.endpoint, timeout=served.PATIENCE)
@@ -127,6 +146,17 @@ class Exported(unittest.TestCase):
             export(nn.LSTM(7, 6), model)
             export(nn.LSTM(7, 5), model, overwrite=True)
             self.assertEqual(sorted(path.name for path in pathlib.Path(folder).iterdir()), ["kept", "m"])
+
+    def test_a_module_over_a_whole_sequence_is_pytorchs(self):
+        if not self.reads_onnx:
+            self.skipTest("the build has no ONNX")
+        rng = np.random.default_rng(3)
+        for length in (1, 2, 19):
+            rows, kinds = rng.normal(size=(length, 7)).astype(np.float32), rng.integers(4, size=length).astype(np.int32)
+            with torch.no_grad():
+                wanted = self.sequence.eval()(torch.tensor(rows.T[None].copy()), torch.tensor(kinds, dtype=torch.int64))
+            reply = self.client.infer("sequence", {"x": rows, "kinds": kinds})
+            np.testing.assert_allclose(np.asarray(reply["y"]), wanted.numpy(), atol=1e-5)
 
     def test_every_step_is_pytorchs(self):
         for name, layer in self.layers.items():

@@ -2,14 +2,14 @@
 
     from volvox import Client, SessionToken, export
 
-`export` and `export_state` need numpy, `export_step` PyTorch, and nothing else does.
+`export` and `export_state` need numpy, `export_step` and `export_sequence` PyTorch, and nothing else does.
 """
 
 from volvox_client import Client, Part, SessionToken, VolvoxError
 
 from volvox.model import CellWriter, read_safetensors, write_model
 from volvox.recurrent import export, export_state
-from volvox.torch_export import export_step
+from volvox.torch_export import export_sequence, export_step
 
-__all__ = ["CellWriter", "Client", "Part", "SessionToken", "VolvoxError", "export", "export_state", "export_step", "read_safetensors",
-           "write_model"]  # fmt: skip
+__all__ = ["CellWriter", "Client", "Part", "SessionToken", "VolvoxError", "export", "export_sequence", "export_state", "export_step",
+           "read_safetensors", "write_model"]  # fmt: skip
