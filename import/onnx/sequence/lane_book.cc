@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "cells/ir/lane_plan.h"
 #include "cells/ops/ops.h"
+#include "import/onnx/known.h"
 
 namespace volvox::onnx_import {
 namespace {
