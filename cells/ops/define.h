@@ -50,46 +50,60 @@ struct Pointwise {
   static void row(RowValues<Real>& row, const Operator& op) {
     bool same = true;
     for (const ValueId input : op.inputs) same = same && row.width(input) == row.width(op.output);
+    const Spread how = same ? Spread{} : spread_of(row, op);
     for (std::size_t e = 0; e < row.rows(op.output); ++e) {
       Rows<Real> in{};
       for (std::size_t i = 0; i < kInputs; ++i) in[i] = row.real(op.inputs[i], e);
+      Real* out = row.real(op.output, e);
       if (same) {
-        along(row.math(), in, row.real(op.output, e), row.width(op.output), Every{});
+        along<kAll>(row.math(), in, out, row.width(op.output), Every{});
       } else {
-        spread(row, op, in, row.real(op.output, e));
+        spread(row.math(), how, row.shape(op.output), in, out);
       }
     }
   }
 
  private:
-  template <class Real, std::size_t... I>
+  // A bit for each input: whether it has an element for each of a run along the last axis, or one for all.
+  static constexpr std::size_t kAll = (std::size_t{1} << kInputs) - 1;
+  struct Spread {
+    std::array<Strides, kInputs> strides{};
+    std::size_t moving = kAll;
+  };
+
+  template <class Real>
+  static Spread spread_of(const RowValues<Real>& row, const Operator& op) {
+    const Shape& shape = row.shape(op.output);
+    Spread how;
+    for (std::size_t i = 0; i < kInputs; ++i) {
+      how.strides[i] = spread_strides(row.shape(op.inputs[i]), shape);
+      if (how.strides[i][outer_axes(shape)] == 0) how.moving &= ~(std::size_t{1} << i);
+    }
+    return how;
+  }
+
+  // Which inputs move is known to the compiler, so that it can take several elements at once.
+  template <std::size_t Moving, class Real, std::size_t... I>
   static void along(const RealMath<Real>& math, const Rows<Real>& in, Real* out, std::size_t n,
                     std::index_sequence<I...>) {
-    for (std::size_t k = 0; k < n; ++k) out[k] = F::of(math, in[I][k]...);
+    for (std::size_t k = 0; k < n; ++k) out[k] = F::of(math, in[I][(Moving >> I & 1) != 0 ? k : 0]...);
+  }
+  template <std::size_t Moving, class Real>
+  static void along_those(std::size_t moving, const RealMath<Real>& math, const Rows<Real>& in, Real* out,
+                          std::size_t n) {
+    if (moving == Moving) return along<Moving>(math, in, out, n, Every{});
+    if constexpr (Moving > 0) along_those<Moving - 1>(moving, math, in, out, n);
   }
 
   template <class Real>
-  static void spread(RowValues<Real>& row, const Operator& op, const Rows<Real>& in, Real* out) {
-    const Shape& shape = row.shape(op.output);
-    const std::size_t axes = outer_axes(shape), n = run_length(shape);
-    std::array<Strides, kInputs> strides;
-    for (std::size_t i = 0; i < kInputs; ++i) strides[i] = spread_strides(row.shape(op.inputs[i]), shape);
-    for (Walk at(shape, axes); !at.done(); at.next(), out += n) {
+  static void spread(const RealMath<Real>& math, const Spread& how, const Shape& shape, const Rows<Real>& in,
+                     Real* out) {
+    const std::size_t n = run_length(shape);
+    for (Walk at(shape, outer_axes(shape)); !at.done(); at.next(), out += n) {
       Rows<Real> run{};
-      std::array<std::size_t, kInputs> steps{};  // 0: one element for the whole run
-      for (std::size_t i = 0; i < kInputs; ++i) {
-        run[i] = in[i] + at.offset(strides[i]);
-        steps[i] = static_cast<std::size_t>(strides[i][axes]);
-      }
-      stepping(row.math(), run, steps, out, n, Every{});
+      for (std::size_t i = 0; i < kInputs; ++i) run[i] = in[i] + at.offset(how.strides[i]);
+      along_those<kAll>(how.moving, math, run, out, n);
     }
-  }
-
-  template <class Real, std::size_t... I>
-  static void stepping(const RealMath<Real>& math, const Rows<Real>& in,
-                       const std::array<std::size_t, kInputs>& steps, Real* out, std::size_t n,
-                       std::index_sequence<I...>) {
-    for (std::size_t k = 0; k < n; ++k) out[k] = F::of(math, in[I][k * steps[I]]...);
   }
 };
 
