@@ -110,6 +110,18 @@ class Rated(nn.Module):
         return self.last(torch.softmax(y, dim=2) * y - y.mean(dim=2, keepdim=True)).transpose(1, 2)
 
 
+class Widths(nn.Module):
+    """Windows of several widths over the same rows, which are kept once."""
+
+    def __init__(self):
+        super().__init__()
+        self.convs = nn.ModuleList([nn.Conv1d(3, 2, width, padding=width // 2) for width in (3, 7, 5)])
+
+    def forward(self, x):
+        x = x.transpose(1, 2)
+        return torch.cat([conv(x).amax(dim=2) for conv in self.convs], dim=1)
+
+
 class Summed(nn.Module):
     """One answer: what a convolution makes of all steps."""
 
@@ -172,6 +184,7 @@ def window_cases(along):
     yield along("sequence_fewer", Fewer("mean"), back, length=6)
     yield along("sequence_fewer_shares", Fewer("shares"), back, length=6)
     yield along("sequence_rated", Rated(), back, length=6)
+    yield along("sequence_widths", Widths(), back, length=6)
     for how in ("mean", "largest"):
         yield along(f"sequence_summed_{how}", Summed(how), back, length=6)
     for how in ("sum", "product", "shares", "asked"):

@@ -44,6 +44,7 @@ class SequenceTrial {
     return walk_.use();
   }
   bool is_refused() const { return made_ && !*made_; }
+  LaneBook& lanes() { return lanes_; }
   // Of a sequence of one step the graph does what it does of each: its inputs are all there is of before.
   bool is_step_by_step() const {
     return walked_ && !others_.empty() && !walk_.use().backwards && !walk_.use().anew;
@@ -240,6 +241,12 @@ SequenceReading read_sequence(const OnnxImport& wanted, const OnnxModel& model) 
       rows *= use.more_rows;
       found = std::make_unique<SequenceTrial>(wanted, model, axes, rows);
       use = found->run();
+    }
+    if (use.as_steps && !found->is_refused() && found->lanes().keeps_rows_twice()) {
+      auto once = std::make_unique<SequenceTrial>(wanted, model, axes, rows);
+      once->lanes().plan_rows(found->lanes().wanted_rows());
+      use = once->run();
+      found = std::move(once);
     }
     SequenceTrial& trial = *found;
     if (use.as_batch || (use.as_steps && trial.is_step_by_step())) reading.single.push_back(axes);

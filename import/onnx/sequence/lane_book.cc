@@ -224,6 +224,24 @@ Quantity LaneBook::at_end(const Quantity& x, SequenceEnd end) {
 }
 
 Quantity LaneBook::rows_before(const Quantity& x, std::int64_t rows, bool reverse) {
+  const std::int64_t size = elements(x.shape);
+  const auto is_it = [&](const KeptRows& one) { return one.of == x.id && one.reverse == reverse; };
+  const auto found = std::find_if(kept_rows_.begin(), kept_rows_.end(), is_it);
+  const auto place = static_cast<std::size_t>(found - kept_rows_.begin());
+  if (found == kept_rows_.end()) {
+    const std::int64_t planned = place < planned_rows_.size() ? planned_rows_[place] : 0;
+    const Quantity all = keep_rows(x, std::max(rows, planned), reverse);
+    kept_rows_.push_back({x.id, reverse, std::max(rows, planned), all});
+    wanted_rows_.push_back(rows);
+  }
+  wanted_rows_[place] = std::max(wanted_rows_[place], rows);
+  const KeptRows& kept = kept_rows_[place];
+  if (kept.rows >= rows) return graph().slice(kept.all, 0, (kept.rows - rows) * size, kept.rows * size);
+  keeps_rows_twice_ = true;
+  return keep_rows(x, rows, reverse);
+}
+
+Quantity LaneBook::keep_rows(const Quantity& x, std::int64_t rows, bool reverse) {
   if (x.is_known()) refuse("goes along what is the same at every step");
   if (x.dtype != DType::kF32) refuse("goes along whole numbers");
   settle(x, false);

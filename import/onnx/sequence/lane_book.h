@@ -50,6 +50,11 @@ class LaneBook {
   // So many rows of a value in one, up to the one of each step, or from it on in `reverse`: that one is the
   // last, and those beyond the end of the sequence are zeros.
   Quantity rows_before(const Quantity& x, std::int64_t rows, bool reverse);
+  // How many rows of each value are wanted at most, in the order in which they are asked for. A book that is
+  // told what another one has found for the same graph keeps them once for all who want some.
+  const std::vector<std::int64_t>& wanted_rows() const { return wanted_rows_; }
+  bool keeps_rows_twice() const { return keeps_rows_twice_; }
+  void plan_rows(std::vector<std::int64_t> wanted) { planned_rows_ = std::move(wanted); }
 
   // The number of each step, from 0: one of so many, so that no sequence may be longer.
   Quantity number_of_step(std::int64_t steps);
@@ -79,6 +84,7 @@ class LaneBook {
   void put_together(ValueId value);
   std::size_t set_aside(const Quantity& x, bool reverse);
   void keep_aside(const Quantity& x);
+  Quantity keep_rows(const Quantity& x, std::int64_t rows, bool reverse);
   Quantity gathered(LaneDraft& draft, const StatePlace& place, const Quantity& as) const;
   Quantity pulled(LaneDraft& draft, const Operator& pull, const Quantity& as) const;
   void begin_with(std::size_t lane, const std::string& state, const Quantity& initial);
@@ -93,6 +99,16 @@ class LaneBook {
   std::map<std::pair<ValueId, SequenceEnd>, Quantity> ends_;
   std::vector<std::string> inputs_;
   std::map<std::string, std::size_t> names_;
+  // Rows that a lane keeps of a value: of which, and how many.
+  struct KeptRows {
+    ValueId of = kNoValue;
+    bool reverse = false;
+    std::int64_t rows = 0;
+    Quantity all{};
+  };
+  std::vector<KeptRows> kept_rows_;
+  std::vector<std::int64_t> wanted_rows_, planned_rows_;  // by place in kept_rows_
+  bool keeps_rows_twice_ = false;
   std::optional<Quantity> step_;  // its number
   std::int64_t longest_ = kMaxImportedLength;
   bool several_rows_ = false;

@@ -131,6 +131,11 @@ TEST_F(OnnxSequence, OtherOutputsAreLeftOut) {
   EXPECT_THAT(error_of(import), HasSubstr("has no output 'other'; there are: y, end"));
 }
 
+// Two that keep rows, and of each width one that computes and one that reads all; one puts them together.
+TEST_F(OnnxSequence, RowsAroundAStepAreKeptOnce) {
+  EXPECT_EQ(converted(of(case_of("sequence_widths"))).definition.lanes.size(), 2U + 2 * 3 + 1);
+}
+
 TEST_F(OnnxSequence, TheAxisMayBeNamed) {
   OnnxImport import = of(case_of("sequence_tagger"));
   import.sequences = {{ "x", std::nullopt }};
