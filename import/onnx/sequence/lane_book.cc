@@ -95,8 +95,38 @@ void LaneBook::put_together(ValueId value) {
   graph_.place(value, *graph_.place_of(whole.id));
 }
 
+// Products are dear: what a lane before has computed by one is read there, not computed again. Not from one
+// in reverse, which whoever goes forwards would have to wait for, nor from one of results, which may come to
+// read others still.
+void LaneBook::keep_what_others_compute(ValueId value) {
+  const auto is_head = [this](std::size_t lane) {
+    return std::any_of(heads_.begin(), heads_.end(),
+                       [lane](const auto& head) { return head.second == lane; });
+  };
+  std::vector<std::pair<ValueId, std::size_t>> found;
+  for (const ValueId id : graph_.closure(value, [](ValueId) { return false; })) {
+    const Operator& op = graph().maker(id);
+    if (graph_.is_leaf(id) || (!op.is(kProductOp) && !op.is(kConvolutionOp) && op.def->name != "matmul"))
+      continue;
+    for (std::size_t lane = 0; lane < drafts_.size(); ++lane) {
+      if (drafts_[lane]->reverse || is_head(lane) || !brought_[lane].contains(id)) continue;
+      found.emplace_back(id, lane);
+      break;
+    }
+  }
+  for (const auto& [id, lane] : found) {
+    LaneDraft& draft = *drafts_[lane];
+    const std::string state = "kept" + std::to_string(draft.states.size());
+    const Quantity kept = draft.cell.flat(brought_[lane].at(id));
+    draft.cell.scatter(state, kept);
+    draft.states[state] = kept;
+    graph_.place(id, place_in(lane, state));
+  }
+}
+
 void LaneBook::settle(const Quantity& x, bool for_recurrence) {
   if (x.is_known()) return;
+  keep_what_others_compute(x.id);
   split_up(x.id);
   if (for_recurrence && graph_.needs_of(x.id).computes) keep_aside(x);
 }

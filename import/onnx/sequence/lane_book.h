@@ -80,6 +80,7 @@ class LaneBook {
   std::size_t add(const std::string& name, bool reverse, bool once);
   StatePlace place_in(std::size_t lane, const std::string& state, bool last = false) const;
   void settle(const Quantity& x, bool for_recurrence);
+  void keep_what_others_compute(ValueId value);
   void split_up(ValueId value);
   void put_together(ValueId value);
   std::size_t set_aside(const Quantity& x, bool reverse);
