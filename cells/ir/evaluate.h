@@ -37,10 +37,16 @@ void map_elements(const Real* x, Real* out, std::size_t n) {
   for (std::size_t k = 0; k < n; ++k) out[k] = f(x[k]);
 }
 
+template <class Real, Real (*dot)(Real, const Real*, const Real*, std::size_t)>
+void one_dot_after_another(const Real* const* a, const Real* const* b, std::size_t n, Real* out) {
+  for (std::size_t i = 0; i < RealMath<Real>::kDots; ++i) out[i] = dot(Real{0}, a[i], b[i], n);
+}
+
 template <class Real, class Math>
 inline constexpr RealMath<Real> kMathOf{&Math::fma,
                                         &Math::template chain<float>,
                                         &Math::template chain<Real>,
+                                        &one_dot_after_another<Real, &Math::template chain<Real>>,
                                         &map_elements<Real, &Math::exp>,
                                         &map_elements<Real, &Math::log>,
                                         &map_elements<Real, &Math::sigmoid>,

@@ -1,3 +1,4 @@
+#include <array>
 #include <utility>
 
 #include "cells/ops/last_axis.h"
@@ -12,13 +13,24 @@ struct Dot {
     const std::size_t n = last_extent(row, left);
     const Shape& shape = row.shape(op.output);
     const Strides a = spread_strides(row.shape(left), shape), b = spread_strides(row.shape(right), shape);
+    constexpr std::size_t kDots = RealMath<Real>::kDots;
+    std::array<const Real*, kDots> lefts{}, rights{};
+    std::array<Real*, kDots> outs{};
+    std::array<Real, kDots> made{};
+    std::size_t waiting = 0;
     for (std::size_t e = 0; e < row.rows(op.output); ++e) {
       Real* out = row.real(op.output, e);
       for (Walk at(shape); !at.done(); at.next()) {
-        *out++ =
-            row.math().dot(Real{0}, row.real(left, e) + at.offset(a), row.real(right, e) + at.offset(b), n);
+        lefts[waiting] = row.real(left, e) + at.offset(a);
+        rights[waiting] = row.real(right, e) + at.offset(b);
+        outs[waiting++] = out++;
+        if (waiting < kDots) continue;
+        row.math().dots(lefts.data(), rights.data(), n, made.data());
+        for (std::size_t i = 0; i < kDots; ++i) *outs[i] = made[i];
+        waiting = 0;
       }
     }
+    for (std::size_t i = 0; i < waiting; ++i) *outs[i] = row.math().dot(Real{0}, lefts[i], rights[i], n);
   }
 };
 

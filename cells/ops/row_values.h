@@ -21,6 +21,9 @@ struct RealMath {
   // start + Σ w[k]·x[k]: one chain of multiply-adds over ascending k.
   Real (*chain)(Real start, const float* w, const Real* x, std::size_t n);
   Real (*dot)(Real start, const Real* a, const Real* b, std::size_t n);  // the same of two values
+  // kDots of them from 0 at once, each a chain of its own: one alone waits for each of its sums.
+  static constexpr std::size_t kDots = 8;
+  void (*dots)(const Real* const* a, const Real* const* b, std::size_t n, Real* out);
   Map exp, log, sigmoid, tanh, erf;
 };
 

@@ -43,7 +43,7 @@ bool has_kernel(const Operator& op) {
 
 // What definitions compute with on this path: the same bits as on any other.
 RealMath<float> math_of(const Kernels& kernels) {
-  return {&StdMath<float>::fma, kernels.chain,   kernels.chain, kernels.exp,
+  return {&StdMath<float>::fma, kernels.chain,   kernels.chain, kernels.chains, kernels.exp,
           kernels.log,          kernels.sigmoid, kernels.tanh,  kernels.erf};
 }
 

@@ -36,6 +36,8 @@ struct Kernels {
 
   // start + Σ a[k]·b[k]: one chain of fused multiply-adds over ascending k.
   float (*chain)(float start, const float* a, const float* b, std::size_t n);
+  // Eight of them at once, each from 0.
+  void (*chains)(const float* const* a, const float* const* b, std::size_t n, float* out);
 
   // A matrix turned around: to[c · stride + r] = from[r · columns + c] of `rows` rows.
   void (*turn)(const float* from, std::size_t rows, std::size_t columns, float* to, std::size_t stride);

@@ -80,6 +80,17 @@ float chain_of(float start, const float* a, const float* b, std::size_t n) {
   return start;
 }
 
+template <class V>
+void chains_of(const float* const* a, const float* const* b, std::size_t n, float* out) {
+  constexpr std::size_t kChains = 8;
+  float sums[kChains] = {};
+  for (std::size_t k = 0; k < n; ++k) {
+    VOLVOX_UNROLL
+    for (std::size_t i = 0; i < kChains; ++i) sums[i] = __builtin_fmaf(a[i][k], b[i][k], sums[i]);
+  }
+  for (std::size_t i = 0; i < kChains; ++i) out[i] = sums[i];
+}
+
 // With one of the extents known beforehand, loads and stores of the other are of whole registers.
 template <class V, std::size_t kRows>
 VOLVOX_INLINE void turn_few(const float* from, std::size_t columns, float* to, std::size_t stride) {
@@ -174,6 +185,7 @@ constexpr Kernels make_kernels(Isa isa, const char* name) {
           div_array<V>,
           mul_add_array<V>,
           chain_of<V>,
+          chains_of<V>,
           turn<V>,
           argmax<V>,
           fma_burst<V>};
