@@ -26,6 +26,7 @@ struct Refusal {
 }
 
 struct Question;
+struct Weighing;
 
 // A value of the graph: known while importing, or computed by the cell for each row.
 struct Quantity {
@@ -47,6 +48,9 @@ struct Quantity {
   } margin{};
   // It is no value yet, but what each step asks of all of them: import/onnx/sequence/attention.h.
   std::shared_ptr<const Question> asked{};
+  // What it is made of where it is shares of all steps, or what those weigh, of the same file. Null: nothing
+  // such.
+  std::shared_ptr<const Weighing> weighing{};
 
   bool is_known() const { return known != nullptr; }
   std::size_t rank() const { return shape.size(); }

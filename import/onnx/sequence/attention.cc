@@ -58,6 +58,21 @@ void answer(StepCall& call, const Question& asked) {
 
 }  // namespace
 
+void note_weighing(const StepCall& call, Quantity& made) {
+  for (const std::size_t shares : {0U, 1U}) {
+    const Quantity& other = call.in(1 - shares);
+    const auto& weighing = call.in(shares).weighing;
+    if (weighing == nullptr || weighing->values || !other.steps || other.is_known() ||
+        other.dtype != DType::kF32)
+      continue;
+    Weighing all = *weighing;
+    all.values = other;
+    all.values->steps.reset();
+    made.weighing = std::make_shared<const Weighing>(std::move(all));
+    return;
+  }
+}
+
 void ask(StepCall& call) {
   call.want_one_row(0);
   call.want_one_row(1);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "import/onnx/sequence/step_call.h"
 
 namespace volvox::onnx_import {
@@ -11,6 +13,16 @@ struct Question {
   Quantity row{}, rows{};  // [heads…, 1, width], and of all steps [heads…, width, 1]
   bool shares = false;
 };
+
+// A softmax of scores over all steps, and what it is multiplied with: their sum over the steps needs neither
+// the shares nor the products of each step by themselves.
+struct Weighing {
+  Quantity scores{};
+  std::optional<Quantity> values{};
+};
+
+// Notes in what a Mul has made whether shares of all steps weigh something there.
+void note_weighing(const StepCall& call, Quantity& made);
 
 // The question of MatMul's rows, one a step, and columns, one a step.
 void ask(StepCall& call);

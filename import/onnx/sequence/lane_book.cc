@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "cells/ir/inference.h"
 #include "cells/ir/lane_plan.h"
 #include "cells/ops/ops.h"
 #include "import/onnx/known.h"
@@ -11,6 +12,8 @@ namespace volvox::onnx_import {
 namespace {
 
 constexpr const char* kAside = "x";  // the state of a lane that only computes something
+// Of one that reads all rows of another, which are called otherwise.
+constexpr const char* kAnswer = "answer";
 
 }  // namespace
 
@@ -354,10 +357,32 @@ Quantity LaneBook::attended(const Quantity& row, const Quantity& rows, const Qua
   const Quantity contents = w.reshape(w.slice(all, 0, asked, asked + told), made);
   const Quantity sum =
       w.flat(w.apply("segment_sum", {w.apply("mul", {shares, contents}, {}, made)}, {}, made));
-  constexpr const char* kAnswer = "answer";  // not what the others' rows are called
   w.scatter(kAnswer, sum);
   draft.states[kAnswer] = sum;
   return state_of(lane, kAnswer, false);
+}
+
+Quantity LaneBook::weighed_sum(const Quantity& scores, const Quantity& values) {
+  const std::int64_t many = elements(scores.shape), told = elements(values.shape);
+  Shape shape;
+  if (!spread_shape(scores.shape, values.shape, shape)) refuse("weighs what does not fit");
+  const Quantity both = graph().concat({graph().flat(scores), graph().flat(values)}, 0);
+  settle(both, false);
+  keep_aside(both);
+  const StatePlace place = *graph_.place_of(both.id);
+  const std::size_t lane = add("all", false, true);
+  LaneDraft& draft = *drafts_[lane];
+  draft.all = place.lane;
+  CellWriter& w = draft.cell;
+  const Quantity all = w.emit({.def = &kGatherAllOp, .name = place.state}, {many + told});
+  const Quantity own = w.reshape(w.slice(all, 0, 0, many), scores.shape);
+  const Quantity shares = w.apply("segment_softmax", {own}, {}, scores.shape);
+  const Quantity contents = w.reshape(w.slice(all, 0, many, many + told), values.shape);
+  const Quantity sum =
+      w.flat(w.apply("segment_sum", {w.apply("mul", {shares, contents}, {}, shape)}, {}, shape));
+  w.scatter(kAnswer, sum);
+  draft.states[kAnswer] = sum;
+  return graph().reshape(state_of(lane, kAnswer, false), shape);
 }
 
 // ---- Results ----

@@ -71,6 +71,9 @@ class LaneBook {
   // steps have, a vector for each head. Of each head: `row` and `rows` have one width, `values` any.
   Quantity attended(const Quantity& row, const Quantity& rows, const Quantity& values, std::int64_t heads);
 
+  // Σ softmax(scores over all steps) · values, by one lane that reads both of all steps.
+  Quantity weighed_sum(const Quantity& scores, const Quantity& values);
+
   // A result of the model: x has the shape of a row of it.
   void output(const std::string& name, const Quantity& x, bool every);
 

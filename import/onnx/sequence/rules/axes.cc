@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <memory>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -53,6 +54,7 @@ void pool(StepCall& call, std::string_view how, std::size_t steps, std::vector<s
     shape[axis] = 1;
   }
   CellWriter& w = call.node.writer;
+  const auto weighing = x.weighing;
   if (pooling->before == "square") {
     x = w.mul(x, x);
   } else if (!pooling->before.empty()) {
@@ -64,7 +66,10 @@ void pool(StepCall& call, std::string_view how, std::size_t steps, std::vector<s
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
     if (keep || std::find(axes.begin(), axes.end(), axis) == axes.end()) left.push_back(shape[axis]);
   }
-  Quantity made = w.reshape(call.lanes.over_all(x, pooling->of_steps), left);
+  const bool weighed = how == "ReduceSum" && weighing != nullptr && weighing->values && axes.size() == 1;
+  const Quantity all = weighed ? call.lanes.weighed_sum(weighing->scores, *weighing->values)
+                               : call.lanes.over_all(x, pooling->of_steps);
+  Quantity made = w.reshape(all, left);
   if (!pooling->after.empty()) made = w.pointwise(pooling->after, {made});
   call.make(std::move(made), std::nullopt);
 }
@@ -105,7 +110,9 @@ void over_steps(StepCall& call, std::size_t steps) {
   const Quantity each = w.pointwise("exp", {above});
   const Quantity sum = over(each, "reduce_sum", "segment_sum");
   const bool log = call.node.node.op == "LogSoftmax";
-  call.make(log ? w.sub(above, w.pointwise("log", {sum})) : w.pointwise("div", {each, sum}), steps);
+  Quantity made = log ? w.sub(above, w.pointwise("log", {sum})) : w.pointwise("div", {each, sum});
+  if (!log && call.rows(0) == 1) made.weighing = std::make_shared<const Weighing>(Weighing{.scores = x});
+  call.make(std::move(made), steps);
 }
 
 // Before opset 13 all axes from `axis` on were one.

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "import/onnx/sequence/attention.h"
 #include "import/onnx/sequence/open_length.h"
 #include "import/onnx/sequence/step_call.h"
 
@@ -30,6 +31,7 @@ void elementwise(StepCall& call) {
       refuse("has " + std::to_string(extent) + " numbers along the sequence, whose length may be any");
   }
   call.one_step(rank - *from_last);
+  if (call.node.node.op == "Mul") note_weighing(call, call.node.outputs.front());
 }
 
 constexpr StepRule kRules[] = {
