@@ -75,6 +75,27 @@ std::size_t NodeCall::axis(std::int64_t written, std::size_t rank) {
   return static_cast<std::size_t>(written < 0 ? written + axes : written);
 }
 
+std::vector<std::int64_t> NodeCall::integers_for(std::string_view attribute, std::size_t count,
+                                                 std::int64_t otherwise, std::int64_t most) const {
+  auto all = integers(attribute);
+  if (all.empty()) all.assign(count, otherwise);
+  const std::string name(attribute);
+  if (all.size() != count) refuse("its " + name + " are not those of its axes");
+  if (std::ranges::any_of(all, [most](std::int64_t one) { return one < 0 || one > most; }))
+    refuse("its " + name + " are too large, or less than 0");
+  return all;
+}
+
+std::vector<std::size_t> NodeCall::reduced_axes(std::size_t rank) const {
+  const auto written = integers_of("axes", 1).value_or(std::vector<std::int64_t>());
+  std::vector<std::size_t> axes;
+  for (const std::int64_t one : written) axes.push_back(axis(one, rank));
+  if (axes.empty() && integer("noop_with_empty_axes", 0) == 0) {
+    for (std::size_t each = 0; each < rank; ++each) axes.push_back(each);
+  }
+  return axes;
+}
+
 void keep_whole(NodeCall& call) {
   if (!call.in(0).is_known() || call.in(0).known->is_real()) return;
   constexpr std::int64_t kMostExact = std::int64_t{1} << 24;

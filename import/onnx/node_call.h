@@ -42,6 +42,11 @@ class NodeCall {
                                      std::vector<std::int64_t> otherwise = {}) const;
   // In newer opsets an input, in older ones an attribute; nothing if neither is there.
   std::optional<std::vector<std::int64_t>> integers_of(std::string_view attribute, std::size_t input) const;
+  // So many, none below 0 or beyond `most`; none written: each is `otherwise`.
+  std::vector<std::int64_t> integers_for(std::string_view attribute, std::size_t count,
+                                         std::int64_t otherwise, std::int64_t most) const;
+  // The axes that a reduction of this rank goes over; none written: all of them.
+  std::vector<std::size_t> reduced_axes(std::size_t rank) const;
   // An axis as it may be written, from the end as well, of so many.
   static std::size_t axis(std::int64_t written, std::size_t rank);
   // An element of an axis, from its end where negative; refused where there is none.

@@ -72,17 +72,6 @@ void range(NodeCall& call) {
                        : known_integers({count}, std::move(integers))};
 }
 
-// The axes that a reduction goes over; none written: all of them.
-std::vector<std::size_t> reduced_axes(const NodeCall& call, std::size_t rank) {
-  auto written = call.integers_of("axes", 1).value_or(std::vector<std::int64_t>());
-  std::vector<std::size_t> axes;
-  if (written.empty() && call.integer("noop_with_empty_axes", 0) == 0) {
-    for (std::size_t axis = 0; axis < rank; ++axis) axes.push_back(axis);
-  }
-  for (const std::int64_t one : written) axes.push_back(NodeCall::axis(one, rank));
-  return axes;
-}
-
 Shape without(const Shape& shape, const std::vector<std::size_t>& axes, bool keep) {
   Shape left;
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
@@ -95,7 +84,7 @@ Shape without(const Shape& shape, const std::vector<std::size_t>& axes, bool kee
 template <const char* const& op>
 void reduce(NodeCall& call) {
   const Quantity& x = call.in(0);
-  const std::vector<std::size_t> axes = reduced_axes(call, x.rank());
+  const std::vector<std::size_t> axes = call.reduced_axes(x.rank());
   const bool keep = call.integer("keepdims", 1) != 0;
   const Shape kept = without(x.shape, axes, true), wanted = without(x.shape, axes, keep);
   if (kept == x.shape) {
@@ -117,7 +106,7 @@ void reduce_otherwise(NodeCall& call) {
   CellWriter& w = call.writer;
   const std::string& op = call.node.op;
   const Quantity& x = call.in(0);
-  const std::vector<std::size_t> axes = reduced_axes(call, x.rank());
+  const std::vector<std::size_t> axes = call.reduced_axes(x.rank());
   const Shape kept = without(x.shape, axes, true);
   Attributes attributes;
   attributes.integers.assign(axes.begin(), axes.end());
@@ -146,7 +135,7 @@ void product_of_all(NodeCall& call) {
     product *= number;
   }
   call.outputs = {known_integers(
-      without(call.in(0).shape, reduced_axes(call, call.in(0).rank()), call.integer("keepdims", 1) != 0),
+      without(call.in(0).shape, call.reduced_axes(call.in(0).rank()), call.integer("keepdims", 1) != 0),
       {product})};
   if (elements(call.outputs[0].shape) != 1) refuse("makes more than one number");
 }

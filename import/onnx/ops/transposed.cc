@@ -16,13 +16,7 @@ struct Side {
 std::vector<Side> sides_of(const NodeCall& call, const Shape& weight) {
   const std::size_t axes = weight.size() - 2;
   const auto of = [&](std::string_view name, std::size_t count, std::int64_t otherwise) {
-    auto all = call.integers(name);
-    if (all.empty()) all.assign(count, otherwise);
-    if (all.size() != count) refuse("its " + std::string(name) + " are not those of its axes");
-    constexpr std::int64_t kMost = 1 << 16;
-    for (const std::int64_t one : all)
-      if (one < 0 || one > kMost) refuse("its " + std::string(name) + " are too large, or less than 0");
-    return all;
+    return call.integers_for(name, count, otherwise, 1 << 16);
   };
   if (call.text("auto_pad", "NOTSET") != "NOTSET" || !call.integers("output_shape").empty())
     refuse("says how large its result is; say it by pads");

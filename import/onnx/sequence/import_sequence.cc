@@ -24,9 +24,7 @@ class SequenceTrial {
  public:
   // A step is so many rows of the inputs.
   SequenceTrial(const OnnxImport& wanted, const OnnxModel& model, const SequenceAxes& axes, std::int64_t rows)
-      : wanted_(wanted), model_(model), axes_(axes), rows_(rows), walk_(lanes_, model.opset) {
-    if (rows > 1) lanes_.has_several_rows();
-  }
+      : wanted_(wanted), model_(model), axes_(axes), rows_(rows), walk_(lanes_, model.opset) {}
 
   // How the axis was used, as far as the graph could be read.
   const AxisUse& run() {
@@ -188,7 +186,7 @@ class SequenceTrial {
   const OnnxModel& model_;
   const SequenceAxes& axes_;
   const std::int64_t rows_;
-  LaneBook lanes_{std::make_shared<WeightBook>()};
+  LaneBook lanes_{std::make_shared<WeightBook>(), rows_ > 1};
   SequenceWalk walk_;
   GraphWalk::Scope scope_;
   ModelDefinition definition_;

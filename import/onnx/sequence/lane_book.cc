@@ -99,12 +99,14 @@ void LaneBook::put_together(ValueId value) {
 }
 
 // Products are dear: what a lane before has computed by one is read there, not computed again. Not from one
-// in reverse, which whoever goes forwards would have to wait for, nor from one of results, which may come to
-// read others still.
+// in reverse, which whoever goes forwards would have to wait for, nor from one of results, or with which
+// others begin, as these may come to read more still.
 void LaneBook::keep_what_others_compute(ValueId value) {
-  const auto is_head = [this](std::size_t lane) {
+  const auto may_grow = [this](std::size_t lane) {
     return std::any_of(heads_.begin(), heads_.end(),
-                       [lane](const auto& head) { return head.second == lane; });
+                       [lane](const auto& head) { return head.second == lane; }) ||
+           std::any_of(drafts_.begin(), drafts_.end(),
+                       [lane](const auto& draft) { return draft->initial == lane; });
   };
   std::vector<std::pair<ValueId, std::size_t>> found;
   for (const ValueId id : graph_.closure(value, [](ValueId) { return false; })) {
@@ -112,7 +114,7 @@ void LaneBook::keep_what_others_compute(ValueId value) {
     if (graph_.is_leaf(id) || (!op.is(kProductOp) && !op.is(kConvolutionOp) && op.def->name != "matmul"))
       continue;
     for (std::size_t lane = 0; lane < drafts_.size(); ++lane) {
-      if (drafts_[lane]->reverse || is_head(lane) || !brought_[lane].contains(id)) continue;
+      if (drafts_[lane]->reverse || may_grow(lane) || !brought_[lane].contains(id)) continue;
       found.emplace_back(id, lane);
       break;
     }
@@ -335,54 +337,52 @@ Quantity LaneBook::over_all(const Quantity& x, std::string_view op) {
   return graph().reshape(state_of(lane, kAside, false), x.shape);
 }
 
+LaneBook::AllRows LaneBook::read_all(const std::string& name, bool once, const Quantity& first,
+                                     const Quantity& second) {
+  const std::int64_t size = elements(first.shape), all_size = size + elements(second.shape);
+  const Quantity both = graph().concat({graph().flat(first), graph().flat(second)}, 0);
+  settle(both, false);
+  keep_aside(both);
+  const StatePlace place = *graph_.place_of(both.id);
+  const std::size_t lane = add(name, false, once);
+  drafts_[lane]->all = place.lane;
+  CellWriter& w = drafts_[lane]->cell;
+  const Quantity all = w.emit({.def = &kGatherAllOp, .name = place.state}, {all_size});
+  return {lane, w.slice(all, 0, 0, size), w.slice(all, 0, size, all_size)};
+}
+
+// The lane's answer.
+Quantity LaneBook::weighed(std::size_t lane, const Quantity& scores, const Quantity& values,
+                           const Shape& shape) {
+  LaneDraft& draft = *drafts_[lane];
+  CellWriter& w = draft.cell;
+  const Quantity shares = w.apply("segment_softmax", {scores}, {}, scores.shape);
+  const Quantity each = w.apply("mul", {shares, values}, {}, shape);
+  const Quantity sum = w.flat(w.apply("segment_sum", {each}, {}, shape));
+  w.scatter(kAnswer, sum);
+  draft.states[kAnswer] = sum;
+  return graph().reshape(state_of(lane, kAnswer, false), shape);
+}
+
 Quantity LaneBook::attended(const Quantity& row, const Quantity& rows, const Quantity& values,
                             std::int64_t heads) {
   if (row.is_known() || rows.is_known() || values.is_known())
     refuse("attends to what is the same at every step");
-  const std::int64_t asked = elements(rows.shape), told = elements(values.shape);
-  const Quantity both = graph().concat({graph().flat(rows), graph().flat(values)}, 0);
-  settle(both, false);
-  keep_aside(both);
   settle(row, false);
-  const StatePlace place = *graph_.place_of(both.id);
-  const std::size_t lane = add("attention", false, false);
-  LaneDraft& draft = *drafts_[lane];
-  draft.all = place.lane;
-  CellWriter& w = draft.cell;
-  const Quantity all = w.emit({.def = &kGatherAllOp, .name = place.state}, {asked + told});
-  const Shape one{heads, 1}, width{heads, asked / heads}, made{heads, told / heads};
-  const Quantity keys = w.reshape(w.slice(all, 0, 0, asked), width);
-  const Quantity scores = w.apply("dot", {keys, w.reshape(bring(lane, row), width)}, {}, one);
-  const Quantity shares = w.apply("segment_softmax", {scores}, {}, one);
-  const Quantity contents = w.reshape(w.slice(all, 0, asked, asked + told), made);
-  const Quantity sum =
-      w.flat(w.apply("segment_sum", {w.apply("mul", {shares, contents}, {}, made)}, {}, made));
-  w.scatter(kAnswer, sum);
-  draft.states[kAnswer] = sum;
-  return state_of(lane, kAnswer, false);
+  const AllRows all = read_all("attention", false, rows, values);
+  CellWriter& w = drafts_[all.lane]->cell;
+  const Shape width{heads, elements(rows.shape) / heads}, made{heads, elements(values.shape) / heads};
+  const Quantity own = w.reshape(bring(all.lane, row), width);
+  const Quantity scores = w.apply("dot", {w.reshape(all.first, width), own}, {}, {heads, 1});
+  return weighed(all.lane, scores, w.reshape(all.second, made), made);
 }
 
 Quantity LaneBook::weighed_sum(const Quantity& scores, const Quantity& values) {
-  const std::int64_t many = elements(scores.shape), told = elements(values.shape);
   Shape shape;
   if (!spread_shape(scores.shape, values.shape, shape)) refuse("weighs what does not fit");
-  const Quantity both = graph().concat({graph().flat(scores), graph().flat(values)}, 0);
-  settle(both, false);
-  keep_aside(both);
-  const StatePlace place = *graph_.place_of(both.id);
-  const std::size_t lane = add("all", false, true);
-  LaneDraft& draft = *drafts_[lane];
-  draft.all = place.lane;
-  CellWriter& w = draft.cell;
-  const Quantity all = w.emit({.def = &kGatherAllOp, .name = place.state}, {many + told});
-  const Quantity own = w.reshape(w.slice(all, 0, 0, many), scores.shape);
-  const Quantity shares = w.apply("segment_softmax", {own}, {}, scores.shape);
-  const Quantity contents = w.reshape(w.slice(all, 0, many, many + told), values.shape);
-  const Quantity sum =
-      w.flat(w.apply("segment_sum", {w.apply("mul", {shares, contents}, {}, shape)}, {}, shape));
-  w.scatter(kAnswer, sum);
-  draft.states[kAnswer] = sum;
-  return graph().reshape(state_of(lane, kAnswer, false), shape);
+  const AllRows all = read_all("all", true, scores, values);
+  CellWriter& w = drafts_[all.lane]->cell;
+  return weighed(all.lane, w.reshape(all.first, scores.shape), w.reshape(all.second, values.shape), shape);
 }
 
 // ---- Results ----

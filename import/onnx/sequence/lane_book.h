@@ -26,7 +26,9 @@ enum class SequenceEnd : std::uint8_t { kFirst, kLast };
 // is computed of a whole sequence, once. Every function refuses what does not fit.
 class LaneBook {
  public:
-  explicit LaneBook(std::shared_ptr<WeightBook> weights) : weights_(std::move(weights)), graph_(weights_) {}
+  // `several_rows`: of the inputs in a step, so that what counts them would have to say which.
+  LaneBook(std::shared_ptr<WeightBook> weights, bool several_rows)
+      : weights_(std::move(weights)), graph_(weights_), several_rows_(several_rows) {}
 
   CellWriter& graph() { return graph_.writer(); }
 
@@ -58,8 +60,6 @@ class LaneBook {
 
   // The number of each step, from 0: one of so many, so that no sequence may be longer.
   Quantity number_of_step(std::int64_t steps);
-  // A step has several rows of the inputs, so that what counts them would have to say which.
-  void has_several_rows() { several_rows_ = true; }
   bool several_rows() const { return several_rows_; }
   bool is_number_of_step(const Quantity& x) const;
   std::int64_t longest() const { return longest_; }
@@ -88,6 +88,13 @@ class LaneBook {
   void put_together(ValueId value);
   std::size_t set_aside(const Quantity& x, bool reverse);
   void keep_aside(const Quantity& x);
+  // A lane that reads both of all steps: what they are in its cell.
+  struct AllRows {
+    std::size_t lane = 0;
+    Quantity first{}, second{};
+  };
+  AllRows read_all(const std::string& name, bool once, const Quantity& first, const Quantity& second);
+  Quantity weighed(std::size_t lane, const Quantity& scores, const Quantity& values, const Shape& shape);
   Quantity keep_rows(const Quantity& x, std::int64_t rows, bool reverse);
   Quantity gathered(LaneDraft& draft, const StatePlace& place, const Quantity& as) const;
   Quantity pulled(LaneDraft& draft, const Operator& pull, const Quantity& as) const;
@@ -98,6 +105,7 @@ class LaneBook {
 
   std::shared_ptr<WeightBook> weights_;
   StepGraph graph_;
+  const bool several_rows_;
   std::vector<std::unique_ptr<LaneDraft>> drafts_;
   std::vector<std::map<ValueId, Quantity>> brought_;  // by lane: values of the graph that its cell has
   std::map<std::pair<ValueId, SequenceEnd>, Quantity> ends_;
@@ -115,7 +123,6 @@ class LaneBook {
   bool keeps_rows_twice_ = false;
   std::optional<Quantity> step_;  // its number
   std::int64_t longest_ = kMaxImportedLength;
-  bool several_rows_ = false;
   std::map<bool, std::size_t> heads_;  // lanes that emit what no other does: for every step, or once
 };
 

@@ -13,17 +13,6 @@ namespace {
 
 constexpr const char* kMixes = "goes over the steps of the sequence, which are not all there at once";
 
-// The axes that a reduction goes over; none written: all of them.
-std::vector<std::size_t> reduced_axes(const NodeCall& call, std::size_t rank) {
-  const auto written = call.integers_of("axes", 1).value_or(std::vector<std::int64_t>());
-  std::vector<std::size_t> axes;
-  for (const std::int64_t one : written) axes.push_back(NodeCall::axis(one, rank));
-  if (axes.empty() && call.integer("noop_with_empty_axes", 0) == 0) {
-    for (std::size_t axis = 0; axis < rank; ++axis) axes.push_back(axis);
-  }
-  return axes;
-}
-
 // What is made of each number before all are put together, and of that afterwards.
 struct Pooling {
   std::string_view op{}, of_step{}, of_steps{}, before{}, after{};
@@ -76,7 +65,7 @@ void pool(StepCall& call, std::string_view how, std::size_t steps, std::vector<s
 
 void reduce(StepCall& call) {
   const std::size_t steps = call.only_steps();
-  const auto axes = reduced_axes(call.node, call.in(0).rank());
+  const auto axes = call.node.reduced_axes(call.in(0).rank());
   if (std::find(axes.begin(), axes.end(), steps) != axes.end())
     return pool(call, call.node.node.op, steps, axes);
   const auto before = std::count_if(axes.begin(), axes.end(), [&](std::size_t axis) { return axis < steps; });

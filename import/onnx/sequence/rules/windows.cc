@@ -24,12 +24,7 @@ struct Reach {
 // `at` of so many axes is the sequence's.
 Reach reach_of(const StepCall& call, std::int64_t rows, std::size_t axes, std::size_t at) {
   const auto of = [&](std::string_view name, std::size_t count, std::int64_t otherwise) {
-    auto all = call.node.integers(name);
-    if (all.empty()) all.assign(count, otherwise);
-    if (all.size() != count) refuse("its " + std::string(name) + " are not those of its axes");
-    for (const std::int64_t one : all)
-      if (one < 0 || one > kMaxReach) refuse("its " + std::string(name) + " are too large, or less than 0");
-    return all;
+    return call.node.integers_for(name, count, otherwise, kMaxReach);
   };
   Reach reach{.rows = rows, .gap = of("dilations", axes, 1)[at], .stride = of("strides", axes, 1)[at]};
   if (rows < 1 || reach.gap < 1 || reach.stride < 1 || rows > kMaxReach || reach.span() >= kMaxReach)
