@@ -227,6 +227,21 @@ void expand(NodeCall& call) {
   }
 }
 
+// So many times beside itself, along each axis.
+void tile(NodeCall& call) {
+  constexpr std::int64_t kMaxCopies = 256;
+  const std::vector<std::int64_t> repeats = call.integers_in(1);
+  Quantity x = call.in(0);
+  if (repeats.size() != x.rank()) refuse("does not say of each axis how often it is there");
+  for (std::size_t axis = 0; axis < repeats.size(); ++axis) {
+    if (repeats[axis] < 1 || repeats[axis] > kMaxCopies)
+      refuse("is there " + std::to_string(repeats[axis]) + " times; 1 to " + std::to_string(kMaxCopies) +
+             " is taken");
+    x = call.writer.concat(std::vector<Quantity>(static_cast<std::size_t>(repeats[axis]), x), axis);
+  }
+  call.outputs = {x};
+}
+
 void cast(NodeCall& call) {
   const Quantity& x = call.in(0);
   const std::int64_t to = call.integer("to", 0);
@@ -265,6 +280,7 @@ constexpr OpRule kRules[] = {
     {"Gather", gather, "known indices, or up to 256 ids that the model is given and a known table"},
     {"Pad", pad, "constant or reflect, known pads"},
     {"Expand", expand, "known shape"},
+    {"Tile", tile, "known repeats, at most 256 along an axis"},
     {"Cast", cast, "floats of all widths are f32, whole numbers of the cell i32"},
 };
 

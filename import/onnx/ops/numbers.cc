@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "import/onnx/known.h"
@@ -131,7 +132,8 @@ void product_of_all(NodeCall& call) {
   if (call.known_in(0)->is_real()) refuse("multiplies numbers that are not whole");
   std::int64_t product = 1;
   for (const std::int64_t number : call.integers_in(0)) {
-    if (number < 0 || (number > 0 && product > kMaxConstantElements / number)) refuse("is too large");
+    if (number < 0 || (number > 0 && product > std::numeric_limits<std::int64_t>::max() / number))
+      refuse("is too large");
     product *= number;
   }
   call.outputs = {known_integers(

@@ -311,6 +311,11 @@ Quantity LaneBook::number_of_step(std::int64_t steps) {
   return *step_;
 }
 
+Quantity LaneBook::length() {
+  const Quantity last = at_end(graph().as_f32(number_of_step(kMostCounted)), SequenceEnd::kLast);
+  return graph().add(last, known_reals({}, {1}));
+}
+
 bool LaneBook::is_number_of_step(const Quantity& x) const {
   if (!step_ || x.is_known()) return false;
   const Operator& op = graph_.writer().maker(x.id);

@@ -20,6 +20,9 @@ namespace volvox::onnx_import {
 // Which step of a sequence.
 enum class SequenceEnd : std::uint8_t { kFirst, kLast };
 
+// Steps that are counted exactly.
+inline constexpr std::int64_t kMostCounted = std::int64_t{1} << 24;
+
 // The lanes that a graph over a sequence becomes. The graph as a whole is written as one cell, of one step,
 // whose gathers stand for what lanes keep; cells of lanes take from it what they need: a recurrent one only
 // what lies in memory already, and whatever else is to be computed first gets a lane of its own. So does what
@@ -61,6 +64,8 @@ class LaneBook {
   // The number of each step, from 0: one of so many, so that no sequence may be longer.
   Quantity number_of_step(std::int64_t steps);
   bool several_rows() const { return several_rows_; }
+  // How many steps there are, as a number.
+  Quantity length();
   bool is_number_of_step(const Quantity& x) const;
   std::int64_t longest() const { return longest_; }
 

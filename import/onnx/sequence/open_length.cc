@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "import/onnx/known.h"
+
 namespace volvox::onnx_import {
 namespace {
 
@@ -32,9 +34,38 @@ bool keeps_meaning(std::string_view op, const Constant& a, const Constant& b, co
   return true;
 }
 
-constexpr std::string_view kAllowed[] = {"Identity", "Gather",    "Slice",   "Concat", "Squeeze", "Unsqueeze",
-                                         "Reshape",  "Cast",      "Add",     "Sub",    "Mul",     "Div",
-                                         "Split",    "Transpose", "Flatten", "TopK",   "Shape",   "Size"};
+// A length is no number below 1, and none of another kind.
+bool may_be_equal(const Constant& a, const Constant& b, const Shape& shape) {
+  const auto left = spread_places(a.shape, shape), right = spread_places(b.shape, shape);
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    const std::int64_t x = a.integers[static_cast<std::size_t>(left[i])],
+                       y = b.integers[static_cast<std::size_t>(right[i])];
+    if ((is_open(x) && y > 0 && x != y) || (is_open(y) && x > 0 && x != y)) return true;
+    if ((stands_for_something(x) || stands_for_something(y)) && !is_open(x) && !is_open(y)) return true;
+  }
+  return false;
+}
+
+// Which of its numbers it takes hangs on the length.
+bool picks_by_length(const NodeCall& call) {
+  const std::string_view op = call.node.op;
+  if (op == "Where") return has_open(call.in(0));
+  for (std::size_t i = 1; i < call.inputs(); ++i) {
+    if (call.has(i) && has_open(call.in(i))) return true;
+  }
+  return false;
+}
+
+// Of one that has the length as a factor: the others are 1.
+bool is_length(const Constant& factors, const Constant& made) {
+  return std::find(factors.integers.begin(), factors.integers.end(), made.integers.at(0)) !=
+         factors.integers.end();
+}
+
+constexpr std::string_view kAllowed[] = {
+    "Identity", "Gather", "Slice", "Concat", "Squeeze", "Unsqueeze", "Reshape",
+    "Cast",     "Add",    "Sub",   "Mul",    "Div",     "Split",     "Transpose",
+    "Flatten",  "TopK",   "Shape", "Size",   "Equal",   "Where",     "ReduceProd"};
 
 }  // namespace
 
@@ -57,10 +88,9 @@ void compute_with_length(NodeCall& call) {
     refuse("depends on the length of the sequence, which may be any, or on the number of a step");
   const std::string_view op = call.node.op;
   const bool combines = op == "Add" || op == "Sub" || op == "Mul" || op == "Div";
-  bool picks = false;  // which of its numbers it takes hangs on the length
-  for (std::size_t i = 1; i < call.inputs() && !combines && op != "Concat"; ++i)
-    picks = picks || (call.has(i) && has_open(call.in(i)));
-  if (picks || (op == "Cast" && call.integer("to", 0) == kBool))
+  const bool compares = op == "Equal";
+  if ((!combines && !compares && op != "Concat" && picks_by_length(call)) ||
+      (op == "Cast" && call.integer("to", 0) == kBool))
     refuse("computes with the length of the sequence, which may be any");
   find_rule(call.node.op)->write(call);
   for (const Quantity& made : call.outputs) {
@@ -69,7 +99,9 @@ void compute_with_length(NodeCall& call) {
     };
     const bool fine = made.is_known() && !made.known->is_real() &&
                       std::all_of(made.known->integers.begin(), made.known->integers.end(), means_something);
-    if (!fine || (combines && !keeps_meaning(op, *call.in(0).known, *call.in(1).known, *made.known)))
+    if (!fine || (combines && !keeps_meaning(op, *call.in(0).known, *call.in(1).known, *made.known)) ||
+        (compares && may_be_equal(*call.in(0).known, *call.in(1).known, made.shape)) ||
+        (op == "ReduceProd" && !is_length(*call.in(0).known, *made.known)))
       refuse("computes with the length of the sequence, which may be any");
   }
 }

@@ -1,5 +1,6 @@
 #include "import/onnx/sequence/sequence_walk.h"
 
+#include "import/onnx/converted.h"
 #include "import/onnx/sequence/attention.h"
 #include "import/onnx/sequence/open_length.h"
 
@@ -30,8 +31,10 @@ void SequenceWalk::write(NodeCall& call, const Scope& scope) {
   }
   const bool ordinary = find_rule(call.node.op) != nullptr;
   if (!steps && !length && ordinary) return GraphWalk::write(call, scope);
-  const bool fills = call.node.op == "Expand" || call.node.op == "ConstantOfShape" ||
-                     call.node.op == "Range" || (call.node.op == "Slice" && !has_open(call.in(0)));
+  const bool fills =
+      call.node.op == "Expand" || call.node.op == "Tile" || call.node.op == "ConstantOfShape" ||
+      call.node.op == "Range" || (call.node.op == "Slice" && !has_open(call.in(0))) ||
+      (call.node.op == "Cast" && is_real_input(static_cast<std::int32_t>(call.integer("to", 0))));
   if (!steps && length && all_known && ordinary && !fills) return compute_with_length(call);
   const StepRule* rule = find_step_rule(call.node.op);
   if (rule == nullptr) refuse("is not there for the steps of a sequence");

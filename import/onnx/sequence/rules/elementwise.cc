@@ -45,10 +45,10 @@ constexpr StepRule kRules[] = {
     {"Erf", elementwise},         {"Softplus", elementwise},    {"Neg", elementwise},
     {"Reciprocal", elementwise},  {"LeakyRelu", elementwise},   {"Elu", elementwise},
     {"Gelu", elementwise},        {"HardSigmoid", elementwise}, {"Clip", elementwise},
-    {"Pow", elementwise},         {"Where", elementwise},       {"Cast", elementwise},
+    {"Pow", elementwise},         {"Where", elementwise},       {"Sign", elementwise},
     {"Identity", elementwise},    {"Dropout", elementwise},     {"Selu", elementwise},
     {"Celu", elementwise},        {"HardSwish", elementwise},   {"Mish", elementwise},
-    {"PRelu", elementwise},       {"Softsign", elementwise},    {"Sign", elementwise},
+    {"PRelu", elementwise},       {"Softsign", elementwise},
 };
 
 }  // namespace

@@ -224,14 +224,13 @@ void slice_of_known(StepCall& call) {
 
 // The numbers of the steps.
 void range(StepCall& call) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 24;  // that are counted exactly
   const auto number = [&](std::size_t input) {
     const KnownTensor known = call.node.known_in(input);
     return !known->is_real() && known->size() == 1 ? known->integers[0] : -1;
   };
   if (number(0) != 0 || number(1) != kOpenLength || number(2) != 1)
     refuse("counts otherwise than the steps of the sequence from 0");
-  call.make(call.lanes.number_of_step(kMost), 0);
+  call.make(call.lanes.number_of_step(kMostCounted), 0);
 }
 
 void slice(StepCall& call) {
@@ -361,12 +360,31 @@ void constant_of_shape(StepCall& call) {
   filled(call, 0);
 }
 
+// What each step has, several times; or one for each step.
+void tile(StepCall& call) {
+  const std::vector<std::int64_t> repeats = call.node.integers_in(1);
+  if (repeats.size() != call.in(0).rank()) refuse("does not say of each axis how often it is there");
+  if (!call.steps(0)) return filled(call, 1);
+  const std::size_t steps = call.only_steps();
+  if (repeats[steps] != 1) refuse("has the sequence several times");
+  call.one_step(steps);
+}
+
+// How many steps there are, of which a number is made.
+void cast(StepCall& call) {
+  const Quantity& x = call.in(0);
+  if (call.steps(0) || !has_open(x)) return call.one_step(call.only_steps());
+  if (x.known->integers != std::vector<std::int64_t>{kOpenLength})
+    refuse("computes with the length of the sequence, which may be any");
+  call.make(call.node.writer.reshape(call.lanes.length(), x.shape), std::nullopt);
+}
+
 constexpr StepRule kRules[] = {
     {"Reshape", reshape},     {"Flatten", flatten},     {"Squeeze", squeeze},
     {"Unsqueeze", unsqueeze}, {"Transpose", transpose}, {"Concat", concat},
     {"Split", split},         {"Slice", slice},         {"Gather", gather},
     {"Shape", shape},         {"Expand", expand},       {"ConstantOfShape", constant_of_shape},
-    {"Range", range},
+    {"Range", range},         {"Tile", tile},           {"Cast", cast},
 };
 
 }  // namespace

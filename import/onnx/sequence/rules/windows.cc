@@ -3,6 +3,7 @@
 #include <numeric>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "import/onnx/known.h"
@@ -55,10 +56,10 @@ Reach reach_of(const StepCall& call, std::int64_t rows, std::size_t axes, std::s
   return reach;
 }
 
-// The rows that the windows of a step are over, along its axis.
-Quantity around(const StepCall& call, const Quantity& x, std::size_t steps, const Reach& reach) {
-  const std::int64_t here = x.shape[steps], made = here / reach.stride;
-  const std::int64_t first = -reach.before, last = (made - 1) * reach.stride + reach.span() - reach.before;
+// The rows from `first` to `last` along its axis, counted from the first one of a step.
+Quantity around(const StepCall& call, const Quantity& x, std::size_t steps, std::int64_t first,
+                std::int64_t last) {
+  const std::int64_t here = x.shape[steps];
   const std::int64_t behind = (std::max<std::int64_t>(-first, 0) + here - 1) / here,
                      ahead = (std::max<std::int64_t>(last - here + 1, 0) + here - 1) / here;
   CellWriter& w = call.node.writer;
@@ -104,13 +105,20 @@ Quantity product(const StepCall& call, const Quantity& window, const Reach& reac
   return w.reshape(w.product({{turned, w.concat(rows, 0)}}, bias), {1, kernels, 1});
 }
 
-// By the operator's own rule, over an input that has nothing but the windows along the sequence.
-Quantity by_itself(const StepCall& call, const Quantity& window, std::size_t steps) {
+// By the operator's own rule, over an input that has nothing but the windows along the sequence, with other
+// values than its attributes' there.
+struct Instead {
+  std::string_view attribute{};
+  std::size_t at = 0;
+  std::int64_t value = 0;
+};
+Quantity by_itself(const StepCall& call, const Quantity& window, const std::vector<Instead>& instead) {
   Node plain = call.node.node;
-  const std::size_t axes = window.rank() - 2, at = steps - 2;
-  for (auto& [name, written] : plain.attributes) {
-    if (name == "pads" && !written.integers.empty())
-      written.integers.at(at) = written.integers.at(at + axes) = 0;
+  const std::size_t axes = window.rank() - 2;
+  for (const auto& [attribute, at, value] : instead) {
+    auto& written = plain.attributes[std::string(attribute)].integers;
+    if (written.empty()) written.assign(attribute == "pads" ? 2 * axes : axes, 0);
+    written.at(at) = value;
   }
   plain.attributes.erase("auto_pad");
   std::vector<std::optional<Quantity>> inputs{window};
@@ -119,6 +127,11 @@ Quantity by_itself(const StepCall& call, const Quantity& window, std::size_t ste
   NodeCall one(call.node.writer, plain, call.node.opset, std::move(inputs));
   find_rule(plain.op)->write(one);
   return one.outputs.at(0);
+}
+
+// Nothing is added along the axis.
+std::vector<Instead> unpadded(std::size_t axes, std::size_t at) {
+  return {{"pads", at, 0}, {"pads", at + axes, 0}};
 }
 
 // A step of the inputs must have as many rows as are left out, or more.
@@ -143,16 +156,18 @@ void convolution(StepCall& call) {
   if (axes > 2 || weight->shape.size() != x.rank() || weight->size() == 0)
     refuse("its kernels have the shape " + to_string(weight->shape));
   if (x.shape[0] != 1) refuse("has a batch of " + std::to_string(x.shape[0]));
+  if (weight->shape[steps] > 1) call.use.as_steps = call.use.anew = true;
   const Reach reach = reach_of(call, weight->shape[steps], axes, steps - 2);
-  if (reach.rows > 1) call.use.as_steps = call.use.anew = true;
   want_rows_for(call, reach);
-  const Quantity window = around(call, x, steps, reach);
+  const std::int64_t last = (call.rows(0) / reach.stride - 1) * reach.stride + reach.span();
+  const Quantity window = around(call, x, steps, -reach.before, last - reach.before);
   const bool plain =
       axes == 1 && call.node.integer("group", 1) == 1 && weight->shape[1] == x.shape[1] && call.rows(0) == 1;
   const KnownTensor bias = call.node.has(2) ? as_real(call.node.known_in(2)) : nullptr;
   if (bias != nullptr && static_cast<std::int64_t>(bias->size()) != weight->shape[0])
     refuse("its bias has another size");
-  Quantity made = plain ? product(call, window, reach, *weight, bias) : by_itself(call, window, steps);
+  Quantity made = plain ? product(call, window, reach, *weight, bias)
+                        : by_itself(call, window, unpadded(axes, steps - 2));
   made.margin.after = reach.beyond;
   call.make(std::move(made), steps);
 }
@@ -172,21 +187,56 @@ void pool(StepCall& call) {
   if (!whole) refuse("goes over rows that belong to several steps of the sequence, or to none");
   call.use.as_steps = call.use.anew = true;
   want_rows_for(call, reach);
-  call.make(by_itself(call, x, steps), steps);
+  call.make(by_itself(call, x, unpadded(axes, steps - 2)), steps);
 }
 
-// Images of their own, one a step.
-void images(StepCall& call) {
+std::int64_t floor_of(std::int64_t number, std::int64_t parts) {
+  return (number - (number % parts + parts) % parts) / parts;
+}
+
+// Along a sequence each step has so many times its rows, of those that reach it. Row o of the result has its
+// sum from rows s of the input with 0 <= o + pad - s · stride <= span.
+void transposed(StepCall& call) {
   const std::size_t steps = call.only_steps();
-  if (steps != 0) refuse("goes over the steps of the sequence, which are not all there at once");
-  call.one_step(steps);
+  if (steps == 0) return call.one_step(steps);  // images of their own
+  if (steps == 1) refuse("has the steps of the sequence as its channels");
+  Quantity x = call.in(0);
+  x.steps.reset();
+  const std::size_t axes = x.rank() - 2, at = steps - 2;
+  const Shape& weight = call.node.known_in(1)->shape;
+  if (axes > 2 || weight.size() != x.rank() || x.shape[0] != 1)
+    refuse("its kernels have the shape " + to_string(weight));
+  const auto of = [&](std::string_view name, std::size_t count, std::int64_t otherwise) {
+    return call.node.integers_for(name, count, otherwise, kMaxReach);
+  };
+  const std::int64_t stride = of("strides", axes, 1)[at], gap = of("dilations", axes, 1)[at],
+                     more = of("output_padding", axes, 0)[at];
+  const auto pads = of("pads", 2 * axes, 0);
+  const std::int64_t before = pads[at], kernel = weight[steps], span = gap * (kernel - 1);
+  if (stride < 1 || gap < 1 || kernel < 1 || kernel > kMaxReach || span >= kMaxReach)
+    refuse("reaches over too many steps of the sequence");
+  const std::int64_t beyond = span + 1 - stride - before - pads[at + axes] + more;
+  if (beyond < 0) refuse("makes the sequence shorter by " + std::to_string(-beyond) + " rows");
+  call.use.as_steps = call.use.anew = true;
+  const std::int64_t made = call.rows(0) * stride, first = -floor_of(span - before, stride),
+                     last = floor_of(made - 1 + before, stride);
+  if (first > last) refuse("has rows that nothing reaches");
+  const Quantity window = around(call, x, steps, first, last);
+  const std::int64_t begin = before - first * stride,
+                     left = (last - first) * stride + span + 1 - begin - made;
+  Quantity all = by_itself(call, window,
+                           {{"pads", at, begin},
+                            {"pads", at + axes, std::max<std::int64_t>(left, 0)},
+                            {"output_padding", at, std::max<std::int64_t>(-left, 0)}});
+  all.margin.after = beyond;
+  call.make(std::move(all), steps);
 }
 
 constexpr StepRule kRules[] = {
     {"Conv", convolution},
     {"MaxPool", pool},
     {"AveragePool", pool},
-    {"ConvTranspose", images},
+    {"ConvTranspose", transposed},
 };
 
 }  // namespace
