@@ -179,7 +179,10 @@ std::vector<std::uint64_t> Installer::slot_bytes_of(const Model& model) const {
 std::uint64_t Installer::choose_places(InstalledModel& installed, std::uint64_t budget) const {
   const Model& model = *installed.model;
   const auto carried = carried_lanes(model.plan);
-  if (!carried || options_.session_places == 0) return 0;
+  // A part may have any length.
+  const bool any_length = std::all_of(model.sequences.begin(), model.sequences.end(),
+                                      [](const SequenceSpec& sequence) { return sequence.min_length == 1; });
+  if (!carried || !any_length || options_.session_places == 0) return 0;
   const std::uint64_t each = bytes_per_session(model, *carried, slot_bytes_of(model));
   std::uint64_t places = options_.session_places;
   if (each > 0) places = std::min(places, std::max<std::uint64_t>(1, budget / 2 / each));

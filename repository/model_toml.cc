@@ -96,6 +96,7 @@ Read<OutputDefinition> read_output(TomlTable table) {
   table.shape("shape", output.shape);
   table.flag("every", output.every);
   table.flag("path", output.path);
+  table.integer("fewer", output.fewer, 0, kMaxLength);
   if (Status status = table.finish(); !status) return tl::unexpected(status.error());
   return output;
 }
@@ -116,6 +117,7 @@ Result<ModelDefinition> read_model(const toml::table& document, std::string_view
   TomlTable root(document, file);
   root.name("name", model.name, true);
   root.text("unfolding", model.unfolding);
+  root.integer("min_length", model.min_length, 1, kMaxLength);
   root.integer("max_length", model.max_length, 1, kMaxLength);
   Status status = read_all(root, "cell", file, model.cells, read_cell);
   if (status) status = read_all(root, "lane", file, model.lanes, read_lane);
@@ -187,6 +189,7 @@ void write_output(std::ostream& out, const OutputDefinition& output) {
   if (output.shape) out << "shape = " << to_string(*output.shape) << '\n';
   out << "every = " << (output.every ? "true" : "false") << '\n';
   if (output.path) out << "path = true\n";
+  if (output.fewer > 0) out << "fewer = " << output.fewer << '\n';
 }
 
 }  // namespace
@@ -206,8 +209,9 @@ Result<ModelDefinition> parse_model_definition(std::string_view toml, std::strin
 
 std::string to_toml(const ModelDefinition& model) {
   std::ostringstream out;
-  out << "name = " << quoted_toml(model.name) << "\nunfolding = " << quoted_toml(model.unfolding)
-      << "\nmax_length = " << model.max_length << '\n';
+  out << "name = " << quoted_toml(model.name) << "\nunfolding = " << quoted_toml(model.unfolding) << '\n';
+  if (model.min_length > 1) out << "min_length = " << model.min_length << '\n';
+  out << "max_length = " << model.max_length << '\n';
   for (const CellDefinition& cell : model.cells) write_cell(out, cell);
   for (const LaneDefinition& lane : model.lanes) write_lane(out, lane);
   for (const SequenceDefinition& sequence : model.sequences) write_sequence(out, sequence);

@@ -41,10 +41,15 @@ WireTensor path_of(Work& work, const WireTensor& rows, const OutputSpec& spec) {
   return wire_tensor(rows.name, std::span<const std::int32_t>(said));
 }
 
-// Of the outputs that are streamed, which are of one sequence.
+std::uint32_t answered_rows(const Work& work, const Lengths& lengths, std::size_t output) {
+  const OutputSpec& spec = work.checked->model->model->outputs[output];
+  return static_cast<std::uint32_t>(spec.answered_rows(lengths[spec.sequence]));
+}
+
+// Of the outputs that are streamed, which are of one sequence, and have as many rows.
 std::uint32_t streamed_rows(const Work& work, const Lengths& lengths) {
   for (const std::size_t output : work.checked->wanted) {
-    if (has_rows(work, output)) return result_rows(*work.checked->model, lengths, output);
+    if (has_rows(work, output)) return answered_rows(work, lengths, output);
   }
   return 0;
 }
@@ -91,9 +96,8 @@ Outcome whole_answer(const WorkPtr& work) {
   outcome.outputs.reserve(work->checked->wanted.size());
   for (const std::size_t output : work->checked->wanted) {
     if (streams(*work) && has_rows(*work, output)) continue;
-    const InstalledModel& model = *work->checked->model;
-    const OutputSpec& spec = model.model->outputs[output];
-    WireTensor rows = output_rows(*work, output, 0, result_rows(model, work->end->lengths, output));
+    const OutputSpec& spec = work->checked->model->model->outputs[output];
+    WireTensor rows = output_rows(*work, output, 0, answered_rows(*work, work->end->lengths, output));
     outcome.outputs.push_back(spec.path ? path_of(*work, rows, spec) : std::move(rows));
   }
   outcome.owner = work;
@@ -105,13 +109,14 @@ Status begin_stream(Work& work) {
   const bool any = std::any_of(work.checked->wanted.begin(), work.checked->wanted.end(),
                                [&](std::size_t output) { return has_rows(work, output); });
   if (!any) return invalid("no wanted output has a row for every step; ask without `stream`");
-  std::optional<std::uint8_t> sequence;
+  std::optional<std::pair<std::uint8_t, std::uint32_t>> rows_of;
   for (const std::size_t output : work.checked->wanted) {
     if (!has_rows(work, output)) continue;
-    const std::uint8_t of = work.checked->model->model->outputs[output].sequence;
-    if (of != sequence.value_or(of))
+    const OutputSpec& spec = work.checked->model->model->outputs[output];
+    const std::pair of(spec.sequence, spec.fewer);
+    if (of != rows_of.value_or(of))
       return invalid("the wanted outputs have rows of different sequences; stream one of them");
-    sequence = of;
+    rows_of = of;
   }
   work.stream.steps.resize(work.checked->model->plan.lanes.size());
   work.stream.sent = work.request().header.stream_from;

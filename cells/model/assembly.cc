@@ -103,9 +103,11 @@ Result<Assembly::OnlyCell> Assembly::only_cell(std::string_view unfolding, std::
 Status Assembly::read_sequences() {
   const auto names_none = [](const InputDefinition& input) { return input.sequence.empty(); };
   const auto& inputs = definition_.inputs;
+  if (definition_.min_length > model_.max_length) return error(1, "min_length: is more than max_length");
   model_.sequences.clear();
   if (std::any_of(inputs.begin(), inputs.end(), names_none) || definition_.sequences.empty())
-    model_.sequences.push_back({.name = "steps", .max_length = model_.max_length});
+    model_.sequences.push_back(
+        {.name = "steps", .min_length = definition_.min_length, .max_length = model_.max_length});
   for (const SequenceDefinition& sequence : definition_.sequences) {
     if (find_named(model_.sequences, sequence.name))
       return error(sequence.line, "sequence: " + in_quotes(sequence.name) + " comes twice");
@@ -116,10 +118,14 @@ Status Assembly::read_sequences() {
       return error(sequence.line, "once: such a sequence has one step, and no other end");
     using Kind = SequenceSpec::Kind;
     const std::uint32_t most = sequence.max_length == 0 ? model_.max_length : sequence.max_length;
+    if (!sequence.once && most < definition_.min_length)
+      return error(sequence.line, "max_length: is less than the model's min_length");
     const Kind kind = sequence.until.empty() ? Kind::kGiven : Kind::kStopped;
-    model_.sequences.push_back({.name = sequence.name,
-                                .kind = sequence.once ? Kind::kOnce : kind,
-                                .max_length = sequence.once ? 1 : most});
+    model_.sequences.push_back(
+        {.name = sequence.name,
+         .kind = sequence.once ? Kind::kOnce : kind,
+         .min_length = kind == Kind::kGiven && !sequence.once ? definition_.min_length : 1,
+         .max_length = sequence.once ? 1 : most});
   }
   return {};
 }
@@ -250,10 +256,15 @@ Status Assembly::read_outputs() {
   for (const OutputDefinition& output : definition_.outputs) {
     if (output.path && !output.every)
       return error(output.line, "path: goes through all steps, so it needs every = true");
+    if (output.fewer > 0 && (!output.every || output.fewer >= definition_.min_length)) {
+      return error(output.line,
+                   "fewer: needs every = true, and the model a min_length of more, so that a row is left");
+    }
     if (find_named(model_.outputs, output.name)) {
       return error(output.line, "output: " + in_quotes(output.name) + " comes twice");
     }
-    model_.outputs.push_back({output.name, DType::kF32, {}, output.every});
+    model_.outputs.push_back(
+        {.name = output.name, .dtype = DType::kF32, .every = output.every, .fewer = output.fewer});
   }
   return {};
 }

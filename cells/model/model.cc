@@ -70,10 +70,14 @@ static Status check_sequences(const Model& model) {
   if (model.sequences.empty() || model.sequences.size() > LanePlan::kMaxLengths)
     return model_error(model, "has too few or too many sequences");
   const auto is_there = [&](const auto& tensor) { return tensor.sequence < model.sequences.size(); };
-  if (std::all_of(model.inputs.begin(), model.inputs.end(), is_there) &&
-      std::all_of(model.outputs.begin(), model.outputs.end(), is_there))
-    return {};
-  return model_error(model, "an input or output is of a sequence that does not exist");
+  if (!std::all_of(model.inputs.begin(), model.inputs.end(), is_there) ||
+      !std::all_of(model.outputs.begin(), model.outputs.end(), is_there))
+    return model_error(model, "an input or output is of a sequence that does not exist");
+  const auto leaves_some = [&](const OutputSpec& output) {
+    return output.fewer < model.sequences[output.sequence].min_length;
+  };
+  if (std::all_of(model.outputs.begin(), model.outputs.end(), leaves_some)) return {};
+  return model_error(model, "an output may have no row at all");
 }
 
 Status validate(const Model& model) {

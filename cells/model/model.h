@@ -48,6 +48,7 @@ struct SequenceSpec {
 
   std::string name{};
   Kind kind = Kind::kGiven;
+  std::uint32_t min_length = 1;  // of one that is given
   std::uint32_t max_length = 4096;
   Stop stop{};
 };
@@ -69,6 +70,12 @@ struct OutputSpec {
   // Rows, one for each step, are candidates for what was best; clients get the best path through them, an i32
   // for each step (best_path.h).
   bool path = false;
+  // Those of the last so many steps are no answer: a convolution without pads, say, has no windows there.
+  // Less than the min_length of its sequence.
+  std::uint32_t fewer = 0;
+
+  // Of an answer whose sequence has so many steps.
+  std::size_t answered_rows(std::uint32_t steps) const { return every ? steps - std::min(fewer, steps) : 1; }
 };
 
 class Unfolding;

@@ -81,13 +81,14 @@ struct OutputDefinition {
   std::optional<DType> dtype{};  // as the cell emits it, unless said
   std::optional<Shape> shape{};
   bool every = false;
-  bool path = false;  // of the candidates that a lane emits at each step, the best way to the last one
+  bool path = false;        // of the candidates that a lane emits at each step, the best way to the last one
+  std::uint32_t fewer = 0;  // the last so many steps have no row; only with `every`
 };
 
 struct ModelDefinition {
   std::string name{};
   std::string unfolding = "chain";
-  std::uint32_t max_length = 4096;
+  std::uint32_t min_length = 1, max_length = 4096;
   std::vector<CellDefinition> cells{};
   std::vector<LaneDefinition> lanes{};
   std::vector<SequenceDefinition> sequences{};

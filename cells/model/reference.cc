@@ -46,13 +46,15 @@ std::size_t state_number(const std::vector<StateKind>& states, const std::string
   return static_cast<std::size_t>(it - states.begin());
 }
 
-// Room for the results of a request of these lengths; with shorter ones, what is left of them.
-void size_outputs(const Model& model, const Lengths& lengths, std::vector<ReferenceOutput>& outputs) {
+// Room for the results of a request of these lengths; or what is left of them in its answer.
+void size_outputs(const Model& model, const Lengths& lengths, bool answered,
+                  std::vector<ReferenceOutput>& outputs) {
   outputs.resize(model.outputs.size());
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const OutputSpec& spec = model.outputs[i];
-    const std::size_t count =
-        static_cast<std::size_t>(elements(spec.shape)) * (spec.every ? lengths[spec.sequence] : 1);
+    const std::uint32_t steps = lengths[spec.sequence];
+    const std::size_t rows = answered ? spec.answered_rows(steps) : spec.every ? steps : 1;
+    const std::size_t count = static_cast<std::size_t>(elements(spec.shape)) * rows;
     ReferenceOutput& output = outputs[i];
     if (spec.dtype == DType::kF32) {
       output.reals.resize(count);
@@ -256,7 +258,7 @@ Result<std::vector<ReferenceOutput>> Reference::run(std::span<const std::span<co
   run.inputs = inputs;
   run.order = model_->unfolding->reference_order(structure, *model_);
   Lengths lengths = extent->lengths;
-  size_outputs(*model_, lengths, run.outputs);
+  size_outputs(*model_, lengths, false, run.outputs);
   begin(run);
   for (std::uint32_t number = 0; number < run.order.nodes.size(); ++number) {
     const ReferenceOrder::Node& node = run.order.nodes[number];
@@ -264,7 +266,7 @@ Result<std::vector<ReferenceOutput>> Reference::run(std::span<const std::span<co
     compute(run, number);
     if (stops(run, node)) lengths[node.sequence] = node.row + 1;
   }
-  size_outputs(*model_, lengths, run.outputs);
+  size_outputs(*model_, lengths, true, run.outputs);
   for (std::size_t i = 0; i < run.outputs.size(); ++i) {
     const OutputSpec& spec = model_->outputs[i];
     if (!spec.path) continue;

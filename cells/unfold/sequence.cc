@@ -43,11 +43,12 @@ tl::unexpected<Error> wrong_kind(const Model& model) {
 
 Status check_length(const Model& model, std::size_t number, std::int64_t length) {
   const SequenceSpec& sequence = model.sequences[number];
-  if (length >= 1 && length <= std::int64_t{sequence.max_length}) return {};
+  if (length >= std::int64_t{sequence.min_length} && length <= std::int64_t{sequence.max_length}) return {};
   const bool only = only_given(model) == number;
   return invalid((only ? "the chain's length" : "the length of the sequence " + in_quotes(sequence.name)) +
-                 " must be between 1 and " + std::to_string(sequence.max_length) +
-                 " (the model's max_length), not " + std::to_string(length));
+                 " must be between " + std::to_string(sequence.min_length) + " and " +
+                 std::to_string(sequence.max_length) + " (the model's max_length), not " +
+                 std::to_string(length));
 }
 
 Result<Extent> check_chain(const ChainStructure& chain, const Model& model) {

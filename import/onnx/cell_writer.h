@@ -46,6 +46,8 @@ struct Quantity {
 
     bool none() const { return before == 0 && after == 0; }
   } margin{};
+  // Rows of the last steps that are not there: what stands in their place means nothing.
+  std::int64_t missing = 0;
   // It is no value yet, but what each step asks of all of them: import/onnx/sequence/attention.h.
   std::shared_ptr<const Question> asked{};
   // What it is made of where it is shares of all steps, or what those weigh, of the same file. Null: nothing

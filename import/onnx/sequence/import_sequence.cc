@@ -127,15 +127,21 @@ class SequenceTrial {
         refuse("the rows of the output " + in_quotes(name) + " are in the other order than its sequence");
       if (made->asked != nullptr || !made->margin.none())
         refuse("the output " + in_quotes(name) + " has other rows than its sequence has steps");
+      const std::int64_t rows = made->steps ? made->shape[*made->steps] : 1;
+      if (made->missing % rows != 0)
+        refuse("the output " + in_quotes(name) + " lacks " + std::to_string(made->missing) +
+               " rows, of which each step has " + std::to_string(rows));
       const Quantity row = lanes_.graph().reshape(*made, row_of(*made));
       lanes_.output(plain_name(name), row, made->steps.has_value());
       definition_.outputs.push_back({.name = plain_name(name),
                                      .dtype = row.dtype,
                                      .shape = row.shape,
-                                     .every = made->steps.has_value()});
+                                     .every = made->steps.has_value(),
+                                     .fewer = static_cast<std::uint32_t>(made->missing / rows)});
     }
     WrittenLanes written = lanes_.finish();
     definition_.unfolding = "lanes";
+    definition_.min_length = static_cast<std::uint32_t>(walk_.use().least_steps);
     definition_.max_length = static_cast<std::uint32_t>(lanes_.longest());
     definition_.cells = std::move(written.cells);
     definition_.lanes = std::move(written.lanes);
@@ -176,9 +182,12 @@ class SequenceTrial {
     for (const InputDefinition& input : definition.inputs)
       text += "input " + input.name + ": " + described(input.dtype, input.shape) + " a step\n";
     text += written.report;
+    if (definition.min_length > 1)
+      text += "at least " + std::to_string(definition.min_length) + " steps a request\n";
     for (const OutputDefinition& output : definition.outputs)
       text += "output " + output.name + ": " + described(*output.dtype, *output.shape) +
-              (output.every ? " a step\n" : " at the end\n");
+              (output.every ? " a step" : " at the end") +
+              (output.fewer > 0 ? ", without the last " + std::to_string(output.fewer) : "") + '\n';
     return text + onnx_import::report_of(written.weights);
   }
 
@@ -230,7 +239,7 @@ SequenceReading read_sequence(const OnnxImport& wanted, const OnnxModel& model) 
     if (axis && *axis >= found->shape.size())
       return fail_with("input " + in_quotes(name) + " has no axis " + std::to_string(*axis));
   }
-  constexpr std::int64_t kMaxRows = 64;  // of a step
+  constexpr std::int64_t kMaxRows = 512;  // of a step
   for (const SequenceAxes& axes : guess_sequences(wanted, *model.graph)) {
     std::int64_t rows = 1;
     auto found = std::make_unique<SequenceTrial>(wanted, model, axes, rows);

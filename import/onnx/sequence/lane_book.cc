@@ -311,9 +311,44 @@ Quantity LaneBook::number_of_step(std::int64_t steps) {
   return *step_;
 }
 
-Quantity LaneBook::length() {
-  const Quantity last = at_end(graph().as_f32(number_of_step(kMostCounted)), SequenceEnd::kLast);
-  return graph().add(last, known_reals({}, {1}));
+const Quantity& LaneBook::left() {
+  if (!left_) {
+    constexpr const char* kLeft = "left";
+    const std::size_t lane = add(kLeft, true, false);
+    CellWriter& cell = drafts_[lane]->cell;
+    keep(lane, kLeft, cell.add(cell.gather(kLeft, {1}), known_reals({}, {1})), known_reals({1}, {-1}));
+    left_ = state_of(lane, kLeft, false);
+  }
+  return *left_;
+}
+
+Quantity LaneBook::count(std::int64_t rows, std::int64_t missing) {
+  CellWriter& w = graph();
+  const Quantity steps = w.add(at_end(left(), SequenceEnd::kFirst), known_reals({}, {1}));
+  const Quantity all = w.mul(steps, known_reals({}, {static_cast<float>(rows)}));
+  return w.reshape(w.sub(all, known_reals({}, {static_cast<float>(missing)})), {});
+}
+
+Quantity LaneBook::is_there(std::int64_t rows, std::int64_t missing) {
+  CellWriter& w = graph();
+  std::vector<float> behind;  // in the step itself
+  for (std::int64_t row = rows; row-- > 0;) behind.push_back(static_cast<float>(row));
+  const Quantity all = w.add(w.mul(left(), known_reals({}, {static_cast<float>(rows)})),
+                             known_reals({rows}, std::move(behind)));
+  return w.pointwise("greater_equal", {all, known_reals({}, {static_cast<float>(missing)})});
+}
+
+// A lane that holds it.
+Quantity LaneBook::last_there(const Quantity& x, std::int64_t missing) {
+  if (x.is_known() || missing == 0) return at_end(x, SequenceEnd::kLast);
+  if (x.dtype != DType::kF32) refuse("picks a whole number at the end of what was made shorter");
+  const Quantity there = is_there(1, missing);
+  const std::size_t lane = begin("hold", {x, there}, false);
+  CellWriter& cell = drafts_[lane]->cell;
+  const Quantity row = cell.flat(bring(lane, x));
+  const Quantity before = cell.gather(kAside, row.shape);
+  keep(lane, kAside, cell.pointwise("select", {bring(lane, there), row, before}), std::nullopt);
+  return graph().reshape(state_of(lane, kAside, true), x.shape);
 }
 
 bool LaneBook::is_number_of_step(const Quantity& x) const {

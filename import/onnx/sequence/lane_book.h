@@ -20,9 +20,6 @@ namespace volvox::onnx_import {
 // Which step of a sequence.
 enum class SequenceEnd : std::uint8_t { kFirst, kLast };
 
-// Steps that are counted exactly.
-inline constexpr std::int64_t kMostCounted = std::int64_t{1} << 24;
-
 // The lanes that a graph over a sequence becomes. The graph as a whole is written as one cell, of one step,
 // whose gathers stand for what lanes keep; cells of lanes take from it what they need: a recurrent one only
 // what lies in memory already, and whatever else is to be computed first gets a lane of its own. So does what
@@ -64,8 +61,13 @@ class LaneBook {
   // The number of each step, from 0: one of so many, so that no sequence may be longer.
   Quantity number_of_step(std::int64_t steps);
   bool several_rows() const { return several_rows_; }
-  // How many steps there are, as a number.
-  Quantity length();
+  // How many rows there are, of so many a step and without those that are missing at the end: a number.
+  Quantity count(std::int64_t rows, std::int64_t missing);
+  // Of each of so many rows of a step 1, or 0 where it is one of the last rows of the sequence, which are
+  // missing.
+  Quantity is_there(std::int64_t rows, std::int64_t missing);
+  // The last row of a value that is there.
+  Quantity last_there(const Quantity& x, std::int64_t missing);
   bool is_number_of_step(const Quantity& x) const;
   std::int64_t longest() const { return longest_; }
 
@@ -86,6 +88,7 @@ class LaneBook {
 
  private:
   std::size_t add(const std::string& name, bool reverse, bool once);
+  const Quantity& left();
   StatePlace place_in(std::size_t lane, const std::string& state, bool last = false) const;
   void settle(const Quantity& x, bool for_recurrence);
   void keep_what_others_compute(ValueId value);
@@ -126,7 +129,7 @@ class LaneBook {
   std::vector<KeptRows> kept_rows_;
   std::vector<std::int64_t> wanted_rows_, planned_rows_;  // by place in kept_rows_
   bool keeps_rows_twice_ = false;
-  std::optional<Quantity> step_;  // its number
+  std::optional<Quantity> step_, left_;  // its number, and how many there are behind it
   std::int64_t longest_ = kMaxImportedLength;
   std::map<bool, std::size_t> heads_;  // lanes that emit what no other does: for every step, or once
 };

@@ -13,6 +13,7 @@ bool SequenceWalk::takes(const Node& node) const {
 void SequenceWalk::write(NodeCall& call, const Scope& scope) {
   bool steps = false, length = false, all_known = true, asks = false;
   std::optional<bool> turned;
+  std::optional<std::int64_t> missing;
   for (std::size_t i = 0; i < call.inputs(); ++i) {
     if (!call.has(i)) continue;
     steps = steps || call.in(i).steps.has_value();
@@ -28,6 +29,9 @@ void SequenceWalk::write(NodeCall& call, const Scope& scope) {
     if (turned.value_or(call.in(i).turned) != call.in(i).turned)
       refuse("puts steps of the sequence together with steps in the other order");
     turned = call.in(i).turned;
+    if (missing.value_or(call.in(i).missing) != call.in(i).missing)
+      refuse("puts steps of the sequence together with fewer of them");
+    missing = call.in(i).missing;
   }
   const bool ordinary = find_rule(call.node.op) != nullptr;
   if (!steps && !length && ordinary) return GraphWalk::write(call, scope);
@@ -38,7 +42,15 @@ void SequenceWalk::write(NodeCall& call, const Scope& scope) {
   if (!steps && length && all_known && ordinary && !fills) return compute_with_length(call);
   const StepRule* rule = find_step_rule(call.node.op);
   if (rule == nullptr) refuse("is not there for the steps of a sequence");
-  StepCall step{.node = call, .lanes = lanes_, .scope = scope, .use = use_, .turned = turned.value_or(false)};
+  StepCall step{.node = call,
+                .lanes = lanes_,
+                .scope = scope,
+                .use = use_,
+                .turned = turned.value_or(false),
+                .missing = missing.value_or(0)};
+  if (step.missing > 0 && (asks || !rule->may_miss))
+    refuse("goes along a sequence that a convolution made shorter, by " + std::to_string(step.missing) +
+           " rows; pad it");
   asks ? go_on_asking(step) : rule->write(step);
 }
 

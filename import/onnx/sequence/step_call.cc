@@ -29,6 +29,18 @@ void StepCall::want_one_row(std::size_t i) const {
     refuse("has " + std::to_string(rows(i)) + " rows of each step, for later rows are left out");
 }
 
+Quantity StepCall::there(std::int64_t rows, std::size_t axis, std::size_t rank) const {
+  Shape shape(rank, 1);
+  shape[axis] = rows;
+  return node.writer.reshape(lanes.is_there(rows, missing), shape);
+}
+
+Quantity StepCall::with(const Quantity& x, std::size_t axis, float instead) const {
+  if (missing == 0) return x;
+  return node.writer.pointwise("select",
+                               {there(x.shape[axis], axis, x.rank()), x, known_reals({}, {instead})});
+}
+
 void StepCall::one_step(std::size_t axis) const {
   std::vector<std::optional<Quantity>> inputs;
   for (std::size_t i = 0; i < node.inputs(); ++i) {
@@ -36,6 +48,7 @@ void StepCall::one_step(std::size_t axis) const {
     if (!inputs.back()) continue;
     if (has_open(*inputs.back())) refuse("computes with the length of the sequence, which may be any");
     inputs.back()->steps.reset();
+    inputs.back()->missing = 0;
   }
   NodeCall one(node.writer, node.node, node.opset, std::move(inputs));
   find_rule(node.node.op)->write(one);
@@ -44,7 +57,10 @@ void StepCall::one_step(std::size_t axis) const {
 
 void StepCall::make(Quantity x, std::optional<std::size_t> axis, bool is_turned) const {
   x.steps = axis;
-  x.turned = is_turned && axis && !x.is_known();  // what is known is the same at every step
+  const bool varies = axis && !x.is_known();  // what is known is the same at every step
+  x.turned = is_turned && varies;
+  x.missing = varies ? missing : 0;
+  if (x.missing > 0) use.least_steps = std::max(use.least_steps, x.missing / x.shape[*axis] + 1);
   node.outputs.push_back(std::move(x));
 }
 

@@ -20,6 +20,7 @@ struct AxisUse {
   bool as_batch = false;   // it is what a recurrent layer has several sequences along
   // Where rows are left out: so many times the rows that a step of the inputs has would do.
   std::int64_t more_rows = 1;
+  std::int64_t least_steps = 1;  // of which something is left
 
   // A lane along it, which begins with this; an input that is neither a constant nor of the sequence is NaN.
   void add_lane(bool reverse) { backwards = backwards || reverse; }
@@ -32,8 +33,9 @@ struct StepCall {
   NodeCall& node;
   LaneBook& lanes;
   const GraphWalk::Scope& scope;
-  AxisUse& use;         // of the axis that is taken for the sequence's
-  bool turned = false;  // the steps of its inputs are in the other order
+  AxisUse& use;              // of the axis that is taken for the sequence's
+  bool turned = false;       // the steps of its inputs are in the other order
+  std::int64_t missing = 0;  // rows of its inputs' last steps, and unless it says otherwise of its outputs'
 
   const Quantity& in(std::size_t i) const { return node.in(i); }
   std::optional<std::size_t> steps(std::size_t i) const {
@@ -45,6 +47,10 @@ struct StepCall {
   std::int64_t rows(std::size_t i) const { return in(i).shape[*in(i).steps]; }
   // Refuses where these are several.
   void want_one_row(std::size_t i) const;
+  // 1 for a row that is there and 0 for one that is not, along this axis of so many.
+  Quantity there(std::int64_t rows, std::size_t axis, std::size_t rank) const;
+  // A value of each step, with this number instead of what is missing.
+  Quantity with(const Quantity& x, std::size_t axis, float instead) const;
   // One step by the operator's own rule, all of whose outputs have the sequence along this axis.
   void one_step(std::size_t axis) const;
   // An output; its steps are in the order of the inputs' unless told otherwise.
@@ -57,6 +63,7 @@ struct StepCall {
 struct StepRule {
   std::string_view op{};
   void (*write)(StepCall& call) = nullptr;  // refuses what it cannot
+  bool may_miss = false;                    // knows what to do where rows are missing
 };
 
 std::span<const std::span<const StepRule>* const> step_rules();

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -29,13 +30,19 @@ constexpr Pooling kPoolings[] = {
     {"ReduceLogSum", "reduce_sum", "segment_sum", {}, "log"},
 };
 
+constexpr float kLowest = std::numeric_limits<float>::lowest();
+
 // Over all steps, and over other axes of each before that.
 void pool(StepCall& call, std::string_view how, std::size_t steps, std::vector<std::size_t> axes) {
-  const auto* pooling = std::ranges::find(kPoolings, how, &Pooling::op);
+  // Of those that are there, whose number is not that of the steps.
+  const bool mean_of_some = how == "ReduceMean" && call.missing > 0;
+  const auto* pooling =
+      std::ranges::find(kPoolings, mean_of_some ? std::string_view("ReduceSum") : how, &Pooling::op);
   if (pooling == std::end(kPoolings)) refuse(kMixes);
   if (call.rows(0) == 1) std::erase(axes, steps);
   Quantity x = call.in(0);
   x.steps.reset();
+  x.missing = 0;
   Shape shape = x.shape, left;
   Attributes others;
   for (const std::size_t axis : axes) {
@@ -49,6 +56,7 @@ void pool(StepCall& call, std::string_view how, std::size_t steps, std::vector<s
   } else if (!pooling->before.empty()) {
     x = w.pointwise(pooling->before, {x});
   }
+  x = call.with(x, steps, pooling->of_steps == "segment_max" ? kLowest : 0);
   if (shape != x.shape) x = w.apply(pooling->of_step, {x}, std::move(others), shape);
   const bool keep = call.node.integer("keepdims", 1) != 0;
   if (call.rows(0) == 1) axes.push_back(steps);
@@ -59,6 +67,13 @@ void pool(StepCall& call, std::string_view how, std::size_t steps, std::vector<s
   const Quantity all = weighed ? call.lanes.weighed_sum(weighing->scores, *weighing->values)
                                : call.lanes.over_all(x, pooling->of_steps);
   Quantity made = w.reshape(all, left);
+  if (mean_of_some) {
+    std::int64_t others = 1;
+    for (const std::size_t axis : axes) others *= axis == steps ? 1 : call.in(0).shape[axis];
+    const Quantity count =
+        w.mul(call.lanes.count(call.rows(0), call.missing), known_reals({}, {static_cast<float>(others)}));
+    made = w.pointwise("div", {made, count});
+  }
   if (!pooling->after.empty()) made = w.pointwise(pooling->after, {made});
   call.make(std::move(made), std::nullopt);
 }
@@ -87,6 +102,8 @@ void global_pool(StepCall& call) {
 void over_steps(StepCall& call, std::size_t steps) {
   Quantity x = call.in(0);
   x.steps.reset();
+  x.missing = 0;
+  x = call.with(x, steps, kLowest);
   CellWriter& w = call.node.writer;
   const auto over = [&](const Quantity& of, std::string_view of_step, std::string_view of_steps) {
     Shape one = of.shape;
@@ -136,16 +153,24 @@ void instance_norm(StepCall& call) {
   if (steps == 0) return call.one_step(steps);
   Quantity x = call.in(0);
   x.steps.reset();
+  x.missing = 0;
   CellWriter& w = call.node.writer;
   Attributes axes;
   Shape shape = x.shape;
+  std::int64_t others = 1;  // numbers of a row
   for (std::size_t axis = 2; axis < x.rank(); ++axis) {
     if (x.shape[axis] != 1) axes.integers.push_back(static_cast<std::int64_t>(axis));
+    if (axis != steps) others *= x.shape[axis];
     shape[axis] = 1;
   }
+  const auto all_of = [&](const Quantity& of, std::string_view of_step, std::string_view of_steps) {
+    return call.lanes.over_all(shape == of.shape ? of : w.apply(of_step, {of}, axes, shape), of_steps);
+  };
   const auto mean = [&](const Quantity& of) {
-    return call.lanes.over_all(shape == of.shape ? of : w.apply("reduce_mean", {of}, axes, shape),
-                               "segment_mean");
+    if (call.missing == 0) return all_of(of, "reduce_mean", "segment_mean");
+    const Quantity count =
+        w.mul(call.lanes.count(call.rows(0), call.missing), known_reals({}, {static_cast<float>(others)}));
+    return w.pointwise("div", {all_of(call.with(of, steps, 0), "reduce_sum", "segment_sum"), count});
   };
   call.make(normalised(call.node, x, mean), steps);
 }
@@ -226,13 +251,17 @@ void matmul(StepCall& call) {
     return call.one_step(0);
   }
   const std::size_t rank = std::max(a.rank(), b.rank());
-  if (call.steps(0) == a.rank() - 2 && call.steps(1) == b.rank() - 1) return ask(call);
+  if (call.steps(0) == a.rank() - 2 && call.steps(1) == b.rank() - 1) {
+    if (call.missing > 0) refuse("attends to what was made shorter");
+    return ask(call);
+  }
   std::optional<std::size_t> axis;  // of the result
   for (std::size_t i = 0; i < 2; ++i) {
     const auto steps = call.steps(i);
     if (!steps) continue;
     const std::size_t from_last = call.in(i).rank() - *steps;
     const std::size_t summed = i == 0 ? 1 : 2;
+    if (from_last == summed && call.missing > 0) refuse("sums over what was made shorter");
     if (from_last == summed && call.steps(1 - i)) return sum_of_products(call);
     if (from_last == summed) refuse("sums over the steps of the sequence, which are not all there at once");
     const bool leading = from_last > 2;
@@ -260,29 +289,29 @@ void gemm(StepCall& call) {
 }
 
 constexpr StepRule kRules[] = {
-    {"ReduceSum", reduce},
-    {"ReduceMean", reduce},
-    {"ReduceMax", reduce},
-    {"ReduceMin", reduce},
-    {"ReduceL1", reduce},
-    {"ReduceL2", reduce},
-    {"ReduceSumSquare", reduce},
-    {"ReduceLogSum", reduce},
-    {"ReduceLogSumExp", reduce},
-    {"ArgMax", arg_extreme},
-    {"ArgMin", arg_extreme},
-    {"OneHot", one_hot},
-    {"InstanceNormalization", instance_norm},
+    {"ReduceSum", reduce, true},
+    {"ReduceMean", reduce, true},
+    {"ReduceMax", reduce, true},
+    {"ReduceMin", reduce, true},
+    {"ReduceL1", reduce, true},
+    {"ReduceL2", reduce, true},
+    {"ReduceSumSquare", reduce, true},
+    {"ReduceLogSum", reduce, true},
+    {"ReduceLogSumExp", reduce, true},
+    {"ArgMax", arg_extreme, true},
+    {"ArgMin", arg_extreme, true},
+    {"OneHot", one_hot, true},
+    {"InstanceNormalization", instance_norm, true},
     {"CumSum", running_sum},
-    {"Softmax", softmax},
-    {"LogSoftmax", softmax},
-    {"LayerNormalization", layer_norm},
-    {"BatchNormalization", batch_norm},
-    {"GlobalAveragePool", global_pool},
-    {"GlobalMaxPool", global_pool},
+    {"Softmax", softmax, true},
+    {"LogSoftmax", softmax, true},
+    {"LayerNormalization", layer_norm, true},
+    {"BatchNormalization", batch_norm, true},
+    {"GlobalAveragePool", global_pool, true},
+    {"GlobalMaxPool", global_pool, true},
     {"Pad", pad},
-    {"MatMul", matmul},
-    {"Gemm", gemm},
+    {"MatMul", matmul, true},
+    {"Gemm", gemm, true},
 };
 
 }  // namespace

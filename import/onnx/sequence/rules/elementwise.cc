@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <string_view>
 
 #include "import/onnx/sequence/attention.h"
 #include "import/onnx/sequence/open_length.h"
@@ -34,21 +35,22 @@ void elementwise(StepCall& call) {
   if (call.node.node.op == "Mul") note_weighing(call, call.node.outputs.front());
 }
 
+constexpr StepRule of_each(std::string_view op) {
+  return {op, elementwise, true};
+}
+
 constexpr StepRule kRules[] = {
-    {"Add", elementwise},         {"Sub", elementwise},         {"Mul", elementwise},
-    {"Div", elementwise},         {"Min", elementwise},         {"Max", elementwise},
-    {"Equal", elementwise},       {"Less", elementwise},        {"Greater", elementwise},
-    {"LessOrEqual", elementwise}, {"And", elementwise},         {"GreaterOrEqual", elementwise},
-    {"Or", elementwise},          {"Not", elementwise},         {"Abs", elementwise},
-    {"Exp", elementwise},         {"Log", elementwise},         {"Sqrt", elementwise},
-    {"Relu", elementwise},        {"Sigmoid", elementwise},     {"Tanh", elementwise},
-    {"Erf", elementwise},         {"Softplus", elementwise},    {"Neg", elementwise},
-    {"Reciprocal", elementwise},  {"LeakyRelu", elementwise},   {"Elu", elementwise},
-    {"Gelu", elementwise},        {"HardSigmoid", elementwise}, {"Clip", elementwise},
-    {"Pow", elementwise},         {"Where", elementwise},       {"Sign", elementwise},
-    {"Identity", elementwise},    {"Dropout", elementwise},     {"Selu", elementwise},
-    {"Celu", elementwise},        {"HardSwish", elementwise},   {"Mish", elementwise},
-    {"PRelu", elementwise},       {"Softsign", elementwise},
+    of_each("Add"),         of_each("Sub"),         of_each("Mul"),      of_each("Div"),
+    of_each("Min"),         of_each("Max"),         of_each("Equal"),    of_each("Less"),
+    of_each("Greater"),     of_each("LessOrEqual"), of_each("And"),      of_each("GreaterOrEqual"),
+    of_each("Or"),          of_each("Not"),         of_each("Abs"),      of_each("Exp"),
+    of_each("Log"),         of_each("Sqrt"),        of_each("Relu"),     of_each("Sigmoid"),
+    of_each("Tanh"),        of_each("Erf"),         of_each("Softplus"), of_each("Neg"),
+    of_each("Reciprocal"),  of_each("LeakyRelu"),   of_each("Elu"),      of_each("Gelu"),
+    of_each("HardSigmoid"), of_each("Clip"),        of_each("Pow"),      of_each("Where"),
+    of_each("Sign"),        of_each("Identity"),    of_each("Dropout"),  of_each("Selu"),
+    of_each("Celu"),        of_each("HardSwish"),   of_each("Mish"),     of_each("PRelu"),
+    of_each("Softsign"),
 };
 
 }  // namespace

@@ -43,7 +43,7 @@ void reshape(StepCall& call) {
       } else {
         shape[i] = x.shape[i];
       }
-    } else if (shape[i] == kOpenLength) {
+    } else if (shape[i] == kOpenLength - call.missing) {
       is_axis(i);
     } else if (shape[i] == -1) {
       if (rest) refuse("two extents are left open");
@@ -152,24 +152,25 @@ void split(StepCall& call) {
 
 // ---- Ends of the sequence ----
 
-bool is_last(std::int64_t place) {
-  return place == -1 || (is_open(place) && from_the_end(place) == -1);
+bool is_last(std::int64_t place, std::int64_t missing) {
+  return place == -1 || (is_open(place) && from_the_end(place) + missing == -1);
 }
 
-bool is_behind(std::int64_t place) {
+bool is_behind(std::int64_t place, std::int64_t missing) {
   constexpr std::int64_t kFar =
       std::numeric_limits<std::int32_t>::max();  // "to the end", as exporters write it
-  return place >= kFar && (!is_open(place) || from_the_end(place) >= 0);
+  return place >= kFar && (!is_open(place) || from_the_end(place) + missing >= 0);
 }
 
 // What a slice takes along the sequence.
 enum class Taken : std::uint8_t { kAll, kTurned, kFirst, kLast };
 
-Taken taken_by(std::int64_t begin, std::int64_t end, std::int64_t step) {
+Taken taken_by(std::int64_t begin, std::int64_t end, std::int64_t step, std::int64_t missing) {
   constexpr std::int64_t kFar = std::numeric_limits<std::int32_t>::min() + std::int64_t{2};
-  if (step == 1 && begin == 0 && is_behind(end)) return Taken::kAll;
-  if (step == -1 && (is_last(begin) || is_behind(begin)) && end <= kFar) return Taken::kTurned;
-  if (step == 1 && is_last(begin) && is_behind(end)) return Taken::kLast;
+  if (step == 1 && begin == 0 && is_behind(end, missing)) return Taken::kAll;
+  if (step == -1 && (is_last(begin, missing) || is_behind(begin, missing)) && end <= kFar)
+    return Taken::kTurned;
+  if (step == 1 && is_last(begin, missing) && is_behind(end, missing)) return Taken::kLast;
   if (step == 1 && begin == 0 && end == 1) return Taken::kFirst;
   refuse("takes a part of a sequence whose length may be any: its first step and its last can be picked");
 }
@@ -177,13 +178,14 @@ Taken taken_by(std::int64_t begin, std::int64_t end, std::int64_t step) {
 // Of what was made longer: just the steps.
 Taken cut(std::int64_t begin, std::int64_t end, std::int64_t step, const Quantity& x) {
   const auto& [before, after, zeros] = x.margin;
-  const bool ends = after == 0 ? is_behind(end) : end == -after || (before == 0 && end == kOpenLength);
+  const bool ends = after == 0 ? is_behind(end, 0) : end == -after || (before == 0 && end == kOpenLength);
   if (step != 1 || begin != before || !ends) refuse("takes other steps of a sequence that was made longer");
   return Taken::kAll;
 }
 
 // The row at that end of what may be turned around.
 Quantity end_of(const StepCall& call, const Quantity& x, bool last) {
+  if (last && call.missing > 0) return call.lanes.last_there(x, call.missing);
   return call.lanes.at_end(x, last != call.turned ? SequenceEnd::kLast : SequenceEnd::kFirst);
 }
 
@@ -224,13 +226,14 @@ void slice_of_known(StepCall& call) {
 
 // The numbers of the steps.
 void range(StepCall& call) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 24;  // that are counted exactly
   const auto number = [&](std::size_t input) {
     const KnownTensor known = call.node.known_in(input);
     return !known->is_real() && known->size() == 1 ? known->integers[0] : -1;
   };
   if (number(0) != 0 || number(1) != kOpenLength || number(2) != 1)
     refuse("counts otherwise than the steps of the sequence from 0");
-  call.make(call.lanes.number_of_step(kMostCounted), 0);
+  call.make(call.lanes.number_of_step(kMost), 0);
 }
 
 void slice(StepCall& call) {
@@ -252,7 +255,7 @@ void slice(StepCall& call) {
   for (std::size_t i = 0; i < axes.size(); ++i) {
     if (NodeCall::axis(axes[i], x.rank()) == steps) {
       if (taken) refuse("names an axis twice");
-      taken = x.margin.none() ? taken_by((*starts)[i], (*ends)[i], by[i])
+      taken = x.margin.none() ? taken_by((*starts)[i], (*ends)[i], by[i], call.missing)
                               : cut((*starts)[i], (*ends)[i], by[i], x);
       continue;
     }
@@ -264,6 +267,7 @@ void slice(StepCall& call) {
   std::vector<std::optional<Quantity>> inputs{x};
   inputs[0]->steps.reset();
   inputs[0]->margin = {};
+  inputs[0]->missing = 0;
   if (!x.margin.none() && !taken) refuse("takes a part of a sequence that was made longer");
   for (std::vector<std::int64_t>& numbers : kept)
     inputs.emplace_back(known_integers({static_cast<std::int64_t>(numbers.size())}, numbers));
@@ -272,6 +276,7 @@ void slice(StepCall& call) {
   find_rule("Slice")->write(one);
   const Quantity& made = one.outputs[0];
   if (taken && taken != Taken::kAll) call.want_one_row(0);
+  if (taken == Taken::kTurned && call.missing > 0) refuse("turns around what was made shorter");
   if (taken == Taken::kFirst || taken == Taken::kLast)
     return call.make(end_of(call, made, taken == Taken::kLast), std::nullopt);
   call.make(made, steps, (taken == Taken::kTurned) != call.turned);
@@ -291,7 +296,7 @@ void gather(StepCall& call) {
   const Shape& shape = call.in(1).shape;
   if (axis != steps) return call.one_step(axis < steps ? steps + shape.size() - 1 : steps);
   call.want_one_row(0);
-  const bool last = places.size() == 1 && is_last(places[0]);
+  const bool last = places.size() == 1 && is_last(places[0], call.missing);
   if (!last && (places.size() != 1 || places[0] != 0))
     refuse("picks steps of a sequence whose length may be any: the first one and the last one can be picked");
   Shape left(x.shape.begin(), x.shape.begin() + static_cast<std::ptrdiff_t>(axis));
@@ -305,7 +310,7 @@ void gather(StepCall& call) {
 
 void shape(StepCall& call) {
   Shape all = call.in(0).shape;
-  all[*call.in(0).steps] = kOpenLength;
+  all[*call.in(0).steps] = kOpenLength - call.missing;
   const auto rank = static_cast<std::int64_t>(all.size());
   const auto counted = [&](std::int64_t written) {
     return std::clamp<std::int64_t>(written < 0 ? written + rank : written, 0, rank);
@@ -374,17 +379,29 @@ void tile(StepCall& call) {
 void cast(StepCall& call) {
   const Quantity& x = call.in(0);
   if (call.steps(0) || !has_open(x)) return call.one_step(call.only_steps());
-  if (x.known->integers != std::vector<std::int64_t>{kOpenLength})
+  const std::int64_t number = x.known->integers.size() == 1 ? x.known->integers[0] : 0;
+  if (!is_open(number) || from_the_end(number) > 0)
     refuse("computes with the length of the sequence, which may be any");
-  call.make(call.node.writer.reshape(call.lanes.length(), x.shape), std::nullopt);
+  if (call.lanes.several_rows()) refuse("counts the rows of a sequence of which a step has several");
+  call.make(call.node.writer.reshape(call.lanes.count(1, -from_the_end(number)), x.shape), std::nullopt);
 }
 
 constexpr StepRule kRules[] = {
-    {"Reshape", reshape},     {"Flatten", flatten},     {"Squeeze", squeeze},
-    {"Unsqueeze", unsqueeze}, {"Transpose", transpose}, {"Concat", concat},
-    {"Split", split},         {"Slice", slice},         {"Gather", gather},
-    {"Shape", shape},         {"Expand", expand},       {"ConstantOfShape", constant_of_shape},
-    {"Range", range},         {"Tile", tile},           {"Cast", cast},
+    {"Reshape", reshape, true},
+    {"Flatten", flatten, true},
+    {"Squeeze", squeeze, true},
+    {"Unsqueeze", unsqueeze, true},
+    {"Transpose", transpose, true},
+    {"Concat", concat, true},
+    {"Split", split, true},
+    {"Slice", slice, true},
+    {"Gather", gather, true},
+    {"Shape", shape, true},
+    {"Expand", expand},
+    {"ConstantOfShape", constant_of_shape},
+    {"Range", range},
+    {"Tile", tile},
+    {"Cast", cast, true},
 };
 
 }  // namespace

@@ -67,7 +67,9 @@ class RecurrentLanes {
     std::string name = node_.op;
     std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
     const bool reverse = (reverse_ || direction == 1) != call_.turned;
-    const std::size_t lane = call_.lanes.begin(name, {call_.in(0)}, reverse);
+    std::vector<Quantity> reads{call_.in(0)};
+    if (call_.missing > 0) reads.push_back(call_.there(1, 0, 1));
+    const std::size_t lane = call_.lanes.begin(name, reads, reverse);
     call_.use.add_lane(reverse);
     CellWriter& cell = call_.lanes.draft(lane).cell;
     std::vector<std::optional<Quantity>> inputs;
@@ -88,7 +90,12 @@ class RecurrentLanes {
     find_rule(one.op)->write(step);
     for (std::size_t s = 0; s < states_.size(); ++s) {
       const Quantity both = cell.reshape(step.outputs.at(1 + s), {directions_, hidden_});
-      const Quantity next = cell.slice(both, 0, direction, direction + 1);
+      Quantity next = cell.slice(both, 0, direction, direction + 1);
+      // What is not there changes no state.
+      if (call_.missing > 0) {
+        const Quantity before = cell.gather(states_[s], {hidden_});
+        next = cell.pointwise("select", {call_.lanes.bring(lane, reads[1]), cell.flat(next), before});
+      }
       const std::optional<Quantity> start = initial(5 + s, direction);
       call_.use.add_start(start);
       call_.lanes.keep(lane, states_[s], next, start);
@@ -117,7 +124,7 @@ void recurrent(StepCall& call) {
   RecurrentLanes(call).write();
 }
 
-constexpr StepRule kRules[] = {{"LSTM", recurrent}, {"GRU", recurrent}, {"RNN", recurrent}};
+constexpr StepRule kRules[] = {{"LSTM", recurrent, true}, {"GRU", recurrent, true}, {"RNN", recurrent, true}};
 
 }  // namespace
 

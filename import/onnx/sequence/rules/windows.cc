@@ -14,10 +14,14 @@ namespace {
 
 constexpr std::int64_t kMaxReach = 1024;  // rows that a window spans: each request keeps them
 
+std::int64_t floor_of(std::int64_t number, std::int64_t parts) {
+  return (number - (number % parts + parts) % parts) / parts;
+}
+
 // How far windows reach along the sequence: window t begins `before` rows ahead of row t · stride.
 struct Reach {
-  std::int64_t rows = 1, gap = 1, stride = 1, before = 0;
-  std::int64_t beyond = 0;  // windows behind those of the steps, if there are more than the steps have
+  std::int64_t rows = 1, gap = 1, stride = 1, before = 0, after = 0;
+  std::int64_t beyond = 0;  // windows behind those of the steps; below 0: those that the last steps lack
 
   std::int64_t span() const { return gap * (rows - 1); }
 };
@@ -45,14 +49,12 @@ Reach reach_of(const StepCall& call, std::int64_t rows, std::size_t axes, std::s
     refuse("auto_pad " + mode);
   }
   reach.before += call.in(0).margin.before;
-  after += call.in(0).margin.after;
-  if (reach.before > kMaxReach || after > kMaxReach) refuse("its pads are too large");
+  reach.after = after + call.in(0).margin.after;
+  if (reach.before > kMaxReach || reach.after > kMaxReach) refuse("its pads are too large");
   // Less than a stride of rows to spare: as many windows as the steps have rows, over the stride.
-  const std::int64_t spare = reach.before + after - reach.span() + reach.stride - 1;
-  reach.beyond = spare < 0 ? -1 : spare / reach.stride;
-  if (reach.beyond < 0)
-    refuse("makes the sequence shorter: pad it by " +
-           std::to_string(reach.span() + 1 - reach.stride - reach.before - after) + " steps more");
+  const std::int64_t spare = reach.before + reach.after - call.missing - reach.span() + reach.stride - 1;
+  reach.beyond = floor_of(spare, reach.stride);
+  if (reach.beyond < 0 && call.turned) refuse("makes a sequence shorter that is turned around");
   return reach;
 }
 
@@ -151,6 +153,7 @@ void convolution(StepCall& call) {
   Quantity x = call.in(0);
   x.steps.reset();
   x.margin = {};
+  x.missing = 0;
   const std::size_t axes = x.rank() - 2;
   const KnownTensor weight = as_real(call.node.known_in(1));
   if (axes > 2 || weight->shape.size() != x.rank() || weight->size() == 0)
@@ -160,6 +163,8 @@ void convolution(StepCall& call) {
   const Reach reach = reach_of(call, weight->shape[steps], axes, steps - 2);
   want_rows_for(call, reach);
   const std::int64_t last = (call.rows(0) / reach.stride - 1) * reach.stride + reach.span();
+  // Pads are zeros where something else stands for what is missing.
+  if (reach.after > 0) x = call.with(x, steps, 0);
   const Quantity window = around(call, x, steps, -reach.before, last - reach.before);
   const bool plain =
       axes == 1 && call.node.integer("group", 1) == 1 && weight->shape[1] == x.shape[1] && call.rows(0) == 1;
@@ -168,7 +173,8 @@ void convolution(StepCall& call) {
     refuse("its bias has another size");
   Quantity made = plain ? product(call, window, reach, *weight, bias)
                         : by_itself(call, window, unpadded(axes, steps - 2));
-  made.margin.after = reach.beyond;
+  made.margin.after = std::max<std::int64_t>(reach.beyond, 0);
+  call.missing = std::max<std::int64_t>(-reach.beyond, 0);
   call.make(std::move(made), steps);
 }
 
@@ -179,19 +185,17 @@ void pool(StepCall& call) {
   if (steps == 1) refuse("has the steps of the sequence as its channels");
   Quantity x = call.in(0);
   x.steps.reset();
+  x.missing = 0;
   const std::size_t axes = x.rank() - 2;
   const auto kernel = call.node.integers("kernel_shape");
   if (axes > 2 || kernel.size() != axes) refuse("its kernel has another number of axes than it");
   const Reach reach = reach_of(call, kernel[steps - 2], axes, steps - 2);
-  const bool whole = reach.rows == reach.stride && reach.gap == 1 && reach.before == 0 && reach.beyond == 0;
+  const bool whole = reach.rows == reach.stride && reach.gap == 1 && reach.before == 0 && reach.after == 0;
   if (!whole) refuse("goes over rows that belong to several steps of the sequence, or to none");
   call.use.as_steps = call.use.anew = true;
   want_rows_for(call, reach);
+  call.missing = -reach.beyond;
   call.make(by_itself(call, x, unpadded(axes, steps - 2)), steps);
-}
-
-std::int64_t floor_of(std::int64_t number, std::int64_t parts) {
-  return (number - (number % parts + parts) % parts) / parts;
 }
 
 // Along a sequence each step has so many times its rows, of those that reach it. Row o of the result has its
@@ -233,9 +237,9 @@ void transposed(StepCall& call) {
 }
 
 constexpr StepRule kRules[] = {
-    {"Conv", convolution},
-    {"MaxPool", pool},
-    {"AveragePool", pool},
+    {"Conv", convolution, true},
+    {"MaxPool", pool, true},
+    {"AveragePool", pool, true},
     {"ConvTranspose", transposed},
 };
 
