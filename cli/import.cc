@@ -159,6 +159,8 @@ void add_import_command(CLI::App& app, CommandBody& body) {
     command->get_option(option)->allow_extra_args(false);
   add_option(*command, "--max-batch ROWS", arguments->import.model.max_batch,
              "Rows of one task at most; 0 for the default");
+  add_option(*command, "--max-length STEPS", arguments->import.max_length,
+             "Steps of a request at most, for which memory is kept; 0 for as many as can be");
   command->add_flag("--overwrite", arguments->import.model.overwrite, "Replace what is there");
   command->add_flag("--operators", arguments->operators,
                     "Print the table of operators that are read, and do no more");

@@ -54,7 +54,7 @@ struct LaneSpec {
 // How the requests of one model unfold into lanes: fixed at load, shared by all its requests.
 // A request adds only its lengths.
 struct LanePlan {
-  static constexpr std::size_t kMaxLanes = 32;
+  static constexpr std::size_t kMaxLanes = 64;
   static constexpr std::size_t kMaxLengths = 4;
 
   ModelId model = 0;

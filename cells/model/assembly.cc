@@ -506,6 +506,8 @@ Result<Model> Assembly::run() {
   if (status) status = check_all_read();
   if (status) status = check_paths();
   if (status) status = check_windows_used();
+  if (status && definition_.min_length > 1 && model_.plan.lanes.empty())
+    status = error(1, "min_length: is of chains and lanes, whose requests have steps");
   if (!status) return tl::unexpected(status.error());
   std::uint32_t line = 1;
   if (!definition_.cells.empty()) line = definition_.cells[0].line;

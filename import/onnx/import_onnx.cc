@@ -442,10 +442,18 @@ Result<std::string> import_onnx(const OnnxImport& import) {
   if (!map) return tl::unexpected(map.error());
   auto made = convert_onnx(import, (*map)->bytes());
   if (!made) return tl::unexpected(made.error());
+  ModelDefinition& definition = made->definition;
+  if (import.max_length != 0) {
+    if (import.max_length < definition.min_length)
+      return invalid(import.file.string() + ": a request has at least " +
+                     std::to_string(definition.min_length) + " steps, and shall have at most " +
+                     std::to_string(import.max_length));
+    definition.max_length = std::min(definition.max_length, import.max_length);
+  }
   std::vector<TensorSource> sources;
   for (const ConvertedOnnx::Weight& weight : made->weights)
     sources.push_back({weight.name, DType::kF32, weight.shape, std::as_bytes(std::span(*weight.numbers))});
-  if (Status written = write_model(import.model, std::move(made->definition), sources); !written)
+  if (Status written = write_model(import.model, std::move(definition), sources); !written)
     return tl::unexpected(written.error());
   return std::move(made->report);
 }

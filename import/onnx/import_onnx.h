@@ -39,6 +39,7 @@ struct OnnxImport {
   // it.
   std::map<std::string, std::optional<std::size_t>> sequences{};
   std::vector<std::string> outputs{};  // which to keep; none: all that are no states
+  std::uint32_t max_length = 0;        // steps of a request, at most; 0: as many as can be
   NewModel model{};                    // where it is written
 };
 

@@ -16,7 +16,8 @@ from onnx_attention import attention_cases, attention_refusals
 from onnx_batches import batches
 from onnx_composed import composed_cases
 from onnx_ids import id_cases
-from onnx_strict import strict_cases, strict_refusals
+from onnx_shorter import shorter_cases
+from onnx_strict import length_case, strict_cases, strict_refusals
 from onnx_windows import window_cases
 from onnx_writing import FLOAT, INT64, SCAN_START, STEPS, case, draw, exported, info, model, refused, scan_model, tensor
 from torch import nn
@@ -350,13 +351,15 @@ def cases():
     yield scan_case("sequence_scan_reverse", 11, None, reverse=True)
     yield loop_case()
     yield from strict_cases()
+    yield length_case()
     yield from id_cases()
     yield from window_cases(along)
+    yield from shorter_cases(along)
     yield from composed_cases(along, from_torch)
     yield from attention_cases(along)
 
 
-CONVOLVED = ("longer", "shorter")
+PADS = {"longer": 4, "shorter": 0, "shorter_turned": 0, "shorter_attention": 0}
 
 
 class Attending(nn.Module):
@@ -364,22 +367,23 @@ class Attending(nn.Module):
 
     def __init__(self, how):
         super().__init__()
-        even, wide = {"longer": (1, 4), "shorter": (1, 0)}.get(how, (1, 1))
-        self.layer, self.how, self.mix = nn.GRU(3, 4), how, nn.Conv1d(3, 3, 3, stride=even, padding=wide)
+        self.layer, self.how, self.mix = nn.GRU(3, 4), how, nn.Conv1d(3, 3, 3, padding=PADS.get(how, 1))
 
     def forward(self, x):
-        y = self.layer(self.mix(x.permute(1, 2, 0)).permute(2, 0, 1) if self.how in CONVOLVED else x)[0]
-        if self.how == "attention":
-            rows = y.transpose(0, 1)
-            return torch.tanh(rows @ rows.transpose(1, 2)) @ rows
+        y = self.layer(self.mix(x.permute(1, 2, 0)).permute(2, 0, 1) if self.how in PADS else x)[0]
+        rows = y.transpose(0, 1)
         return {
+            "attention": lambda: torch.tanh(rows @ rows.transpose(1, 2)) @ rows,
+            "shorter": lambda: torch.cumsum(y, 0),
+            "shorter_turned": lambda: y.flip(0),
+            "shorter_attention": lambda: torch.softmax(rows @ rows.transpose(1, 2), dim=-1) @ rows,
             "product": lambda: y.prod(dim=0),
             "half": lambda: y[1:],
             "turned": lambda: y + y.flip(0),
             "order": lambda: y.flip(0),
             "padded": lambda: torch.cat([y, torch.zeros(1, 1, 4)], dim=0),
             "merged": lambda: y.reshape(-1, 2, 2).reshape(-1, 2),
-            "length": lambda: y / x.shape[0],
+            "length": lambda: y / (2 * x.shape[0]),
         }.get(self.how, lambda: y)()
 
 
@@ -410,9 +414,11 @@ def sequence_refusals():
         "order": "the rows of the output 'y' are in the other order than its sequence",
         "padded": "(Concat): puts something before or behind the steps",
         "merged": "(Reshape): puts the steps of the sequence into one axis with others",
-        "length": "the length of the sequence, which may be any",
+        "length": "computes with the length of the sequence, which may be any",
         "longer": "reads a sequence that was made longer",
-        "shorter": "(Conv): makes the sequence shorter: pad it by 2 steps more",
+        "shorter": "goes along a sequence that a convolution made shorter, by 2 rows; pad it",
+        "shorter_turned": "(Slice): turns around what was made shorter",
+        "shorter_attention": "(MatMul): attends to what was made shorter",
     }
     for how, why in reasons.items():
         yield along_refused(how, Attending(how), (x,), ["x"], why)
@@ -420,8 +426,8 @@ def sequence_refusals():
     yield refused("sequence_loop_before", loop_model(pick="earlier"), "otherwise than by picking the step of its own round")
     longer = nn.Sequential(nn.Conv1d(3, 2, 3, padding=1), nn.ConstantPad1d((2, 1), 0.0))
     yield along_refused("longer_output", longer, (torch.randn(1, 3, 5),), ["x"], "has other rows", {0: "batch", 2: "steps"})
-    deep = nn.RNN(3, 2, num_layers=33)
-    yield along_refused("deep", Rows(deep), (x,), ["x"], "the model would have more than 32 lanes")
+    deep = nn.RNN(3, 2, num_layers=65)
+    yield along_refused("deep", Rows(deep), (x,), ["x"], "the model would have more than 64 lanes")
     yield along_refused("begins", Begins(), (x, h), ["x", "h"], "input 'h' has no axis of the sequence (axis 0 of x)")
 
 

@@ -92,6 +92,77 @@ class Small(nn.Module):
         return self.conv(x)
 
 
+class Grouped(nn.Module):
+    """Products that a letter for each axis says: by groups, of all with all, and of what each step has in one number."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight, self.layer = nn.Parameter(torch.randn(3, 2, 4)), nn.GRU(12, 4, batch_first=True)
+
+    def forward(self, x):
+        y = torch.einsum("bti,io->bto", x, self.weight[:, 0])
+        wide = torch.einsum("bti,iko->btko", x, self.weight)
+        rows = self.layer(torch.cat([y, wide.flatten(2)], dim=-1))[0]
+        own = torch.einsum("...i,...i->...", rows, y).unsqueeze(-1)
+        return torch.cat([own, torch.einsum("bti,btj->btij", rows, x).flatten(2)], dim=-1)
+
+
+class Together(nn.Module):
+    """Over all steps, which have no letter in the result."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer, self.weight = nn.GRU(3, 4, batch_first=True), nn.Parameter(torch.randn(4))
+
+    def forward(self, x):
+        y = self.layer(x)[0]
+        return torch.einsum("btj,btk->bjk", y, x).flatten(1) + torch.einsum("bti,i->b", y, self.weight).unsqueeze(1)
+
+
+class Steps(nn.Module):
+    """One step, of products by letters: decays, outer products, and rows of a matrix."""
+
+    def __init__(self):
+        super().__init__()
+        self.decay, self.mix = nn.Parameter(torch.rand(3, 4)), nn.Linear(3, 11)
+
+    def forward(self, x, state):
+        step, left, right = torch.split(self.mix(x), [3, 4, 4], dim=-1)
+        step = nn.functional.softplus(step)
+        state = state * torch.exp(-torch.einsum("bd,dn->bdn", step, self.decay))
+        state = state + torch.einsum("bd,bn,bd->bdn", step, left, x)
+        return torch.einsum("bdn,bn->bd", state, right) + torch.einsum("bdn->bd", state), state
+
+
+class Repeated(nn.Module):
+    """What a layer has ended with, once for each step of the next."""
+
+    def __init__(self, how):
+        super().__init__()
+        self.reads, self.says, self.how = nn.LSTM(3, 4, batch_first=True), nn.LSTM(4, 3, batch_first=True), how
+
+    def forward(self, x):
+        end = self.reads(x)[1][0][-1].unsqueeze(1)
+        each = end.repeat(1, x.shape[1], 1) if self.how == "repeat" else end.expand(-1, x.shape[1], -1)
+        return self.says(each)[0].repeat(1, 1, 2)
+
+
+class Statistics(nn.Module):
+    """Rows weighed by what each is beside the mean of all and their variance, and what they come to: divided by their number."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv1d(3, 4, 3, padding=1)
+        self.worth, self.out = nn.Conv1d(12, 4, 1), nn.Linear(8, 2)
+
+    def forward(self, x):
+        z = torch.relu(self.conv(x.transpose(1, 2)))
+        mean, spread = z.mean(2, keepdim=True).expand_as(z), z.var(2, keepdim=True).add(1e-4).sqrt().expand_as(z)
+        share = torch.softmax(self.worth(torch.cat([z, mean, spread], dim=1)), dim=2)
+        middle = (share * z).sum(2)
+        return self.out(torch.cat([middle, (share * z * z).sum(2)], dim=1)) / x.shape[1]
+
+
 def composed_cases(along, from_torch):
     back = {0: "batch", 1: "steps"}
     yield along("sequence_bent", Bent(), back, opset=17)
@@ -99,5 +170,11 @@ def composed_cases(along, from_torch):
     yield along("sequence_marked", Marked(), back, length=6, ids=7)
     yield along("sequence_levelled", Levelled(), back, length=6)
     yield along("sequence_running", Running(), back, length=6)
+    yield along("sequence_grouped", Grouped(), back, length=6)
+    yield along("sequence_together", Together(), back, length=6)
+    for how in ("repeat", "expand"):
+        yield along(f"sequence_repeated_{how}", Repeated(how), back, length=6)
+    yield along("sequence_statistics", Statistics(), back, length=7)
+    yield from_torch("einsum_step", Steps(), (1, 3), {"h": (1, 3, 4)})
     yield from_torch("grown", Grown(), (1, 2, 5), {})
     yield from_torch("cut_off", Small(), (1, 2, 5), {})

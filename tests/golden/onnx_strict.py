@@ -69,14 +69,12 @@ class Alone(nn.Module):
 
     def __init__(self, how):
         super().__init__()
-        self.how, self.mix, self.table = how, nn.Conv1d(3, 3, 3), nn.Embedding(4, 3)
-        self.layer = nn.GRU(3, 4, bidirectional=how == "backwards", batch_first=how == "convolved")
+        self.how, self.table = how, nn.Embedding(4, 3)
+        self.layer = nn.GRU(3, 4, bidirectional=how == "backwards")
 
     def forward(self, x, other=None):
         if self.how == "attending":
             return torch.tanh(x @ x.transpose(1, 2)) @ x
-        if self.how == "convolved":
-            return self.layer(self.mix(x.transpose(1, 2)).transpose(1, 2))[0]
         if self.how == "speaker":
             return self.layer(x + self.table(other))[0]
         return self.layer(x, other)
@@ -86,7 +84,6 @@ def strict_refusals():
     steps, row = torch.randn(5, 1, 3), torch.randn(1, 5, 3)
     speaker, both = torch.zeros(1, dtype=torch.int64), torch.zeros(2, 1, 4)
     alone = {
-        "convolved": ((row,), ["x"], {"x": {1: "T"}}, "leaves its axis 1 open ('T')"),
         "attending": ((row,), ["x"], {"x": {1: "T"}}, "does not seem to be a batch; if it is one, or a step has one of it, say so with --shape x=1,1,3"),
         "speaker": ((steps, speaker), ["x", "who"], {"x": {0: "T"}}, "'who' was taken for the length of the sequence"),
         "backwards": ((steps, both), ["x", "h0"], {"x": {0: "T"}}, "input 'h0' has no axis of the sequence"),
@@ -121,26 +118,37 @@ def strict_refusals():
     yield from open_length_refusals()
 
 
-def open_length_refusals():
-    """What nobody can say of a sequence whose length is not known."""
-    x, y = info("x", ["steps", 1, 2]), info("y", None)
+def of_length(nodes, *weights):
+    """A layer along the sequence, `h`, and how long that is, `T`, with nodes that make something of both."""
     first, zero = tensor("first", np.int64(0)), tensor("zero", np.array([0], dtype=np.int64))
     layer = [tensor(name, np.eye(2, dtype=np.float32)[None]) for name in ("W", "R")]
-    length = [make.make_node("RNN", ["x", "W", "R"], ["h", "last"], hidden_size=2)]
-    length += [make.make_node("Shape", ["x"], ["shape"]), make.make_node("Gather", ["shape", "first"], ["T"])]
-    factor = [make.make_node("Cast", ["number"], ["factor"], to=FLOAT), make.make_node("Mul", ["h", "factor"], ["y"])]
+    return model([*LENGTH, *nodes], [info("x", ["steps", 1, 2])], [info("y", None)], [*layer, first, zero, *weights])
 
-    def of(nodes, *weights):
-        return model([*length, *nodes], [x], [y], [*layer, first, zero, *weights])
 
+LENGTH = [make.make_node("RNN", ["x", "W", "R"], ["h", "last"], hidden_size=2)]
+LENGTH += [make.make_node("Shape", ["x"], ["shape"]), make.make_node("Gather", ["shape", "first"], ["T"])]
+FACTOR = [make.make_node("Cast", ["number"], ["factor"], to=FLOAT), make.make_node("Mul", ["h", "factor"], ["y"])]
+
+
+def length_case():
+    """By how many rows of a table there are, which are as many as steps."""
+    nodes = [make.make_node("Unsqueeze", ["T", "zero"], ["end"]), make.make_node("Slice", ["table", "zero", "end"], ["cut"])]
+    nodes += [make.make_node("Shape", ["cut"], ["long"]), make.make_node("Squeeze", ["long", "zero"], ["number"]), *FACTOR]
+    x, h, made = draw(STEPS, 2), np.zeros(2), []
+    for row in x.astype(np.float64):
+        h = np.tanh(row + h)
+        made.append(h * STEPS)
+    return case("length_cuts", of_length(nodes, tensor("table", np.arange(512, dtype=np.int64))), {"x": x}, {"y": made})
+
+
+def open_length_refusals():
+    """What nobody can say of a sequence whose length is not known."""
+    y, of, length, factor, first = info("y", None), of_length, LENGTH, FACTOR, tensor("first", np.int64(0))
     why = "computes with the length of the sequence, which may be any"
     many = tensor("many", np.int64(1024))
     yield refused("length_squared", of([make.make_node("Mul", ["T", "T"], ["number"]), *factor]), why)
     yield refused("length_halved", of([make.make_node("Div", ["T", "many"], ["number"]), *factor], many), why)
     yield refused("length_as_truth", of([make.make_node("Cast", ["T"], ["number"], to=onnx.TensorProto.BOOL), *factor]), why)
-    nodes = [make.make_node("Unsqueeze", ["T", "zero"], ["end"]), make.make_node("Slice", ["table", "zero", "end"], ["cut"])]
-    nodes += [make.make_node("Shape", ["cut"], ["long"]), make.make_node("Squeeze", ["long", "zero"], ["number"]), *factor]
-    yield refused("length_cuts", of(nodes, tensor("table", np.arange(512, dtype=np.int64))), why)
     nodes = [make.make_node("Expand", ["last", "shape"], ["all"]), make.make_node("ReduceSum", ["all", "zero"], ["y"])]
     yield refused("sum_of_the_same", of(nodes), "goes over what is the same at every step")
 

@@ -167,6 +167,23 @@ class Standard(nn.Module):
         return rows.amin(dim=1) if self.least else rows
 
 
+class Regained(nn.Module):
+    """Rows that were left out made again, around a layer that goes along those that were left."""
+
+    def __init__(self, wide):
+        super().__init__()
+        self.down = nn.Conv1d(3, 4, 8 if wide else 2, stride=4 if wide else 2, padding=2 if wide else 0)
+        self.layer, self.mix = nn.LSTM(4, 4, batch_first=True, bidirectional=True), nn.Linear(8, 4)
+        self.up = nn.ConvTranspose1d(4, 2, 8, stride=4, padding=2, groups=2)
+        if not wide:
+            self.up = nn.ConvTranspose1d(4, 2, 2, stride=2, padding=1, output_padding=1, dilation=2)
+
+    def forward(self, x):
+        z = torch.relu(self.down(x.transpose(1, 2)))
+        z = z + self.mix(self.layer(z.transpose(1, 2))[0]).transpose(1, 2)
+        return self.up(z).transpose(1, 2)
+
+
 def window_cases(along):
     back = {0: "batch", 1: "steps"}
     yield along("sequence_around", Around(), back)
@@ -184,6 +201,8 @@ def window_cases(along):
     yield along("sequence_fewer", Fewer("mean"), back, length=6)
     yield along("sequence_fewer_shares", Fewer("shares"), back, length=6)
     yield along("sequence_rated", Rated(), back, length=6)
+    yield along("sequence_regained", Regained(True), back, length=16)
+    yield along("sequence_regained_narrow", Regained(False), back, length=6)
     yield along("sequence_widths", Widths(), back, length=6)
     for how in ("mean", "largest"):
         yield along(f"sequence_summed_{how}", Summed(how), back, length=6)

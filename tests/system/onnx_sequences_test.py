@@ -267,6 +267,32 @@ class Speech(nn.Module):
         return torch.log_softmax(self.out(self.layer(made)[0]), dim=-1)
 
 
+class Unpadded(nn.Module):
+    """Convolutions without pads before layers in both directions: a step has four rows, and the last one no label."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv, self.layer = nn.Conv1d(WIDTH, 6, 3, stride=2), nn.LSTM(6, 4, bidirectional=True, batch_first=True)
+        self.out = nn.Linear(8, 5)
+
+    def forward(self, x):
+        made = torch.max_pool1d(torch.relu(self.conv(x.transpose(1, 2))), 2).transpose(1, 2)
+        return torch.log_softmax(self.out(self.layer(made)[0]), dim=-1)
+
+
+class Windows(nn.Module):
+    """Windows of several widths over a text, none of which goes beyond its ends."""
+
+    def __init__(self):
+        super().__init__()
+        self.table, self.out = nn.Embedding(WORDS, 6), nn.Linear(12, 3)
+        self.convs = nn.ModuleList([nn.Conv1d(6, 4, width) for width in (3, 4, 5)])
+
+    def forward(self, ids):
+        x = self.table(ids).transpose(1, 2)
+        return self.out(torch.cat([torch.relu(conv(x)).amax(dim=2) for conv in self.convs], dim=1))
+
+
 TIME_FIRST, BATCH_FIRST = {0: "steps", 1: "batch"}, {0: "batch", 1: "steps"}
 # By name: the module, the axes, the outputs, and what a step is.
 MODELS = {
@@ -305,7 +331,10 @@ MODELS = {
     "attentive": (Attentive, BATCH_FIRST, ["y"], "rows"),
     "asking": (Asking, BATCH_FIRST, ["y"], "ids"),
     "speech": (Speech, BATCH_FIRST, ["y"], "fours"),
+    "unpadded": (Unpadded, BATCH_FIRST, ["y"], "fours"),
+    "windows": (Windows, BATCH_FIRST, ["y"], "ids"),
 }
+SHORTEST = {"unpadded": 2, "windows": 5}  # steps of a request
 
 
 def drawn(kind, length, seed=0):
@@ -379,13 +408,25 @@ class Sequences(unittest.TestCase):
     def test_answers_are_pytorchs(self):
         for name, (_, _, outputs, kind) in MODELS.items():
             with self.subTest(model=name):
-                rows = {length: drawn(kind, length) for length in LENGTHS}
+                rows = {length: drawn(kind, length) for length in LENGTHS if length >= SHORTEST.get(name, 1)}
                 waiting = {length: self.client.submit(name, one) for length, one in rows.items()}
                 for length, answer in waiting.items():
                     reply, wanted = answer.result(served.PATIENCE), self.wanted(name, rows[length])
                     for output in outputs:
                         got = np.asarray(reply[output])
                         np.testing.assert_allclose(np.ravel(got), np.ravel(wanted[output]), atol=1e-5, err_msg=f"{length} {output}")
+
+    def test_requests_that_are_too_short_are_refused(self):
+        for name, least in SHORTEST.items():
+            with self.assertRaisesRegex(Exception, f"must be between {least} and"):
+                self.client.infer(name, drawn(MODELS[name][3], least - 1))
+            self.client.infer(name, drawn(MODELS[name][3], least))
+
+    def test_rows_that_there_are_come_as_a_stream(self):
+        rows, parts = drawn("fours", 9), []
+        self.client.submit("unpadded", rows, on_partial=lambda part: parts.append(part["y"])).result(served.PATIENCE)
+        wanted = self.wanted("unpadded", rows)["y"]
+        np.testing.assert_allclose(np.concatenate(parts), wanted.reshape(8, -1), atol=1e-5)
 
     def test_one_direction_runs_in_sessions(self):
         for name in ("lstm_2_forth", "gru_1_forth", "dilated"):

@@ -72,7 +72,7 @@ TEST(LanePlan, RefusesNumbersOutOfRange) {
   EXPECT_FALSE(LanePlan{}.validate());
   LanePlan many;
   many.lanes.resize(LanePlan::kMaxLanes + 1);
-  EXPECT_THAT(many.validate().error().message, testing::HasSubstr("33 lanes"));
+  EXPECT_THAT(many.validate().error().message, testing::HasSubstr("65 lanes"));
 
   LanePlan plan = chain();
   plan.lanes[0].length_of = LanePlan::kMaxLengths;

@@ -158,7 +158,7 @@ push = ["h"]
 // without.
 TEST(Lanes, ManyLayersComputeNothingAhead) {
   std::string more;
-  for (int lane = 0; lane < 14; ++lane)
+  for (std::size_t lane = 0; lane < LanePlan::kMaxLanes / 2 - 2; ++lane)
     more += "[[lane]]\nname = \"low" + std::to_string(lane) + "\"\ncell = \"low\"\n";
   more += "[[lane]]\nname = \"again\"\ncell = \"high\"\nfrom = [\"low0\"]\n";
   const auto model = load(replaced("[[input]]", more + "[[input]]"), true);
@@ -558,10 +558,10 @@ TEST(Sequences, BothDirectionsMeetAtTheSameRow) {
 
 TEST(Lanes, TooManyAreRefused) {
   std::string text = kStack;
-  for (int i = 0; i < 40; ++i) text += "[[lane]]\nname = \"l" + std::to_string(i) + "\"\ncell = \"low\"\n";
+  for (int i = 0; i < 80; ++i) text += "[[lane]]\nname = \"l" + std::to_string(i) + "\"\ncell = \"low\"\n";
   const auto model = load(text);
   ASSERT_FALSE(model);
-  EXPECT_THAT(model.error().message, HasSubstr("lane: at most 32 are possible"));
+  EXPECT_THAT(model.error().message, HasSubstr("lane: at most 64 are possible"));
 }
 
 }  // namespace

@@ -334,8 +334,12 @@ void filled(StepCall& call, std::size_t input) {
   if (input > 0 && call.steps(0)) is_axis(call.in(0).rank() - *call.steps(0));
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     const std::size_t here = wanted.size() - i;
-    if (wanted[i] == kOpenLength) {
+    if (is_open(wanted[i]) && from_the_end(wanted[i]) <= 0) {
       is_axis(here);
+      const std::int64_t missing = -from_the_end(wanted[i]);
+      if (input > 0 && call.steps(0) && missing != call.missing)
+        refuse("puts steps of the sequence together with fewer of them");
+      call.missing = missing;
       wanted[i] = 1;
     } else if (from_last == here && wanted[i] != 1) {
       refuse("makes a sequence whose length may be any " + std::to_string(wanted[i]) + " steps long");
@@ -348,6 +352,7 @@ void filled(StepCall& call, std::size_t input) {
   if (input > 0) {
     const Quantity& x = inputs.emplace_back(call.in(0)).value();
     inputs[0]->steps.reset();
+    inputs[0]->missing = 0;
     rank = std::max(rank, x.rank());
     if (!call.steps(0) && x.rank() >= *from_last && x.shape[x.rank() - *from_last] != 1)
       refuse("has numbers along the sequence, whose length may be any");
@@ -397,10 +402,10 @@ constexpr StepRule kRules[] = {
     {"Slice", slice, true},
     {"Gather", gather, true},
     {"Shape", shape, true},
-    {"Expand", expand},
-    {"ConstantOfShape", constant_of_shape},
+    {"Expand", expand, true},
+    {"ConstantOfShape", constant_of_shape, true},
     {"Range", range},
-    {"Tile", tile},
+    {"Tile", tile, true},
     {"Cast", cast, true},
 };
 
