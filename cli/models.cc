@@ -100,6 +100,10 @@ void print_model(const Model& model, const fs::path& folder) {
     std::printf("  cell %s: at most %u rows a task\n", type.name.c_str(), type.max_batch);
   }
   const std::string each(model.unfolding->row_name());
+  for (const SequenceSpec& sequence : model.sequences) {
+    if (sequence.min_length > 1)
+      std::printf("  requests of %u to %u %ss\n", sequence.min_length, sequence.max_length, each.c_str());
+  }
   for (const InputSpec& input : model.inputs) {
     std::printf("  input %s: %s %s a %s", input.name.c_str(), std::string(to_string(input.dtype)).c_str(),
                 to_string(input.shape).c_str(), each.c_str());
@@ -109,6 +113,7 @@ void print_model(const Model& model, const fs::path& folder) {
   for (const OutputSpec& output : model.outputs) {
     std::string rows = output.every ? "for each " + each : std::string(model.unfolding->last_row_name());
     if (output.path) rows += ", along the best path";
+    if (output.fewer > 0) rows += " but the last " + std::to_string(output.fewer);
     std::printf("  output %s: %s %s %s\n", output.name.c_str(), std::string(to_string(output.dtype)).c_str(),
                 to_string(output.path ? Shape{} : output.shape).c_str(), rows.c_str());
   }

@@ -28,8 +28,8 @@ ReadPart PartReader::read(const ModelPtr& model, Work& work) const {
   }
   if (!model->sessions.possible) {
     return refused({ErrorCode::kInvalidArgument,
-                    "this model's steps do not only depend on earlier ones, so it cannot run in parts; send "
-                    "the whole input at once, without a session token"});
+                    "this model's steps depend on later ones, or it asks for several at once, so it cannot "
+                    "run in parts; send the whole input at once, without a session token"});
   }
   auto checked = JobMaker::check(model, *body);
   if (!checked) return refused(std::move(checked).error());

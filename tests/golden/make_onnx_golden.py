@@ -368,6 +368,7 @@ class Attending(nn.Module):
     def __init__(self, how):
         super().__init__()
         self.layer, self.how, self.mix = nn.GRU(3, 4), how, nn.Conv1d(3, 3, 3, padding=PADS.get(how, 1))
+        self.other = nn.Conv1d(3, 3, 2, stride=2)
 
     def forward(self, x):
         y = self.layer(self.mix(x.permute(1, 2, 0)).permute(2, 0, 1) if self.how in PADS else x)[0]
@@ -375,10 +376,12 @@ class Attending(nn.Module):
         return {
             "attention": lambda: torch.tanh(rows @ rows.transpose(1, 2)) @ rows,
             "shorter": lambda: torch.cumsum(y, 0),
+            "rates": lambda: x[: self.other(x.permute(1, 2, 0)).shape[2]],
+            "rates_apart": lambda: x * (x.shape[0] - self.other(x.permute(1, 2, 0)).shape[2]),
             "shorter_turned": lambda: y.flip(0),
             "shorter_attention": lambda: torch.softmax(rows @ rows.transpose(1, 2), dim=-1) @ rows,
             "product": lambda: y.prod(dim=0),
-            "half": lambda: y[1:],
+            "half": lambda: y[::2],
             "turned": lambda: y + y.flip(0),
             "order": lambda: y.flip(0),
             "padded": lambda: torch.cat([y, torch.zeros(1, 1, 4)], dim=0),
@@ -417,6 +420,8 @@ def sequence_refusals():
         "length": "computes with the length of the sequence, which may be any",
         "longer": "reads a sequence that was made longer",
         "shorter": "goes along a sequence that a convolution made shorter, by 2 rows; pad it",
+        "rates": "(Slice): takes as many rows of a sequence as another one has",
+        "rates_apart": "(Sub): computes with the length of the sequence, which may be any",
         "shorter_turned": "(Slice): turns around what was made shorter",
         "shorter_attention": "(MatMul): attends to what was made shorter",
     }

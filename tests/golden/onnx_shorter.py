@@ -13,6 +13,12 @@ class Unpadded(nn.Module):
         self.how, self.conv, self.again = how, nn.Conv1d(3, 4, 3, dilation=gap), nn.Conv1d(4, 4, 4, padding=2)
         self.layer, self.worth, self.out = nn.GRU(4, 3, batch_first=True, bidirectional=True), nn.Linear(4, 1), nn.Linear(6, 2)
         self.norm = nn.InstanceNorm1d(4, affine=True)
+        self.rising = nn.Conv1d(3, 4, 3, dilation=gap)  # of what stands beyond the end a number below 0
+        nn.init.constant_(self.rising.weight, 0.01)
+        nn.init.constant_(self.rising.bias, -0.3)
+        with torch.no_grad():
+            self.rising.weight[:, :, -1] = 0
+            self.rising.bias += 0.8
 
     def forward(self, x):
         z = torch.tanh(self.conv(x.transpose(1, 2)))
@@ -25,6 +31,8 @@ class Unpadded(nn.Module):
             "largest": lambda: z.amax(dim=2) - z.amin(dim=2),
             "mean": lambda: torch.cat([z.mean(dim=2), z.std(dim=2), z.sum(dim=2), z.mean(dim=(1, 2), keepdim=True)[:, 0]], dim=1),
             "weighed": lambda: (torch.softmax(self.worth(rows), dim=1) * rows).sum(dim=1),
+            "logged": lambda: (torch.softmax(self.worth(rows), dim=1) * torch.log(self.rising(x.transpose(1, 2))).transpose(1, 2)).sum(dim=1),
+            "counted": lambda: rows.sum(dim=1) / torch.zeros_like(rows[:, :, 0]).shape[1],
             "shares": lambda: F.log_softmax(rows, dim=1),
             "levelled": lambda: self.norm(z).transpose(1, 2),
             "padded": lambda: self.again(z).transpose(1, 2),
@@ -61,12 +69,40 @@ class Pictures(nn.Module):
         return torch.cat([torch.relu(conv(picture)).squeeze(3).amax(dim=2) for conv in self.convs], dim=1)
 
 
+class Between(nn.Module):
+    """Parts of a sequence: how each step differs from the one before, and what comes some steps later."""
+
+    def __init__(self, how):
+        super().__init__()
+        self.how, self.layer, self.out = how, nn.GRU(6 if how == "changes" else 3, 4, batch_first=True), nn.Linear(4, 2)
+        self.pool = nn.Conv1d(3, 3, 2, stride=2)
+
+    def forward(self, x):
+        if self.how == "changes":
+            changes = F.pad(x[:, 1:] - x[:, :-1], (0, 0, 1, 0))
+            return self.layer(torch.cat([x, changes], dim=-1))[0]
+        if self.how == "rows":  # of a step two
+            halves = self.pool(x.transpose(1, 2)[:, :, 1:] * x.transpose(1, 2)[:, :, :-1])
+            return self.layer(F.pad(halves, (0, 1)).transpose(1, 2))[0]
+        y = self.layer(x)[0]
+        return {
+            "middle": lambda: self.out(y[:, 1:-1]),
+            "later": lambda: y[:, 2:].mean(dim=1),
+            "earlier": lambda: torch.cat([y[:, :-2].amax(dim=1), y[:, :-2][:, -1]], dim=-1),
+        }[self.how]()
+
+
 def shorter_cases(along):
     back = {0: "batch", 1: "steps"}
-    for how in ("rows", "layer", "states", "ends", "largest", "mean", "weighed", "shares", "levelled", "padded", "global"):
+    for how in (
+        *("rows", "layer", "states", "ends", "largest", "mean", "weighed", "logged", "counted", "shares", "levelled", "padded"),
+        "global",
+    ):
         yield along(f"sequence_shorter_{how}", Unpadded(how), back, length=7)
     yield along("sequence_shorter_gaps", Unpadded("layer", 2), back, length=6, opset=17)
     yield along("sequence_shorter_to_one", Unpadded("layer"), back, length=3)
     for how in ("pooled", "last", "rows"):
         yield along(f"sequence_paused_{how}", Paused(how), back, length=24, opset=17)
+    for how in ("changes", "middle", "later", "earlier", "rows"):
+        yield along(f"sequence_between_{how}", Between(how), back, length=6)
     yield along("sequence_pictures", Pictures(), back, length=6, ids=7)

@@ -115,6 +115,14 @@ def strict_refusals():
     yield refused("empty_and_wide", model([make.make_node("Add", ["x", "w"], ["y"])], [x], [y], [empty]), "more elements than are read")
     power = make.make_node("Pow", ["x", "e"], ["y"])
     yield refused("power", model([power], [x], [y], [tensor("e", np.float32(65))]), "raises to the")
+    again = make.make_node("Einsum", ["x"], ["y"], equation="......", name="e")
+    yield refused("einsum_open_twice", model([again], [x], [y]), "node 'e' (Einsum): its equation has an ellipsis twice")
+    long, w = info("x", ["batch", 3, "steps"]), tensor("w", draw(3, 3, 2))
+    wide = make.make_node("ConvTranspose", ["x", "w"], ["y"], strides=[2], auto_pad="SAME_UPPER", name="wide")
+    yield refused("transposed_same", model([wide], [long], [y], [w]), "node 'wide' (ConvTranspose): says how large its result is")
+    halves = [make.make_node("Conv", ["x", "w"], ["c"])]
+    halves += [make.make_node("Conv", ["c", "w"], ["y"], strides=[2], auto_pad="SAME_UPPER", name="half")]
+    yield refused("shorter_same", model(halves, [long], [y], [w]), "node 'half' (Conv): auto_pad SAME_UPPER of what was made shorter")
     yield from open_length_refusals()
 
 

@@ -20,8 +20,11 @@ bool has(std::string_view letters, char letter) {
 // counted from the last one, as in all broadcasts.
 std::string letters_of(std::string_view written, std::size_t hidden) {
   std::string letters;
+  bool open = false;
   for (std::size_t i = 0; i < written.size(); ++i) {
     if (written.substr(i).starts_with("...")) {
+      if (open) refuse("its equation has an ellipsis twice");
+      open = true;
       for (std::size_t axis = hidden; axis > 0; --axis) letters += static_cast<char>(axis);
       i += 2;
     } else if ((written[i] >= 'a' && written[i] <= 'z') || (written[i] >= 'A' && written[i] <= 'Z')) {

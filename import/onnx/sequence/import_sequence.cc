@@ -72,7 +72,7 @@ class SequenceTrial {
     if (axis != axes_.end()) return sequence(input, std::move(shape), axis->second);
     if (!real && shape.size() <= 1 && elements(shape) == 1) {
       lengths_.push_back(input.name);
-      return known_integers(shape, {kOpenLength});
+      return known_integers(shape, {open_length(rows_)});
     }
     others_.push_back(input.name);
     constexpr float kAny = std::numeric_limits<float>::quiet_NaN();
@@ -195,7 +195,7 @@ class SequenceTrial {
   const OnnxModel& model_;
   const SequenceAxes& axes_;
   const std::int64_t rows_;
-  LaneBook lanes_{std::make_shared<WeightBook>(), rows_ > 1};
+  LaneBook lanes_{std::make_shared<WeightBook>()};
   SequenceWalk walk_;
   GraphWalk::Scope scope_;
   ModelDefinition definition_;

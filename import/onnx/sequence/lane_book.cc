@@ -298,7 +298,6 @@ Quantity LaneBook::keep_rows(const Quantity& x, std::int64_t rows, bool reverse)
 }
 
 Quantity LaneBook::number_of_step(std::int64_t steps) {
-  if (several_rows_) refuse("counts the rows of a sequence of which a step has several");
   longest_ = std::min(longest_, steps);
   if (!step_) {
     constexpr const char* kNumber = "number";

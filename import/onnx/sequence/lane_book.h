@@ -26,9 +26,7 @@ enum class SequenceEnd : std::uint8_t { kFirst, kLast };
 // is computed of a whole sequence, once. Every function refuses what does not fit.
 class LaneBook {
  public:
-  // `several_rows`: of the inputs in a step, so that what counts them would have to say which.
-  LaneBook(std::shared_ptr<WeightBook> weights, bool several_rows)
-      : weights_(std::move(weights)), graph_(weights_), several_rows_(several_rows) {}
+  explicit LaneBook(std::shared_ptr<WeightBook> weights) : weights_(std::move(weights)), graph_(weights_) {}
 
   CellWriter& graph() { return graph_.writer(); }
 
@@ -60,7 +58,6 @@ class LaneBook {
 
   // The number of each step, from 0: one of so many, so that no sequence may be longer.
   Quantity number_of_step(std::int64_t steps);
-  bool several_rows() const { return several_rows_; }
   // How many rows there are, of so many a step and without those that are missing at the end: a number.
   Quantity count(std::int64_t rows, std::int64_t missing);
   // Of each of so many rows of a step 1, or 0 where it is one of the last rows of the sequence, which are
@@ -113,7 +110,6 @@ class LaneBook {
 
   std::shared_ptr<WeightBook> weights_;
   StepGraph graph_;
-  const bool several_rows_;
   std::vector<std::unique_ptr<LaneDraft>> drafts_;
   std::vector<std::map<ValueId, Quantity>> brought_;  // by lane: values of the graph that its cell has
   std::map<std::pair<ValueId, SequenceEnd>, Quantity> ends_;

@@ -8,10 +8,19 @@
 namespace volvox::onnx_import {
 namespace {
 
+constexpr std::int64_t kOpen = std::int64_t{1} << 40;
+constexpr std::int64_t kApart = std::int64_t{1}
+                                << 22;  // lengths of sequences with other numbers of rows a step
 constexpr std::int64_t kNear = std::int64_t{1} << 20;
+constexpr std::int64_t kMostRows = std::int64_t{1} << 16;
 constexpr std::int64_t kMostOrdinary = std::int64_t{1} << 31;
 bool stands_for_something(std::int64_t number) {
   return is_open(number) || (number > kRound - kNear && number < kRound + kNear);
+}
+
+// Of what stands for something: the rows of a step, or 0 of a round.
+std::int64_t kind_of(std::int64_t number) {
+  return is_open(number) ? rows_of_open(number) : 0;
 }
 
 // Whether each number that was made of one that stands for something is of the same kind; or what is left of
@@ -27,21 +36,22 @@ bool keeps_meaning(std::string_view op, const Constant& a, const Constant& b, co
     const std::int64_t left = number(a, i), right = number(b, i), result = made.integers[i];
     const bool of_left = stands_for_something(left), of_right = stands_for_something(right);
     if (!of_left && !of_right) continue;
-    if (of_left && of_right && (op != "Sub" || is_open(left) != is_open(right))) return false;
-    const bool same_kind = stands_for_something(result) && is_open(result) == is_open(of_left ? left : right);
+    if (of_left && of_right && (op != "Sub" || kind_of(left) != kind_of(right))) return false;
+    const bool same_kind = stands_for_something(result) && kind_of(result) == kind_of(of_left ? left : right);
     if (of_left != of_right && !same_kind) return false;
   }
   return true;
 }
 
-// A length is no number below 1, and none of another kind.
+// A length is 1 at least.
 bool may_be_equal(const Constant& a, const Constant& b, const Shape& shape) {
   const auto left = spread_places(a.shape, shape), right = spread_places(b.shape, shape);
   for (std::size_t i = 0; i < left.size(); ++i) {
     const std::int64_t x = a.integers[static_cast<std::size_t>(left[i])],
                        y = b.integers[static_cast<std::size_t>(right[i])];
-    if ((is_open(x) && y > 0 && x != y) || (is_open(y) && x > 0 && x != y)) return true;
-    if ((stands_for_something(x) || stands_for_something(y)) && !is_open(x) && !is_open(y)) return true;
+    if (x == y || (!stands_for_something(x) && !stands_for_something(y))) continue;
+    const std::int64_t open = is_open(x) ? x : y, other = is_open(x) ? y : x;
+    if (!is_open(open) || other > from_the_end(open)) return true;
   }
   return false;
 }
@@ -69,12 +79,24 @@ constexpr std::string_view kAllowed[] = {
 
 }  // namespace
 
+std::int64_t open_length(std::int64_t rows) {
+  if (rows < 1 || rows > kMostRows) refuse("has the length of a sequence of too many rows a step");
+  return kOpen + rows * kApart;
+}
+
+std::int64_t rows_of_open(std::int64_t number) {
+  return (number - kOpen + kApart / 2) / kApart;
+}
+
 bool is_open(std::int64_t number) {
-  return number > kOpenLength - kNear && number < kOpenLength + kNear;
+  if (number < kOpen || number > kOpen + (kMostRows + 1) * kApart) return false;
+  const std::int64_t rows = rows_of_open(number);
+  return rows >= 1 && rows <= kMostRows && number > kOpen + rows * kApart - kNear &&
+         number < kOpen + rows * kApart + kNear;
 }
 
 std::int64_t from_the_end(std::int64_t number) {
-  return is_open(number) ? number - kOpenLength : number;
+  return number - open_length(rows_of_open(number));
 }
 
 bool has_open(const Quantity& x) {

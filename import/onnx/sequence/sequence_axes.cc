@@ -9,7 +9,7 @@ namespace {
 bool goes_along(const Node& node, bool loops) {
   return loops ? node.op == "Scan" || node.op == "Loop"
                : node.op == "LSTM" || node.op == "GRU" || node.op == "RNN" || node.op == "Conv" ||
-                     node.op == "Softmax";
+                     node.op == "ConvTranspose" || node.op == "Softmax";
 }
 
 bool recurs(const Graph& graph, bool loops) {

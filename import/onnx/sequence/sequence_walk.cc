@@ -25,13 +25,14 @@ void SequenceWalk::write(NodeCall& call, const Scope& scope) {
     if (!margin.none() && !takes)
       refuse(
           "reads a sequence that was made longer, which only a convolution or a slice makes shorter again");
-    if (!call.in(i).steps || call.in(i).is_known()) continue;
-    if (turned.value_or(call.in(i).turned) != call.in(i).turned)
-      refuse("puts steps of the sequence together with steps in the other order");
-    turned = call.in(i).turned;
+    if (!call.in(i).steps) continue;
     if (missing.value_or(call.in(i).missing) != call.in(i).missing)
       refuse("puts steps of the sequence together with fewer of them");
     missing = call.in(i).missing;
+    if (call.in(i).is_known()) continue;
+    if (turned.value_or(call.in(i).turned) != call.in(i).turned)
+      refuse("puts steps of the sequence together with steps in the other order");
+    turned = call.in(i).turned;
   }
   const bool ordinary = find_rule(call.node.op) != nullptr;
   if (!steps && !length && ordinary) return GraphWalk::write(call, scope);

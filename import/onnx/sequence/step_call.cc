@@ -41,6 +41,32 @@ Quantity StepCall::with(const Quantity& x, std::size_t axis, float instead) cons
                                {there(x.shape[axis], axis, x.rank()), x, known_reals({}, {instead})});
 }
 
+Quantity StepCall::around(const Quantity& x, std::size_t axis, std::int64_t first, std::int64_t last) const {
+  const std::int64_t here = x.shape[axis];
+  const std::int64_t behind = (std::max<std::int64_t>(-first, 0) + here - 1) / here,
+                     ahead = (std::max<std::int64_t>(last - here + 1, 0) + here - 1) / here;
+  CellWriter& w = node.writer;
+  const std::int64_t size = elements(x.shape);
+  std::vector<Quantity> parts;
+  const auto add = [&](const Quantity& all, std::int64_t place) {
+    parts.push_back(w.reshape(w.slice(all, 0, place * size, (place + 1) * size), x.shape));
+  };
+  // The nearest one stands last, which is the step's own.
+  if (behind > 0) {
+    const Quantity all = lanes.rows_before(x, behind + 1, turned);
+    use.add_lane(turned);
+    for (std::int64_t i = 0; i <= behind; ++i) add(all, i);
+  }
+  if (ahead > 0) {
+    const Quantity all = lanes.rows_before(x, ahead + 1, !turned);
+    use.add_lane(!turned);
+    for (std::int64_t i = behind > 0 ? ahead - 1 : ahead; i >= 0; --i) add(all, i);
+  }
+  if (parts.empty()) parts.push_back(x);
+  const std::int64_t begin = behind * here + first;
+  return w.slice(w.concat(parts, axis), axis, begin, begin + last - first + 1);
+}
+
 void StepCall::one_step(std::size_t axis) const {
   std::vector<std::optional<Quantity>> inputs;
   for (std::size_t i = 0; i < node.inputs(); ++i) {
@@ -59,8 +85,8 @@ void StepCall::make(Quantity x, std::optional<std::size_t> axis, bool is_turned)
   x.steps = axis;
   const bool varies = axis && !x.is_known();  // what is known is the same at every step
   x.turned = is_turned && varies;
-  x.missing = varies ? missing : 0;
-  if (x.missing > 0) use.least_steps = std::max(use.least_steps, x.missing / x.shape[*axis] + 1);
+  x.missing = axis ? missing : 0;
+  if (varies && missing > 0) use.least_steps = std::max(use.least_steps, x.missing / x.shape[*axis] + 1);
   node.outputs.push_back(std::move(x));
 }
 

@@ -12,6 +12,9 @@
 
 namespace volvox::onnx_import {
 
+// Rows that a window spans, at most: each request keeps them.
+inline constexpr std::int64_t kMaxReach = 1024;
+
 // How the layers of a graph use an axis.
 struct AxisUse {
   bool as_steps = false;   // a recurrent layer goes along it …
@@ -51,6 +54,9 @@ struct StepCall {
   Quantity there(std::int64_t rows, std::size_t axis, std::size_t rank) const;
   // A value of each step, with this number instead of what is missing.
   Quantity with(const Quantity& x, std::size_t axis, float instead) const;
+  // The rows from `first` to `last` of a value of each step, along its axis, counted from the first one of
+  // the step; zeros before the sequence and behind it.
+  Quantity around(const Quantity& x, std::size_t axis, std::int64_t first, std::int64_t last) const;
   // One step by the operator's own rule, all of whose outputs have the sequence along this axis.
   void one_step(std::size_t axis) const;
   // An output; its steps are in the order of the inputs' unless told otherwise.

@@ -200,12 +200,19 @@ TEST(OnnxSteps, RulesAreOfOperatorsThatThereAre) {
 
 TEST(OpenLength, ANumberAndThePlacesNearIt) {
   using namespace onnx_import;
-  EXPECT_TRUE(is_open(kOpenLength));
-  EXPECT_EQ(from_the_end(kOpenLength - 1), -1);
-  EXPECT_EQ(from_the_end(7), 7);
-  EXPECT_FALSE(is_open(2 * kOpenLength));
+  for (const std::int64_t rows : {1, 2, 270, 1 << 16}) {
+    EXPECT_TRUE(is_open(open_length(rows)));
+    EXPECT_EQ(rows_of_open(open_length(rows) - 3), rows);
+    EXPECT_EQ(from_the_end(open_length(rows) - 1), -1);
+    EXPECT_EQ(from_the_end(open_length(rows) + 5), 5);
+    EXPECT_FALSE(is_open(open_length(rows) + (1 << 21))) << "between two of them";
+    EXPECT_TRUE(has_open(known_integers({2}, {1, open_length(rows)})));
+  }
+  EXPECT_FALSE(is_open(kRound));
   EXPECT_FALSE(is_open(-1));
-  EXPECT_TRUE(has_open(known_integers({2}, {1, kOpenLength})));
+  EXPECT_FALSE(is_open(std::numeric_limits<std::int64_t>::max()));
+  EXPECT_FALSE(is_open(std::numeric_limits<std::int32_t>::max()));
+  EXPECT_THROW(open_length((1 << 16) + 1), Refusal);
   EXPECT_FALSE(has_open(known_reals({1}, {1})));
 }
 

@@ -64,8 +64,12 @@ void pool(StepCall& call, std::string_view how, std::size_t steps, std::vector<s
     if (keep || std::find(axes.begin(), axes.end(), axis) == axes.end()) left.push_back(shape[axis]);
   }
   const bool weighed = how == "ReduceSum" && weighing != nullptr && weighing->values && axes.size() == 1;
-  const Quantity all = weighed ? call.lanes.weighed_sum(weighing->scores, *weighing->values)
-                               : call.lanes.over_all(x, pooling->of_steps);
+  const auto weighed_sum = [&] {
+    const Quantity& values = *weighing->values;
+    const std::size_t from_last = call.in(0).rank() - steps;
+    return call.lanes.weighed_sum(weighing->scores, call.with(values, values.rank() - from_last, 0));
+  };
+  const Quantity all = weighed ? weighed_sum() : call.lanes.over_all(x, pooling->of_steps);
   Quantity made = w.reshape(all, left);
   if (mean_of_some) {
     std::int64_t others = 1;
@@ -212,6 +216,21 @@ void batch_norm(StepCall& call) {
   call.one_step(steps);
 }
 
+// Zeros where rows are missing, which come so much later where zeros stand before them.
+void fill_up(StepCall& call, Quantity x, std::size_t steps) {
+  const auto [before, after, zeros] = x.margin;
+  if (before + after > call.missing || call.turned)
+    refuse("makes a sequence longer, by more than it was made shorter");
+  x.margin = {};
+  x.missing = 0;
+  x.steps.reset();
+  x = call.with(x, steps, 0);
+  call.use.as_steps = call.use.anew = true;
+  if (before > 0) x = call.around(x, steps, -before, x.shape[steps] - 1 - before);
+  call.missing -= before + after;
+  call.make(std::move(x), steps);
+}
+
 void pad(StepCall& call) {
   const std::size_t steps = call.only_steps();
   const auto pads = call.node.integers_of("pads", 1).value_or(std::vector<std::int64_t>());
@@ -226,6 +245,7 @@ void pad(StepCall& call) {
   const bool alone = others == (x.margin.before != 0 ? 1 : 0) + (x.margin.after != 0 ? 1 : 0);
   if (!zeros || !alone || std::min(x.margin.before, x.margin.after) < 0)
     refuse("makes the sequence longer or shorter, other than by zeros around it alone");
+  if (call.missing > 0) return fill_up(call, x, steps);
   call.make(std::move(x), steps);
 }
 
@@ -309,7 +329,7 @@ constexpr StepRule kRules[] = {
     {"BatchNormalization", batch_norm, true},
     {"GlobalAveragePool", global_pool, true},
     {"GlobalMaxPool", global_pool, true},
-    {"Pad", pad},
+    {"Pad", pad, true},
     {"MatMul", matmul, true},
     {"Gemm", gemm, true},
 };

@@ -43,7 +43,7 @@ void reshape(StepCall& call) {
       } else {
         shape[i] = x.shape[i];
       }
-    } else if (shape[i] == kOpenLength - call.missing) {
+    } else if (shape[i] == open_length(call.rows(0)) - call.missing) {
       is_axis(i);
     } else if (shape[i] == -1) {
       if (rest) refuse("two extents are left open");
@@ -152,41 +152,70 @@ void split(StepCall& call) {
 
 // ---- Ends of the sequence ----
 
-bool is_last(std::int64_t place, std::int64_t missing) {
-  return place == -1 || (is_open(place) && from_the_end(place) + missing == -1);
+// A place along the first input, from its end, if it is written by its length.
+std::optional<std::int64_t> place_from_end(const StepCall& call, std::int64_t place) {
+  if (!is_open(place)) return std::nullopt;
+  if (rows_of_open(place) != call.rows(0)) refuse("takes as many rows of a sequence as another one has");
+  return from_the_end(place) + call.missing;
 }
 
-bool is_behind(std::int64_t place, std::int64_t missing) {
+bool is_last(const StepCall& call, std::int64_t place) {
+  return place == -1 || place_from_end(call, place) == -1;
+}
+
+bool is_behind(const StepCall& call, std::int64_t place) {
   constexpr std::int64_t kFar =
       std::numeric_limits<std::int32_t>::max();  // "to the end", as exporters write it
-  return place >= kFar && (!is_open(place) || from_the_end(place) + missing >= 0);
+  return place >= kFar && place_from_end(call, place).value_or(0) >= 0;
 }
 
 // What a slice takes along the sequence.
-enum class Taken : std::uint8_t { kAll, kTurned, kFirst, kLast };
+enum class Taken : std::uint8_t { kAll, kTurned, kFirst, kLast, kMost };
 
-Taken taken_by(std::int64_t begin, std::int64_t end, std::int64_t step, std::int64_t missing) {
+// All but so many rows at its beginning, and at its end.
+struct Part {
+  Taken taken = Taken::kAll;
+  std::int64_t begin = 0, end = 0;
+};
+
+Part taken_by(const StepCall& call, std::int64_t begin, std::int64_t end, std::int64_t step) {
   constexpr std::int64_t kFar = std::numeric_limits<std::int32_t>::min() + std::int64_t{2};
-  if (step == 1 && begin == 0 && is_behind(end, missing)) return Taken::kAll;
-  if (step == -1 && (is_last(begin, missing) || is_behind(begin, missing)) && end <= kFar)
-    return Taken::kTurned;
-  if (step == 1 && is_last(begin, missing) && is_behind(end, missing)) return Taken::kLast;
-  if (step == 1 && begin == 0 && end == 1) return Taken::kFirst;
-  refuse("takes a part of a sequence whose length may be any: its first step and its last can be picked");
+  if (step == 1 && begin == 0 && is_behind(call, end)) return {Taken::kAll};
+  if (step == -1 && (is_last(call, begin) || is_behind(call, begin)) && end <= kFar) return {Taken::kTurned};
+  if (step == 1 && is_last(call, begin) && is_behind(call, end)) return {Taken::kLast};
+  if (step == 1 && begin == 0 && end == 1) return {Taken::kFirst};
+  const std::int64_t left = is_open(end) ? -*place_from_end(call, end) : end < 0 ? -end : 0;
+  const bool most = step == 1 && begin >= 0 && begin <= kMaxReach && left >= 0 && left <= kMaxReach &&
+                    (left > 0 || is_behind(call, end));
+  if (most) return {Taken::kMost, begin, left};
+  refuse(
+      "takes a part of a sequence whose length may be any: its first step, its last, or all but some of the "
+      "first and the last can be picked");
 }
 
 // Of what was made longer: just the steps.
-Taken cut(std::int64_t begin, std::int64_t end, std::int64_t step, const Quantity& x) {
-  const auto& [before, after, zeros] = x.margin;
-  const bool ends = after == 0 ? is_behind(end, 0) : end == -after || (before == 0 && end == kOpenLength);
+Part cut(const StepCall& call, std::int64_t begin, std::int64_t end, std::int64_t step) {
+  const auto& [before, after, zeros] = call.in(0).margin;
+  const bool ends =
+      after == 0 ? is_behind(call, end) : end == -after || (before == 0 && end == open_length(call.rows(0)));
   if (step != 1 || begin != before || !ends) refuse("takes other steps of a sequence that was made longer");
-  return Taken::kAll;
+  return {Taken::kAll};
 }
 
 // The row at that end of what may be turned around.
 Quantity end_of(const StepCall& call, const Quantity& x, bool last) {
   if (last && call.missing > 0) return call.lanes.last_there(x, call.missing);
   return call.lanes.at_end(x, last != call.turned ? SequenceEnd::kLast : SequenceEnd::kFirst);
+}
+
+// Its steps come so much sooner, and the last ones have no row.
+void take_most(StepCall& call, const Quantity& x, std::size_t steps, const Part& part) {
+  if (call.turned) refuse("makes a sequence shorter that is turned around");
+  const std::int64_t rows = x.shape[steps];
+  if (part.begin > 0) call.use.as_steps = call.use.anew = true;
+  Quantity made = part.begin > 0 ? call.around(x, steps, part.begin, part.begin + rows - 1) : x;
+  call.missing += part.begin + part.end;
+  call.make(std::move(made), steps);
 }
 
 // As many rows of a table as there are steps: each has its own.
@@ -197,13 +226,15 @@ void slice_of_known(StepCall& call) {
   const auto is_one = [](const auto& numbers, std::int64_t number) {
     return numbers && numbers->size() == 1 && (*numbers)[0] == number;
   };
-  if (!is_one(starts, 0) || !is_one(ends, kOpenLength) || (by && !is_one(by, 1)) ||
-      (axes && axes->size() != 1))
+  const bool of_steps = ends && ends->size() == 1 && is_open((*ends)[0]) && rows_of_open((*ends)[0]) == 1 &&
+                        from_the_end((*ends)[0]) <= 0;
+  if (!is_one(starts, 0) || !of_steps || (by && !is_one(by, 1)) || (axes && axes->size() != 1))
     refuse(
         "takes so many of what is known as depend on the length of the sequence, but not as many as it has "
         "steps");
   const std::size_t axis = axes ? NodeCall::axis((*axes)[0], x.rank()) : 0;
   if (x.shape.empty()) refuse("takes rows of nothing");
+  call.missing = -from_the_end((*ends)[0]);
   std::vector<std::int64_t> order{static_cast<std::int64_t>(axis)};
   for (std::size_t i = 0; i < x.rank(); ++i)
     if (i != axis) order.push_back(static_cast<std::int64_t>(i));
@@ -231,7 +262,7 @@ void range(StepCall& call) {
     const KnownTensor known = call.node.known_in(input);
     return !known->is_real() && known->size() == 1 ? known->integers[0] : -1;
   };
-  if (number(0) != 0 || number(1) != kOpenLength || number(2) != 1)
+  if (number(0) != 0 || number(1) != open_length(1) || number(2) != 1)
     refuse("counts otherwise than the steps of the sequence from 0");
   call.make(call.lanes.number_of_step(kMost), 0);
 }
@@ -248,15 +279,15 @@ void slice(StepCall& call) {
   const auto by = call.node.integers_of("steps", 4).value_or(std::vector<std::int64_t>(axes.size(), 1));
   if (axes.size() != starts->size() || by.size() != starts->size())
     refuse("its axes and steps are not as many as its starts");
-  std::optional<Taken> taken;
+  std::optional<Part> part;
   Node others = call.node.node;  // the same without the axis of the sequence
   others.attributes.clear();
   std::vector<std::vector<std::int64_t>> kept(4);
   for (std::size_t i = 0; i < axes.size(); ++i) {
     if (NodeCall::axis(axes[i], x.rank()) == steps) {
-      if (taken) refuse("names an axis twice");
-      taken = x.margin.none() ? taken_by((*starts)[i], (*ends)[i], by[i], call.missing)
-                              : cut((*starts)[i], (*ends)[i], by[i], x);
+      if (part) refuse("names an axis twice");
+      part = x.margin.none() ? taken_by(call, (*starts)[i], (*ends)[i], by[i])
+                             : cut(call, (*starts)[i], (*ends)[i], by[i]);
       continue;
     }
     for (std::size_t k = 0; const std::int64_t number : {(*starts)[i], (*ends)[i], axes[i], by[i]}) {
@@ -268,14 +299,16 @@ void slice(StepCall& call) {
   inputs[0]->steps.reset();
   inputs[0]->margin = {};
   inputs[0]->missing = 0;
-  if (!x.margin.none() && !taken) refuse("takes a part of a sequence that was made longer");
+  if (!x.margin.none() && !part) refuse("takes a part of a sequence that was made longer");
   for (std::vector<std::int64_t>& numbers : kept)
     inputs.emplace_back(known_integers({static_cast<std::int64_t>(numbers.size())}, numbers));
   others.inputs.resize(inputs.size());
   NodeCall one(call.node.writer, others, call.node.opset, std::move(inputs));
   find_rule("Slice")->write(one);
   const Quantity& made = one.outputs[0];
-  if (taken && taken != Taken::kAll) call.want_one_row(0);
+  const Taken taken = part.value_or(Part{}).taken;
+  if (taken == Taken::kMost) return take_most(call, made, steps, *part);
+  if (taken != Taken::kAll) call.want_one_row(0);
   if (taken == Taken::kTurned && call.missing > 0) refuse("turns around what was made shorter");
   if (taken == Taken::kFirst || taken == Taken::kLast)
     return call.make(end_of(call, made, taken == Taken::kLast), std::nullopt);
@@ -296,7 +329,7 @@ void gather(StepCall& call) {
   const Shape& shape = call.in(1).shape;
   if (axis != steps) return call.one_step(axis < steps ? steps + shape.size() - 1 : steps);
   call.want_one_row(0);
-  const bool last = places.size() == 1 && is_last(places[0], call.missing);
+  const bool last = places.size() == 1 && is_last(call, places[0]);
   if (!last && (places.size() != 1 || places[0] != 0))
     refuse("picks steps of a sequence whose length may be any: the first one and the last one can be picked");
   Shape left(x.shape.begin(), x.shape.begin() + static_cast<std::ptrdiff_t>(axis));
@@ -310,7 +343,7 @@ void gather(StepCall& call) {
 
 void shape(StepCall& call) {
   Shape all = call.in(0).shape;
-  all[*call.in(0).steps] = kOpenLength - call.missing;
+  all[*call.in(0).steps] = open_length(call.rows(0)) - call.in(0).missing;
   const auto rank = static_cast<std::int64_t>(all.size());
   const auto counted = [&](std::int64_t written) {
     return std::clamp<std::int64_t>(written < 0 ? written + rank : written, 0, rank);
@@ -336,6 +369,7 @@ void filled(StepCall& call, std::size_t input) {
     const std::size_t here = wanted.size() - i;
     if (is_open(wanted[i]) && from_the_end(wanted[i]) <= 0) {
       is_axis(here);
+      if (rows_of_open(wanted[i]) != 1) refuse("is as long as a sequence of which a step has several rows");
       const std::int64_t missing = -from_the_end(wanted[i]);
       if (input > 0 && call.steps(0) && missing != call.missing)
         refuse("puts steps of the sequence together with fewer of them");
@@ -346,7 +380,8 @@ void filled(StepCall& call, std::size_t input) {
     }
   }
   if (!from_last) refuse("depends on the length of the sequence, which may be any");
-  if (call.lanes.several_rows()) refuse("is as long as a sequence of which a step has several rows");
+  if (call.steps(0) && input > 0 && call.rows(0) != 1)
+    refuse("is as long as a sequence of which a step has several rows");
   std::vector<std::optional<Quantity>> inputs;
   std::size_t rank = wanted.size();
   if (input > 0) {
@@ -387,8 +422,8 @@ void cast(StepCall& call) {
   const std::int64_t number = x.known->integers.size() == 1 ? x.known->integers[0] : 0;
   if (!is_open(number) || from_the_end(number) > 0)
     refuse("computes with the length of the sequence, which may be any");
-  if (call.lanes.several_rows()) refuse("counts the rows of a sequence of which a step has several");
-  call.make(call.node.writer.reshape(call.lanes.count(1, -from_the_end(number)), x.shape), std::nullopt);
+  const Quantity count = call.lanes.count(rows_of_open(number), -from_the_end(number));
+  call.make(call.node.writer.reshape(count, x.shape), std::nullopt);
 }
 
 constexpr StepRule kRules[] = {

@@ -71,7 +71,7 @@ void loop(StepCall& call) {
   if (body_of == nullptr || body_of->graph == nullptr) refuse("has no body");
   const Graph& body = *body_of->graph;
   const bool along =
-      call.node.has(0) && call.in(0).is_known() && call.node.integers_in(0) == Shape{kOpenLength};
+      call.node.has(0) && call.in(0).is_known() && call.node.integers_in(0) == Shape{open_length(1)};
   if (!along) refuse("has another number of rounds than the sequence has steps");
   call.use.as_steps = true;
   if (call.node.has(1) && !is_true(call.in(1))) refuse("ends by a condition");
@@ -81,6 +81,8 @@ void loop(StepCall& call) {
   std::vector<Quantity> rows, initial;
   const auto read = rows_read(body, call.scope);
   for (const auto& [name, x] : read) rows.push_back(x);
+  const auto is_whole = [](const Quantity& x) { return x.shape[*x.steps] == 1 && x.missing == 0; };
+  if (!std::all_of(rows.begin(), rows.end(), is_whole)) refuse("reads other rows than one of each step");
   const bool turned = !rows.empty() && rows.front().turned;
   if (std::any_of(rows.begin(), rows.end(), [&](const Quantity& x) { return x.turned != turned; }))
     refuse("puts steps of the sequence together with steps in the other order");

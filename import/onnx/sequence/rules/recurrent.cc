@@ -32,7 +32,7 @@ class RecurrentLanes {
     reverse_ = way == "reverse";
     if (directions_ != (way == "bidirectional" ? 2 : 1))
       refuse("its weights are not those of its directions");
-    if (call.node.has(4)) check_lengths(call.in(4));
+    if (call.node.has(4)) check_lengths(call.in(4), open_length(1) - call.missing);
     // All that the rule is told is of one step, and in this order.
     node_.attributes.erase("layout");
     states_ = node_.op == "LSTM" ? std::vector<std::string>{"h", "c"} : std::vector<std::string>{"h"};
@@ -57,9 +57,9 @@ class RecurrentLanes {
 
  private:
   // Those of the request itself are no lengths to cut at.
-  static void check_lengths(const Quantity& lengths) {
+  static void check_lengths(const Quantity& lengths, std::int64_t whole_length) {
     const bool whole = lengths.is_known() && !lengths.known->is_real() && lengths.known->size() == 1 &&
-                       lengths.known->integers[0] == kOpenLength;
+                       lengths.known->integers[0] == whole_length;
     if (!whole) refuse("cuts its sequence short; a request has its own length");
   }
 

@@ -12,8 +12,6 @@
 namespace volvox::onnx_import {
 namespace {
 
-constexpr std::int64_t kMaxReach = 1024;  // rows that a window spans: each request keeps them
-
 std::int64_t floor_of(std::int64_t number, std::int64_t parts) {
   return (number - (number % parts + parts) % parts) / parts;
 }
@@ -42,6 +40,7 @@ Reach reach_of(const StepCall& call, std::int64_t rows, std::size_t axes, std::s
     after = pads[at + axes];
   } else if (mode == "SAME_UPPER" || mode == "SAME_LOWER") {
     if (axes > 1) refuse("auto_pad " + mode + " along two axes");
+    if (call.missing > 0 && reach.stride > 1) refuse("auto_pad " + mode + " of what was made shorter");
     const std::int64_t all = std::max<std::int64_t>(reach.span() + 1 - reach.stride, 0);
     reach.before = mode == "SAME_UPPER" ? all / 2 : all - all / 2;
     after = all - reach.before;
@@ -56,35 +55,6 @@ Reach reach_of(const StepCall& call, std::int64_t rows, std::size_t axes, std::s
   reach.beyond = floor_of(spare, reach.stride);
   if (reach.beyond < 0 && call.turned) refuse("makes a sequence shorter that is turned around");
   return reach;
-}
-
-// The rows from `first` to `last` along its axis, counted from the first one of a step.
-Quantity around(const StepCall& call, const Quantity& x, std::size_t steps, std::int64_t first,
-                std::int64_t last) {
-  const std::int64_t here = x.shape[steps];
-  const std::int64_t behind = (std::max<std::int64_t>(-first, 0) + here - 1) / here,
-                     ahead = (std::max<std::int64_t>(last - here + 1, 0) + here - 1) / here;
-  CellWriter& w = call.node.writer;
-  const std::int64_t size = elements(x.shape);
-  const bool turned = call.turned;
-  std::vector<Quantity> parts;
-  const auto add = [&](const Quantity& all, std::int64_t place) {
-    parts.push_back(w.reshape(w.slice(all, 0, place * size, (place + 1) * size), x.shape));
-  };
-  // The nearest one stands last, which is the step's own.
-  if (behind > 0) {
-    const Quantity all = call.lanes.rows_before(x, behind + 1, turned);
-    call.use.add_lane(turned);
-    for (std::int64_t i = 0; i <= behind; ++i) add(all, i);
-  }
-  if (ahead > 0) {
-    const Quantity all = call.lanes.rows_before(x, ahead + 1, !turned);
-    call.use.add_lane(!turned);
-    for (std::int64_t i = behind > 0 ? ahead - 1 : ahead; i >= 0; --i) add(all, i);
-  }
-  if (parts.empty()) parts.push_back(x);
-  const std::int64_t begin = behind * here + first;
-  return w.slice(w.concat(parts, steps), steps, begin, begin + last - first + 1);
 }
 
 // Of one axis, one row of each step: a product with those of the window, one after another.
@@ -165,7 +135,7 @@ void convolution(StepCall& call) {
   const std::int64_t last = (call.rows(0) / reach.stride - 1) * reach.stride + reach.span();
   // Pads are zeros where something else stands for what is missing.
   if (reach.after > 0) x = call.with(x, steps, 0);
-  const Quantity window = around(call, x, steps, -reach.before, last - reach.before);
+  const Quantity window = call.around(x, steps, -reach.before, last - reach.before);
   const bool plain =
       axes == 1 && call.node.integer("group", 1) == 1 && weight->shape[1] == x.shape[1] && call.rows(0) == 1;
   const KnownTensor bias = call.node.has(2) ? as_real(call.node.known_in(2)) : nullptr;
@@ -204,9 +174,12 @@ void transposed(StepCall& call) {
   const std::size_t steps = call.only_steps();
   if (steps == 0) return call.one_step(steps);  // images of their own
   if (steps == 1) refuse("has the steps of the sequence as its channels");
+  call.use.as_steps = call.use.anew = true;
   Quantity x = call.in(0);
   x.steps.reset();
   const std::size_t axes = x.rank() - 2, at = steps - 2;
+  if (call.node.text("auto_pad", "NOTSET") != "NOTSET")
+    refuse("says how large its result is; say it by pads");
   const Shape& weight = call.node.known_in(1)->shape;
   if (axes > 2 || weight.size() != x.rank() || x.shape[0] != 1)
     refuse("its kernels have the shape " + to_string(weight));
@@ -221,11 +194,10 @@ void transposed(StepCall& call) {
     refuse("reaches over too many steps of the sequence");
   const std::int64_t beyond = span + 1 - stride - before - pads[at + axes] + more;
   if (beyond < 0) refuse("makes the sequence shorter by " + std::to_string(-beyond) + " rows");
-  call.use.as_steps = call.use.anew = true;
   const std::int64_t made = call.rows(0) * stride, first = -floor_of(span - before, stride),
                      last = floor_of(made - 1 + before, stride);
   if (first > last) refuse("has rows that nothing reaches");
-  const Quantity window = around(call, x, steps, first, last);
+  const Quantity window = call.around(x, steps, first, last);
   const std::int64_t begin = before - first * stride,
                      left = (last - first) * stride + span + 1 - begin - made;
   Quantity all = by_itself(call, window,
