@@ -49,8 +49,13 @@ class RecurrentLanes {
     call_.make(w.concat(rows, batch_first_ ? 2 : 1), batch_first_ ? 1 : 0);
     for (const std::string& state : states_) {
       std::vector<Quantity> last;
-      for (const std::size_t lane : lanes)
-        last.push_back(w.reshape(call_.lanes.state_of(lane, state, true), {1, 1, hidden_}));
+      for (const std::size_t lane : lanes) {
+        const bool ends_late = call_.missing > 0 && !call_.lanes.draft(lane).reverse;
+        const Quantity end =
+            ends_late ? call_.lanes.last_there(call_.lanes.state_of(lane, state, false), call_.missing)
+                      : call_.lanes.state_of(lane, state, true);
+        last.push_back(w.reshape(end, {1, 1, hidden_}));
+      }
       call_.make(w.concat(last, batch_first_ ? 1 : 0), std::nullopt);
     }
   }
@@ -68,7 +73,8 @@ class RecurrentLanes {
     std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
     const bool reverse = (reverse_ || direction == 1) != call_.turned;
     std::vector<Quantity> reads{call_.in(0)};
-    if (call_.missing > 0) reads.push_back(call_.there(1, 0, 1));
+    const bool waits = call_.missing > 0 && reverse;  // for the first step that is there
+    if (waits) reads.push_back(call_.there(1, 0, 1));
     const std::size_t lane = call_.lanes.begin(name, reads, reverse);
     call_.use.add_lane(reverse);
     CellWriter& cell = call_.lanes.draft(lane).cell;
@@ -91,8 +97,7 @@ class RecurrentLanes {
     for (std::size_t s = 0; s < states_.size(); ++s) {
       const Quantity both = cell.reshape(step.outputs.at(1 + s), {directions_, hidden_});
       Quantity next = cell.slice(both, 0, direction, direction + 1);
-      // What is not there changes no state.
-      if (call_.missing > 0) {
+      if (waits) {
         const Quantity before = cell.gather(states_[s], {hidden_});
         next = cell.pointwise("select", {call_.lanes.bring(lane, reads[1]), cell.flat(next), before});
       }
