@@ -110,6 +110,22 @@ class Rated(nn.Module):
         return self.last(torch.softmax(y, dim=2) * y - y.mean(dim=2, keepdim=True)).transpose(1, 2)
 
 
+class Separated(nn.Module):
+    """Rows of waves, all channels of a group levelled together over all steps, and waves made of them again."""
+
+    def __init__(self, groups, pads):
+        super().__init__()
+        self.down, self.norm = nn.Conv1d(3, 4, 4, stride=2, padding=pads), nn.GroupNorm(groups, 4)
+        self.share, self.up = nn.Conv1d(4, 4, 3, padding=1), nn.ConvTranspose1d(4, 2, 4, stride=2, padding=1)
+        nn.init.uniform_(self.norm.weight)
+        nn.init.uniform_(self.norm.bias)
+
+    def forward(self, x):
+        rows = torch.relu(self.down(x.transpose(1, 2)))
+        made = rows * torch.sigmoid(self.share(self.norm(rows)))
+        return (self.up(made) if self.down.padding[0] else made).transpose(1, 2)
+
+
 class Widths(nn.Module):
     """Windows of several widths over the same rows, which are kept once."""
 
@@ -203,6 +219,9 @@ def window_cases(along):
     yield along("sequence_rated", Rated(), back, length=6)
     yield along("sequence_regained", Regained(True), back, length=16)
     yield along("sequence_regained_narrow", Regained(False), back, length=6)
+    yield along("sequence_separated", Separated(1, 1), back, length=8)
+    yield along("sequence_separated_groups", Separated(2, 1), back, length=6, opset=17)
+    yield along("sequence_separated_shorter", Separated(2, 0), back, length=8)
     yield along("sequence_widths", Widths(), back, length=6)
     for how in ("mean", "largest"):
         yield along(f"sequence_summed_{how}", Summed(how), back, length=6)

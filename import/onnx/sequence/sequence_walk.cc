@@ -26,6 +26,8 @@ void SequenceWalk::write(NodeCall& call, const Scope& scope) {
       refuse(
           "reads a sequence that was made longer, which only a convolution or a slice makes shorter again");
     if (!call.in(i).steps) continue;
+    if (call.in(i).joined && call.node.op != "Reshape" && call.node.op != "InstanceNormalization")
+      refuse("reads the steps of the sequence in one axis with others");
     if (missing.value_or(call.in(i).missing) != call.in(i).missing)
       refuse("puts steps of the sequence together with fewer of them");
     missing = call.in(i).missing;

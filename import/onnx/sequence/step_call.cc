@@ -86,6 +86,7 @@ void StepCall::make(Quantity x, std::optional<std::size_t> axis, bool is_turned)
   const bool varies = axis && !x.is_known();  // what is known is the same at every step
   x.turned = is_turned && varies;
   x.missing = axis ? missing : 0;
+  x.joined = false;
   if (varies && missing > 0) use.least_steps = std::max(use.least_steps, x.missing / x.shape[*axis] + 1);
   node.outputs.push_back(std::move(x));
 }

@@ -177,6 +177,7 @@ void instance_norm(StepCall& call) {
     return w.pointwise("div", {all_of(call.with(of, steps, 0), "reduce_sum", "segment_sum"), count});
   };
   call.make(normalised(call.node, x, mean), steps);
+  call.node.outputs.back().joined = call.in(0).joined;
 }
 
 // What the steps up to each have in all.

@@ -25,6 +25,20 @@ void reshaped(StepCall& call, const Shape& shape, std::size_t axis) {
   call.make(call.node.writer.reshape(x, shape), axis);
 }
 
+// Whether the last axis, whose extent is left open, has all steps of several channels, and else nothing.
+bool joins(StepCall& call, Shape shape, std::optional<std::size_t> rest) {
+  const Quantity& x = call.in(0);
+  const std::size_t steps = *x.steps;
+  if (rest != shape.size() - 1 || steps + 1 != x.rank() || shape.size() == kMaxRank) return false;
+  const std::int64_t groups = extents(shape, 0, *rest), channels = extents(x.shape, 0, steps);
+  if (groups < 1 || channels % groups != 0) return false;
+  shape[*rest] = channels / groups;
+  shape.push_back(call.rows(0));
+  reshaped(call, shape, *rest + 1);
+  call.node.outputs.back().joined = true;
+  return true;
+}
+
 void reshape(StepCall& call) {
   const std::size_t steps = call.only_steps();
   const Quantity& x = call.in(0);
@@ -60,6 +74,7 @@ void reshape(StepCall& call) {
   } else if (rest && all % others == 0) {
     shape[*rest] = all / others;
   }
+  if (!axis && joins(call, shape, rest)) return;
   if (!axis) refuse("puts the steps of the sequence into one axis with others");
   reshaped(call, shape, *axis);
 }
