@@ -214,8 +214,9 @@ TEST_F(Repository, ListsModelsByName) {
 TEST_F(Repository, ErrorsSayFileLineAndKey) {
   EXPECT_THAT(error_after("max_length = 4096", "max_length = 0"),
               MatchesRegex(".*small/model.toml:3: max_length: must be a whole number from 1 to 16777216"));
-  EXPECT_THAT(error_after("max_length", "max_lenght"),
-              HasSubstr("model.toml:3: max_lenght: is unknown; there are name, unfolding, min_length, max_length,"));
+  EXPECT_THAT(
+      error_after("max_length", "max_lenght"),
+      HasSubstr("model.toml:3: max_lenght: is unknown; there are name, unfolding, min_length, max_length,"));
   EXPECT_THAT(error_after("max_length = 4096", "max_length = \"x\""),
               HasSubstr("3: max_length: must be a whole"));
   EXPECT_THAT(error_after("max_length = 4096", "max_length = ="), HasSubstr("model.toml:3: "));
