@@ -422,11 +422,10 @@ void constant_of_shape(StepCall& call) {
 
 // What each step has, several times; or one for each step.
 void tile(StepCall& call) {
-  const std::vector<std::int64_t> repeats = call.node.integers_in(1);
-  if (repeats.size() != call.in(0).rank()) refuse("does not say of each axis how often it is there");
   if (!call.steps(0)) return filled(call, 1);
   const std::size_t steps = call.only_steps();
-  if (repeats[steps] != 1) refuse("has the sequence several times");
+  const std::vector<std::int64_t> repeats = call.node.integers_in(1);
+  if (steps < repeats.size() && repeats[steps] != 1) refuse("has the sequence several times");
   call.one_step(steps);
 }
 
