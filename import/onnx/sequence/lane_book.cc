@@ -11,7 +11,8 @@
 namespace volvox::onnx_import {
 namespace {
 
-constexpr const char* kAside = "x";  // the state of a lane that only computes something
+constexpr const char* kAside = "x";    // the state of a lane that only computes something
+constexpr const char* kRows = "rows";  // that a window keeps
 // Of one that reads all rows of another, which are called otherwise.
 constexpr const char* kAnswer = "answer";
 
@@ -280,7 +281,6 @@ Quantity LaneBook::keep_rows(const Quantity& x, std::int64_t rows, bool reverse)
   if (x.is_known()) refuse("goes along what is the same at every step");
   if (x.dtype != DType::kF32) refuse("goes along whole numbers");
   settle(x, false);
-  constexpr const char* kRows = "rows";
   const std::int64_t size = elements(x.shape);
   checked_elements({rows, size});
   const bool computes = graph_.needs_of(x.id).computes && graph_.place_of(x.id) == nullptr;
@@ -310,10 +310,14 @@ Quantity LaneBook::number_of_step(std::int64_t steps) {
   return *step_;
 }
 
+// By a lane that keeps rows from the end anyway, if there is one.
 const Quantity& LaneBook::left() {
   if (!left_) {
     constexpr const char* kLeft = "left";
-    const std::size_t lane = add(kLeft, true, false);
+    const auto counts = [](const auto& draft) { return draft->reverse && draft->states.contains(kRows); };
+    const auto found = std::find_if(drafts_.begin(), drafts_.end(), counts);
+    const std::size_t lane =
+        found == drafts_.end() ? add(kLeft, true, false) : static_cast<std::size_t>(found - drafts_.begin());
     CellWriter& cell = drafts_[lane]->cell;
     keep(lane, kLeft, cell.add(cell.gather(kLeft, {1}), known_reals({}, {1})), known_reals({1}, {-1}));
     left_ = state_of(lane, kLeft, false);
@@ -330,11 +334,13 @@ Quantity LaneBook::count(std::int64_t rows, std::int64_t missing) {
 
 Quantity LaneBook::is_there(std::int64_t rows, std::int64_t missing) {
   CellWriter& w = graph();
+  const Quantity least = known_reals({}, {static_cast<float>(missing)});
+  if (rows == 1) return w.pointwise("greater_equal", {left(), least});
   std::vector<float> behind;  // in the step itself
   for (std::int64_t row = rows; row-- > 0;) behind.push_back(static_cast<float>(row));
   const Quantity all = w.add(w.mul(left(), known_reals({}, {static_cast<float>(rows)})),
                              known_reals({rows}, std::move(behind)));
-  return w.pointwise("greater_equal", {all, known_reals({}, {static_cast<float>(missing)})});
+  return w.pointwise("greater_equal", {all, least});
 }
 
 // A lane that holds it.

@@ -30,9 +30,11 @@ void StepCall::want_one_row(std::size_t i) const {
 }
 
 Quantity StepCall::there(std::int64_t rows, std::size_t axis, std::size_t rank) const {
+  const Quantity all = lanes.is_there(rows, missing);
+  if (rows == 1) return all;
   Shape shape(rank, 1);
   shape[axis] = rows;
-  return node.writer.reshape(lanes.is_there(rows, missing), shape);
+  return node.writer.reshape(all, shape);
 }
 
 Quantity StepCall::with(const Quantity& x, std::size_t axis, float instead) const {

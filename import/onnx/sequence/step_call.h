@@ -50,7 +50,7 @@ struct StepCall {
   std::int64_t rows(std::size_t i) const { return in(i).shape[*in(i).steps]; }
   // Refuses where these are several.
   void want_one_row(std::size_t i) const;
-  // 1 for a row that is there and 0 for one that is not, along this axis of so many.
+  // 1 for a row that is there and 0 for one that is not, along this axis of so many; one number of one row.
   Quantity there(std::int64_t rows, std::size_t axis, std::size_t rank) const;
   // A value of each step, with this number instead of what is missing.
   Quantity with(const Quantity& x, std::size_t axis, float instead) const;
