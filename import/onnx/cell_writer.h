@@ -49,7 +49,7 @@ struct Quantity {
   // Its steps, which are its last axis, and the one before are one axis of the graph: groups of channels have
   // all that they have in one.
   bool joined = false;
-  // Rows of the last steps that are not there: what stands in their place means nothing.
+  // Where it has steps: rows of the last ones that are not there. What stands in their place means nothing.
   std::int64_t missing = 0;
   // It is no value yet, but what each step asks of all of them: import/onnx/sequence/attention.h.
   std::shared_ptr<const Question> asked{};

@@ -76,7 +76,6 @@ void StepCall::one_step(std::size_t axis) const {
     if (!inputs.back()) continue;
     if (has_open(*inputs.back())) refuse("computes with the length of the sequence, which may be any");
     inputs.back()->steps.reset();
-    inputs.back()->missing = 0;
   }
   NodeCall one(node.writer, node.node, node.opset, std::move(inputs));
   find_rule(node.node.op)->write(one);

@@ -42,7 +42,6 @@ void pool(StepCall& call, std::string_view how, std::size_t steps, std::vector<s
   if (call.rows(0) == 1) std::erase(axes, steps);
   Quantity x = call.in(0);
   x.steps.reset();
-  x.missing = 0;
   Shape shape = x.shape, left;
   Attributes others;
   for (const std::size_t axis : axes) {
@@ -106,7 +105,6 @@ void global_pool(StepCall& call) {
 void over_steps(StepCall& call, std::size_t steps) {
   Quantity x = call.in(0);
   x.steps.reset();
-  x.missing = 0;
   x = call.with(x, steps, kLowest);
   CellWriter& w = call.node.writer;
   const auto over = [&](const Quantity& of, std::string_view of_step, std::string_view of_steps) {
@@ -157,7 +155,6 @@ void instance_norm(StepCall& call) {
   if (steps == 0) return call.one_step(steps);
   Quantity x = call.in(0);
   x.steps.reset();
-  x.missing = 0;
   CellWriter& w = call.node.writer;
   Attributes axes;
   Shape shape = x.shape;
@@ -223,7 +220,6 @@ void fill_up(StepCall& call, Quantity x, std::size_t steps) {
   if (before + after > call.missing || call.turned)
     refuse("makes a sequence longer, by more than it was made shorter");
   x.margin = {};
-  x.missing = 0;
   x.steps.reset();
   x = call.with(x, steps, 0);
   call.use.as_steps = call.use.anew = true;

@@ -313,7 +313,6 @@ void slice(StepCall& call) {
   std::vector<std::optional<Quantity>> inputs{x};
   inputs[0]->steps.reset();
   inputs[0]->margin = {};
-  inputs[0]->missing = 0;
   if (!x.margin.none() && !part) refuse("takes a part of a sequence that was made longer");
   for (std::vector<std::int64_t>& numbers : kept)
     inputs.emplace_back(known_integers({static_cast<std::int64_t>(numbers.size())}, numbers));
@@ -402,7 +401,6 @@ void filled(StepCall& call, std::size_t input) {
   if (input > 0) {
     const Quantity& x = inputs.emplace_back(call.in(0)).value();
     inputs[0]->steps.reset();
-    inputs[0]->missing = 0;
     rank = std::max(rank, x.rank());
     if (!call.steps(0) && x.rank() >= *from_last && x.shape[x.rank() - *from_last] != 1)
       refuse("has numbers along the sequence, whose length may be any");

@@ -123,7 +123,6 @@ void convolution(StepCall& call) {
   Quantity x = call.in(0);
   x.steps.reset();
   x.margin = {};
-  x.missing = 0;
   const std::size_t axes = x.rank() - 2;
   const KnownTensor weight = as_real(call.node.known_in(1));
   if (axes > 2 || weight->shape.size() != x.rank() || weight->size() == 0)
@@ -155,7 +154,6 @@ void pool(StepCall& call) {
   if (steps == 1) refuse("has the steps of the sequence as its channels");
   Quantity x = call.in(0);
   x.steps.reset();
-  x.missing = 0;
   const std::size_t axes = x.rank() - 2;
   const auto kernel = call.node.integers("kernel_shape");
   if (axes > 2 || kernel.size() != axes) refuse("its kernel has another number of axes than it");
