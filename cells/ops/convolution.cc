@@ -1,17 +1,20 @@
 #include <string>
 #include <vector>
 
+#include "cells/ir/mirror.h"
 #include "cells/ops/define.h"
 #include "cells/ops/extents.h"
 
 namespace volvox {
 namespace {
 
-// One chain over the taps of a window that lie in x, of each over its channels.
+// One chain over the taps of a window that lie in x, of each over its channels. Where the kernels mirror
+// themselves, over the pairs of taps and then the rest.
 struct Slide {
   template <class Real>
   static void row(RowValues<Real>& row, const Operator& op) {
     const Convolution& c = op.convolution;
+    if (const Mirror mirror = find_mirror(c, row.weights()[0])) return mirrored(row, op, mirror);
     const auto window = static_cast<std::size_t>(c.window());
     const auto channels = static_cast<std::size_t>(c.group_channels());
     Real* out = row.real(op.output);
@@ -35,6 +38,28 @@ struct Slide {
       }
     }
   }
+
+  template <class Real>
+  static void mirrored(RowValues<Real>& row, const Operator& op, const Mirror& mirror) {
+    const Convolution& c = op.convolution;
+    const std::int64_t window = c.window();
+    const auto folded = static_cast<std::size_t>(mirror.folded(window));
+    const std::vector<float> kernels = fold_kernels(mirror, window, row.weights()[0], c.kernels);
+    Real* out = row.real(op.output);
+    std::vector<Real> taps(static_cast<std::size_t>(window));
+    std::vector<Real>& numbers = row.scratch();
+    numbers.resize(folded);
+    for (std::int64_t position = 0; position < c.positions(); ++position) {
+      copy_window(c, row.real(op.inputs[0]), position, taps.data());
+      for (std::int64_t k = 0; k < c.kernels; ++k) {
+        if (k == 0 || k == mirror.even)
+          fold_window(mirror, window, taps.data(), k < mirror.even ? Real{1} : Real{-1}, numbers.data());
+        const Real start = op.has_bias ? static_cast<Real>(row.weights()[1][k]) : Real{0};
+        out[k * c.positions() + position] = row.math().chain(
+            start, kernels.data() + static_cast<std::size_t>(k) * folded, numbers.data(), folded);
+      }
+    }
+  }
 };
 
 Status infer(Inference& at) {
@@ -55,8 +80,10 @@ Status infer(Inference& at) {
 
 }  // namespace
 
-constinit const OpDef kConvolutionOp = computed_op<Slide>(
-    "convolution", OpDef::kAny, OpDef::kAny, infer,
-    "(x; a convolution) -> windows of x times kernels, ONE chain for each element, tap by tap");
+constinit const OpDef kConvolutionOp =
+    computed_op<Slide>("convolution", OpDef::kAny, OpDef::kAny, infer,
+                       "(x; a convolution) -> windows of x times kernels, ONE chain for each element, tap by "
+                       "tap; by pairs of taps "
+                       "where long kernels of one channel are their own mirror images");
 
 }  // namespace volvox

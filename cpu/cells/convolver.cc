@@ -9,6 +9,16 @@ namespace {
 
 // What the inputs of the rows that are multiplied together may take of a thread's second cache.
 constexpr std::size_t kInputFloats = std::size_t{96} << 10;
+constexpr std::size_t kCacheLineFloats = 16;
+
+// Of a convolution with a mirror: an input with its padding, and what a window becomes, in floats.
+std::size_t line_floats(const Convolution& c) {
+  return static_cast<std::size_t>(c.width + 2 * c.padding[1]);
+}
+std::size_t folded_floats(const Convolution& c, const Mirror& mirror) {
+  const auto folded = static_cast<std::size_t>(mirror.folded(c.window()));
+  return (folded + kCacheLineFloats - 1) / kCacheLineFloats * kCacheLineFloats;
+}
 
 }  // namespace
 
@@ -23,13 +33,15 @@ ConvolutionPlan plan_convolution(const Convolution& c) {
   return plan;
 }
 
-void ConvolutionRoom::include(const Convolution& c) {
+void ConvolutionRoom::include(const Convolution& c, const Mirror& mirror) {
   const ConvolutionPlan plan = plan_convolution(c);
   const std::size_t at_once = plan.rows * plan.positions;
   const auto inputs = static_cast<std::size_t>(c.group_channels() * c.height * c.width);
+  const auto window = static_cast<std::size_t>(c.window());
+  std::size_t needed = plan.in_place ? plan.rows * inputs : at_once * window;
+  if (mirror) needed = 2 * (plan.rows * line_floats(c) + at_once * folded_floats(c, mirror));
   windows = std::max(windows, at_once);
-  operands =
-      std::max(operands, plan.in_place ? plan.rows * inputs : at_once * static_cast<std::size_t>(c.window()));
+  operands = std::max(operands, needed);
   products = std::max(products, at_once * static_cast<std::size_t>(c.group_kernels()));
 }
 
@@ -42,18 +54,15 @@ Status ConvolutionScratch::prepare(const ConvolutionRoom& room) {
 
 void Convolver::run(const float* const* x, std::size_t rows, float* out, std::size_t stride) {
   stride_ = stride;
-  for (std::size_t group = 0; group < products_.size(); ++group) {
+  const auto groups = static_cast<std::size_t>(c_.groups);
+  for (std::size_t group = 0; group < groups; ++group) {
     for (std::size_t row = 0; row < rows; row += plan_.rows) {
       const std::size_t n = std::min(plan_.rows, rows - row);
       out_ = out + row * stride + group * group_kernels() * positions();
-      turn_inputs(x + row, n, group);
+      packed_.mirror ? reflect_inputs(x + row, n) : turn_inputs(x + row, n, group);
       for (first_ = 0; first_ < positions(); first_ += plan_.positions) {
         block_ = std::min(plan_.positions, positions() - first_);
-        for (std::size_t at = first_; at < first_ + block_;) {
-          const Run same = run_from(at, first_ + block_);
-          multiply(x + row, n, group, same);
-          at = same.end;
-        }
+        packed_.mirror ? multiply_folded(n) : multiply_block(x + row, n, group);
         if (positions() == 1) continue;  // the products are the results
         for (std::size_t r = 0; r < n; ++r) {
           kernels_.turn(scratch_.products.f32() + r * block_ * group_kernels(), block_, group_kernels(),
@@ -61,6 +70,14 @@ void Convolver::run(const float* const* x, std::size_t rows, float* out, std::si
         }
       }
     }
+  }
+}
+
+void Convolver::multiply_block(const float* const* x, std::size_t rows, std::size_t group) {
+  for (std::size_t at = first_; at < first_ + block_;) {
+    const Run same = run_from(at, first_ + block_);
+    multiply(x, rows, group, same);
+    at = same.end;
   }
 }
 
@@ -91,16 +108,69 @@ void Convolver::turn_inputs(const float* const* x, std::size_t rows, std::size_t
 }
 
 void Convolver::multiply(const float* const* x, std::size_t rows, std::size_t group, const Run& run) {
-  const std::size_t each = run.end - run.begin, wide = group_kernels();
+  const std::size_t each = run.end - run.begin;
   point_at(x, rows, group, run);
+  point_at_results(rows, run.begin, each);
+  const ProductTerm term{scratch_.windows.data(), (run.last - run.first) * channels()};
+  multiply_rows(kernels_, packed_.products[group], {&term, 1}, nullptr, scratch_.out.data(), rows * each,
+                parked_, run.first * channels());
+}
+
+// Where results [begin, begin + each) of the rows are written, from one of the kernels on.
+void Convolver::point_at_results(std::size_t rows, std::size_t begin, std::size_t each, std::size_t kernel) {
+  const std::size_t wide = group_kernels();
   for (std::size_t r = 0; r < rows; ++r) {
     float* const to = positions() == 1 ? out_ + r * stride_
-                                       : scratch_.products.f32() + (r * block_ + run.begin - first_) * wide;
-    for (std::size_t i = 0; i < each; ++i) scratch_.out[r * each + i] = to + i * wide;
+                                       : scratch_.products.f32() + (r * block_ + begin - first_) * wide;
+    for (std::size_t i = 0; i < each; ++i) scratch_.out[r * each + i] = to + i * wide + kernel;
   }
-  const ProductTerm term{scratch_.windows.data(), (run.last - run.first) * channels()};
-  multiply_rows(kernels_, products_[group], {&term, 1}, nullptr, scratch_.out.data(), rows * each, parked_,
-                run.first * channels());
+}
+
+// The inputs with their padding, and behind them the same the other way round, so that the second taps of the
+// pairs of a window lie in ascending order, too.
+void Convolver::reflect_inputs(const float* const* x, std::size_t rows) {
+  const std::size_t line = line_floats(c_);
+  const auto padding = static_cast<std::size_t>(c_.padding[1]);
+  for (std::size_t r = 0; r < rows; ++r) {
+    float* to = scratch_.operands.f32() + 2 * r * line;
+    std::fill_n(to, padding, 0.0F);
+    std::copy_n(x[r], c_.width, to + padding);
+    std::fill_n(to + padding + c_.width, padding, 0.0F);
+    kernels_.reverse(to, to + line, line);
+  }
+}
+
+// The block's results of so many rows.
+void Convolver::multiply_folded(std::size_t rows) {
+  const Mirror& mirror = packed_.mirror;
+  const std::size_t line = line_floats(c_), wide = folded_floats(c_, mirror), count = rows * block_;
+  const auto first = static_cast<std::size_t>(mirror.first);
+  const std::size_t last = static_cast<std::size_t>(mirror.axis) - first;
+  const auto pairs = static_cast<std::size_t>(mirror.pairs);
+  float* const sums = scratch_.operands.f32() + 2 * plan_.rows * line;
+  float* const differences = sums + plan_.rows * plan_.positions * wide;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t at = (first_ + i % block_) * static_cast<std::size_t>(c_.stride[1]);
+    const float* const row = scratch_.operands.f32() + 2 * (i / block_) * line;
+    const float* const left = row + at + first;
+    const float* const right = row + line + (line - 1 - at - last);
+    kernels_.add(left, right, sums + i * wide, pairs);
+    kernels_.sub(left, right, differences + i * wide, pairs);
+    std::size_t to = i * wide + pairs;
+    mirror.for_rest(c_.window(), [&](std::int64_t tap) {
+      sums[to] = differences[to] = row[at + static_cast<std::size_t>(tap)];
+      ++to;
+    });
+  }
+  const auto even = static_cast<std::size_t>(mirror.even);
+  const auto multiply = [&](const PackedProduct& product, const float* numbers, std::size_t kernel) {
+    for (std::size_t i = 0; i < count; ++i) scratch_.windows[i] = numbers + i * wide;
+    point_at_results(rows, first_, block_, kernel);
+    const ProductTerm term{scratch_.windows.data(), product.width()};
+    multiply_rows(kernels_, product, {&term, 1}, nullptr, scratch_.out.data(), count, parked_);
+  };
+  if (even > 0) multiply(packed_.products.front(), sums, 0);
+  if (even < group_kernels()) multiply(packed_.products.back(), differences, even);
 }
 
 // Where the windows of the run are read, row by row.

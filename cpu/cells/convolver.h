@@ -7,8 +7,8 @@
 #include "base/aligned_buffer.h"
 #include "base/error.h"
 #include "cells/ir/convolution.h"
+#include "cpu/cells/packing.h"
 #include "cpu/kernel/kernels.h"
-#include "cpu/packed_product.h"
 
 namespace volvox::cpu {
 
@@ -27,7 +27,7 @@ struct ConvolutionRoom {
   std::size_t operands = 0;  // of them, or of the inputs with the channels side by side
   std::size_t products = 0;
 
-  void include(const Convolution& convolution);
+  void include(const Convolution& convolution, const Mirror& mirror);
 };
 
 // One thread's memory for it, kept from task to task.
@@ -41,16 +41,17 @@ struct ConvolutionScratch {
 
 // A convolution as products of windows with its kernels, group by group: the windows of many rows together,
 // so that weights are read once for all of them. What lies outside of a row is not multiplied, or a zero in
-// its place.
+// its place. Kernels that mirror themselves are multiplied with the sums of their pairs of taps, or with the
+// differences.
 class Convolver {
  public:
-  // `products`: by group. `parked`: see multiply_rows(). All must outlive it.
-  Convolver(const Kernels& kernels, const Convolution& convolution, std::span<const PackedProduct> products,
+  // `parked`: see multiply_rows(). All must outlive it.
+  Convolver(const Kernels& kernels, const Convolution& convolution, const PackedConvolution& packed,
             ConvolutionScratch& scratch, float* parked)
       : kernels_(kernels),
         c_(convolution),
         plan_(plan_convolution(convolution)),
-        products_(products),
+        packed_(packed),
         scratch_(scratch),
         parked_(parked) {}
 
@@ -65,9 +66,13 @@ class Convolver {
     std::size_t first = 0, last = 0, at = 0;
   };
   Run run_from(std::size_t position, std::size_t end) const;
+  void multiply_block(const float* const* x, std::size_t rows, std::size_t group);
   void turn_inputs(const float* const* x, std::size_t rows, std::size_t group);
   void multiply(const float* const* x, std::size_t rows, std::size_t group, const Run& run);
   void point_at(const float* const* x, std::size_t rows, std::size_t group, const Run& run);
+  void point_at_results(std::size_t rows, std::size_t begin, std::size_t each, std::size_t kernel = 0);
+  void reflect_inputs(const float* const* x, std::size_t rows);
+  void multiply_folded(std::size_t rows);
 
   // Whether inputs are read with the channels of an element side by side, and do not lie so.
   bool turns() const { return plan_.in_place && channels() > 1 && elements() > 1; }
@@ -79,7 +84,7 @@ class Convolver {
   const Kernels& kernels_;
   const Convolution& c_;
   const ConvolutionPlan plan_;
-  std::span<const PackedProduct> products_;
+  const PackedConvolution& packed_;
   ConvolutionScratch& scratch_;
   float* parked_;
   // Of the block under way: its results [first_, first_ + block_) of each row, and where those of a group

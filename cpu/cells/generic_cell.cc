@@ -37,12 +37,6 @@ bool multiplies(const Operator& op) {
   return op.is(kProductOp) || op.is(kLinearOp);
 }
 
-std::shared_ptr<const std::vector<PackedProduct>> only(PackedProduct product) {
-  auto made = std::make_shared<std::vector<PackedProduct>>();
-  made->push_back(std::move(product));
-  return made;
-}
-
 Status check_operands(const Cell& cell, const Operator& op) {
   const auto bad = [&](const char* what) { return invalid("cell '" + cell.name + "': " + what); };
   for (ValueId value : op.inputs) {
@@ -129,14 +123,14 @@ Status GenericCell::add_operator(const Cell& cell, const Operator& op, const Wei
     }
   } else if (multiplies(op)) {
     if (const GenericOp* same = find_alike(made)) {
-      made.products = same->products;
+      made.product = same->product;
     } else {
       auto packed = pack_product(cell, op, weights, kPlain, kernels_->lanes);
       if (!packed) return tl::unexpected(packed.error());
       packed_bytes_ += packed->bytes();
-      made.products = only(std::move(*packed));
+      made.product = std::make_shared<const PackedProduct>(std::move(*packed));
     }
-    const PackedProduct* product = &made.products->front();
+    const PackedProduct* product = made.product.get();
     const Shape& shape = cell.values[op.output].shape;
     made.stretches = static_cast<std::size_t>(elements(shape) / shape.back());
     stretches_ = std::max(stretches_, made.stretches);
@@ -163,13 +157,16 @@ Status GenericCell::add_operator(const Cell& cell, const Operator& op, const Wei
     made.constant = std::make_shared<AlignedBuffer>(std::move(*numbers));
   }
   if (op.is(kConvolutionOp)) {
-    auto products = pack_convolution(cell, op, weights, kernels_->lanes);
-    if (!products) return tl::unexpected(products.error());
-    for (const PackedProduct& product : *products) packed_bytes_ += product.bytes();
-    flops_ += op.convolution.flops();
-    row_us_ += kFlopUs * op.convolution.flops();
-    room_.include(op.convolution);
-    made.products = std::make_shared<std::vector<PackedProduct>>(std::move(*products));
+    auto packed = pack_convolution(cell, op, weights, kernels_->lanes);
+    if (!packed) return tl::unexpected(packed.error());
+    for (const PackedProduct& product : packed->products) {
+      const double flops = product.flops_per_row() * static_cast<double>(op.convolution.positions());
+      packed_bytes_ += product.bytes();
+      flops_ += flops;
+      row_us_ += kFlopUs * flops;
+    }
+    room_.include(op.convolution, packed->mirror);
+    made.convolution = std::make_shared<const PackedConvolution>(std::move(*packed));
   }
   ops_.push_back(std::move(made));
   return {};

@@ -6,6 +6,7 @@
 
 #include "cpu/cells/cpu_cell.h"
 #include "cpu/cells/generic_scratch.h"
+#include "cpu/cells/packing.h"
 #include "cpu/cells/row_source.h"
 #include "cpu/kernel/kernels.h"
 #include "cpu/packed_product.h"
@@ -19,15 +20,15 @@ struct GenericOp {
   using Run = void (GenericChunk::*)(const GenericOp& op);
 
   Operator op;
-  Run run = nullptr;                            // see GenericChunk::run_of()
-  PlaneView plane;                              // gather, gather_all, scatter
-  std::shared_ptr<const EmbeddingTable> table;  // embed
-  // product, linear: one; convolution: one for each group
-  std::shared_ptr<const std::vector<PackedProduct>> products;
-  std::shared_ptr<const AlignedBuffer> constant;  // constant: its numbers
-  std::vector<ValueId> terms;                     // product, linear: its operands without the start
-  std::size_t stretches = 1;                      // linear: in each row, as many products
-  bool starts = false;                            // product: the last input is the start
+  Run run = nullptr;                                     // see GenericChunk::run_of()
+  PlaneView plane;                                       // gather, gather_all, scatter
+  std::shared_ptr<const EmbeddingTable> table;           // embed
+  std::shared_ptr<const PackedProduct> product;          // product, linear
+  std::shared_ptr<const PackedConvolution> convolution;  // convolution
+  std::shared_ptr<const AlignedBuffer> constant;         // constant: its numbers
+  std::vector<ValueId> terms;                            // product, linear: its operands without the start
+  std::size_t stretches = 1;                             // linear: in each row, as many products
+  bool starts = false;                                   // product: the last input is the start
   bool wide = false;  // product: its weights are so many that the team should read them only once
   std::shared_ptr<const Cell> cell;   // where no kernel runs it, which needs shapes and weights:
   std::vector<const float*> weights;  // they belong to the model

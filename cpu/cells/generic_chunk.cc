@@ -173,7 +173,7 @@ void GenericChunk::embed(const GenericOp& op) {
 ProductCall GenericChunk::call(const GenericOp& op, std::array<ProductTerm, kMaxTerms>& terms) {
   point_at_results(op.op);
   ProductCall call;
-  call.product = &op.products->front();
+  call.product = op.product.get();
   call.kernel = kernels_.product;
   const std::size_t stretches = op.stretches, columns = values_[op.op.output].elements / stretches;
   call.rows = count(op.op.output) * stretches;
@@ -199,7 +199,7 @@ void GenericChunk::product(const GenericOp& op) {
 
 void GenericChunk::convolution(const GenericOp& op) {
   point_at_results(op.op);
-  Convolver(kernels_, op.op.convolution, *op.products, scratch_.convolution, scratch_.parked.f32())
+  Convolver(kernels_, op.op.convolution, *op.convolution, scratch_.convolution, scratch_.parked.f32())
       .run(operand(op.op, 0), rows_, scratch_.memory[op.op.output], values_[op.op.output].stride);
 }
 

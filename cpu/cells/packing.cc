@@ -40,25 +40,40 @@ Result<PackedProduct> pack_product(const Cell& cell, const Operator& op, const W
   return PackedProduct::make(terms, *bias, static_cast<std::size_t>(outputs), gates, lanes);
 }
 
-Result<std::vector<PackedProduct>> pack_convolution(const Cell& cell, const Operator& op,
-                                                    const Weights& weights, std::size_t lanes) {
+Result<PackedConvolution> pack_convolution(const Cell& cell, const Operator& op, const Weights& weights,
+                                           std::size_t lanes) {
   const Convolution& c = op.convolution;
   const auto tensor = find_weight(cell, op.weights.front(), c.weight_shape(), weights);
   if (!tensor) return tl::unexpected(tensor.error());
   const auto bias = find_bias(cell, op, c.kernels, weights);
   if (!bias) return tl::unexpected(bias.error());
+  PackedConvolution packed{.mirror = find_mirror(c, (*tensor)->f32())};
+  const auto add = [&](const float* kernels, std::int64_t first, std::int64_t count,
+                       std::int64_t width) -> Status {
+    if (count == 0) return {};
+    const WeightTerm term{kernels + first * width, static_cast<std::size_t>(width)};
+    auto product = PackedProduct::make({&term, 1}, *bias == nullptr ? nullptr : *bias + first,
+                                       static_cast<std::size_t>(count), kPlain, lanes);
+    if (!product) return tl::unexpected(product.error());
+    packed.products.push_back(std::move(*product));
+    return {};
+  };
+  if (const Mirror& mirror = packed.mirror) {
+    const std::vector<float> kernels = fold_kernels(mirror, c.window(), (*tensor)->f32(), c.kernels);
+    const std::int64_t width = mirror.folded(c.window());
+    if (Status ok = add(kernels.data(), 0, mirror.even, width); !ok) return tl::unexpected(ok.error());
+    if (Status ok = add(kernels.data(), mirror.even, c.kernels - mirror.even, width); !ok)
+      return tl::unexpected(ok.error());
+    return packed;
+  }
   std::vector<float> kernels(static_cast<std::size_t>(c.kernels * c.window()));
   for (std::int64_t k = 0; k < c.kernels; ++k)
     copy_kernel(c, (*tensor)->f32() + k * c.window(), kernels.data() + k * c.window());
-  std::vector<PackedProduct> products;
   for (std::int64_t kernel = 0; kernel < c.kernels; kernel += c.group_kernels()) {
-    const WeightTerm term{kernels.data() + kernel * c.window(), static_cast<std::size_t>(c.window())};
-    auto product = PackedProduct::make({&term, 1}, *bias == nullptr ? nullptr : *bias + kernel,
-                                       static_cast<std::size_t>(c.group_kernels()), kPlain, lanes);
-    if (!product) return tl::unexpected(product.error());
-    products.push_back(std::move(*product));
+    if (Status ok = add(kernels.data(), kernel, c.group_kernels(), c.window()); !ok)
+      return tl::unexpected(ok.error());
   }
-  return products;
+  return packed;
 }
 
 }  // namespace volvox::cpu

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "cells/ir/cell.h"
+#include "cells/ir/mirror.h"
 #include "cells/ir/weights.h"
 #include "cpu/packed_product.h"
 
@@ -13,8 +14,13 @@ namespace volvox::cpu {
 Result<PackedProduct> pack_product(const Cell& cell, const Operator& op, const Weights& weights, Gates gates,
                                    std::size_t lanes);
 
-// Packs the kernels of a convolution operator, as the product of a window with each of them, group by group.
-Result<std::vector<PackedProduct>> pack_convolution(const Cell& cell, const Operator& op,
-                                                    const Weights& weights, std::size_t lanes);
+// The kernels of a convolution, each as the product of a window with it.
+struct PackedConvolution {
+  Mirror mirror{};
+  // By group. With a mirror: of the even kernels, and of the odd ones, of those that there are.
+  std::vector<PackedProduct> products{};
+};
+Result<PackedConvolution> pack_convolution(const Cell& cell, const Operator& op, const Weights& weights,
+                                           std::size_t lanes);
 
 }  // namespace volvox::cpu

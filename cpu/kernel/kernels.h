@@ -39,6 +39,8 @@ struct Kernels {
   // Eight of them at once, each from 0.
   void (*chains)(const float* const* a, const float* const* b, std::size_t n, float* out);
 
+  // to[i] = from[n - 1 - i]; they do not overlap.
+  void (*reverse)(const float* from, float* to, std::size_t n);
   // A matrix turned around: to[c · stride + r] = from[r · columns + c] of `rows` rows.
   void (*turn)(const float* from, std::size_t rows, std::size_t columns, float* to, std::size_t stride);
 

@@ -91,6 +91,11 @@ void chains_of(const float* const* a, const float* const* b, std::size_t n, floa
   for (std::size_t i = 0; i < kChains; ++i) out[i] = sums[i];
 }
 
+template <class V>
+void reverse(const float* __restrict from, float* __restrict to, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) to[i] = from[n - 1 - i];
+}
+
 // With one of the extents known beforehand, loads and stores of the other are of whole registers.
 template <class V, std::size_t kRows>
 VOLVOX_INLINE void turn_few(const float* from, std::size_t columns, float* to, std::size_t stride) {
@@ -186,6 +191,7 @@ constexpr Kernels make_kernels(Isa isa, const char* name) {
           mul_add_array<V>,
           chain_of<V>,
           chains_of<V>,
+          reverse<V>,
           turn<V>,
           argmax<V>,
           fma_burst<V>};

@@ -27,6 +27,8 @@ class RandomWeights {
     tensors_[name] = {DType::kF32, std::move(shape), std::as_bytes(std::span(values))};
     return *this;
   }
+  // Of a tensor that was added, to be changed.
+  std::vector<float>& values(const std::string& name) { return values_->at(name); }
   Weights weights() const { return {tensors_, values_}; }
 
  private:

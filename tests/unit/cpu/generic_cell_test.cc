@@ -1,6 +1,7 @@
 #include "cpu/cells/generic_cell.h"
 
 #include "cells/ir/cell_builder.h"
+#include "cells/ir/mirror.h"
 #include "cells/library/gru.h"
 #include "cells/library/lstm.h"
 #include "chain_fixture.h"
@@ -116,6 +117,38 @@ TEST(GenericCell, RunsConvolutionsAsTheEvaluatorDoes) {
     const ConvolutionCell made = convolution_cell(c, RandomWeights());
     expect_same_bits(made.cell, made.weights);
   }
+}
+
+double flops_of(const ConvolutionCell& made) {
+  const auto device = CpuDevice::make({.measure = false}).value();
+  EXPECT_TRUE(device->add_pool(0, made.cell.states, 10));
+  return device->compile(0, made.cell, made.weights, {}).value().flops_per_row;
+}
+
+// Kernels that mirror themselves, about the middle or about a sample: even ones, odd ones, both; with
+// strides, padding, one position, and more than a block of rows has.
+TEST(GenericCell, RunsMirroredConvolutionsAsTheEvaluatorDoes) {
+  const Convolution frames{.width = 71, .kernels = 50, .kernel_width = 34, .stride = {1, 19}};
+  const Convolution padded{
+      .width = 47, .kernels = 33, .kernel_width = 33, .stride = {1, 9}, .padding = {0, 20}};
+  const Convolution single{.width = 40, .kernels = 18, .kernel_width = 40};
+  const Convolution many{.width = 250, .kernels = 16, .kernel_width = 32};
+  struct Case {
+    Convolution c;
+    std::size_t axis, even;
+  };
+  for (const Case& one : {Case{frames, 34, 20}, Case{padded, 32, 0}, Case{padded, 31, 33},
+                          Case{single, 39, 9}, Case{many, 30, 11}}) {
+    const auto mirror = [&](std::vector<float>& kernels) {
+      mirror_kernels(kernels, static_cast<std::size_t>(one.c.kernel_width), one.axis, one.even);
+    };
+    const ConvolutionCell made = convolution_cell(one.c, RandomWeights(), mirror);
+    ASSERT_TRUE(find_mirror(one.c, made.weights.find("kernels")->f32()));
+    expect_same_bits(made.cell, made.weights);
+  }
+  const auto mirror = [&](std::vector<float>& kernels) { mirror_kernels(kernels, 34, 34, 20); };
+  EXPECT_LT(flops_of(convolution_cell(frames, RandomWeights(), mirror)),
+            0.8 * flops_of(convolution_cell(frames, RandomWeights())));
 }
 
 TEST(GenericCell, RefusesSlotsThatAreNotThere) {

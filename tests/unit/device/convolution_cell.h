@@ -1,5 +1,8 @@
 #pragma once
 
+#include <functional>
+#include <vector>
+
 #include "cells/ir/cell_builder.h"
 #include "tests/unit/cells/random_weights.h"
 
@@ -11,14 +14,16 @@ struct ConvolutionCell {
   Cell cell;
 };
 
-inline ConvolutionCell convolution_cell(const Convolution& c, RandomWeights random) {
+inline ConvolutionCell convolution_cell(
+    const Convolution& c, RandomWeights random,
+    const std::function<void(std::vector<float>&)>& change_kernels = nullptr) {
   const std::int64_t hidden = c.inputs();
-  ConvolutionCell made{random.add("kernels", c.weight_shape())
-                           .add("bias", {c.kernels})
-                           .add("w", {hidden, c.outputs()})
-                           .add("table", {kVocabulary, hidden})
-                           .weights(),
-                       {}};
+  random.add("kernels", c.weight_shape())
+      .add("bias", {c.kernels})
+      .add("w", {hidden, c.outputs()})
+      .add("table", {kVocabulary, hidden});
+  if (change_kernels) change_kernels(random.values("kernels"));
+  ConvolutionCell made{random.weights(), {}};
   CellBuilder b("convolution");
   b.state({"h", {hidden}}).state({"c", {hidden}});
   const auto [h0, c0] = b.gather(0, {"h", "c"});
@@ -30,6 +35,18 @@ inline ConvolutionCell convolution_cell(const Convolution& c, RandomWeights rand
   b.push("out", out);
   made.cell = b.build(&made.weights).value();
   return made;
+}
+
+// Makes each tap of kernels of `width` the image of the one as far on the other side of axis / 2: equal in
+// the first `even`, opposite in the others. The middle, and taps without an image, stay as they are.
+inline void mirror_kernels(std::vector<float>& kernels, std::size_t width, std::size_t axis,
+                           std::size_t even) {
+  for (std::size_t at = 0; at < kernels.size(); at += width) {
+    for (std::size_t tap = axis / 2 + 1; tap < width && tap <= axis; ++tap) {
+      const float image = kernels[at + axis - tap];
+      kernels[at + tap] = at / width < even ? image : -image;
+    }
+  }
 }
 
 // In two dimensions, with strides and padding.

@@ -1,0 +1,128 @@
+#include "cells/ir/mirror.h"
+
+#include <cmath>
+#include <numbers>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "cells/ir/cell_builder.h"
+#include "cells_testing.h"
+#include "row_runner.h"
+
+namespace volvox {
+namespace {
+
+// A Fourier transform of frames of `width` samples under a Hann window: cosines, then sines.
+std::vector<float> fourier(std::int64_t width) {
+  const std::int64_t bands = width / 2 + 1;
+  std::vector<float> kernels;
+  for (std::int64_t k = 0; k < 2 * bands; ++k) {
+    for (std::int64_t tap = 0; tap < width; ++tap) {
+      // What mirrors itself is computed once, so that its bits are equal.
+      const std::int64_t at = tap <= width / 2 ? tap : width - tap;
+      const double turn = 2 * std::numbers::pi * static_cast<double>(at) / static_cast<double>(width);
+      const double angle = turn * static_cast<double>(k % bands), window = (1 - std::cos(turn)) / 2;
+      const double wave = k < bands ? std::cos(angle) : std::sin(angle);
+      kernels.push_back(static_cast<float>(window * (at == tap || k < bands ? wave : -wave)));
+    }
+  }
+  return kernels;
+}
+
+Convolution frames(std::int64_t width) {
+  return {
+      .width = 3 * width, .kernels = 2 * (width / 2 + 1), .kernel_width = width, .stride = {1, width / 2}};
+}
+
+std::vector<float> noise(const Convolution& c) {
+  Random random(7);
+  std::vector<float> kernels(static_cast<std::size_t>(c.kernels * c.window()));
+  for (float& weight : kernels) weight = random.uniform(1.0F);
+  return kernels;
+}
+
+TEST(Mirror, IsFoundInAFourierTransform) {
+  const Convolution c = frames(64);
+  const Mirror mirror = find_mirror(c, fourier(64).data());
+  EXPECT_EQ(mirror.axis, 64);
+  EXPECT_EQ(mirror.first, 1);
+  EXPECT_EQ(mirror.pairs, 31);
+  EXPECT_EQ(mirror.even, 34) << "the sine of nothing is zeros, which are even as well";
+  EXPECT_EQ(mirror.folded(64), 33);
+  EXPECT_EQ(mirror.rest(64), 2) << "the first sample and the middle";
+}
+
+TEST(Mirror, IsNotThereWhereAnyWeightDiffers) {
+  const Convolution c = frames(64);
+  for (const std::size_t at : {std::size_t{3}, std::size_t{64 * 40 + 50}}) {
+    std::vector<float> kernels = fourier(64);
+    kernels[at] = std::nextafter(kernels[at], 2.0F);
+    EXPECT_FALSE(find_mirror(c, kernels.data())) << at;
+  }
+  std::vector<float> nowhere = fourier(64);
+  nowhere[5] = nowhere[59] = NAN;
+  EXPECT_FALSE(find_mirror(c, nowhere.data()));
+  EXPECT_FALSE(find_mirror(c, noise(c).data()));
+}
+
+TEST(Mirror, IsSoughtInLinesOfOneChannelOnly) {
+  const std::vector<float> zeros(1 << 14);
+  const Convolution c{.width = 90, .kernels = 32, .kernel_width = 32};
+  EXPECT_TRUE(find_mirror(c, zeros.data()));
+  Convolution other = c;
+  other.channels = 2;
+  EXPECT_FALSE(find_mirror(other, zeros.data()));
+  other = c;
+  other.dilation = {1, 2};
+  EXPECT_FALSE(find_mirror(other, zeros.data()));
+  other = c;
+  other.height = 2;
+  EXPECT_FALSE(find_mirror(other, zeros.data()));
+  other = c;
+  other.padding = {1, 0};
+  EXPECT_FALSE(find_mirror(other, zeros.data()));
+  other = c;
+  other.kernels = 4;
+  EXPECT_FALSE(find_mirror(other, zeros.data())) << "few kernels";
+  other = c;
+  other.kernel_width = 8;
+  EXPECT_FALSE(find_mirror(other, zeros.data())) << "short kernels";
+}
+
+// Beside sums that know nothing of a mirror.
+TEST(Mirror, ChangesNothingButTheOrderOfSums) {
+  for (const std::int64_t padding : {0, 40}) {
+    Convolution c = frames(64);
+    c.padding = {0, padding};
+    const std::vector<float> kernels = fourier(64);
+    testing_cells::WeightsMaker maker;
+    maker.add("kernels", c.weight_shape(), [&](std::size_t i) { return kernels[i]; });
+    maker.add("bias", {c.kernels}, [](std::size_t i) { return static_cast<float>(i) / 64; });
+    const Weights weights = maker.weights();
+    CellBuilder b("convolution");
+    b.push("y", b.convolution(b.pull("x", DType::kF32, {c.inputs()}), "kernels", c, "bias"));
+    testing_cells::RowRunner<double> runner(b.build(&weights).value(), weights);
+    Random random(3);
+    std::vector<float> x(static_cast<std::size_t>(c.inputs()));
+    for (float& sample : x) sample = random.uniform(1.0F);
+    const auto y = testing_cells::values_of<double>(runner.run({}, {x.data()}).pushes.at("y"));
+    ASSERT_EQ(y.size(), static_cast<std::size_t>(c.outputs()));
+    for (std::int64_t k = 0; k < c.kernels; ++k) {
+      for (std::int64_t position = 0; position < c.positions(); ++position) {
+        double sum = static_cast<double>(k) / 64;
+        for (std::int64_t tap = 0; tap < 64; ++tap) {
+          const std::int64_t at = position * 32 - padding + tap;
+          if (at < 0 || at >= c.width) continue;
+          sum += static_cast<double>(kernels[static_cast<std::size_t>(k * 64 + tap)]) *
+                 static_cast<double>(x[static_cast<std::size_t>(at)]);
+        }
+        ASSERT_NEAR(y[static_cast<std::size_t>(k * c.positions() + position)], sum, 1e-12)
+            << k << ", " << position;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace volvox
