@@ -1,6 +1,7 @@
 #include "import/onnx/sequence/lane_book.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/text.h"
 #include "cells/ir/inference.h"
@@ -99,35 +100,54 @@ void LaneBook::put_together(ValueId value) {
   graph_.place(value, *graph_.place_of(whole.id));
 }
 
-// Products are dear: what a lane before has computed by one is read there, not computed again. Not from one
-// in reverse, which whoever goes forwards would have to wait for, nor from one of results, or with which
-// others begin, as these may come to read more still.
+// Products are dear: what a lane before has computed by one is read there, not computed again: whatever comes
+// last of what it has. Not from a lane in reverse, which whoever goes forwards would have to wait for, nor
+// from one of results, or with which others begin, as these may come to read more still.
 void LaneBook::keep_what_others_compute(ValueId value) {
-  const auto may_grow = [this](std::size_t lane) {
-    return std::any_of(heads_.begin(), heads_.end(),
-                       [lane](const auto& head) { return head.second == lane; }) ||
-           std::any_of(drafts_.begin(), drafts_.end(),
-                       [lane](const auto& draft) { return draft->initial == lane; });
-  };
-  std::vector<std::pair<ValueId, std::size_t>> found;
-  for (const ValueId id : graph_.closure(value, [](ValueId) { return false; })) {
-    const Operator& op = graph().maker(id);
-    if (graph_.is_leaf(id) || (!op.is(kProductOp) && !op.is(kConvolutionOp) && op.def->name != "matmul"))
-      continue;
-    for (std::size_t lane = 0; lane < drafts_.size(); ++lane) {
-      if (drafts_[lane]->reverse || may_grow(lane) || !brought_[lane].contains(id)) continue;
-      found.emplace_back(id, lane);
-      break;
-    }
+  std::vector<std::size_t> open;  // lanes to read from
+  for (std::size_t lane = 0; lane < drafts_.size(); ++lane) {
+    const auto is_it = [lane](const auto& head) { return head.second == lane; };
+    const auto begins = [lane](const auto& draft) { return draft->initial == lane; };
+    if (!drafts_[lane]->reverse && std::none_of(heads_.begin(), heads_.end(), is_it) &&
+        std::none_of(drafts_.begin(), drafts_.end(), begins))
+      open.push_back(lane);
   }
-  for (const auto& [id, lane] : found) {
+  const std::map<ValueId, std::size_t> known = computed_before(value, open);
+  for (const ValueId id : graph_.closure(value, [&](ValueId one) { return known.contains(one); })) {
+    const auto found = known.find(id);
+    if (found == known.end()) continue;
+    const std::size_t lane = found->second;
     LaneDraft& draft = *drafts_[lane];
     const std::string state = "kept" + std::to_string(draft.states.size());
-    const Quantity kept = draft.cell.flat(brought_[lane].at(id));
+    const Quantity kept = draft.cell.flat(bring(lane, graph().value_of(id)));
     draft.cell.scatter(state, kept);
     draft.states[state] = kept;
     graph_.place(id, place_in(lane, state));
   }
+}
+
+// Of what the value is made of by products: which of these lanes has it, or has what it is a part of.
+std::map<ValueId, std::size_t> LaneBook::computed_before(ValueId value,
+                                                         const std::vector<std::size_t>& lanes) const {
+  std::map<ValueId, std::size_t> known;
+  std::set<ValueId> dear;
+  for (const ValueId id : graph_.closure(value, [](ValueId) { return false; })) {
+    const Operator& op = graph_.writer().maker(id);
+    const auto is_dear = [&](ValueId input) { return dear.contains(input); };
+    const bool multiplies = op.is(kProductOp) || op.is(kConvolutionOp) || op.def->name == "matmul";
+    if (graph_.is_leaf(id) || (!multiplies && std::none_of(op.inputs.begin(), op.inputs.end(), is_dear)))
+      continue;
+    dear.insert(id);
+    const auto has_it = [&](std::size_t lane) { return brought_[lane].contains(id); };
+    const auto lane = std::find_if(lanes.begin(), lanes.end(), has_it);
+    if (lane != lanes.end()) {
+      known[id] = *lane;
+    } else if (op.is(kSliceOp) || op.is(kReshapeOp)) {
+      const auto whole = known.find(op.inputs.front());
+      if (whole != known.end()) known[id] = whole->second;
+    }
+  }
+  return known;
 }
 
 void LaneBook::settle(const Quantity& x, bool for_recurrence) {
@@ -415,6 +435,7 @@ Quantity LaneBook::attended(const Quantity& row, const Quantity& rows, const Qua
     refuse("attends to what is the same at every step");
   settle(row, false);
   const AllRows all = read_all("attention", false, rows, values);
+  settle(row, false);  // what the lane of all rows has computed of it now
   CellWriter& w = drafts_[all.lane]->cell;
   const Shape width{heads, elements(rows.shape) / heads}, made{heads, elements(values.shape) / heads};
   const Quantity own = w.reshape(bring(all.lane, row), width);

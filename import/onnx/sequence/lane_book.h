@@ -89,6 +89,7 @@ class LaneBook {
   StatePlace place_in(std::size_t lane, const std::string& state, bool last = false) const;
   void settle(const Quantity& x, bool for_recurrence);
   void keep_what_others_compute(ValueId value);
+  std::map<ValueId, std::size_t> computed_before(ValueId value, const std::vector<std::size_t>& lanes) const;
   void split_up(ValueId value);
   void put_together(ValueId value);
   std::size_t set_aside(const Quantity& x, bool reverse);
