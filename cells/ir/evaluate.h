@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -37,16 +38,25 @@ void map_elements(const Real* x, Real* out, std::size_t n) {
   for (std::size_t k = 0; k < n; ++k) out[k] = f(x[k]);
 }
 
-template <class Real, Real (*dot)(Real, const Real*, const Real*, std::size_t)>
-void one_dot_after_another(const Real* const* a, const Real* const* b, std::size_t n, Real* out) {
-  for (std::size_t i = 0; i < RealMath<Real>::kDots; ++i) out[i] = dot(Real{0}, a[i], b[i], n);
+// RealMath::dots. Chains are as long as each other: zeros stand behind the last element.
+template <class Real, Real (*fma)(Real, Real, Real)>
+void dots_in_parts(const Real* const* a, const Real* const* b, std::size_t count, std::size_t n, Real* out) {
+  constexpr std::size_t kParts = RealMath<Real>::kDotParts;
+  for (std::size_t i = 0; i < count; ++i) {
+    std::array<Real, kParts> parts{};
+    for (std::size_t k = 0; k < (n + kParts - 1) / kParts * kParts; ++k) {
+      Real& part = parts[k % kParts];
+      part = k < n ? fma(a[i][k], b[i][k], part) : fma(Real{0}, Real{0}, part);
+    }
+    out[i] = add_in_halves(parts);
+  }
 }
 
 template <class Real, class Math>
 inline constexpr RealMath<Real> kMathOf{&Math::fma,
                                         &Math::template chain<float>,
                                         &Math::template chain<Real>,
-                                        &one_dot_after_another<Real, &Math::template chain<Real>>,
+                                        &dots_in_parts<Real, &Math::fma>,
                                         &map_elements<Real, &Math::exp>,
                                         &map_elements<Real, &Math::log>,
                                         &map_elements<Real, &Math::sigmoid>,

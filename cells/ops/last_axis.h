@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 
 #include "cells/ops/define.h"
@@ -41,12 +42,21 @@ Real largest_of(const Real* x, std::size_t n) {
   return largest;
 }
 
-// One after another, in one accumulator.
+// Σ term(k) over k < n: sixteen sums, of every sixteenth term each, added in halves as RealMath::dots are.
+template <class Real, class Term>
+Real sum_in_parts(std::size_t n, Term term) {
+  constexpr std::size_t kParts = RealMath<Real>::kDotParts;
+  std::array<Real, kParts> parts{};
+  std::size_t k = 0;
+  for (; k + kParts <= n; k += kParts) {
+    for (std::size_t i = 0; i < kParts; ++i) parts[i] += term(k + i);
+  }
+  for (std::size_t i = 0; k < n; ++i, ++k) parts[i] += term(k);
+  return add_in_halves(parts);
+}
 template <class Real>
 Real sum_of(const Real* x, std::size_t n) {
-  Real sum{0};
-  for (std::size_t k = 0; k < n; ++k) sum += x[k];
-  return sum;
+  return sum_in_parts<Real>(n, [x](std::size_t k) { return x[k]; });
 }
 
 }  // namespace volvox

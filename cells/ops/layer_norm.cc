@@ -11,11 +11,8 @@ struct LayerNorm {
   static void stretch(RowValues<Real>& row, const Operator& op, const Real* x, Real* out, std::size_t n) {
     const auto count = static_cast<Real>(n);
     const Real mean = sum_of(x, n) / count;
-    Real squares{0};
-    for (std::size_t k = 0; k < n; ++k) {
-      out[k] = x[k] - mean;
-      squares += out[k] * out[k];
-    }
+    for (std::size_t k = 0; k < n; ++k) out[k] = x[k] - mean;
+    const Real squares = sum_in_parts<Real>(n, [out](std::size_t k) { return out[k] * out[k]; });
     const Real scale = Real{1} / std::sqrt(squares / count + static_cast<Real>(op.attributes.reals[0]));
     for (std::size_t k = 0; k < n; ++k) out[k] = out[k] * scale;
     if (row.weights().empty()) return;

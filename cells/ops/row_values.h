@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -9,6 +10,15 @@
 #include "cells/ir/cell.h"
 
 namespace volvox {
+
+// The second half to the first, until one is left. N is a power of two.
+template <class Real, std::size_t N>
+Real add_in_halves(std::array<Real, N> parts) {
+  for (std::size_t half = N / 2; half > 0; half /= 2) {
+    for (std::size_t i = 0; i < half; ++i) parts[i] += parts[i + half];
+  }
+  return parts[0];
+}
 
 // The arithmetic that operators are written in: reals of one kind, and who computes with them. Additions,
 // subtractions, products, quotients and square roots are those of the language, which IEEE defines.
@@ -21,9 +31,10 @@ struct RealMath {
   // start + Σ w[k]·x[k]: one chain of multiply-adds over ascending k.
   Real (*chain)(Real start, const float* w, const Real* x, std::size_t n);
   Real (*dot)(Real start, const Real* a, const Real* b, std::size_t n);  // the same of two values
-  // kDots of them from 0 at once, each a chain of its own: one alone waits for each of its sums.
-  static constexpr std::size_t kDots = 8;
-  void (*dots)(const Real* const* a, const Real* const* b, std::size_t n, Real* out);
+  // Of so many pairs: kDotParts chains, of each kDotParts-th element, which are then added in halves, the
+  // second half to the first. So one does not wait for each of its sums.
+  static constexpr std::size_t kDotParts = 16;
+  void (*dots)(const Real* const* a, const Real* const* b, std::size_t count, std::size_t n, Real* out);
   Map exp, log, sigmoid, tanh, erf;
 };
 

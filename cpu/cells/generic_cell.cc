@@ -55,20 +55,27 @@ Result<std::unique_ptr<CpuCell>> GenericCell::make(const Cell& cell, const Weigh
                                                    const CompileOptions& options, PoolFinder& pools,
                                                    const Kernels& kernels) {
   std::unique_ptr<GenericCell> made(new GenericCell(cell, kernels));
-  made->describe_values(cell);
+  const WeighedSums weighed = find_weighed_sums(cell);
+  made->describe_values(cell, weighed);
   std::size_t largest = 1;
   for (const GenericValue& value : made->values_) largest = std::max(largest, value.row_bytes);
   auto zeros = AlignedBuffer::make(largest);
   if (!zeros) return tl::unexpected(zeros.error());
   made->zeros_ = std::move(*zeros);
   for (const Operator& op : cell.operators) {
-    if (Status ok = made->add_operator(cell, op, weights, options, pools); !ok)
+    if (weighed.contains(op.output)) continue;
+    Operator run = op;
+    if (op.is(kSegmentSumOp)) {
+      const auto found = weighed.find(op.inputs.front());
+      if (found != weighed.end()) run.inputs = {found->second.scales, found->second.x};
+    }
+    if (Status ok = made->add_operator(cell, run, weights, options, pools); !ok)
       return tl::unexpected(ok.error());
   }
   return made;
 }
 
-void GenericCell::describe_values(const Cell& cell) {
+void GenericCell::describe_values(const Cell& cell, const WeighedSums& weighed) {
   for (const Value& value : cell.values) {
     GenericValue v;
     v.elements = static_cast<std::size_t>(elements(value.shape));
@@ -82,7 +89,7 @@ void GenericCell::describe_values(const Cell& cell) {
       if (op.def->folds && values_[input].ragged)
         edge_us_ += kElementUs * static_cast<double>(values_[input].elements);
     }
-    if (op.output == kNoValue || views(cell, op)) continue;
+    if (op.output == kNoValue || views(cell, op) || weighed.contains(op.output)) continue;
     GenericValue& v = values_[op.output];
     const std::size_t floats = v.row_bytes / sizeof(float);
     // Scalars lie side by side, vectors on cache lines of their own.

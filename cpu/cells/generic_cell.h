@@ -8,6 +8,7 @@
 #include "cpu/cells/generic_scratch.h"
 #include "cpu/cells/packing.h"
 #include "cpu/cells/row_source.h"
+#include "cpu/cells/weighed_sums.h"
 #include "cpu/kernel/kernels.h"
 #include "cpu/packed_product.h"
 
@@ -57,7 +58,7 @@ class GenericCell final : public CpuCell {
   struct Narrow;
 
   GenericCell(const Cell& cell, const Kernels& kernels) : shape_(row_shape(cell)), kernels_(&kernels) {}
-  void describe_values(const Cell& cell);
+  void describe_values(const Cell& cell, const WeighedSums& weighed);
   const GenericOp* find_alike(const GenericOp& made) const;
   Status add_operator(const Cell& cell, const Operator& op, const Weights& weights,
                       const CompileOptions& options, PoolFinder& pools);

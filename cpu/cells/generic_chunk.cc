@@ -41,9 +41,11 @@ bool has_kernel(const Operator& op) {
          std::any_of(std::begin(kBinary), std::end(kBinary), is_it);
 }
 
+static_assert(kDotParts == RealMath<float>::kDotParts);
+
 // What definitions compute with on this path: the same bits as on any other.
 RealMath<float> math_of(const Kernels& kernels) {
-  return {&StdMath<float>::fma, kernels.chain,   kernels.chain, kernels.chains, kernels.exp,
+  return {&StdMath<float>::fma, kernels.chain,   kernels.chain, kernels.dots, kernels.exp,
           kernels.log,          kernels.sigmoid, kernels.tanh,  kernels.erf};
 }
 
@@ -77,23 +79,18 @@ GenericOp::Run GenericChunk::run_of(const Cell& cell, const Operator& op) {
     const OpDef* op;
     GenericOp::Run run;
   };
-  static constexpr Lowering kLowerings[] = {{&kGatherOp, &GenericChunk::gather},
-                                            {&kGatherAllOp, &GenericChunk::gather_all},
-                                            {&kPullOp, &GenericChunk::pull},
-                                            {&kScatterOp, &GenericChunk::scatter},
-                                            {&kPushOp, &GenericChunk::push},
-                                            {&kProductOp, &GenericChunk::product},
-                                            {&kLinearOp, &GenericChunk::product},
-                                            {&kConvolutionOp, &GenericChunk::convolution},
-                                            {&kSliceOp, &GenericChunk::slice},
-                                            {&kConcatOp, &GenericChunk::concat},
-                                            {&kConstantOp, &GenericChunk::constant},
-                                            {&kReshapeOp, &GenericChunk::reshape},
-                                            {&kSegmentSumOp, &GenericChunk::segment_sum},
-                                            {&kArgmaxOp, &GenericChunk::argmax},
-                                            {&kHashOp, &GenericChunk::hash},
-                                            {&kHashAllOp, &GenericChunk::hash_all}};
+  static constexpr Lowering kLowerings[] = {
+      {&kGatherOp, &GenericChunk::gather},     {&kGatherAllOp, &GenericChunk::gather_all},
+      {&kPullOp, &GenericChunk::pull},         {&kScatterOp, &GenericChunk::scatter},
+      {&kPushOp, &GenericChunk::push},         {&kProductOp, &GenericChunk::product},
+      {&kLinearOp, &GenericChunk::product},    {&kConvolutionOp, &GenericChunk::convolution},
+      {&kSliceOp, &GenericChunk::slice},       {&kConcatOp, &GenericChunk::concat},
+      {&kConstantOp, &GenericChunk::constant}, {&kReshapeOp, &GenericChunk::reshape},
+      {&kArgmaxOp, &GenericChunk::argmax},     {&kHashOp, &GenericChunk::hash},
+      {&kHashAllOp, &GenericChunk::hash_all}};
   if (is_one_row(cell, op)) return &GenericChunk::embed;
+  if (op.is(kSegmentSumOp))
+    return op.inputs.size() == 1 ? &GenericChunk::segment_sum : &GenericChunk::weighed_sum;
   for (const Lowering& lowering : kLowerings) {
     if (op.is(*lowering.op)) return lowering.run;
   }
@@ -265,6 +262,20 @@ void GenericChunk::segment_sum(const GenericOp& made) {
     for (std::size_t e = from; e < to; ++e) {
       kernels_.add(out, edges[e], out, values_[op.output].elements);
     }
+  }
+}
+
+void GenericChunk::weighed_sum(const GenericOp& made) {
+  const Operator& op = made.op;
+  point_at_results(op);
+  const Rows& scales = scratch_.rows[op.inputs[0]];
+  const Rows& x = scratch_.rows[op.inputs[1]];
+  const std::size_t stretches = values_[op.inputs[0]].elements, n = values_[op.output].elements / stretches;
+  for (std::size_t r = 0; r < rows_; ++r) {
+    const std::size_t from = task_.ragged_begin[begin_ + r] - first_edge_;
+    const std::size_t edges = task_.ragged_begin[begin_ + r + 1] - task_.ragged_begin[begin_ + r];
+    for (std::size_t s = 0; s < stretches; ++s)
+      kernels_.weighed_sum(scales.data() + from, s, x.data() + from, s * n, edges, n, result(op, r) + s * n);
   }
 }
 

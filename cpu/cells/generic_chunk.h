@@ -57,6 +57,7 @@ class GenericChunk {
   void reshape(const GenericOp& made);
   void elementwise(const GenericOp& made);
   void segment_sum(const GenericOp& made);
+  void weighed_sum(const GenericOp& made);
   void argmax(const GenericOp& made);
   void hash(const GenericOp& made);
   void hash_all(const GenericOp& made);

@@ -8,6 +8,9 @@
 
 namespace volvox::cpu {
 
+// RealMath::kDotParts.
+inline constexpr std::size_t kDotParts = 16;
+
 // What works off a block of a product.
 using BlockKernel = void (*)(const ProductBlock&);
 
@@ -36,8 +39,11 @@ struct Kernels {
 
   // start + Σ a[k]·b[k]: one chain of fused multiply-adds over ascending k.
   float (*chain)(float start, const float* a, const float* b, std::size_t n);
-  // Eight of them at once, each from 0.
-  void (*chains)(const float* const* a, const float* const* b, std::size_t n, float* out);
+  // See RealMath::dots.
+  void (*dots)(const float* const* a, const float* const* b, std::size_t count, std::size_t n, float* out);
+  // out[k] = Σ scales[i][scale_at] · x[i][x_at + k] over `count` of them, each product and each sum rounded.
+  void (*weighed_sum)(const float* const* scales, std::size_t scale_at, const float* const* x,
+                      std::size_t x_at, std::size_t count, std::size_t n, float* out);
 
   // to[i] = from[n - 1 - i]; they do not overlap.
   void (*reverse)(const float* from, float* to, std::size_t n);

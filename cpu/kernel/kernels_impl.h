@@ -80,15 +80,87 @@ float chain_of(float start, const float* a, const float* b, std::size_t n) {
   return start;
 }
 
-template <class V>
-void chains_of(const float* const* a, const float* const* b, std::size_t n, float* out) {
-  constexpr std::size_t kChains = 8;
-  float sums[kChains] = {};
-  for (std::size_t k = 0; k < n; ++k) {
-    VOLVOX_UNROLL
-    for (std::size_t i = 0; i < kChains; ++i) sums[i] = __builtin_fmaf(a[i][k], b[i][k], sums[i]);
+template <class V, std::size_t kDots>
+VOLVOX_INLINE void dots_at_once(const float* const* a, const float* const* b, std::size_t n, float* out) {
+  constexpr std::size_t kParts = kDotParts, kLanes = V::kLanes;
+  typename V::Reg sums[kDots][kParts / kLanes];
+  for (auto& parts : sums) {
+    for (auto& part : parts) part = V::set(0.0F);
   }
-  for (std::size_t i = 0; i < kChains; ++i) out[i] = sums[i];
+  std::size_t k = 0;
+  for (; k + kParts <= n; k += kParts) {
+    VOLVOX_UNROLL
+    for (std::size_t i = 0; i < kDots; ++i) {
+      VOLVOX_UNROLL
+      for (std::size_t r = 0; r < kParts / kLanes; ++r)
+        sums[i][r] = V::fma(V::load(a[i] + k + r * kLanes), V::load(b[i] + k + r * kLanes), sums[i][r]);
+    }
+  }
+  for (std::size_t r = 0; k < n && r < kParts / kLanes; ++r) {  // what is left, and zeros behind it
+    const std::size_t from = k + r * kLanes, left = from < n ? n - from : 0;
+    const int there = static_cast<int>(left < kLanes ? left : kLanes);
+    const auto take = [&](const float* x) {
+      return there == 0 ? V::set(0.0F) : V::load_first(x + from, there);
+    };
+    for (std::size_t i = 0; i < kDots; ++i) sums[i][r] = V::fma(take(a[i]), take(b[i]), sums[i][r]);
+  }
+  float parts[kDots][kParts];
+  for (std::size_t i = 0; i < kDots; ++i) {
+    for (std::size_t r = 0; r < kParts / kLanes; ++r) V::store(parts[i] + r * kLanes, sums[i][r]);
+  }
+  VOLVOX_UNROLL
+  for (std::size_t half = kParts / 2; half > 0; half /= 2) {
+    for (std::size_t i = 0; i < kDots; ++i) {
+      VOLVOX_UNROLL
+      for (std::size_t j = 0; j < half; ++j) parts[i][j] += parts[i][j + half];
+    }
+  }
+  for (std::size_t i = 0; i < kDots; ++i) out[i] = parts[i][0];
+}
+
+// As many at once as registers hold.
+template <class V>
+void dots(const float* const* a, const float* const* b, std::size_t count, std::size_t n, float* out) {
+  constexpr std::size_t kAtOnce = V::kLanes / 2;
+  std::size_t i = 0;
+  for (; i + kAtOnce <= count; i += kAtOnce) {
+    // What comes next lies elsewhere: another thread may have written it.
+    for (std::size_t next = i + kAtOnce; next < count && next < i + 2 * kAtOnce; ++next) {
+      for (std::size_t k = 0; k < n; k += 16) __builtin_prefetch(a[next] + k);
+    }
+    dots_at_once<V, kAtOnce>(a + i, b + i, n, out + i);
+  }
+  for (; i < count; ++i) dots_at_once<V, 1>(a + i, b + i, n, out + i);
+}
+
+template <class V, std::size_t kRegisters>
+VOLVOX_INLINE void weigh_registers(const float* const* scales, std::size_t scale_at, const float* const* x,
+                                   std::size_t x_at, std::size_t count, float* out, int last = V::kLanes) {
+  typename V::Reg sums[kRegisters];
+  for (auto& sum : sums) sum = V::set(0.0F);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto scale = V::set(scales[i][scale_at]);
+    VOLVOX_UNROLL
+    for (std::size_t r = 0; r < kRegisters; ++r) {
+      const float* const from = x[i] + x_at + r * V::kLanes;
+      sums[r] = V::add(sums[r], V::mul(scale, last < V::kLanes ? V::load_first(from, last) : V::load(from)));
+    }
+  }
+  for (std::size_t r = 0; r < kRegisters; ++r) {
+    float* const to = out + r * V::kLanes;
+    last < V::kLanes ? V::store_first(to, sums[r], last) : V::store(to, sums[r]);
+  }
+}
+
+template <class V>
+void weighed_sum(const float* const* scales, std::size_t scale_at, const float* const* x, std::size_t x_at,
+                 std::size_t count, std::size_t n, float* out) {
+  constexpr std::size_t kMany = 4, kLanes = V::kLanes;
+  std::size_t k = 0;
+  for (; k + kMany * kLanes <= n; k += kMany * kLanes)
+    weigh_registers<V, kMany>(scales, scale_at, x, x_at + k, count, out + k);
+  for (; k + kLanes <= n; k += kLanes) weigh_registers<V, 1>(scales, scale_at, x, x_at + k, count, out + k);
+  if (k < n) weigh_registers<V, 1>(scales, scale_at, x, x_at + k, count, out + k, static_cast<int>(n - k));
 }
 
 template <class V>
@@ -190,7 +262,8 @@ constexpr Kernels make_kernels(Isa isa, const char* name) {
           div_array<V>,
           mul_add_array<V>,
           chain_of<V>,
-          chains_of<V>,
+          dots<V>,
+          weighed_sum<V>,
           reverse<V>,
           turn<V>,
           argmax<V>,

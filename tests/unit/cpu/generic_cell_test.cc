@@ -1,5 +1,8 @@
 #include "cpu/cells/generic_cell.h"
 
+#include <initializer_list>
+#include <utility>
+
 #include "cells/ir/cell_builder.h"
 #include "cells/ir/mirror.h"
 #include "cells/library/gru.h"
@@ -116,6 +119,32 @@ TEST(GenericCell, RunsConvolutionsAsTheEvaluatorDoes) {
   for (const Convolution& c : {kPlanes, line_of(450), ends, single, strides, groups, alone, gaps, lines}) {
     const ConvolutionCell made = convolution_cell(c, RandomWeights());
     expect_same_bits(made.cell, made.weights);
+  }
+}
+
+// Heads of one number and of many, whose widths fill registers or do not: scores, shares, and the sum of what
+// they weigh, which is read by nothing else, or once more.
+TEST(GenericCell, AttendsAsTheEvaluatorDoes) {
+  for (const auto& [heads, width] : std::initializer_list<std::pair<std::int64_t, std::int64_t>>{
+           {1, 1}, {3, 5}, {2, 16}, {1, 33}, {5, 64}, {2, 150}}) {
+    for (const bool again : {false, true}) {
+      const std::int64_t hidden = heads * width;
+      const Weights weights = RandomWeights().add("table", {kVocabulary, hidden}).weights();
+      CellBuilder b("attention");
+      b.state({"h", {hidden}}).state({"c", {hidden}});
+      const ValueId x = b.embed(b.pull("token", DType::kI32), "table", hidden);
+      const auto [h, c] = b.gather(0, {"h", "c"});
+      const ValueId all = b.reshape(b.gather_all("h"), {heads, width});
+      const ValueId shares =
+          b.apply("segment_softmax", {b.apply("dot", {all, b.reshape(x, {heads, width})})});
+      const ValueId weighed = again ? b.mul(all, shares) : b.mul(shares, all);
+      ValueId out = b.reshape(b.segment_sum(weighed), {hidden});
+      if (again) out = b.add(out, b.reshape(b.segment_sum(b.tanh(weighed)), {hidden}));
+      b.scatter("h", b.add(out, h));
+      b.scatter("c", b.add(c, x));
+      b.push("out", out);
+      expect_same_bits(b.build(&weights).value(), weights);
+    }
   }
 }
 
