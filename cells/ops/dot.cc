@@ -13,7 +13,7 @@ struct Dot {
     const std::size_t n = last_extent(row, left);
     const Shape& shape = row.shape(op.output);
     const Strides a = spread_strides(row.shape(left), shape), b = spread_strides(row.shape(right), shape);
-    constexpr std::size_t kAtOnce = 64;
+    constexpr std::size_t kAtOnce = 8;
     std::array<const Real*, kAtOnce> lefts{}, rights{};
     std::array<Real*, kAtOnce> outs{};
     std::array<Real, kAtOnce> made{};
@@ -52,7 +52,6 @@ Status infer(Inference& at) {
 
 }  // namespace
 
-extern const OpDef kDotOp;
 constinit const OpDef kDotOp = computed_op<Dot>(
     "dot", 2, 0, infer,
     "(a, b) -> Σ a · b along the last axis, which stays with extent 1: sixteen chains, of every "

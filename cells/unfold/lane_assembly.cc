@@ -489,7 +489,9 @@ void LaneAssembly::keep_what_nobody_follows() {
     }
   }
   for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
-    if (!followed[lane] && model_.types[lanes[lane].type].independent) lanes[lane].ring = 0;
+    std::uint32_t& ring = lanes[lane].ring;
+    if (ring == 0 || !model_.types[lanes[lane].type].independent) continue;
+    ring = followed[lane] ? std::max(ring, assembly_.options().eager_window) : 0;
   }
 }
 

@@ -41,6 +41,15 @@ bool has_kernel(const Operator& op) {
          std::any_of(std::begin(kBinary), std::end(kBinary), is_it);
 }
 
+// Rows that read the same predecessors, and are computed together.
+constexpr std::size_t kRowsTogether = 4;
+
+// Dot products of each predecessor's row with the row itself, of the same shape.
+bool is_of_predecessors(const Cell& cell, const Operator& op) {
+  const Value &a = cell.values[op.inputs[0]], &b = cell.values[op.inputs[1]];
+  return a.shape == b.shape && a.ragged != b.ragged;
+}
+
 static_assert(kDotParts == RealMath<float>::kDotParts);
 
 // What definitions compute with on this path: the same bits as on any other.
@@ -89,6 +98,7 @@ GenericOp::Run GenericChunk::run_of(const Cell& cell, const Operator& op) {
       {&kArgmaxOp, &GenericChunk::argmax},     {&kHashOp, &GenericChunk::hash},
       {&kHashAllOp, &GenericChunk::hash_all}};
   if (is_one_row(cell, op)) return &GenericChunk::embed;
+  if (op.is(kDotOp) && is_of_predecessors(cell, op)) return &GenericChunk::dot;
   if (op.is(kSegmentSumOp))
     return op.inputs.size() == 1 ? &GenericChunk::segment_sum : &GenericChunk::weighed_sum;
   for (const Lowering& lowering : kLowerings) {
@@ -103,8 +113,8 @@ const float* const* GenericChunk::operand(const Operator& op, std::size_t i, std
   if (values_[value].ragged == values_[op.output].ragged) return rows.data();
   Rows& spread = scratch_.spread[place];
   for (std::size_t r = 0; r < rows_; ++r) {
-    const std::size_t from = task_.ragged_begin[begin_ + r] - first_edge_;
-    const std::size_t to = task_.ragged_begin[begin_ + r + 1] - first_edge_;
+    const std::size_t from = edge_of(r);
+    const std::size_t to = edge_of(r + 1);
     for (std::size_t e = from; e < to; ++e) spread[e] = rows[r];
   }
   return spread.data();
@@ -257,8 +267,8 @@ void GenericChunk::segment_sum(const GenericOp& made) {
   for (std::size_t r = 0; r < rows_; ++r) {
     float* out = result(op, r);
     std::memset(out, 0, values_[op.output].row_bytes);
-    const std::size_t from = task_.ragged_begin[begin_ + r] - first_edge_;
-    const std::size_t to = task_.ragged_begin[begin_ + r + 1] - first_edge_;
+    const std::size_t from = edge_of(r);
+    const std::size_t to = edge_of(r + 1);
     for (std::size_t e = from; e < to; ++e) {
       kernels_.add(out, edges[e], out, values_[op.output].elements);
     }
@@ -271,12 +281,59 @@ void GenericChunk::weighed_sum(const GenericOp& made) {
   const Rows& scales = scratch_.rows[op.inputs[0]];
   const Rows& x = scratch_.rows[op.inputs[1]];
   const std::size_t stretches = values_[op.inputs[0]].elements, n = values_[op.output].elements / stretches;
-  for (std::size_t r = 0; r < rows_; ++r) {
-    const std::size_t from = task_.ragged_begin[begin_ + r] - first_edge_;
-    const std::size_t edges = task_.ragged_begin[begin_ + r + 1] - task_.ragged_begin[begin_ + r];
-    for (std::size_t s = 0; s < stretches; ++s)
-      kernels_.weighed_sum(scales.data() + from, s, x.data() + from, s * n, edges, n, result(op, r) + s * n);
+  for (std::size_t first = 0, next = 0; first < rows_; first = next) {
+    next = first + alike(first, kRowsTogether);
+    for (std::size_t s = 0; s < stretches; ++s) {
+      for (std::size_t r = first; r < next; ++r) {
+        const std::size_t from = edge_of(r);
+        kernels_.weighed_sum(scales.data() + from, s, x.data() + from, s * n, edges_of(r), n,
+                             result(op, r) + s * n);
+      }
+    }
   }
+}
+
+// Of each predecessor and the row itself. Rows of one request read the same predecessors: once for several.
+void GenericChunk::dot(const GenericOp& made) {
+  const Operator& op = made.op;
+  point_at_results(op);
+  const bool ragged_first = values_[op.inputs[0]].ragged;
+  const Rows& all = scratch_.rows[op.inputs[ragged_first ? 0 : 1]];
+  const Rows& own = scratch_.rows[op.inputs[ragged_first ? 1 : 0]];
+  const std::size_t stretches = values_[op.output].elements, n = values_[op.inputs[0]].elements / stretches;
+  constexpr std::size_t kEdgesTogether = 2, kMost = kEdgesTogether * kRowsTogether;
+  std::array<const float*, kMost> a{}, b{};
+  std::array<float*, kMost> to{};
+  std::array<float, kMost> dots{};
+  for (std::size_t first = 0, next = 0; first < rows_; first = next) {
+    next = first + alike(first, kRowsTogether);
+    const std::size_t edges = edges_of(first);
+    for (std::size_t edge = 0; edge < edges; edge += kEdgesTogether) {
+      for (std::size_t s = 0; s < stretches; ++s) {
+        std::size_t count = 0;
+        for (std::size_t e = edge; e < std::min(edge + kEdgesTogether, edges); ++e) {
+          for (std::size_t r = first; r < next; ++r) {
+            a[count] = all[edge_of(r) + e] + s * n;
+            b[count] = own[r] + s * n;
+            to[count++] = result(op, edge_of(r) + e) + s;
+          }
+        }
+        kernels_.dots(a.data(), b.data(), count, n, dots.data());
+        for (std::size_t i = 0; i < count; ++i) *to[i] = dots[i];
+      }
+    }
+  }
+}
+
+std::size_t GenericChunk::alike(std::size_t row, std::size_t most) const {
+  const std::uint32_t* slots = task_.ragged_slots.data() + first_edge_;
+  std::size_t count = 1;
+  const auto same = [&](std::size_t other) {
+    return edges_of(other) == edges_of(row) &&
+           std::equal(slots + edge_of(row), slots + edge_of(row + 1), slots + edge_of(other));
+  };
+  while (count < most && row + count < rows_ && same(row + count)) ++count;
+  return count;
 }
 
 void GenericChunk::argmax(const GenericOp& made) {
@@ -314,8 +371,8 @@ void GenericChunk::hash_all(const GenericOp& made) {
     std::int32_t token = 0;
     std::memcpy(&token, tokens[r], sizeof token);
     std::uint64_t state = check_hash(0, static_cast<std::uint64_t>(token));
-    const std::size_t from = task_.ragged_begin[begin_ + r] - first_edge_;
-    const std::size_t to = task_.ragged_begin[begin_ + r + 1] - first_edge_;
+    const std::size_t from = edge_of(r);
+    const std::size_t to = edge_of(r + 1);
     for (std::size_t e = from; e < to; ++e) {
       std::uint64_t predecessor = 0;
       std::memcpy(&predecessor, edges[e], sizeof predecessor);
@@ -334,8 +391,8 @@ void GenericChunk::interpret(const GenericOp& made) {
   for (std::size_t r = 0; r < rows_; ++r) {
     std::size_t first_edge = 0;  // of the row's, where its ragged values lie
     if (!task_.ragged_begin.empty()) {
-      first_edge = task_.ragged_begin[begin_ + r] - first_edge_;
-      values.set_edges(task_.ragged_begin[begin_ + r + 1] - task_.ragged_begin[begin_ + r]);
+      first_edge = edge_of(r);
+      values.set_edges(static_cast<std::uint32_t>(edges_of(r)));
     }
     const auto place = [&](ValueId v) {
       scratch_.places[v] = scratch_.rows[v].data() + (values_[v].ragged ? first_edge : r);

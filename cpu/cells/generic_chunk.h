@@ -33,6 +33,11 @@ class GenericChunk {
 
   // How many rows (or edges) of `value` the chunk has.
   std::size_t count(ValueId value) const { return values_[value].ragged ? edges_ : rows_; }
+  // Of its edges, where those of a row begin, and how many it has.
+  std::size_t edge_of(std::size_t row) const { return task_.ragged_begin[begin_ + row] - first_edge_; }
+  std::size_t edges_of(std::size_t row) const { return edge_of(row + 1) - edge_of(row); }
+  // How many rows, from this one on and at most so many, have the same predecessors: those of one request.
+  std::size_t alike(std::size_t row, std::size_t most) const;
   // Pointers to the rows of input `i`: for a ragged result, one for each edge, kept in spread[place].
   const float* const* operand(const Operator& op, std::size_t i, std::size_t place);
   const float* const* operand(const Operator& op, std::size_t i) { return operand(op, i, i); }
@@ -58,6 +63,7 @@ class GenericChunk {
   void elementwise(const GenericOp& made);
   void segment_sum(const GenericOp& made);
   void weighed_sum(const GenericOp& made);
+  void dot(const GenericOp& made);
   void argmax(const GenericOp& made);
   void hash(const GenericOp& made);
   void hash_all(const GenericOp& made);

@@ -123,13 +123,7 @@ template <class V>
 void dots(const float* const* a, const float* const* b, std::size_t count, std::size_t n, float* out) {
   constexpr std::size_t kAtOnce = V::kLanes / 2;
   std::size_t i = 0;
-  for (; i + kAtOnce <= count; i += kAtOnce) {
-    // What comes next lies elsewhere: another thread may have written it.
-    for (std::size_t next = i + kAtOnce; next < count && next < i + 2 * kAtOnce; ++next) {
-      for (std::size_t k = 0; k < n; k += 16) __builtin_prefetch(a[next] + k);
-    }
-    dots_at_once<V, kAtOnce>(a + i, b + i, n, out + i);
-  }
+  for (; i + kAtOnce <= count; i += kAtOnce) dots_at_once<V, kAtOnce>(a + i, b + i, n, out + i);
   for (; i < count; ++i) dots_at_once<V, 1>(a + i, b + i, n, out + i);
 }
 
