@@ -25,7 +25,6 @@ struct Refusal {
   throw Refusal{std::move(why)};
 }
 
-struct Question;
 struct Weighing;
 
 // A value of the graph: known while importing, or computed by the cell for each row.
@@ -51,8 +50,9 @@ struct Quantity {
   bool joined = false;
   // Where it has steps: rows of the last ones that are not there. What stands in their place means nothing.
   std::int64_t missing = 0;
-  // It is no value yet, but what each step asks of all of them: import/onnx/sequence/attention.h.
-  std::shared_ptr<const Question> asked{};
+  // It has a number for each pair of steps, or the shares that a softmax has made of those:
+  // import/onnx/sequence/attention.h.
+  enum class Pairs : std::uint8_t { kNone, kNumbers, kShares } pairs = Pairs::kNone;
   // What it is made of where it is shares of all steps, or what those weigh, of the same file. Null: nothing
   // such.
   std::shared_ptr<const Weighing> weighing{};

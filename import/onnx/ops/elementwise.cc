@@ -126,6 +126,8 @@ void same(NodeCall& call) {
 constexpr const char* kExp = "exp";
 constexpr const char* kLog = "log";
 constexpr const char* kSqrt = "sqrt";
+constexpr const char* kSin = "sin";
+constexpr const char* kCos = "cos";
 constexpr const char* kRelu = "relu";
 constexpr const char* kSigmoid = "sigmoid";
 constexpr const char* kTanh = "tanh";
@@ -214,14 +216,14 @@ void where(NodeCall& call) {
 
 void whole(NodeCall& call) {
   const Quantity& x = call.in(0);
-  if (!x.is_known()) refuse("rounds what is not known beforehand");
-  if (!x.known->is_real()) {
+  CellWriter& w = call.writer;
+  if (x.is_known() && !x.known->is_real()) {
     call.outputs = {x};
-    return;
+  } else if (call.node.op == "Floor") {
+    call.outputs = {w.pointwise("floor", {x})};
+  } else {
+    call.outputs = {w.pointwise("neg", {w.pointwise("floor", {w.pointwise("neg", {x})})})};
   }
-  std::vector<float> made = x.known->reals;
-  for (float& number : made) number = call.node.op == "Floor" ? std::floor(number) : std::ceil(number);
-  call.outputs = {known_reals(x.shape, std::move(made))};
 }
 
 constexpr OpRule kRules[] = {
@@ -257,8 +259,10 @@ constexpr OpRule kRules[] = {
     {"Clip", clip, "known bounds"},
     {"Pow", power, "one known exponent, a whole one up to 64"},
     {"Where", where},
-    {"Floor", whole, "of what is known"},
-    {"Ceil", whole, "of what is known"},
+    {"Floor", whole},
+    {"Ceil", whole},
+    {"Sin", same<kSin>},
+    {"Cos", same<kCos>},
 };
 
 }  // namespace

@@ -242,6 +242,26 @@ void tile(NodeCall& call) {
   call.outputs = {x};
 }
 
+// Of the last two axes.
+void triangle(NodeCall& call) {
+  const Quantity& x = call.in(0);
+  if (x.rank() < 2) refuse("takes a triangle of what has no two axes");
+  const std::int64_t later = call.has(1) ? call.integers_in(1).at(0) : 0;
+  const bool upper = call.integer("upper", 1) != 0;
+  const std::int64_t rows = x.shape[x.rank() - 2], columns = x.shape[x.rank() - 1];
+  std::vector<float> kept(static_cast<std::size_t>(checked_numbers({rows, columns})));
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    const std::int64_t row = static_cast<std::int64_t>(i) / columns,
+                       column = static_cast<std::int64_t>(i) % columns;
+    kept[i] = (upper ? column - row >= later : column - row <= later) ? 1 : 0;
+  }
+  const bool whole = x.is_known() && !x.known->is_real();
+  const Quantity numbers = whole ? known(as_real(x.known)) : x;
+  const Quantity made = call.writer.pointwise(
+      "select", {known_reals({rows, columns}, std::move(kept)), numbers, known_reals({}, {0})});
+  call.outputs = {whole ? known(as_integer(made.known)) : made};
+}
+
 void cast(NodeCall& call) {
   const Quantity& x = call.in(0);
   const std::int64_t to = call.integer("to", 0);
@@ -280,6 +300,7 @@ constexpr OpRule kRules[] = {
     {"Gather", gather, "known indices, or up to 256 ids that the model is given and a known table"},
     {"Pad", pad, "constant or reflect, known pads"},
     {"Expand", expand, "known shape"},
+    {"Trilu", triangle},
     {"Tile", tile, "known repeats, at most 256 along an axis"},
     {"Cast", cast, "floats of all widths are f32, whole numbers of the cell i32"},
 };

@@ -1,59 +1,88 @@
 #include "import/onnx/sequence/attention.h"
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
+
+#include "import/onnx/known.h"
 
 namespace volvox::onnx_import {
 namespace {
 
-constexpr const char* kAttends = "multiplies steps of the sequence with each other";
+using Pairs = Quantity::Pairs;
 
-Quantity question(Question asked) {
-  Quantity made{.shape = asked.row.shape};
-  made.shape.back() = 1;
-  made.asked = std::make_shared<const Question>(std::move(asked));
-  return made;
-}
+constexpr const char* kAttends = "multiplies steps of the sequence with each other";
 
 std::int64_t heads_of(const Shape& shape) {
   return elements({shape.begin(), shape.end() - 2});
 }
 
-void scale(StepCall& call, Question asked) {
+// `behind`: axes that it has behind those of the steps.
+void make_pairs(const StepCall& call, Quantity made, Pairs what = Pairs::kNumbers, std::size_t behind = 0) {
+  if (made.rank() < 2) made = call.node.writer.reshape(made, {1, 1});
+  made.pairs = what;
+  const std::size_t axis = made.rank() - 2 - behind;
+  call.make(std::move(made), axis);
+}
+
+bool ends_with_steps(const Quantity& x) {
+  return *x.steps + 2 == x.rank();
+}
+
+// Input i as a number of a pair: `rank` axes from the end may be those of the steps.
+Quantity of_pair(const StepCall& call, std::size_t i) {
+  Quantity x = call.in(i);
+  if (x.pairs == Pairs::kShares)
+    refuse(std::string(kAttends) + ", and does something else with their shares than weighing");
+  if (x.missing > 0) refuse("attends to what was made shorter");
+  if (x.pairs != Pairs::kNone && !ends_with_steps(x))
+    refuse("combines numbers of pairs of steps that have other axes behind those");
+  const std::optional<std::size_t> steps = std::exchange(x.steps, std::nullopt);
+  const std::size_t from_last = x.pairs != Pairs::kNone || !steps ? 0 : x.rank() - *steps;
+  x.pairs = Pairs::kNone;
+  for (std::size_t axis = 1; axis <= std::min<std::size_t>(x.rank(), 2); ++axis) {
+    if (x.shape[x.rank() - axis] != 1)
+      refuse("has " + std::to_string(x.shape[x.rank() - axis]) +
+             " numbers along the sequence, whose length may be any");
+  }
+  if (from_last > 2) refuse("puts steps of the sequence together with pairs of them");
+  return from_last == 1 ? call.lanes.of_other(x) : x;
+}
+
+// A factor of products is one of the row that asks.
+bool scale(StepCall& call) {
   const std::string& op = call.node.node.op;
-  const std::size_t factor = call.in(0).asked == nullptr ? 0 : 1;
-  const bool is_number =
-      call.node.has(factor) && call.in(factor).is_known() && call.in(factor).known->size() == 1;
-  if (asked.shares || !is_number || (op == "Div" && factor == 0))
-    refuse(std::string(kAttends) +
-           ", and that with more than a number before a softmax: attention with masks is not served");
-  const Quantity number = call.node.writer.reshape(call.in(factor), {});
-  asked.row = call.node.writer.pointwise(op == "Div" ? "div" : "mul", {asked.row, number});
-  call.make(question(std::move(asked)), call.in(1 - factor).steps);
+  if (op != "Mul" && op != "Div") return false;
+  const std::size_t factor = call.in(0).pairs == Pairs::kNone ? 0 : 1;
+  if (!call.in(factor).is_known() || call.in(factor).known->size() != 1 || (op == "Div" && factor == 0))
+    return false;
+  const LaneBook::OfPair* product = call.lanes.of_pair(call.in(1 - factor));
+  if (product == nullptr || !product->row) return false;
+  CellWriter& w = call.node.writer;
+  const Quantity number = w.reshape(call.in(factor), {});
+  const Quantity row = w.pointwise(op == "Div" ? "div" : "mul", {*product->row, number});
+  make_pairs(call, call.lanes.product_of_pairs(row, product->x));
+  return true;
 }
 
-void share(StepCall& call, Question asked) {
-  const std::size_t rank = call.in(0).rank();
-  const std::size_t axis = NodeCall::axis(call.node.integer("axis", call.node.opset < 13 ? 1 : -1), rank);
-  if (asked.shares || axis + 1 != rank)
-    refuse(std::string(kAttends) + ", and goes over them along another axis than the last");
-  asked.shares = true;
-  call.make(question(std::move(asked)), call.in(0).steps);
-}
-
-void answer(StepCall& call, const Question& asked) {
-  if (!asked.shares || call.in(0).asked == nullptr || !call.steps(1))
-    refuse(std::string(kAttends) + ", without a softmax of them");
-  call.want_one_row(1);
-  Quantity values = call.in(1);
-  values.steps.reset();
-  if (call.in(1).rank() - *call.steps(1) != 2 || heads_of(values.shape) != heads_of(asked.row.shape))
-    refuse(std::string(kAttends) + ", and weighs others by that");
-  const Quantity made = call.lanes.attended(asked.row, asked.rows, values, heads_of(values.shape));
-  Shape shape = asked.row.shape;
-  shape.back() = values.shape.back();
-  call.make(call.node.writer.reshape(made, shape), shape.size() - 2);
+// Makes reals of whole numbers that are added, multiplied or chosen, which hold those of steps exactly.
+// False: they are none, or the operator is another.
+bool as_reals(CellWriter& w, std::vector<std::optional<Quantity>>& inputs, const std::string& op) {
+  constexpr std::string_view kOps[] = {"Add", "Sub", "Mul", "Neg", "Abs", "Min", "Max", "Where"};
+  const auto is_whole = [](const std::optional<Quantity>& x) {
+    return x && (x->is_known() ? !x->known->is_real() : x->dtype == DType::kI32);
+  };
+  const auto first = inputs.begin() + (op == "Where" ? 1 : 0);  // behind the condition
+  if (std::find(std::begin(kOps), std::end(kOps), op) == std::end(kOps) ||
+      !std::all_of(first, inputs.end(), is_whole))
+    return false;
+  for (auto x = first; x != inputs.end(); ++x)
+    *x = (*x)->is_known() ? known(as_real((*x)->known)) : w.as_f32(**x);
+  return true;
 }
 
 }  // namespace
@@ -73,30 +102,140 @@ void note_weighing(const StepCall& call, Quantity& made) {
   }
 }
 
-void ask(StepCall& call) {
+void multiply_pairs(StepCall& call) {
   call.want_one_row(0);
   call.want_one_row(1);
-  Question asked{.row = call.in(0), .rows = call.in(1)};
-  asked.row.steps.reset();
-  asked.rows.steps.reset();
-  const std::size_t rank = asked.row.rank();
-  if (asked.rows.rank() != rank || heads_of(asked.row.shape) != heads_of(asked.rows.shape) ||
-      asked.row.shape[rank - 1] != asked.rows.shape[rank - 2])
+  Quantity row = call.in(0), rows = call.in(1);
+  row.steps.reset();
+  rows.steps.reset();
+  const std::size_t rank = row.rank();
+  if (rows.rank() != rank || heads_of(row.shape) != heads_of(rows.shape) ||
+      row.shape[rank - 1] != rows.shape[rank - 2])
     refuse("multiplies steps of the sequence with each other that do not fit");
+  if (row.is_known() || rows.is_known()) refuse("attends to what is the same at every step");
   call.use.as_steps = call.use.anew = true;
-  call.make(question(std::move(asked)), rank - 2);
+  make_pairs(call, call.lanes.product_of_pairs(row, rows));
 }
 
-void go_on_asking(StepCall& call) {
-  const std::size_t with = call.in(0).asked == nullptr ? 1 : 0;
-  const Question& asked = *call.in(with).asked;
-  const std::string& op = call.node.node.op;
-  if (op == "Mul" || op == "Div") return scale(call, asked);
-  if (op == "Softmax") return share(call, asked);
-  if (op == "MatMul") return answer(call, asked);
-  if (op != "Identity" && op != "Dropout")
-    refuse(std::string(kAttends) + ", and does something else with that than attention");
-  call.make(question(asked), call.in(0).steps);
+bool is_of_pairs(const StepCall& call) {
+  bool rows = false, columns = false, others = false;
+  for (std::size_t i = 0; i < call.node.inputs(); ++i) {
+    if (!call.node.has(i) || !call.steps(i)) continue;
+    if (call.in(i).pairs != Pairs::kNone) return true;
+    const std::size_t from_last = call.in(i).rank() - *call.steps(i);
+    (from_last == 1 ? columns : from_last == 2 ? rows : others) = true;
+  }
+  return rows && columns && !others;
+}
+
+void combine_pairs(StepCall& call) {
+  const bool passes = call.node.node.op == "Identity" || call.node.node.op == "Dropout";
+  if (passes) return make_pairs(call, call.in(0), call.in(0).pairs);
+  if (scale(call)) return;
+  std::vector<std::optional<Quantity>> inputs;
+  for (std::size_t i = 0; i < call.node.inputs(); ++i)
+    inputs.push_back(call.node.has(i) ? std::optional(of_pair(call, i)) : std::nullopt);
+  call.use.as_steps = true;
+  CellWriter& w = call.node.writer;
+  const bool whole = as_reals(w, inputs, call.node.node.op);
+  NodeCall one(w, call.node.node, call.node.opset, std::move(inputs));
+  find_rule(call.node.node.op)->write(one);
+  const Quantity& made = one.outputs.at(0);
+  make_pairs(call, whole ? w.apply("to_i32", {made}, {}, made.shape, {}, DType::kI32) : made);
+}
+
+void reshape_pairs(StepCall& call, const Shape& shape) {
+  const Quantity& x = call.in(0);
+  if (x.pairs == Pairs::kShares || !ends_with_steps(x) || shape.size() < 2 || shape[shape.size() - 1] != 1 ||
+      shape[shape.size() - 2] != 1 || elements(shape) != elements(x.shape))
+    refuse(std::string(kAttends) + ", and mixes those with others: " + to_string(x.shape) + " becomes " +
+           to_string(shape));
+  make_pairs(call, call.node.writer.reshape(x, shape));
+}
+
+void fill_pairs(StepCall& call, std::size_t input, const Shape& shape) {
+  std::vector<std::optional<Quantity>> inputs;
+  if (input > 0) inputs.emplace_back(of_pair(call, 0));
+  inputs.emplace_back(known_integers({static_cast<std::int64_t>(shape.size())}, shape));
+  call.use.as_steps = true;
+  NodeCall one(call.node.writer, call.node.node, call.node.opset, std::move(inputs));
+  find_rule(call.node.node.op)->write(one);
+  make_pairs(call, one.outputs.at(0));
+}
+
+void look_up_pairs(StepCall& call) {
+  const Quantity table = call.in(0);
+  Quantity places = call.in(1);
+  const std::size_t steps = *std::exchange(places.steps, std::nullopt);
+  if (places.pairs != Pairs::kNumbers || steps + 2 != places.rank() || call.steps(0) || !table.is_known() ||
+      table.rank() == 0 || NodeCall::axis(call.node.integer("axis", 0), table.rank()) != 0)
+    refuse(std::string(kAttends) + ", and looks up something else with that than rows of a table");
+  call.use.as_steps = true;
+  CellWriter& w = call.node.writer;
+  const Quantity rows = table.known->is_real() ? table : known(as_real(table.known));
+  Shape shape = places.shape;
+  shape.insert(shape.end(), table.shape.begin() + 1, table.shape.end());
+  checked_elements(shape);
+  if (places.is_known() || places.dtype != DType::kI32) refuse("looks up what is no id");
+  make_pairs(call, w.apply("take", {rows, places}, {.integers = {0}}, std::move(shape)), Pairs::kNumbers,
+             table.rank() - 1);
+}
+
+void transpose_pairs(StepCall& call) {
+  Quantity x = call.in(0);
+  const std::size_t steps = *std::exchange(x.steps, std::nullopt), rank = x.rank();
+  const auto order = call.node.integers("perm");
+  const auto place_of = [&](std::size_t axis) {
+    return std::find(order.begin(), order.end(), static_cast<std::int64_t>(axis)) - order.begin();
+  };
+  const auto place = static_cast<std::size_t>(place_of(steps));
+  if (x.pairs != Pairs::kNumbers || order.size() != rank || place + 2 > rank ||
+      static_cast<std::size_t>(place_of(steps + 1)) != place + 1)
+    refuse(std::string(kAttends) + ", and turns those around");
+  NodeCall one(call.node.writer, call.node.node, call.node.opset, {x});
+  find_rule("Transpose")->write(one);
+  make_pairs(call, one.outputs.at(0), Pairs::kNumbers, rank - 2 - place);
+}
+
+void share_pairs(StepCall& call) {
+  const Quantity& x = call.in(0);
+  const std::size_t axis = NodeCall::axis(call.node.integer("axis", call.node.opset < 13 ? 1 : -1), x.rank());
+  if (call.node.node.op != "Softmax" || x.pairs == Pairs::kShares || !ends_with_steps(x) ||
+      axis + 1 != x.rank())
+    refuse(std::string(kAttends) + ", and goes over them otherwise than by a softmax along the last axis");
+  if (x.is_known()) refuse("attends to what is the same at every step");
+  make_pairs(call, x, Pairs::kShares);
+}
+
+void answer_pairs(StepCall& call) {
+  const Quantity& scores = call.in(0);
+  if (scores.pairs != Pairs::kShares || !call.steps(1) || call.in(1).pairs != Pairs::kNone)
+    refuse(std::string(kAttends) + ", without a softmax of them");
+  call.want_one_row(1);
+  Quantity values = call.in(1);
+  values.steps.reset();
+  const std::int64_t heads = heads_of(values.shape), of_scores = heads_of(scores.shape);
+  if (values.rank() - *call.steps(1) != 2 || (of_scores != heads && of_scores != 1))
+    refuse(std::string(kAttends) + ", and weighs others by that");
+  if (values.is_known()) refuse("attends to what is the same at every step");
+  const Quantity made = call.lanes.attended(scores, values, heads);
+  call.make(call.node.writer.reshape(made, values.shape), values.rank() - 2);
+}
+
+void pick_pairs(StepCall& call) {
+  CellWriter& w = call.node.writer;
+  call.want_one_row(0);
+  Quantity x = call.in(0);
+  x.steps.reset();
+  if (x.dtype != DType::kF32 || x.is_known()) refuse("takes numbers of pairs of steps of what is no table");
+  const Quantity other = call.lanes.of_other(call.lanes.number_of_step(x.shape.back()));
+  Shape shape = x.shape;
+  shape.pop_back();
+  const auto axis = static_cast<std::int64_t>(shape.size());
+  const Quantity picked = w.apply("take", {x, w.reshape(other, {})}, {.integers = {axis}}, shape);
+  shape.push_back(1);
+  call.use.as_steps = true;
+  make_pairs(call, w.reshape(picked, shape));
 }
 
 }  // namespace volvox::onnx_import

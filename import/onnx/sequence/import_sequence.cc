@@ -125,7 +125,7 @@ class SequenceTrial {
       if (made == nullptr) refuse("nothing makes the output " + in_quotes(name));
       if (made->turned)
         refuse("the rows of the output " + in_quotes(name) + " are in the other order than its sequence");
-      if (made->asked != nullptr || !made->margin.none())
+      if (made->pairs != Quantity::Pairs::kNone || !made->margin.none())
         refuse("the output " + in_quotes(name) + " has other rows than its sequence has steps");
       const std::int64_t rows = made->steps ? made->shape[*made->steps] : 1;
       if (made->missing % rows != 0)

@@ -1,6 +1,7 @@
 #include "import/onnx/sequence/lane_book.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "base/text.h"
@@ -402,18 +403,24 @@ Quantity LaneBook::over_all(const Quantity& x, std::string_view op) {
   return graph().reshape(state_of(lane, kAside, false), x.shape);
 }
 
-LaneBook::AllRows LaneBook::read_all(const std::string& name, bool once, const Quantity& first,
-                                     const Quantity& second) {
-  const std::int64_t size = elements(first.shape), all_size = size + elements(second.shape);
-  const Quantity both = graph().concat({graph().flat(first), graph().flat(second)}, 0);
-  settle(both, false);
-  keep_aside(both);
-  const StatePlace place = *graph_.place_of(both.id);
-  const std::size_t lane = add(name, false, once);
-  drafts_[lane]->all = place.lane;
-  CellWriter& w = drafts_[lane]->cell;
-  const Quantity all = w.emit({.def = &kGatherAllOp, .name = place.state}, {all_size});
-  return {lane, w.slice(all, 0, 0, size), w.slice(all, 0, size, all_size)};
+LaneBook::AllRows LaneBook::read_all(const std::string& name, bool once,
+                                     const std::vector<Quantity>& values) {
+  std::vector<Quantity> parts;
+  for (const Quantity& value : values) parts.push_back(graph().as_f32(graph().flat(value)));
+  const Quantity all = graph().concat(parts, 0);
+  settle(all, false);
+  if (graph_.place_of(all.id) == nullptr) keep_aside(all);
+  const StatePlace place = *graph_.place_of(all.id);
+  AllRows read{.lane = add(name, false, once)};
+  drafts_[read.lane]->all = place.lane;
+  CellWriter& w = drafts_[read.lane]->cell;
+  const Quantity rows = w.emit({.def = &kGatherAllOp, .name = place.state}, all.shape);
+  std::int64_t at = 0;
+  for (const Quantity& part : parts) {
+    read.values.push_back(w.slice(rows, 0, at, at + elements(part.shape)));
+    at += elements(part.shape);
+  }
+  return read;
 }
 
 // The lane's answer.
@@ -429,26 +436,102 @@ Quantity LaneBook::weighed(std::size_t lane, const Quantity& scores, const Quant
   return graph().reshape(state_of(lane, kAnswer, false), shape);
 }
 
-Quantity LaneBook::attended(const Quantity& row, const Quantity& rows, const Quantity& values,
-                            std::int64_t heads) {
-  if (row.is_known() || rows.is_known() || values.is_known())
-    refuse("attends to what is the same at every step");
-  settle(row, false);
-  const AllRows all = read_all("attention", false, rows, values);
-  settle(row, false);  // what the lane of all rows has computed of it now
+// ---- Pairs of steps ----
+
+Quantity LaneBook::of_other(const Quantity& x) {
+  if (x.is_known()) return x;
+  const auto is_it = [&](const auto& one) { return !one.second.row && one.second.x.id == x.id; };
+  const auto known = std::find_if(of_pairs_.begin(), of_pairs_.end(), is_it);
+  const std::string name =
+      known != of_pairs_.end() ? known->first : "pair" + std::to_string(of_pairs_.size());
+  of_pairs_[name] = {x, std::nullopt};
+  return graph_.leaf({.lane = LaneDraft::kNoLane, .state = name}, x.shape, x.dtype);
+}
+
+Quantity LaneBook::product_of_pairs(const Quantity& row, const Quantity& rows) {
+  const std::string name = "pair" + std::to_string(of_pairs_.size());
+  of_pairs_[name] = {rows, row};
+  Shape shape = row.shape;
+  shape.back() = 1;
+  return graph_.leaf({.lane = LaneDraft::kNoLane, .state = name}, shape, DType::kF32);
+}
+
+const LaneBook::OfPair* LaneBook::of_pair(const Quantity& made) const {
+  if (made.is_known()) return nullptr;
+  const Operator& op = graph_.writer().maker(made.id);
+  const StatePlace* place = graph_.place_of(op.is(kReshapeOp) ? op.inputs[0] : made.id);
+  return place != nullptr && place->lane == LaneDraft::kNoLane ? &of_pairs_.at(place->state) : nullptr;
+}
+
+LaneBook::PairParts LaneBook::parts_of(const Quantity& of_pairs) const {
+  PairParts parts;
+  std::set<ValueId> paired, own;
+  for (const ValueId id : graph_.closure(of_pairs.id, [](ValueId) { return false; })) {
+    const StatePlace* place = graph_.place_of(id);
+    if (place != nullptr && place->lane == LaneDraft::kNoLane) {
+      parts.made.push_back(id);
+      paired.insert(id);
+      if (const auto& row = of_pairs_.at(place->state).row) own.insert(row->id);
+      continue;
+    }
+    if (graph_.is_leaf(id)) continue;
+    const std::vector<ValueId>& inputs = graph_.writer().maker(id).inputs;
+    const auto is_paired = [&](ValueId input) { return paired.contains(input); };
+    if (std::none_of(inputs.begin(), inputs.end(), is_paired)) continue;
+    paired.insert(id);
+    std::copy_if(inputs.begin(), inputs.end(), std::inserter(own, own.end()),
+                 [&](ValueId input) { return !is_paired(input); });
+  }
+  if (!paired.contains(of_pairs.id)) refuse("attends to all steps alike");
+  parts.own.assign(own.begin(), own.end());
+  return parts;
+}
+
+void LaneBook::settle_all(const std::vector<ValueId>& values) {
+  for (const ValueId value : values) settle(graph().value_of(value), false);
+}
+
+Quantity LaneBook::attended(const Quantity& scores, const Quantity& values, std::int64_t heads) {
+  const PairParts parts = parts_of(scores);
+  settle_all(parts.own);
+  std::vector<const OfPair*> pairs;
+  std::vector<Quantity> of_all;
+  for (const ValueId id : parts.made) {
+    pairs.push_back(&of_pairs_.at(graph_.place_of(id)->state));
+    of_all.push_back(pairs.back()->x);
+  }
+  of_all.push_back(values);
+  const AllRows all = read_all("attention", false, of_all);
+  settle_all(parts.own);  // what the lane of all rows has computed of it now
+  StepGraph::Needs needs;
+  for (const ValueId id : parts.own) needs.add(graph_.needs_of(id));
+  if (!needs.fit()) refuse("reads too many values that other lanes keep");
   CellWriter& w = drafts_[all.lane]->cell;
-  const Shape width{heads, elements(rows.shape) / heads}, made{heads, elements(values.shape) / heads};
-  const Quantity own = w.reshape(bring(all.lane, row), width);
-  const Quantity scores = w.apply("dot", {w.reshape(all.first, width), own}, {}, {heads, 1});
-  return weighed(all.lane, scores, w.reshape(all.second, made), made);
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    const Quantity& x = pairs[i]->x;
+    Quantity made = all.values[i];
+    if (pairs[i]->row) {
+      const std::int64_t width = pairs[i]->row->shape.back(), of_row = elements(x.shape) / width;
+      const Quantity own = w.reshape(bring(all.lane, *pairs[i]->row), {of_row, width});
+      made = w.flat(w.apply("dot", {w.reshape(made, {of_row, width}), own}, {}, {of_row, 1}));
+    } else if (x.dtype != DType::kF32) {
+      made = w.apply("to_i32", {made}, {}, made.shape, {}, DType::kI32);
+    }
+    brought_[all.lane][parts.made[i]] = made;
+  }
+  const Quantity made = bring(all.lane, scores);
+  const Shape shape{heads, elements(values.shape) / heads};
+  return weighed(all.lane, w.reshape(made, {elements(made.shape), 1}), w.reshape(all.values.back(), shape),
+                 shape);
 }
 
 Quantity LaneBook::weighed_sum(const Quantity& scores, const Quantity& values) {
   Shape shape;
   if (!spread_shape(scores.shape, values.shape, shape)) refuse("weighs what does not fit");
-  const AllRows all = read_all("all", true, scores, values);
+  const AllRows all = read_all("all", true, {scores, values});
   CellWriter& w = drafts_[all.lane]->cell;
-  return weighed(all.lane, w.reshape(all.first, scores.shape), w.reshape(all.second, values.shape), shape);
+  return weighed(all.lane, w.reshape(all.values[0], scores.shape), w.reshape(all.values[1], values.shape),
+                 shape);
 }
 
 // ---- Results ----

@@ -71,9 +71,21 @@ class LaneBook {
   // What an operator over a list makes of all rows of a value.
   Quantity over_all(const Quantity& x, std::string_view op);
 
-  // Attention of each step to all of them, by each head apart: Σ softmax(rows · row) · values, over what all
-  // steps have, a vector for each head. Of each head: `row` and `rows` have one width, `values` any.
-  Quantity attended(const Quantity& row, const Quantity& rows, const Quantity& values, std::int64_t heads);
+  // ---- Pairs of steps (attention.h): values of the graph that only attended() gives a meaning ----
+
+  // What the asked step has of a value.
+  Quantity of_other(const Quantity& x);
+  // What the asking step has times what the asked one has, by each head apart: [heads…, 1, 1].
+  Quantity product_of_pairs(const Quantity& row, const Quantity& rows);
+  // What such a value is made of; null: none of these. Without a `row` it is what the asked step has.
+  struct OfPair {
+    Quantity x{};
+    std::optional<Quantity> row{};
+  };
+  const OfPair* of_pair(const Quantity& made) const;
+  // Attention of each step to all of them: Σ softmax(scores) · values, over what all steps have, a vector for
+  // each head. `scores` are of a pair, a number for each head or one for all.
+  Quantity attended(const Quantity& scores, const Quantity& values, std::int64_t heads);
 
   // Σ softmax(scores over all steps) · values, by one lane that reads both of all steps.
   Quantity weighed_sum(const Quantity& scores, const Quantity& values);
@@ -97,9 +109,16 @@ class LaneBook {
   // A lane that reads both of all steps: what they are in its cell.
   struct AllRows {
     std::size_t lane = 0;
-    Quantity first{}, second{};
+    std::vector<Quantity> values{};  // vectors of f32
   };
-  AllRows read_all(const std::string& name, bool once, const Quantity& first, const Quantity& second);
+  AllRows read_all(const std::string& name, bool once, const std::vector<Quantity>& values);
+  // Of a value of pairs: those of which its own step and the other have something, and what it reads of its
+  // own.
+  struct PairParts {
+    std::vector<ValueId> made{}, own{};
+  };
+  PairParts parts_of(const Quantity& of_pairs) const;
+  void settle_all(const std::vector<ValueId>& values);
   Quantity weighed(std::size_t lane, const Quantity& scores, const Quantity& values, const Shape& shape);
   Quantity keep_rows(const Quantity& x, std::int64_t rows, bool reverse);
   Quantity gathered(LaneDraft& draft, const StatePlace& place, const Quantity& as) const;
@@ -126,7 +145,8 @@ class LaneBook {
   std::vector<KeptRows> kept_rows_;
   std::vector<std::int64_t> wanted_rows_, planned_rows_;  // by place in kept_rows_
   bool keeps_rows_twice_ = false;
-  std::optional<Quantity> step_, left_;  // its number, and how many there are behind it
+  std::map<std::string, OfPair> of_pairs_;  // by the name of the state that stands for it
+  std::optional<Quantity> step_, left_;     // its number, and how many there are behind it
   std::int64_t longest_ = kMaxImportedLength;
   std::map<bool, std::size_t> heads_;  // lanes that emit what no other does: for every step, or once
 };

@@ -1,7 +1,6 @@
 #include "import/onnx/sequence/sequence_walk.h"
 
 #include "import/onnx/converted.h"
-#include "import/onnx/sequence/attention.h"
 #include "import/onnx/sequence/open_length.h"
 
 namespace volvox::onnx_import {
@@ -11,7 +10,7 @@ bool SequenceWalk::takes(const Node& node) const {
 }
 
 void SequenceWalk::write(NodeCall& call, const Scope& scope) {
-  bool steps = false, length = false, all_known = true, asks = false;
+  bool steps = false, length = false, all_known = true, pairs = false;
   std::optional<bool> turned;
   std::optional<std::int64_t> missing;
   for (std::size_t i = 0; i < call.inputs(); ++i) {
@@ -19,7 +18,7 @@ void SequenceWalk::write(NodeCall& call, const Scope& scope) {
     steps = steps || call.in(i).steps.has_value();
     length = length || has_open(call.in(i));
     all_known = all_known && call.in(i).is_known();
-    asks = asks || call.in(i).asked != nullptr;
+    pairs = pairs || call.in(i).pairs != Quantity::Pairs::kNone;
     const Quantity::Margin& margin = call.in(i).margin;
     const bool takes = call.node.op == "Slice" || (call.node.op == "Conv" && margin.zeros);
     if (!margin.none() && !takes)
@@ -51,10 +50,13 @@ void SequenceWalk::write(NodeCall& call, const Scope& scope) {
                 .use = use_,
                 .turned = turned.value_or(false),
                 .missing = missing.value_or(0)};
-  if (step.missing > 0 && (asks || !rule->may_miss))
+  if (pairs && !rule->of_pairs)
+    refuse(
+        "multiplies steps of the sequence with each other, and does something else with that than attention");
+  if (step.missing > 0 && (pairs || !rule->may_miss))
     refuse("goes along a sequence that a convolution made shorter, by " + std::to_string(step.missing) +
            " rows; pad it");
-  asks ? go_on_asking(step) : rule->write(step);
+  rule->write(step);
 }
 
 }  // namespace volvox::onnx_import

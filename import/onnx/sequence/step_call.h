@@ -70,6 +70,7 @@ struct StepRule {
   std::string_view op{};
   void (*write)(StepCall& call) = nullptr;  // refuses what it cannot
   bool may_miss = false;                    // knows what to do where rows are missing
+  bool of_pairs = false;                    // … and where there is a number for each pair of steps
 };
 
 std::span<const std::span<const StepRule>* const> step_rules();

@@ -105,6 +105,13 @@ void add_elementwise(std::vector<OpCase>& cases) {
     const Operand wide{.shape = {70}, .ragged = ragged, .least = -30, .most = 30};
     cases.push_back(one(
         "softplus", [](double v) { return std::max(v, 0.0) + std::log1p(std::exp(-std::abs(v))); }, wide));
+    const Operand turns{.shape = {70}, .ragged = ragged, .least = -400, .most = 400};
+    cases.push_back(one(
+        "sin", [](double v) { return std::sin(v); }, turns));
+    cases.push_back(one(
+        "cos", [](double v) { return std::cos(v); }, turns));
+    cases.push_back(one(
+        "floor", [](double v) { return std::floor(v); }, wide));
     const Operand positive{.shape = {9}, .ragged = ragged, .least = 0.01F, .most = 9};
     cases.push_back(one(
         "sqrt", [](double v) { return std::sqrt(v); }, positive));

@@ -125,6 +125,7 @@ void over_steps(StepCall& call, std::size_t steps) {
 
 // Before opset 13 all axes from `axis` on were one.
 void softmax(StepCall& call) {
+  if (call.in(0).pairs != Quantity::Pairs::kNone) return share_pairs(call);
   const std::size_t steps = call.only_steps();
   const bool old = call.node.opset < 13;
   const std::size_t axis = NodeCall::axis(call.node.integer("axis", old ? 1 : -1), call.in(0).rank());
@@ -262,6 +263,7 @@ void sum_of_products(StepCall& call) {
 
 void matmul(StepCall& call) {
   const Quantity &a = call.in(0), &b = call.in(1);
+  if (a.pairs != Quantity::Pairs::kNone || b.pairs != Quantity::Pairs::kNone) return answer_pairs(call);
   if (a.rank() < 2 || b.rank() < 2) {
     const bool row = a.rank() == 2 && b.rank() == 1 && call.steps(0) == 0;
     if (!row) refuse(kMixes);
@@ -270,7 +272,7 @@ void matmul(StepCall& call) {
   const std::size_t rank = std::max(a.rank(), b.rank());
   if (call.steps(0) == a.rank() - 2 && call.steps(1) == b.rank() - 1) {
     if (call.missing > 0) refuse("attends to what was made shorter");
-    return ask(call);
+    return multiply_pairs(call);
   }
   std::optional<std::size_t> axis;  // of the result
   for (std::size_t i = 0; i < 2; ++i) {
@@ -320,14 +322,14 @@ constexpr StepRule kRules[] = {
     {"OneHot", one_hot, true},
     {"InstanceNormalization", instance_norm, true},
     {"CumSum", running_sum},
-    {"Softmax", softmax, true},
-    {"LogSoftmax", softmax, true},
+    {"Softmax", softmax, true, true},
+    {"LogSoftmax", softmax, true, true},
     {"LayerNormalization", layer_norm, true},
     {"BatchNormalization", batch_norm, true},
     {"GlobalAveragePool", global_pool, true},
     {"GlobalMaxPool", global_pool, true},
     {"Pad", pad, true},
-    {"MatMul", matmul, true},
+    {"MatMul", matmul, true, true},
     {"Gemm", gemm, true},
 };
 

@@ -10,6 +10,7 @@ namespace {
 
 // Steps with steps, and with what is the same for all of them: axes are counted from the last one.
 void elementwise(StepCall& call) {
+  if (is_of_pairs(call)) return combine_pairs(call);
   std::size_t rank = 0;
   std::int64_t rows = 1;
   std::optional<std::size_t> from_last;
@@ -36,7 +37,7 @@ void elementwise(StepCall& call) {
 }
 
 constexpr StepRule of_each(std::string_view op) {
-  return {op, elementwise, true};
+  return {op, elementwise, true, true};
 }
 
 constexpr StepRule kRules[] = {
@@ -50,7 +51,8 @@ constexpr StepRule kRules[] = {
     of_each("HardSigmoid"), of_each("Clip"),        of_each("Pow"),      of_each("Where"),
     of_each("Sign"),        of_each("Identity"),    of_each("Dropout"),  of_each("Selu"),
     of_each("Celu"),        of_each("HardSwish"),   of_each("Mish"),     of_each("PRelu"),
-    of_each("Softsign"),
+    of_each("Softsign"),    of_each("Sin"),         of_each("Cos"),      of_each("Floor"),
+    of_each("Ceil"),
 };
 
 }  // namespace

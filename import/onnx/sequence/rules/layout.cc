@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "import/onnx/known.h"
+#include "import/onnx/sequence/attention.h"
 #include "import/onnx/sequence/open_length.h"
 #include "import/onnx/sequence/step_call.h"
 
@@ -39,7 +40,18 @@ bool joins(StepCall& call, Shape shape, std::optional<std::size_t> rest) {
   return true;
 }
 
+// Numbers of pairs: an axis may be left open only where the steps are.
+void reshape_of_pairs(StepCall& call) {
+  Shape shape = call.node.integers_in(1);
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const bool of_steps = i + 2 >= shape.size();
+    if (of_steps && (shape[i] == open_length(1) || shape[i] == -1)) shape[i] = 1;
+  }
+  reshape_pairs(call, shape);
+}
+
 void reshape(StepCall& call) {
+  if (is_of_pairs(call)) return reshape_of_pairs(call);
   const std::size_t steps = call.only_steps();
   const Quantity& x = call.in(0);
   Shape shape = call.node.integers_in(1);
@@ -97,10 +109,10 @@ void squeeze(StepCall& call) {
   const auto axes = call.node.integers_of("axes", 1);
   std::vector<bool> dropped(x.rank(), false);
   for (std::size_t axis = 0; axis < x.rank(); ++axis)
-    dropped[axis] = !axes && x.shape[axis] == 1 && axis != steps;
+    dropped[axis] = !axes && x.shape[axis] == 1 && !(is_of_pairs(call) ? axis >= steps : axis == steps);
   for (const std::int64_t written : axes.value_or(std::vector<std::int64_t>())) {
     const std::size_t axis = NodeCall::axis(written, x.rank());
-    if (axis == steps) refuse("drops the axis of the sequence");
+    if (axis == steps || (is_of_pairs(call) && axis > steps)) refuse("drops the axis of the sequence");
     if (x.shape[axis] != 1)
       refuse("axis " + std::to_string(axis) + " of " + to_string(x.shape) + " is longer than 1");
     dropped[axis] = true;
@@ -111,6 +123,7 @@ void squeeze(StepCall& call) {
     if (i == steps) axis = shape.size();
     if (!dropped[i]) shape.push_back(x.shape[i]);
   }
+  if (is_of_pairs(call)) return reshape_pairs(call, shape);
   reshaped(call, shape, axis);
 }
 
@@ -133,10 +146,14 @@ void unsqueeze(StepCall& call) {
     if (!added[i] && from == steps) axis = i;
     shape.push_back(added[i] ? 1 : x.shape[from++]);
   }
+  if (is_of_pairs(call) && (added[rank - 1] || added[rank - 2]))
+    refuse("puts an axis behind, or between, those of pairs of steps");
+  if (is_of_pairs(call)) return reshape_pairs(call, shape);
   reshaped(call, shape, axis);
 }
 
 void transpose(StepCall& call) {
+  if (is_of_pairs(call)) return transpose_pairs(call);
   const std::size_t steps = call.only_steps();
   const std::size_t rank = call.in(0).rank();
   const auto order = call.node.integers("perm");
@@ -282,6 +299,14 @@ void range(StepCall& call) {
   call.make(call.lanes.number_of_step(kMost), 0);
 }
 
+// Whether a slice takes of the last axis one for each step of the sequence, which is the axis before.
+bool is_for_each_other(const StepCall& call, std::int64_t axis, std::int64_t begin, std::int64_t end,
+                       std::int64_t step) {
+  const std::size_t rank = call.in(0).rank();
+  return NodeCall::axis(axis, rank) + 1 == rank && call.steps(0) == rank - 2 && begin == 0 &&
+         end == open_length(1) && step == 1;
+}
+
 void slice(StepCall& call) {
   if (!call.steps(0) && call.in(0).is_known() && !has_open(call.in(0))) return slice_of_known(call);
   const std::size_t steps = call.only_steps();
@@ -304,6 +329,10 @@ void slice(StepCall& call) {
       part = x.margin.none() ? taken_by(call, (*starts)[i], (*ends)[i], by[i])
                              : cut(call, (*starts)[i], (*ends)[i], by[i]);
       continue;
+    }
+    if (is_for_each_other(call, axes[i], (*starts)[i], (*ends)[i], by[i])) {
+      if (axes.size() != 1) refuse("takes numbers of pairs of steps, and something else at once");
+      return pick_pairs(call);
     }
     for (std::size_t k = 0; const std::int64_t number : {(*starts)[i], (*ends)[i], axes[i], by[i]}) {
       if (is_open(number)) refuse("computes with the length of the sequence, which may be any");
@@ -331,6 +360,7 @@ void slice(StepCall& call) {
 
 // Rows of a table for each step, parts of each step, or one step.
 void gather(StepCall& call) {
+  if (is_of_pairs(call)) return look_up_pairs(call);
   const Quantity& x = call.in(0);
   const std::size_t axis = NodeCall::axis(call.node.integer("axis", 0), x.rank());
   if (call.steps(1)) {
@@ -358,6 +388,7 @@ void gather(StepCall& call) {
 void shape(StepCall& call) {
   Shape all = call.in(0).shape;
   all[*call.in(0).steps] = open_length(call.rows(0)) - call.in(0).missing;
+  if (is_of_pairs(call)) all[*call.in(0).steps + 1] = open_length(1);
   const auto rank = static_cast<std::int64_t>(all.size());
   const auto counted = [&](std::int64_t written) {
     return std::clamp<std::int64_t>(written < 0 ? written + rank : written, 0, rank);
@@ -370,6 +401,18 @@ void shape(StepCall& call) {
   call.make(known_integers({count}, std::move(numbers)), std::nullopt);
 }
 
+// Whether that has the steps along both of the last two axes.
+bool wants_pairs(const StepCall& call, const Shape& wanted, std::size_t input) {
+  const auto is_steps = [&](std::size_t from_last) {
+    return wanted.size() >= from_last && wanted[wanted.size() - from_last] == open_length(1);
+  };
+  const auto has_steps = [&](std::size_t from_last) {
+    return input > 0 && call.steps(0) &&
+           (call.in(0).pairs != Quantity::Pairs::kNone || call.in(0).rank() - *call.steps(0) == from_last);
+  };
+  return wanted.size() >= 2 && (is_steps(1) || has_steps(1)) && (is_steps(2) || has_steps(2));
+}
+
 // The same at every step: its own rule with an extent of 1 where the length stands.
 void filled(StepCall& call, std::size_t input) {
   Shape wanted = call.node.integers_in(input);
@@ -378,6 +421,10 @@ void filled(StepCall& call, std::size_t input) {
     if (from_last && *from_last != here) refuse("has the sequence along two axes");
     from_last = here;
   };
+  if (wants_pairs(call, wanted, input)) {
+    std::fill_n(wanted.rbegin(), 2, 1);
+    return fill_pairs(call, input, wanted);
+  }
   if (input > 0 && call.steps(0)) is_axis(call.in(0).rank() - *call.steps(0));
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     const std::size_t here = wanted.size() - i;
@@ -430,6 +477,7 @@ void tile(StepCall& call) {
 // How many steps there are, of which a number is made.
 void cast(StepCall& call) {
   const Quantity& x = call.in(0);
+  if (is_of_pairs(call)) return combine_pairs(call);
   if (call.steps(0) || !has_open(x)) return call.one_step(call.only_steps());
   const std::int64_t number = x.known->integers.size() == 1 ? x.known->integers[0] : 0;
   if (!is_open(number) || from_the_end(number) > 0)
@@ -439,21 +487,21 @@ void cast(StepCall& call) {
 }
 
 constexpr StepRule kRules[] = {
-    {"Reshape", reshape, true},
+    {"Reshape", reshape, true, true},
     {"Flatten", flatten, true},
-    {"Squeeze", squeeze, true},
-    {"Unsqueeze", unsqueeze, true},
-    {"Transpose", transpose, true},
+    {"Squeeze", squeeze, true, true},
+    {"Unsqueeze", unsqueeze, true, true},
+    {"Transpose", transpose, true, true},
     {"Concat", concat, true},
     {"Split", split, true},
     {"Slice", slice, true},
-    {"Gather", gather, true},
-    {"Shape", shape, true},
-    {"Expand", expand, true},
+    {"Gather", gather, true, true},
+    {"Shape", shape, true, true},
+    {"Expand", expand, true, true},
     {"ConstantOfShape", constant_of_shape, true},
     {"Range", range},
     {"Tile", tile, true},
-    {"Cast", cast, true},
+    {"Cast", cast, true, true},
 };
 
 }  // namespace
