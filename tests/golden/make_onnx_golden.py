@@ -16,6 +16,7 @@ from onnx_attention import attention_cases, attention_refusals
 from onnx_batches import batches
 from onnx_composed import composed_cases
 from onnx_ids import id_cases
+from onnx_pairs import pair_cases, pair_refusals
 from onnx_shorter import shorter_cases
 from onnx_strict import length_case, strict_cases, strict_refusals
 from onnx_windows import window_cases
@@ -357,6 +358,7 @@ def cases():
     yield from shorter_cases(along)
     yield from composed_cases(along, from_torch)
     yield from attention_cases(along)
+    yield from pair_cases(along)
 
 
 PADS = {"longer": 4, "shorter": 0, "shorter_turned": 0, "shorter_attention": 0}
@@ -410,7 +412,7 @@ def along_refused(name, module, arguments, names, why, of_x=None):
 def sequence_refusals():
     x, h = torch.randn(5, 1, 3), torch.randn(1, 1, 4)
     reasons = {
-        "attention": "(Tanh): multiplies steps of the sequence with each other, and does something else",
+        "attention": "(MatMul): multiplies steps of the sequence with each other, without a softmax of them",
         "product": "(ReduceProd): is not there for the steps of a sequence",
         "half": "(Slice): takes a part of a sequence",
         "turned": "(Add): puts steps of the sequence together with steps in the other order",
@@ -481,6 +483,7 @@ def refusals():
     yield from sequence_refusals()
     yield from strict_refusals()
     yield from attention_refusals(along_refused)
+    yield from pair_refusals(along_refused)
 
 
 def main():

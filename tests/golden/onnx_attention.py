@@ -53,6 +53,7 @@ def attention_cases(along):
     back = {0: "batch", 1: "steps"}
     yield along("sequence_attention", Asking(1), back, length=6)
     yield along("sequence_attention_heads", Asking(2, "heads"), back, length=6, opset=17)
+    yield along("sequence_attention_biased", Asking(1, "biased"), back, length=6)
     yield along("sequence_attention_opset_11", Asking(2, "heads"), back, opset=11)
     yield along("sequence_places", Numbered(False), back, length=6)
     yield along("sequence_numbers", Numbered(True), back, length=6)
@@ -62,8 +63,7 @@ def attention_cases(along):
 def attention_refusals(along_refused):
     x = torch.randn(1, 5, 3)
     for how, why in {
-        "biased": "(Add): multiplies steps of the sequence with each other, and does something else with that than attention",
-        "columns": "(Softmax): multiplies steps of the sequence with each other, and goes over them along another axis than the last",
+        "columns": "(Softmax): multiplies steps of the sequence with each other, and goes over them otherwise than by a softmax along the last axis",
         "scores": "the output 'y' has other rows than its sequence has steps",
     }.items():
         yield along_refused(f"attention_{how}", Asking(1, how), (x,), ["x"], why, {0: "batch", 1: "steps"})

@@ -81,7 +81,7 @@ class Encoder(nn.Module):
 def served(build, model, lengths, seconds):
     with tempfile.NamedTemporaryFile(suffix=".json") as report:
         command = [build / "simulation/bench/volvox-bench", "engine", "--model", model, "--lengths", lengths, "--backlog"]
-        command += ["--policy", "cellular", "--threads", "2", "--max-batch", "64", "--repeat", "1", "--json", report.name]
+        command += ["--policy", "cellular", "--threads", "2", "--max-batch", "256", "--repeat", "1", "--json", report.name]
         subprocess.run([*command, "--seconds", str(seconds)], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         return json.loads(pathlib.Path(report.name).read_text(encoding="utf-8"))["runs"][0]["throughput_rps"]["median"]
 

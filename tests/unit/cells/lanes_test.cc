@@ -246,6 +246,27 @@ push = ["h"])");
   EXPECT_EQ(model->plan.lanes[1].ring, 0U);
 }
 
+// They may run ahead of another lane whose steps do not read each other either: many of one request at once.
+TEST(Lanes, AWindowIsKeptOfStepsThatAreFollowed) {
+  std::string text = kStack;
+  text.replace(text.find("kind = \"lstm_layer\"\ninput = 6\nhidden = 5"), 40, "kind = \"file\"");
+  text.replace(text.find("push = [\"h\"]"), 12,
+               "[[cell]]\nname = \"end\"\nkind = \"file\"\n[[lane]]\ncell = \"end\"\nfrom = [\"high\"]\n"
+               "push = [\"h\"]");
+  auto definition = parse_model_definition(text, "model.toml");
+  ASSERT_TRUE(definition) << definition.error().message;
+  CellBuilder copy("high"), end("end");
+  copy.state({"h", {6}});
+  copy.scatter("h", copy.gather(1, "h", {6}));
+  end.push("h", end.gather(1, "h", {6}));
+  definition->cells[1].given = std::make_shared<const Cell>(copy.build().value());
+  definition->cells[2].given = std::make_shared<const Cell>(end.build().value());
+  const auto model = assemble(*definition, low_weights(), {.eager = false, .eager_window = 9}, "model.toml");
+  ASSERT_TRUE(model) << model.error().message;
+  EXPECT_EQ(model->plan.lanes[0].ring, 2U) << "a chain, whose steps come one by one";
+  EXPECT_EQ(model->plan.lanes[1].ring, 9U);
+}
+
 TEST(Lanes, AFilesCellPublishesItsStatesAsItDeclaresThem) {
   const auto assembled = [](const auto& change) {
     auto definition = parse_model_definition(
