@@ -50,7 +50,7 @@ Quantity of_pair(const StepCall& call, std::size_t i) {
              " numbers along the sequence, whose length may be any");
   }
   if (from_last > 2) refuse("puts steps of the sequence together with pairs of them");
-  return from_last == 1 ? call.lanes.of_other(x) : x;
+  return from_last == 1 ? call.lanes.pairs().other(x) : x;
 }
 
 // A factor of products is one of the row that asks.
@@ -60,12 +60,12 @@ bool scale(StepCall& call) {
   const std::size_t factor = call.in(0).pairs == Pairs::kNone ? 0 : 1;
   if (!call.in(factor).is_known() || call.in(factor).known->size() != 1 || (op == "Div" && factor == 0))
     return false;
-  const LaneBook::OfPair* product = call.lanes.of_pair(call.in(1 - factor));
+  const PairLeaves::Leaf* product = call.lanes.pairs().find(call.in(1 - factor));
   if (product == nullptr || !product->row) return false;
   CellWriter& w = call.node.writer;
   const Quantity number = w.reshape(call.in(factor), {});
   const Quantity row = w.pointwise(op == "Div" ? "div" : "mul", {*product->row, number});
-  make_pairs(call, call.lanes.product_of_pairs(row, product->x));
+  make_pairs(call, call.lanes.pairs().product(row, product->x));
   return true;
 }
 
@@ -114,7 +114,7 @@ void multiply_pairs(StepCall& call) {
     refuse("multiplies steps of the sequence with each other that do not fit");
   if (row.is_known() || rows.is_known()) refuse("attends to what is the same at every step");
   call.use.as_steps = call.use.anew = true;
-  make_pairs(call, call.lanes.product_of_pairs(row, rows));
+  make_pairs(call, call.lanes.pairs().product(row, rows));
 }
 
 bool is_of_pairs(const StepCall& call) {
@@ -228,7 +228,7 @@ void pick_pairs(StepCall& call) {
   Quantity x = call.in(0);
   x.steps.reset();
   if (x.dtype != DType::kF32 || x.is_known()) refuse("takes numbers of pairs of steps of what is no table");
-  const Quantity other = call.lanes.of_other(call.lanes.number_of_step(x.shape.back()));
+  const Quantity other = call.lanes.pairs().other(call.lanes.number_of_step(x.shape.back()));
   Shape shape = x.shape;
   shape.pop_back();
   const auto axis = static_cast<std::int64_t>(shape.size());

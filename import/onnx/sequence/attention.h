@@ -9,7 +9,7 @@ namespace volvox::onnx_import {
 
 // What has a number for each pair of steps, as attention does: of the one that asks, and of the one that is
 // asked. Its last two axes are theirs, and nothing of it is there at once. Its values in the graph are those
-// of one pair, made of what the asking step has, of what the asked one has (LaneBook::of_other()), and of
+// of one pair, made of what the asking step has, of what the asked one has (PairLeaves), and of
 // products of both; Quantity::pairs says so. A lane that reads all steps computes them when a softmax has
 // made shares of them and those weigh what all steps have.
 

@@ -1,7 +1,6 @@
 #include "import/onnx/sequence/lane_book.h"
 
 #include <algorithm>
-#include <iterator>
 #include <set>
 
 #include "base/text.h"
@@ -438,68 +437,15 @@ Quantity LaneBook::weighed(std::size_t lane, const Quantity& scores, const Quant
 
 // ---- Pairs of steps ----
 
-Quantity LaneBook::of_other(const Quantity& x) {
-  if (x.is_known()) return x;
-  const auto is_it = [&](const auto& one) { return !one.second.row && one.second.x.id == x.id; };
-  const auto known = std::find_if(of_pairs_.begin(), of_pairs_.end(), is_it);
-  const std::string name =
-      known != of_pairs_.end() ? known->first : "pair" + std::to_string(of_pairs_.size());
-  of_pairs_[name] = {x, std::nullopt};
-  return graph_.leaf({.lane = LaneDraft::kNoLane, .state = name}, x.shape, x.dtype);
-}
-
-Quantity LaneBook::product_of_pairs(const Quantity& row, const Quantity& rows) {
-  const std::string name = "pair" + std::to_string(of_pairs_.size());
-  of_pairs_[name] = {rows, row};
-  Shape shape = row.shape;
-  shape.back() = 1;
-  return graph_.leaf({.lane = LaneDraft::kNoLane, .state = name}, shape, DType::kF32);
-}
-
-const LaneBook::OfPair* LaneBook::of_pair(const Quantity& made) const {
-  if (made.is_known()) return nullptr;
-  const Operator& op = graph_.writer().maker(made.id);
-  const StatePlace* place = graph_.place_of(op.is(kReshapeOp) ? op.inputs[0] : made.id);
-  return place != nullptr && place->lane == LaneDraft::kNoLane ? &of_pairs_.at(place->state) : nullptr;
-}
-
-LaneBook::PairParts LaneBook::parts_of(const Quantity& of_pairs) const {
-  PairParts parts;
-  std::set<ValueId> paired, own;
-  for (const ValueId id : graph_.closure(of_pairs.id, [](ValueId) { return false; })) {
-    const StatePlace* place = graph_.place_of(id);
-    if (place != nullptr && place->lane == LaneDraft::kNoLane) {
-      parts.made.push_back(id);
-      paired.insert(id);
-      if (const auto& row = of_pairs_.at(place->state).row) own.insert(row->id);
-      continue;
-    }
-    if (graph_.is_leaf(id)) continue;
-    const std::vector<ValueId>& inputs = graph_.writer().maker(id).inputs;
-    const auto is_paired = [&](ValueId input) { return paired.contains(input); };
-    if (std::none_of(inputs.begin(), inputs.end(), is_paired)) continue;
-    paired.insert(id);
-    std::copy_if(inputs.begin(), inputs.end(), std::inserter(own, own.end()),
-                 [&](ValueId input) { return !is_paired(input); });
-  }
-  if (!paired.contains(of_pairs.id)) refuse("attends to all steps alike");
-  parts.own.assign(own.begin(), own.end());
-  return parts;
-}
-
 void LaneBook::settle_all(const std::vector<ValueId>& values) {
   for (const ValueId value : values) settle(graph().value_of(value), false);
 }
 
 Quantity LaneBook::attended(const Quantity& scores, const Quantity& values, std::int64_t heads) {
-  const PairParts parts = parts_of(scores);
+  const PairLeaves::Parts parts = pairs_.parts_of(scores);
   settle_all(parts.own);
-  std::vector<const OfPair*> pairs;
   std::vector<Quantity> of_all;
-  for (const ValueId id : parts.made) {
-    pairs.push_back(&of_pairs_.at(graph_.place_of(id)->state));
-    of_all.push_back(pairs.back()->x);
-  }
+  for (const ValueId id : parts.leaves) of_all.push_back(pairs_.leaf(id).x);
   of_all.push_back(values);
   const AllRows all = read_all("attention", false, of_all);
   settle_all(parts.own);  // what the lane of all rows has computed of it now
@@ -507,17 +453,17 @@ Quantity LaneBook::attended(const Quantity& scores, const Quantity& values, std:
   for (const ValueId id : parts.own) needs.add(graph_.needs_of(id));
   if (!needs.fit()) refuse("reads too many values that other lanes keep");
   CellWriter& w = drafts_[all.lane]->cell;
-  for (std::size_t i = 0; i < pairs.size(); ++i) {
-    const Quantity& x = pairs[i]->x;
+  for (std::size_t i = 0; i < parts.leaves.size(); ++i) {
+    const auto& [x, row] = pairs_.leaf(parts.leaves[i]);
     Quantity made = all.values[i];
-    if (pairs[i]->row) {
-      const std::int64_t width = pairs[i]->row->shape.back(), of_row = elements(x.shape) / width;
-      const Quantity own = w.reshape(bring(all.lane, *pairs[i]->row), {of_row, width});
+    if (row) {
+      const std::int64_t width = row->shape.back(), of_row = elements(x.shape) / width;
+      const Quantity own = w.reshape(bring(all.lane, *row), {of_row, width});
       made = w.flat(w.apply("dot", {w.reshape(made, {of_row, width}), own}, {}, {of_row, 1}));
     } else if (x.dtype != DType::kF32) {
       made = w.apply("to_i32", {made}, {}, made.shape, {}, DType::kI32);
     }
-    brought_[all.lane][parts.made[i]] = made;
+    brought_[all.lane][parts.leaves[i]] = made;
   }
   const Quantity made = bring(all.lane, scores);
   const Shape shape{heads, elements(values.shape) / heads};

@@ -12,6 +12,7 @@
 
 #include "import/onnx/converted.h"
 #include "import/onnx/sequence/lane_draft.h"
+#include "import/onnx/sequence/pair_leaves.h"
 #include "import/onnx/sequence/step_graph.h"
 #include "import/onnx/sequence/written_lanes.h"
 
@@ -27,6 +28,9 @@ enum class SequenceEnd : std::uint8_t { kFirst, kLast };
 class LaneBook {
  public:
   explicit LaneBook(std::shared_ptr<WeightBook> weights) : weights_(std::move(weights)), graph_(weights_) {}
+
+  LaneBook(const LaneBook&) = delete;
+  LaneBook& operator=(const LaneBook&) = delete;
 
   CellWriter& graph() { return graph_.writer(); }
 
@@ -71,18 +75,8 @@ class LaneBook {
   // What an operator over a list makes of all rows of a value.
   Quantity over_all(const Quantity& x, std::string_view op);
 
-  // ---- Pairs of steps (attention.h): values of the graph that only attended() gives a meaning ----
-
-  // What the asked step has of a value.
-  Quantity of_other(const Quantity& x);
-  // What the asking step has times what the asked one has, by each head apart: [heads…, 1, 1].
-  Quantity product_of_pairs(const Quantity& row, const Quantity& rows);
-  // What such a value is made of; null: none of these. Without a `row` it is what the asked step has.
-  struct OfPair {
-    Quantity x{};
-    std::optional<Quantity> row{};
-  };
-  const OfPair* of_pair(const Quantity& made) const;
+  // What there is for each pair of steps.
+  PairLeaves& pairs() { return pairs_; }
   // Attention of each step to all of them: Σ softmax(scores) · values, over what all steps have, a vector for
   // each head. `scores` are of a pair, a number for each head or one for all.
   Quantity attended(const Quantity& scores, const Quantity& values, std::int64_t heads);
@@ -112,12 +106,6 @@ class LaneBook {
     std::vector<Quantity> values{};  // vectors of f32
   };
   AllRows read_all(const std::string& name, bool once, const std::vector<Quantity>& values);
-  // Of a value of pairs: those of which its own step and the other have something, and what it reads of its
-  // own.
-  struct PairParts {
-    std::vector<ValueId> made{}, own{};
-  };
-  PairParts parts_of(const Quantity& of_pairs) const;
   void settle_all(const std::vector<ValueId>& values);
   Quantity weighed(std::size_t lane, const Quantity& scores, const Quantity& values, const Shape& shape);
   Quantity keep_rows(const Quantity& x, std::int64_t rows, bool reverse);
@@ -130,6 +118,7 @@ class LaneBook {
 
   std::shared_ptr<WeightBook> weights_;
   StepGraph graph_;
+  PairLeaves pairs_{graph_};
   std::vector<std::unique_ptr<LaneDraft>> drafts_;
   std::vector<std::map<ValueId, Quantity>> brought_;  // by lane: values of the graph that its cell has
   std::map<std::pair<ValueId, SequenceEnd>, Quantity> ends_;
@@ -145,8 +134,7 @@ class LaneBook {
   std::vector<KeptRows> kept_rows_;
   std::vector<std::int64_t> wanted_rows_, planned_rows_;  // by place in kept_rows_
   bool keeps_rows_twice_ = false;
-  std::map<std::string, OfPair> of_pairs_;  // by the name of the state that stands for it
-  std::optional<Quantity> step_, left_;     // its number, and how many there are behind it
+  std::optional<Quantity> step_, left_;  // its number, and how many there are behind it
   std::int64_t longest_ = kMaxImportedLength;
   std::map<bool, std::size_t> heads_;  // lanes that emit what no other does: for every step, or once
 };

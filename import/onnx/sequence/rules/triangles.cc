@@ -13,7 +13,7 @@ void trilu(StepCall& call) {
   CellWriter& w = call.node.writer;
   const std::int64_t later = call.node.has(1) ? call.node.integers_in(1).at(0) : 0;
   const bool upper = call.node.integer("upper", 1) != 0;
-  const Quantity own = call.lanes.number_of_step(kMost), other = call.lanes.of_other(own);
+  const Quantity own = call.lanes.number_of_step(kMost), other = call.lanes.pairs().other(own);
   const Quantity difference = w.sub(w.as_f32(other), w.as_f32(own));
   const Quantity kept = w.pointwise(upper ? "greater_equal" : "less_equal",
                                     {difference, known_reals({}, {static_cast<float>(later)})});
