@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "import/onnx/known.h"
+#include "import/onnx/sequence/open_length.h"
 
 namespace volvox::onnx_import {
 namespace {
@@ -17,8 +18,24 @@ using Pairs = Quantity::Pairs;
 
 constexpr const char* kAttends = "multiplies steps of the sequence with each other";
 
-std::int64_t heads_of(const Shape& shape) {
-  return elements({shape.begin(), shape.end() - 2});
+// The axes before the last two, without those of extent 1 that come first.
+Shape heads_of(const Shape& shape) {
+  const auto first = std::find_if(shape.begin(), shape.end() - 2, [](std::int64_t n) { return n != 1; });
+  return {first, shape.end() - 2};
+}
+
+// Whether what has such heads is multiplied head by head, or all of one with the only one of the other.
+bool heads_fit(const Shape& a, const Shape& b) {
+  return heads_of(a) == heads_of(b) || heads_of(a).empty() || heads_of(b).empty();
+}
+
+// The axes before the last two of what is multiplied so, and these two.
+Shape with_heads(const Shape& a, const Shape& b, std::int64_t rows, std::int64_t columns) {
+  const Shape& longer = heads_of(a).size() < heads_of(b).size() ? b : a;
+  Shape shape(longer.begin(), longer.end() - 2);
+  while (shape.size() + 2 < std::max(a.size(), b.size())) shape.insert(shape.begin(), 1);
+  shape.insert(shape.end(), {rows, columns});
+  return shape;
 }
 
 // `behind`: axes that it has behind those of the steps.
@@ -33,8 +50,20 @@ bool ends_with_steps(const Quantity& x) {
   return *x.steps + 2 == x.rank();
 }
 
-// Input i as a number of a pair: `rank` axes from the end may be those of the steps.
+// How many steps there are, or a few less, as a whole number.
+Quantity length_of(const StepCall& call, const Quantity& x) {
+  const std::int64_t number = x.known->size() == 1 ? x.known->integers[0] : 0;
+  if (!is_open(number) || from_the_end(number) > 0)
+    refuse("computes with the length of the sequence, which may be any");
+  CellWriter& w = call.node.writer;
+  const Quantity count = call.lanes.count(rows_of_open(number), -from_the_end(number));
+  return w.apply("to_i32", {w.reshape(count, x.shape)}, {}, x.shape, {}, DType::kI32);
+}
+
+// Input i as a number of a pair: the last axis may be that of the asked steps, the one before of those that
+// ask.
 Quantity of_pair(const StepCall& call, std::size_t i) {
+  if (has_open(call.in(i))) return length_of(call, call.in(i));
   Quantity x = call.in(i);
   if (x.pairs == Pairs::kShares)
     refuse(std::string(kAttends) + ", and does something else with their shares than weighing");
@@ -58,30 +87,34 @@ bool scale(StepCall& call) {
   const std::string& op = call.node.node.op;
   if (op != "Mul" && op != "Div") return false;
   const std::size_t factor = call.in(0).pairs == Pairs::kNone ? 0 : 1;
-  if (!call.in(factor).is_known() || call.in(factor).known->size() != 1 || (op == "Div" && factor == 0))
+  if (call.in(1 - factor).pairs != Pairs::kNumbers || has_open(call.in(factor)) ||
+      !call.in(factor).is_known() || call.in(factor).known->size() != 1 || (op == "Div" && factor == 0))
     return false;
   const PairLeaves::Leaf* product = call.lanes.pairs().find(call.in(1 - factor));
   if (product == nullptr || !product->row) return false;
   CellWriter& w = call.node.writer;
   const Quantity number = w.reshape(call.in(factor), {});
   const Quantity row = w.pointwise(op == "Div" ? "div" : "mul", {*product->row, number});
-  make_pairs(call, call.lanes.pairs().product(row, product->x));
+  Shape shape = call.in(1 - factor).shape;
+  while (shape.size() < call.in(factor).rank()) shape.insert(shape.begin(), 1);
+  make_pairs(call, w.reshape(call.lanes.pairs().product(row, product->x), shape));
   return true;
 }
 
 // Makes reals of whole numbers that are added, multiplied or chosen, which hold those of steps exactly.
 // False: they are none, or the operator is another.
 bool as_reals(CellWriter& w, std::vector<std::optional<Quantity>>& inputs, const std::string& op) {
-  constexpr std::string_view kOps[] = {"Add", "Sub", "Mul", "Neg", "Abs", "Min", "Max", "Where"};
+  constexpr std::string_view kOps[] = {"Add", "Sub", "Mul",   "Neg",  "Abs",
+                                       "Min", "Max", "Where", "Clip", "Sign"};
   const auto is_whole = [](const std::optional<Quantity>& x) {
-    return x && (x->is_known() ? !x->known->is_real() : x->dtype == DType::kI32);
+    return !x || (x->is_known() ? !x->known->is_real() : x->dtype == DType::kI32);
   };
   const auto first = inputs.begin() + (op == "Where" ? 1 : 0);  // behind the condition
   if (std::find(std::begin(kOps), std::end(kOps), op) == std::end(kOps) ||
       !std::all_of(first, inputs.end(), is_whole))
     return false;
   for (auto x = first; x != inputs.end(); ++x)
-    *x = (*x)->is_known() ? known(as_real((*x)->known)) : w.as_f32(**x);
+    if (*x) *x = (*x)->is_known() ? known(as_real((*x)->known)) : w.as_f32(**x);
   return true;
 }
 
@@ -109,12 +142,12 @@ void multiply_pairs(StepCall& call) {
   row.steps.reset();
   rows.steps.reset();
   const std::size_t rank = row.rank();
-  if (rows.rank() != rank || heads_of(row.shape) != heads_of(rows.shape) ||
-      row.shape[rank - 1] != rows.shape[rank - 2])
+  if (!heads_fit(row.shape, rows.shape) || row.shape[rank - 1] != rows.shape[rows.rank() - 2])
     refuse("multiplies steps of the sequence with each other that do not fit");
   if (row.is_known() || rows.is_known()) refuse("attends to what is the same at every step");
   call.use.as_steps = call.use.anew = true;
-  make_pairs(call, call.lanes.pairs().product(row, rows));
+  const Quantity made = call.lanes.pairs().product(row, rows);
+  make_pairs(call, call.node.writer.reshape(made, with_heads(row.shape, rows.shape, 1, 1)));
 }
 
 bool is_of_pairs(const StepCall& call) {
@@ -146,24 +179,41 @@ void combine_pairs(StepCall& call) {
 
 void reshape_pairs(StepCall& call, const Shape& shape) {
   const Quantity& x = call.in(0);
-  if (x.pairs == Pairs::kShares || !ends_with_steps(x) || shape.size() < 2 || shape[shape.size() - 1] != 1 ||
+  if (!ends_with_steps(x) || shape.size() < 2 || shape[shape.size() - 1] != 1 ||
       shape[shape.size() - 2] != 1 || elements(shape) != elements(x.shape))
     refuse(std::string(kAttends) + ", and mixes those with others: " + to_string(x.shape) + " becomes " +
            to_string(shape));
-  make_pairs(call, call.node.writer.reshape(x, shape));
+  make_pairs(call, call.node.writer.reshape(x, shape), x.pairs);
 }
 
 void fill_pairs(StepCall& call, std::size_t input, const Shape& shape) {
   std::vector<std::optional<Quantity>> inputs;
   if (input > 0) inputs.emplace_back(of_pair(call, 0));
+  CellWriter& w = call.node.writer;
+  const bool whole = input > 0 && !inputs[0]->is_known() && inputs[0]->dtype == DType::kI32;
+  if (whole) inputs[0] = w.as_f32(*inputs[0]);
   inputs.emplace_back(known_integers({static_cast<std::int64_t>(shape.size())}, shape));
   call.use.as_steps = true;
-  NodeCall one(call.node.writer, call.node.node, call.node.opset, std::move(inputs));
+  NodeCall one(w, call.node.node, call.node.opset, std::move(inputs));
   find_rule(call.node.node.op)->write(one);
+  const Quantity& made = one.outputs.at(0);
+  make_pairs(call, whole ? w.apply("to_i32", {made}, {}, made.shape, {}, DType::kI32) : made);
+}
+
+// One of the heads, or some: parts along an axis before those of the steps.
+void pick_heads(StepCall& call) {
+  Quantity x = call.in(0);
+  const std::size_t axis = NodeCall::axis(call.node.integer("axis", 0), x.rank());
+  if (x.pairs != Pairs::kNumbers || !ends_with_steps(x) || call.steps(1) || axis >= *x.steps)
+    refuse(std::string(kAttends) + ", and picks some of that");
+  x.steps.reset();
+  NodeCall one(call.node.writer, call.node.node, call.node.opset, {x, call.in(1)});
+  find_rule("Gather")->write(one);
   make_pairs(call, one.outputs.at(0));
 }
 
 void look_up_pairs(StepCall& call) {
+  if (call.steps(0)) return pick_heads(call);
   const Quantity table = call.in(0);
   Quantity places = call.in(1);
   const std::size_t steps = *std::exchange(places.steps, std::nullopt);
@@ -177,7 +227,12 @@ void look_up_pairs(StepCall& call) {
   shape.insert(shape.end(), table.shape.begin() + 1, table.shape.end());
   checked_elements(shape);
   if (places.is_known() || places.dtype != DType::kI32) refuse("looks up what is no id");
-  make_pairs(call, w.apply("take", {rows, places}, {.integers = {0}}, std::move(shape)), Pairs::kNumbers,
+  // Those below 0 count from the end.
+  const Quantity zero = known_reals({}, {0}), count = known_reals({}, {static_cast<float>(table.shape[0])});
+  const Quantity place = w.as_f32(places);
+  const Quantity from_end = w.pointwise("select", {w.pointwise("less", {place, zero}), count, zero});
+  const Quantity ids = w.apply("to_i32", {w.add(place, from_end)}, {}, places.shape, {}, DType::kI32);
+  make_pairs(call, w.apply("take", {rows, ids}, {.integers = {0}}, std::move(shape)), Pairs::kNumbers,
              table.rank() - 1);
 }
 
@@ -214,12 +269,12 @@ void answer_pairs(StepCall& call) {
   call.want_one_row(1);
   Quantity values = call.in(1);
   values.steps.reset();
-  const std::int64_t heads = heads_of(values.shape), of_scores = heads_of(scores.shape);
-  if (values.rank() - *call.steps(1) != 2 || (of_scores != heads && of_scores != 1))
+  if (values.rank() - *call.steps(1) != 2 || !heads_fit(scores.shape, values.shape))
     refuse(std::string(kAttends) + ", and weighs others by that");
   if (values.is_known()) refuse("attends to what is the same at every step");
-  const Quantity made = call.lanes.attended(scores, values, heads);
-  call.make(call.node.writer.reshape(made, values.shape), values.rank() - 2);
+  const Quantity made = call.lanes.attended(scores, values);
+  const Shape shape = with_heads(scores.shape, values.shape, 1, values.shape.back());
+  call.make(call.node.writer.reshape(made, shape), shape.size() - 2);
 }
 
 void pick_pairs(StepCall& call) {

@@ -128,7 +128,7 @@ void LaneBook::keep_what_others_compute(ValueId value) {
 
 // Of what the value is made of by products: which of these lanes has it, or has what it is a part of.
 std::map<ValueId, std::size_t> LaneBook::computed_before(ValueId value,
-                                                         const std::vector<std::size_t>& lanes) const {
+                                                         const std::vector<std::size_t>& lanes) {
   std::map<ValueId, std::size_t> known;
   std::set<ValueId> dear;
   for (const ValueId id : graph_.closure(value, [](ValueId) { return false; })) {
@@ -138,7 +138,10 @@ std::map<ValueId, std::size_t> LaneBook::computed_before(ValueId value,
     if (graph_.is_leaf(id) || (!multiplies && std::none_of(op.inputs.begin(), op.inputs.end(), is_dear)))
       continue;
     dear.insert(id);
-    const auto has_it = [&](std::size_t lane) { return brought_[lane].contains(id); };
+    const bool stepwise = graph_.is_stepwise(id);
+    const auto has_it = [&](std::size_t lane) {
+      return brought_[lane].contains(id) && (stepwise || drafts_[lane]->once);
+    };
     const auto lane = std::find_if(lanes.begin(), lanes.end(), has_it);
     if (lane != lanes.end()) {
       known[id] = *lane;
@@ -386,6 +389,7 @@ Quantity LaneBook::over_all(const Quantity& x, std::string_view op) {
   // Of such a value there is one row, and a sum would be that of one step.
   if (x.is_known() || (op == "segment_sum" && !graph_.is_stepwise(x.id)))
     refuse("goes over what is the same at every step");
+  if (x.dtype != DType::kF32) refuse("goes over whole numbers of all steps: make floats of them first");
   settle(x, false);
   const Operator& maker = graph().maker(x.id);
   const bool is_reshaped = maker.is(kReshapeOp) && graph_.place_of(maker.inputs[0]) != nullptr;
@@ -441,7 +445,7 @@ void LaneBook::settle_all(const std::vector<ValueId>& values) {
   for (const ValueId value : values) settle(graph().value_of(value), false);
 }
 
-Quantity LaneBook::attended(const Quantity& scores, const Quantity& values, std::int64_t heads) {
+Quantity LaneBook::attended(const Quantity& scores, const Quantity& values) {
   const PairLeaves::Parts parts = pairs_.parts_of(scores);
   settle_all(parts.own);
   std::vector<Quantity> of_all;
@@ -457,18 +461,21 @@ Quantity LaneBook::attended(const Quantity& scores, const Quantity& values, std:
     const auto& [x, row] = pairs_.leaf(parts.leaves[i]);
     Quantity made = all.values[i];
     if (row) {
-      const std::int64_t width = row->shape.back(), of_row = elements(x.shape) / width;
-      const Quantity own = w.reshape(bring(all.lane, *row), {of_row, width});
-      made = w.flat(w.apply("dot", {w.reshape(made, {of_row, width}), own}, {}, {of_row, 1}));
+      const std::int64_t width = row->shape.back();
+      const Shape all_heads{elements(x.shape) / width, width}, own_heads{elements(row->shape) / width, width};
+      const Quantity own = w.reshape(bring(all.lane, *row), own_heads);
+      made = w.flat(
+          w.apply("dot", {w.reshape(made, all_heads), own}, {}, {std::max(all_heads[0], own_heads[0]), 1}));
     } else if (x.dtype != DType::kF32) {
       made = w.apply("to_i32", {made}, {}, made.shape, {}, DType::kI32);
     }
     brought_[all.lane][parts.leaves[i]] = made;
   }
   const Quantity made = bring(all.lane, scores);
-  const Shape shape{heads, elements(values.shape) / heads};
-  return weighed(all.lane, w.reshape(made, {elements(made.shape), 1}), w.reshape(all.values.back(), shape),
-                 shape);
+  const std::int64_t width = values.shape.back(), of_scores = elements(made.shape),
+                     of_values = elements(values.shape) / width;
+  return weighed(all.lane, w.reshape(made, {of_scores, 1}), w.reshape(all.values.back(), {of_values, width}),
+                 {std::max(of_scores, of_values), width});
 }
 
 Quantity LaneBook::weighed_sum(const Quantity& scores, const Quantity& values) {

@@ -79,7 +79,7 @@ class LaneBook {
   PairLeaves& pairs() { return pairs_; }
   // Attention of each step to all of them: Σ softmax(scores) · values, over what all steps have, a vector for
   // each head. `scores` are of a pair, a number for each head or one for all.
-  Quantity attended(const Quantity& scores, const Quantity& values, std::int64_t heads);
+  Quantity attended(const Quantity& scores, const Quantity& values);
 
   // Σ softmax(scores over all steps) · values, by one lane that reads both of all steps.
   Quantity weighed_sum(const Quantity& scores, const Quantity& values);
@@ -95,7 +95,7 @@ class LaneBook {
   StatePlace place_in(std::size_t lane, const std::string& state, bool last = false) const;
   void settle(const Quantity& x, bool for_recurrence);
   void keep_what_others_compute(ValueId value);
-  std::map<ValueId, std::size_t> computed_before(ValueId value, const std::vector<std::size_t>& lanes) const;
+  std::map<ValueId, std::size_t> computed_before(ValueId value, const std::vector<std::size_t>& lanes);
   void split_up(ValueId value);
   void put_together(ValueId value);
   std::size_t set_aside(const Quantity& x, bool reverse);

@@ -19,9 +19,9 @@ Quantity PairLeaves::other(const Quantity& x) {
 }
 
 Quantity PairLeaves::product(const Quantity& row, const Quantity& rows) {
-  Shape shape = row.shape;
-  shape.back() = 1;
-  return add({rows, row}, "pair" + std::to_string(leaves_.size()), shape, DType::kF32);
+  const std::int64_t width = row.shape.back();
+  const std::int64_t heads = std::max(elements(row.shape), elements(rows.shape)) / width;
+  return add({rows, row}, "pair" + std::to_string(leaves_.size()), {heads}, DType::kF32);
 }
 
 Quantity PairLeaves::add(Leaf leaf, const std::string& name, const Shape& shape, DType dtype) {

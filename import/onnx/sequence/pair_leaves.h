@@ -23,7 +23,8 @@ class PairLeaves {
   explicit PairLeaves(StepGraph& graph) : graph_(graph) {}
 
   Quantity other(const Quantity& x);
-  // By each head apart: row is [heads…, 1, width], rows [heads…, width, 1], the product [heads…, 1, 1].
+  // By each head apart: row is [heads…, 1, width], rows [heads…, width, 1], the product [heads]. Either may
+  // have one head for all of the other's.
   Quantity product(const Quantity& row, const Quantity& rows);
   // The leaf that this value is; null: it is none.
   const Leaf* find(const Quantity& made) const;

@@ -45,7 +45,9 @@ void reshape_of_pairs(StepCall& call) {
   Shape shape = call.node.integers_in(1);
   for (std::size_t i = 0; i < shape.size(); ++i) {
     const bool of_steps = i + 2 >= shape.size();
-    if (of_steps && (shape[i] == open_length(1) || shape[i] == -1)) shape[i] = 1;
+    if (of_steps && shape[i] != open_length(1) && shape[i] != -1)
+      refuse("puts the steps of the sequence into one axis with others");
+    if (of_steps) shape[i] = 1;
   }
   reshape_pairs(call, shape);
 }
@@ -252,7 +254,7 @@ void take_most(StepCall& call, const Quantity& x, std::size_t steps, const Part&
 
 // As many rows of a table as there are steps: each has its own.
 void slice_of_known(StepCall& call) {
-  const Quantity& x = call.in(0);
+  Quantity x = call.in(0);
   const auto starts = call.node.integers_of("starts", 1), ends = call.node.integers_of("ends", 2),
              axes = call.node.integers_of("axes", 3), by = call.node.integers_of("steps", 4);
   const auto is_one = [](const auto& numbers, std::int64_t number) {
@@ -277,11 +279,12 @@ void slice_of_known(StepCall& call) {
   shape[axis] = 1;
   if (!x.known->is_real()) {
     const auto& numbers = x.known->integers;
-    for (std::size_t i = 0; i < numbers.size(); ++i) {
-      if (numbers[i] != static_cast<std::int64_t>(i) || static_cast<std::int64_t>(i) >= rows)
-        refuse("computes with the length of the sequence, which may be any");
-    }
-    return call.make(w.reshape(call.lanes.number_of_step(rows), shape), axis);
+    std::int64_t next = 0;
+    const bool counts = std::all_of(numbers.begin(), numbers.end(), [&](auto n) { return n == next++; });
+    if (counts && next <= rows) return call.make(w.reshape(call.lanes.number_of_step(rows), shape), axis);
+    const bool mask = std::all_of(numbers.begin(), numbers.end(), [](auto n) { return n == 0 || n == 1; });
+    if (!mask) refuse("computes with the length of the sequence, which may be any");
+    x = known(as_real(x.known));
   }
   const Quantity table = w.reshape(w.transpose(x, order), {rows, elements(x.shape) / rows});
   call.make(w.reshape(w.look_up(table.known, call.lanes.number_of_step(rows)), shape), axis);

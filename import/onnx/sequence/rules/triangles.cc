@@ -1,4 +1,5 @@
 #include "import/onnx/known.h"
+#include "import/onnx/sequence/open_length.h"
 #include "import/onnx/sequence/step_call.h"
 
 namespace volvox::onnx_import {
@@ -12,6 +13,8 @@ void trilu(StepCall& call) {
   constexpr std::int64_t kMost = std::int64_t{1} << 24;  // that are counted exactly
   CellWriter& w = call.node.writer;
   const std::int64_t later = call.node.has(1) ? call.node.integers_in(1).at(0) : 0;
+  if (call.node.has(1) && has_open(call.in(1)))
+    refuse("computes with the length of the sequence, which may be any");
   const bool upper = call.node.integer("upper", 1) != 0;
   const Quantity own = call.lanes.number_of_step(kMost), other = call.lanes.pairs().other(own);
   const Quantity difference = w.sub(w.as_f32(other), w.as_f32(own));
