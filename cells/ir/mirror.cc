@@ -12,7 +12,9 @@ constexpr std::int64_t kLeastTaps = 32, kLeastKernels = 16;
 
 Mirror find_mirror(const Convolution& c, const float* kernels) {
   const std::int64_t window = c.kernel_width;
-  const bool line = c.height == 1 && c.kernel_height == 1 && c.padding[0] == 0 && c.dilation[1] == 1;
+  // A line with its padding is not much longer than the input, which is what memory is planned for.
+  const bool line = 2 * c.padding[1] <= c.width && c.height == 1 && c.kernel_height == 1 &&
+                    c.padding[0] == 0 && c.dilation[1] == 1;
   if (!line || c.channels != 1 || window < kLeastTaps || c.kernels < kLeastKernels) return {};
   // About the middle, and about a sample, as filters of an even length are whose window begins with 0.
   for (const std::int64_t axis : {window - 1, window, window - 2}) {

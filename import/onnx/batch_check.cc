@@ -154,7 +154,7 @@ class TrialCell {
     Shape shape = input.shape;
     if (input.batch) shape[*input.batch] = rows;
     const Quantity real = writer.gather(input.name, shape);
-    return input.dtype == DType::kF32 ? real : writer.apply("to_i32", {real}, {}, shape, {}, DType::kI32);
+    return input.dtype == DType::kF32 ? real : writer.as_id(real);
   }
 
   std::vector<CellWriter::Weight> weights_;  // whose numbers the program reads

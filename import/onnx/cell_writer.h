@@ -83,6 +83,8 @@ class CellWriter {
 
   // Whole numbers that are not known as reals, which hold each id exactly; others are themselves.
   Quantity as_f32(const Quantity& x);
+  // Reals that hold whole numbers as such.
+  Quantity as_id(const Quantity& x);
   Quantity reshape(const Quantity& x, const Shape& shape);
   Quantity flat(const Quantity& x) { return reshape(x, {elements(x.shape)}); }
   Quantity transpose(const Quantity& x, const std::vector<std::int64_t>& axes);
@@ -135,7 +137,6 @@ class CellWriter {
 
  private:
   static bool is_id(const Quantity& x) { return !x.is_known() && x.dtype == DType::kI32; }
-  Quantity as_id(const Quantity& x);
   const Operator& producer(const Quantity& x) const { return maker(x.id); }
   bool is_made_by(const Quantity& x, std::string_view op) const;
   Quantity computed(const Quantity& x);  // one of the cell

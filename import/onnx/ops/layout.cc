@@ -279,7 +279,7 @@ void cast(NodeCall& call) {
     if (to == kBool) {
       call.outputs = {call.writer.pointwise("not_equal", {real_x, known_reals({}, {0})})};
     } else if (wants_whole && !whole) {
-      call.outputs = {call.writer.apply("to_i32", {x}, {}, x.shape, {}, DType::kI32)};
+      call.outputs = {call.writer.as_id(x)};
     } else {
       call.outputs = {real_x};
     }

@@ -53,11 +53,10 @@ bool ends_with_steps(const Quantity& x) {
 // How many steps there are, or a few less, as a whole number.
 Quantity length_of(const StepCall& call, const Quantity& x) {
   const std::int64_t number = x.known->size() == 1 ? x.known->integers[0] : 0;
-  if (!is_open(number) || from_the_end(number) > 0)
-    refuse("computes with the length of the sequence, which may be any");
+  if (!is_open(number) || from_the_end(number) > 0) refuse_length();
   CellWriter& w = call.node.writer;
   const Quantity count = call.lanes.count(rows_of_open(number), -from_the_end(number));
-  return w.apply("to_i32", {w.reshape(count, x.shape)}, {}, x.shape, {}, DType::kI32);
+  return w.as_id(w.reshape(count, x.shape));
 }
 
 // Input i as a number of a pair: the last axis may be that of the asked steps, the one before of those that
@@ -174,7 +173,7 @@ void combine_pairs(StepCall& call) {
   NodeCall one(w, call.node.node, call.node.opset, std::move(inputs));
   find_rule(call.node.node.op)->write(one);
   const Quantity& made = one.outputs.at(0);
-  make_pairs(call, whole ? w.apply("to_i32", {made}, {}, made.shape, {}, DType::kI32) : made);
+  make_pairs(call, whole ? w.as_id(made) : made);
 }
 
 void reshape_pairs(StepCall& call, const Shape& shape) {
@@ -197,7 +196,7 @@ void fill_pairs(StepCall& call, std::size_t input, const Shape& shape) {
   NodeCall one(w, call.node.node, call.node.opset, std::move(inputs));
   find_rule(call.node.node.op)->write(one);
   const Quantity& made = one.outputs.at(0);
-  make_pairs(call, whole ? w.apply("to_i32", {made}, {}, made.shape, {}, DType::kI32) : made);
+  make_pairs(call, whole ? w.as_id(made) : made);
 }
 
 // One of the heads, or some: parts along an axis before those of the steps.
@@ -231,7 +230,7 @@ void look_up_pairs(StepCall& call) {
   const Quantity zero = known_reals({}, {0}), count = known_reals({}, {static_cast<float>(table.shape[0])});
   const Quantity place = w.as_f32(places);
   const Quantity from_end = w.pointwise("select", {w.pointwise("less", {place, zero}), count, zero});
-  const Quantity ids = w.apply("to_i32", {w.add(place, from_end)}, {}, places.shape, {}, DType::kI32);
+  const Quantity ids = w.as_id(w.add(place, from_end));
   make_pairs(call, w.apply("take", {rows, ids}, {.integers = {0}}, std::move(shape)), Pairs::kNumbers,
              table.rank() - 1);
 }

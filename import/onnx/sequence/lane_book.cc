@@ -328,7 +328,7 @@ Quantity LaneBook::number_of_step(std::int64_t steps) {
     CellWriter& cell = drafts_[lane]->cell;
     const Quantity next = cell.add(cell.gather(kNumber, {1}), known_reals({}, {1}));
     keep(lane, kNumber, next, known_reals({1}, {-1}));
-    step_ = graph().apply("to_i32", {state_of(lane, kNumber, false)}, {}, {1}, {}, DType::kI32);
+    step_ = graph().as_id(state_of(lane, kNumber, false));
   }
   return *step_;
 }
@@ -467,7 +467,7 @@ Quantity LaneBook::attended(const Quantity& scores, const Quantity& values) {
       made = w.flat(
           w.apply("dot", {w.reshape(made, all_heads), own}, {}, {std::max(all_heads[0], own_heads[0]), 1}));
     } else if (x.dtype != DType::kF32) {
-      made = w.apply("to_i32", {made}, {}, made.shape, {}, DType::kI32);
+      made = w.as_id(made);
     }
     brought_[all.lane][parts.leaves[i]] = made;
   }

@@ -113,7 +113,7 @@ void compute_with_length(NodeCall& call) {
   const bool compares = op == "Equal";
   if ((!combines && !compares && op != "Concat" && picks_by_length(call)) ||
       (op == "Cast" && call.integer("to", 0) == kBool))
-    refuse("computes with the length of the sequence, which may be any");
+    refuse_length();
   find_rule(call.node.op)->write(call);
   for (const Quantity& made : call.outputs) {
     const auto means_something = [](std::int64_t number) {
@@ -124,7 +124,7 @@ void compute_with_length(NodeCall& call) {
     if (!fine || (combines && !keeps_meaning(op, *call.in(0).known, *call.in(1).known, *made.known)) ||
         (compares && may_be_equal(*call.in(0).known, *call.in(1).known, made.shape)) ||
         (op == "ReduceProd" && !is_length(*call.in(0).known, *made.known)))
-      refuse("computes with the length of the sequence, which may be any");
+      refuse_length();
   }
 }
 

@@ -25,6 +25,10 @@ std::int64_t from_the_end(std::int64_t number);
 // Whether some of its numbers are, or near that of a round.
 bool has_open(const Quantity& x);
 
+[[noreturn]] inline void refuse_length() {
+  refuse("computes with the length of the sequence, which may be any");
+}
+
 // A node of known tensors, some of which have open numbers: computes it, or refuses.
 void compute_with_length(NodeCall& call);
 

@@ -74,7 +74,7 @@ void StepCall::one_step(std::size_t axis) const {
   for (std::size_t i = 0; i < node.inputs(); ++i) {
     inputs.push_back(node.has(i) ? std::optional(node.in(i)) : std::nullopt);
     if (!inputs.back()) continue;
-    if (has_open(*inputs.back())) refuse("computes with the length of the sequence, which may be any");
+    if (has_open(*inputs.back())) refuse_length();
     inputs.back()->steps.reset();
   }
   NodeCall one(node.writer, node.node, node.opset, std::move(inputs));

@@ -83,6 +83,9 @@ TEST(Mirror, IsSoughtInLinesOfOneChannelOnly) {
   other.padding = {1, 0};
   EXPECT_FALSE(find_mirror(other, zeros.data()));
   other = c;
+  other.padding = {0, 46};
+  EXPECT_FALSE(find_mirror(other, zeros.data())) << "more padding than there is to read";
+  other = c;
   other.kernels = 4;
   EXPECT_FALSE(find_mirror(other, zeros.data())) << "few kernels";
   other = c;

@@ -283,7 +283,7 @@ void slice_of_known(StepCall& call) {
     const bool counts = std::all_of(numbers.begin(), numbers.end(), [&](auto n) { return n == next++; });
     if (counts && next <= rows) return call.make(w.reshape(call.lanes.number_of_step(rows), shape), axis);
     const bool mask = std::all_of(numbers.begin(), numbers.end(), [](auto n) { return n == 0 || n == 1; });
-    if (!mask) refuse("computes with the length of the sequence, which may be any");
+    if (!mask) refuse_length();
     x = known(as_real(x.known));
   }
   const Quantity table = w.reshape(w.transpose(x, order), {rows, elements(x.shape) / rows});
@@ -292,14 +292,13 @@ void slice_of_known(StepCall& call) {
 
 // The numbers of the steps.
 void range(StepCall& call) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 24;  // that are counted exactly
   const auto number = [&](std::size_t input) {
     const KnownTensor known = call.node.known_in(input);
     return !known->is_real() && known->size() == 1 ? known->integers[0] : -1;
   };
   if (number(0) != 0 || number(1) != open_length(1) || number(2) != 1)
     refuse("counts otherwise than the steps of the sequence from 0");
-  call.make(call.lanes.number_of_step(kMost), 0);
+  call.make(call.lanes.number_of_step(LaneBook::kMostCounted), 0);
 }
 
 // Whether a slice takes of the last axis one for each step of the sequence, which is the axis before.
@@ -338,7 +337,7 @@ void slice(StepCall& call) {
       return pick_pairs(call);
     }
     for (std::size_t k = 0; const std::int64_t number : {(*starts)[i], (*ends)[i], axes[i], by[i]}) {
-      if (is_open(number)) refuse("computes with the length of the sequence, which may be any");
+      if (is_open(number)) refuse_length();
       kept[k++].push_back(number);
     }
   }
@@ -483,8 +482,7 @@ void cast(StepCall& call) {
   if (is_of_pairs(call)) return combine_pairs(call);
   if (call.steps(0) || !has_open(x)) return call.one_step(call.only_steps());
   const std::int64_t number = x.known->integers.size() == 1 ? x.known->integers[0] : 0;
-  if (!is_open(number) || from_the_end(number) > 0)
-    refuse("computes with the length of the sequence, which may be any");
+  if (!is_open(number) || from_the_end(number) > 0) refuse_length();
   const Quantity count = call.lanes.count(rows_of_open(number), -from_the_end(number));
   call.make(call.node.writer.reshape(count, x.shape), std::nullopt);
 }

@@ -10,13 +10,12 @@ namespace {
 void trilu(StepCall& call) {
   const Quantity& x = call.in(0);
   if (x.pairs != Quantity::Pairs::kNumbers) refuse("takes a triangle of what is no square of the sequence");
-  constexpr std::int64_t kMost = std::int64_t{1} << 24;  // that are counted exactly
   CellWriter& w = call.node.writer;
   const std::int64_t later = call.node.has(1) ? call.node.integers_in(1).at(0) : 0;
-  if (call.node.has(1) && has_open(call.in(1)))
-    refuse("computes with the length of the sequence, which may be any");
+  if (call.node.has(1) && has_open(call.in(1))) refuse_length();
   const bool upper = call.node.integer("upper", 1) != 0;
-  const Quantity own = call.lanes.number_of_step(kMost), other = call.lanes.pairs().other(own);
+  const Quantity own = call.lanes.number_of_step(LaneBook::kMostCounted),
+                 other = call.lanes.pairs().other(own);
   const Quantity difference = w.sub(w.as_f32(other), w.as_f32(own));
   const Quantity kept = w.pointwise(upper ? "greater_equal" : "less_equal",
                                     {difference, known_reals({}, {static_cast<float>(later)})});
