@@ -405,14 +405,15 @@ void shape(StepCall& call) {
 
 // Whether that has the steps along both of the last two axes.
 bool wants_pairs(const StepCall& call, const Shape& wanted, std::size_t input) {
-  const auto is_steps = [&](std::size_t from_last) {
-    return wanted.size() >= from_last && wanted[wanted.size() - from_last] == open_length(1);
-  };
   const auto has_steps = [&](std::size_t from_last) {
     return input > 0 && call.steps(0) &&
            (call.in(0).pairs != Quantity::Pairs::kNone || call.in(0).rank() - *call.steps(0) == from_last);
   };
-  return wanted.size() >= 2 && (is_steps(1) || has_steps(1)) && (is_steps(2) || has_steps(2));
+  const auto is_steps = [&](std::size_t from_last) {
+    const std::int64_t extent = wanted[wanted.size() - from_last];
+    return extent == open_length(1) || (extent == 1 && has_steps(from_last));
+  };
+  return wanted.size() >= 2 && is_steps(1) && is_steps(2);
 }
 
 // The same at every step: its own rule with an extent of 1 where the length stands.
