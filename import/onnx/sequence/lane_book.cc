@@ -409,6 +409,7 @@ Quantity LaneBook::over_all(const Quantity& x, std::string_view op) {
 LaneBook::AllRows LaneBook::read_all(const std::string& name, bool once,
                                      const std::vector<Quantity>& values) {
   std::vector<Quantity> parts;
+  parts.reserve(values.size());
   for (const Quantity& value : values) parts.push_back(graph().as_f32(graph().flat(value)));
   const Quantity all = graph().concat(parts, 0);
   settle(all, false);
