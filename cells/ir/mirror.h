@@ -18,7 +18,6 @@ struct Mirror {
   std::int64_t even = 0;
 
   explicit operator bool() const { return pairs > 0; }
-  bool operator==(const Mirror&) const = default;
 
   std::int64_t rest(std::int64_t window) const { return window - 2 * pairs; }  // taps of no pair
   std::int64_t folded(std::int64_t window) const { return window - pairs; }    // numbers that are multiplied

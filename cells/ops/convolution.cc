@@ -80,10 +80,9 @@ Status infer(Inference& at) {
 
 }  // namespace
 
-constinit const OpDef kConvolutionOp =
-    computed_op<Slide>("convolution", OpDef::kAny, OpDef::kAny, infer,
-                       "(x; a convolution) -> windows of x times kernels, ONE chain for each element, tap by "
-                       "tap; by pairs of taps "
-                       "where long kernels of one channel are their own mirror images");
+constinit const OpDef kConvolutionOp = computed_op<Slide>(
+    "convolution", OpDef::kAny, OpDef::kAny, infer,
+    "(x; a convolution) -> windows of x times kernels, ONE chain for each element, tap by tap; "
+    "by pairs of taps where long kernels of one channel are their own mirror images");
 
 }  // namespace volvox

@@ -99,7 +99,7 @@ GenericOp::Run GenericChunk::run_of(const Cell& cell, const Operator& op) {
       {&kHashAllOp, &GenericChunk::hash_all}};
   if (is_one_row(cell, op)) return &GenericChunk::embed;
   if (op.is(kDotOp) && is_of_predecessors(cell, op)) return &GenericChunk::dot;
-  if (op.is(kSegmentSumOp))
+  if (op.is(kSegmentSumOp))  // of two inputs where GenericCell has taken the product before it in: WeighedSum
     return op.inputs.size() == 1 ? &GenericChunk::segment_sum : &GenericChunk::weighed_sum;
   for (const Lowering& lowering : kLowerings) {
     if (op.is(*lowering.op)) return lowering.run;

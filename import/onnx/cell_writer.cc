@@ -188,12 +188,12 @@ Quantity CellWriter::as_id(const Quantity& x) {
 }
 
 Quantity CellWriter::look_up(const KnownTensor& table, const Quantity& ids) {
-  constexpr std::int64_t kMaxLookUps = 256;     // each is an operator
-  constexpr std::int64_t kMaxRows = 1LL << 24;  // ids that were moved before went as f32
+  constexpr std::int64_t kMaxLookUps = 256;  // each is an operator
   const std::int64_t count = elements(ids.shape);
   if (!is_id(ids) || count < 1 || count > kMaxLookUps || table->shape.size() != 2)
     refuse("looks up no row of a table of two axes, or too many");
-  if (table->shape[0] > kMaxRows) refuse("looks up in a table of more than 16777216 rows");
+  if (table->shape[0] > kMostExact)  // ids that were moved before went as f32
+    refuse("looks up in a table of more than " + std::to_string(kMostExact) + " rows");
   const std::int64_t width = table->shape[1];
   const Quantity all = reshape(ids, {count});
   std::vector<Quantity> rows;

@@ -112,4 +112,8 @@ Quantity integers_of(const Quantity& a, const Quantity& b,
   return known_integers(std::move(shape), std::move(made));
 }
 
+Quantity reals_of(CellWriter& writer, const Quantity& x) {
+  return x.is_known() ? known(as_real(x.known)) : writer.as_f32(x);
+}
+
 }  // namespace volvox::onnx_import

@@ -13,6 +13,10 @@ KnownTensor picked(const Constant& x, Shape shape, const std::vector<std::int64_
 // As reals; a tensor of reals is itself.
 KnownTensor as_real(const KnownTensor& x);
 KnownTensor as_integer(const KnownTensor& x);
+// As reals, whether they are known or not.
+Quantity reals_of(CellWriter& writer, const Quantity& x);
+// Whole numbers from 0 to this one are all held exactly by a real.
+inline constexpr std::int64_t kMostExact = std::int64_t{1} << 24;
 // Of whole numbers, spread to one shape.
 Quantity integers_of(const Quantity& a, const Quantity& b,
                      std::int64_t (*combine)(std::int64_t, std::int64_t));

@@ -98,7 +98,6 @@ std::vector<std::size_t> NodeCall::reduced_axes(std::size_t rank) const {
 
 void keep_whole(NodeCall& call) {
   if (!call.in(0).is_known() || call.in(0).known->is_real()) return;
-  constexpr std::int64_t kMostExact = std::int64_t{1} << 24;
   const auto is_exact = [](auto number) { return number >= -kMostExact && number <= kMostExact; };
   bool exact = std::ranges::all_of(call.in(0).known->integers, is_exact);
   for (Quantity& made : call.outputs) {

@@ -50,19 +50,10 @@ bool ends_with_steps(const Quantity& x) {
   return *x.steps + 2 == x.rank();
 }
 
-// How many steps there are, or a few less, as a whole number.
-Quantity length_of(const StepCall& call, const Quantity& x) {
-  const std::int64_t number = x.known->size() == 1 ? x.known->integers[0] : 0;
-  if (!is_open(number) || from_the_end(number) > 0) refuse_length();
-  CellWriter& w = call.node.writer;
-  const Quantity count = call.lanes.count(rows_of_open(number), -from_the_end(number));
-  return w.as_id(w.reshape(count, x.shape));
-}
-
 // Input i as a number of a pair: the last axis may be that of the asked steps, the one before of those that
 // ask.
 Quantity of_pair(const StepCall& call, std::size_t i) {
-  if (has_open(call.in(i))) return length_of(call, call.in(i));
+  if (has_open(call.in(i))) return call.node.writer.as_id(call.length(call.in(i)));
   Quantity x = call.in(i);
   if (x.pairs == Pairs::kShares)
     refuse(std::string(kAttends) + ", and does something else with their shares than weighing");
@@ -113,7 +104,7 @@ bool as_reals(CellWriter& w, std::vector<std::optional<Quantity>>& inputs, const
       !std::all_of(first, inputs.end(), is_whole))
     return false;
   for (auto x = first; x != inputs.end(); ++x)
-    if (*x) *x = (*x)->is_known() ? known(as_real((*x)->known)) : w.as_f32(**x);
+    if (*x) *x = reals_of(w, **x);
   return true;
 }
 
@@ -150,10 +141,10 @@ void multiply_pairs(StepCall& call) {
 }
 
 bool is_of_pairs(const StepCall& call) {
+  if (call.has_pairs()) return true;
   bool rows = false, columns = false, others = false;
   for (std::size_t i = 0; i < call.node.inputs(); ++i) {
     if (!call.node.has(i) || !call.steps(i)) continue;
-    if (call.in(i).pairs != Pairs::kNone) return true;
     const std::size_t from_last = call.in(i).rank() - *call.steps(i);
     (from_last == 1 ? columns : from_last == 2 ? rows : others) = true;
   }
@@ -170,9 +161,7 @@ void combine_pairs(StepCall& call) {
   call.use.as_steps = true;
   CellWriter& w = call.node.writer;
   const bool whole = as_reals(w, inputs, call.node.node.op);
-  NodeCall one(w, call.node.node, call.node.opset, std::move(inputs));
-  find_rule(call.node.node.op)->write(one);
-  const Quantity& made = one.outputs.at(0);
+  const Quantity made = call.by_rule(std::move(inputs)).at(0);
   make_pairs(call, whole ? w.as_id(made) : made);
 }
 
@@ -193,9 +182,7 @@ void fill_pairs(StepCall& call, std::size_t input, const Shape& shape) {
   if (whole) inputs[0] = w.as_f32(*inputs[0]);
   inputs.emplace_back(known_integers({static_cast<std::int64_t>(shape.size())}, shape));
   call.use.as_steps = true;
-  NodeCall one(w, call.node.node, call.node.opset, std::move(inputs));
-  find_rule(call.node.node.op)->write(one);
-  const Quantity& made = one.outputs.at(0);
+  const Quantity made = call.by_rule(std::move(inputs)).at(0);
   make_pairs(call, whole ? w.as_id(made) : made);
 }
 
@@ -206,9 +193,7 @@ void pick_heads(StepCall& call) {
   if (x.pairs != Pairs::kNumbers || !ends_with_steps(x) || call.steps(1) || axis >= *x.steps)
     refuse(std::string(kAttends) + ", and picks some of that");
   x.steps.reset();
-  NodeCall one(call.node.writer, call.node.node, call.node.opset, {x, call.in(1)});
-  find_rule("Gather")->write(one);
-  make_pairs(call, one.outputs.at(0));
+  make_pairs(call, call.by_rule({x, call.in(1)}).at(0));
 }
 
 void look_up_pairs(StepCall& call) {
@@ -221,7 +206,7 @@ void look_up_pairs(StepCall& call) {
     refuse(std::string(kAttends) + ", and looks up something else with that than rows of a table");
   call.use.as_steps = true;
   CellWriter& w = call.node.writer;
-  const Quantity rows = table.known->is_real() ? table : known(as_real(table.known));
+  const Quantity rows = reals_of(w, table);
   Shape shape = places.shape;
   shape.insert(shape.end(), table.shape.begin() + 1, table.shape.end());
   checked_elements(shape);
@@ -246,9 +231,7 @@ void transpose_pairs(StepCall& call) {
   if (x.pairs != Pairs::kNumbers || order.size() != rank || place + 2 > rank ||
       static_cast<std::size_t>(place_of(steps + 1)) != place + 1)
     refuse(std::string(kAttends) + ", and turns those around");
-  NodeCall one(call.node.writer, call.node.node, call.node.opset, {x});
-  find_rule("Transpose")->write(one);
-  make_pairs(call, one.outputs.at(0), Pairs::kNumbers, rank - 2 - place);
+  make_pairs(call, call.by_rule({x}).at(0), Pairs::kNumbers, rank - 2 - place);
 }
 
 void share_pairs(StepCall& call) {

@@ -60,8 +60,6 @@ class LaneBook {
   bool keeps_rows_twice() const { return keeps_rows_twice_; }
   void plan_rows(std::vector<std::int64_t> wanted) { planned_rows_ = std::move(wanted); }
 
-  // Steps that are counted exactly.
-  static constexpr std::int64_t kMostCounted = std::int64_t{1} << 24;
   // The number of each step, from 0: one of so many, so that no sequence may be longer.
   Quantity number_of_step(std::int64_t steps);
   // How many rows there are, of so many a step and without those that are missing at the end: a number.

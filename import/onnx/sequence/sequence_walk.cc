@@ -10,7 +10,7 @@ bool SequenceWalk::takes(const Node& node) const {
 }
 
 void SequenceWalk::write(NodeCall& call, const Scope& scope) {
-  bool steps = false, length = false, all_known = true, pairs = false;
+  bool steps = false, length = false, all_known = true;
   std::optional<bool> turned;
   std::optional<std::int64_t> missing;
   for (std::size_t i = 0; i < call.inputs(); ++i) {
@@ -18,7 +18,6 @@ void SequenceWalk::write(NodeCall& call, const Scope& scope) {
     steps = steps || call.in(i).steps.has_value();
     length = length || has_open(call.in(i));
     all_known = all_known && call.in(i).is_known();
-    pairs = pairs || call.in(i).pairs != Quantity::Pairs::kNone;
     const Quantity::Margin& margin = call.in(i).margin;
     const bool takes = call.node.op == "Slice" || (call.node.op == "Conv" && margin.zeros);
     if (!margin.none() && !takes)
@@ -50,6 +49,7 @@ void SequenceWalk::write(NodeCall& call, const Scope& scope) {
                 .use = use_,
                 .turned = turned.value_or(false),
                 .missing = missing.value_or(0)};
+  const bool pairs = step.has_pairs();
   if (pairs && !rule->of_pairs)
     refuse(
         "multiplies steps of the sequence with each other, and does something else with that than attention");

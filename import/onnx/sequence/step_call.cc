@@ -69,6 +69,29 @@ Quantity StepCall::around(const Quantity& x, std::size_t axis, std::int64_t firs
   return w.slice(w.concat(parts, axis), axis, begin, begin + last - first + 1);
 }
 
+bool StepCall::has_pairs() const {
+  for (std::size_t i = 0; i < node.inputs(); ++i) {
+    if (node.has(i) && in(i).pairs != Quantity::Pairs::kNone) return true;
+  }
+  return false;
+}
+
+Quantity StepCall::length(const Quantity& x) const {
+  const std::int64_t number = x.known->integers.size() == 1 ? x.known->integers[0] : 0;
+  if (!is_open(number) || from_the_end(number) > 0) refuse_length();
+  return node.writer.reshape(lanes.count(rows_of_open(number), -from_the_end(number)), x.shape);
+}
+
+std::vector<Quantity> StepCall::by_rule(std::vector<std::optional<Quantity>> inputs) const {
+  return by_rule(node.node, std::move(inputs));
+}
+
+std::vector<Quantity> StepCall::by_rule(const Node& as, std::vector<std::optional<Quantity>> inputs) const {
+  NodeCall one(node.writer, as, node.opset, std::move(inputs));
+  find_rule(as.op)->write(one);
+  return std::move(one.outputs);
+}
+
 void StepCall::one_step(std::size_t axis) const {
   std::vector<std::optional<Quantity>> inputs;
   for (std::size_t i = 0; i < node.inputs(); ++i) {
@@ -77,9 +100,7 @@ void StepCall::one_step(std::size_t axis) const {
     if (has_open(*inputs.back())) refuse_length();
     inputs.back()->steps.reset();
   }
-  NodeCall one(node.writer, node.node, node.opset, std::move(inputs));
-  find_rule(node.node.op)->write(one);
-  for (Quantity& made : one.outputs) make(std::move(made), axis);
+  for (Quantity& made : by_rule(std::move(inputs))) make(std::move(made), axis);
 }
 
 void StepCall::make(Quantity x, std::optional<std::size_t> axis, bool is_turned) const {

@@ -5,6 +5,7 @@
 #include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "import/onnx/graph_walk.h"
 #include "import/onnx/node_call.h"
@@ -57,6 +58,13 @@ struct StepCall {
   // The rows from `first` to `last` of a value of each step, along its axis, counted from the first one of
   // the step; zeros before the sequence and behind it.
   Quantity around(const Quantity& x, std::size_t axis, std::int64_t first, std::int64_t last) const;
+  // Whether an input has a number for each pair of steps (attention.h).
+  bool has_pairs() const;
+  // What stands for the length of the sequence, or a little less, as the number that it is, in x's shape.
+  Quantity length(const Quantity& x) const;
+  // What the operator's own rule makes of these inputs; or that of another node.
+  std::vector<Quantity> by_rule(std::vector<std::optional<Quantity>> inputs) const;
+  std::vector<Quantity> by_rule(const Node& as, std::vector<std::optional<Quantity>> inputs) const;
   // One step by the operator's own rule, all of whose outputs have the sequence along this axis.
   void one_step(std::size_t axis) const;
   // An output; its steps are in the order of the inputs' unless told otherwise.

@@ -215,15 +215,26 @@ TEST(Lanes, NoDirectionWaitsForTheOther) {
   }
 }
 
-// Its steps do not read each other, so all of them may run in one task, in which no two may write one slot.
-TEST(Lanes, AllStepsAreKeptWhereOnlyTheLastIsRead) {
+// A chain, a lane that copies its states, and one that emits those: `ends` is what stands in model.toml of
+// the last, behind its cell.
+Result<Model> copies(const std::string& ends) {
   std::string text = kStack;
   text.replace(text.find("kind = \"lstm_layer\"\ninput = 6\nhidden = 5"), 40, "kind = \"file\"");
-  text.replace(text.find("push = [\"h\"]"), 12, R"(
-[[cell]]
-name = "end"
-kind = "file"
-[[sequence]]
+  text.replace(text.find("push = [\"h\"]"), 12, "[[cell]]\nname = \"end\"\nkind = \"file\"\n" + ends);
+  auto definition = parse_model_definition(text, "model.toml");
+  if (!definition) return tl::unexpected(definition.error());
+  CellBuilder copy("high"), end("end");
+  copy.state({"h", {6}});
+  copy.scatter("h", copy.gather(1, "h", {6}));
+  end.push("h", end.gather(1, "h", {6}));
+  definition->cells[1].given = std::make_shared<const Cell>(copy.build().value());
+  definition->cells[2].given = std::make_shared<const Cell>(end.build().value());
+  return assemble(*definition, low_weights(), {.eager = false, .eager_window = 9}, "model.toml");
+}
+
+// Its steps do not read each other, so all of them may run in one task, in which no two may write one slot.
+TEST(Lanes, AllStepsAreKeptWhereOnlyTheLastIsRead) {
+  const auto model = copies(R"([[sequence]]
 name = "whole"
 once = true
 [[lane]]
@@ -231,15 +242,6 @@ cell = "end"
 over = "whole"
 from = ["high:last"]
 push = ["h"])");
-  auto definition = parse_model_definition(text, "model.toml");
-  ASSERT_TRUE(definition) << definition.error().message;
-  CellBuilder copy("high"), end("end");
-  copy.state({"h", {6}});
-  copy.scatter("h", copy.gather(1, "h", {6}));
-  end.push("h", end.gather(1, "h", {6}));
-  definition->cells[1].given = std::make_shared<const Cell>(copy.build().value());
-  definition->cells[2].given = std::make_shared<const Cell>(end.build().value());
-  const auto model = assemble(*definition, low_weights(), {.eager = false}, "model.toml");
   ASSERT_TRUE(model) << model.error().message;
   EXPECT_TRUE(model->types[model->plan.lanes[1].type].independent);
   EXPECT_EQ(model->plan.lanes[0].ring, 2U) << "the copies follow it";
@@ -248,20 +250,10 @@ push = ["h"])");
 
 // They may run ahead of another lane whose steps do not read each other either: many of one request at once.
 TEST(Lanes, AWindowIsKeptOfStepsThatAreFollowed) {
-  std::string text = kStack;
-  text.replace(text.find("kind = \"lstm_layer\"\ninput = 6\nhidden = 5"), 40, "kind = \"file\"");
-  text.replace(text.find("push = [\"h\"]"), 12,
-               "[[cell]]\nname = \"end\"\nkind = \"file\"\n[[lane]]\ncell = \"end\"\nfrom = [\"high\"]\n"
-               "push = [\"h\"]");
-  auto definition = parse_model_definition(text, "model.toml");
-  ASSERT_TRUE(definition) << definition.error().message;
-  CellBuilder copy("high"), end("end");
-  copy.state({"h", {6}});
-  copy.scatter("h", copy.gather(1, "h", {6}));
-  end.push("h", end.gather(1, "h", {6}));
-  definition->cells[1].given = std::make_shared<const Cell>(copy.build().value());
-  definition->cells[2].given = std::make_shared<const Cell>(end.build().value());
-  const auto model = assemble(*definition, low_weights(), {.eager = false, .eager_window = 9}, "model.toml");
+  const auto model = copies(R"([[lane]]
+cell = "end"
+from = ["high"]
+push = ["h"])");
   ASSERT_TRUE(model) << model.error().message;
   EXPECT_EQ(model->plan.lanes[0].ring, 2U) << "a chain, whose steps come one by one";
   EXPECT_EQ(model->plan.lanes[1].ring, 9U);

@@ -70,27 +70,18 @@ TEST(Mirror, IsSoughtInLinesOfOneChannelOnly) {
   const std::vector<float> zeros(1 << 14);
   const Convolution c{.width = 90, .kernels = 32, .kernel_width = 32};
   EXPECT_TRUE(find_mirror(c, zeros.data()));
-  Convolution other = c;
-  other.channels = 2;
-  EXPECT_FALSE(find_mirror(other, zeros.data()));
-  other = c;
-  other.dilation = {1, 2};
-  EXPECT_FALSE(find_mirror(other, zeros.data()));
-  other = c;
-  other.height = 2;
-  EXPECT_FALSE(find_mirror(other, zeros.data()));
-  other = c;
-  other.padding = {1, 0};
-  EXPECT_FALSE(find_mirror(other, zeros.data()));
-  other = c;
-  other.padding = {0, 46};
-  EXPECT_FALSE(find_mirror(other, zeros.data())) << "more padding than there is to read";
-  other = c;
-  other.kernels = 4;
-  EXPECT_FALSE(find_mirror(other, zeros.data())) << "few kernels";
-  other = c;
-  other.kernel_width = 8;
-  EXPECT_FALSE(find_mirror(other, zeros.data())) << "short kernels";
+  const auto expect_none = [&](const char* why, const auto& change) {
+    Convolution other = c;
+    change(other);
+    EXPECT_FALSE(find_mirror(other, zeros.data())) << why;
+  };
+  expect_none("two channels", [](Convolution& o) { o.channels = 2; });
+  expect_none("gaps", [](Convolution& o) { o.dilation = {1, 2}; });
+  expect_none("two lines", [](Convolution& o) { o.height = 2; });
+  expect_none("padding above", [](Convolution& o) { o.padding = {1, 0}; });
+  expect_none("more padding than there is to read", [](Convolution& o) { o.padding = {0, 46}; });
+  expect_none("few kernels", [](Convolution& o) { o.kernels = 4; });
+  expect_none("short kernels", [](Convolution& o) { o.kernel_width = 8; });
 }
 
 // Beside sums that know nothing of a mirror.

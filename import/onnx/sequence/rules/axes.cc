@@ -125,7 +125,7 @@ void over_steps(StepCall& call, std::size_t steps) {
 
 // Before opset 13 all axes from `axis` on were one.
 void softmax(StepCall& call) {
-  if (call.in(0).pairs != Quantity::Pairs::kNone) return share_pairs(call);
+  if (call.has_pairs()) return share_pairs(call);
   const std::size_t steps = call.only_steps();
   const bool old = call.node.opset < 13;
   const std::size_t axis = NodeCall::axis(call.node.integer("axis", old ? 1 : -1), call.in(0).rank());
@@ -256,14 +256,12 @@ void sum_of_products(StepCall& call) {
   Quantity left = a, right = b;
   left.steps.reset();
   right.steps.reset();
-  NodeCall one(call.node.writer, call.node.node, call.node.opset, {left, right});
-  find_rule("MatMul")->write(one);
-  call.make(call.lanes.over_all(one.outputs.at(0), "segment_sum"), std::nullopt);
+  call.make(call.lanes.over_all(call.by_rule({left, right}).at(0), "segment_sum"), std::nullopt);
 }
 
 void matmul(StepCall& call) {
   const Quantity &a = call.in(0), &b = call.in(1);
-  if (a.pairs != Quantity::Pairs::kNone || b.pairs != Quantity::Pairs::kNone) return answer_pairs(call);
+  if (call.has_pairs()) return answer_pairs(call);
   if (a.rank() < 2 || b.rank() < 2) {
     const bool row = a.rank() == 2 && b.rank() == 1 && call.steps(0) == 0;
     if (!row) refuse(kMixes);

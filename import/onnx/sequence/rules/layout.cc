@@ -53,7 +53,7 @@ void reshape_of_pairs(StepCall& call) {
 }
 
 void reshape(StepCall& call) {
-  if (is_of_pairs(call)) return reshape_of_pairs(call);
+  if (call.has_pairs()) return reshape_of_pairs(call);
   const std::size_t steps = call.only_steps();
   const Quantity& x = call.in(0);
   Shape shape = call.node.integers_in(1);
@@ -111,10 +111,10 @@ void squeeze(StepCall& call) {
   const auto axes = call.node.integers_of("axes", 1);
   std::vector<bool> dropped(x.rank(), false);
   for (std::size_t axis = 0; axis < x.rank(); ++axis)
-    dropped[axis] = !axes && x.shape[axis] == 1 && !(is_of_pairs(call) ? axis >= steps : axis == steps);
+    dropped[axis] = !axes && x.shape[axis] == 1 && !(call.has_pairs() ? axis >= steps : axis == steps);
   for (const std::int64_t written : axes.value_or(std::vector<std::int64_t>())) {
     const std::size_t axis = NodeCall::axis(written, x.rank());
-    if (axis == steps || (is_of_pairs(call) && axis > steps)) refuse("drops the axis of the sequence");
+    if (axis == steps || (call.has_pairs() && axis > steps)) refuse("drops the axis of the sequence");
     if (x.shape[axis] != 1)
       refuse("axis " + std::to_string(axis) + " of " + to_string(x.shape) + " is longer than 1");
     dropped[axis] = true;
@@ -125,7 +125,7 @@ void squeeze(StepCall& call) {
     if (i == steps) axis = shape.size();
     if (!dropped[i]) shape.push_back(x.shape[i]);
   }
-  if (is_of_pairs(call)) return reshape_pairs(call, shape);
+  if (call.has_pairs()) return reshape_pairs(call, shape);
   reshaped(call, shape, axis);
 }
 
@@ -148,14 +148,14 @@ void unsqueeze(StepCall& call) {
     if (!added[i] && from == steps) axis = i;
     shape.push_back(added[i] ? 1 : x.shape[from++]);
   }
-  if (is_of_pairs(call) && (added[rank - 1] || added[rank - 2]))
+  if (call.has_pairs() && (added[rank - 1] || added[rank - 2]))
     refuse("puts an axis behind, or between, those of pairs of steps");
-  if (is_of_pairs(call)) return reshape_pairs(call, shape);
+  if (call.has_pairs()) return reshape_pairs(call, shape);
   reshaped(call, shape, axis);
 }
 
 void transpose(StepCall& call) {
-  if (is_of_pairs(call)) return transpose_pairs(call);
+  if (call.has_pairs()) return transpose_pairs(call);
   const std::size_t steps = call.only_steps();
   const std::size_t rank = call.in(0).rank();
   const auto order = call.node.integers("perm");
@@ -298,7 +298,7 @@ void range(StepCall& call) {
   };
   if (number(0) != 0 || number(1) != open_length(1) || number(2) != 1)
     refuse("counts otherwise than the steps of the sequence from 0");
-  call.make(call.lanes.number_of_step(LaneBook::kMostCounted), 0);
+  call.make(call.lanes.number_of_step(kMostExact), 0);
 }
 
 // Whether a slice takes of the last axis one for each step of the sequence, which is the axis before.
@@ -348,9 +348,7 @@ void slice(StepCall& call) {
   for (std::vector<std::int64_t>& numbers : kept)
     inputs.emplace_back(known_integers({static_cast<std::int64_t>(numbers.size())}, numbers));
   others.inputs.resize(inputs.size());
-  NodeCall one(call.node.writer, others, call.node.opset, std::move(inputs));
-  find_rule("Slice")->write(one);
-  const Quantity& made = one.outputs[0];
+  const Quantity made = call.by_rule(others, std::move(inputs)).at(0);
   const Taken taken = part.value_or(Part{}).taken;
   if (taken == Taken::kMost) return take_most(call, made, steps, *part);
   if (taken != Taken::kAll) call.want_one_row(0);
@@ -362,7 +360,7 @@ void slice(StepCall& call) {
 
 // Rows of a table for each step, parts of each step, or one step.
 void gather(StepCall& call) {
-  if (is_of_pairs(call)) return look_up_pairs(call);
+  if (call.has_pairs()) return look_up_pairs(call);
   const Quantity& x = call.in(0);
   const std::size_t axis = NodeCall::axis(call.node.integer("axis", 0), x.rank());
   if (call.steps(1)) {
@@ -390,7 +388,7 @@ void gather(StepCall& call) {
 void shape(StepCall& call) {
   Shape all = call.in(0).shape;
   all[*call.in(0).steps] = open_length(call.rows(0)) - call.in(0).missing;
-  if (is_of_pairs(call)) all[*call.in(0).steps + 1] = open_length(1);
+  if (call.has_pairs()) all[*call.in(0).steps + 1] = open_length(1);
   const auto rank = static_cast<std::int64_t>(all.size());
   const auto counted = [&](std::int64_t written) {
     return std::clamp<std::int64_t>(written < 0 ? written + rank : written, 0, rank);
@@ -407,7 +405,7 @@ void shape(StepCall& call) {
 bool wants_pairs(const StepCall& call, const Shape& wanted, std::size_t input) {
   const auto has_steps = [&](std::size_t from_last) {
     return input > 0 && call.steps(0) &&
-           (call.in(0).pairs != Quantity::Pairs::kNone || call.in(0).rank() - *call.steps(0) == from_last);
+           (call.has_pairs() || call.in(0).rank() - *call.steps(0) == from_last);
   };
   const auto is_steps = [&](std::size_t from_last) {
     const std::int64_t extent = wanted[wanted.size() - from_last];
@@ -457,9 +455,7 @@ void filled(StepCall& call, std::size_t input) {
   }
   const auto count = static_cast<std::int64_t>(wanted.size());
   inputs.emplace_back(known_integers({count}, std::move(wanted)));
-  NodeCall one(call.node.writer, call.node.node, call.node.opset, std::move(inputs));
-  find_rule(call.node.node.op)->write(one);
-  call.make(one.outputs[0], rank - *from_last);
+  call.make(call.by_rule(std::move(inputs)).at(0), rank - *from_last);
 }
 void expand(StepCall& call) {
   filled(call, 1);
@@ -480,12 +476,9 @@ void tile(StepCall& call) {
 // How many steps there are, of which a number is made.
 void cast(StepCall& call) {
   const Quantity& x = call.in(0);
-  if (is_of_pairs(call)) return combine_pairs(call);
+  if (call.has_pairs()) return combine_pairs(call);
   if (call.steps(0) || !has_open(x)) return call.one_step(call.only_steps());
-  const std::int64_t number = x.known->integers.size() == 1 ? x.known->integers[0] : 0;
-  if (!is_open(number) || from_the_end(number) > 0) refuse_length();
-  const Quantity count = call.lanes.count(rows_of_open(number), -from_the_end(number));
-  call.make(call.node.writer.reshape(count, x.shape), std::nullopt);
+  call.make(call.length(x), std::nullopt);
 }
 
 constexpr StepRule kRules[] = {

@@ -14,13 +14,11 @@ void trilu(StepCall& call) {
   const std::int64_t later = call.node.has(1) ? call.node.integers_in(1).at(0) : 0;
   if (call.node.has(1) && has_open(call.in(1))) refuse_length();
   const bool upper = call.node.integer("upper", 1) != 0;
-  const Quantity own = call.lanes.number_of_step(LaneBook::kMostCounted),
-                 other = call.lanes.pairs().other(own);
+  const Quantity own = call.lanes.number_of_step(kMostExact), other = call.lanes.pairs().other(own);
   const Quantity difference = w.sub(w.as_f32(other), w.as_f32(own));
   const Quantity kept = w.pointwise(upper ? "greater_equal" : "less_equal",
                                     {difference, known_reals({}, {static_cast<float>(later)})});
-  Quantity numbers = x.is_known() ? known(as_real(x.known)) : w.as_f32(x);
-  Quantity made = w.reshape(w.pointwise("select", {kept, numbers, known_reals({}, {0})}), x.shape);
+  Quantity made = w.reshape(w.pointwise("select", {kept, reals_of(w, x), known_reals({}, {0})}), x.shape);
   made.pairs = Quantity::Pairs::kNumbers;
   call.use.as_steps = true;
   call.make(std::move(made), x.rank() - 2);

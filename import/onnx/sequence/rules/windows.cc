@@ -96,9 +96,7 @@ Quantity by_itself(const StepCall& call, const Quantity& window, const std::vect
   std::vector<std::optional<Quantity>> inputs{window};
   for (std::size_t i = 1; i < call.node.inputs(); ++i)
     inputs.push_back(call.node.has(i) ? std::optional(call.in(i)) : std::nullopt);
-  NodeCall one(call.node.writer, plain, call.node.opset, std::move(inputs));
-  find_rule(plain.op)->write(one);
-  return one.outputs.at(0);
+  return call.by_rule(plain, std::move(inputs)).at(0);
 }
 
 // Nothing is added along the axis.
