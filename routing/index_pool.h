@@ -2,8 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <vector>
+
+#include "base/stable_vector.h"
 
 namespace volvox {
 
@@ -18,7 +19,7 @@ class IndexPool {
   std::uint32_t take() {
     ++used_;
     if (unused_.empty()) {
-      entries_.emplace_back().used = true;
+      entries_.grow().used = true;
       return static_cast<std::uint32_t>(entries_.size() - 1);
     }
     const std::uint32_t index = unused_.back();
@@ -54,7 +55,7 @@ class IndexPool {
     bool used = false;
   };
 
-  std::deque<Entry> entries_;
+  StableVector<Entry> entries_;
   std::vector<std::uint32_t> unused_;
   std::size_t used_ = 0;
 };

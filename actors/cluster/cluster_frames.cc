@@ -76,8 +76,10 @@ Result<ReceivedResult> read_result(const ClusterResult& result, const WireLimits
   if (!result.body) return received;
   auto body = read_reply_body(result.body, limits);
   if (!body) return tl::unexpected(std::move(body).error());
-  received.outcome.outputs = std::move(body->outputs);
-  received.outcome.owner = received.outcome.encoded = result.body;
+  auto kept = std::make_shared<const ReplyBody>(std::move(*body));
+  received.outcome.outputs = kept->outputs;
+  received.outcome.owner = std::move(kept);
+  received.outcome.encoded = result.body;
   return received;
 }
 

@@ -22,6 +22,20 @@ Duration gather_after(Duration took, Duration gather) {
   return std::clamp(took / 8, gather, 16 * gather);
 }
 
+// What many parts are told: but of those of sessions, perhaps, that they may have been done.
+class SameAnswer {
+ public:
+  SameAnswer(Outcome outcome, bool perhaps_done) : of_others_(std::move(outcome)), of_sessions_(of_others_) {
+    of_sessions_.undecided = perhaps_done;
+  }
+  ReplySink::Answered to(const IncomingRequest& part) const {
+    return {&part, is_session_part(part.header) ? &of_sessions_ : &of_others_};
+  }
+
+ private:
+  Outcome of_others_, of_sessions_;
+};
+
 class BundleShell {
  public:
   static constexpr const char* kName = "bundle actor";
@@ -108,15 +122,15 @@ class BundleShell {
 
   void flush() {
     flush_at_.reset();
-    AnswerGroup::Answers answers = group_->take();
+    const AnswerGroup::Answers answers = group_->take();
     std::vector<ReplySink::Answered> answered;
     answered.reserve(answers.size());
-    for (auto& [place, outcome] : answers) {
+    for (const auto& [place, outcome] : answers) {
       State& state = states_[place];
       state.ended = true;
       setup_.parts[place]->leave();
       --running_;
-      if (!std::exchange(state.answered, true)) answered.push_back({setup_.parts[place], std::move(outcome)});
+      if (!std::exchange(state.answered, true)) answered.push_back({setup_.parts[place].get(), &outcome});
     }
     reply(answered);
     for (const auto& [place, outcome] : answers) setup_.parts[place] = nullptr;
@@ -128,6 +142,9 @@ class BundleShell {
     auto keys = std::make_shared<std::vector<std::uint64_t>>();
     std::vector<ReplySink::Answered> answered;
     // What takes memory comes before a part counts as answered.
+    Outcome outcome;
+    outcome.error = Error{code, message};
+    const SameAnswer answer(std::move(outcome), true);
     keys->reserve(states_.size());
     answered.reserve(states_.size());
     for (std::size_t place = 0; place < states_.size(); ++place) {
@@ -137,12 +154,9 @@ class BundleShell {
       if (state.given_up && is_elsewhere) continue;
       if (!std::exchange(state.given_up, true)) keys->push_back(setup_.parts[place]->key);
       if (is_elsewhere) continue;
-      Outcome outcome;
-      outcome.error = Error{code, message};
-      outcome.undecided = is_session_part(setup_.parts[place]->header);
       if (!setup_.parts[place]->end.give_up(code)) continue;
       state.answered = true;
-      answered.push_back({setup_.parts[place], std::move(outcome)});
+      answered.push_back(answer.to(*setup_.parts[place]));
     }
     if (code == ErrorCode::kDeadlineExceeded) deadline_ = TimePoint::max();
     if (!keys->empty()) {
@@ -159,17 +173,16 @@ class BundleShell {
   void reply(const std::vector<ReplySink::Answered>& answered) {
     if (answered.empty()) return;
     setup_.sink->answer_parts(setup_.first_id, answered);
-    for (const auto& [part, outcome] : answered) trace_answer(*part, outcome);
+    for (const auto& [part, outcome] : answered) trace_answer(*part, *outcome);
   }
 
   // All that have no answer. `perhaps_done`: a part of a session may have been done.
   void answer_all(const Outcome& outcome, bool perhaps_done = true) {
+    const SameAnswer answer = insist([&] { return SameAnswer(outcome, perhaps_done); });
     const std::vector<ReplySink::Answered> answered = insist([&] {
       std::vector<ReplySink::Answered> all;
       for (std::size_t place = 0; place < states_.size(); ++place) {
-        if (states_[place].answered) continue;
-        all.push_back({setup_.parts[place], outcome});
-        all.back().outcome.undecided = perhaps_done && is_session_part(setup_.parts[place]->header);
+        if (!states_[place].answered) all.push_back(answer.to(*setup_.parts[place]));
       }
       return all;
     });

@@ -461,7 +461,7 @@ void Gateway::answer_parts(std::uint64_t first_id, std::span<const Answered> par
     if (!mine[i]) continue;
     const Answered& part = parts[i];
     replies.push_back(insist([&] {
-      return part_reply(static_cast<std::uint32_t>(ids[i] - first_id), *part.request, part.outcome, now,
+      return part_reply(static_cast<std::uint32_t>(ids[i] - first_id), *part.request, *part.outcome, now,
                         content, limits_);
     }));
   }
@@ -489,12 +489,16 @@ void Gateway::send_bundle(const ClientId& client, std::uint64_t first_id, std::s
       group = group.first(insist([&] { return bundled_replies(group, limits_); }));
       body = insist([&] { return encode_reply_bundle(group, limits_); });
     }
-    for (const PartReply& reply : group) {
-      RequestSample sample{std::nullopt, reply.timings.queue_us, reply.timings.compute_us,
-                           reply.timings.total_us};
-      if (reply.error != nullptr) sample.error = reply.error->code;
-      metrics_.answered(sample);
-    }
+    metrics_.answered(insist([&] {
+      std::vector<RequestSample> samples;
+      samples.reserve(group.size());
+      for (const PartReply& reply : group) {
+        const auto& times = reply.timings;
+        samples.push_back({std::nullopt, times.queue_us, times.compute_us, times.total_us});
+        if (reply.error != nullptr) samples.back().error = reply.error->code;
+      }
+      return samples;
+    }));
     if (!body) {
       log_about({first_id}, LogLevel::kError,
                 "answers to a bundle could not be encoded: " + to_string(body.error()));

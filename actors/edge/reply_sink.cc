@@ -7,7 +7,7 @@
 namespace volvox {
 
 void ReplySink::answer_parts(std::uint64_t, std::span<const Answered> parts) {
-  for (const Answered& part : parts) answer(*part.request, part.outcome);
+  for (const Answered& part : parts) answer(*part.request, *part.outcome);
 }
 
 bool ReplySink::partial(const IncomingRequest&, std::uint32_t, const Outcome&) {

@@ -18,8 +18,8 @@ class ReplySink {
   virtual void answer(const IncomingRequest& request, const Outcome& outcome) = 0;
   // The same of parts of one bundle, the id of whose part 0 this is.
   struct Answered {
-    RequestPtr request;
-    Outcome outcome;
+    const IncomingRequest* request = nullptr;
+    const Outcome* outcome = nullptr;
   };
   virtual void answer_parts(std::uint64_t first_id, std::span<const Answered> parts);
   // A part of the answer of a streamed request, before it. False: it cannot be taken, so that no later one

@@ -52,12 +52,13 @@ class ManagerShell final : private PartRunner {
   caf::behavior behavior() {
     return {[this](const RunWork& run) {
               look_at_devices();
-              begin(run.work);
+              begin(run.work, steady_now());
               after_sessions();
             },
             [this](const RunWorks& run) {
               look_at_devices();
-              for (const WorkPtr& work : *run.works) begin(work);
+              const TimePoint now = steady_now();
+              for (const WorkPtr& work : *run.works) begin(work, now);
               after_sessions();
             },
             [this](const RerunWork& rerun) {
@@ -115,10 +116,10 @@ class ManagerShell final : private PartRunner {
   }
 
  private:
-  void begin(const WorkPtr& work) {
+  void begin(const WorkPtr& work, TimePoint now) {
     take_over();
     if (node_->faults.manager) node_->faults.manager(work->request());
-    is_session_part(work->request().header) ? begin_part(work) : dispatcher_.run(work, self());
+    is_session_part(work->request().header) ? begin_part(work, now) : dispatcher_.run(work, self());
   }
 
   caf::actor self() const { return caf::actor_cast<caf::actor>(self_); }
@@ -136,12 +137,12 @@ class ManagerShell final : private PartRunner {
     dispatcher_.run(work, self(), lost_on);
   }
 
-  void begin_part(const WorkPtr& work) {
+  void begin_part(const WorkPtr& work, TimePoint now) {
     if (!sessions_) {
       return work->settle({ErrorCode::kInvalidArgument,
                            "this server keeps no sessions; send the request without a session token"});
     }
-    sessions_->submit(work, steady_now());
+    sessions_->submit(work, now);
   }
 
   // PartRunner
@@ -245,14 +246,15 @@ class ManagerShell final : private PartRunner {
       if (end.first_submit != TimePoint{}) trace->reach(SpanStage::kFirstTask, end.first_submit);
       trace->reach(SpanStage::kDone, end.done);
     }
-    const std::uint64_t total_us = microseconds(steady_now() - work->request().arrival);
+    const TimePoint now = steady_now();
+    const std::uint64_t total_us = microseconds(now - work->request().arrival);
     Outcome outcome;
     if (end.error) {
       outcome.error = *end.error;
       outcome.retry_after_us = end.retry_after_us;
     } else {
       end_stream(work);
-      outcome = whole_answer(work);
+      if (!work->part) outcome = whole_answer(work);
       outcome.cells = static_cast<std::uint32_t>(cells_of(*job.model, end.lengths));
       outcome.queue_us = microseconds(end.first_submit - work->request().arrival);
       outcome.compute_us = microseconds(end.done - end.first_submit);
@@ -261,7 +263,7 @@ class ManagerShell final : private PartRunner {
     if (work->request().place) work->request().place->leave();
     node_->statistics[job.model->id].ended(work->request(), outcome, total_us);
     if (!work->part) return work->settle(std::move(outcome));
-    if (sessions_) sessions_->finished(work, std::move(outcome), steady_now());
+    if (sessions_) sessions_->finished(work, std::move(outcome), now);
   }
 
   caf::event_based_actor* self_;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <type_traits>
 
+#include "actors/work/answer.h"
 #include "base/with_room.h"
 
 namespace volvox {
@@ -20,21 +21,22 @@ constexpr std::size_t in_words(std::size_t bytes) {
 
 }  // namespace
 
-std::shared_ptr<const PartOutput> keep_output(const Work& work, const Outcome& outcome) {
-  const std::size_t count = outcome.outputs.size();
+std::shared_ptr<const PartOutput> keep_output(Work& work, const Outcome& figures) {
+  const auto outputs = answered_outputs(work);
+  const std::size_t count = outputs.size();
   std::size_t room = count * sizeof(WireTensor);
-  for (const WireTensor& output : outcome.outputs) room += in_words(output.bytes.size());
+  for (const WireTensor& output : outputs) room += in_words(output.bytes.size());
   const auto kept = make_shared_with_room<PartOutput>(room);
   kept->model = work.checked->model->model;
   kept->bytes = sizeof(PartOutput) + room;
-  kept->cells = outcome.cells;
-  kept->queue_us = outcome.queue_us;
-  kept->compute_us = outcome.compute_us;
+  kept->cells = figures.cells;
+  kept->queue_us = figures.queue_us;
+  kept->compute_us = figures.compute_us;
   auto* const tensors = reinterpret_cast<WireTensor*>(room_behind(kept.get()));
   std::byte* at = room_behind(kept.get()) + count * sizeof(WireTensor);
   for (std::size_t i = 0; i < count; ++i) {
-    const std::span<const std::byte> bytes = outcome.outputs[i].bytes;
-    WireTensor* const tensor = std::construct_at(tensors + i, outcome.outputs[i]);
+    const std::span<const std::byte> bytes = outputs[i].bytes;
+    WireTensor* const tensor = std::construct_at(tensors + i, outputs[i]);
     if (!bytes.empty()) std::memcpy(at, bytes.data(), bytes.size());
     tensor->bytes = {at, bytes.size()};
     at += in_words(bytes.size());

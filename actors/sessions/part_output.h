@@ -21,7 +21,7 @@ struct PartOutput {
   std::uint64_t queue_us = 0, compute_us = 0;
 };
 
-// Of a Work that is done.
-std::shared_ptr<const PartOutput> keep_output(const Work& work, const Outcome& outcome);
+// Of a Work that is done; `figures`: how, but for its outputs.
+std::shared_ptr<const PartOutput> keep_output(Work& work, const Outcome& figures);
 
 }  // namespace volvox

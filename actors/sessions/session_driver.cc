@@ -104,7 +104,8 @@ Result<SessionRequest> SessionDriver::describe(Work& work, TimePoint now) {
   request.sequence = token.sequence;
   request.memory = work.request().body.memory();
   const bool begins = request.verb == SessionVerb::kBegin;
-  const auto model = node_->catalog->find(header.model, begins ? header.model_version : token.model_version);
+  const auto model =
+      find_model(work.request(), begins ? header.model_version : token.model_version);
   if (!model && begins) return tl::unexpected(model.error());
   if (model) request.served = note(**model, now);
   request.loaded = model.has_value();
@@ -126,19 +127,29 @@ Result<SessionRequest> SessionDriver::describe(Work& work, TimePoint now) {
   return request;
 }
 
+// The door has found it before, unless the session's version is another, or has been installed anew.
+Result<ModelPtr> SessionDriver::find_model(const IncomingRequest& request, std::uint32_t version) const {
+  const ModelPtr& known = request.model;
+  if (known && known->serial == last_seen_.serial && (version == 0 || version == known->model->version))
+    return known;
+  return node_->catalog->find(request.header.model, version);
+}
+
 // States of an earlier installation lie in rows that this one does not know.
 ModelIdentity SessionDriver::note(const InstalledModel& model, TimePoint now) {
+  if (last_seen_.serial == model.serial) return last_seen_.identity;
   Seen& seen = seen_[{model.model->name, model.model->version}];
-  if (seen.serial == model.serial) return seen.identity;
-  if (seen.serial != 0) {
-    table_.release_model(seen.identity, SessionEnd::kLost, now, actions_);
+  if (seen.serial != model.serial) {
+    if (seen.serial != 0) table_.release_model(seen.identity, SessionEnd::kLost, now, actions_);
+    seen = {identity_of(model), model.serial};
   }
-  seen = {identity_of(model), model.serial};
+  last_seen_ = seen;
   return seen.identity;
 }
 
 // A model that nobody can ask for any more goes when its last session has.
 void SessionDriver::end_unloaded(TimePoint now) {
+  last_seen_ = {};
   std::erase_if(seen_, [&](const auto& entry) {
     const auto& [name, seen] = entry;
     const auto model = node_->catalog->find(name.first, name.second);
@@ -182,26 +193,26 @@ void SessionDriver::finished(const WorkPtr& part, Outcome&& outcome, TimePoint n
   ended.keeper = nullptr;
   ended.place = nullptr;
   if (ended.driver != incarnation_) return;
-  forget_running(ended.session);
+  running(ended.session) = 0;
   PartResult result;
   if (outcome.error) {
     result.status = tl::unexpected(std::move(*outcome.error));
   } else {
-    const auto output = keep_output(*part, outcome);
+    auto output = keep_output(*part, outcome);
     result.bytes = output->bytes;
-    result.output = output;
+    result.output = std::move(output);
   }
   table_.finished(ended.session, std::move(result), now, actions_);
   perform(now);
 }
 
-void SessionDriver::forget_running(SessionRef session) {
-  const auto found = running_.find(session.index);
-  if (found != running_.end()) running_.erase(found);
+std::uint64_t& SessionDriver::running(SessionRef session) {
+  if (session.index >= running_.size()) running_.resize(session.index + 1);
+  return running_[session.index];
 }
 
 void SessionDriver::lost(SessionRef session, TimePoint now) {
-  forget_running(session);
+  running(session) = 0;
   PartResult result;
   result.status =
       fail(ErrorCode::kInternal, "the device failed under this part of the session; see the server's log");
@@ -281,11 +292,12 @@ void SessionDriver::drain(TimePoint now) {
 }
 
 void SessionDriver::perform(TimePoint now) {
-  for (std::size_t next = 0; next < actions_.size(); ++next) {
-    const SessionAction action = std::move(actions_[next]);
-    perform(action, now);
+  // What the table says to the reports of these comes after them.
+  while (!actions_.empty()) {
+    std::swap(actions_, doing_);
+    for (const SessionAction& action : doing_) perform(action, now);
+    doing_.clear();
   }
-  actions_.clear();
 }
 
 void SessionDriver::publish() {
@@ -397,7 +409,7 @@ void SessionDriver::moved(SessionRef session, TimePoint now) {
 }
 
 void SessionDriver::run(const SessionAction& action, TimePoint now) {
-  const WorkPtr asked = waiting_.find(action.request)->second.work;
+  const WorkPtr& asked = waiting_.find(action.request)->second.work;
   if (action.read != kInitialState) {
     if (auto state = move_home(action.session, action.read)) {
       moving_[action.session.index] = {action, asked, false};
@@ -431,7 +443,7 @@ Status SessionDriver::start(const SessionAction& action, const Work& asked) {
   part->part.emplace(action.session, std::move(rows->place));
   part->part->driver = incarnation_;
   if (auto& place = asked.request().place) static_cast<void>(place->correct(steps, Duration::max()));
-  running_[action.session.index] = job.tag;
+  running(action.session) = job.tag;
   runner_.start(part);
   return {};
 }
@@ -457,8 +469,7 @@ StateCopyPtr SessionDriver::move_home(SessionRef session, StateSlot state) {
 }
 
 void SessionDriver::stop(const SessionAction& action) {
-  const auto part = running_.find(action.session.index);
-  if (part != running_.end()) return runner_.stop(part->second);
+  if (const std::uint64_t part = running(action.session); part != 0) return runner_.stop(part);
   const auto moving = moving_.find(action.session.index);
   if (moving != moving_.end()) moving->second.stopped = true;
 }
@@ -483,25 +494,24 @@ void SessionDriver::answer(const SessionAction& action) {
   outcome.session = token(action, found->second);
   if (action.output) {
     const auto output = std::static_pointer_cast<const PartOutput>(action.output);
-    outcome.outputs.assign(output->tensors.begin(), output->tensors.end());
+    outcome.outputs = output->tensors;
     outcome.cells = output->cells;
     outcome.queue_us = output->queue_us;
     outcome.compute_us = output->compute_us;
     outcome.owner = output;
   }
-  take(action.request)->settle(std::move(outcome));
+  take(found)->settle(std::move(outcome));
 }
 
 void SessionDriver::refuse(const SessionAction& action) {
   const std::uint64_t again = action.error.code == ErrorCode::kOverloaded ? retry_after_us(*node_) : 0;
-  take(action.request)->settle(action.error, again);
+  take(waiting_.find(action.request))->settle(action.error, again);
 }
 
-WorkPtr SessionDriver::take(std::uint64_t request) {
-  const auto found = waiting_.find(request);
-  WorkPtr work = std::move(found->second.work);
+WorkPtr SessionDriver::take(RecycledMap<Waiting>::iterator waiting) {
+  WorkPtr work = std::move(waiting->second.work);
   if (auto& place = work->request().place) place->leave();  // its part may still run, in a task that hangs
-  waiting_.erase(found);
+  waiting_.erase(waiting);
   return work;
 }
 

@@ -96,6 +96,7 @@ class SessionDriver {
   };
 
   Result<SessionRequest> describe(Work& work, TimePoint now);
+  Result<ModelPtr> find_model(const IncomingRequest& request, std::uint32_t version) const;
   ModelIdentity note(const InstalledModel& model, TimePoint now);
   void end_unloaded(TimePoint now);
   Status read(const ModelPtr& model, Work& work, SessionRequest& request) const;
@@ -114,11 +115,11 @@ class SessionDriver {
   void set_others_aside(TimePoint now);
   void moved(SessionRef session, TimePoint now);
   StateCopyPtr move_home(SessionRef session, StateSlot state);
-  void forget_running(SessionRef session);
+  std::uint64_t& running(SessionRef session);
   void stop(const SessionAction& action);
   void answer(const SessionAction& action);
   void refuse(const SessionAction& action);
-  WorkPtr take(std::uint64_t request);
+  WorkPtr take(RecycledMap<Waiting>::iterator waiting);
   WireSessionToken token(const SessionAction& action, const Waiting& waiting) const;
 
   const NodePtr node_;
@@ -129,14 +130,15 @@ class SessionDriver {
   const PartReader reader_;
   std::map<std::string, std::uint32_t> numbers_;  // of models' names
   std::map<std::pair<std::string, std::uint32_t>, Seen> seen_;
+  Seen last_seen_;  // of these: most parts are of the model that the one before was of
   SessionTable table_;
   SessionStates states_;
   std::vector<std::uint32_t> usable_;  // devices; all, before anything was said of them
   std::vector<std::uint32_t> wanted_;  // as devices() has last put them
   std::optional<std::pair<SessionStats, std::uint64_t>> published_;  // with the bytes of states on the host
-  SessionActions actions_;
+  SessionActions actions_, doing_;
   RecycledMap<Waiting> waiting_;                      // by the request's key
-  RecycledMap<std::uint64_t> running_;                // keys of the parts, by session
+  std::vector<std::uint64_t> running_;                // keys of the parts, by session; 0: none
   std::unordered_map<std::uint32_t, Moving> moving_;  // by session
   CopyWatch copies_;
   const StateCopierPtr copier_;

@@ -49,7 +49,7 @@ Result<SessionStates::Rows> SessionStates::rows(SessionRef session, const ModelP
     return fail(ErrorCode::kOverloaded,
                 "the device has no room for the session's state; repeat the part in a moment");
   }
-  home.model = model;
+  if (home.model != model) home.model = model;  // shared by all sessions: a count that others write, too
   Rows rows;
   rows.place = places_[write / 2].rows;
   if (read != kInitialState) rows.from = carried(read);

@@ -76,12 +76,20 @@ std::uint32_t complete_rows(const Work& work) {
   return rows;
 }
 
+struct SentRow {
+  WorkPtr work;
+  FixedVector<WireTensor, kMaxOutputs> outputs;
+};
+
 void send_row(const WorkPtr& work, std::uint32_t row) {
-  Outcome part;
+  const auto sent = std::make_shared<SentRow>();
+  sent->work = work;
   for (const std::size_t output : work->checked->wanted) {
-    if (has_rows(*work, output)) part.outputs.push_back(output_rows(*work, output, row, 1));
+    if (has_rows(*work, output)) sent->outputs.push_back(output_rows(*work, output, row, 1));
   }
-  part.owner = work;
+  Outcome part;
+  part.outputs = {sent->outputs.begin(), sent->outputs.size()};
+  part.owner = sent;
   work->send_partial(row, std::move(part));
 }
 
@@ -91,15 +99,22 @@ void send_rows(const WorkPtr& work, std::uint32_t rows) {
 
 }  // namespace
 
-Outcome whole_answer(const WorkPtr& work) {
-  Outcome outcome;
-  outcome.outputs.reserve(work->checked->wanted.size());
-  for (const std::size_t output : work->checked->wanted) {
-    if (streams(*work) && has_rows(*work, output)) continue;
-    const OutputSpec& spec = work->checked->model->model->outputs[output];
-    WireTensor rows = output_rows(*work, output, 0, answered_rows(*work, work->end->lengths, output));
-    outcome.outputs.push_back(spec.path ? path_of(*work, rows, spec) : std::move(rows));
+FixedVector<WireTensor, kMaxOutputs> answered_outputs(Work& work) {
+  FixedVector<WireTensor, kMaxOutputs> outputs;
+  for (const std::size_t output : work.checked->wanted) {
+    if (streams(work) && has_rows(work, output)) continue;
+    const OutputSpec& spec = work.checked->model->model->outputs[output];
+    const WireTensor rows = output_rows(work, output, 0, answered_rows(work, work.end->lengths, output));
+    outputs.push_back(spec.path ? path_of(work, rows, spec) : rows);
   }
+  return outputs;
+}
+
+Outcome whole_answer(const WorkPtr& work) {
+  const auto outputs = answered_outputs(*work);
+  work->end->outputs.assign(outputs.begin(), outputs.end());
+  Outcome outcome;
+  outcome.outputs = work->end->outputs;
   outcome.owner = work;
   return outcome;
 }

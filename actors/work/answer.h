@@ -10,7 +10,10 @@ namespace volvox {
 
 // What a request that was unfolded gets back, read from where the device wrote it. The manager's thread.
 
-// The whole answer of a request that is done: each wanted output, but those that were sent row by row.
+// Each wanted output of a request that is done, but those that were sent row by row: views of what the work
+// keeps.
+FixedVector<WireTensor, kMaxOutputs> answered_outputs(Work& work);
+// The whole answer of a request that is done.
 Outcome whole_answer(const WorkPtr& work);
 
 // A streamed request is given the outputs that have a row for every step as they are made: partial t holds

@@ -20,7 +20,12 @@ WorkPlace::~WorkPlace() {
 }
 
 void WorkPlace::leave() {
+  if (left_) return;
   const std::lock_guard lock(workload_->mutex_);
+  leave_locked();
+}
+
+void WorkPlace::leave_locked() {
   if (std::exchange(entered_, false)) workload_->estimate_.leave(work_);
   left_ = true;
 }
@@ -40,6 +45,7 @@ Forecast WorkPlace::correct(std::uint32_t steps, Duration time_left) {
 void WorkPlace::done(std::uint32_t steps) {
   const std::lock_guard lock(workload_->mutex_);
   workload_->estimate_.done(work_.model, steps);
+  leave_locked();
 }
 
 void Workload::set_model(ModelId model, const ModelCost& cost) {

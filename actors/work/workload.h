@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -24,17 +25,19 @@ class WorkPlace {
 
   // Its steps were counted. Whether it can still end in time.
   Forecast correct(std::uint32_t steps, Duration time_left);
-  // It ran to its end, in so many steps: the estimate learns from it.
+  // It ran to its end, in so many steps: the estimate learns from it, and it leaves.
   void done(std::uint32_t steps);
   // It runs no more, though it may still be held: by a client that reads its answer slowly, or a task that
   // hangs.
   void leave();
 
  private:
+  void leave_locked();
+
   std::shared_ptr<Workload> workload_;
-  ExpectedWork work_;             // guarded by the workload's mutex, as
-  bool entered_ = false;          // whether it counts
-  bool left_ = false;             // nor will it again
+  ExpectedWork work_;              // guarded by the workload's mutex, as
+  bool entered_ = false;           // whether it counts
+  std::atomic<bool> left_{false};  // nor will it again; read without the mutex
   ServiceEstimate::Ahead ahead_;  // when it came: those that come later do not delay it
 };
 

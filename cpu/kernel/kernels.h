@@ -31,6 +31,8 @@ struct Kernels {
   void (*sigmoid)(const float* x, float* out, std::size_t n);
   void (*tanh)(const float* x, float* out, std::size_t n);
   void (*erf)(const float* x, float* out, std::size_t n);
+  void (*sqrt)(const float* x, float* out, std::size_t n);
+  void (*relu)(const float* x, float* out, std::size_t n);  // x, or 0 where it is less; a NaN stays one
   void (*add)(const float* a, const float* b, float* out, std::size_t n);
   void (*sub)(const float* a, const float* b, float* out, std::size_t n);
   void (*mul)(const float* a, const float* b, float* out, std::size_t n);

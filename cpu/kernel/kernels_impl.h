@@ -43,6 +43,17 @@ void erf_array(const float* x, float* out, std::size_t n) {
       n, [=](std::size_t i, int m) { V::store_first(out + i, erf<V>(V::load_first(x + i, m)), m); });
 }
 template <class V>
+void sqrt_array(const float* x, float* out, std::size_t n) {
+  for_each_lane<V>(
+      n, [=](std::size_t i, int m) { V::store_first(out + i, V::sqrt(V::load_first(x + i, m)), m); });
+}
+template <class V>
+void relu_array(const float* x, float* out, std::size_t n) {
+  for_each_lane<V>(n, [=](std::size_t i, int m) {
+    V::store_first(out + i, V::max(V::set(0.0F), V::load_first(x + i, m)), m);
+  });
+}
+template <class V>
 void add_array(const float* a, const float* b, float* out, std::size_t n) {
   for_each_lane<V>(n, [=](std::size_t i, int m) {
     V::store_first(out + i, V::add(V::load_first(a + i, m), V::load_first(b + i, m)), m);
@@ -250,6 +261,8 @@ constexpr Kernels make_kernels(Isa isa, const char* name) {
           sigmoid_array<V>,
           tanh_array<V>,
           erf_array<V>,
+          sqrt_array<V>,
+          relu_array<V>,
           add_array<V>,
           sub_array<V>,
           mul_array<V>,

@@ -38,6 +38,7 @@ struct Avx2Lanes {
   static VOLVOX_INLINE Reg sub(Reg a, Reg b) { return _mm256_sub_ps(a, b); }
   static VOLVOX_INLINE Reg mul(Reg a, Reg b) { return _mm256_mul_ps(a, b); }
   static VOLVOX_INLINE Reg div(Reg a, Reg b) { return _mm256_div_ps(a, b); }
+  static VOLVOX_INLINE Reg sqrt(Reg a) { return _mm256_sqrt_ps(a); }
   static VOLVOX_INLINE Reg fma(Reg a, Reg b, Reg c) { return _mm256_fmadd_ps(a, b, c); }
   static VOLVOX_INLINE Reg min(Reg a, Reg b) { return _mm256_min_ps(a, b); }
   static VOLVOX_INLINE Reg max(Reg a, Reg b) { return _mm256_max_ps(a, b); }

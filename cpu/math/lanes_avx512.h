@@ -27,6 +27,7 @@ struct Avx512Lanes {
   static VOLVOX_INLINE Reg sub(Reg a, Reg b) { return _mm512_sub_ps(a, b); }
   static VOLVOX_INLINE Reg mul(Reg a, Reg b) { return _mm512_mul_ps(a, b); }
   static VOLVOX_INLINE Reg div(Reg a, Reg b) { return _mm512_div_ps(a, b); }
+  static VOLVOX_INLINE Reg sqrt(Reg a) { return _mm512_sqrt_ps(a); }
   static VOLVOX_INLINE Reg fma(Reg a, Reg b, Reg c) { return _mm512_fmadd_ps(a, b, c); }
   static VOLVOX_INLINE Reg min(Reg a, Reg b) { return _mm512_min_ps(a, b); }
   static VOLVOX_INLINE Reg max(Reg a, Reg b) { return _mm512_max_ps(a, b); }

@@ -61,6 +61,9 @@ struct PortableLanes {
   static VOLVOX_INLINE Reg div(Reg a, Reg b) {
     return each([&](int i) { return a.v[i] / b.v[i]; });
   }
+  static VOLVOX_INLINE Reg sqrt(Reg a) {
+    return each([&](int i) { return std::sqrt(a.v[i]); });
+  }
   static VOLVOX_INLINE Reg fma(Reg a, Reg b, Reg c) {
     return each([&](int i) { return std::fma(a.v[i], b.v[i], c.v[i]); });
   }

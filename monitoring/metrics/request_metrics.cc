@@ -1,16 +1,38 @@
 #include "monitoring/metrics/request_metrics.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "monitoring/metrics/durations.h"
 #include "monitoring/metrics/single_metrics.h"
 
 namespace volvox {
 namespace {
 
+const prometheus::Histogram::BucketBoundaries kBounds{
+    0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025,
+    0.05,    0.1,      0.25,    0.5,    1,       2.5,    5,     10,     30,    60,   120};
+
 prometheus::Histogram& latency(prometheus::Registry& registry, const char* name, const char* help) {
-  const prometheus::Histogram::BucketBoundaries bounds{
-      0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025,
-      0.05,    0.1,      0.25,    0.5,    1,       2.5,    5,     10,     30,    60,   120};
-  return prometheus::BuildHistogram().Name(name).Help(help).Register(registry).Add({}, bounds);
+  return prometheus::BuildHistogram().Name(name).Help(help).Register(registry).Add({}, kBounds);
+}
+
+double seconds(std::uint64_t us) {
+  return static_cast<double>(us) * kMicrosecond;
+}
+
+// The same times of many samples, of those that have any.
+void observe(prometheus::Histogram& histogram, std::span<const RequestSample> samples,
+             std::uint64_t RequestSample::*time_us) {
+  std::vector<double> counts(kBounds.size() + 1);
+  double sum = 0;
+  for (const RequestSample& sample : samples) {
+    if (sample.error) continue;
+    const double time = seconds(sample.*time_us);
+    ++counts[static_cast<std::size_t>(std::ranges::lower_bound(kBounds, time) - kBounds.begin())];
+    sum += time;
+  }
+  histogram.ObserveMultiple(counts, sum);
 }
 
 }  // namespace
@@ -100,9 +122,25 @@ RequestMetrics::RequestMetrics(prometheus::Registry& registry)
 void RequestMetrics::answered(const RequestSample& sample) {
   outcomes_[outcome_of(sample.error)]->Increment();
   if (sample.error) return;
-  queue_.Observe(static_cast<double>(sample.queue_us) * kMicrosecond);
-  compute_.Observe(static_cast<double>(sample.compute_us) * kMicrosecond);
-  total_.Observe(static_cast<double>(sample.total_us) * kMicrosecond);
+  queue_.Observe(seconds(sample.queue_us));
+  compute_.Observe(seconds(sample.compute_us));
+  total_.Observe(seconds(sample.total_us));
+}
+
+void RequestMetrics::answered(std::span<const RequestSample> samples) {
+  constexpr std::size_t kFew = 16;  // each histogram has more buckets than that
+  if (samples.size() < kFew) {
+    for (const RequestSample& sample : samples) answered(sample);
+    return;
+  }
+  std::array<std::size_t, kOutcomes> outcomes{};
+  for (const RequestSample& sample : samples) ++outcomes[outcome_of(sample.error)];
+  for (std::size_t i = 0; i < kOutcomes; ++i) {
+    if (outcomes[i] > 0) outcomes_[i]->Increment(static_cast<double>(outcomes[i]));
+  }
+  observe(queue_, samples, &RequestSample::queue_us);
+  observe(compute_, samples, &RequestSample::compute_us);
+  observe(total_, samples, &RequestSample::total_us);
 }
 
 void RequestMetrics::set_in_flight(std::size_t requests, std::size_t bytes) {

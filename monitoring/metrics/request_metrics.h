@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include <prometheus/counter.h>
 #include <prometheus/gauge.h>
@@ -43,6 +44,8 @@ class RequestMetrics {
   explicit RequestMetrics(prometheus::Registry& registry);
 
   void answered(const RequestSample& sample);
+  // Many at once, as the parts of a bundle are; cheaper than one after the other.
+  void answered(std::span<const RequestSample> samples);
   // Requests accepted and not answered, and the bytes of their bodies.
   void set_in_flight(std::size_t requests, std::size_t bytes);
   // So many replies could not reach their clients.

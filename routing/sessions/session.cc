@@ -33,8 +33,8 @@ std::string_view to_string(SessionEnd reason) {
   return "lost";
 }
 
-SessionAction SessionName::action(SessionAction::Kind kind) const {
-  SessionAction action;
+SessionAction& SessionName::act(SessionAction::Kind kind, SessionActions& out) const {
+  SessionAction& action = out.emplace_back();
   action.kind = kind;
   action.session = ref;
   action.id = id;

@@ -137,7 +137,8 @@ struct SessionName {
   SessionId id;
   std::uint64_t epoch = 0;
 
-  SessionAction action(SessionAction::Kind kind) const;
+  // One more for it, at the end.
+  SessionAction& act(SessionAction::Kind kind, SessionActions& out) const;
 };
 
 // What one client may hold of what all share.

@@ -13,7 +13,7 @@ SessionParts::SessionParts(const SessionLimits& limits)
 void SessionParts::enter(const SessionName& name, std::uint32_t holder, std::uint64_t kept_share,
                          std::uint64_t client) {
   const std::uint32_t index = name.ref.index;
-  if (index >= sessions_.size()) sessions_.resize(index + 1);
+  sessions_.grow_to(index + 1);
   Session& session = sessions_[index];
   session = {};
   session.name = name;
@@ -55,7 +55,7 @@ Status SessionParts::repeat(std::uint32_t index, const SessionRequest& request,
     ++conflicts_;
     return tl::unexpected(other_content_error(request, next));
   }
-  SessionAction& answer = out.emplace_back(session.name.action(SessionAction::Kind::kAnswer));
+  SessionAction& answer = session.name.act(SessionAction::Kind::kAnswer, out);
   answer.request = request.request;
   answer.sequence = request.sequence;
   answer.last = ends;
@@ -92,7 +92,7 @@ void SessionParts::stop(std::uint32_t index, SessionActions& out) {
   if (!session.running || session.discard) return;
   session.discard = true;
   --awaited_;
-  out.push_back(session.name.action(SessionAction::Kind::kStop));
+  session.name.act(SessionAction::Kind::kStop, out);
 }
 
 SessionParts::Next SessionParts::next(std::uint32_t session) const {
@@ -107,7 +107,7 @@ void SessionParts::run(std::uint32_t index, StateSlot read, StateSlot write, Ses
   session.running = true;
   ++running_;
   ++awaited_;
-  SessionAction& run = out.emplace_back(session.name.action(SessionAction::Kind::kRun));
+  SessionAction& run = session.name.act(SessionAction::Kind::kRun, out);
   run.request = first.request;
   run.sequence = first.sequence;
   run.last = first.last;
@@ -132,7 +132,7 @@ SessionParts::Outcome SessionParts::commit(std::uint32_t index, PartResult resul
   const std::uint64_t sequence = requests_.next(index);
   const OpenRequest part = *requests_.ready(index);
   for (bool first = true; requests_.ready(index) != nullptr; first = false) {
-    SessionAction& answer = out.emplace_back(session.name.action(SessionAction::Kind::kAnswer));
+    SessionAction& answer = session.name.act(SessionAction::Kind::kAnswer, out);
     answer.request = requests_.pop(index).request;
     answer.sequence = sequence;
     answer.last = part.last;

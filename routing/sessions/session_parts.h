@@ -1,11 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <vector>
 
 #include "base/error.h"
+#include "base/stable_vector.h"
 #include "base/time.h"
 #include "routing/sessions/kept_outputs.h"
 #include "routing/sessions/open_requests.h"
@@ -79,7 +79,7 @@ class SessionParts {
 
   OpenRequests requests_;
   KeptOutputs kept_;
-  std::deque<Session> sessions_;      // a KeptList must not move
+  StableVector<Session> sessions_;    // a KeptList must not move
   std::vector<OpenRequest> refused_;  // by park(), during a call
   std::size_t running_ = 0;
   std::size_t awaited_ = 0;  // of these, those that have a request without an answer

@@ -34,8 +34,10 @@ Result<SessionTicket> SessionTable::take(const SessionRequest& request, SessionA
   }
   const auto ticket = parts_.take(*session, request, ended, out);
   if (!ticket) return ticket;
-  idle_.touch(*session, now_);
-  places_.touch(*session);
+  if (parts_.next(*session) == SessionParts::Next::kNothing) {  // else it is not idle for long
+    idle_.touch(*session, now_);
+    places_.touch(*session);
+  }
   if (*ticket != SessionTicket{}) settle(*session, out);
   return ticket;
 }

@@ -43,7 +43,7 @@ void StatePlaces::take_place(Record& record) {
 }
 
 void StatePlaces::give_up_place(Record& record, Where then, SessionActions& out) {
-  SessionAction& free = out.emplace_back(record.name.action(SessionAction::Kind::kFree));
+  SessionAction& free = record.name.act(SessionAction::Kind::kFree, out);
   free.read = slot(record, 0);
   free.write = slot(record, 1);
   free_.push_back(record.place);
@@ -143,7 +143,7 @@ bool StatePlaces::seat(std::uint32_t session, SessionActions& out) {
   if (!record.has_state) return true;
   --spilled_;
   ++restoring_;
-  SessionAction& restore = out.emplace_back(record.name.action(SessionAction::Kind::kRestore));
+  SessionAction& restore = record.name.act(SessionAction::Kind::kRestore, out);
   restore.write = slot(record, 0);
   return false;
 }
@@ -158,7 +158,7 @@ StatePlaces::Step StatePlaces::spill(std::uint32_t session, SessionActions& out)
   ++spilling_;
   promised_ += record.aside ? 0 : 1;
   held_.add(record.holder, record.bytes);
-  SessionAction& spill = out.emplace_back(record.name.action(SessionAction::Kind::kSpill));
+  SessionAction& spill = record.name.act(SessionAction::Kind::kSpill, out);
   spill.read = slot(record, record.side);
   return step;
 }
@@ -218,7 +218,7 @@ void StatePlaces::let_go(std::uint32_t session, SessionActions& out) {
   Record& record = records_[session];
   if (record.where == Where::kResident) give_up_place(record, Where::kNowhere, out);
   if (record.where != Where::kSpilled) return;
-  out.push_back(record.name.action(SessionAction::Kind::kForget));
+  record.name.act(SessionAction::Kind::kForget, out);
   record.where = Where::kNowhere;
   --spilled_;
   held_.remove(record.holder, record.bytes);

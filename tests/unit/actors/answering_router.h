@@ -63,11 +63,17 @@ class AnsweringRouter {
 
 // An outcome with one output of so many bytes, all zero.
 inline Outcome outcome_of(std::size_t bytes) {
-  const auto values = std::make_shared<const std::vector<std::int64_t>>(bytes / sizeof(std::int64_t));
+  struct Kept {
+    std::vector<std::int64_t> values;
+    WireTensor output;
+  };
+  const auto kept = std::make_shared<Kept>();
+  kept->values.resize(bytes / sizeof(std::int64_t));
+  const auto count = static_cast<std::int64_t>(kept->values.size());
+  kept->output = {"h", WireType::kI64, {count}, std::as_bytes(std::span(kept->values))};
   Outcome outcome;
-  outcome.outputs.push_back(
-      {"h", WireType::kI64, {static_cast<std::int64_t>(values->size())}, std::as_bytes(std::span(*values))});
-  outcome.owner = values;
+  outcome.outputs = {&kept->output, 1};
+  outcome.owner = kept;
   return outcome;
 }
 

@@ -125,6 +125,12 @@ TEST(Math, KnowsTheSpecialValues) {
     EXPECT_FLOAT_EQ(apply(k, &Kernels::log, {denormal})[0], -103.27893F);
     for (float y : apply(k, &Kernels::log, {-1.0F, -kInf, -denormal})) EXPECT_TRUE(std::isnan(y)) << k.name;
     EXPECT_TRUE(std::signbit(apply(k, &Kernels::tanh, {-0.0F})[0]));
+    EXPECT_EQ(apply(k, &Kernels::relu, x), (std::vector<float>{kInf, 0, 0, 0, 1000, 0, denormal, 0}));
+    EXPECT_TRUE(std::signbit(apply(k, &Kernels::relu, {-0.0F})[0])) << "as its definition has it";
+    EXPECT_EQ(apply(k, &Kernels::sqrt, {kInf, 0.0F, 4.0F, 2.0F}),
+              (std::vector<float>{kInf, 0, 2, 1.41421356F}));
+    for (const auto of : {&Kernels::relu, &Kernels::sqrt}) EXPECT_TRUE(std::isnan(apply(k, of, {nan})[0]));
+    EXPECT_TRUE(std::isnan(apply(k, &Kernels::sqrt, {-1.0F})[0]));
     for (const Case& c : kCases) {
       const std::vector<float> odd = {nan, -nan, std::bit_cast<float>(0x7fc00001U),
                                       std::bit_cast<float>(0xff800001U)};

@@ -23,7 +23,7 @@ TEST(ClusterFrames, AnAnswerArrivesAsItWasSent) {
   tensor.type = WireType::kF32;
   tensor.shape = WireShape{3};
   tensor.bytes = std::as_bytes(std::span(values));
-  outcome.outputs.push_back(tensor);
+  outcome.outputs = {&tensor, 1};
   outcome.cells = 24;
   outcome.compute_us = 77;
   outcome.session =

@@ -178,8 +178,10 @@ TEST_F(RequestActor, LeavesALargeAnswerToWhoWritesThem) {
     request->writer = writer;
     seen_.clear();
     start(std::move(request));
+    WireTensor output;
+    output.bytes = std::span(bytes).first(size);
     Outcome outcome;
-    outcome.outputs.emplace_back().bytes = std::span(bytes).first(size);
+    outcome.outputs = {&output, 1};
     outcome.encoded = std::move(encoded);
     seen_.at(0)->settle(std::move(outcome));
     stage_.run();

@@ -106,8 +106,9 @@ TEST_F(HttpAnswers, ALargeOneIsWhole) {
 TEST_F(HttpAnswers, OneThatCannotBeMadeIsAnErrorAndNothingIsOwed) {
   start();
   Outcome endless = done();
-  endless.outputs.front().bytes = {endless.outputs.front().bytes.data(), std::size_t{1} << 63};
-  endless.outputs.push_back(endless.outputs.front());
+  std::vector<WireTensor> outputs(2, endless.outputs.front());
+  outputs[0].bytes = outputs[1].bytes = {outputs[0].bytes.data(), std::size_t{1} << 63};
+  endless.outputs = outputs;
   outcomes_.push_back(endless);
   outcomes_.push_back(done());
   expect_error(post(R"("binary_data_output":true)"), 500, "INTERNAL", "see its log");

@@ -117,6 +117,8 @@ TEST(ParkedParts, AreNoWorkAheadFromTheDoorOn) {
   ASSERT_TRUE(usual);
   static_cast<void>((*usual)->place->correct(30, Duration::max()));
   (*usual)->place->done(30);
+  const auto first = admission.admit({"a", ""}, header, {});
+  ASSERT_TRUE(first);
   const Duration one = admission.backlog();
   EXPECT_GT(one, Duration::zero());
   header.session.emplace().operation = SessionOperation::kContinue;
