@@ -37,6 +37,8 @@ class PackedProduct {
   std::size_t units() const { return outputs_ / groups_; }  // of gates: H
   std::size_t width() const { return width_; }              // sum over the terms
   std::size_t blocks() const { return blocks_; }
+  // Of a plain one: those that have the first so many outputs.
+  std::size_t blocks_of(std::size_t outputs) const { return (outputs + columns() - 1) / columns(); }
   std::size_t block_bytes() const { return width_ * columns() * sizeof(float); }  // of the widest
   std::size_t bytes() const { return weights_.size_bytes() + bias_.size_bytes(); }
   double flops_per_row() const { return 2.0 * static_cast<double>(width_) * static_cast<double>(outputs_); }

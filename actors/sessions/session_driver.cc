@@ -104,8 +104,7 @@ Result<SessionRequest> SessionDriver::describe(Work& work, TimePoint now) {
   request.sequence = token.sequence;
   request.memory = work.request().body.memory();
   const bool begins = request.verb == SessionVerb::kBegin;
-  const auto model =
-      find_model(work.request(), begins ? header.model_version : token.model_version);
+  const auto model = find_model(work.request(), begins ? header.model_version : token.model_version);
   if (!model && begins) return tl::unexpected(model.error());
   if (model) request.served = note(**model, now);
   request.loaded = model.has_value();

@@ -89,7 +89,7 @@ inline constexpr const char* kTooLate = "the deadline passed; allow more time or
 struct Outcome {
   std::optional<Error> error;
   std::uint64_t retry_after_us = 0;
-  bool undecided = false;           // an error of a session's part, which may have been done all the same
+  bool undecided = false;               // an error of a session's part, which may have been done all the same
   std::span<const WireTensor> outputs;  // in what `owner` keeps, as what they are views of
   std::shared_ptr<const void> owner;
   std::shared_ptr<const WireBuffer>
@@ -164,7 +164,7 @@ struct JobEnd {
   TimePoint first_submit{}, done{};
   Lengths lengths{};                               // of CheckedJob::lengths, what was run
   std::vector<std::vector<std::int32_t>> paths{};  // of outputs that are one, as they are answered
-  std::vector<WireTensor> outputs{};  // of Outcome::outputs, where they stay
+  std::vector<WireTensor> outputs{};               // of Outcome::outputs, where they stay
 };
 
 // A request that the actors pass on: router → manager → scheduler → manager. Whoever holds it may fail, or

@@ -38,7 +38,7 @@ class WorkPlace {
   ExpectedWork work_;              // guarded by the workload's mutex, as
   bool entered_ = false;           // whether it counts
   std::atomic<bool> left_{false};  // nor will it again; read without the mutex
-  ServiceEstimate::Ahead ahead_;  // when it came: those that come later do not delay it
+  ServiceEstimate::Ahead ahead_;   // when it came: those that come later do not delay it
 };
 
 // The edge asks whether a request can make its deadline, the manager counts its steps and tells which were

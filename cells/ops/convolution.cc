@@ -1,3 +1,4 @@
+#include <array>
 #include <string>
 #include <vector>
 
@@ -9,12 +10,12 @@ namespace volvox {
 namespace {
 
 // One chain over the taps of a window that lie in x, of each over its channels. Where the kernels mirror
-// themselves, over the pairs of taps and then the rest.
+// themselves, over the pairs of taps and then the rest; where they are twins, a chain for each phase.
 struct Slide {
   template <class Real>
   static void row(RowValues<Real>& row, const Operator& op) {
     const Convolution& c = op.convolution;
-    if (const Mirror mirror = find_mirror(c, row.weights()[0])) return mirrored(row, op, mirror);
+    if (const Mirror mirror = find_mirror(c, row.weights()[0], op.has_bias)) return mirrored(row, op, mirror);
     const auto window = static_cast<std::size_t>(c.window());
     const auto channels = static_cast<std::size_t>(c.group_channels());
     Real* out = row.real(op.output);
@@ -49,14 +50,33 @@ struct Slide {
     std::vector<Real> taps(static_cast<std::size_t>(window));
     std::vector<Real>& numbers = row.scratch();
     numbers.resize(folded);
+    const auto chain_of = [&](std::int64_t k, std::size_t from, std::int64_t count) {
+      const Real start = op.has_bias ? static_cast<Real>(row.weights()[1][k]) : Real{0};
+      return row.math().chain(start, kernels.data() + static_cast<std::size_t>(k) * folded + from,
+                              numbers.data() + from, static_cast<std::size_t>(count));
+    };
     for (std::int64_t position = 0; position < c.positions(); ++position) {
       copy_window(c, row.real(op.inputs[0]), position, taps.data());
       for (std::int64_t k = 0; k < c.kernels; ++k) {
+        const bool even = k < mirror.even;
         if (k == 0 || k == mirror.even)
-          fold_window(mirror, window, taps.data(), k < mirror.even ? Real{1} : Real{-1}, numbers.data());
-        const Real start = op.has_bias ? static_cast<Real>(row.weights()[1][k]) : Real{0};
-        out[k * c.positions() + position] = row.math().chain(
-            start, kernels.data() + static_cast<std::size_t>(k) * folded, numbers.data(), folded);
+          fold_window(mirror, window, taps.data(), even ? Real{1} : Real{-1}, numbers.data());
+        Real& to = out[k * c.positions() + position];
+        if (mirror.phases == 1) {
+          to = chain_of(k, 0, mirror.folded(window));
+          continue;
+        }
+        const std::int64_t begin = even ? 0 : mirror.even, end = even ? mirror.even : c.kernels;
+        const bool is_twin = k - begin >= mirror.multiplied(end - begin);
+        const std::int64_t of = is_twin ? begin + end - 1 - k : k, first = mirror.folded(window, 0);
+        const std::array<Real, 2> sums{
+            chain_of(of, 0, first), chain_of(of, static_cast<std::size_t>(first), mirror.folded(window, 1))};
+        const auto common = static_cast<std::size_t>(Mirror::common_phase(even));
+        if (2 * (of - begin) + 1 == end - begin) {  // its own twin
+          to = sums[common];
+        } else {
+          to = is_twin ? sums[common] - sums[1 - common] : sums[common] + sums[1 - common];
+        }
       }
     }
   }
@@ -83,6 +103,7 @@ Status infer(Inference& at) {
 constinit const OpDef kConvolutionOp = computed_op<Slide>(
     "convolution", OpDef::kAny, OpDef::kAny, infer,
     "(x; a convolution) -> windows of x times kernels, ONE chain for each element, tap by tap; "
-    "by pairs of taps where long kernels of one channel are their own mirror images");
+    "by pairs of taps where long kernels of one channel are their own mirror images, even and odd taps "
+    "apart where they are those of a Fourier transform");
 
 }  // namespace volvox

@@ -1,6 +1,8 @@
 #include "cpu/cells/convolver.h"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "cpu/cells/row_product.h"
 
@@ -11,9 +13,11 @@ namespace {
 constexpr std::size_t kInputFloats = std::size_t{96} << 10;
 constexpr std::size_t kCacheLineFloats = 16;
 
-// Of a convolution with a mirror: an input with its padding, and what a window becomes, in floats.
-std::size_t line_floats(const Convolution& c) {
-  return static_cast<std::size_t>(c.width + 2 * c.padding[1]);
+// Of a convolution with a mirror: an input with its padding, each phase as long, and what a window becomes,
+// in floats.
+std::size_t line_floats(const Convolution& c, const Mirror& mirror) {
+  const auto phases = static_cast<std::size_t>(mirror.phases);
+  return (static_cast<std::size_t>(c.width + 2 * c.padding[1]) + phases - 1) / phases * phases;
 }
 std::size_t folded_floats(const Convolution& c, const Mirror& mirror) {
   const auto folded = static_cast<std::size_t>(mirror.folded(c.window()));
@@ -39,15 +43,19 @@ void ConvolutionRoom::include(const Convolution& c, const Mirror& mirror) {
   const auto inputs = static_cast<std::size_t>(c.group_channels() * c.height * c.width);
   const auto window = static_cast<std::size_t>(c.window());
   std::size_t needed = plan.in_place ? plan.rows * inputs : at_once * window;
-  if (mirror) needed = 2 * (plan.rows * line_floats(c) + at_once * folded_floats(c, mirror));
+  if (mirror) needed = 2 * (plan.rows * line_floats(c, mirror) + at_once * folded_floats(c, mirror));
   windows = std::max(windows, at_once);
   operands = std::max(operands, needed);
-  products = std::max(products, at_once * static_cast<std::size_t>(c.group_kernels()));
+  const auto kernels = static_cast<std::size_t>(c.group_kernels());
+  // Twins are made of as many halves, of at most all kernels, and of the differences of one window.
+  const std::size_t halves = mirror.phases == 2 ? (2 * at_once + 1) * ((kernels + 1) / 2) : 0;
+  products = std::max(products, at_once * kernels + halves);
 }
 
 Status ConvolutionScratch::prepare(const ConvolutionRoom& room) {
   if (windows.size() < room.windows) windows.resize(room.windows);
   if (out.size() < room.windows) out.resize(room.windows);
+  if (halves.size() < room.windows) halves.resize(room.windows);
   if (Status ok = operands.grow(room.operands * sizeof(float)); !ok) return ok;
   return products.grow(room.products * sizeof(float));
 }
@@ -126,51 +134,128 @@ void Convolver::point_at_results(std::size_t rows, std::size_t begin, std::size_
   }
 }
 
-// The inputs with their padding, and behind them the same the other way round, so that the second taps of the
-// pairs of a window lie in ascending order, too.
+// The inputs with their padding, phase by phase, and behind them the same the other way round, so that the
+// second taps of the pairs of a window lie in ascending order, too.
 void Convolver::reflect_inputs(const float* const* x, std::size_t rows) {
-  const std::size_t line = line_floats(c_);
-  const auto padding = static_cast<std::size_t>(c_.padding[1]);
+  const auto phases = static_cast<std::size_t>(packed_.mirror.phases);
+  const std::size_t line = line_floats(c_, packed_.mirror), length = line / phases;
+  const auto padding = static_cast<std::size_t>(c_.padding[1]), width = static_cast<std::size_t>(c_.width);
   for (std::size_t r = 0; r < rows; ++r) {
-    float* to = scratch_.operands.f32() + 2 * r * line;
-    std::fill_n(to, padding, 0.0F);
-    std::copy_n(x[r], c_.width, to + padding);
-    std::fill_n(to + padding + c_.width, padding, 0.0F);
-    kernels_.reverse(to, to + line, line);
+    float* const to = scratch_.operands.f32() + 2 * r * line;
+    if (phases == 1) {
+      std::fill_n(to, padding, 0.0F);
+      std::copy_n(x[r], width, to + padding);
+      std::fill_n(to + padding + width, padding, 0.0F);
+    } else {
+      std::fill_n(to, line, 0.0F);
+      float* one = to + padding % 2 * length + padding / 2;
+      float* other = to + (padding + 1) % 2 * length + (padding + 1) / 2;
+      std::size_t i = 0;
+      for (; i + 1 < width; i += 2) {
+        *one++ = x[r][i];
+        *other++ = x[r][i + 1];
+      }
+      if (i < width) *one = x[r][i];
+    }
+    for (std::size_t phase = 0; phase < phases; ++phase)
+      kernels_.reverse(to + phase * length, to + line + phase * length, length);
+  }
+}
+
+// What the block's windows become, `count` of them: the sums, and behind all of these the differences.
+void Convolver::fold_windows(std::size_t count) {
+  const Mirror& mirror = packed_.mirror;
+  struct Phase {
+    std::size_t first = 0, last = 0, pairs = 0;  // taps of the first pair
+  };
+  const std::size_t phases = static_cast<std::size_t>(mirror.phases), half = phases - 1;
+  std::array<Phase, 2> each;
+  for (std::size_t phase = 0; phase < phases; ++phase) {
+    const std::int64_t first = mirror.first_of(static_cast<std::int64_t>(phase));
+    each[phase] = {static_cast<std::size_t>(first), static_cast<std::size_t>(mirror.axis - first),
+                   static_cast<std::size_t>(mirror.pairs_of(static_cast<std::int64_t>(phase)))};
+  }
+  const std::size_t line = line_floats(c_, mirror), length = line / phases, wide = folded_floats(c_, mirror);
+  float* const sums = scratch_.operands.f32() + 2 * plan_.rows * line;
+  float* const differences = sums + plan_.rows * plan_.positions * wide;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t window = (first_ + i % block_) * static_cast<std::size_t>(c_.stride[1]);
+    const float* const row = scratch_.operands.f32() + 2 * (i / block_) * line;
+    // Where an element of the padded input lies, and where those from it on lie the other way round.
+    const auto at = [&](std::size_t element) { return row + (element & half) * length + (element >> half); };
+    const auto back_from = [&](std::size_t element) {
+      return row + line + (element & half) * length + (length - 1 - (element >> half));
+    };
+    std::size_t to = i * wide;
+    for (std::size_t phase = 0; phase < phases; ++phase) {
+      const auto& [first, last, pairs] = each[phase];
+      const float* const left = at(window + first);
+      const float* const right = back_from(window + last);
+      kernels_.add(left, right, sums + to, pairs);
+      kernels_.sub(left, right, differences + to, pairs);
+      to += pairs;
+      mirror.for_rest(c_.window(), static_cast<std::int64_t>(phase), [&](std::int64_t tap) {
+        sums[to] = differences[to] = *at(window + static_cast<std::size_t>(tap));
+        ++to;
+      });
+    }
   }
 }
 
 // The block's results of so many rows.
 void Convolver::multiply_folded(std::size_t rows) {
   const Mirror& mirror = packed_.mirror;
-  const std::size_t line = line_floats(c_), wide = folded_floats(c_, mirror), count = rows * block_;
-  const auto first = static_cast<std::size_t>(mirror.first);
-  const std::size_t last = static_cast<std::size_t>(mirror.axis) - first;
-  const auto pairs = static_cast<std::size_t>(mirror.pairs);
-  float* const sums = scratch_.operands.f32() + 2 * plan_.rows * line;
-  float* const differences = sums + plan_.rows * plan_.positions * wide;
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t at = (first_ + i % block_) * static_cast<std::size_t>(c_.stride[1]);
-    const float* const row = scratch_.operands.f32() + 2 * (i / block_) * line;
-    const float* const left = row + at + first;
-    const float* const right = row + line + (line - 1 - at - last);
-    kernels_.add(left, right, sums + i * wide, pairs);
-    kernels_.sub(left, right, differences + i * wide, pairs);
-    std::size_t to = i * wide + pairs;
-    mirror.for_rest(c_.window(), [&](std::int64_t tap) {
-      sums[to] = differences[to] = row[at + static_cast<std::size_t>(tap)];
-      ++to;
-    });
-  }
+  const std::size_t wide = folded_floats(c_, mirror), count = rows * block_;
+  fold_windows(count);
+  const float* const sums = scratch_.operands.f32() + 2 * plan_.rows * line_floats(c_, mirror);
+  const float* const differences = sums + plan_.rows * plan_.positions * wide;
   const auto even = static_cast<std::size_t>(mirror.even);
-  const auto multiply = [&](const PackedProduct& product, const float* numbers, std::size_t kernel) {
-    for (std::size_t i = 0; i < count; ++i) scratch_.windows[i] = numbers + i * wide;
+  const auto multiply = [&](const PackedProduct& product, const float* numbers, std::size_t kernel,
+                            std::size_t kernels) {
     point_at_results(rows, first_, block_, kernel);
+    if (mirror.phases == 2) return multiply_twins(product, numbers, kernel, kernels, count);
+    for (std::size_t i = 0; i < count; ++i) scratch_.windows[i] = numbers + i * wide;
     const ProductTerm term{scratch_.windows.data(), product.width()};
     multiply_rows(kernels_, product, {&term, 1}, nullptr, scratch_.out.data(), count, parked_);
   };
-  if (even > 0) multiply(packed_.products.front(), sums, 0);
-  if (even < group_kernels()) multiply(packed_.products.back(), differences, even);
+  if (even > 0) multiply(packed_.products.front(), sums, 0, even);
+  if (even < group_kernels()) multiply(packed_.products.back(), differences, even, group_kernels() - even);
+}
+
+// Both phases of the first half of the kernels, and each with its twin of them.
+void Convolver::multiply_twins(const PackedProduct& product, const float* numbers, std::size_t kernel,
+                               std::size_t kernels, std::size_t count) {
+  const Mirror& mirror = packed_.mirror;
+  const std::size_t wide = folded_floats(c_, mirror);
+  const auto half = static_cast<std::size_t>(mirror.multiplied(static_cast<std::int64_t>(kernels)));
+  const std::size_t twins = kernels - half;
+  float* const sums = scratch_.products.f32() + plan_.rows * plan_.positions * group_kernels();
+  std::array<float*, 2> of{sums, sums + count * half};
+  const auto common_phase =
+      static_cast<std::size_t>(Mirror::common_phase(kernel < static_cast<std::size_t>(mirror.even)));
+  std::size_t skip = 0;
+  for (std::size_t phase = 0; phase < 2; ++phase) {
+    for (std::size_t i = 0; i < count; ++i) {
+      scratch_.windows[i] = numbers + i * wide + skip;
+      scratch_.halves[i] = of[phase] + i * half;
+    }
+    const auto width = static_cast<std::size_t>(mirror.folded(c_.window(), static_cast<std::int64_t>(phase)));
+    const ProductTerm term{scratch_.windows.data(), width};
+    const std::size_t outputs = phase == common_phase ? half : twins;
+    multiply_rows(kernels_, product, {&term, 1}, nullptr, scratch_.halves.data(), count, parked_, skip,
+                  product.blocks_of(outputs));
+    skip += width;
+  }
+  if (common_phase != 0) std::swap(of[0], of[1]);
+  float* const differences = sums + 2 * count * half;
+  for (std::size_t i = 0; i < count; ++i) {
+    const float* const common = of[0] + i * half;
+    const float* const other = of[1] + i * half;
+    kernels_.add(common, other, scratch_.out[i], twins);
+    if (half > twins) scratch_.out[i][twins] = common[twins];  // its own twin
+    kernels_.sub(common, other, differences, twins);
+    kernels_.reverse(differences, scratch_.out[i] + half, twins);
+  }
 }
 
 // Where the windows of the run are read, row by row.

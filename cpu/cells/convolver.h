@@ -36,13 +36,13 @@ struct ConvolutionScratch {
 
   AlignedBuffer operands, products;
   std::vector<const float*> windows;
-  std::vector<float*> out;
+  std::vector<float*> out, halves;
 };
 
 // A convolution as products of windows with its kernels, group by group: the windows of many rows together,
 // so that weights are read once for all of them. What lies outside of a row is not multiplied, or a zero in
 // its place. Kernels that mirror themselves are multiplied with the sums of their pairs of taps, or with the
-// differences.
+// differences; twins are added up of both phases of their taps.
 class Convolver {
  public:
   // `parked`: see multiply_rows(). All must outlive it.
@@ -73,6 +73,9 @@ class Convolver {
   void point_at_results(std::size_t rows, std::size_t begin, std::size_t each, std::size_t kernel = 0);
   void reflect_inputs(const float* const* x, std::size_t rows);
   void multiply_folded(std::size_t rows);
+  void fold_windows(std::size_t count);
+  void multiply_twins(const PackedProduct& product, const float* numbers, std::size_t kernel,
+                      std::size_t kernels, std::size_t count);
 
   // Whether inputs are read with the channels of an element side by side, and do not lie so.
   bool turns() const { return plan_.in_place && channels() > 1 && elements() > 1; }

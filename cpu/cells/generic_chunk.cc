@@ -26,9 +26,11 @@ struct Unary {
   const OpDef* op;
   void (*Kernels::*run)(const float* x, float* out, std::size_t n);
 };
-constexpr Unary kUnary[] = {
-    {&kSigmoidOp, &Kernels::sigmoid}, {&kTanhOp, &Kernels::tanh}, {&kExpOp, &Kernels::exp},
-    {&kReluOp, &Kernels::relu},       {&kSqrtOp, &Kernels::sqrt}};
+constexpr Unary kUnary[] = {{&kSigmoidOp, &Kernels::sigmoid},
+                            {&kTanhOp, &Kernels::tanh},
+                            {&kExpOp, &Kernels::exp},
+                            {&kReluOp, &Kernels::relu},
+                            {&kSqrtOp, &Kernels::sqrt}};
 struct Binary {
   const OpDef* op;
   void (*Kernels::*run)(const float* a, const float* b, float* out, std::size_t n);

@@ -47,7 +47,7 @@ Result<PackedConvolution> pack_convolution(const Cell& cell, const Operator& op,
   if (!tensor) return tl::unexpected(tensor.error());
   const auto bias = find_bias(cell, op, c.kernels, weights);
   if (!bias) return tl::unexpected(bias.error());
-  PackedConvolution packed{.mirror = find_mirror(c, (*tensor)->f32())};
+  PackedConvolution packed{.mirror = find_mirror(c, (*tensor)->f32(), *bias != nullptr)};
   const auto add = [&](const float* kernels, std::int64_t first, std::int64_t count,
                        std::int64_t width) -> Status {
     if (count == 0) return {};
@@ -61,9 +61,11 @@ Result<PackedConvolution> pack_convolution(const Cell& cell, const Operator& op,
   if (const Mirror& mirror = packed.mirror) {
     const std::vector<float> kernels = fold_kernels(mirror, c.window(), (*tensor)->f32(), c.kernels);
     const std::int64_t width = mirror.folded(c.window());
-    if (Status ok = add(kernels.data(), 0, mirror.even, width); !ok) return tl::unexpected(ok.error());
-    if (Status ok = add(kernels.data(), mirror.even, c.kernels - mirror.even, width); !ok)
-      return tl::unexpected(ok.error());
+    const std::int64_t even = mirror.even, odd = c.kernels - even;
+    for (const auto& [first, count] : {std::pair(std::int64_t{0}, even), std::pair(even, odd)}) {
+      if (Status ok = add(kernels.data(), first, mirror.multiplied(count), width); !ok)
+        return tl::unexpected(ok.error());
+    }
     return packed;
   }
   std::vector<float> kernels(static_cast<std::size_t>(c.kernels * c.window()));

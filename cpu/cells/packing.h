@@ -17,7 +17,8 @@ Result<PackedProduct> pack_product(const Cell& cell, const Operator& op, const W
 // The kernels of a convolution, each as the product of a window with it.
 struct PackedConvolution {
   Mirror mirror{};
-  // By group. With a mirror: of the even kernels, and of the odd ones, of those that there are.
+  // By group. With a mirror: of the even kernels, and of the odd ones, of those that there are and are
+  // multiplied.
   std::vector<PackedProduct> products{};
 };
 Result<PackedConvolution> pack_convolution(const Cell& cell, const Operator& op, const Weights& weights,

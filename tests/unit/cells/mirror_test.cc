@@ -9,6 +9,7 @@
 #include "cells/ir/cell_builder.h"
 #include "cells_testing.h"
 #include "row_runner.h"
+#include "tests/unit/device/convolution_cell.h"
 
 namespace volvox {
 namespace {
@@ -44,13 +45,39 @@ std::vector<float> noise(const Convolution& c) {
 
 TEST(Mirror, IsFoundInAFourierTransform) {
   const Convolution c = frames(64);
-  const Mirror mirror = find_mirror(c, fourier(64).data());
+  const Mirror mirror = find_mirror(c, fourier(64).data(), true);
   EXPECT_EQ(mirror.axis, 64);
   EXPECT_EQ(mirror.first, 1);
   EXPECT_EQ(mirror.pairs, 31);
   EXPECT_EQ(mirror.even, 34) << "the sine of nothing is zeros, which are even as well";
   EXPECT_EQ(mirror.folded(64), 33);
-  EXPECT_EQ(mirror.rest(64), 2) << "the first sample and the middle";
+}
+
+// The first bands with the sine of nothing, which is zeros, among the cosines.
+std::vector<float> twins(std::int64_t width) {
+  std::vector<float> kernels = fourier(width);
+  const auto wide = static_cast<std::size_t>(width);
+  twin_kernels(kernels, wide, wide / 2 + 1);
+  return kernels;
+}
+
+TEST(Mirror, FindsTheTwinsOfAFourierTransform) {
+  const Convolution c = frames(64);
+  const Mirror mirror = find_mirror(c, twins(64).data(), false);
+  EXPECT_EQ(mirror.phases, 2);
+  EXPECT_EQ(mirror.even, 33) << "the sine of nothing counts as odd, where it has a twin";
+  EXPECT_EQ(mirror.multiplied(33), 17);
+  EXPECT_EQ(mirror.folded(64, 0) + mirror.folded(64, 1), 33);
+  EXPECT_EQ(mirror.pairs_of(0), 15);
+  EXPECT_EQ(mirror.pairs_of(1), 16);
+  EXPECT_EQ(find_mirror(c, twins(64).data(), true).phases, 1) << "each has a bias of its own";
+  for (const std::size_t at : {std::size_t{64 * 30 + 20}, std::size_t{64 * 40 + 20}}) {
+    std::vector<float> kernels = twins(64);
+    for (const std::size_t one : {at, at + 24}) kernels[one] *= 2;  // still its own image
+    const Mirror other = find_mirror(c, kernels.data(), false);
+    EXPECT_TRUE(other);
+    EXPECT_EQ(other.phases, 1) << at;
+  }
 }
 
 TEST(Mirror, IsNotThereWhereAnyWeightDiffers) {
@@ -58,22 +85,22 @@ TEST(Mirror, IsNotThereWhereAnyWeightDiffers) {
   for (const std::size_t at : {std::size_t{3}, std::size_t{64 * 40 + 50}}) {
     std::vector<float> kernels = fourier(64);
     kernels[at] = std::nextafter(kernels[at], 2.0F);
-    EXPECT_FALSE(find_mirror(c, kernels.data())) << at;
+    EXPECT_FALSE(find_mirror(c, kernels.data(), true)) << at;
   }
   std::vector<float> nowhere = fourier(64);
   nowhere[5] = nowhere[59] = NAN;
-  EXPECT_FALSE(find_mirror(c, nowhere.data()));
-  EXPECT_FALSE(find_mirror(c, noise(c).data()));
+  EXPECT_FALSE(find_mirror(c, nowhere.data(), true));
+  EXPECT_FALSE(find_mirror(c, noise(c).data(), true));
 }
 
 TEST(Mirror, IsSoughtInLinesOfOneChannelOnly) {
   const std::vector<float> zeros(1 << 14);
   const Convolution c{.width = 90, .kernels = 32, .kernel_width = 32};
-  EXPECT_TRUE(find_mirror(c, zeros.data()));
+  EXPECT_TRUE(find_mirror(c, zeros.data(), true));
   const auto expect_none = [&](const char* why, const auto& change) {
     Convolution other = c;
     change(other);
-    EXPECT_FALSE(find_mirror(other, zeros.data())) << why;
+    EXPECT_FALSE(find_mirror(other, zeros.data(), true)) << why;
   };
   expect_none("two channels", [](Convolution& o) { o.channels = 2; });
   expect_none("gaps", [](Convolution& o) { o.dilation = {1, 2}; });
@@ -86,16 +113,18 @@ TEST(Mirror, IsSoughtInLinesOfOneChannelOnly) {
 
 // Beside sums that know nothing of a mirror.
 TEST(Mirror, ChangesNothingButTheOrderOfSums) {
-  for (const std::int64_t padding : {0, 40}) {
+  for (const auto& [padding, biased] :
+       {std::pair(0, true), std::pair(40, true), std::pair(0, false), std::pair(39, false)}) {
     Convolution c = frames(64);
     c.padding = {0, padding};
-    const std::vector<float> kernels = fourier(64);
+    const std::vector<float> kernels = biased ? fourier(64) : twins(64);
     testing_cells::WeightsMaker maker;
     maker.add("kernels", c.weight_shape(), [&](std::size_t i) { return kernels[i]; });
     maker.add("bias", {c.kernels}, [](std::size_t i) { return static_cast<float>(i) / 64; });
     const Weights weights = maker.weights();
     CellBuilder b("convolution");
-    b.push("y", b.convolution(b.pull("x", DType::kF32, {c.inputs()}), "kernels", c, "bias"));
+    const ValueId x_value = b.pull("x", DType::kF32, {c.inputs()});
+    b.push("y", biased ? b.convolution(x_value, "kernels", c, "bias") : b.convolution(x_value, "kernels", c));
     testing_cells::RowRunner<double> runner(b.build(&weights).value(), weights);
     Random random(3);
     std::vector<float> x(static_cast<std::size_t>(c.inputs()));
@@ -104,7 +133,7 @@ TEST(Mirror, ChangesNothingButTheOrderOfSums) {
     ASSERT_EQ(y.size(), static_cast<std::size_t>(c.outputs()));
     for (std::int64_t k = 0; k < c.kernels; ++k) {
       for (std::int64_t position = 0; position < c.positions(); ++position) {
-        double sum = static_cast<double>(k) / 64;
+        double sum = biased ? static_cast<double>(k) / 64 : 0;
         for (std::int64_t tap = 0; tap < 64; ++tap) {
           const std::int64_t at = position * 32 - padding + tap;
           if (at < 0 || at >= c.width) continue;

@@ -172,12 +172,37 @@ TEST(GenericCell, RunsMirroredConvolutionsAsTheEvaluatorDoes) {
       mirror_kernels(kernels, static_cast<std::size_t>(one.c.kernel_width), one.axis, one.even);
     };
     const ConvolutionCell made = convolution_cell(one.c, RandomWeights(), mirror);
-    ASSERT_TRUE(find_mirror(one.c, made.weights.find("kernels")->f32()));
+    ASSERT_TRUE(find_mirror(one.c, made.weights.find("kernels")->f32(), true));
     expect_same_bits(made.cell, made.weights);
   }
   const auto mirror = [&](std::vector<float>& kernels) { mirror_kernels(kernels, 34, 34, 20); };
   EXPECT_LT(flops_of(convolution_cell(frames, RandomWeights(), mirror)),
             0.8 * flops_of(convolution_cell(frames, RandomWeights())));
+}
+
+// Likewise those that are twins: even and odd numbers of them, windows that begin at even and odd samples,
+// inputs of an even and an odd length.
+TEST(GenericCell, RunsTwinsAsTheEvaluatorDoes) {
+  const Convolution frames{.width = 71, .kernels = 50, .kernel_width = 34, .stride = {1, 19}};
+  const Convolution padded{
+      .width = 48, .kernels = 33, .kernel_width = 33, .stride = {1, 9}, .padding = {0, 21}};
+  const Convolution single{.width = 40, .kernels = 19, .kernel_width = 40};
+  const Convolution many{.width = 250, .kernels = 37, .kernel_width = 32};
+  struct Case {
+    Convolution c;
+    std::size_t axis, even;
+  };
+  for (const Case& one : {Case{frames, 34, 20}, Case{frames, 32, 17}, Case{padded, 32, 0},
+                          Case{padded, 32, 33}, Case{single, 40, 19}, Case{many, 30, 17}}) {
+    const auto twins = [&](std::vector<float>& kernels) {
+      const auto width = static_cast<std::size_t>(one.c.kernel_width);
+      mirror_kernels(kernels, width, one.axis, one.even);
+      twin_kernels(kernels, width, one.even);
+    };
+    const ConvolutionCell made = convolution_cell(one.c, RandomWeights(), twins);
+    ASSERT_EQ(find_mirror(one.c, made.weights.find("kernels")->f32(), false).phases, 2);
+    expect_same_bits(made.cell, made.weights);
+  }
 }
 
 TEST(GenericCell, RefusesSlotsThatAreNotThere) {

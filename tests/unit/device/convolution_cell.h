@@ -49,6 +49,21 @@ inline void mirror_kernels(std::vector<float>& kernels, std::size_t width, std::
   }
 }
 
+// Makes the last of the first `even` kernels the twins of the first of them, and those of the others: with
+// the weights of every second tap turned to their opposites. One in the middle has zeros in their place.
+inline void twin_kernels(std::vector<float>& kernels, std::size_t width, std::size_t even) {
+  const std::size_t all = kernels.size() / width;
+  for (std::size_t kernel = 0; kernel < all; ++kernel) {
+    const std::size_t twin = kernel < even ? even - 1 - kernel : even + all - 1 - kernel;
+    const std::size_t same = kernel < even ? 0 : 1;
+    for (std::size_t tap = 0; tap < width && twin >= kernel; ++tap) {
+      float& weight = kernels[kernel * width + tap];
+      if (twin == kernel && tap % 2 != same) weight = 0;
+      kernels[twin * width + tap] = tap % 2 == same ? weight : -weight;
+    }
+  }
+}
+
 // In two dimensions, with strides and padding.
 inline constexpr Convolution kPlanes{.channels = 2,
                                      .height = 3,
