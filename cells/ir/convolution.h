@@ -20,6 +20,7 @@ struct Convolution {
   std::array<std::int64_t, 2> stride{1, 1}, padding{0, 0};
   std::int64_t groups = 1;
   std::array<std::int64_t, 2> dilation{1, 1};
+  bool summed_again = false;  // see infer_sums()
 
   bool operator==(const Convolution&) const = default;
 

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "cells/ir/infer.h"
+#include "cells/ir/mirror.h"
 #include "cells/ops/op.h"
 
 namespace volvox {
@@ -38,6 +39,7 @@ Status Inference::run() {
     return error("nothing produces value " + std::to_string(missing - produced_.begin()));
   }
   cell_.states = std::move(states_);
+  infer_sums(cell_);
   return {};
 }
 

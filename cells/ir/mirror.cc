@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "cells/ops/ops.h"
+
 namespace volvox {
 namespace {
 
@@ -40,7 +42,27 @@ void find_twins(const Convolution& c, const float* kernels, Mirror& mirror) {
   }
 }
 
+// Each element of its value is made of few of its inputs', and is off by little where these are.
+bool passes_on(const Operator& op) {
+  constexpr const OpDef* kMoves[] = {&kSliceOp,      &kConcatOp,    &kReshapeOp, &kSliceAxisOp,
+                                     &kConcatAxisOp, &kTransposeOp, &kPadOp,     &kPadReflectOp};
+  if (op.is(kLogOp) || op.is(kDivOp)) return false;
+  return op.def->pointwise || std::ranges::find(kMoves, op.def) != std::end(kMoves);
+}
+
 }  // namespace
+
+void infer_sums(Cell& cell) {
+  enum class Use : std::uint8_t { kNone, kSummed, kSeen };
+  std::vector<Use> uses(cell.values.size(), Use::kNone);
+  for (auto op = cell.operators.rbegin(); op != cell.operators.rend(); ++op) {
+    const Use own = op->output == kNoValue ? Use::kSeen : uses[op->output];
+    if (op->is(kConvolutionOp) && own == Use::kSummed) op->convolution.summed_again = true;
+    const bool sums = op->is(kProductOp) || op->is(kLinearOp) || op->is(kConvolutionOp);
+    const Use use = sums ? Use::kSummed : passes_on(*op) ? own : Use::kSeen;
+    for (const ValueId input : op->inputs) uses[input] = std::max(uses[input], use);
+  }
+}
 
 std::int64_t Mirror::pairs_of(std::int64_t phase) const {
   return std::max<std::int64_t>(0, (first + pairs - first_of(phase) + phases - 1) / phases);
@@ -57,7 +79,8 @@ Mirror find_mirror(const Convolution& c, const float* kernels, bool has_biases) 
   // A line with its padding is not much longer than the input, which is what memory is planned for.
   const bool line = 2 * c.padding[1] <= c.width && c.height == 1 && c.kernel_height == 1 &&
                     c.padding[0] == 0 && c.dilation[1] == 1;
-  if (!line || c.channels != 1 || window < kLeastTaps || c.kernels < kLeastKernels) return {};
+  if (!line || !c.summed_again || c.channels != 1 || window < kLeastTaps || c.kernels < kLeastKernels)
+    return {};
   // About the middle, and about a sample, as filters of an even length are whose window begins with 0.
   for (const std::int64_t axis : {window - 1, window, window - 2}) {
     Mirror mirror{.axis = axis, .first = std::max<std::int64_t>(axis - window + 1, 0)};

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "cells/ir/cell.h"
 #include "cells/ir/convolution.h"
 
 namespace volvox {
@@ -51,9 +52,9 @@ struct Mirror {
   static std::int64_t common_phase(bool is_even) { return is_even ? 0 : 1; }
 };
 
-// Of `kernels`, c.weight_shape() row by row. Only a conv1d of one channel without gaps has one, whose kernels
-// are so many and so long that it is worth the additions; twins have no biases, too. Weights are compared bit
-// by bit but for the sign.
+// Of `kernels`, c.weight_shape() row by row. Only a conv1d of one channel without gaps has one that is summed
+// again, and whose kernels are so many and so long that it is worth the additions; twins have no biases, too.
+// Weights are compared bit by bit but for the sign.
 Mirror find_mirror(const Convolution& c, const float* kernels, bool has_biases);
 
 // The numbers that a window's even kernels (sign 1) or odd ones (-1) are multiplied with: phase by phase,
@@ -73,5 +74,12 @@ void fold_window(const Mirror& mirror, std::int64_t window, const Real* x, Real 
 // The weights of `count` kernels in that order: [count][folded].
 std::vector<float> fold_kernels(const Mirror& mirror, std::int64_t window, const float* kernels,
                                 std::int64_t count);
+
+// Sums in another order are as good beside the largest of them, but not beside those that are next to
+// nothing: a band that is silent, of whose energy a model takes the logarithm. So a convolution has a mirror
+// only where products, or another convolution, sum up all that it gives, before a logarithm, a quotient or
+// anybody outside of the cell may see it: this sets Convolution::summed_again there. Operators stand in
+// execution order. What was set stays: the cell may be a part of another, which saw more.
+void infer_sums(Cell& cell);
 
 }  // namespace volvox

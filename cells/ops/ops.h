@@ -40,10 +40,13 @@ extern const OpDef kTanhOp;     // (x)
 extern const OpDef kSubOp;      // (a, b) -> a − b
 extern const OpDef kDivOp;      // (a, b) -> a / b
 extern const OpDef kExpOp;      // (x)
+extern const OpDef kLogOp;      // (x)
 extern const OpDef kReluOp;     // (x)
 extern const OpDef kSqrtOp;     // (x)
 extern const OpDef kDotOp;  // (a, b) -> Σ a·b along the last axis, which stays with extent 1 (RealMath::dots)
 extern const OpDef kReshapeOp;  // (x) -> the same elements in another shape
+// (x; …) -> elements of x, elsewhere.
+extern const OpDef kConcatAxisOp, kPadOp, kPadReflectOp, kSliceAxisOp, kTransposeOp;
 // () -> the same for every row: attributes.integers is the shape, the numbers are weights[0], or
 // attributes.reals.
 extern const OpDef kConstantOp;

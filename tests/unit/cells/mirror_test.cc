@@ -1,5 +1,6 @@
 #include "cells/ir/mirror.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <vector>
@@ -7,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "cells/ir/cell_builder.h"
+#include "cells/ops/ops.h"
 #include "cells_testing.h"
 #include "row_runner.h"
 #include "tests/unit/device/convolution_cell.h"
@@ -32,8 +34,11 @@ std::vector<float> fourier(std::int64_t width) {
 }
 
 Convolution frames(std::int64_t width) {
-  return {
-      .width = 3 * width, .kernels = 2 * (width / 2 + 1), .kernel_width = width, .stride = {1, width / 2}};
+  return {.width = 3 * width,
+          .kernels = 2 * (width / 2 + 1),
+          .kernel_width = width,
+          .stride = {1, width / 2},
+          .summed_again = true};
 }
 
 std::vector<float> noise(const Convolution& c) {
@@ -95,7 +100,7 @@ TEST(Mirror, IsNotThereWhereAnyWeightDiffers) {
 
 TEST(Mirror, IsSoughtInLinesOfOneChannelOnly) {
   const std::vector<float> zeros(1 << 14);
-  const Convolution c{.width = 90, .kernels = 32, .kernel_width = 32};
+  const Convolution c{.width = 90, .kernels = 32, .kernel_width = 32, .summed_again = true};
   EXPECT_TRUE(find_mirror(c, zeros.data(), true));
   const auto expect_none = [&](const char* why, const auto& change) {
     Convolution other = c;
@@ -107,8 +112,39 @@ TEST(Mirror, IsSoughtInLinesOfOneChannelOnly) {
   expect_none("two lines", [](Convolution& o) { o.height = 2; });
   expect_none("padding above", [](Convolution& o) { o.padding = {1, 0}; });
   expect_none("more padding than there is to read", [](Convolution& o) { o.padding = {0, 46}; });
+  expect_none("seen as it is", [](Convolution& o) { o.summed_again = false; });
   expect_none("few kernels", [](Convolution& o) { o.kernels = 4; });
   expect_none("short kernels", [](Convolution& o) { o.kernel_width = 8; });
+}
+
+// By what is made of a convolution's results.
+TEST(Mirror, IsForWhatIsSummedAgain) {
+  const auto is_summed = [](const auto& use) {
+    const Convolution c{.width = 8, .kernels = 2, .kernel_width = 5};
+    CellBuilder b("convolution");
+    use(b, b.convolution(b.pull("x", DType::kF32, {c.inputs()}), "kernels", c));
+    testing_cells::WeightsMaker maker;
+    const auto one = [](std::size_t) { return 1.0F; };
+    maker.add("kernels", c.weight_shape(), one);
+    maker.add("all", {3, 8}, one);
+    maker.add("half", {3, 4}, one);
+    const Weights weights = maker.weights();
+    const Cell cell = b.build(&weights).value();
+    const auto is_it = [](const Operator& op) { return op.is(kConvolutionOp); };
+    return std::ranges::find_if(cell.operators, is_it)->convolution.summed_again;
+  };
+  const auto give = [](CellBuilder& b, ValueId y) { b.push("y", b.product({{"all", y}}, {})); };
+  EXPECT_TRUE(is_summed(give));
+  EXPECT_TRUE(is_summed([&](CellBuilder& b, ValueId y) {
+    const ValueId a = b.slice(y, 0, 4), z = b.slice(y, 4, 8);
+    b.push("y", b.product({{"half", b.apply("sqrt", {b.add(b.mul(a, a), b.mul(z, z))})}}, {}));
+  }));
+  EXPECT_FALSE(is_summed([&](CellBuilder& b, ValueId y) { give(b, b.apply("log", {b.apply("abs", {y})})); }));
+  EXPECT_FALSE(is_summed([&](CellBuilder& b, ValueId y) {
+    give(b, y);
+    b.push("seen", y);
+  }));
+  EXPECT_FALSE(is_summed([&](CellBuilder& b, ValueId y) { give(b, b.apply("softmax", {y})); }));
 }
 
 // Beside sums that know nothing of a mirror.
