@@ -26,6 +26,7 @@ Duration gather_after(Duration took, Duration gather) {
 class SameAnswer {
  public:
   SameAnswer(Outcome outcome, bool perhaps_done) : of_others_(std::move(outcome)), of_sessions_(of_others_) {
+    of_others_.undecided = false;
     of_sessions_.undecided = perhaps_done;
   }
   ReplySink::Answered to(const IncomingRequest& part) const {
