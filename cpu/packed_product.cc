@@ -20,8 +20,7 @@ Result<PackedProduct> PackedProduct::make(std::span<const WeightTerm> terms, con
   if (!packed.plain_) packed.groups_ = gates;
   packed.has_bias_ = bias != nullptr;
   for (const WeightTerm& term : terms) packed.width_ += term.width;
-  packed.blocks_ = packed.plain_ ? (outputs + packed.columns() - 1) / packed.columns()
-                                 : (packed.units() + lanes - 1) / lanes;
+  packed.blocks_ = packed.plain_ ? packed.blocks_of(outputs) : (packed.units() + lanes - 1) / lanes;
   const std::size_t last = packed.blocks_ - 1;
   const std::size_t columns = last * packed.columns() + packed.groups(last) * lanes;
   auto weights = AlignedBuffer::make(packed.width_ * columns * sizeof(float));

@@ -489,7 +489,7 @@ void Gateway::send_bundle(const ClientId& client, std::uint64_t first_id, std::s
       group = group.first(insist([&] { return bundled_replies(group, limits_); }));
       body = insist([&] { return encode_reply_bundle(group, limits_); });
     }
-    metrics_.answered(insist([&] {
+    insist([&] {
       std::vector<RequestSample> samples;
       samples.reserve(group.size());
       for (const PartReply& reply : group) {
@@ -497,8 +497,8 @@ void Gateway::send_bundle(const ClientId& client, std::uint64_t first_id, std::s
         samples.push_back({std::nullopt, times.queue_us, times.compute_us, times.total_us});
         if (reply.error != nullptr) samples.back().error = reply.error->code;
       }
-      return samples;
-    }));
+      metrics_.answered(samples);
+    });
     if (!body) {
       log_about({first_id}, LogLevel::kError,
                 "answers to a bundle could not be encoded: " + to_string(body.error()));

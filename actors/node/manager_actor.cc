@@ -52,13 +52,12 @@ class ManagerShell final : private PartRunner {
   caf::behavior behavior() {
     return {[this](const RunWork& run) {
               look_at_devices();
-              begin(run.work, steady_now());
+              begin(run.work);
               after_sessions();
             },
             [this](const RunWorks& run) {
               look_at_devices();
-              const TimePoint now = steady_now();
-              for (const WorkPtr& work : *run.works) begin(work, now);
+              for (const WorkPtr& work : *run.works) begin(work);
               after_sessions();
             },
             [this](const RerunWork& rerun) {
@@ -116,10 +115,10 @@ class ManagerShell final : private PartRunner {
   }
 
  private:
-  void begin(const WorkPtr& work, TimePoint now) {
+  void begin(const WorkPtr& work) {
     take_over();
     if (node_->faults.manager) node_->faults.manager(work->request());
-    is_session_part(work->request().header) ? begin_part(work, now) : dispatcher_.run(work, self());
+    is_session_part(work->request().header) ? begin_part(work) : dispatcher_.run(work, self());
   }
 
   caf::actor self() const { return caf::actor_cast<caf::actor>(self_); }
@@ -137,12 +136,12 @@ class ManagerShell final : private PartRunner {
     dispatcher_.run(work, self(), lost_on);
   }
 
-  void begin_part(const WorkPtr& work, TimePoint now) {
+  void begin_part(const WorkPtr& work) {
     if (!sessions_) {
       return work->settle({ErrorCode::kInvalidArgument,
                            "this server keeps no sessions; send the request without a session token"});
     }
-    sessions_->submit(work, now);
+    sessions_->submit(work, steady_now());
   }
 
   // PartRunner

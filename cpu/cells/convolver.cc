@@ -162,13 +162,14 @@ void Convolver::reflect_inputs(const float* const* x, std::size_t rows) {
   }
 }
 
-// What the block's windows become, `count` of them: the sums, and behind all of these the differences.
-void Convolver::fold_windows(std::size_t count) {
+// What the block's windows become, `count` of them.
+void Convolver::fold_windows(std::size_t count, float* sums, float* differences) {
   const Mirror& mirror = packed_.mirror;
   struct Phase {
     std::size_t first = 0, last = 0, pairs = 0;  // taps of the first pair
   };
-  const std::size_t phases = static_cast<std::size_t>(mirror.phases), half = phases - 1;
+  const auto phases = static_cast<std::size_t>(mirror.phases);
+  const std::size_t odd = phases - 1;  // what tells phases apart: the last bit, or none
   std::array<Phase, 2> each;
   for (std::size_t phase = 0; phase < phases; ++phase) {
     const std::int64_t first = mirror.first_of(static_cast<std::int64_t>(phase));
@@ -176,15 +177,13 @@ void Convolver::fold_windows(std::size_t count) {
                    static_cast<std::size_t>(mirror.pairs_of(static_cast<std::int64_t>(phase)))};
   }
   const std::size_t line = line_floats(c_, mirror), length = line / phases, wide = folded_floats(c_, mirror);
-  float* const sums = scratch_.operands.f32() + 2 * plan_.rows * line;
-  float* const differences = sums + plan_.rows * plan_.positions * wide;
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t window = (first_ + i % block_) * static_cast<std::size_t>(c_.stride[1]);
     const float* const row = scratch_.operands.f32() + 2 * (i / block_) * line;
     // Where an element of the padded input lies, and where those from it on lie the other way round.
-    const auto at = [&](std::size_t element) { return row + (element & half) * length + (element >> half); };
+    const auto at = [&](std::size_t element) { return row + (element & odd) * length + (element >> odd); };
     const auto back_from = [&](std::size_t element) {
-      return row + line + (element & half) * length + (length - 1 - (element >> half));
+      return row + line + (element & odd) * length + (length - 1 - (element >> odd));
     };
     std::size_t to = i * wide;
     for (std::size_t phase = 0; phase < phases; ++phase) {
@@ -206,9 +205,9 @@ void Convolver::fold_windows(std::size_t count) {
 void Convolver::multiply_folded(std::size_t rows) {
   const Mirror& mirror = packed_.mirror;
   const std::size_t wide = folded_floats(c_, mirror), count = rows * block_;
-  fold_windows(count);
-  const float* const sums = scratch_.operands.f32() + 2 * plan_.rows * line_floats(c_, mirror);
-  const float* const differences = sums + plan_.rows * plan_.positions * wide;
+  float* const sums = scratch_.operands.f32() + 2 * plan_.rows * line_floats(c_, mirror);
+  float* const differences = sums + plan_.rows * plan_.positions * wide;
+  fold_windows(count, sums, differences);
   const auto even = static_cast<std::size_t>(mirror.even);
   const auto multiply = [&](const PackedProduct& product, const float* numbers, std::size_t kernel,
                             std::size_t kernels) {

@@ -73,7 +73,7 @@ class Convolver {
   void point_at_results(std::size_t rows, std::size_t begin, std::size_t each, std::size_t kernel = 0);
   void reflect_inputs(const float* const* x, std::size_t rows);
   void multiply_folded(std::size_t rows);
-  void fold_windows(std::size_t count);
+  void fold_windows(std::size_t count, float* sums, float* differences);
   void multiply_twins(const PackedProduct& product, const float* numbers, std::size_t kernel,
                       std::size_t kernels, std::size_t count);
 

@@ -47,7 +47,7 @@ Result<PackedConvolution> pack_convolution(const Cell& cell, const Operator& op,
   if (!tensor) return tl::unexpected(tensor.error());
   const auto bias = find_bias(cell, op, c.kernels, weights);
   if (!bias) return tl::unexpected(bias.error());
-  PackedConvolution packed{.mirror = find_mirror(c, (*tensor)->f32(), *bias != nullptr)};
+  PackedConvolution packed{.mirror = find_mirror(c, (*tensor)->f32(), op.has_bias)};
   const auto add = [&](const float* kernels, std::int64_t first, std::int64_t count,
                        std::int64_t width) -> Status {
     if (count == 0) return {};

@@ -1,6 +1,7 @@
 #include "monitoring/metrics/request_metrics.h"
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "monitoring/metrics/durations.h"
@@ -9,22 +10,23 @@
 namespace volvox {
 namespace {
 
-const prometheus::Histogram::BucketBoundaries kBounds{
-    0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025,
-    0.05,    0.1,      0.25,    0.5,    1,       2.5,    5,     10,     30,    60,   120};
+constexpr std::array<double, 22> kBounds{0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025,
+                                         0.005,   0.01,     0.025,   0.05,   0.1,     0.25,   0.5,   1,
+                                         2.5,     5,        10,      30,     60,      120};
 
 prometheus::Histogram& latency(prometheus::Registry& registry, const char* name, const char* help) {
-  return prometheus::BuildHistogram().Name(name).Help(help).Register(registry).Add({}, kBounds);
+  const prometheus::Histogram::BucketBoundaries bounds(kBounds.begin(), kBounds.end());
+  return prometheus::BuildHistogram().Name(name).Help(help).Register(registry).Add({}, bounds);
 }
 
 double seconds(std::uint64_t us) {
   return static_cast<double>(us) * kMicrosecond;
 }
 
-// The same times of many samples, of those that have any.
+// The same times of many samples, of those that have any. `counts`: room for a number for each bucket.
 void observe(prometheus::Histogram& histogram, std::span<const RequestSample> samples,
-             std::uint64_t RequestSample::*time_us) {
-  std::vector<double> counts(kBounds.size() + 1);
+             std::uint64_t RequestSample::*time_us, std::vector<double>& counts) {
+  std::ranges::fill(counts, 0.0);
   double sum = 0;
   for (const RequestSample& sample : samples) {
     if (sample.error) continue;
@@ -133,14 +135,15 @@ void RequestMetrics::answered(std::span<const RequestSample> samples) {
     for (const RequestSample& sample : samples) answered(sample);
     return;
   }
+  std::vector<double> counts(kBounds.size() + 1);  // before anything is counted
   std::array<std::size_t, kOutcomes> outcomes{};
   for (const RequestSample& sample : samples) ++outcomes[outcome_of(sample.error)];
   for (std::size_t i = 0; i < kOutcomes; ++i) {
     if (outcomes[i] > 0) outcomes_[i]->Increment(static_cast<double>(outcomes[i]));
   }
-  observe(queue_, samples, &RequestSample::queue_us);
-  observe(compute_, samples, &RequestSample::compute_us);
-  observe(total_, samples, &RequestSample::total_us);
+  observe(queue_, samples, &RequestSample::queue_us, counts);
+  observe(compute_, samples, &RequestSample::compute_us, counts);
+  observe(total_, samples, &RequestSample::total_us, counts);
 }
 
 void RequestMetrics::set_in_flight(std::size_t requests, std::size_t bytes) {

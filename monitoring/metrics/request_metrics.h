@@ -44,7 +44,8 @@ class RequestMetrics {
   explicit RequestMetrics(prometheus::Registry& registry);
 
   void answered(const RequestSample& sample);
-  // Many at once, as the parts of a bundle are; cheaper than one after the other.
+  // Many at once, as the parts of a bundle are; cheaper than one after the other. Where memory is short for
+  // that it throws, and has counted none.
   void answered(std::span<const RequestSample> samples);
   // Requests accepted and not answered, and the bytes of their bodies.
   void set_in_flight(std::size_t requests, std::size_t bytes);

@@ -1,6 +1,5 @@
 #include "cells/ir/mirror.h"
 
-#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <vector>
@@ -8,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include "cells/ir/cell_builder.h"
-#include "cells/ops/ops.h"
 #include "cells_testing.h"
 #include "row_runner.h"
 #include "tests/unit/device/convolution_cell.h"
@@ -129,9 +127,7 @@ TEST(Mirror, IsForWhatIsSummedAgain) {
     maker.add("all", {3, 8}, one);
     maker.add("half", {3, 4}, one);
     const Weights weights = maker.weights();
-    const Cell cell = b.build(&weights).value();
-    const auto is_it = [](const Operator& op) { return op.is(kConvolutionOp); };
-    return std::ranges::find_if(cell.operators, is_it)->convolution.summed_again;
+    return slid(b.build(&weights).value()).summed_again;
   };
   const auto give = [](CellBuilder& b, ValueId y) { b.push("y", b.product({{"all", y}}, {})); };
   EXPECT_TRUE(is_summed(give));

@@ -154,9 +154,22 @@ double flops_of(const ConvolutionCell& made) {
   return device->compile(0, made.cell, made.weights, {}).value().flops_per_row;
 }
 
-const Convolution& slid(const Cell& cell) {
-  const auto is_it = [](const Operator& op) { return op.is(kConvolutionOp); };
-  return std::ranges::find_if(cell.operators, is_it)->convolution;
+// Kernels that mirror themselves about axis / 2, the first `even` of them even; with `twins` these, too.
+struct MirrorCase {
+  Convolution c;
+  std::size_t axis, even;
+};
+
+void expect_same_bits_mirrored(const MirrorCase& one, bool twins) {
+  const ConvolutionCell made = convolution_cell(one.c, RandomWeights(), [&](std::vector<float>& kernels) {
+    const auto width = static_cast<std::size_t>(one.c.kernel_width);
+    mirror_kernels(kernels, width, one.axis, one.even);
+    if (twins) twin_kernels(kernels, width, one.even);
+  });
+  const Mirror mirror = find_mirror(slid(made.cell), made.weights.find("kernels")->f32(), false);
+  ASSERT_TRUE(mirror);
+  ASSERT_EQ(mirror.phases, twins ? 2 : 1);
+  expect_same_bits(made.cell, made.weights);
 }
 
 // Kernels that mirror themselves, about the middle or about a sample: even ones, odd ones, both; with
@@ -167,19 +180,10 @@ TEST(GenericCell, RunsMirroredConvolutionsAsTheEvaluatorDoes) {
       .width = 47, .kernels = 33, .kernel_width = 33, .stride = {1, 9}, .padding = {0, 20}};
   const Convolution single{.width = 40, .kernels = 18, .kernel_width = 40};
   const Convolution many{.width = 250, .kernels = 16, .kernel_width = 32};
-  struct Case {
-    Convolution c;
-    std::size_t axis, even;
-  };
-  for (const Case& one : {Case{frames, 34, 20}, Case{padded, 32, 0}, Case{padded, 31, 33},
-                          Case{single, 39, 9}, Case{many, 30, 11}}) {
-    const auto mirror = [&](std::vector<float>& kernels) {
-      mirror_kernels(kernels, static_cast<std::size_t>(one.c.kernel_width), one.axis, one.even);
-    };
-    const ConvolutionCell made = convolution_cell(one.c, RandomWeights(), mirror);
-    ASSERT_TRUE(find_mirror(slid(made.cell), made.weights.find("kernels")->f32(), true));
-    expect_same_bits(made.cell, made.weights);
-  }
+  for (const MirrorCase& one :
+       {MirrorCase{frames, 34, 20}, MirrorCase{padded, 32, 0}, MirrorCase{padded, 31, 33},
+        MirrorCase{single, 39, 9}, MirrorCase{many, 30, 11}})
+    expect_same_bits_mirrored(one, false);
   const auto mirror = [&](std::vector<float>& kernels) { mirror_kernels(kernels, 34, 34, 20); };
   EXPECT_LT(flops_of(convolution_cell(frames, RandomWeights(), mirror)),
             0.8 * flops_of(convolution_cell(frames, RandomWeights())));
@@ -193,21 +197,10 @@ TEST(GenericCell, RunsTwinsAsTheEvaluatorDoes) {
       .width = 48, .kernels = 33, .kernel_width = 33, .stride = {1, 9}, .padding = {0, 21}};
   const Convolution single{.width = 40, .kernels = 19, .kernel_width = 40};
   const Convolution many{.width = 250, .kernels = 37, .kernel_width = 32};
-  struct Case {
-    Convolution c;
-    std::size_t axis, even;
-  };
-  for (const Case& one : {Case{frames, 34, 20}, Case{frames, 32, 17}, Case{padded, 32, 0},
-                          Case{padded, 32, 33}, Case{single, 40, 19}, Case{many, 30, 17}}) {
-    const auto twins = [&](std::vector<float>& kernels) {
-      const auto width = static_cast<std::size_t>(one.c.kernel_width);
-      mirror_kernels(kernels, width, one.axis, one.even);
-      twin_kernels(kernels, width, one.even);
-    };
-    const ConvolutionCell made = convolution_cell(one.c, RandomWeights(), twins);
-    ASSERT_EQ(find_mirror(slid(made.cell), made.weights.find("kernels")->f32(), false).phases, 2);
-    expect_same_bits(made.cell, made.weights);
-  }
+  for (const MirrorCase& one :
+       {MirrorCase{frames, 34, 20}, MirrorCase{frames, 32, 17}, MirrorCase{padded, 32, 0},
+        MirrorCase{padded, 32, 33}, MirrorCase{single, 40, 19}, MirrorCase{many, 30, 17}})
+    expect_same_bits_mirrored(one, true);
 }
 
 TEST(GenericCell, RefusesSlotsThatAreNotThere) {

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <vector>
 
 #include "cells/ir/cell_builder.h"
+#include "cells/ops/ops.h"
 #include "tests/unit/cells/random_weights.h"
 
 namespace volvox {
@@ -35,6 +37,12 @@ inline ConvolutionCell convolution_cell(
   b.push("out", out);
   made.cell = b.build(&made.weights).value();
   return made;
+}
+
+// The first convolution of a cell, as it was inferred.
+inline const Convolution& slid(const Cell& cell) {
+  const auto is_it = [](const Operator& op) { return op.is(kConvolutionOp); };
+  return std::ranges::find_if(cell.operators, is_it)->convolution;
 }
 
 // Makes each tap of kernels of `width` the image of the one as far on the other side of axis / 2: equal in

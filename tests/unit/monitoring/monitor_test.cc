@@ -2,6 +2,8 @@
 
 #include <chrono>
 #include <map>
+#include <span>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -53,6 +55,31 @@ TEST(Monitor, CountsRequestsByOutcome) {
   EXPECT_THAT(page, HasSubstr("volvox_request_queue_seconds_sum 0.25"));
   EXPECT_THAT(page, HasSubstr("volvox_requests_in_flight 3"));
   EXPECT_THAT(page, HasSubstr("volvox_request_bytes_in_flight 4096"));
+}
+
+// Also times that are a bucket's upper end, or longer than all.
+TEST(Monitor, CountsManyAtOnceAsOneAfterTheOther) {
+  std::vector<RequestSample> samples;
+  for (const std::uint64_t us : {0, 10, 11, 25, 50, 999, 1000, 1001, 120'000'000, 120'000'001}) {
+    samples.push_back({std::nullopt, us, us / 2, 2 * us});
+    samples.push_back({ErrorCode::kOverloaded, us, us, us});
+  }
+  const auto requests_of = [](const Monitor& monitor) {
+    std::istringstream page(monitor.metrics_page().body);
+    std::string lines;
+    for (std::string line; std::getline(page, line);)
+      if (line.starts_with("volvox_request")) lines += line + "\n";
+    return lines;
+  };
+  for (const std::size_t count : {std::size_t{3}, samples.size()}) {
+    Monitor together("1"), single("1");
+    const std::span<const RequestSample> some = std::span(samples).first(count);
+    together.requests().answered(some);
+    for (const RequestSample& sample : some) single.requests().answered(sample);
+    EXPECT_EQ(requests_of(together), requests_of(single));
+    EXPECT_THAT(requests_of(together),
+                HasSubstr("volvox_requests_total{outcome=\"overloaded\"} " + std::to_string(count / 2)));
+  }
 }
 
 TEST(Monitor, ShowsTheRequestsOfEachModel) {
