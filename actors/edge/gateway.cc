@@ -8,7 +8,7 @@
 
 #include <spdlog/spdlog.h>
 
-#include "actors/edge/bundle_actor.h"
+#include "actors/edge/parts_actor.h"
 #include "actors/edge/request_actor.h"
 #include "actors/system/handoff.h"
 #include "actors/system/insist.h"
@@ -31,9 +31,14 @@ constexpr Duration kLookForSilence = std::chrono::milliseconds(100);
 constexpr const char* kNoRoomForResults =
     "the results on their way exceed limits.max_result_mib_in_flight; ask again later";
 
+constexpr const char* kNotTaken = "the server could not take the request; see its log";
+
 constexpr const char* kIdInFlight = "a request with this id is in flight on the connection; number on";
 
 constexpr std::uint32_t kRefusals = 65'536;  // that may wait for the socket
+
+// Parts that go on together: so many take the time in which a thread is woken, and the first waits for them.
+constexpr std::size_t kMostGathered = 32;
 
 EdgeOptions edge_options(const ServeConfig& config) {
   EdgeOptions options;
@@ -101,17 +106,21 @@ ReplyHeader reply_header(const IncomingRequest& request, const Outcome& outcome)
   return header;
 }
 
-// The parts of a bundle have one actor.
+void log_not_taken(const LogSubject& about, const std::exception& why) {
+  log_about(about, LogLevel::kError, std::string("the gateway could not take a request: ") + why.what());
+}
+
+// Parts that came together have one actor.
 std::vector<caf::actor> each_once(std::vector<caf::actor> actors) {
   std::sort(actors.begin(), actors.end());
   actors.erase(std::unique(actors.begin(), actors.end()), actors.end());
   return actors;
 }
 
-template <class Atom>
-void tell_all(std::vector<caf::actor> requests, Atom atom) {
-  for (const caf::actor& request : each_once(std::move(requests)))
-    insist([&] { caf::anon_send(request, atom); });
+// Small ones in their order, of which none has a time that an actor of its own would have to watch.
+bool may_go_with_others(const IncomingRequest& request) {
+  return is_session_part(request.header) && !request.detour && request.header.deadline_us == 0 &&
+         request.body.size() <= Dispatcher::kSmallBody;
 }
 
 // What a part is answered; `content` holds what another process has encoded, for as long as the reply is
@@ -274,14 +283,8 @@ void Gateway::on_request(const ClientId& client, std::span<const std::byte> head
   try {
     take(client, header, body, about);
   } catch (const std::exception& error) {  // out of memory, out of threads: this request's problem only
-    insist([&] {
-      refuse(client, about.request,
-             {{ErrorCode::kInternal, "the server could not take the request; see its log"}});
-    });
-    insist([&] {
-      log_about(about, LogLevel::kError,
-                std::string("the gateway could not take a request: ") + error.what());
-    });
+    insist([&] { refuse(client, about.request, {{ErrorCode::kInternal, kNotTaken}}); });
+    insist([&] { log_not_taken(about, error); });
   }
 }
 
@@ -291,6 +294,7 @@ void Gateway::take(const ClientId& client, std::span<const std::byte> header_byt
   if (!in_flight_.hear(client, steady_now(), edge_->sender_name())) lose(client, LostClient::kUnreachable);
   auto header = decode_request_header(header_bytes, limits_, &about.request);
   if (!header) return refuse(client, about.request, {std::move(header).error()});
+  if (header->kind != RequestKind::kInfer) hand_on_gathered();  // it may be about them
   const bool asks = header->kind == RequestKind::kInfer || header->kind == RequestKind::kBundle;
   if (!asks && !signals_.take(client, steady_now())) return metrics_.signal_ignored();
   switch (header->kind) {
@@ -317,14 +321,42 @@ void Gateway::accept(const ClientId& client, RequestHeader header, std::span<con
     return refuse(client, id, {{ErrorCode::kInvalidArgument, kIdInFlight}});
   }
   try {
-    in_flight_.set(
-        client, id,
-        spawn_request_actor(system_, shared_from_this(), admission_->runner_for(**admitted, *runner_),
-                            *admitted, admission_->dispatcher_for(body.size())));
+    const caf::actor runner = admission_->runner_for(**admitted, *runner_);
+    if (may_go_with_others(**admitted)) {
+      gathered_.push_back(std::move(*admitted));
+      if (gathered_.size() == kMostGathered) hand_on_gathered();
+      return;
+    }
+    hand_on_gathered();
+    in_flight_.set(client, id,
+                   spawn_request_actor(system_, shared_from_this(), runner, *admitted,
+                                       admission_->dispatcher_for(body.size())));
   } catch (...) {
     if (!in_flight_.remove(client, id, account)) return;  // it was answered before this failed
     in_flight_.answered();
     throw;
+  }
+}
+
+// Threads are woken, and messages sent, for all that have come since they were last looked for, not for each.
+void Gateway::hand_on_gathered() {
+  if (gathered_.empty()) return;
+  const std::vector<RequestPtr> parts = std::exchange(gathered_, {});
+  try {
+    const caf::actor actor =
+        parts.size() == 1
+            ? spawn_request_actor(system_, shared_from_this(), runner_->get(), parts.front())
+            : spawn_parts_actor(system_, {shared_from_this(), runner_->get(), parts, std::nullopt});
+    for (const RequestPtr& part : parts) in_flight_.set(part->client, part->header.request_id, actor);
+  } catch (const std::exception& error) {  // out of memory, out of threads: these requests' problem only
+    for (const RequestPtr& part : parts) {
+      const std::uint64_t id = part->header.request_id;
+      // Those that were answered before this failed have their answer.
+      if (!in_flight_.remove(part->client, id, part->account)) continue;
+      in_flight_.answered();
+      insist([&] { refuse(part->client, id, {{ErrorCode::kInternal, kNotTaken}}); });
+      insist([&] { log_not_taken(subject_of(*part), error); });
+    }
   }
 }
 
@@ -371,9 +403,9 @@ void Gateway::accept_bundle(const ClientId& client, RequestHeader header, std::s
 void Gateway::spawn_bundle(const ClientId& client, std::uint64_t first_id, std::span<const std::uint64_t> ids,
                            std::vector<RequestPtr> parts) {
   caf::actor runner = admission_->runner_for(parts, *runner_);
-  BundleSetup setup{shared_from_this(), std::move(runner), first_id, std::move(parts),
-                    std::chrono::microseconds(config_.wire.bundle_gather_us)};
-  in_flight_.set_all(client, ids, spawn_bundle_actor(system_, std::move(setup)));
+  const PartsSetup::Bundle bundle{first_id, std::chrono::microseconds(config_.wire.bundle_gather_us)};
+  PartsSetup setup{shared_from_this(), std::move(runner), std::move(parts), bundle};
+  in_flight_.set_all(client, ids, spawn_parts_actor(system_, std::move(setup)));
 }
 
 void Gateway::refuse_parts(const ClientId& client, std::uint64_t first_id,
@@ -390,7 +422,9 @@ void Gateway::refuse_parts(const ClientId& client, std::uint64_t first_id,
 }
 
 void Gateway::cancel(const ClientId& client, const RequestHeader& header) {
-  const CancelIds ids{header.request_id, std::max(header.parts, 1U)};
+  const CancelIds ids{std::make_shared<const ClientId>(client), header.request_id,
+                      std::max(header.parts, 1U)};
+  hand_over();
   for (const caf::actor& request : each_once(in_flight_.find_all(client, ids.first, ids.count)))
     caf::anon_send(request, ids);
 }
@@ -571,13 +605,16 @@ void Gateway::on_client_gone(const ClientId& client, ClientGone why) {
 // One that says nothing may only have slept: its requests are answered.
 void Gateway::lose(const ClientId& client, LostClient why) {
   spdlog::debug("a client is gone: {}", to_string(why));
+  hand_on_gathered();
   const bool silent = why == LostClient::kSilent;
   std::vector<caf::actor> requests =
       insist([&] { return silent ? in_flight_.give_up(client) : in_flight_.take_client(client); });
   if (!requests.empty()) metrics_.lost(why);
-  if (silent) return tell_all(std::move(requests), SilenceAtom::value);
-  for (std::size_t i = 0; i < requests.size(); ++i) metrics_.answered({ErrorCode::kCancelled});
-  tell_all(std::move(requests), CancelAtom::value);
+  for (std::size_t i = 0; i < requests.size() && !silent; ++i) metrics_.answered({ErrorCode::kCancelled});
+  const ClientLost lost{insist([&] { return std::make_shared<const ClientId>(client); }), silent};
+  hand_over();
+  for (const caf::actor& request : each_once(std::move(requests)))
+    insist([&] { caf::anon_send(request, lost); });
 }
 
 }  // namespace volvox

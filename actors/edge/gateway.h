@@ -66,10 +66,12 @@ class Gateway : public ReplySink, private EdgeHandler, public std::enable_shared
                   std::span<const std::byte> body) override;
   void take(const ClientId& client, std::span<const std::byte> header, std::span<const std::byte> body,
             LogSubject& about);
+  void on_requests_read() override { hand_on_gathered(); }
   void on_client_gone(const ClientId& client, ClientGone why) override;
   void on_client_refused(const RefusedClient& client) override;
   void on_keys_trouble(const std::string& why) override;
   void accept(const ClientId& client, RequestHeader header, std::span<const std::byte> body);
+  void hand_on_gathered();
   void accept_bundle(const ClientId& client, RequestHeader header, std::span<const std::byte> body);
   void spawn_bundle(const ClientId& client, std::uint64_t first_id, std::span<const std::uint64_t> ids,
                     std::vector<RequestPtr> parts);
@@ -94,7 +96,9 @@ class Gateway : public ReplySink, private EdgeHandler, public std::enable_shared
   std::unique_ptr<EdgeSocket> edge_;
   TokenBuckets signals_;  // of each connection: pings and cancels
   InFlightTable in_flight_;
-  std::uint64_t dropped_ = 0;          // replies, as counted so far
+  std::vector<RequestPtr>
+      gathered_;               // parts of sessions that came one by one, and are in flight; no actor yet
+  std::uint64_t dropped_ = 0;  // replies, as counted so far
   std::uint64_t clients_refused_ = 0;  // likewise
   std::uint64_t malformed_ = 0;        // likewise
   std::string last_refused_;           // in words

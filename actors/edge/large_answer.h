@@ -27,6 +27,10 @@ struct WriteAnswer {
   std::shared_ptr<LargeAnswer> answer;
 };
 
+// Answers; or leaves that to the writer: to write down what is large takes the time of many small answers,
+// whose actors wait for this thread too. Called by the actor that owns the ticket.
+void answer_or_leave(caf::event_based_actor& self, ReplyTicket& ticket, const Outcome& outcome);
+
 }  // namespace volvox
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::WriteAnswer)

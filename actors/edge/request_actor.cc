@@ -26,7 +26,6 @@ struct RequestSetup {
 class RequestShell {
  public:
   static constexpr const char* kName = "request actor";
-  static constexpr const char* kCancelledByClient = "the client cancelled the request";
 
   RequestShell(caf::event_based_actor* self, RequestSetup setup)
       : self_(self), runner_(std::move(setup.runner)), ticket_(std::move(setup.sink), take(setup)) {}
@@ -43,7 +42,7 @@ class RequestShell {
     return {[this](const FinishRequest& finish) {
               take_over();
               ticket_.request().leave();
-              answer(finish.outcome);
+              answer_or_leave(*self_, ticket_, finish.outcome);
               self_->quit();
             },
             [this](const PartialResult& partial) {
@@ -53,7 +52,9 @@ class RequestShell {
             [this](DeadlineAtom) { give_up(ErrorCode::kDeadlineExceeded, kTooLate); },
             [this](CancelAtom) { give_up(ErrorCode::kCancelled, kCancelledByClient); },
             [this](const CancelIds&) { give_up(ErrorCode::kCancelled, kCancelledByClient); },
-            [this](SilenceAtom) { give_up(ErrorCode::kCancelled, kSaidNothing); },
+            [this](const ClientLost& lost) {
+              give_up(ErrorCode::kCancelled, lost.silent ? kSaidNothing : kCancelledByClient);
+            },
             [this](AbortAtom) {
               give_up(ErrorCode::kUnavailable,
                       "the server shut down before the request ended; send it elsewhere");
@@ -64,17 +65,6 @@ class RequestShell {
   static RequestPtr take(RequestSetup& setup) {
     take_over();
     return std::move(setup.request);
-  }
-
-  // To write down what is large takes the time of many small answers, whose actors wait for this thread too.
-  void answer(const Outcome& outcome) {
-    const auto& slot = ticket_.request().writer;
-    const bool large = slot && outcome.bytes_to_encode() > Dispatcher::kSmallBody;
-    const caf::actor writer = large ? slot->get() : caf::actor();
-    if (!writer) return ticket_.answer(outcome);
-    auto left = std::make_shared<LargeAnswer>(std::move(ticket_), outcome);
-    hand_over();
-    self_->send(writer, WriteAnswer{std::move(left)});
   }
 
   void forward(const PartialResult& partial) {

@@ -13,7 +13,7 @@ namespace volvox {
 
 struct Outcome;
 
-// Where the parts of a bundle leave how they ended, for the one actor that answers them: it is told of the
+// Where parts that came together leave how they ended, for the one actor that answers them: it is told of the
 // first that lies here, and of the last of all, not of each. Any thread.
 class AnswerGroup : public std::enable_shared_from_this<AnswerGroup> {
  public:

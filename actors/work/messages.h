@@ -25,7 +25,7 @@ namespace volvox {
 struct RunWork {
   WorkPtr work;
 };
-// door → runner: the parts of a bundle; each as by RunWork.
+// door → runner: parts that came together; each as by RunWork.
 struct RunWorks {
   std::shared_ptr<const std::vector<WorkPtr>> works;
 };
@@ -85,14 +85,20 @@ struct FinishRequest {
   Outcome outcome;
 };
 
-// AnswerGroup → the actor of its bundle: answers lie there.
+// AnswerGroup → the actor of its parts: answers lie there.
 struct AnswersReady {
   AnswerGroupPtr group;
 };
-// gateway → request actor: the client asks to cancel its requests with so many ids from this one on.
+// gateway → request actor: this client asks to cancel its requests with so many ids from this one on.
 struct CancelIds {
+  std::shared_ptr<const ClientId> client;
   std::uint64_t first = 0;
   std::uint32_t count = 1;
+};
+// gateway → request actor: the client is gone; or it is silent, and may only sleep.
+struct ClientLost {
+  std::shared_ptr<const ClientId> client;
+  bool silent = false;
 };
 
 // Tasks of one worker, in order. Whoever holds the group owns them.
@@ -153,11 +159,10 @@ struct UseScheduler {
   caf::actor scheduler;  // invalid: there is none for now
 };
 
-using CancelAtom = caf::atom_constant<caf::atom("cancel")>;  // gateway → request actor: the client is gone
+using CancelAtom =
+    caf::atom_constant<caf::atom("cancel")>;  // door → request actor: whoever asked is gone, or cancels
 using DeadlineAtom =
     caf::atom_constant<caf::atom("deadline")>;  // cluster node → request actor: the router's clock says so
-using SilenceAtom =
-    caf::atom_constant<caf::atom("silence")>;  // gateway → request actor: the client says nothing
 using AbortAtom =
     caf::atom_constant<caf::atom("abort")>;  // gateway → request actor: the drain's time is over
 using TickAtom = caf::atom_constant<caf::atom("tick")>;    // an actor to itself
@@ -174,6 +179,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::AdmitWorks)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::CancelWorks)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::AnswersReady)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::CancelIds)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::ClientLost)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::AdmitWork)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::CancelWork)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(volvox::FinishedWorks)

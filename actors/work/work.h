@@ -80,6 +80,7 @@ using RequestPtr = std::shared_ptr<const IncomingRequest>;
 
 inline constexpr const char* kNoRunner =
     "what runs requests here has failed and is being started again; try again soon, or elsewhere";
+inline constexpr const char* kCancelledByClient = "the client cancelled the request";
 inline constexpr const char* kSaidNothing =
     "nothing was heard of the client for as long as limits.silent_client_ms, so the request was cancelled; "
     "send a ping now and then while requests are in flight";

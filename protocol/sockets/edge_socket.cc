@@ -135,6 +135,7 @@ std::size_t EdgeSocket::send_replies() {
 std::size_t EdgeSocket::receive_requests() {
   std::size_t count = 0;
   while (count < static_cast<std::size_t>(options_.burst) && receive_request()) ++count;
+  if (count > 0) handler_.on_requests_read();
   return count;
 }
 

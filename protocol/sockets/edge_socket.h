@@ -36,6 +36,8 @@ class EdgeHandler {
   // A request of two frames, neither yet decoded nor checked. The bytes are valid during the call only.
   virtual void on_request(const ClientId& client, std::span<const std::byte> header,
                           std::span<const std::byte> body) = 0;
+  // All that had come was read, or as much of it as is read at a time; after at least one request.
+  virtual void on_requests_read() {}
 
   // Replies to this client had to be dropped: more may not reach it over this connection, so that its other
   // requests may as well be cancelled. May come more than once for one client.

@@ -1,10 +1,11 @@
-#include "actors/edge/bundle_actor.h"
+#include "actors/edge/parts_actor.h"
 
 #include <algorithm>
 #include <chrono>
 #include <optional>
 #include <utility>
 
+#include "actors/edge/large_answer.h"
 #include "actors/sessions/session_token.h"
 #include "actors/system/handoff.h"
 #include "actors/system/insist.h"
@@ -29,19 +30,19 @@ class SameAnswer {
     of_others_.undecided = false;
     of_sessions_.undecided = perhaps_done;
   }
-  ReplySink::Answered to(const IncomingRequest& part) const {
-    return {&part, is_session_part(part.header) ? &of_sessions_ : &of_others_};
+  const Outcome& to(const IncomingRequest& part) const {
+    return is_session_part(part.header) ? of_sessions_ : of_others_;
   }
 
  private:
   Outcome of_others_, of_sessions_;
 };
 
-class BundleShell {
+class PartsShell {
  public:
-  static constexpr const char* kName = "bundle actor";
+  static constexpr const char* kName = "actor of parts";
 
-  BundleShell(caf::event_based_actor* self, BundleSetup setup)
+  PartsShell(caf::event_based_actor* self, PartsSetup setup)
       : self_(self), setup_(std::move(setup)), states_(setup_.parts.size()), running_(states_.size()) {
     take_over();
     arrived_ = setup_.parts.front()->arrival;
@@ -49,13 +50,13 @@ class BundleShell {
   }
 
   // Whoever still waits is told that nobody knows.
-  ~BundleShell() {
+  ~PartsShell() {
     const auto left = std::ranges::find(states_, false, &State::answered);
     if (left != states_.end())
       answer_all(lost_outcome(*setup_.parts[static_cast<std::size_t>(left - states_.begin())]));
   }
-  BundleShell(const BundleShell&) = delete;
-  BundleShell& operator=(const BundleShell&) = delete;
+  PartsShell(const PartsShell&) = delete;
+  PartsShell& operator=(const PartsShell&) = delete;
 
   caf::behavior behavior() {
     if (setup_.runner) return waiting();
@@ -80,13 +81,17 @@ class BundleShell {
               answers_ready(ready.group);
             },
             [this](DeadlineAtom) { give_up(ErrorCode::kDeadlineExceeded, kTooLate); },
-            [this](CancelAtom) { give_up(ErrorCode::kCancelled, kCancelled); },
             [this](const CancelIds& ids) {
-              give_up(ErrorCode::kCancelled, kCancelled, [&](const IncomingRequest& part) {
-                return part.header.request_id - ids.first < ids.count;
+              take_over();
+              give_up(ErrorCode::kCancelled, kCancelledByClient, [&](const IncomingRequest& part) {
+                return part.header.request_id - ids.first < ids.count && part.client == *ids.client;
               });
             },
-            [this](SilenceAtom) { give_up(ErrorCode::kCancelled, kSaidNothing); },
+            [this](const ClientLost& lost) {
+              take_over();
+              give_up(ErrorCode::kCancelled, lost.silent ? kSaidNothing : kCancelledByClient,
+                      [&](const IncomingRequest& part) { return part.client == *lost.client; });
+            },
             [this](AbortAtom) {
               give_up(ErrorCode::kUnavailable,
                       "the server shut down before the request ended; send it elsewhere");
@@ -112,11 +117,11 @@ class BundleShell {
 
   void answers_ready(const AnswerGroupPtr& group) {
     group_ = group;
-    if (group->complete()) {
+    if (group->complete() || !setup_.bundle) {
       flush();
     } else if (!flush_at_) {
       const TimePoint now = steady_now();
-      flush_at_ = now + gather_after(now - arrived_, setup_.gather);
+      flush_at_ = now + gather_after(now - arrived_, setup_.bundle->gather);
     }
     if (running_ > 0) self_->become(waiting());
   }
@@ -124,14 +129,14 @@ class BundleShell {
   void flush() {
     flush_at_.reset();
     const AnswerGroup::Answers answers = group_->take();
-    std::vector<ReplySink::Answered> answered;
+    std::vector<Answered> answered;
     answered.reserve(answers.size());
     for (const auto& [place, outcome] : answers) {
       State& state = states_[place];
       state.ended = true;
       setup_.parts[place]->leave();
       --running_;
-      if (!std::exchange(state.answered, true)) answered.push_back({setup_.parts[place].get(), &outcome});
+      if (!std::exchange(state.answered, true)) answered.push_back({place, &outcome});
     }
     reply(answered);
     for (const auto& [place, outcome] : answers) setup_.parts[place] = nullptr;
@@ -141,7 +146,7 @@ class BundleShell {
   template <class Which>
   void give_up(ErrorCode code, const char* message, Which which) {
     auto keys = std::make_shared<std::vector<std::uint64_t>>();
-    std::vector<ReplySink::Answered> answered;
+    std::vector<Answered> answered;
     // What takes memory comes before a part counts as answered.
     Outcome outcome;
     outcome.error = Error{code, message};
@@ -157,7 +162,7 @@ class BundleShell {
       if (is_elsewhere) continue;
       if (!setup_.parts[place]->end.give_up(code)) continue;
       state.answered = true;
-      answered.push_back(answer.to(*setup_.parts[place]));
+      answered.push_back({place, &answer.to(*setup_.parts[place])});
     }
     if (code == ErrorCode::kDeadlineExceeded) deadline_ = TimePoint::max();
     if (!keys->empty()) {
@@ -171,19 +176,38 @@ class BundleShell {
     give_up(code, message, [](const IncomingRequest&) { return true; });
   }
 
-  void reply(const std::vector<ReplySink::Answered>& answered) {
+  struct Answered {
+    std::size_t place = 0;
+    const Outcome* outcome = nullptr;
+  };
+
+  void reply(const std::vector<Answered>& answered) {
     if (answered.empty()) return;
-    setup_.sink->answer_parts(setup_.first_id, answered);
-    for (const auto& [part, outcome] : answered) trace_answer(*part, *outcome);
+    if (setup_.bundle) return reply_bundled(answered);
+    for (const auto& [place, outcome] : answered) {
+      ReplyTicket ticket(setup_.sink, setup_.parts[place]);
+      answer_or_leave(*self_, ticket, *outcome);
+    }
+  }
+
+  void reply_bundled(const std::vector<Answered>& answered) {
+    const auto parts = insist([&] {
+      std::vector<ReplySink::Answered> all;
+      all.reserve(answered.size());
+      for (const auto& [place, outcome] : answered) all.push_back({setup_.parts[place].get(), outcome});
+      return all;
+    });
+    setup_.sink->answer_parts(setup_.bundle->first_id, parts);
+    for (const auto& [part, outcome] : parts) trace_answer(*part, *outcome);
   }
 
   // All that have no answer. `perhaps_done`: a part of a session may have been done.
   void answer_all(const Outcome& outcome, bool perhaps_done = true) {
     const SameAnswer answer = insist([&] { return SameAnswer(outcome, perhaps_done); });
-    const std::vector<ReplySink::Answered> answered = insist([&] {
-      std::vector<ReplySink::Answered> all;
+    const std::vector<Answered> answered = insist([&] {
+      std::vector<Answered> all;
       for (std::size_t place = 0; place < states_.size(); ++place) {
-        if (!states_[place].answered) all.push_back(answer.to(*setup_.parts[place]));
+        if (!states_[place].answered) all.push_back({place, &answer.to(*setup_.parts[place])});
       }
       return all;
     });
@@ -191,10 +215,8 @@ class BundleShell {
     reply(answered);
   }
 
-  static constexpr const char* kCancelled = "the client cancelled the request";
-
   caf::event_based_actor* self_;
-  BundleSetup setup_;
+  PartsSetup setup_;
   std::vector<State> states_;
   std::size_t running_;  // parts of which the runner has not said how they ended
   TimePoint arrived_{};
@@ -204,16 +226,16 @@ class BundleShell {
 };
 
 // One that waits for its answers only needs no thread before that.
-caf::actor spawn(caf::actor_system& system, BundleSetup setup) {
+caf::actor spawn(caf::actor_system& system, PartsSetup setup) {
   const bool waits = setup.runner && setup.parts.front()->header.deadline_us == 0;
   hand_over();
-  if (waits) return spawn_shell<BundleShell, caf::lazy_init>(system, std::move(setup));
-  return spawn_shell<BundleShell>(system, std::move(setup));
+  if (waits) return spawn_shell<PartsShell, caf::lazy_init>(system, std::move(setup));
+  return spawn_shell<PartsShell>(system, std::move(setup));
 }
 
 }  // namespace
 
-caf::actor spawn_bundle_actor(caf::actor_system& system, BundleSetup setup) {
+caf::actor spawn_parts_actor(caf::actor_system& system, PartsSetup setup) {
   const caf::actor runner = setup.runner;
   const std::vector<RequestPtr> parts = setup.parts;
   caf::actor actor = spawn(system, std::move(setup));
