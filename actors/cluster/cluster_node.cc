@@ -10,7 +10,7 @@
 #include "actors/cluster/cluster_sink.h"
 #include "actors/cluster/router_finder.h"
 #include "actors/cluster/router_seats.h"
-#include "actors/edge/gateway.h"
+#include "actors/edge/edge_settings.h"
 #include "actors/edge/request_actor.h"
 #include "actors/node/offered_models.h"
 #include "actors/process/liveness.h"

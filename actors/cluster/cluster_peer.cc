@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "actors/edge/gateway.h"
+#include "actors/edge/edge_settings.h"
 
 namespace volvox {
 

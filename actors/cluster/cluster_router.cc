@@ -15,7 +15,7 @@
 #include "actors/cluster/node_peers.h"
 #include "actors/cluster/router_limits.h"
 #include "actors/cluster/router_questions.h"
-#include "actors/edge/gateway.h"
+#include "actors/edge/edge_settings.h"
 #include "actors/process/liveness.h"
 #include "actors/sessions/session_token.h"
 #include "actors/system/handoff.h"

@@ -5,7 +5,7 @@
 #include <tuple>
 #include <utility>
 
-#include "actors/edge/gateway.h"
+#include "actors/edge/edge_settings.h"
 #include "actors/sessions/session_token.h"
 #include "actors/system/random_number.h"
 #include "actors/work/traces.h"

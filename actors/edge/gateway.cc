@@ -8,8 +8,10 @@
 
 #include <spdlog/spdlog.h>
 
+#include "actors/edge/edge_settings.h"
 #include "actors/edge/parts_actor.h"
 #include "actors/edge/request_actor.h"
+#include "actors/sessions/session_token.h"
 #include "actors/system/handoff.h"
 #include "actors/system/insist.h"
 #include "actors/system/short_of_memory.h"
@@ -35,46 +37,8 @@ constexpr const char* kNotTaken = "the server could not take the request; see it
 
 constexpr const char* kIdInFlight = "a request with this id is in flight on the connection; number on";
 
-constexpr std::uint32_t kRefusals = 65'536;  // that may wait for the socket
-
 // Parts that go on together: so many take the time in which a thread is woken, and the first waits for them.
 constexpr std::size_t kMostGathered = 32;
-
-EdgeOptions edge_options(const ServeConfig& config) {
-  EdgeOptions options;
-  options.limits = wire_limits(config.wire);
-  // Every request that is let in may be answered at once; and refusals come in bursts.
-  const std::uint32_t requests = config.limits.max_requests_in_flight;
-  options.replies_per_client = static_cast<int>(config.limits.max_replies_per_client);
-  options.slow_client_bytes = std::size_t{config.limits.max_reply_mib_per_client} << 20;
-  options.waiting_bytes = std::size_t{config.limits.max_reply_mib_waiting} << 20;
-  options.receiving_bytes = std::size_t{config.limits.max_receiving_mib} << 20;
-  options.connections = config.limits.max_connections;
-  options.connections_per_address = config.limits.max_connections_per_address;
-  options.connections_per_key = config.limits.max_connections_per_key;
-  options.idle_after = std::chrono::milliseconds(config.limits.idle_client_ms);
-  options.slow_client_patience = std::chrono::milliseconds(config.limits.slow_client_ms);
-  options.queued_replies = std::size_t{requests} + kRefusals;
-  options.queued_bytes = std::size_t{config.limits.max_result_mib_in_flight} << 20;
-  return options;
-}
-
-Result<std::optional<EdgeKeys>> edge_keys(const SecuritySection& security) {
-  if (security.server_key.empty()) return std::nullopt;
-  auto server = read_secret_key(security.server_key);
-  if (!server) return tl::unexpected(server.error());
-  if (security.clients == "*") return EdgeKeys{std::move(*server), CurveClients::anybody()};
-  auto clients = CurveClients::in_folder(security.clients, std::chrono::milliseconds(security.stale_keys_ms));
-  if (!clients) return tl::unexpected(clients.error());
-  return EdgeKeys{std::move(*server), std::move(*clients)};
-}
-
-TokenBuckets::Limits signal_limits(const LimitsSection& limits) {
-  TokenBuckets::Limits signals;
-  signals.per_second = limits.max_signals_per_client;
-  signals.burst = static_cast<double>(limits.max_signals_per_client) + limits.max_requests_per_client;
-  return signals;
-}
 
 DoorCounts counts_of(const EdgeDoor& door) {
   DoorCounts counts;
@@ -166,21 +130,6 @@ ReplyHeader bundle_header(std::uint64_t first_id, bool encoded) {
 }
 
 }  // namespace
-
-WireLimits wire_limits(const WireSection& wire) {
-  WireLimits limits;
-  limits.max_header_bytes = wire.max_header_bytes;
-  limits.max_body_bytes = wire.max_body_bytes;
-  limits.max_tensors = wire.max_tensors;
-  limits.max_name_bytes = wire.max_name_bytes;
-  limits.max_rank = wire.max_rank;
-  limits.max_nodes = wire.max_nodes;
-  limits.max_edges = wire.max_edges;
-  limits.max_bundle_parts = wire.max_bundle_parts;
-  limits.traversal_words = wire.traversal_words;
-  limits.nesting = wire.nesting;
-  return limits;
-}
 
 Gateway::Gateway(const ServeConfig& config, caf::actor_system& system, std::shared_ptr<ActorSlot> runner,
                  std::shared_ptr<Admission> admission, RequestMetrics& metrics)

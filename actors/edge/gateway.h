@@ -25,8 +25,6 @@
 
 namespace volvox {
 
-WireLimits wire_limits(const WireSection& wire);
-
 // Clients come from outside the house: they may be many, slow, broken or gone. The gateway owns their socket
 // on a thread of its own. It reads the header of each request, refuses at once what is malformed, too much or
 // too late, and gives each other request an actor; replies come back from any thread. It never waits for a

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "actors/edge/gateway.h"
+#include "actors/edge/edge_settings.h"
 #include "actors/edge/request_actor.h"
 #include "actors/sessions/session_token.h"
 #include "actors/system/insist.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "actors/edge/gateway.h"
+#include "actors/edge/edge_settings.h"
 #include "actors/node/request_check.h"
 #include "protocol/codec/codec.h"
 #include "serving/part_content.h"
