@@ -2,19 +2,21 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <utility>
 
 #include "cells/ops/ops.h"
 #include "cells/patterns/matcher.h"
 #include "cpu/cells/generic_chunk.h"
 #include "cpu/cells/packing.h"
+#include "cpu/cells/value_places.h"
 
 namespace volvox::cpu {
 namespace {
 
 constexpr std::size_t kLineFloats = 16;
-// What one chunk's values may take of a thread's second cache.
-constexpr std::size_t kChunkBytes = 512U << 10;
+// What one chunk's values may take of a thread's second cache, beside the weights that it reads.
+constexpr std::size_t kChunkBytes = 256U << 10;
 constexpr std::size_t kMinChunkRows = 12;  // fewer read the weights too often
 constexpr std::size_t kMaxChunkRows = 1024;
 // At most so many: one that is lost to a preempted thread is made up for by the others.
@@ -72,6 +74,7 @@ Result<std::unique_ptr<CpuCell>> GenericCell::make(const Cell& cell, const Weigh
     if (Status ok = made->add_operator(cell, run, weights, options, pools); !ok)
       return tl::unexpected(ok.error());
   }
+  made->place_values();
   return made;
 }
 
@@ -92,10 +95,36 @@ void GenericCell::describe_values(const Cell& cell, const WeighedSums& weighed) 
     if (op.output == kNoValue || views(cell, op) || weighed.contains(op.output)) continue;
     GenericValue& v = values_[op.output];
     const std::size_t floats = v.row_bytes / sizeof(float);
-    // Scalars lie side by side, vectors on cache lines of their own.
-    v.stride = floats <= 2 ? 2 : (floats + kLineFloats - 1) / kLineFloats * kLineFloats;
-    (v.ragged ? edge_bytes_ : row_bytes_) += v.stride * sizeof(float);
+    v.stride = floats <= GenericValue::kScalarStride ? GenericValue::kScalarStride
+                                                     : (floats + kLineFloats - 1) / kLineFloats * kLineFloats;
     (v.ragged ? edge_us_ : row_us_) += kElementUs * static_cast<double>(v.elements);
+  }
+}
+
+void GenericCell::place_values() {
+  std::vector<ValueLife> lives(values_.size());
+  std::vector<ValueId> lies_in(values_.size());  // of a view: what it is a part of
+  std::iota(lies_in.begin(), lies_in.end(), ValueId{0});
+  for (std::size_t i = 0; i < ops_.size(); ++i) {
+    const Operator& op = ops_[i].op;
+    for (const ValueId input : op.inputs) lives[lies_in[input]].to = i;
+    if (op.output == kNoValue) continue;
+    if (op.is(kSliceOp) || op.is(kReshapeOp)) lies_in[op.output] = lies_in[op.inputs.front()];
+    lives[op.output] = {values_[op.output].stride, i, i};
+  }
+  for (const bool ragged : {false, true}) {
+    for (const bool scalar : {false, true}) {
+      std::vector<ValueLife> kind = lives;
+      for (std::size_t v = 0; v < kind.size(); ++v) {
+        if (values_[v].ragged != ragged || values_[v].is_scalar() != scalar) kind[v].floats = 0;
+      }
+      const ValuePlaces places = cpu::place_values(kind);
+      for (std::size_t v = 0; v < kind.size(); ++v) {
+        if (kind[v].floats != 0) values_[v].place = places.at[v];
+      }
+      ValueRoom& room = ragged ? value_room_.edges : value_room_.rows;
+      (scalar ? room.scalars : room.vectors) = places.floats;
+    }
   }
 }
 
@@ -200,7 +229,8 @@ Status GenericCell::run(const ResolvedRows& rows, Workspace& work, ThreadTeam& t
   const std::size_t edges = most_edges(rows, chunk);
   for (std::uint32_t t = 0; t < (alone ? 1 : team.size()); ++t) {
     if (work.generic.size() <= t) work.generic.push_back(std::make_unique<GenericScratch>());
-    if (Status ok = work.generic[t]->prepare(values_, chunk, edges, stretches_, room_); !ok) return ok;
+    if (Status ok = work.generic[t]->prepare(values_, value_room_, chunk, edges, stretches_, room_); !ok)
+      return ok;
   }
   work.counts.resize(team.size());
   for (std::size_t o = 0; o < job.owners; ++o) {
@@ -223,7 +253,8 @@ Status GenericCell::run_wide(const ResolvedRows& rows, Workspace& work, ThreadTe
   if (work.generic.empty()) work.generic.push_back(std::make_unique<GenericScratch>());
   GenericScratch& scratch = *work.generic[0];
   const std::size_t edges = most_edges(rows, rows.real_rows);
-  if (Status ok = scratch.prepare(values_, rows.real_rows, edges, stretches_, room_); !ok) return ok;
+  if (Status ok = scratch.prepare(values_, value_room_, rows.real_rows, edges, stretches_, room_); !ok)
+    return ok;
   GenericChunk chunk(*kernels_, values_, zeros_.f32(), rows, 0, rows.real_rows, scratch);
   work.counts.assign(team.size(), 0);
   work.counts[0] = 1;
@@ -259,7 +290,9 @@ void GenericCell::run_chunk(const void* context, std::uint32_t owner, std::uint3
 
 // As if each row had as many edges as the others.
 std::size_t GenericCell::chunk_rows(std::size_t rows, std::size_t edges, std::uint32_t threads) const {
-  const std::size_t row_bytes = row_bytes_ + edge_bytes_ * edges / rows;
+  const std::size_t row_bytes =
+      kLineFloats * sizeof(float) +
+      (value_room_.rows.floats(rows) + value_room_.edges.floats(edges)) * sizeof(float) / rows;
   const std::size_t least = std::max<std::size_t>(kMinChunkRows * rows / (rows + edges), 1);
   std::size_t chunk = std::clamp(kChunkBytes / row_bytes, least, kMaxChunkRows);
   if (threads > 1) {

@@ -59,6 +59,7 @@ class GenericCell final : public CpuCell {
 
   GenericCell(const Cell& cell, const Kernels& kernels) : shape_(row_shape(cell)), kernels_(&kernels) {}
   void describe_values(const Cell& cell, const WeighedSums& weighed);
+  void place_values();
   const GenericOp* find_alike(const GenericOp& made) const;
   Status add_operator(const Cell& cell, const Operator& op, const Weights& weights,
                       const CompileOptions& options, PoolFinder& pools);
@@ -76,12 +77,12 @@ class GenericCell final : public CpuCell {
   std::shared_ptr<const Cell> interpreted_;  // of those of them that no kernel runs
   double flops_ = 0;
   std::uint64_t packed_bytes_ = 0;
-  double row_us_ = 0, edge_us_ = 0;              // a guess of what one row takes, and one of its edges
-  std::size_t row_bytes_ = 64, edge_bytes_ = 0;  // of the values computed for a row, and for an edge
-  bool wide_ = false;                            // it has a wide product
-  ConvolutionRoom room_;                         // what its convolutions need
-  std::size_t stretches_ = 1;                    // the most of an operator
-  AlignedBuffer zeros_;                          // what a pull without an address reads
+  double row_us_ = 0, edge_us_ = 0;  // a guess of what one row takes, and one of its edges
+  GenericRoom value_room_;
+  bool wide_ = false;          // it has a wide product
+  ConvolutionRoom room_;       // what its convolutions need
+  std::size_t stretches_ = 1;  // the most of an operator
+  AlignedBuffer zeros_;        // what a pull without an address reads
 };
 
 }  // namespace volvox::cpu

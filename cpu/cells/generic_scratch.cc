@@ -11,11 +11,6 @@ namespace {
 
 constexpr std::size_t kLineFloats = 16;
 
-std::size_t floats_of(const GenericValue& value, std::size_t rows, std::size_t edges) {
-  const std::size_t floats = value.stride * (value.ragged ? edges : rows);
-  return (floats + kLineFloats - 1) / kLineFloats * kLineFloats;
-}
-
 template <class T>
 void at_least(std::vector<T>& v, std::size_t n) {
   if (v.size() < n) v.resize(n);
@@ -23,27 +18,34 @@ void at_least(std::vector<T>& v, std::size_t n) {
 
 }  // namespace
 
-Status GenericScratch::prepare(std::span<const GenericValue> values, std::size_t rows_of_chunk,
-                               std::size_t edges, std::size_t stretches, const ConvolutionRoom& room) {
+std::size_t ValueRoom::place(std::size_t place, std::size_t rows, bool scalar) {
+  if (!scalar) return place * rows;
+  const std::size_t each = (GenericValue::kScalarStride * rows + kLineFloats - 1) / kLineFloats * kLineFloats;
+  return place / GenericValue::kScalarStride * each;
+}
+
+Status GenericScratch::prepare(std::span<const GenericValue> values, const GenericRoom& room,
+                               std::size_t rows_of_chunk, std::size_t edges, std::size_t stretches,
+                               const ConvolutionRoom& convolutions) {
   at_least(rows, values.size());
   at_least(memory, values.size());
   at_least(places, values.size());
   at_least(out, std::max(rows_of_chunk * stretches, edges));
-  if (Status ok = convolution.prepare(room); !ok) return ok;
+  if (Status ok = convolution.prepare(convolutions); !ok) return ok;
   at_least(spread, kMaxTerms + 1);
   for (Rows& pointers : spread)
     at_least(pointers, std::max(stretches > 1 ? rows_of_chunk * stretches : 0, edges));
-  std::size_t floats = 0;
-  for (std::size_t v = 0; v < values.size(); ++v) {
-    at_least(rows[v], values[v].ragged ? edges : rows_of_chunk);
-    floats += floats_of(values[v], rows_of_chunk, edges);
-  }
-  if (Status ok = buffer.grow(floats * sizeof(float)); !ok) return ok;
+  for (std::size_t v = 0; v < values.size(); ++v) at_least(rows[v], values[v].ragged ? edges : rows_of_chunk);
+  const std::size_t of_rows = room.rows.floats(rows_of_chunk), of_edges = room.edges.floats(edges);
+  if (Status ok = buffer.grow((of_rows + of_edges) * sizeof(float)); !ok) return ok;
   if (Status ok = parked.grow(kMaxBlockRows * kPlainGroups * kMaxLanes * sizeof(float)); !ok) return ok;
-  float* at = buffer.f32();
   for (std::size_t v = 0; v < values.size(); ++v) {
-    memory[v] = at;
-    at += floats_of(values[v], rows_of_chunk, edges);
+    const GenericValue& value = values[v];
+    const ValueRoom& kind = value.ragged ? room.edges : room.rows;
+    const std::size_t n = value.ragged ? edges : rows_of_chunk;
+    float* const all = buffer.f32() + (value.ragged ? of_rows : 0);
+    memory[v] = all + (value.is_scalar() ? ValueRoom::place(kind.vectors, n, false) : 0) +
+                ValueRoom::place(value.place, n, value.is_scalar());
   }
   return {};
 }

@@ -15,7 +15,28 @@ struct GenericValue {
   std::size_t elements = 0;
   std::size_t row_bytes = 0;
   std::size_t stride = 0;  // floats from row to row in the chunk's memory; 0: a view of other memory
+  std::size_t place = 0;   // in that memory, in floats of a row: behind so many of others
   bool ragged = false;
+
+  bool is_scalar() const { return stride == kScalarStride; }
+  // Scalars lie side by side, vectors on cache lines of their own.
+  static constexpr std::size_t kScalarStride = 2;
+};
+
+// What values need for each row, or each edge, in floats. A value may lie where another lay that nobody reads
+// any more.
+struct ValueRoom {
+  std::size_t vectors = 0, scalars = 0;
+
+  std::size_t floats(std::size_t rows) const {
+    return place(vectors, rows, false) + place(scalars, rows, true);
+  }
+  // Where such a place begins among those of its kind.
+  static std::size_t place(std::size_t place, std::size_t rows, bool scalar);
+};
+
+struct GenericRoom {
+  ValueRoom rows, edges;
 };
 
 // What one thread needs to interpret a chunk of rows: a pointer for each row of each value, and memory for
@@ -25,8 +46,8 @@ struct GenericScratch {
 
   // Makes room for a chunk of `rows` rows with `edges` edges together, of which an operator may multiply
   // `stretches` parts each.
-  Status prepare(std::span<const GenericValue> values, std::size_t rows, std::size_t edges,
-                 std::size_t stretches, const ConvolutionRoom& room);
+  Status prepare(std::span<const GenericValue> values, const GenericRoom& room, std::size_t rows,
+                 std::size_t edges, std::size_t stretches, const ConvolutionRoom& convolutions);
 
   std::vector<Rows> rows;                   // [value][row or edge]
   std::vector<Rows> spread;                 // by operand: row pointers for each edge, or each stretch
