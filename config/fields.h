@@ -60,6 +60,10 @@ struct ChoiceNames<BadModels> {
   static constexpr std::array<std::string_view, 2> kNames{"refuse", "skip"};
 };
 template <>
+struct ChoiceNames<ThreadPolicy> {
+  static constexpr std::array<std::string_view, 2> kNames{"batch", "normal"};
+};
+template <>
 struct ChoiceNames<LogLevel> {
   static constexpr std::array<std::string_view, 5> kNames{"debug", "info", "warning", "error", "off"};
 };
@@ -97,6 +101,7 @@ void visit_server(Config& config, Visitor& v) {
   v.number("drain_timeout_ms", server.drain_timeout_ms, 0U, 3'600'000U);
   v.number("stop_timeout_ms", server.stop_timeout_ms, 100U, 3'600'000U);
   v.number("actor_threads", server.actor_threads, 1U, 256U);
+  v.choice("thread_policy", server.thread_policy);
   v.number("return_memory_ms", server.return_memory_ms, 0U, 3'600'000U);
   v.choice("log_level", server.log_level);
   v.choice("log_format", server.log_format);

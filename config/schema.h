@@ -21,6 +21,7 @@ enum class EagerChoice : std::uint8_t { kOff, kOn, kAuto };
 enum class PriorityChoice : std::uint8_t { kHigh, kNormal, kLow };
 enum class LogLevel : std::uint8_t { kDebug, kInfo, kWarning, kError, kOff };
 enum class BadModels : std::uint8_t { kRefuse, kSkip };
+enum class ThreadPolicy : std::uint8_t { kBatch, kNormal };
 enum class LogFormat : std::uint8_t { kText, kJson };
 
 struct ServerSection {
@@ -39,7 +40,8 @@ struct ServerSection {
   std::uint32_t drain_timeout_ms = 10'000;      // how long requests in flight may take to end after SIGTERM
   std::uint32_t stop_timeout_ms = 5'000;        // how long the rest of stopping may take after that
   std::uint32_t actor_threads = 1;              // threads that run request and manager actors
-  std::uint32_t return_memory_ms = 500;         // so often free memory goes back to the system; 0: never
+  ThreadPolicy thread_policy = ThreadPolicy::kBatch;  // batch: a thread that is woken interrupts no other
+  std::uint32_t return_memory_ms = 500;  // so often free memory goes back to the system; 0: never
   LogLevel log_level = LogLevel::kInfo;
   LogFormat log_format = LogFormat::kText;
   std::uint32_t log_lines = 8192;  // that wait for whoever reads standard error; past it the oldest are lost

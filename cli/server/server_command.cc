@@ -6,6 +6,7 @@
 #include "cli/option.h"
 #include "cli/server/descriptors.h"
 #include "cli/server/stop_watch.h"
+#include "cli/server/thread_policy.h"
 #include "config/load.h"
 #include "config/validate.h"
 #include "monitoring/log/logging.h"
@@ -46,6 +47,7 @@ int run_with_config(const char* command, const ServerArguments& arguments, const
   } else {
     start_logging(config->server.log_format, config->server.log_level, config->server.log_lines);
     raise_descriptor_limit();
+    use_thread_policy(config->server.thread_policy);
     status = use.run(*config);
   }
   if (status) return 0;

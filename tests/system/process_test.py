@@ -239,5 +239,27 @@ class Files(Scratch):
         self.assertTrue(1 <= lines <= time.monotonic() - started + 2, f"{lines} lines")
 
 
+class Threads(Scratch):
+    """How the kernel runs the threads that serve."""
+
+    def policies(self, server):
+        tasks = pathlib.Path("/proc", str(server.process.pid), "task")
+        names = {task: (task / "comm").read_text().strip() for task in tasks.iterdir()}
+        serving = [int(task.name) for task, name in names.items() if name.startswith(("caf.", "ZMQbg"))]
+        self.assertGreater(len(serving), 3, names)
+        return {os.sched_getscheduler(thread) for thread in serving}
+
+    def test_those_that_are_woken_interrupt_no_other(self):
+        self.assertEqual(self.policies(self.start()), {os.SCHED_BATCH})
+
+    def test_they_may_be_as_any_others(self):
+        self.assertEqual(self.policies(self.start('[server]\nthread_policy = "normal"\n')), {os.SCHED_OTHER})
+
+    def test_what_an_operator_has_chosen_stays(self):
+        server = self.start(volvox=self.program('exec chrt --idle 0 "$volvox" "$@"'))
+        self.assertEqual(self.policies(server), {os.SCHED_IDLE})
+        self.assert_answers(server)
+
+
 if __name__ == "__main__":
     unittest.main()
