@@ -28,7 +28,8 @@ struct WriteAnswer {
 };
 
 // Answers; or leaves that to the writer: to write down what is large takes the time of many small answers,
-// whose actors wait for this thread too. Called by the actor that owns the ticket.
+// whose actors wait for this thread too. Waits for memory, as others may wait behind it for theirs. Called by
+// the actor that owns the ticket.
 void answer_or_leave(caf::event_based_actor& self, ReplyTicket& ticket, const Outcome& outcome);
 
 }  // namespace volvox

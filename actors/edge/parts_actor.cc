@@ -43,7 +43,11 @@ class PartsShell {
   static constexpr const char* kName = "actor of parts";
 
   PartsShell(caf::event_based_actor* self, PartsSetup setup)
-      : self_(self), setup_(std::move(setup)), states_(setup_.parts.size()), running_(states_.size()) {
+      : self_(self),
+        setup_(std::move(setup)),
+        // One that cannot be made answers nobody.
+        states_(insist([this] { return std::vector<State>(setup_.parts.size()); })),
+        running_(states_.size()) {
     take_over();
     arrived_ = setup_.parts.front()->arrival;
     deadline_ = setup_.parts.front()->deadline();

@@ -10,6 +10,7 @@
 
 #include "actors/edge/large_answer.h"
 #include "tests/unit/actors/stage.h"
+#include "tests/unit/base/failing_new.h"
 
 namespace volvox {
 namespace {
@@ -163,6 +164,49 @@ TEST_F(PartsActor, WhoeverWritesLargeAnswersIsLeftThem) {
   left[0]->write();
   EXPECT_EQ(answered(), (std::vector<std::uint64_t>{2, 1}));
   left.clear();
+  caf::anon_send_exit(writer, caf::exit_reason::user_shutdown);
+}
+
+// Those behind one for which there is no memory have their answers all the same.
+TEST_F(PartsActor, EachIsAnsweredOnceThoughMemoryIsShort) {
+  if (!test::FailingNew::kWorks) GTEST_SKIP() << "a sanitizer finds memory always";
+  const std::vector<std::byte> bytes(1'000'000);
+  WireTensor output;
+  output.bytes = bytes;
+  std::vector<std::shared_ptr<LargeAnswer>> left;
+  left.reserve(100);
+  caf::actor writer = stage_.system.spawn([&left](caf::event_based_actor*) -> caf::behavior {
+    return {[&left](const WriteAnswer& write) { left.push_back(write.answer); }};
+  });
+  const auto slot = std::make_shared<ActorSlot>();
+  slot->set(writer);
+  bool failed = true;
+  for (int nth = 0; failed; ++nth) {
+    std::vector<RequestPtr> parts;
+    for (std::uint64_t key = 1; key <= 4; ++key) {
+      const auto part = lone_part(key, "a", key);
+      part->writer = slot;
+      parts.push_back(part);
+    }
+    sink_->answers.clear();
+    sink_->answers.reserve(100);
+    start_lone(parts);
+    for (const WorkPtr& work : std::exchange(seen_, {})) {
+      Outcome outcome;
+      if (work->request().key < 3) outcome.outputs = {&output, 1};
+      work->settle(std::move(outcome));
+    }
+    {
+      const test::FailingNew failing(nth);
+      stage_.run();
+      failed = test::FailingNew::failed();
+    }
+    for (const auto& answer : left) answer->write();
+    left.clear();
+    std::vector<std::uint64_t> keys = answered();
+    std::sort(keys.begin(), keys.end());
+    EXPECT_EQ(keys, (std::vector<std::uint64_t>{1, 2, 3, 4})) << "with allocation " << nth << " failing";
+  }
   caf::anon_send_exit(writer, caf::exit_reason::user_shutdown);
 }
 
