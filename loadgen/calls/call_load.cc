@@ -204,10 +204,12 @@ class CallConnection {
       return fail(index, *answer.error, answer.retry_after, due);
     }
     const CallWindow::Answered done = call.window.answered(*number);
-    if (*number == call.last && call.cut) return over(index);
-    if (is_measured(done.due)) outcome_.tally.answered(now() - done.due);
-    if (call.record != kUnrecorded) record(call, *number, answer.outputs);
-    if (*number == call.last) return over(index);
+    const bool says_something = *number != call.last || !call.cut;
+    if (says_something && is_measured(done.due)) outcome_.tally.answered(now() - done.due);
+    if (says_something && call.record != kUnrecorded) record(call, *number, answer.outputs);
+    // Answers in different messages may come in another order: the last frame's is not always the last.
+    const bool said_all = call.last < call.window.end();
+    if (said_all && call.window.empty()) return over(index);
     send_all(index);
   }
 

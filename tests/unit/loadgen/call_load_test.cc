@@ -197,6 +197,17 @@ TEST(CallLoad, ASlowServerDoesNotSlowTheLoadDown) {
       << "the second frame waits for the first answer";
 }
 
+TEST(CallLoad, AnswersMayComeInAnotherOrder) {
+  FakeCallLink::Book book;
+  const auto server = [](const CallFrame& frame, Duration) {
+    return Fate{.after = milliseconds(frame.last ? 20 : 100)};
+  };
+  const CallOutcome outcome = run_calls({.calls = 20, .leaves = 0.5, .measured = seconds(5)}, server, book);
+  EXPECT_EQ(outcome.tally.lost(), 0U);
+  EXPECT_GT(outcome.leaves, 20U);
+  EXPECT_EQ(book.begun, book.ended);
+}
+
 TEST(CallLoad, LateCountsFromWhenAFrameWasDue) {
   FakeCallLink::Book book;
   // The tenth sending and all after it for 200 ms are refused, as by a connection that broke.
