@@ -33,8 +33,6 @@ constexpr Duration kLookForSilence = std::chrono::milliseconds(100);
 constexpr const char* kNoRoomForResults =
     "the results on their way exceed limits.max_result_mib_in_flight; ask again later";
 
-constexpr const char* kNotTaken = "the server could not take the request; see its log";
-
 constexpr const char* kIdInFlight = "a request with this id is in flight on the connection; number on";
 
 // Parts that go on together: so many take the time in which a thread is woken, and the first waits for them.
@@ -68,10 +66,6 @@ ReplyHeader reply_header(const IncomingRequest& request, const Outcome& outcome)
     header.undecided = outcome.undecided;
   }
   return header;
-}
-
-void log_not_taken(const LogSubject& about, const std::exception& why) {
-  log_about(about, LogLevel::kError, std::string("the gateway could not take a request: ") + why.what());
 }
 
 // Parts that came together have one actor.
@@ -232,9 +226,18 @@ void Gateway::on_request(const ClientId& client, std::span<const std::byte> head
   try {
     take(client, header, body, about);
   } catch (const std::exception& error) {  // out of memory, out of threads: this request's problem only
-    insist([&] { refuse(client, about.request, {{ErrorCode::kInternal, kNotTaken}}); });
-    insist([&] { log_not_taken(about, error); });
+    refuse_untaken(client, about, error);
   }
+}
+
+void Gateway::refuse_untaken(const ClientId& client, const LogSubject& about, const std::exception& why) {
+  insist([&] {
+    refuse(client, about.request,
+           {{ErrorCode::kInternal, "the server could not take the request; see its log"}});
+  });
+  insist([&] {
+    log_about(about, LogLevel::kError, std::string("the gateway could not take a request: ") + why.what());
+  });
 }
 
 void Gateway::take(const ClientId& client, std::span<const std::byte> header_bytes,
@@ -299,12 +302,10 @@ void Gateway::hand_on_gathered() {
     for (const RequestPtr& part : parts) in_flight_.set(part->client, part->header.request_id, actor);
   } catch (const std::exception& error) {  // out of memory, out of threads: these requests' problem only
     for (const RequestPtr& part : parts) {
-      const std::uint64_t id = part->header.request_id;
       // Those that were answered before this failed have their answer.
-      if (!in_flight_.remove(part->client, id, part->account)) continue;
+      if (!in_flight_.remove(part->client, part->header.request_id, part->account)) continue;
       in_flight_.answered();
-      insist([&] { refuse(part->client, id, {{ErrorCode::kInternal, kNotTaken}}); });
-      insist([&] { log_not_taken(subject_of(*part), error); });
+      refuse_untaken(part->client, insist([&] { return subject_of(*part); }), error);
     }
   }
 }

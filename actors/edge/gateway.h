@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <span>
 #include <string>
@@ -65,6 +66,7 @@ class Gateway : public ReplySink, private EdgeHandler, public std::enable_shared
   void take(const ClientId& client, std::span<const std::byte> header, std::span<const std::byte> body,
             LogSubject& about);
   void on_requests_read() override { hand_on_gathered(); }
+  void refuse_untaken(const ClientId& client, const LogSubject& about, const std::exception& why);
   void on_client_gone(const ClientId& client, ClientGone why) override;
   void on_client_refused(const RefusedClient& client) override;
   void on_keys_trouble(const std::string& why) override;

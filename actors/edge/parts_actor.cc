@@ -84,7 +84,6 @@ class PartsShell {
               take_over();
               answers_ready(ready.group);
             },
-            [this](DeadlineAtom) { give_up(ErrorCode::kDeadlineExceeded, kTooLate); },
             [this](const CancelIds& ids) {
               take_over();
               give_up(ErrorCode::kCancelled, kCancelledByClient, [&](const IncomingRequest& part) {
