@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "cpu/cells/cache_line.h"
 #include "cpu/cells/row_product.h"
 
 namespace volvox::cpu {
@@ -11,7 +12,6 @@ namespace {
 
 // What the inputs of the rows that are multiplied together may take of a thread's second cache.
 constexpr std::size_t kInputFloats = std::size_t{96} << 10;
-constexpr std::size_t kCacheLineFloats = 16;
 
 // Of a convolution with a mirror: an input with its padding, each phase as long, and what a window becomes,
 // in floats.
@@ -20,8 +20,7 @@ std::size_t line_floats(const Convolution& c, const Mirror& mirror) {
   return (static_cast<std::size_t>(c.width + 2 * c.padding[1]) + phases - 1) / phases * phases;
 }
 std::size_t folded_floats(const Convolution& c, const Mirror& mirror) {
-  const auto folded = static_cast<std::size_t>(mirror.folded(c.window()));
-  return (folded + kCacheLineFloats - 1) / kCacheLineFloats * kCacheLineFloats;
+  return whole_lines(static_cast<std::size_t>(mirror.folded(c.window())));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "cells/ops/ops.h"
 #include "cells/patterns/matcher.h"
+#include "cpu/cells/cache_line.h"
 #include "cpu/cells/generic_chunk.h"
 #include "cpu/cells/packing.h"
 #include "cpu/cells/value_places.h"
@@ -14,7 +15,6 @@
 namespace volvox::cpu {
 namespace {
 
-constexpr std::size_t kLineFloats = 16;
 // What one chunk's values may take of a thread's second cache, beside the weights that it reads.
 constexpr std::size_t kChunkBytes = 256U << 10;
 constexpr std::size_t kMinChunkRows = 12;  // fewer read the weights too often
@@ -95,8 +95,7 @@ void GenericCell::describe_values(const Cell& cell, const WeighedSums& weighed) 
     if (op.output == kNoValue || views(cell, op) || weighed.contains(op.output)) continue;
     GenericValue& v = values_[op.output];
     const std::size_t floats = v.row_bytes / sizeof(float);
-    v.stride = floats <= GenericValue::kScalarStride ? GenericValue::kScalarStride
-                                                     : (floats + kLineFloats - 1) / kLineFloats * kLineFloats;
+    v.stride = floats <= GenericValue::kScalarStride ? GenericValue::kScalarStride : whole_lines(floats);
     (v.ragged ? edge_us_ : row_us_) += kElementUs * static_cast<double>(v.elements);
   }
 }

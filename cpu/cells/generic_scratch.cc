@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "cpu/cells/cache_line.h"
 #include "cpu/cells/workspace.h"
 #include "cpu/kernel/product_block.h"
 
 namespace volvox::cpu {
 namespace {
-
-constexpr std::size_t kLineFloats = 16;
 
 template <class T>
 void at_least(std::vector<T>& v, std::size_t n) {
@@ -20,8 +19,7 @@ void at_least(std::vector<T>& v, std::size_t n) {
 
 std::size_t ValueRoom::place(std::size_t place, std::size_t rows, bool scalar) {
   if (!scalar) return place * rows;
-  const std::size_t each = (GenericValue::kScalarStride * rows + kLineFloats - 1) / kLineFloats * kLineFloats;
-  return place / GenericValue::kScalarStride * each;
+  return place / GenericValue::kScalarStride * whole_lines(GenericValue::kScalarStride * rows);
 }
 
 Status GenericScratch::prepare(std::span<const GenericValue> values, const GenericRoom& room,
