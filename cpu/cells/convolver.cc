@@ -70,7 +70,7 @@ void Convolver::run(const float* const* x, std::size_t rows, float* out, std::si
       for (first_ = 0; first_ < positions(); first_ += plan_.positions) {
         block_ = std::min(plan_.positions, positions() - first_);
         packed_.mirror ? multiply_folded(n) : multiply_block(x + row, n, group);
-        if (positions() == 1) continue;  // the products are the results
+        if (writes_results()) continue;
         for (std::size_t r = 0; r < n; ++r) {
           kernels_.turn(scratch_.products.f32() + r * block_ * group_kernels(), block_, group_kernels(),
                         out_ + r * stride + first_, positions());
@@ -127,7 +127,7 @@ void Convolver::multiply(const float* const* x, std::size_t rows, std::size_t gr
 void Convolver::point_at_results(std::size_t rows, std::size_t begin, std::size_t each, std::size_t kernel) {
   const std::size_t wide = group_kernels();
   for (std::size_t r = 0; r < rows; ++r) {
-    float* const to = positions() == 1 ? out_ + r * stride_
+    float* const to = writes_results() ? out_ + r * stride_ + begin * wide
                                        : scratch_.products.f32() + (r * block_ + begin - first_) * wide;
     for (std::size_t i = 0; i < each; ++i) scratch_.out[r * each + i] = to + i * wide + kernel;
   }

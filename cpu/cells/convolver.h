@@ -21,6 +21,11 @@ struct ConvolutionPlan {
 };
 ConvolutionPlan plan_convolution(const Convolution& convolution);
 
+// Which ends of a convolution are turned: see find_turned().
+struct TurnedEnds {
+  bool input = false, output = false;
+};
+
 // Floats that a thread needs for the largest of a cell's convolutions.
 struct ConvolutionRoom {
   std::size_t windows = 0;   // how many at once
@@ -47,15 +52,17 @@ class Convolver {
  public:
   // `parked`: see multiply_rows(). All must outlive it.
   Convolver(const Kernels& kernels, const Convolution& convolution, const PackedConvolution& packed,
-            ConvolutionScratch& scratch, float* parked)
+            TurnedEnds turned, ConvolutionScratch& scratch, float* parked)
       : kernels_(kernels),
         c_(convolution),
         plan_(plan_convolution(convolution)),
         packed_(packed),
+        turned_(turned),
         scratch_(scratch),
         parked_(parked) {}
 
-  // Rows of x, [channels, height, width] each, to rows of out that are `stride` floats apart.
+  // Rows of x, [channels, height, width] each, to rows of out that are `stride` floats apart; those that are
+  // turned lie so.
   void run(const float* const* x, std::size_t rows, float* out, std::size_t stride);
 
  private:
@@ -78,7 +85,9 @@ class Convolver {
                       std::size_t kernels, std::size_t count);
 
   // Whether inputs are read with the channels of an element side by side, and do not lie so.
-  bool turns() const { return plan_.in_place && channels() > 1 && elements() > 1; }
+  bool turns() const { return plan_.in_place && !turned_.input && channels() > 1 && elements() > 1; }
+  // Whether the products are the results, and lie as these shall.
+  bool writes_results() const { return positions() == 1 || turned_.output; }
   std::size_t channels() const { return static_cast<std::size_t>(c_.group_channels()); }
   std::size_t elements() const { return static_cast<std::size_t>(c_.height * c_.width); }
   std::size_t group_kernels() const { return static_cast<std::size_t>(c_.group_kernels()); }
@@ -88,6 +97,7 @@ class Convolver {
   const Convolution& c_;
   const ConvolutionPlan plan_;
   const PackedConvolution& packed_;
+  const TurnedEnds turned_;
   ConvolutionScratch& scratch_;
   float* parked_;
   // Of the block under way: its results [first_, first_ + block_) of each row, and where those of a group

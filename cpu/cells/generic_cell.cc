@@ -10,6 +10,7 @@
 #include "cpu/cells/cache_line.h"
 #include "cpu/cells/generic_chunk.h"
 #include "cpu/cells/packing.h"
+#include "cpu/cells/turned_values.h"
 #include "cpu/cells/value_places.h"
 
 namespace volvox::cpu {
@@ -79,8 +80,10 @@ Result<std::unique_ptr<CpuCell>> GenericCell::make(const Cell& cell, const Weigh
 }
 
 void GenericCell::describe_values(const Cell& cell, const WeighedSums& weighed) {
+  const std::vector<ValueLayout> layouts = find_turned(cell);
   for (const Value& value : cell.values) {
     GenericValue v;
+    v.layout = layouts[values_.size()];
     v.elements = static_cast<std::size_t>(elements(value.shape));
     v.row_bytes = v.elements * size_bytes(value.dtype);
     v.ragged = value.ragged;

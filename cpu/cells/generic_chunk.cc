@@ -86,6 +86,10 @@ bool GenericChunk::is_one_row(const Cell& cell, const Operator& op) {
   return op.is(kEmbedOp) && cell.values[op.output].shape.size() == 1;
 }
 
+bool GenericChunk::is_elementwise(const Cell& cell, const Operator& op) {
+  return has_kernel(op) && !cell.spreads(op);
+}
+
 GenericOp::Run GenericChunk::run_of(const Cell& cell, const Operator& op) {
   struct Lowering {
     const OpDef* op;
@@ -107,7 +111,7 @@ GenericOp::Run GenericChunk::run_of(const Cell& cell, const Operator& op) {
   for (const Lowering& lowering : kLowerings) {
     if (op.is(*lowering.op)) return lowering.run;
   }
-  return has_kernel(op) && !cell.spreads(op) ? &GenericChunk::elementwise : &GenericChunk::interpret;
+  return is_elementwise(cell, op) ? &GenericChunk::elementwise : &GenericChunk::interpret;
 }
 
 const float* const* GenericChunk::operand(const Operator& op, std::size_t i, std::size_t place) {
@@ -209,8 +213,11 @@ void GenericChunk::product(const GenericOp& op) {
 
 void GenericChunk::convolution(const GenericOp& op) {
   point_at_results(op.op);
-  Convolver(kernels_, op.op.convolution, *op.convolution, scratch_.convolution, scratch_.parked.f32())
-      .run(operand(op.op, 0), rows_, scratch_.memory[op.op.output], values_[op.op.output].stride);
+  const GenericValue& x = values_[op.op.inputs[0]];
+  const GenericValue& out = values_[op.op.output];
+  Convolver(kernels_, op.op.convolution, *op.convolution, {x.layout.is_turned(), out.layout.is_turned()},
+            scratch_.convolution, scratch_.parked.f32())
+      .run(operand(op.op, 0), rows_, scratch_.memory[op.op.output], out.stride);
 }
 
 void GenericChunk::constant(const GenericOp& made) {
@@ -224,7 +231,7 @@ void GenericChunk::reshape(const GenericOp& made) {
 
 void GenericChunk::slice(const GenericOp& made) {
   const Operator& op = made.op;
-  const std::size_t skip = static_cast<std::size_t>(op.begin);
+  const std::size_t skip = static_cast<std::size_t>(op.begin) / values_[op.output].layout.positions;
   const float* const* from = operand(op, 0);
   for (std::size_t r = 0; r < count(op.output); ++r) scratch_.rows[op.output][r] = from[r] + skip;
 }
@@ -246,20 +253,33 @@ void GenericChunk::elementwise(const GenericOp& made) {
   const Operator& op = made.op;
   point_at_results(op);
   std::array<const float* const*, 3> in{};
-  for (std::size_t i = 0; i < op.inputs.size(); ++i) in[i] = operand(op, i);
-  const std::size_t n = values_[op.output].elements, rows = count(op.output);
+  std::array<std::size_t, 3> pitch{};
+  // Parts of turned values lie in stretches.
+  std::size_t stretches = 1, n = values_[op.output].elements;
+  const std::size_t positions = values_[op.output].layout.positions;
+  for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+    in[i] = operand(op, i);
+    pitch[i] = values_[op.inputs[i]].layout.pitch;
+    if (positions > 1 && pitch[i] != n / positions) stretches = positions;
+  }
+  n /= stretches;
+  const std::size_t rows = count(op.output);
   const auto each = [&](auto kernel) {
-    for (std::size_t r = 0; r < rows; ++r) kernel(r, result(op, r));
+    for (std::size_t r = 0; r < rows; ++r) {
+      float* const out = result(op, r);
+      for (std::size_t s = 0; s < stretches; ++s) {
+        kernel([&](std::size_t i) { return in[i][r] + s * pitch[i]; }, out + s * n);
+      }
+    }
   };
   for (const Unary& one : kUnary) {
-    if (op.is(*one.op)) each([&](std::size_t r, float* out) { (kernels_.*one.run)(in[0][r], out, n); });
+    if (op.is(*one.op)) each([&](auto x, float* out) { (kernels_.*one.run)(x(0), out, n); });
   }
   for (const Binary& one : kBinary) {
-    if (op.is(*one.op))
-      each([&](std::size_t r, float* out) { (kernels_.*one.run)(in[0][r], in[1][r], out, n); });
+    if (op.is(*one.op)) each([&](auto x, float* out) { (kernels_.*one.run)(x(0), x(1), out, n); });
   }
   if (op.is(kMulAddOp)) {
-    each([&](std::size_t r, float* out) { kernels_.mul_add(in[0][r], in[1][r], in[2][r], out, n); });
+    each([&](auto x, float* out) { kernels_.mul_add(x(0), x(1), x(2), out, n); });
   }
 }
 

@@ -27,6 +27,8 @@ class GenericChunk {
   static GenericOp::Run run_of(const Cell& cell, const Operator& op);
   static bool is_interpreted(const GenericOp& op);               // the latter
   static bool is_one_row(const Cell& cell, const Operator& op);  // an embedding of a single id
+  // Element by element, each of operands of the result's size.
+  static bool is_elementwise(const Cell& cell, const Operator& op);
 
  private:
   using Rows = GenericScratch::Rows;

@@ -7,6 +7,7 @@
 #include "base/aligned_buffer.h"
 #include "base/error.h"
 #include "cpu/cells/convolver.h"
+#include "cpu/cells/turned_values.h"
 
 namespace volvox::cpu {
 
@@ -17,6 +18,7 @@ struct GenericValue {
   std::size_t stride = 0;  // floats from row to row in the chunk's memory; 0: a view of other memory
   std::size_t place = 0;   // in that memory, in floats of a row: behind so many of others
   bool ragged = false;
+  ValueLayout layout;
 
   bool is_scalar() const { return stride == kScalarStride; }
   // Scalars lie side by side, vectors on cache lines of their own.
