@@ -23,7 +23,28 @@ std::size_t folded_floats(const Convolution& c, const Mirror& mirror) {
   return whole_lines(static_cast<std::size_t>(mirror.folded(c.window())));
 }
 
+// Whether inputs are read with the channels of an element side by side, and do not lie so.
+bool turns_inputs(const Convolution& c, TurnedEnds turned) {
+  return plan_convolution(c).in_place && !turned.input && c.group_channels() > 1 && c.height * c.width > 1;
+}
+
+// Whether the products are the results, and lie as these shall.
+bool writes_results(const Convolution& c, TurnedEnds turned) {
+  return c.positions() == 1 || turned.output;
+}
+
 }  // namespace
+
+Convolver::Convolver(const Kernels& kernels, const Convolution& convolution, const PackedConvolution& packed,
+                     TurnedEnds turned, ConvolutionScratch& scratch, float* parked)
+    : kernels_(kernels),
+      c_(convolution),
+      plan_(plan_convolution(convolution)),
+      packed_(packed),
+      turns_inputs_(turns_inputs(convolution, turned)),
+      writes_results_(writes_results(convolution, turned)),
+      scratch_(scratch),
+      parked_(parked) {}
 
 ConvolutionPlan plan_convolution(const Convolution& c) {
   ConvolutionPlan plan;
@@ -36,19 +57,20 @@ ConvolutionPlan plan_convolution(const Convolution& c) {
   return plan;
 }
 
-void ConvolutionRoom::include(const Convolution& c, const Mirror& mirror) {
+void ConvolutionRoom::include(const Convolution& c, const Mirror& mirror, TurnedEnds turned) {
   const ConvolutionPlan plan = plan_convolution(c);
   const std::size_t at_once = plan.rows * plan.positions;
   const auto inputs = static_cast<std::size_t>(c.group_channels() * c.height * c.width);
   const auto window = static_cast<std::size_t>(c.window());
-  std::size_t needed = plan.in_place ? plan.rows * inputs : at_once * window;
+  std::size_t needed = plan.in_place ? 0 : at_once * window;
+  if (turns_inputs(c, turned)) needed = plan.rows * inputs;
   if (mirror) needed = 2 * (plan.rows * line_floats(c, mirror) + at_once * folded_floats(c, mirror));
   windows = std::max(windows, at_once);
   operands = std::max(operands, needed);
   const auto kernels = static_cast<std::size_t>(c.group_kernels());
   // Twins are made of as many halves, of at most all kernels, and of the differences of one window.
   const std::size_t halves = mirror.phases == 2 ? (2 * at_once + 1) * ((kernels + 1) / 2) : 0;
-  products = std::max(products, at_once * kernels + halves);
+  products = std::max(products, (writes_results(c, turned) ? 0 : at_once * kernels) + halves);
 }
 
 Status ConvolutionScratch::prepare(const ConvolutionRoom& room) {
@@ -70,7 +92,7 @@ void Convolver::run(const float* const* x, std::size_t rows, float* out, std::si
       for (first_ = 0; first_ < positions(); first_ += plan_.positions) {
         block_ = std::min(plan_.positions, positions() - first_);
         packed_.mirror ? multiply_folded(n) : multiply_block(x + row, n, group);
-        if (writes_results()) continue;
+        if (writes_results_) continue;
         for (std::size_t r = 0; r < n; ++r) {
           kernels_.turn(scratch_.products.f32() + r * block_ * group_kernels(), block_, group_kernels(),
                         out_ + r * stride + first_, positions());
@@ -106,7 +128,7 @@ Convolver::Run Convolver::run_from(std::size_t position, std::size_t end) const 
 }
 
 void Convolver::turn_inputs(const float* const* x, std::size_t rows, std::size_t group) {
-  if (!turns()) return;
+  if (!turns_inputs_) return;
   const std::size_t inputs = channels() * elements();
   for (std::size_t r = 0; r < rows; ++r) {
     kernels_.turn(x[r] + group * inputs, channels(), elements(), scratch_.operands.f32() + r * inputs,
@@ -127,8 +149,8 @@ void Convolver::multiply(const float* const* x, std::size_t rows, std::size_t gr
 void Convolver::point_at_results(std::size_t rows, std::size_t begin, std::size_t each, std::size_t kernel) {
   const std::size_t wide = group_kernels();
   for (std::size_t r = 0; r < rows; ++r) {
-    float* const to = writes_results() ? out_ + r * stride_ + begin * wide
-                                       : scratch_.products.f32() + (r * block_ + begin - first_) * wide;
+    float* const to = writes_results_ ? out_ + r * stride_ + begin * wide
+                                      : scratch_.products.f32() + (r * block_ + begin - first_) * wide;
     for (std::size_t i = 0; i < each; ++i) scratch_.out[r * each + i] = to + i * wide + kernel;
   }
 }
@@ -227,7 +249,8 @@ void Convolver::multiply_twins(const PackedProduct& product, const float* number
   const std::size_t wide = folded_floats(c_, mirror);
   const auto half = static_cast<std::size_t>(mirror.multiplied(static_cast<std::int64_t>(kernels)));
   const std::size_t twins = kernels - half;
-  float* const sums = scratch_.products.f32() + plan_.rows * plan_.positions * group_kernels();
+  const std::size_t products = writes_results_ ? 0 : plan_.rows * plan_.positions * group_kernels();
+  float* const sums = scratch_.products.f32() + products;
   std::array<float*, 2> of{sums, sums + count * half};
   const auto common_phase =
       static_cast<std::size_t>(Mirror::common_phase(kernel < static_cast<std::size_t>(mirror.even)));
@@ -263,7 +286,7 @@ void Convolver::point_at(const float* const* x, std::size_t rows, std::size_t gr
   const auto window = static_cast<std::size_t>(c_.window());
   for (std::size_t r = 0; r < rows; ++r) {
     if (plan_.in_place) {
-      const float* from = turns() ? scratch_.operands.f32() + r * inputs : x[r] + group * inputs;
+      const float* from = turns_inputs_ ? scratch_.operands.f32() + r * inputs : x[r] + group * inputs;
       for (std::size_t i = 0; i < each; ++i)
         scratch_.windows[r * each + i] = from + run.at * channels() + i * step;
     } else {

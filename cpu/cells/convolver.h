@@ -32,7 +32,7 @@ struct ConvolutionRoom {
   std::size_t operands = 0;  // of them, or of the inputs with the channels side by side
   std::size_t products = 0;
 
-  void include(const Convolution& convolution, const Mirror& mirror);
+  void include(const Convolution& convolution, const Mirror& mirror, TurnedEnds turned);
 };
 
 // One thread's memory for it, kept from task to task.
@@ -52,14 +52,7 @@ class Convolver {
  public:
   // `parked`: see multiply_rows(). All must outlive it.
   Convolver(const Kernels& kernels, const Convolution& convolution, const PackedConvolution& packed,
-            TurnedEnds turned, ConvolutionScratch& scratch, float* parked)
-      : kernels_(kernels),
-        c_(convolution),
-        plan_(plan_convolution(convolution)),
-        packed_(packed),
-        turned_(turned),
-        scratch_(scratch),
-        parked_(parked) {}
+            TurnedEnds turned, ConvolutionScratch& scratch, float* parked);
 
   // Rows of x, [channels, height, width] each, to rows of out that are `stride` floats apart; those that are
   // turned lie so.
@@ -84,10 +77,6 @@ class Convolver {
   void multiply_twins(const PackedProduct& product, const float* numbers, std::size_t kernel,
                       std::size_t kernels, std::size_t count);
 
-  // Whether inputs are read with the channels of an element side by side, and do not lie so.
-  bool turns() const { return plan_.in_place && !turned_.input && channels() > 1 && elements() > 1; }
-  // Whether the products are the results, and lie as these shall.
-  bool writes_results() const { return positions() == 1 || turned_.output; }
   std::size_t channels() const { return static_cast<std::size_t>(c_.group_channels()); }
   std::size_t elements() const { return static_cast<std::size_t>(c_.height * c_.width); }
   std::size_t group_kernels() const { return static_cast<std::size_t>(c_.group_kernels()); }
@@ -97,7 +86,7 @@ class Convolver {
   const Convolution& c_;
   const ConvolutionPlan plan_;
   const PackedConvolution& packed_;
-  const TurnedEnds turned_;
+  const bool turns_inputs_, writes_results_;
   ConvolutionScratch& scratch_;
   float* parked_;
   // Of the block under way: its results [first_, first_ + block_) of each row, and where those of a group

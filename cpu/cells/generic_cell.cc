@@ -75,6 +75,7 @@ Result<std::unique_ptr<CpuCell>> GenericCell::make(const Cell& cell, const Weigh
     if (Status ok = made->add_operator(cell, run, weights, options, pools); !ok)
       return tl::unexpected(ok.error());
   }
+  made->gather_operators();
   made->place_values();
   return made;
 }
@@ -103,22 +104,51 @@ void GenericCell::describe_values(const Cell& cell, const WeighedSums& weighed) 
   }
 }
 
+void GenericCell::gather_operators() {
+  const auto single = [this](const GenericOp& op) { return GenericChunk::is_of_single_rows(op, values_); };
+  for (auto first = ops_.begin(); first != ops_.end();) {
+    const auto last = std::find_if_not(first, ops_.end(), single);
+    if (last != first) first->together = static_cast<std::size_t>(last - first);
+    first = last == first ? std::next(first) : last;
+  }
+}
+
 void GenericCell::place_values() {
-  std::vector<ValueLife> lives(values_.size());
+  // By operators that run together, as if they were one, and by each.
+  std::vector<ValueLife> lives(values_.size()), passing(values_.size());
   std::vector<ValueId> lies_in(values_.size());  // of a view: what it is a part of
   std::iota(lies_in.begin(), lies_in.end(), ValueId{0});
-  for (std::size_t i = 0; i < ops_.size(); ++i) {
-    const Operator& op = ops_[i].op;
-    for (const ValueId input : op.inputs) lives[lies_in[input]].to = i;
-    if (op.output == kNoValue) continue;
-    if (op.is(kSliceOp) || op.is(kReshapeOp)) lies_in[op.output] = lies_in[op.inputs.front()];
-    lives[op.output] = {values_[op.output].stride, i, i};
+  for (std::size_t first = 0; first < ops_.size(); first += ops_[first].together) {
+    for (std::size_t i = first; i < first + ops_[first].together; ++i) {
+      const Operator& op = ops_[i].op;
+      for (const ValueId input : op.inputs) {
+        lives[lies_in[input]].to = first;
+        passing[lies_in[input]].to = i;
+      }
+      if (op.output == kNoValue) continue;
+      if (op.is(kSliceOp) || op.is(kReshapeOp)) lies_in[op.output] = lies_in[op.inputs.front()];
+      GenericValue& value = values_[op.output];
+      value.passes = ops_[first].together > 1 && value.stride != 0;
+      lives[op.output] = {value.stride, first, first};
+      passing[op.output] = {0, i, i};
+    }
+  }
+  for (std::size_t v = 0; v < values_.size(); ++v) {
+    GenericValue& value = values_[v];
+    value.passes = value.passes && lives[v].to == lives[v].from;
+    if (value.passes) passing[v].floats = whole_lines(std::exchange(value.stride, 0));
+  }
+  const ValuePlaces passed = cpu::place_values(passing);
+  value_room_.passing = passed.floats;
+  for (std::size_t v = 0; v < values_.size(); ++v) {
+    if (values_[v].passes) values_[v].place = passed.at[v];
   }
   for (const bool ragged : {false, true}) {
     for (const bool scalar : {false, true}) {
       std::vector<ValueLife> kind = lives;
       for (std::size_t v = 0; v < kind.size(); ++v) {
-        if (values_[v].ragged != ragged || values_[v].is_scalar() != scalar) kind[v].floats = 0;
+        const GenericValue& value = values_[v];
+        if (value.passes || value.ragged != ragged || value.is_scalar() != scalar) kind[v].floats = 0;
       }
       const ValuePlaces places = cpu::place_values(kind);
       for (std::size_t v = 0; v < kind.size(); ++v) {
@@ -147,6 +177,7 @@ Status GenericCell::add_operator(const Cell& cell, const Operator& op, const Wei
   GenericOp made;
   made.op = op;
   made.run = GenericChunk::run_of(cell, op);
+  made.pointwise = pointwise_kernel(*kernels_, *op.def);
   if (op.is(kGatherOp) || op.is(kGatherAllOp) || op.is(kScatterOp)) {
     auto plane = find_plane(cell, op, options, pools);
     if (!plane) return tl::unexpected(plane.error());
@@ -203,7 +234,8 @@ Status GenericCell::add_operator(const Cell& cell, const Operator& op, const Wei
       flops_ += flops;
       row_us_ += kFlopUs * flops;
     }
-    room_.include(op.convolution, packed->mirror);
+    made.turned = {values_[op.inputs.front()].layout.is_turned(), values_[op.output].layout.is_turned()};
+    room_.include(op.convolution, packed->mirror, made.turned);
     made.convolution = std::make_shared<const PackedConvolution>(std::move(*packed));
   }
   ops_.push_back(std::move(made));
@@ -276,7 +308,7 @@ Status GenericCell::run_wide(const ResolvedRows& rows, Workspace& work, ThreadTe
 
 void GenericCell::run_narrow(const void* context, std::uint32_t, std::uint32_t, std::uint32_t) {
   const Narrow& narrow = *static_cast<const Narrow*>(context);
-  for (const GenericOp* op = narrow.first; op != narrow.last; ++op) narrow.chunk->run(*op);
+  narrow.chunk->run({narrow.first, narrow.last});
 }
 
 void GenericCell::run_chunk(const void* context, std::uint32_t owner, std::uint32_t unit,
@@ -287,7 +319,7 @@ void GenericCell::run_chunk(const void* context, std::uint32_t owner, std::uint3
   const std::size_t end = std::min<std::size_t>(begin + job.chunk, job.rows->real_rows);
   GenericChunk chunk(*cell.kernels_, cell.values_, cell.zeros_.f32(), *job.rows, begin, end,
                      *job.work->generic[thread]);
-  for (const GenericOp& op : cell.ops_) chunk.run(op);
+  chunk.run(cell.ops_);
 }
 
 // As if each row had as many edges as the others.

@@ -26,11 +26,16 @@ struct GenericOp {
   std::shared_ptr<const EmbeddingTable> table;           // embed
   std::shared_ptr<const PackedProduct> product;          // product, linear
   std::shared_ptr<const PackedConvolution> convolution;  // convolution
+  TurnedEnds turned;                                     // convolution
   std::shared_ptr<const AlignedBuffer> constant;         // constant: its numbers
   std::vector<ValueId> terms;                            // product, linear: its operands without the start
   std::size_t stretches = 1;                             // linear: in each row, as many products
   bool starts = false;                                   // product: the last input is the start
-  bool wide = false;  // product: its weights are so many that the team should read them only once
+  bool wide = false;          // product: its weights are so many that the team should read them only once
+  PointwiseKernel pointwise;  // of a pointwise operator
+  // It and so many behind it less one, pointwise operators and views, run row by row: what they hand on is
+  // still in the first cache.
+  std::size_t together = 1;
   std::shared_ptr<const Cell> cell;   // where no kernel runs it, which needs shapes and weights:
   std::vector<const float*> weights;  // they belong to the model
   std::int64_t weight_rows = 0;
@@ -59,6 +64,7 @@ class GenericCell final : public CpuCell {
 
   GenericCell(const Cell& cell, const Kernels& kernels) : shape_(row_shape(cell)), kernels_(&kernels) {}
   void describe_values(const Cell& cell, const WeighedSums& weighed);
+  void gather_operators();
   void place_values();
   const GenericOp* find_alike(const GenericOp& made) const;
   Status add_operator(const Cell& cell, const Operator& op, const Weights& weights,

@@ -10,6 +10,7 @@
 #include "cells/ops/ops.h"
 #include "cells/ops/row_values.h"
 #include "cpu/cells/convolver.h"
+#include "cpu/cells/pointwise.h"
 #include "cpu/cells/row_product.h"
 #include "cpu/cells/workspace.h"
 #include "device/host_memory.h"
@@ -19,29 +20,6 @@ namespace {
 
 const float* f32(const std::byte* p) {
   return reinterpret_cast<const float*>(p);
-}
-
-// The kernels of pointwise operators.
-struct Unary {
-  const OpDef* op;
-  void (*Kernels::*run)(const float* x, float* out, std::size_t n);
-};
-constexpr Unary kUnary[] = {{&kSigmoidOp, &Kernels::sigmoid},
-                            {&kTanhOp, &Kernels::tanh},
-                            {&kExpOp, &Kernels::exp},
-                            {&kReluOp, &Kernels::relu},
-                            {&kSqrtOp, &Kernels::sqrt}};
-struct Binary {
-  const OpDef* op;
-  void (*Kernels::*run)(const float* a, const float* b, float* out, std::size_t n);
-};
-constexpr Binary kBinary[] = {
-    {&kAddOp, &Kernels::add}, {&kSubOp, &Kernels::sub}, {&kMulOp, &Kernels::mul}, {&kDivOp, &Kernels::div}};
-
-bool has_kernel(const Operator& op) {
-  const auto is_it = [&](const auto& kernel) { return op.is(*kernel.op); };
-  return op.is(kMulAddOp) || std::any_of(std::begin(kUnary), std::end(kUnary), is_it) ||
-         std::any_of(std::begin(kBinary), std::end(kBinary), is_it);
 }
 
 // Rows that read the same predecessors, and are computed together.
@@ -86,10 +64,6 @@ bool GenericChunk::is_one_row(const Cell& cell, const Operator& op) {
   return op.is(kEmbedOp) && cell.values[op.output].shape.size() == 1;
 }
 
-bool GenericChunk::is_elementwise(const Cell& cell, const Operator& op) {
-  return has_kernel(op) && !cell.spreads(op);
-}
-
 GenericOp::Run GenericChunk::run_of(const Cell& cell, const Operator& op) {
   struct Lowering {
     const OpDef* op;
@@ -112,6 +86,19 @@ GenericOp::Run GenericChunk::run_of(const Cell& cell, const Operator& op) {
     if (op.is(*lowering.op)) return lowering.run;
   }
   return is_elementwise(cell, op) ? &GenericChunk::elementwise : &GenericChunk::interpret;
+}
+
+bool GenericChunk::is_of_single_rows(const GenericOp& op, std::span<const GenericValue> values) {
+  const bool may = op.run == &GenericChunk::elementwise || op.run == &GenericChunk::slice ||
+                   op.run == &GenericChunk::reshape || op.run == &GenericChunk::constant;
+  return may && !values[op.op.output].ragged;
+}
+
+void GenericChunk::run(std::span<const GenericOp> ops) {
+  for (std::size_t at = 0; at < ops.size(); at += ops[at].together) {
+    const GenericOp& op = ops[at];
+    op.together == 1 ? run(op) : run_by_rows(ops.subspan(at, op.together));
+  }
 }
 
 const float* const* GenericChunk::operand(const Operator& op, std::size_t i, std::size_t place) {
@@ -213,11 +200,9 @@ void GenericChunk::product(const GenericOp& op) {
 
 void GenericChunk::convolution(const GenericOp& op) {
   point_at_results(op.op);
-  const GenericValue& x = values_[op.op.inputs[0]];
-  const GenericValue& out = values_[op.op.output];
-  Convolver(kernels_, op.op.convolution, *op.convolution, {x.layout.is_turned(), out.layout.is_turned()},
-            scratch_.convolution, scratch_.parked.f32())
-      .run(operand(op.op, 0), rows_, scratch_.memory[op.op.output], out.stride);
+  Convolver(kernels_, op.op.convolution, *op.convolution, op.turned, scratch_.convolution,
+            scratch_.parked.f32())
+      .run(operand(op.op, 0), rows_, scratch_.memory[op.op.output], values_[op.op.output].stride);
 }
 
 void GenericChunk::constant(const GenericOp& made) {
@@ -250,37 +235,36 @@ void GenericChunk::concat(const GenericOp& made) {
 }
 
 void GenericChunk::elementwise(const GenericOp& made) {
+  run_by_rows({&made, 1});
+}
+
+// Views point at rows before anything lies there.
+void GenericChunk::run_by_rows(std::span<const GenericOp> ops) {
+  scratch_.steps.clear();
+  for (const GenericOp& made : ops) {
+    made.run == &GenericChunk::elementwise ? scratch_.steps.push_back(step(made)) : run(made);
+  }
+  const std::size_t rows = count(ops.back().op.output);
+  for (std::size_t r = 0; r < rows; ++r) {
+    for (const PointwiseStep& step : scratch_.steps) step.run(r);
+  }
+}
+
+PointwiseStep GenericChunk::step(const GenericOp& made) {
   const Operator& op = made.op;
   point_at_results(op);
-  std::array<const float* const*, 3> in{};
-  std::array<std::size_t, 3> pitch{};
-  // Parts of turned values lie in stretches.
-  std::size_t stretches = 1, n = values_[op.output].elements;
-  const std::size_t positions = values_[op.output].layout.positions;
+  const GenericValue& out = values_[op.output];
+  PointwiseStep step{
+      .kernel = made.pointwise, .out = scratch_.memory[op.output], .stride = out.stride, .n = out.elements};
+  const std::size_t positions = out.layout.positions;
   for (std::size_t i = 0; i < op.inputs.size(); ++i) {
-    in[i] = operand(op, i);
-    pitch[i] = values_[op.inputs[i]].layout.pitch;
-    if (positions > 1 && pitch[i] != n / positions) stretches = positions;
+    step.x[i] = operand(op, i);
+    step.pitch[i] = values_[op.inputs[i]].layout.pitch;
+    // Parts of turned values lie in stretches.
+    if (positions > 1 && step.pitch[i] != out.elements / positions) step.stretches = positions;
   }
-  n /= stretches;
-  const std::size_t rows = count(op.output);
-  const auto each = [&](auto kernel) {
-    for (std::size_t r = 0; r < rows; ++r) {
-      float* const out = result(op, r);
-      for (std::size_t s = 0; s < stretches; ++s) {
-        kernel([&](std::size_t i) { return in[i][r] + s * pitch[i]; }, out + s * n);
-      }
-    }
-  };
-  for (const Unary& one : kUnary) {
-    if (op.is(*one.op)) each([&](auto x, float* out) { (kernels_.*one.run)(x(0), out, n); });
-  }
-  for (const Binary& one : kBinary) {
-    if (op.is(*one.op)) each([&](auto x, float* out) { (kernels_.*one.run)(x(0), x(1), out, n); });
-  }
-  if (op.is(kMulAddOp)) {
-    each([&](auto x, float* out) { kernels_.mul_add(x(0), x(1), x(2), out, n); });
-  }
+  step.n /= step.stretches;
+  return step;
 }
 
 void GenericChunk::segment_sum(const GenericOp& made) {

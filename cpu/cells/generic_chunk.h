@@ -18,20 +18,24 @@ class GenericChunk {
   GenericChunk(const Kernels& kernels, std::span<const GenericValue> values, const float* zeros,
                const ResolvedRows& rows, std::size_t begin, std::size_t end, GenericScratch& scratch);
 
-  void run(const GenericOp& op) { (this->*op.run)(op); }
+  void run(std::span<const GenericOp> ops);
   // A product of single rows, as the team can compute it: its operands are in `terms`, its results where the
   // chunk keeps them.
   ProductCall call(const GenericOp& op, std::array<ProductTerm, kMaxTerms>& terms);
 
   // How this backend runs the operator: with kernels of its own, or as its definition says, row by row.
   static GenericOp::Run run_of(const Cell& cell, const Operator& op);
-  static bool is_interpreted(const GenericOp& op);               // the latter
+  static bool is_interpreted(const GenericOp& op);  // the latter
+  // Whether it can run for a row as soon as those before it have run for this row: see GenericOp::together.
+  static bool is_of_single_rows(const GenericOp& op, std::span<const GenericValue> values);
   static bool is_one_row(const Cell& cell, const Operator& op);  // an embedding of a single id
-  // Element by element, each of operands of the result's size.
-  static bool is_elementwise(const Cell& cell, const Operator& op);
 
  private:
   using Rows = GenericScratch::Rows;
+
+  void run(const GenericOp& op) { (this->*op.run)(op); }
+  void run_by_rows(std::span<const GenericOp> ops);
+  PointwiseStep step(const GenericOp& made);
 
   // How many rows (or edges) of `value` the chunk has.
   std::size_t count(ValueId value) const { return values_[value].ragged ? edges_ : rows_; }

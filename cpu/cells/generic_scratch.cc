@@ -35,13 +35,17 @@ Status GenericScratch::prepare(std::span<const GenericValue> values, const Gener
     at_least(pointers, std::max(stretches > 1 ? rows_of_chunk * stretches : 0, edges));
   for (std::size_t v = 0; v < values.size(); ++v) at_least(rows[v], values[v].ragged ? edges : rows_of_chunk);
   const std::size_t of_rows = room.rows.floats(rows_of_chunk), of_edges = room.edges.floats(edges);
-  if (Status ok = buffer.grow((of_rows + of_edges) * sizeof(float)); !ok) return ok;
+  if (Status ok = buffer.grow((room.passing + of_rows + of_edges) * sizeof(float)); !ok) return ok;
   if (Status ok = parked.grow(kMaxBlockRows * kPlainGroups * kMaxLanes * sizeof(float)); !ok) return ok;
   for (std::size_t v = 0; v < values.size(); ++v) {
     const GenericValue& value = values[v];
+    if (value.passes) {
+      memory[v] = buffer.f32() + value.place;
+      continue;
+    }
     const ValueRoom& kind = value.ragged ? room.edges : room.rows;
     const std::size_t n = value.ragged ? edges : rows_of_chunk;
-    float* const all = buffer.f32() + (value.ragged ? of_rows : 0);
+    float* const all = buffer.f32() + room.passing + (value.ragged ? of_rows : 0);
     memory[v] = all + (value.is_scalar() ? ValueRoom::place(kind.vectors, n, false) : 0) +
                 ValueRoom::place(value.place, n, value.is_scalar());
   }

@@ -7,6 +7,7 @@
 #include "base/aligned_buffer.h"
 #include "base/error.h"
 #include "cpu/cells/convolver.h"
+#include "cpu/cells/pointwise.h"
 #include "cpu/cells/turned_values.h"
 
 namespace volvox::cpu {
@@ -15,8 +16,9 @@ namespace volvox::cpu {
 struct GenericValue {
   std::size_t elements = 0;
   std::size_t row_bytes = 0;
-  std::size_t stride = 0;  // floats from row to row in the chunk's memory; 0: a view of other memory
+  std::size_t stride = 0;  // floats from row to row in the chunk's memory; 0: it is a view, or passes
   std::size_t place = 0;   // in that memory, in floats of a row: behind so many of others
+  bool passes = false;     // read as soon as it is computed: a row lies where the one before lay
   bool ragged = false;
   ValueLayout layout;
 
@@ -39,6 +41,7 @@ struct ValueRoom {
 
 struct GenericRoom {
   ValueRoom rows, edges;
+  std::size_t passing = 0;  // floats, for all rows
 };
 
 // What one thread needs to interpret a chunk of rows: a pointer for each row of each value, and memory for
@@ -57,6 +60,7 @@ struct GenericScratch {
   std::vector<float*> out;                  // rows of the product under way
   std::vector<const float* const*> places;  // [value] of the operator and row that its definition computes
   std::vector<float> reals;                 // room that definitions ask for
+  std::vector<PointwiseStep> steps;         // that run row by row
   ConvolutionScratch convolution;           // of the one under way
   AlignedBuffer buffer;
   AlignedBuffer parked;  // accumulators of a product

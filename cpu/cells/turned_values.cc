@@ -5,7 +5,7 @@
 
 #include "cells/ops/ops.h"
 #include "cpu/cells/convolver.h"
-#include "cpu/cells/generic_chunk.h"
+#include "cpu/cells/pointwise.h"
 
 namespace volvox::cpu {
 namespace {
@@ -38,7 +38,7 @@ class Ties {
 };
 
 bool keeps_order(const Cell& cell, const Operator& op) {
-  return op.is(kSliceOp) || op.is(kReshapeOp) || GenericChunk::is_elementwise(cell, op);
+  return op.is(kSliceOp) || op.is(kReshapeOp) || is_elementwise(cell, op);
 }
 
 // Whether a slice of a turned value takes whole channels.
@@ -68,7 +68,7 @@ std::vector<ValueLayout> find_turned(const Cell& cell) {
     } else if (has_output && keeps_order(cell, op)) {
       ValueLayout& made = layouts[op.output];
       made = layouts[op.inputs.front()];
-      if (GenericChunk::is_elementwise(cell, op))
+      if (is_elementwise(cell, op))
         made.pitch = static_cast<std::size_t>(elements(cell.values[op.output].shape)) / made.positions;
       if (!takes_channels(op, made.positions) || cell.values[op.output].ragged) ties.fix(op.output);
       for (const ValueId input : op.inputs) {

@@ -37,6 +37,30 @@ TEST(GenericCell, RunsTheOtherOperatorsAsTheEvaluatorDoes) {
   expect_same_bits(b.build(&weights).value(), weights);
 }
 
+// Pointwise operators in a row, which run row by row: with values that only these read, that others read,
+// too, as a whole or a part of them, and that are one number; some at the end, whose value nobody reads.
+TEST(GenericCell, RunsPointwiseOperatorsTogetherAsTheEvaluatorDoes) {
+  constexpr std::int64_t kHidden = 37;
+  const Weights weights =
+      RandomWeights().add("w", {kHidden, kHidden + 6}).add("table", {kVocabulary, kHidden}).weights();
+  CellBuilder b("pointwise");
+  b.state({"h", {kHidden}}).state({"c", {kHidden}});
+  const ValueId x = b.embed(b.pull("token", DType::kI32), "table", kHidden);
+  const auto [h, c] = b.gather(0, {"h", "c"});
+  const ValueId first = b.tanh(b.add(x, h));
+  const ValueId part = b.slice(first, 30, 35);
+  const ValueId one = b.sigmoid(b.tanh(b.slice(first, 1, 2)));
+  const ValueId passes = b.mul(first, c);
+  const ValueId kept = b.apply("relu", {b.mul_add(passes, x, b.apply("sub", {passes, h}))});
+  const ValueId out = b.product({{"w", b.concat({kept, part, one})}}, {});
+  const ValueId last = b.tanh(b.add(b.mul(out, kept), out));
+  b.tanh(b.mul(last, last));
+  b.scatter("h", last);
+  b.scatter("c", kept);
+  b.push("out", out);
+  expect_same_bits(b.build(&weights).value(), weights);
+}
+
 // One table, looked up by several ids, for which there is no kernel, and by one, for which there is.
 TEST(GenericCell, LooksUpSeveralRowsAndOne) {
   constexpr std::int64_t kHidden = 18;
