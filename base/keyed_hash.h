@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -13,17 +14,29 @@ struct Digest {
   bool operator==(const Digest&) const = default;
 };
 
-// Random, and known to nobody else.
-struct HashKey {
-  std::uint64_t lo = 0, hi = 0;
+// Random, and known to nobody else. Making one takes about a microsecond.
+class HashKey {
+ public:
+  HashKey(std::uint64_t lo, std::uint64_t hi);
+
+ private:
+  friend class KeyedHash;
+  static constexpr std::size_t kBlockWords = 64;
+
+  std::uint64_t lo_, hi_;
+  std::array<std::uint64_t, kBlockWords> block_{};  // a key as long as a block of a text, made of these
 };
 
 // Clients choose what they send, so a plain hash would let them look for two texts with one digest. This is
 // SipHash-1-3 with 128 bits (Aumasson, Bernstein) of a sequence of 64-bit words: who does not know the key
-// and sees no digest can only guess. Below a nanosecond for each word.
+// and sees no digest can only guess. A nanosecond or two for each word; so of longer texts blocks of 512
+// bytes become two words each before, by NH with words of 64 bits (Black and others, "UMAC", CRYPTO'99,
+// section 4; Krovetz and Dai, VMAC): two texts of one length have the same ones with a chance of 2^-64 at
+// most.
 class KeyedHash {
  public:
-  explicit KeyedHash(HashKey key);
+  // The key must outlive it.
+  explicit KeyedHash(const HashKey& key);
 
   void add(std::uint64_t word) {
     v3_ ^= word;
@@ -32,7 +45,7 @@ class KeyedHash {
     ++words_;
   }
   // Their number, then the bytes; zeros fill the last word. So no two sequences of such calls give the same
-  // words unless they are the same.
+  // words unless they are the same, or their longer texts collide as above.
   void add(std::span<const std::byte> bytes);
   // Of all words so far. More may be added afterwards.
   Digest digest() const;
@@ -51,6 +64,9 @@ class KeyedHash {
     v2_ = std::rotl(v2_, 32);
   }
 
+  void add_block(std::span<const std::byte> bytes);
+
+  const HashKey* key_;
   std::uint64_t v0_, v1_, v2_, v3_;
   std::uint64_t words_ = 0;
 };

@@ -2,7 +2,7 @@
 
 namespace volvox {
 
-Digest digest_of(const PartContent& part, HashKey key) {
+Digest digest_of(const PartContent& part, const HashKey& key) {
   KeyedHash hash(key);
   hash.add(std::uint64_t{part.steps});
   hash.add(std::as_bytes(part.outputs));

@@ -18,6 +18,6 @@ struct PartContent {
 
 // A repeat is told from another part that was sent in its place by this alone. Digests under one key are
 // compared with each other only: the key is random, and of whoever keeps the sessions.
-Digest digest_of(const PartContent& part, HashKey key);
+Digest digest_of(const PartContent& part, const HashKey& key);
 
 }  // namespace volvox

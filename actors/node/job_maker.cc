@@ -44,7 +44,7 @@ Result<CheckedJob> JobMaker::check(const ModelPtr& model, const RequestBody& bod
   return job;
 }
 
-Digest JobMaker::content(const CheckedJob& job, HashKey key) {
+Digest JobMaker::content(const CheckedJob& job, const HashKey& key) {
   const std::vector<InputSpec>& specs = job.model->model->inputs;
   std::array<std::span<const std::byte>, kMaxInputs> inputs{};
   for (std::size_t i = 0; i < specs.size(); ++i) inputs[i] = input_bytes(job, i);

@@ -22,7 +22,7 @@ class JobMaker {
   Result<RequestBody> read(const Work& work) const;
   // Whether the model can run the body, and what of it; holds the body's bytes.
   static Result<CheckedJob> check(const ModelPtr& model, const RequestBody& body);
-  static Digest content(const CheckedJob& job, HashKey key);
+  static Digest content(const CheckedJob& job, const HashKey& key);
   // Counts the work, which was checked, among those of the device until it has ended there.
   void place(Work& work, std::uint32_t device) const;
   // Takes memory for the results, stages the inputs and unfolds, on the device that Work::device_place names:

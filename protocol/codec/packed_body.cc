@@ -78,7 +78,7 @@ Result<RequestBody> pack_request_body(const RequestBody& body, const WireLimits&
   return packed;
 }
 
-Digest digest_of(const RequestBody& body, HashKey key) {
+Digest digest_of(const RequestBody& body, const HashKey& key) {
   KeyedHash hash(key);
   RequestBody views = body;
   for (const WireTensor& input : body.inputs) {

@@ -21,6 +21,6 @@ Result<std::size_t> encoded_size(const RequestBody& body, const WireLimits& limi
 Result<RequestBody> pack_request_body(const RequestBody& body, const WireLimits& limits);
 
 // Of all that the body says, wherever it lies.
-Digest digest_of(const RequestBody& body, HashKey key);
+Digest digest_of(const RequestBody& body, const HashKey& key);
 
 }  // namespace volvox

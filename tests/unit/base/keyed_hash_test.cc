@@ -1,8 +1,10 @@
 #include "base/keyed_hash.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <set>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -12,13 +14,13 @@
 namespace volvox {
 namespace {
 
-constexpr HashKey kKey{0x0706050403020100, 0x0f0e0d0c0b0a0908};
+const HashKey kKey{0x0706050403020100, 0x0f0e0d0c0b0a0908};
 
 std::span<const std::byte> bytes(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }
 
-Digest of(std::initializer_list<std::string_view> texts, HashKey key = kKey) {
+Digest of(std::initializer_list<std::string_view> texts, const HashKey& key = kKey) {
   KeyedHash hash(key);
   for (const std::string_view text : texts) hash.add(bytes(text));
   return hash.digest();
@@ -58,6 +60,35 @@ TEST(KeyedHash, EveryByteCountsAndWhereATextEnds) {
   for (const Digest& digest : digests) distinct.emplace(digest.lo, digest.hi);
   EXPECT_EQ(distinct.size(), digests.size());
   EXPECT_EQ(of({"abcdefghijk", "l"}), of({"abcdefghijk", "l"}));
+}
+
+// Texts of every length around those of blocks, each byte of them changed, and two words swapped.
+TEST(KeyedHash, EveryByteOfABlockCounts) {
+  std::string text;
+  for (int i = 0; i < 1100; ++i) text.push_back(static_cast<char>(i * 7 + i / 256));
+  std::set<std::pair<std::uint64_t, std::uint64_t>> distinct;
+  std::size_t count = 0;
+  const auto note = [&](std::string_view one, const HashKey& key) {
+    const Digest digest = of({one}, key);
+    distinct.emplace(digest.lo, digest.hi);
+    ++count;
+  };
+  for (std::size_t length = 0; length <= text.size(); ++length)
+    note(std::string_view(text).substr(0, length), kKey);
+  for (char& byte : text) {
+    byte = static_cast<char>(byte ^ 0x10);
+    note(text, kKey);
+    byte = static_cast<char>(byte ^ 0x10);
+  }
+  note(text, {1, 2});
+  for (std::size_t at = 0; at + 16 <= text.size(); at += 8) {
+    std::string swapped = text;
+    std::swap_ranges(swapped.begin() + static_cast<std::ptrdiff_t>(at),
+                     swapped.begin() + static_cast<std::ptrdiff_t>(at + 8),
+                     swapped.begin() + static_cast<std::ptrdiff_t>(at + 8));
+    note(swapped, kKey);
+  }
+  EXPECT_EQ(distinct.size(), count);
 }
 
 // One bit of 64 KiB changes about half of the digest's.

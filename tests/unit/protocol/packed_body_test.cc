@@ -15,7 +15,7 @@ namespace {
 
 using test::kLimits;
 
-constexpr HashKey kKey{1, 2};
+const HashKey kKey{1, 2};
 
 // What a body views, as long as this lives.
 struct Parts {

@@ -15,7 +15,7 @@ struct Part {
   std::vector<std::size_t> outputs{0, 1};
   std::vector<std::vector<std::int32_t>> inputs{{1, 2}, {3, 4}};
 
-  Digest digest(HashKey key = {1, 2}) const {
+  Digest digest(const HashKey& key = {1, 2}) const {
     std::vector<std::span<const std::byte>> bytes;
     for (const auto& input : inputs) bytes.push_back(std::as_bytes(std::span(input)));
     return digest_of({steps, outputs, bytes}, key);
