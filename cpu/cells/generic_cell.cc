@@ -10,6 +10,7 @@
 #include "cpu/cells/cache_line.h"
 #include "cpu/cells/generic_chunk.h"
 #include "cpu/cells/packing.h"
+#include "cpu/cells/stages.h"
 #include "cpu/cells/turned_values.h"
 #include "cpu/cells/value_places.h"
 
@@ -22,6 +23,8 @@ constexpr std::size_t kMinChunkRows = 12;  // fewer read the weights too often
 constexpr std::size_t kMaxChunkRows = 1024;
 // At most so many: one that is lost to a preempted thread is made up for by the others.
 constexpr std::size_t kChunksPerThread = 4;
+// Of weights that stay in it while all rows go through a stage.
+constexpr std::size_t kStageBytes = 768U << 10;
 // Weights that stay in a core's own cache (1 to 2 MiB on today's machines) cost little to read again.
 constexpr std::size_t kWideBytes = 2U << 20;
 // Guesses, right within a factor of two or so: an operator's row, an element, a floating-point operation.
@@ -38,6 +41,14 @@ bool views(const Cell& cell, const Operator& op) {
 
 bool multiplies(const Operator& op) {
   return op.is(kProductOp) || op.is(kLinearOp);
+}
+
+std::size_t bytes_of_weights(const GenericOp& op) {
+  std::size_t bytes = op.product != nullptr ? op.product->bytes() : 0;
+  if (op.convolution != nullptr) {
+    for (const PackedProduct& product : op.convolution->products) bytes += product.bytes();
+  }
+  return bytes;
 }
 
 Status check_operands(const Cell& cell, const Operator& op) {
@@ -76,7 +87,7 @@ Result<std::unique_ptr<CpuCell>> GenericCell::make(const Cell& cell, const Weigh
       return tl::unexpected(ok.error());
   }
   made->gather_operators();
-  made->place_values();
+  made->cut_into_stages();
   return made;
 }
 
@@ -113,49 +124,114 @@ void GenericCell::gather_operators() {
   }
 }
 
-void GenericCell::place_values() {
-  // By operators that run together, as if they were one, and by each.
-  std::vector<ValueLife> lives(values_.size()), passing(values_.size());
+GenericCell::Lives GenericCell::find_lives() const {
+  Lives lives{std::vector<ValueLife>(values_.size()), std::vector<ValueLife>(values_.size())};
   std::vector<ValueId> lies_in(values_.size());  // of a view: what it is a part of
   std::iota(lies_in.begin(), lies_in.end(), ValueId{0});
   for (std::size_t first = 0; first < ops_.size(); first += ops_[first].together) {
     for (std::size_t i = first; i < first + ops_[first].together; ++i) {
       const Operator& op = ops_[i].op;
       for (const ValueId input : op.inputs) {
-        lives[lies_in[input]].to = first;
-        passing[lies_in[input]].to = i;
+        lives.by_group[lies_in[input]].to = first;
+        lives.by_operator[lies_in[input]].to = i;
       }
       if (op.output == kNoValue) continue;
       if (op.is(kSliceOp) || op.is(kReshapeOp)) lies_in[op.output] = lies_in[op.inputs.front()];
-      GenericValue& value = values_[op.output];
-      value.passes = ops_[first].together > 1 && value.stride != 0;
-      lives[op.output] = {value.stride, first, first};
-      passing[op.output] = {0, i, i};
+      lives.by_group[op.output] = {values_[op.output].stride, first, first};
+      lives.by_operator[op.output] = {values_[op.output].stride, i, i};
     }
   }
-  for (std::size_t v = 0; v < values_.size(); ++v) {
-    GenericValue& value = values_[v];
-    value.passes = value.passes && lives[v].to == lives[v].from;
-    if (value.passes) passing[v].floats = whole_lines(std::exchange(value.stride, 0));
+  return lives;
+}
+
+// Those with ragged values, whose edges would cross as well, are one stage.
+std::vector<std::size_t> GenericCell::begins_of_stages(const Lives& lives) const {
+  const bool ragged = std::any_of(values_.begin(), values_.end(), [](const auto& v) { return v.ragged; });
+  if (wide_ || ragged) return {0};
+  std::vector<std::size_t> weights, crossing(ops_.size() + 1);
+  for (const GenericOp& op : ops_) weights.push_back(bytes_of_weights(op));
+  // What begins to cross behind an operator, less what ends to.
+  for (const ValueLife& life : lives.by_group) {
+    crossing[std::min(life.from + 1, ops_.size())] += life.floats;
+    crossing[std::min(life.to + 1, ops_.size())] -= life.floats;
   }
-  const ValuePlaces passed = cpu::place_values(passing);
-  value_room_.passing = passed.floats;
-  for (std::size_t v = 0; v < values_.size(); ++v) {
-    if (values_[v].passes) values_[v].place = passed.at[v];
+  std::partial_sum(crossing.begin(), crossing.end(), crossing.begin());
+  for (std::size_t first = 0; first < ops_.size(); first += ops_[first].together)
+    std::fill_n(crossing.begin() + static_cast<std::ptrdiff_t>(first) + 1, ops_[first].together - 1, kNoCut);
+  return cut_stages(weights, std::span(crossing).first(ops_.size()), kStageBytes);
+}
+
+void GenericCell::cut_into_stages() {
+  const Lives lives = find_lives();
+  const std::vector<std::size_t> begins = begins_of_stages(lives);
+  const auto stage_of = [&](std::size_t op) { return std::upper_bound(begins.begin(), begins.end(), op); };
+  for (std::size_t first = 0; first < ops_.size(); first += ops_[first].together) {
+    for (std::size_t i = first; i < first + ops_[first].together; ++i) {
+      if (ops_[i].op.output == kNoValue) continue;
+      GenericValue& value = values_[ops_[i].op.output];
+      const ValueLife& life = lives.by_group[ops_[i].op.output];
+      if (value.stride == 0) continue;
+      value.passes = ops_[first].together > 1 && life.to == life.from;
+      value.crosses = stage_of(life.from) != stage_of(life.to);
+      if (value.crosses) value.place = std::exchange(crossing_, crossing_ + whole_lines(value.stride));
+    }
   }
+  for (std::size_t s = 0; s < begins.size(); ++s) {
+    const std::size_t end = s + 1 < begins.size() ? begins[s + 1] : ops_.size();
+    GenericStage& stage = stages_.emplace_back();
+    stage.ops = std::span(ops_).subspan(begins[s], end - begins[s]);
+    read_across(stage, begins[s]);
+    place_values(stage, lives);
+  }
+  for (GenericValue& value : values_) {
+    if (value.passes) value.stride = 0;
+  }
+}
+
+// What operators of a stage read of those before the first-th, and what these read in turn.
+void GenericCell::read_across(GenericStage& stage, std::size_t first) {
+  std::vector<bool> read(values_.size());
+  for (const GenericOp& op : stage.ops) {
+    for (const ValueId input : op.op.inputs) read[input] = true;
+  }
+  for (std::size_t i = first; i-- > 0;) {
+    const Operator& op = ops_[i].op;
+    if (op.output == kNoValue || !read[op.output]) continue;
+    if (values_[op.output].stride != 0) {
+      stage.inputs.push_back(op.output);
+      continue;
+    }
+    for (const ValueId input : op.inputs) read[input] = true;
+    stage.views.push_back(ops_[i]);
+  }
+  std::reverse(stage.views.begin(), stage.views.end());
+}
+
+void GenericCell::place_values(GenericStage& stage, const Lives& lives) {
+  for (const GenericOp& op : stage.ops) {
+    if (op.op.output == kNoValue || values_[op.op.output].stride == 0) continue;
+    (values_[op.op.output].crosses ? stage.outputs : stage.values).push_back(op.op.output);
+  }
+  const auto place = [&](const std::vector<ValueLife>& all, auto is_it) {
+    std::vector<ValueLife> kind;
+    for (const ValueId v : stage.values) {
+      kind.push_back(all[v]);
+      if (!is_it(values_[v])) kind.back().floats = 0;
+      if (values_[v].passes) kind.back().floats = whole_lines(kind.back().floats);
+    }
+    const ValuePlaces places = cpu::place_values(kind);
+    for (std::size_t i = 0; i < kind.size(); ++i) {
+      if (kind[i].floats != 0) values_[stage.values[i]].place = places.at[i];
+    }
+    return places.floats;
+  };
+  stage.room.passing = place(lives.by_operator, [](const GenericValue& v) { return v.passes; });
   for (const bool ragged : {false, true}) {
     for (const bool scalar : {false, true}) {
-      std::vector<ValueLife> kind = lives;
-      for (std::size_t v = 0; v < kind.size(); ++v) {
-        const GenericValue& value = values_[v];
-        if (value.passes || value.ragged != ragged || value.is_scalar() != scalar) kind[v].floats = 0;
-      }
-      const ValuePlaces places = cpu::place_values(kind);
-      for (std::size_t v = 0; v < kind.size(); ++v) {
-        if (kind[v].floats != 0) values_[v].place = places.at[v];
-      }
-      ValueRoom& room = ragged ? value_room_.edges : value_room_.rows;
-      (scalar ? room.scalars : room.vectors) = places.floats;
+      ValueRoom& room = ragged ? stage.room.edges : stage.room.rows;
+      (scalar ? room.scalars : room.vectors) = place(lives.by_group, [&](const GenericValue& v) {
+        return !v.passes && v.ragged == ragged && v.is_scalar() == scalar;
+      });
     }
   }
 }
@@ -244,9 +320,11 @@ Status GenericCell::add_operator(const Cell& cell, const Operator& op, const Wei
 
 struct GenericCell::Job {
   const GenericCell* cell;
+  std::span<const GenericStage> stages;
   const ResolvedRows* rows;
   Workspace* work;
   std::size_t chunk;
+  std::size_t edges;  // the most of a chunk
   std::size_t chunks;
   std::size_t owners;
 };
@@ -255,16 +333,34 @@ Status GenericCell::run(const ResolvedRows& rows, Workspace& work, ThreadTeam& t
   if (rows.real_rows == 0) return {};
   if (Status ok = check_slots(rows); !ok) return ok;
   if (wide_) return run_wide(rows, work, team);
-  const std::size_t all_edges = most_edges(rows, rows.real_rows);
-  const double estimate_us = row_us_ * rows.real_rows + edge_us_ * static_cast<double>(all_edges);
+  if (Status ok = work.crossing.grow(rows.real_rows * crossing_ * sizeof(float)); !ok) return ok;
+  const std::size_t edges = most_edges(rows, rows.real_rows);
+  const double estimate_us = row_us_ * rows.real_rows + edge_us_ * static_cast<double>(edges);
+  const std::uint32_t threads = estimate_us < kAloneUs ? 1 : team.size();
+  const std::span<const GenericStage> stages(stages_);
+  // Of so few rows that each thread has one chunk all weights are read once, whatever goes first.
+  const std::size_t chunk = chunk_rows(stages, rows.real_rows, edges, threads);
+  if (stages.size() == 1 || rows.real_rows <= threads * chunk)
+    return run_stages(stages, rows, work, team, estimate_us);
+  for (std::size_t s = 0; s < stages.size(); ++s) {
+    if (Status ok = run_stages(stages.subspan(s, 1), rows, work, team, estimate_us); !ok) return ok;
+  }
+  return {};
+}
+
+Status GenericCell::run_stages(std::span<const GenericStage> stages, const ResolvedRows& rows,
+                               Workspace& work, ThreadTeam& team, double estimate_us) const {
   const bool alone = estimate_us < kAloneUs;
-  const std::size_t chunk = chunk_rows(rows.real_rows, all_edges, alone ? 1 : team.size());
-  const Job job{this, &rows, &work, chunk, (rows.real_rows + chunk - 1) / chunk, team.size()};
+  const std::size_t chunk =
+      chunk_rows(stages, rows.real_rows, most_edges(rows, rows.real_rows), alone ? 1 : team.size());
   const std::size_t edges = most_edges(rows, chunk);
+  const Job job{this, stages, &rows, &work, chunk, edges, (rows.real_rows + chunk - 1) / chunk, team.size()};
   for (std::uint32_t t = 0; t < (alone ? 1 : team.size()); ++t) {
     if (work.generic.size() <= t) work.generic.push_back(std::make_unique<GenericScratch>());
-    if (Status ok = work.generic[t]->prepare(values_, value_room_, chunk, edges, stretches_, room_); !ok)
-      return ok;
+    for (const GenericStage& stage : stages) {
+      if (Status ok = work.generic[t]->prepare(values_, stage.room, chunk, edges, stretches_, room_); !ok)
+        return ok;
+    }
   }
   work.counts.resize(team.size());
   for (std::size_t o = 0; o < job.owners; ++o) {
@@ -287,8 +383,9 @@ Status GenericCell::run_wide(const ResolvedRows& rows, Workspace& work, ThreadTe
   if (work.generic.empty()) work.generic.push_back(std::make_unique<GenericScratch>());
   GenericScratch& scratch = *work.generic[0];
   const std::size_t edges = most_edges(rows, rows.real_rows);
-  if (Status ok = scratch.prepare(values_, value_room_, rows.real_rows, edges, stretches_, room_); !ok)
-    return ok;
+  const GenericRoom& room = stages_.front().room;
+  if (Status ok = scratch.prepare(values_, room, rows.real_rows, edges, stretches_, room_); !ok) return ok;
+  scratch.point_at_values(values_, stages_.front().values, room, rows.real_rows, edges);
   GenericChunk chunk(*kernels_, values_, zeros_.f32(), rows, 0, rows.real_rows, scratch);
   work.counts.assign(team.size(), 0);
   work.counts[0] = 1;
@@ -317,16 +414,25 @@ void GenericCell::run_chunk(const void* context, std::uint32_t owner, std::uint3
   const GenericCell& cell = *job.cell;
   const std::size_t begin = (job.chunks * owner / job.owners + unit) * job.chunk;
   const std::size_t end = std::min<std::size_t>(begin + job.chunk, job.rows->real_rows);
-  GenericChunk chunk(*cell.kernels_, cell.values_, cell.zeros_.f32(), *job.rows, begin, end,
-                     *job.work->generic[thread]);
-  chunk.run(cell.ops_);
+  GenericScratch& scratch = *job.work->generic[thread];
+  for (const GenericStage& stage : job.stages) {
+    scratch.point_at_values(cell.values_, stage.values, stage.room, job.chunk, job.edges);
+    for (const auto* which : {&stage.inputs, &stage.outputs}) {
+      scratch.point_at_crossing(cell.values_, *which, job.work->crossing.f32(), job.rows->real_rows, begin);
+    }
+    GenericChunk chunk(*cell.kernels_, cell.values_, cell.zeros_.f32(), *job.rows, begin, end, scratch);
+    chunk.begin_stage(stage.views, stage.inputs);
+    chunk.run(stage.ops);
+  }
 }
 
 // As if each row had as many edges as the others.
-std::size_t GenericCell::chunk_rows(std::size_t rows, std::size_t edges, std::uint32_t threads) const {
-  const std::size_t row_bytes =
-      kLineFloats * sizeof(float) +
-      (value_room_.rows.floats(rows) + value_room_.edges.floats(edges)) * sizeof(float) / rows;
+std::size_t GenericCell::chunk_rows(std::span<const GenericStage> stages, std::size_t rows, std::size_t edges,
+                                    std::uint32_t threads) {
+  std::size_t floats = 0;
+  for (const GenericStage& stage : stages)
+    floats = std::max(floats, stage.room.rows.floats(rows) + stage.room.edges.floats(edges));
+  const std::size_t row_bytes = (kLineFloats + floats / rows) * sizeof(float);
   const std::size_t least = std::max<std::size_t>(kMinChunkRows * rows / (rows + edges), 1);
   std::size_t chunk = std::clamp(kChunkBytes / row_bytes, least, kMaxChunkRows);
   if (threads > 1) {

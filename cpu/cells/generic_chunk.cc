@@ -101,6 +101,14 @@ void GenericChunk::run(std::span<const GenericOp> ops) {
   }
 }
 
+void GenericChunk::begin_stage(std::span<const GenericOp> views, std::span<const ValueId> inputs) {
+  for (const ValueId value : inputs) {
+    for (std::size_t r = 0; r < rows_; ++r)
+      scratch_.rows[value][r] = scratch_.memory[value] + r * values_[value].stride;
+  }
+  for (const GenericOp& view : views) run(view);
+}
+
 const float* const* GenericChunk::operand(const Operator& op, std::size_t i, std::size_t place) {
   const ValueId value = op.inputs[i];
   const Rows& rows = scratch_.rows[value];

@@ -19,6 +19,8 @@ class GenericChunk {
                const ResolvedRows& rows, std::size_t begin, std::size_t end, GenericScratch& scratch);
 
   void run(std::span<const GenericOp> ops);
+  // Of a stage that others went before: has its operators read what these have left.
+  void begin_stage(std::span<const GenericOp> views, std::span<const ValueId> inputs);
   // A product of single rows, as the team can compute it: its operands are in `terms`, its results where the
   // chunk keeps them.
   ProductCall call(const GenericOp& op, std::array<ProductTerm, kMaxTerms>& terms);

@@ -34,10 +34,15 @@ Status GenericScratch::prepare(std::span<const GenericValue> values, const Gener
   for (Rows& pointers : spread)
     at_least(pointers, std::max(stretches > 1 ? rows_of_chunk * stretches : 0, edges));
   for (std::size_t v = 0; v < values.size(); ++v) at_least(rows[v], values[v].ragged ? edges : rows_of_chunk);
-  const std::size_t of_rows = room.rows.floats(rows_of_chunk), of_edges = room.edges.floats(edges);
-  if (Status ok = buffer.grow((room.passing + of_rows + of_edges) * sizeof(float)); !ok) return ok;
-  if (Status ok = parked.grow(kMaxBlockRows * kPlainGroups * kMaxLanes * sizeof(float)); !ok) return ok;
-  for (std::size_t v = 0; v < values.size(); ++v) {
+  if (Status ok = buffer.grow(room.floats(rows_of_chunk, edges) * sizeof(float)); !ok) return ok;
+  return parked.grow(kMaxBlockRows * kPlainGroups * kMaxLanes * sizeof(float));
+}
+
+void GenericScratch::point_at_values(std::span<const GenericValue> values, std::span<const ValueId> which,
+                                     const GenericRoom& room, std::size_t rows_of_chunk, std::size_t edges) {
+  float* const of_rows = buffer.f32() + room.passing;
+  float* const of_edges = of_rows + room.rows.floats(rows_of_chunk);
+  for (const ValueId v : which) {
     const GenericValue& value = values[v];
     if (value.passes) {
       memory[v] = buffer.f32() + value.place;
@@ -45,11 +50,16 @@ Status GenericScratch::prepare(std::span<const GenericValue> values, const Gener
     }
     const ValueRoom& kind = value.ragged ? room.edges : room.rows;
     const std::size_t n = value.ragged ? edges : rows_of_chunk;
-    float* const all = buffer.f32() + room.passing + (value.ragged ? of_rows : 0);
-    memory[v] = all + (value.is_scalar() ? ValueRoom::place(kind.vectors, n, false) : 0) +
+    memory[v] = (value.ragged ? of_edges : of_rows) +
+                (value.is_scalar() ? ValueRoom::place(kind.vectors, n, false) : 0) +
                 ValueRoom::place(value.place, n, value.is_scalar());
   }
-  return {};
+}
+
+void GenericScratch::point_at_crossing(std::span<const GenericValue> values, std::span<const ValueId> which,
+                                       float* crossing, std::size_t rows_of_task, std::size_t begin) {
+  for (const ValueId v : which)
+    memory[v] = crossing + values[v].place * rows_of_task + begin * values[v].stride;
 }
 
 }  // namespace volvox::cpu

@@ -18,7 +18,10 @@ struct GenericValue {
   std::size_t row_bytes = 0;
   std::size_t stride = 0;  // floats from row to row in the chunk's memory; 0: it is a view, or passes
   std::size_t place = 0;   // in that memory, in floats of a row: behind so many of others
-  bool passes = false;     // read as soon as it is computed: a row lies where the one before lay
+  // Read as soon as it is computed: a row lies where the one before lay.
+  bool passes = false;
+  // Read by a stage behind the one that computes it: it lies in memory of the task, not in the chunk's.
+  bool crosses = false;
   bool ragged = false;
   ValueLayout layout;
 
@@ -42,6 +45,10 @@ struct ValueRoom {
 struct GenericRoom {
   ValueRoom rows, edges;
   std::size_t passing = 0;  // floats, for all rows
+
+  std::size_t floats(std::size_t rows_of_chunk, std::size_t edges_of_chunk) const {
+    return passing + rows.floats(rows_of_chunk) + edges.floats(edges_of_chunk);
+  }
 };
 
 // What one thread needs to interpret a chunk of rows: a pointer for each row of each value, and memory for
@@ -53,6 +60,12 @@ struct GenericScratch {
   // `stretches` parts each.
   Status prepare(std::span<const GenericValue> values, const GenericRoom& room, std::size_t rows,
                  std::size_t edges, std::size_t stretches, const ConvolutionRoom& convolutions);
+  // Where those values of such a chunk lie for which there is room.
+  void point_at_values(std::span<const GenericValue> values, std::span<const ValueId> which,
+                       const GenericRoom& room, std::size_t rows, std::size_t edges);
+  // Where those that cross do: in memory of a task of `rows_of_task` rows, from row `begin` on.
+  void point_at_crossing(std::span<const GenericValue> values, std::span<const ValueId> which,
+                         float* crossing, std::size_t rows_of_task, std::size_t begin);
 
   std::vector<Rows> rows;                   // [value][row or edge]
   std::vector<Rows> spread;                 // by operand: row pointers for each edge, or each stretch

@@ -27,6 +27,7 @@ struct Workspace {
   std::vector<std::uint32_t> counts;  // units of each owner
   // One for each thread of the team.
   std::vector<std::unique_ptr<GenericScratch>> generic;
+  AlignedBuffer crossing;  // values of all rows that a stage of a generic cell hands to the next
 };
 
 }  // namespace volvox::cpu

@@ -98,6 +98,33 @@ TEST(GenericCell, RunsWideProductsAsTheEvaluatorDoes) {
   expect_same_bits(b.build(&weights).value(), weights);
 }
 
+// Weights of 2 MB in all, which are read in stages: what crosses from one to the next is a vector, a part of
+// one, one number; states and inputs are read by the last one, too.
+TEST(GenericCell, RunsInStagesAsTheEvaluatorDoes) {
+  constexpr std::int64_t kHidden = 40, kBroad = 1'500;
+  const Weights weights = RandomWeights()
+                              .add("table", {kVocabulary, kHidden})
+                              .add("w0", {kBroad, 2 * kHidden})
+                              .add("w1", {kHidden, kBroad})
+                              .add("w2", {kBroad, kHidden + 3})
+                              .add("w3", {kHidden, kBroad + 1})
+                              .add("b", {kHidden})
+                              .weights();
+  CellBuilder b("stages");
+  b.state({"h", {kHidden}}).state({"c", {kHidden}});
+  const ValueId x = b.embed(b.pull("token", DType::kI32), "table", kHidden);
+  const auto [h, c] = b.gather(0, {"h", "c"});
+  const ValueId first = b.tanh(b.product({{"w0", b.concat({x, h})}}, {}));
+  const ValueId one = b.sigmoid(b.slice(first, 7, 8));
+  const ValueId second = b.product({{"w1", first}}, {.bias = "b"});
+  b.scatter("h", second);
+  const ValueId third = b.product({{"w2", b.concat({b.tanh(second), b.slice(first, 9, 12)})}}, {});
+  const ValueId last = b.product({{"w3", b.concat({b.apply("relu", {third}), one})}}, {});
+  b.scatter("c", b.mul_add(last, b.add(c, x), b.reshape(second, {kHidden})));
+  b.push("out", b.tanh(last));
+  expect_same_bits(b.build(&weights).value(), weights);
+}
+
 // An operator without a kernel runs as its definition says; over all predecessors, and over one row.
 TEST(GenericCell, RunsOperatorsThatItHasNoKernelForAsTheEvaluatorDoes) {
   constexpr std::int64_t kHidden = 18;
