@@ -14,6 +14,7 @@
 
 #include "actors/cluster/cluster_probe.h"
 #include "actors/system/shell.h"
+#include "base/random_number.h"
 #include "config/addresses.h"
 #include "config/validate.h"
 
@@ -30,7 +31,7 @@ class DialerShell {
   static constexpr const char* kName = "cluster dialer";
 
   DialerShell(caf::event_based_actor* self, DialerSetup setup)
-      : self_(self), setup_(std::move(setup)), dice_(std::random_device{}()) {}
+      : self_(self), setup_(std::move(setup)), dice_(random_bits().value_or(0)) {}
 
   caf::behavior behavior() {
     return {[this](DialAtom) { dial(); }};

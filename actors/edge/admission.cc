@@ -7,9 +7,9 @@
 
 #include "actors/edge/edge_settings.h"
 #include "actors/sessions/session_token.h"
-#include "actors/system/random_number.h"
 #include "actors/work/traces.h"
 #include "base/clock.h"
+#include "base/random_number.h"
 #include "protocol/codec/bundle_codec.h"
 #include "serving/request_terms.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
-#include "actors/system/random_number.h"
 #include "base/clock.h"
+#include "base/random_number.h"
 
 namespace volvox {
 namespace {

@@ -5,8 +5,8 @@
 #include <thread>
 #include <utility>
 
-#include "actors/system/random_number.h"
 #include "actors/work/traces.h"
+#include "base/random_number.h"
 #include "batching/policy/policies.h"
 
 namespace volvox {

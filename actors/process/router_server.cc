@@ -13,8 +13,8 @@
 #include "actors/process/process_front.h"
 #include "actors/system/actor_slot.h"
 #include "actors/system/actor_system.h"
-#include "actors/system/random_number.h"
 #include "actors/work/traces.h"
+#include "base/random_number.h"
 #include "config/validate.h"
 
 namespace volvox {

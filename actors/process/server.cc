@@ -21,10 +21,10 @@
 #include "actors/process/process_front.h"
 #include "actors/system/actor_system.h"
 #include "actors/system/handoff.h"
-#include "actors/system/random_number.h"
 #include "actors/system/shared_answer.h"
 #include "actors/work/messages.h"
 #include "base/clock.h"
+#include "base/random_number.h"
 
 namespace volvox {
 namespace {

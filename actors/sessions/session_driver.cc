@@ -9,9 +9,9 @@
 
 #include "actors/sessions/part_output.h"
 #include "actors/sessions/session_token.h"
-#include "actors/system/random_number.h"
 #include "base/clock.h"
 #include "base/mixing.h"
+#include "base/random_number.h"
 #include "serving/session_limits.h"
 
 namespace volvox {

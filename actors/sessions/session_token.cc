@@ -2,7 +2,7 @@
 
 #include <variant>
 
-#include "actors/system/random_number.h"
+#include "base/random_number.h"
 
 namespace volvox {
 

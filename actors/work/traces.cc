@@ -7,7 +7,7 @@
 
 #include <unistd.h>
 
-#include "actors/system/random_number.h"
+#include "base/random_number.h"
 #include "monitoring/spans/collector.h"
 #include "monitoring/spans/span_exporter.h"
 

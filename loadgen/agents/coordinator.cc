@@ -4,12 +4,12 @@
 #include <array>
 #include <cstdio>
 #include <memory>
-#include <random>
 #include <utility>
 
 #include <poll.h>
 
 #include "base/clock.h"
+#include "base/random_number.h"
 #include "loadgen/agents/agent_link.h"
 #include "loadgen/agents/load_messages.h"
 
@@ -39,11 +39,6 @@ constexpr std::size_t kMostKept = 2'000'000;
 
 std::int64_t in_ns(TimePoint time) {
   return time.time_since_epoch().count();
-}
-
-std::uint64_t new_run() {
-  std::random_device device;
-  return (std::uint64_t{device()} << 32 | device()) | 1;  // 0 is nobody's
 }
 
 // An agent, as the coordinator sees it.
@@ -87,7 +82,7 @@ class Coordinator {
 
  private:
   Status connect() {
-    const std::uint64_t run = new_run();
+    const std::uint64_t run = random_identity().value();  // 0 is nobody's
     for (const AgentAddress& address : options_.agents) {
       auto link = AgentLink::open(address.endpoint, run, address.keys);
       if (!link) return tl::unexpected(link.error());

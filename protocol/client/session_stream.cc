@@ -1,15 +1,14 @@
 #include "protocol/client/session_stream.h"
 
-#include <random>
 #include <utility>
+
+#include "base/random_number.h"
 
 namespace volvox {
 
 SessionStream SessionStream::begin() {
-  std::random_device random;
-  const auto bits = [&random] { return std::uint64_t{random()} << 32 | random() | 1; };
-  SessionStream stream(bits());
-  stream.nonce_hi_ = bits();
+  SessionStream stream(random_identity().value());
+  stream.nonce_hi_ = random_identity().value();
   return stream;
 }
 

@@ -1,4 +1,4 @@
-#include "actors/system/random_number.h"
+#include "base/random_number.h"
 
 #include <algorithm>
 
@@ -9,7 +9,8 @@ namespace volvox {
 Result<std::uint64_t> random_bits() {
   std::uint64_t bits = 0;
   if (getentropy(&bits, sizeof bits) == 0) return bits;
-  return fail(ErrorCode::kInternal, "the server has no random numbers; see its log");
+  return fail(ErrorCode::kInternal,
+              "the kernel has no random numbers; ask again when the machine has started");
 }
 
 Result<std::uint64_t> random_identity() {
