@@ -126,7 +126,8 @@ void GenericCell::gather_operators() {
 
 GenericCell::Lives GenericCell::find_lives() const {
   Lives lives{std::vector<ValueLife>(values_.size()), std::vector<ValueLife>(values_.size())};
-  std::vector<ValueId> lies_in(values_.size());  // of a view: what it is a part of
+  // Of a view: what it is a part of, or is looked up by. Whoever reads the one needs the other.
+  std::vector<ValueId> lies_in(values_.size());
   std::iota(lies_in.begin(), lies_in.end(), ValueId{0});
   for (std::size_t first = 0; first < ops_.size(); first += ops_[first].together) {
     for (std::size_t i = first; i < first + ops_[first].together; ++i) {
@@ -136,7 +137,8 @@ GenericCell::Lives GenericCell::find_lives() const {
         lives.by_operator[lies_in[input]].to = i;
       }
       if (op.output == kNoValue) continue;
-      if (op.is(kSliceOp) || op.is(kReshapeOp)) lies_in[op.output] = lies_in[op.inputs.front()];
+      if (values_[op.output].stride == 0 && !op.inputs.empty())
+        lies_in[op.output] = lies_in[op.inputs.front()];
       lives.by_group[op.output] = {values_[op.output].stride, first, first};
       lives.by_operator[op.output] = {values_[op.output].stride, i, i};
     }

@@ -99,7 +99,7 @@ TEST(GenericCell, RunsWideProductsAsTheEvaluatorDoes) {
 }
 
 // Weights of 2 MB in all, which are read in stages: what crosses from one to the next is a vector, a part of
-// one, one number; states and inputs are read by the last one, too.
+// one, one number, what is looked up by one; states and inputs are read by the last one, too.
 TEST(GenericCell, RunsInStagesAsTheEvaluatorDoes) {
   constexpr std::int64_t kHidden = 40, kBroad = 1'500;
   const Weights weights = RandomWeights()
@@ -107,7 +107,7 @@ TEST(GenericCell, RunsInStagesAsTheEvaluatorDoes) {
                               .add("w0", {kBroad, 2 * kHidden})
                               .add("w1", {kHidden, kBroad})
                               .add("w2", {kBroad, kHidden + 3})
-                              .add("w3", {kHidden, kBroad + 1})
+                              .add("w3", {kHidden, kBroad + 1 + kHidden})
                               .add("b", {kHidden})
                               .weights();
   CellBuilder b("stages");
@@ -116,10 +116,11 @@ TEST(GenericCell, RunsInStagesAsTheEvaluatorDoes) {
   const auto [h, c] = b.gather(0, {"h", "c"});
   const ValueId first = b.tanh(b.product({{"w0", b.concat({x, h})}}, {}));
   const ValueId one = b.sigmoid(b.slice(first, 7, 8));
+  const ValueId named = b.embed(b.argmax(b.slice(first, 20, 20 + kVocabulary)), "table", kHidden);
   const ValueId second = b.product({{"w1", first}}, {.bias = "b"});
   b.scatter("h", second);
   const ValueId third = b.product({{"w2", b.concat({b.tanh(second), b.slice(first, 9, 12)})}}, {});
-  const ValueId last = b.product({{"w3", b.concat({b.apply("relu", {third}), one})}}, {});
+  const ValueId last = b.product({{"w3", b.concat({b.apply("relu", {third}), one, named})}}, {});
   b.scatter("c", b.mul_add(last, b.add(c, x), b.reshape(second, {kHidden})));
   b.push("out", b.tanh(last));
   expect_same_bits(b.build(&weights).value(), weights);
