@@ -14,7 +14,8 @@ inline constexpr std::size_t kNoCut = std::numeric_limits<std::size_t>::max();
 // unless one operator reads more: all rows of a task go through a stage while its weights stay in a cache.
 // `weights` is what each operator reads, for any number of rows; crossing[i] what operators before the i-th
 // make of a row for it and those behind it, in whatever unit. Returns where the stages begin; the first is 0.
-// Each cut is the one of the last half of what fits that the least crosses. Takes linear time.
+// Each cut is the one of the last half of what fits that the least crosses, or before the operator that does
+// not fit. Takes linear time.
 std::vector<std::size_t> cut_stages(std::span<const std::size_t> weights,
                                     std::span<const std::size_t> crossing, std::size_t most);
 

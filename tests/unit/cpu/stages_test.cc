@@ -28,6 +28,11 @@ TEST(Stages, AnOperatorThatDoesNotFitHasItsOwn) {
   EXPECT_EQ(cut_stages(Sizes{50, 0}, Sizes{0, 1}, 10), Sizes{0}) << "nothing is behind it";
 }
 
+TEST(Stages, ASmallOneIsCutOffFromWhatDoesNotFitBesideIt) {
+  EXPECT_EQ(cut_stages(Sizes{4, 8}, Sizes{0, 1}, 10), (Sizes{0, 1}));
+  EXPECT_EQ(cut_stages(Sizes{4, 0, 0, 8, 5}, Sizes{0, 3, 1, 2, 1}, 10), (Sizes{0, 2, 4}));
+}
+
 TEST(Stages, NoneReadsMoreThanItMay) {
   std::mt19937_64 random(3);
   for (int round = 0; round < 500; ++round) {
