@@ -159,6 +159,7 @@ void visit_limits(Config& config, Visitor& v) {
   v.number("max_result_mib_in_flight", limits.max_result_mib_in_flight, 1U, 1U << 20);
   v.number("max_requests_per_client", limits.max_requests_per_client, 1U, 1U << 20);
   v.number("max_request_mib_per_client", limits.max_request_mib_per_client, 1U, 1U << 20);
+  v.number("max_parts_at_once", limits.max_parts_at_once, 0U, 1U << 20);
   v.number("max_replies_per_client", limits.max_replies_per_client, 16U, 1U << 20);
   v.number("max_reply_mib_per_client", limits.max_reply_mib_per_client, 1U, 1U << 20);
   v.number("max_reply_mib_waiting", limits.max_reply_mib_waiting, 1U, 1U << 20);

@@ -40,6 +40,10 @@ constexpr const char* kTooManyInFlight = "too many requests are in flight; wait 
 // wake another thread.
 constexpr std::size_t kLargeBundle = 1 << 20;
 
+TimePoint arrival_of(const Caller& caller) {
+  return caller.since == TimePoint{} ? steady_now() : caller.since;
+}
+
 bool goes_on_with_a_session(const RequestHeader& header) {
   return header.session && header.session->operation != SessionOperation::kBegin;
 }
@@ -114,6 +118,10 @@ void Admission::apply_rights(const Caller& caller, RequestHeader& header) const 
   header.priority = allowed;
 }
 
+bool Admission::may_wait(const RequestHeader& header) const {
+  return terms_of(models_, header.model, {header.deadline_us, PriorityChoice::kNormal}).deadline_us == 0;
+}
+
 void Admission::apply_rules(RequestHeader& header) const {
   const RequestTerms terms =
       terms_of(models_, header.model, {header.deadline_us, choice_of(header.priority)});
@@ -127,7 +135,7 @@ tl::expected<std::shared_ptr<IncomingRequest>, Refusal> Admission::admit(Caller 
   if (draining_ && !(node_ && goes_on_with_a_session(header)))
     return refused({ErrorCode::kUnavailable, kShuttingDown});
   if (Status open = check_door(body.size()); !open) return refused(std::move(open).error());
-  auto shares = enter(caller, body.size());
+  auto shares = enter(caller, {1, body.size()});
   if (!shares) return tl::unexpected(std::move(shares).error());
   if (!model && node_) {
     auto found = node_->catalog->find(header.model, header.model_version);
@@ -150,7 +158,7 @@ tl::expected<std::shared_ptr<IncomingRequest>, Refusal> Admission::admit(Caller 
   request->client = std::move(caller.connection);
   request->account = std::move(caller.account);
   request->body = std::move(body).keep();
-  request->arrival = steady_now();
+  request->arrival = arrival_of(caller);
   request->model = std::move(model);
   if (request->door != Door::kHttp) request->writer = reader_;  // its own thread writes its answer down
   begin_trace(*request);
@@ -172,7 +180,7 @@ struct Admission::Bundle {
   BundleBodyPtr body;
   Result<ModelPtr> model;  // null: this process runs none
   std::uint64_t connection = 0, client_number = 0, retry_us = 0;
-  TimePoint now{};
+  TimePoint arrival{};
 };
 
 tl::expected<AdmittedBundle, Refusal> Admission::admit_bundle(Caller caller, RequestHeader header,
@@ -191,7 +199,7 @@ tl::expected<AdmittedBundle, Refusal> Admission::admit_bundle(Caller caller, Req
   bundle.connection = connection_of(bundle.caller);
   bundle.client_number = client_of(bundle.caller, bundle.connection);
   bundle.retry_us = retry_after_us();
-  bundle.now = steady_now();
+  bundle.arrival = arrival_of(bundle.caller);
   own.resize(parts);
   AdmittedBundle admitted;
   admitted.parts.reserve(parts);
@@ -241,7 +249,7 @@ tl::expected<std::shared_ptr<IncomingRequest>, Refusal> Admission::admit_part(co
   request->client = bundle.caller.connection;
   request->account = bundle.caller.account;
   request->body = IncomingBody(bundle.body, part);
-  request->arrival = bundle.now;
+  request->arrival = bundle.arrival;
   begin_trace(*request);
   return request;
 }
@@ -249,16 +257,8 @@ tl::expected<std::shared_ptr<IncomingRequest>, Refusal> Admission::admit_part(co
 // Its bytes are counted before they are kept.
 tl::expected<BundleBodyPtr, Refusal> Admission::keep_bundle(const Caller& caller, const RequestHeader& header,
                                                             OfferedBody body) {
-  InFlightShare share = InFlightGauge::enter(gauge_, InFlightAmount{0, body.size()});
-  if (!share) {
-    metrics_.refused(Bound::kInFlight);
-    return refused({ErrorCode::kOverloaded, kTooManyInFlight}, retry_after_us());
-  }
-  auto own = ClientShares::enter_body(clients_, caller, body.size());
-  if (!own) {
-    metrics_.refused(caller.account.empty() ? Bound::kClient : Bound::kKey);
-    return refused(std::move(own).error(), retry_after_us());
-  }
+  auto shares = enter(caller, {0, body.size()});
+  if (!shares) return tl::unexpected(std::move(shares).error());
   auto bundle = read_request_bundle(std::move(body).keep_bytes(), limits_);
   if (!bundle) return refused(std::move(bundle).error());
   if (bundle->parts() != header.parts) {
@@ -266,7 +266,8 @@ tl::expected<BundleBodyPtr, Refusal> Admission::keep_bundle(const Caller& caller
                                                      std::to_string(header.parts) + " parts, its body of " +
                                                      std::to_string(bundle->parts())});
   }
-  return std::make_shared<const BundleBody>(std::move(*bundle), std::move(share), std::move(*own));
+  return std::make_shared<const BundleBody>(std::move(*bundle), std::move(shares->first),
+                                            std::move(shares->second));
 }
 
 // Routing ids are no secret, and another process has the same ones.
@@ -297,14 +298,15 @@ Status Admission::check_door(std::size_t body_bytes) const {
   return {};
 }
 
-tl::expected<Admission::Shares, Refusal> Admission::enter(const Caller& caller, std::size_t bytes) {
-  InFlightShare share = InFlightGauge::enter(gauge_, bytes);
+tl::expected<Admission::Shares, Refusal> Admission::enter(const Caller& caller,
+                                                          const InFlightAmount& amount) {
+  InFlightShare share = InFlightGauge::enter(gauge_, amount);
   if (!share) {
     metrics_.refused(Bound::kInFlight);
     return refused({ErrorCode::kOverloaded, kTooManyInFlight}, retry_after_us());
   }
   if (caller.connection.empty()) return Shares(std::move(share), ClientShare());
-  auto own = ClientShares::enter(clients_, caller, bytes);
+  auto own = ClientShares::enter(clients_, caller, amount);
   if (!own) {
     metrics_.refused(caller.account.empty() ? Bound::kClient : Bound::kKey);
     return refused(std::move(own).error(), retry_after_us());

@@ -93,6 +93,13 @@ class Admission {
   // A bundle, whose parts are each admitted as if they had come alone; its body is lent, and kept as one.
   // Refused as a whole: it cannot be read, or nothing may come in.
   tl::expected<AdmittedBundle, Refusal> admit_bundle(Caller caller, RequestHeader header, OfferedBody body);
+  // What a message holds of the bounds: a request, or a bundle of so many, before it is looked at more
+  // closely. OVERLOADED past a bound.
+  using Shares = std::pair<InFlightShare, ClientShare>;  // of the bounds of all, and of those of the client
+  tl::expected<Shares, Refusal> enter(const Caller& caller, const InFlightAmount& amount);
+  // Whether it has all the time in the world, as the model's table says too: nobody watches a deadline of
+  // what has not been admitted.
+  bool may_wait(const RequestHeader& header) const;
   // The priority as the client may have it.
   void apply_rights(const Caller& caller, RequestHeader& header) const;
   // The deadline and the priority as the model's table says.
@@ -109,6 +116,7 @@ class Admission {
   caf::actor runner_for(std::span<const RequestPtr> parts, const ActorSlot& runner) const;
   void refuse_new_requests() { draining_ = true; }
   bool draining() const { return draining_; }
+  bool runs_models() const { return node_ != nullptr; }
 
   const InFlightGauge& gauge() const { return *gauge_; }
   std::size_t clients() const { return clients_->clients(); }  // with requests in flight
@@ -121,9 +129,6 @@ class Admission {
   }
 
  private:
-  // Of the bounds of all, and of those of the client.
-  using Shares = std::pair<InFlightShare, ClientShare>;
-
   Admission(const ServeConfig& config, RequestMetrics& metrics, NodePtr node,
             std::shared_ptr<const Dispatcher> dispatcher, std::shared_ptr<const ActorSlot> reader,
             std::shared_ptr<TraceRecorder> traces);
@@ -141,7 +146,6 @@ class Admission {
   std::uint64_t connection_of(const Caller& caller) const;
   std::uint64_t client_of(const Caller& caller, std::uint64_t connection) const;
   std::uint64_t number_of(std::string_view name) const;
-  tl::expected<Shares, Refusal> enter(const Caller& caller, std::size_t bytes);
 
   caf::actor runner_of(const IncomingRequest& part, bool large, const ActorSlot& runner) const;
 

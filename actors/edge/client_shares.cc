@@ -39,17 +39,11 @@ ClientShares::ClientShares(const ServeConfig& config)
 }
 
 Result<ClientShare> ClientShares::enter(const std::shared_ptr<ClientShares>& shares, const Caller& caller,
-                                        std::size_t bytes) {
+                                        const InFlightAmount& amount) {
   std::string client = client_of(caller);
-  if (const Status taken = shares->take(caller, 1, bytes); !taken) return tl::unexpected(taken.error());
-  return ClientShare(shares, {std::move(client), 1, bytes});
-}
-
-Result<ClientShare> ClientShares::enter_body(const std::shared_ptr<ClientShares>& shares,
-                                             const Caller& caller, std::size_t bytes) {
-  std::string client = client_of(caller);
-  if (const Status taken = shares->take(caller, 0, bytes); !taken) return tl::unexpected(taken.error());
-  return ClientShare(shares, {std::move(client), 0, bytes});
+  if (const Status taken = shares->take(caller, amount.requests, amount.bytes); !taken)
+    return tl::unexpected(taken.error());
+  return ClientShare(shares, {std::move(client), amount.requests, amount.bytes});
 }
 
 std::vector<ClientShare> ClientShares::enter_parts(const std::shared_ptr<ClientShares>& shares,

@@ -9,8 +9,10 @@
 #include <vector>
 
 #include "actors/edge/held_share.h"
+#include "actors/edge/in_flight.h"
 #include "base/door.h"
 #include "base/error.h"
+#include "base/time.h"
 #include "config/schema.h"
 #include "protocol/sockets/outgoing_reply.h"
 
@@ -23,6 +25,7 @@ struct Caller {
   bool vouched = false;              // another process has applied its rules of clients
   std::uint64_t far_connection = 0;  // IncomingRequest::connection of one to another process; 0: none
   Door door = Door::kClients;
+  TimePoint since{};  // when its message came, if that was not just now
 };
 
 class ClientShares;
@@ -42,10 +45,12 @@ class ClientShares {
 
   // Or OVERLOADED, naming the bound.
   static Result<ClientShare> enter(const std::shared_ptr<ClientShares>& shares, const Caller& caller,
-                                   std::size_t bytes);
-  // For a bundle, whose body is one: its bytes; and for as many of its parts as there is room for.
-  static Result<ClientShare> enter_body(const std::shared_ptr<ClientShares>& shares, const Caller& caller,
-                                        std::size_t bytes);
+                                   const InFlightAmount& amount);
+  static Result<ClientShare> enter(const std::shared_ptr<ClientShares>& shares, const Caller& caller,
+                                   std::size_t bytes) {
+    return enter(shares, caller, InFlightAmount{1, bytes});
+  }
+  // For as many parts of a bundle as there is room for; its body is one.
   static std::vector<ClientShare> enter_parts(const std::shared_ptr<ClientShares>& shares,
                                               const Caller& caller, std::size_t parts);
   // What a part is told for which there is none.

@@ -10,6 +10,7 @@
 
 #include "actors/edge/edge_settings.h"
 #include "actors/edge/parts_actor.h"
+#include "actors/edge/reply_headers.h"
 #include "actors/edge/request_actor.h"
 #include "actors/sessions/session_token.h"
 #include "actors/system/handoff.h"
@@ -52,22 +53,6 @@ DoorCounts counts_of(const EdgeDoor& door) {
   return counts;
 }
 
-ReplyHeader reply_header(const IncomingRequest& request, const Outcome& outcome) {
-  ReplyHeader header;
-  header.request_id = request.header.request_id;
-  header.cells = outcome.cells;
-  header.model_version = outcome.model_version;
-  header.session = outcome.session;
-  header.timings = {outcome.queue_us, outcome.compute_us, microseconds(steady_now() - request.arrival)};
-  if (outcome.error) {
-    header.kind = ReplyKind::kError;
-    header.error = *outcome.error;
-    header.retry_after_us = spread_retry_us(outcome.retry_after_us, request.key);
-    header.undecided = outcome.undecided;
-  }
-  return header;
-}
-
 // Parts that came together have one actor.
 std::vector<caf::actor> each_once(std::vector<caf::actor> actors) {
   std::sort(actors.begin(), actors.end());
@@ -81,48 +66,6 @@ bool may_go_with_others(const IncomingRequest& request) {
          request.body.size() <= Dispatcher::kSmallBody;
 }
 
-// What a part is answered; `content` holds what another process has encoded, for as long as the reply is
-// used.
-PartReply part_reply(std::uint32_t number, const IncomingRequest& request, const Outcome& outcome,
-                     TimePoint now, std::deque<Result<ReplyBody>>& content, const WireLimits& limits) {
-  PartReply reply;
-  reply.part = number;
-  reply.token = outcome.session ? &*outcome.session : nullptr;
-  reply.cells = outcome.cells;
-  reply.timings = {outcome.queue_us, outcome.compute_us, microseconds(now - request.arrival)};
-  if (outcome.error) {
-    reply.error = &*outcome.error;
-    reply.undecided = outcome.undecided;
-    reply.retry_after_us = spread_retry_us(outcome.retry_after_us, request.key);
-  } else if (outcome.encoded) {
-    auto& body = content.emplace_back(read_reply_body(outcome.encoded, limits));
-    if (body) {
-      reply.outputs = body->outputs;
-    } else {
-      reply.error = &body.error();
-      reply.undecided = reply.token != nullptr;
-    }
-  } else {
-    reply.outputs = outcome.outputs;
-  }
-  return reply;
-}
-
-// Of answers to some parts; or of the one that each part gets which has none yet, and of which nobody knows.
-ReplyHeader bundle_header(std::uint64_t first_id, bool encoded) {
-  ReplyHeader header;
-  if (!encoded) {
-    header = error_reply(
-        first_id, {ErrorCode::kInternal, "the answers to the bundle could not be encoded; see the log"});
-    header.undecided = true;
-    return header;
-  }
-  header.kind = ReplyKind::kBundle;
-  header.request_id = first_id;
-  header.final = false;
-  return header;
-}
-
 }  // namespace
 
 Gateway::Gateway(const ServeConfig& config, caf::actor_system& system, std::shared_ptr<ActorSlot> runner,
@@ -133,7 +76,8 @@ Gateway::Gateway(const ServeConfig& config, caf::actor_system& system, std::shar
       runner_(std::move(runner)),
       admission_(std::move(admission)),
       metrics_(metrics),
-      signals_(signal_limits(config.limits)) {}
+      signals_(signal_limits(config.limits)),
+      line_(admission_->runs_models() ? config.limits.max_parts_at_once : 0) {}
 
 Result<std::shared_ptr<Gateway>> Gateway::open(const ServeConfig& config, caf::actor_system& system,
                                                std::shared_ptr<ActorSlot> runner,
@@ -178,6 +122,7 @@ void Gateway::stop(Duration patience) {
 void Gateway::run() {
   while (!stopping_ || (edge_->unsent() > 0 && steady_now() < stop_until_)) {
     edge_->run_once(stopping_ ? kLookWhileStopping : kLookAround);
+    take_turns();
     look_around();
   }
   if (edge_->unsent() == 0) return;
@@ -203,6 +148,8 @@ void Gateway::look_around() {
   }
   if (now - looked_ >= kLookForSilence) look_for_silence(now);
   if (aborting_.exchange(false)) {
+    while (auto waiting = line_.next_of_any()) go_on(std::move(*waiting));
+    hand_on_gathered();
     for (const caf::actor& request : each_once(in_flight_.all())) caf::anon_send(request, AbortAtom::value);
   }
 }
@@ -211,7 +158,7 @@ void Gateway::look_around() {
 void Gateway::look_for_silence(TimePoint now) {
   const TimePoint before = std::exchange(looked_, now);
   metrics_.set_edge({admission_->clients(), edge_->waiting_replies(), edge_->waiting_bytes(),
-                     std::chrono::duration<double>(admission_->backlog()).count()});
+                     std::chrono::duration<double>(admission_->backlog()).count(), line_.units()});
   metrics_.set_door(counts_of(edge_->door()));
   const Duration patience = std::chrono::milliseconds(config_.limits.silent_client_ms);
   if (patience == Duration::zero()) return;
@@ -246,7 +193,6 @@ void Gateway::take(const ClientId& client, std::span<const std::byte> header_byt
   if (!in_flight_.hear(client, steady_now(), edge_->sender_name())) lose(client, LostClient::kUnreachable);
   auto header = decode_request_header(header_bytes, limits_, &about.request);
   if (!header) return refuse(client, about.request, {std::move(header).error()});
-  if (header->kind != RequestKind::kInfer) hand_on_gathered();  // it may be about them
   const bool asks = header->kind == RequestKind::kInfer || header->kind == RequestKind::kBundle;
   if (!asks && !signals_.take(client, steady_now())) return metrics_.signal_ignored();
   switch (header->kind) {
@@ -259,14 +205,71 @@ void Gateway::take(const ClientId& client, std::span<const std::byte> header_byt
       break;
   }
   about.trace = trace_context(*header).trace;
-  const bool bundle = header->kind == RequestKind::kBundle;
-  bundle ? accept_bundle(client, std::move(*header), body) : accept(client, std::move(*header), body);
+  Message message{{client, std::string(edge_->sender_name())}, std::move(*header)};
+  if (must_wait(message)) return wait(std::move(message), body);
+  accept_any(std::move(message), OfferedBody(body, [this] { return edge_->keep_body(); }));
 }
 
-void Gateway::accept(const ClientId& client, RequestHeader header, std::span<const std::byte> body) {
-  const std::uint64_t id = header.request_id;
-  auto admitted = admission_->admit({client, std::string(edge_->sender_name())}, std::move(header),
-                                    OfferedBody(body, [this] { return edge_->keep_body(); }));
+// Parts of sessions have an order, and a client's keep it. Only bundles begin to wait.
+bool Gateway::must_wait(const Message& message) {
+  const ClientId& client = message.caller.connection;
+  const bool bundle = message.header.kind == RequestKind::kBundle;
+  if (!bundle && !(line_.waits(client) && is_session_part(message.header))) return false;
+  if (!admission_->may_wait(message.header)) {
+    go_on_all_of(client);
+    return false;
+  }
+  return !bundle || !line_.may_go(client, in_flight_.bundled(), in_flight_.bundled_of(client));
+}
+
+void Gateway::wait(Message message, std::span<const std::byte> body) {
+  const ClientId client = message.caller.connection;
+  const std::size_t units = std::max(message.header.parts, 1U);
+  auto shares = admission_->enter(message.caller, {units, body.size()});
+  if (!shares) {
+    if (message.header.kind == RequestKind::kBundle) metrics_.bundle_refused();
+    return refuse(client, message.header.request_id, std::move(shares).error());
+  }
+  message.caller.since = steady_now();
+  line_.wait(client, units, {std::move(message), units, edge_->keep_body(), std::move(*shares)});
+  in_flight_.expect(units);
+}
+
+void Gateway::take_turns() {
+  const auto under_way = [this](const ClientId& client) { return in_flight_.bundled_of(client); };
+  while (auto waiting = line_.next(in_flight_.bundled(), under_way)) go_on(std::move(*waiting));
+  hand_on_gathered();
+}
+
+void Gateway::go_on_all_of(const ClientId& client) {
+  while (auto waiting = line_.next_of(client)) go_on(std::move(*waiting));
+}
+
+// Admission counts its parts one by one.
+void Gateway::go_on(Waiting waiting) {
+  waiting.shares = {};
+  const ClientId client = insist([&] { return waiting.message.caller.connection; });
+  const LogSubject about{waiting.message.header.request_id, trace_context(waiting.message.header).trace};
+  try {
+    const auto& body = waiting.body;
+    accept_any(std::move(waiting.message), OfferedBody(body->bytes(), [&body] { return body; }));
+  } catch (const std::exception& error) {  // as in on_request()
+    refuse_untaken(client, about, error);
+  }
+  in_flight_.answered(waiting.units);
+}
+
+void Gateway::accept_any(Message message, OfferedBody body) {
+  if (message.header.kind == RequestKind::kInfer) return accept(std::move(message), std::move(body));
+  hand_on_gathered();  // it may be about them
+  accept_bundle(std::move(message), std::move(body));
+}
+
+void Gateway::accept(Message message, OfferedBody body) {
+  const ClientId client = message.caller.connection;
+  const std::uint64_t id = message.header.request_id;
+  const std::size_t size = body.size();
+  auto admitted = admission_->admit(std::move(message.caller), std::move(message.header), std::move(body));
   if (!admitted) return refuse(client, id, std::move(admitted).error());
   const std::string account = (*admitted)->account;
   if (!in_flight_.add(client, id, (*admitted)->arrival, account)) {
@@ -282,7 +285,7 @@ void Gateway::accept(const ClientId& client, RequestHeader header, std::span<con
     hand_on_gathered();
     in_flight_.set(client, id,
                    spawn_request_actor(system_, shared_from_this(), runner, *admitted,
-                                       admission_->dispatcher_for(body.size())));
+                                       admission_->dispatcher_for(size)));
   } catch (...) {
     if (!in_flight_.remove(client, id, account)) return;  // it was answered before this failed
     in_flight_.answered();
@@ -310,10 +313,12 @@ void Gateway::hand_on_gathered() {
   }
 }
 
-void Gateway::accept_bundle(const ClientId& client, RequestHeader header, std::span<const std::byte> body) {
-  const std::uint64_t first = header.request_id;
-  auto admitted = admission_->admit_bundle({client, std::string(edge_->sender_name())}, std::move(header),
-                                           OfferedBody(body, [this] { return edge_->keep_body(); }));
+void Gateway::accept_bundle(Message message, OfferedBody body) {
+  const ClientId client = message.caller.connection;
+  const std::string account = message.caller.account;
+  const std::uint64_t first = message.header.request_id;
+  auto admitted =
+      admission_->admit_bundle(std::move(message.caller), std::move(message.header), std::move(body));
   if (!admitted) {
     metrics_.bundle_refused();
     return refuse(client, first, std::move(admitted).error());
@@ -326,7 +331,6 @@ void Gateway::accept_bundle(const ClientId& client, RequestHeader header, std::s
   taken.reserve(count);
   parts.reserve(count);
   for (const auto& part : admitted->parts) ids.push_back(part->header.request_id);
-  const std::string account(edge_->sender_name());
   const std::vector<bool> added = in_flight_.add_all(client, ids, steady_now(), account);
   for (std::size_t i = 0; i < count; ++i) {
     if (!added[i]) continue;
@@ -372,6 +376,8 @@ void Gateway::refuse_parts(const ClientId& client, std::uint64_t first_id,
 }
 
 void Gateway::cancel(const ClientId& client, const RequestHeader& header) {
+  go_on_all_of(client);
+  hand_on_gathered();
   const CancelIds ids{std::make_shared<const ClientId>(client), header.request_id,
                       std::max(header.parts, 1U)};
   hand_over();
@@ -555,6 +561,7 @@ void Gateway::on_client_gone(const ClientId& client, ClientGone why) {
 // One that says nothing may only have slept: its requests are answered.
 void Gateway::lose(const ClientId& client, LostClient why) {
   spdlog::debug("a client is gone: {}", to_string(why));
+  go_on_all_of(client);
   hand_on_gathered();
   const bool silent = why == LostClient::kSilent;
   std::vector<caf::actor> requests =

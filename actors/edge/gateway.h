@@ -23,6 +23,7 @@
 #include "protocol/sockets/edge_socket.h"
 #include "serving/tally.h"
 #include "serving/token_buckets.h"
+#include "serving/turn_line.h"
 
 namespace volvox {
 
@@ -59,6 +60,20 @@ class Gateway : public ReplySink, private EdgeHandler, public std::enable_shared
   Gateway(const ServeConfig& config, caf::actor_system& system, std::shared_ptr<ActorSlot> runner,
           std::shared_ptr<Admission> admission, RequestMetrics& metrics);
 
+  // What somebody asks, but for its body.
+  struct Message {
+    Caller caller;
+    RequestHeader header;
+  };
+  // One that waits until parts before it are answered. Nobody has looked into it: what it holds is little,
+  // and lies together.
+  struct Waiting {
+    Message message;
+    std::size_t units = 0;  // parts
+    std::shared_ptr<const WireBuffer> body;
+    Admission::Shares shares;
+  };
+
   void run();
   void look_around();
   void on_request(const ClientId& client, std::span<const std::byte> header,
@@ -70,9 +85,15 @@ class Gateway : public ReplySink, private EdgeHandler, public std::enable_shared
   void on_client_gone(const ClientId& client, ClientGone why) override;
   void on_client_refused(const RefusedClient& client) override;
   void on_keys_trouble(const std::string& why) override;
-  void accept(const ClientId& client, RequestHeader header, std::span<const std::byte> body);
+  bool must_wait(const Message& message);
+  void wait(Message message, std::span<const std::byte> body);
+  void take_turns();
+  void go_on(Waiting waiting);
+  void go_on_all_of(const ClientId& client);
+  void accept_any(Message message, OfferedBody body);
+  void accept(Message message, OfferedBody body);
   void hand_on_gathered();
-  void accept_bundle(const ClientId& client, RequestHeader header, std::span<const std::byte> body);
+  void accept_bundle(Message message, OfferedBody body);
   void spawn_bundle(const ClientId& client, std::uint64_t first_id, std::span<const std::uint64_t> ids,
                     std::vector<RequestPtr> parts);
   void refuse_parts(const ClientId& client, std::uint64_t first_id,
@@ -96,6 +117,7 @@ class Gateway : public ReplySink, private EdgeHandler, public std::enable_shared
   std::unique_ptr<EdgeSocket> edge_;
   TokenBuckets signals_;  // of each connection: pings and cancels
   InFlightTable in_flight_;
+  TurnLine<Waiting> line_;
   std::vector<RequestPtr>
       gathered_;               // parts of sessions that came one by one, and are in flight; no actor yet
   std::uint64_t dropped_ = 0;  // replies, as counted so far

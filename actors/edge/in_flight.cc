@@ -1,5 +1,6 @@
 #include "actors/edge/in_flight.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace volvox {
@@ -50,6 +51,9 @@ std::vector<bool> InFlightTable::add_all(const ClientId& client, std::span<const
     }
     throw;
   }
+  const auto count = static_cast<std::size_t>(std::count(added.begin(), added.end(), true));
+  entry.bundled += count;
+  bundled_ += count;
   return added;
 }
 
@@ -150,6 +154,8 @@ std::vector<bool> InFlightTable::remove_all(const ClientId& client, std::span<co
     if (request == requests.end()) continue;
     requests.erase(request);  // not the last handle: its actor asks
     removed[i] = true;
+    --entry->second.bundled;
+    --bundled_;
   }
   if (requests.empty()) leave(entry);
   return removed;
@@ -159,6 +165,11 @@ void InFlightTable::answered(std::size_t count) {
   const std::lock_guard lock(mutex_);
   unanswered_ -= count;
   if (unanswered_ == 0) empty_.notify_all();
+}
+
+void InFlightTable::expect(std::size_t count) {
+  const std::lock_guard lock(mutex_);
+  unanswered_ += count;
 }
 
 caf::actor InFlightTable::find(const ClientId& client, std::uint64_t id) const {
@@ -207,6 +218,7 @@ std::vector<caf::actor> InFlightTable::take_client(const ClientId& client) {
   if (entry == clients_.end()) return requests;
   requests.reserve(entry->second.requests.size());
   for (auto& [id, request] : entry->second.requests) requests.push_back(std::move(request));
+  bundled_ -= entry->second.bundled;
   clients_.erase(entry);
   unanswered_ -= requests.size();
   if (unanswered_ == 0) empty_.notify_all();
@@ -225,6 +237,17 @@ std::vector<caf::actor> InFlightTable::all() const {
 std::size_t InFlightTable::unanswered() const {
   const std::lock_guard lock(mutex_);
   return unanswered_;
+}
+
+std::size_t InFlightTable::bundled() const {
+  const std::lock_guard lock(mutex_);
+  return bundled_;
+}
+
+std::size_t InFlightTable::bundled_of(const ClientId& client) const {
+  const std::lock_guard lock(mutex_);
+  const auto entry = clients_.find(client);
+  return entry == clients_.end() ? 0 : entry->second.bundled;
 }
 
 bool InFlightTable::wait_until_empty(Duration timeout) const {

@@ -87,6 +87,8 @@ class InFlightTable {
   std::vector<bool> remove_all(const ClientId& client, std::span<const std::uint64_t> ids,
                                std::string_view account);
   void answered(std::size_t count = 1);
+  // So many will be added, or refused, and are unanswered from now on; then answered() takes them back.
+  void expect(std::size_t count);
 
   // The requests of a client that says nothing. They are answered all the same, should it only have slept.
   std::vector<caf::actor> give_up(const ClientId& client);
@@ -100,6 +102,9 @@ class InFlightTable {
   std::vector<caf::actor> all() const;
 
   std::size_t unanswered() const;
+  // Parts of bundles, of all clients and of one.
+  std::size_t bundled() const;
+  std::size_t bundled_of(const ClientId& client) const;
   // Waits until every request is answered. False: it took too long.
   bool wait_until_empty(Duration timeout) const;
 
@@ -107,7 +112,8 @@ class InFlightTable {
   struct Client {
     RecycledMap<caf::actor> requests;  // by the client's number
     TimePoint heard{};
-    bool given_up = false;  // and not heard of since
+    bool given_up = false;    // and not heard of since
+    std::size_t bundled = 0;  // of the requests, parts of bundles
     std::string account;
 
     void hear(TimePoint now) {
@@ -128,7 +134,8 @@ class InFlightTable {
   mutable std::condition_variable empty_;
   Clients clients_;
   std::vector<Clients::node_type> spare_;  // of clients that have none left, for those that come
-  std::size_t unanswered_ = 0;             // entries, and answers that are not on their way yet
+  std::size_t unanswered_ = 0;  // entries, those expected, and answers that are not on their way yet
+  std::size_t bundled_ = 0;     // entries that are parts of bundles
 };
 
 }  // namespace volvox

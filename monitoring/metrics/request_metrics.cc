@@ -82,6 +82,9 @@ RequestMetrics::RequestMetrics(prometheus::Registry& registry)
       waiting_bytes_(single_gauge(registry, "volvox_waiting_reply_bytes", "Bytes of these replies.")),
       backlog_(single_gauge(registry, "volvox_backlog_seconds",
                             "Estimated time that all accepted requests will take.")),
+      waiting_parts_(
+          single_gauge(registry, "volvox_waiting_parts",
+                       "Parts of bundles that wait since limits.max_parts_at_once are under way.")),
       stuck_(single_counter(registry, "volvox_stuck_tasks_total",
                             "Tasks that took longer than device.task_timeout_ms.")),
       reruns_(single_counter(registry, "volvox_reruns_total",
@@ -160,6 +163,7 @@ void RequestMetrics::set_edge(const EdgeGauges& gauges) {
   waiting_replies_.Set(static_cast<double>(gauges.waiting_replies));
   waiting_bytes_.Set(static_cast<double>(gauges.waiting_bytes));
   backlog_.Set(gauges.backlog_seconds);
+  waiting_parts_.Set(static_cast<double>(gauges.waiting_parts));
 }
 
 void RequestMetrics::restarted() {

@@ -34,7 +34,8 @@ const char* to_string(LostClient why);
 struct EdgeGauges {
   std::size_t clients = 0;  // that have requests in flight
   std::size_t waiting_replies = 0, waiting_bytes = 0;
-  double backlog_seconds = 0;  // estimated, of all that is accepted
+  double backlog_seconds = 0;     // estimated, of all that is accepted
+  std::size_t waiting_parts = 0;  // of bundles that nobody has looked into
 };
 
 // What is counted for every request. A look-up by label costs ten times the increment, so every counter is
@@ -99,6 +100,7 @@ class RequestMetrics {
   prometheus::Gauge& waiting_replies_;
   prometheus::Gauge& waiting_bytes_;
   prometheus::Gauge& backlog_;
+  prometheus::Gauge& waiting_parts_;
   prometheus::Counter& stuck_;
   prometheus::Counter& reruns_;
   prometheus::Counter& priorities_cut_;
