@@ -5,18 +5,11 @@
 namespace volvox {
 namespace {
 
-using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
 // Requests sent between two looks at the replies: about as many as a look brings, for one who is late must
 // not leave replies to gather.
 constexpr int kBurst = 4;
-// A sleep ends late by some tens of microseconds. Where the gaps of a schedule are not much longer, what was
-// due meanwhile would go out in bursts; so such a schedule's waits end awake, for so long. It takes the
-// processor from a server on the same machine, but no more than this for each request.
-constexpr microseconds kAwake{30};
-// Schedules of one connection that are faster have such gaps.
-constexpr double kFastRps = 10'000;
 // How long a slot of a closed loop rests after a failure: a server that refuses at once is not to be flooded.
 constexpr milliseconds kRest{5};
 // How long to listen after the last answer, for answers that should not come.
@@ -32,21 +25,15 @@ ArrivalSchedule schedule_of(const ConnectionPlan& plan, const RequestMix& mix) {
   return {plan.arrivals, plan.rate > 0 ? plan.rate : 1.0, plan.first, plan.seed};
 }
 
-// Of a curve and of a trace nothing is known: their rate is only a share.
-Duration awake_before_sends(const ConnectionPlan& plan) {
-  const bool has_rate = plan.arrivals == Arrivals::kPoisson || plan.arrivals == Arrivals::kConstant;
-  return has_rate && plan.rate > kFastRps ? kAwake : Duration(0);
-}
-
 }  // namespace
 
 LoadConnection::LoadConnection(const ConnectionPlan& plan, const RequestMix& mix, LoadLink& link,
-                               LoadProgress& progress)
+                               LoadProgress& progress, Duration awake)
     : plan_(plan),
       mix_(mix),
       link_(link),
       progress_(progress),
-      awake_(awake_before_sends(plan)),
+      awake_(awake),
       schedule_(schedule_of(plan, mix)),
       samples_(plan.samples, plan.seed + 1),
       by_class_(mix.classes().size()) {}

@@ -48,7 +48,11 @@ struct ConnectionPlan {
 // progress.
 class LoadConnection {
  public:
-  LoadConnection(const ConnectionPlan& plan, const RequestMix& mix, LoadLink& link, LoadProgress& progress);
+  // `awake`: how long before each request of an open loop's schedule it no longer sleeps.
+  LoadConnection(const ConnectionPlan& plan, const RequestMix& mix, LoadLink& link, LoadProgress& progress,
+                 Duration awake = {});
+
+  Duration awake() const { return awake_; }
 
   // Runs to the end. After a stop request nothing more is sent and the rest drains.
   void run(TimePoint start, const std::stop_token& stop);

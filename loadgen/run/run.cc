@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "loadgen/run/thread_priority.h"
+#include "loadgen/run/wakefulness.h"
 
 namespace volvox {
 namespace {
@@ -39,11 +40,12 @@ Result<std::unique_ptr<LoadRun>> LoadRun::open(std::vector<ConnectionPlan> parts
   std::unique_ptr<LoadRun> run(new LoadRun(std::move(parts), mix));
   const Preference preference(run->mostly_sleeps());  // of ZeroMQ's threads, too
   for (const ConnectionPlan& part : run->parts_) {
+    const Duration awake = awake_before_sends(part, run->parts_, std::thread::hardware_concurrency());
     auto link = open_link();
     if (!link) return tl::unexpected(link.error());
     run->links_.push_back(std::move(*link));
     run->connections_.push_back(
-        std::make_unique<LoadConnection>(part, mix, *run->links_.back(), run->progress_));
+        std::make_unique<LoadConnection>(part, mix, *run->links_.back(), run->progress_, awake));
   }
   return run;
 }
@@ -71,6 +73,8 @@ LoadOutcome LoadRun::run(TimePoint start, const std::stop_token& stop,
 void LoadRun::run_one(LoadConnection& connection, const std::stop_token& stop) {
   if (mostly_sleeps()) {
     prefer_this_thread();  // the timers' precision is not inherited
+  } else if (connection.awake() == kAlwaysAwake) {
+    keep_processor();
   } else if (parts_.front().arrivals != Arrivals::kClosed) {
     wake_on_time();
   }

@@ -6,10 +6,11 @@
 
 namespace volvox {
 
+// On Linux priority 0 of "this process" means the calling thread.
+
 void prefer_this_thread() {
   const sched_param lowest{.sched_priority = 1};
   if (pthread_setschedparam(pthread_self(), SCHED_RR, &lowest) != 0) {
-    // On Linux priority 0 of "this process" means the calling thread.
     setpriority(PRIO_PROCESS, 0, -10);
   }
   wake_on_time();
@@ -18,6 +19,10 @@ void prefer_this_thread() {
 void wake_on_time() {
   constexpr unsigned long kSlackNs = 1000;
   prctl(PR_SET_TIMERSLACK, kSlackNs, 0UL, 0UL, 0UL);
+}
+
+void keep_processor() {
+  setpriority(PRIO_PROCESS, 0, -5);
 }
 
 void unprefer_this_thread() {

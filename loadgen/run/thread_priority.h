@@ -13,6 +13,11 @@ void prefer_this_thread();
 // thread may have that.
 void wake_on_time();
 
+// A thread that never sleeps uses up its turns, and then gives way to every other that wakes. Where the
+// system allows it, the calling one mostly goes on (nice −5); others still have theirs. Where it does not,
+// nothing changes.
+void keep_processor();
+
 // Back to ordinary priority, for work that nobody waits for.
 void unprefer_this_thread();
 

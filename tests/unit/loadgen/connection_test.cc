@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "loadgen/run/wakefulness.h"
 #include "tests/unit/loadgen/fake_link.h"
 
 namespace volvox {
@@ -33,7 +34,7 @@ class Connection : public testing::Test {
   LoadTally run(FakeLink& link, const std::stop_token& stop = {}) {
     start_ = link.now();
     mix_.emplace(1, std::vector<RequestClass>{{common_, source_}});
-    connection_ = std::make_unique<LoadConnection>(plan_, *mix_, link, progress_);
+    connection_ = std::make_unique<LoadConnection>(plan_, *mix_, link, progress_, awake_);
     connection_->run(start_, stop);
     took_ = link.now() - start_;
     return connection_->tally();
@@ -45,6 +46,7 @@ class Connection : public testing::Test {
   std::optional<RequestMix> mix_;
   LoadProgress progress_;
   std::unique_ptr<LoadConnection> connection_;
+  Duration awake_{};
   TimePoint start_;
   Duration took_{};
 };
@@ -110,6 +112,7 @@ TEST_F(Connection, GapsVaryAsPlannedUnlessTheSenderIsHeldUp) {
 // Sleeps end later than the gaps are long: the sender is awake in time all the same, and no longer than that
 // takes.
 TEST_F(Connection, AFastScheduleIsAwaitedAwake) {
+  awake_ = microseconds(30);
   plan_.arrivals = Arrivals::kPoisson;
   plan_.rate = 50'000;
   plan_.measured = milliseconds(100);
@@ -121,6 +124,34 @@ TEST_F(Connection, AFastScheduleIsAwaitedAwake) {
   EXPECT_NEAR(tally.gaps.variance_ratio(), 1.0, 0.05);
   EXPECT_LE(tally.late.max(), microseconds(2));
   EXPECT_LE(link.looks, 31 * tally.offered) << "a microsecond each, and 30 of them before each request";
+}
+
+TEST_F(Connection, WhoeverIsAlwaysAwakeNeverSleeps) {
+  awake_ = kAlwaysAwake;
+  plan_.arrivals = Arrivals::kPoisson;
+  plan_.rate = 50'000;
+  plan_.measured = milliseconds(100);
+  FakeLink link(FakeLink::steady(milliseconds(1)));
+  link.oversleep = milliseconds(5);
+  const LoadTally tally = run(link);
+  EXPECT_EQ(tally.completed, tally.offered);
+  EXPECT_NEAR(tally.gaps.variance_ratio(), 1.0, 0.05);
+  EXPECT_LE(tally.late.max(), microseconds(2));
+}
+
+TEST_F(Connection, FastSendersAreAlwaysAwakeWhereThereAreProcessors) {
+  plan_.rate = 50'000;
+  ConnectionPlan slow = plan_, closed = plan_, curve = plan_;
+  slow.rate = 9'000;
+  closed.arrivals = Arrivals::kClosed;
+  curve.arrivals = Arrivals::kCurve;
+  const std::vector<ConnectionPlan> one = {plan_, slow, closed, curve}, two = {plan_, plan_};
+  EXPECT_EQ(awake_before_sends(plan_, one, 2), kAlwaysAwake);
+  EXPECT_EQ(awake_before_sends(plan_, one, 1), microseconds(30));
+  EXPECT_EQ(awake_before_sends(plan_, two, 2), microseconds(30));
+  EXPECT_EQ(awake_before_sends(plan_, two, 4), kAlwaysAwake);
+  for (const ConnectionPlan& other : {slow, closed, curve})
+    EXPECT_EQ(awake_before_sends(other, one, 64), Duration(0));
 }
 
 TEST_F(Connection, OthersSleepTheirWholeWait) {
