@@ -27,9 +27,6 @@ class DoorLine {
   // It has been answered, or is gone, waiting or not.
   void left(Id id);
 
-  std::size_t waiting() const { return line_.size(); }
-  std::size_t through() const { return through_.size(); }
-
  private:
   struct Place {
     Id id = 0;

@@ -172,14 +172,6 @@ void InFlightTable::expect(std::size_t count) {
   unanswered_ += count;
 }
 
-caf::actor InFlightTable::find(const ClientId& client, std::uint64_t id) const {
-  const std::lock_guard lock(mutex_);
-  const auto entry = clients_.find(client);
-  if (entry == clients_.end()) return {};
-  const auto request = entry->second.requests.find(id);
-  return request == entry->second.requests.end() ? caf::actor{} : request->second;
-}
-
 std::vector<caf::actor> InFlightTable::find_all(const ClientId& client, std::uint64_t first,
                                                 std::uint32_t count) const {
   std::vector<caf::actor> found;

@@ -95,8 +95,6 @@ class InFlightTable {
   // Forgets all requests of a client that nothing can reach any more: they need no answer.
   std::vector<caf::actor> take_client(const ClientId& client);
 
-  // An invalid handle when there is none.
-  caf::actor find(const ClientId& client, std::uint64_t id) const;
   // Of those with the ids from `first` on, `count` at most, that are in flight.
   std::vector<caf::actor> find_all(const ClientId& client, std::uint64_t first, std::uint32_t count) const;
   std::vector<caf::actor> all() const;

@@ -37,7 +37,6 @@ class NodeCall {
   std::int64_t integer(std::string_view attribute, std::int64_t otherwise) const;
   float real(std::string_view attribute, float otherwise) const;
   std::string text(std::string_view attribute, std::string_view otherwise) const;
-  bool has_attribute(std::string_view attribute) const { return node.find(attribute) != nullptr; }
   std::vector<std::int64_t> integers(std::string_view attribute,
                                      std::vector<std::int64_t> otherwise = {}) const;
   // In newer opsets an input, in older ones an attribute; nothing if neither is there.

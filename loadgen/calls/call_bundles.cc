@@ -84,7 +84,6 @@ void CallBundles::take(const BundleReply& reply) {
   for (const PartError& failed : body.errors) {
     answer({.ticket = tickets[failed.part],
             .error = &failed.error,
-            .silent = reply.local && failed.error.code == ErrorCode::kDeadlineExceeded,
             .retry_after = wire_span(failed.retry_after_us)});
   }
   if (reply.final) {

@@ -61,7 +61,6 @@ void CallChannel::take(const Reply& reply, const Handler& handler) {
   if (!tokens_.contains(answer.ticket)) return;
   if (reply.header.kind == ReplyKind::kError) {
     answer.error = &reply.header.error;
-    answer.silent = reply.local && answer.error->code == ErrorCode::kDeadlineExceeded;
     answer.retry_after = wire_span(reply.header.retry_after_us);
   } else {
     if (reply.header.session) tokens_.answered(answer.ticket, *reply.header.session);

@@ -32,7 +32,6 @@ struct CallFrame {
 struct CallAnswer {
   std::uint64_t ticket = 0;
   const Error* error = nullptr;           // null: it is good
-  bool silent = false;                    // an error, for nobody answered in time
   Duration retry_after{};                 // with an error, what the server advises
   std::span<const WireTensor> outputs{};  // with a good one
 };

@@ -116,11 +116,6 @@ std::optional<SessionRef> SessionDirectory::find_live(const SessionId& id) const
   return ref(found->second);
 }
 
-std::size_t SessionDirectory::live_of(const ModelIdentity& model) const {
-  return select([&](std::uint32_t session) { return !ended(session) && this->model(session) == model; })
-      .size();
-}
-
 std::vector<SessionRef> SessionDirectory::select(const std::function<bool(std::uint32_t)>& which) const {
   std::vector<SessionRef> chosen;
   for (std::uint32_t session = 0; session < sessions_.size(); ++session) {

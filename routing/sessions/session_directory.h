@@ -54,7 +54,6 @@ class SessionDirectory {
   const Holdings& held() const { return held_; }
   Status check_share(const HolderName& client);  // whether he may have one more
   std::optional<SessionRef> find_live(const SessionId& id) const;
-  std::size_t live_of(const ModelIdentity& model) const;  // O(all)
   // Those for which it is true; they may have ended. O(all).
   std::vector<SessionRef> select(const std::function<bool(std::uint32_t)>& which) const;
 

@@ -81,11 +81,8 @@ class SessionTable {
   std::optional<TimePoint> next_wakeup() const;
 
   SessionStats stats() const;
-  // Live sessions of a model, for whoever wants to unload it. O(all).
-  std::size_t live_of(const ModelIdentity& model) const { return directory_.live_of(model); }
   // The live session of this id.
   std::optional<SessionRef> find(const SessionId& id) const { return directory_.find_live(id); }
-  SessionRef ref(std::uint32_t index) const { return directory_.ref(index); }
 
  private:
   void advance(TimePoint now) { now_ = now > now_ ? now : now_; }

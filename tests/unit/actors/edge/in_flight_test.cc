@@ -175,6 +175,37 @@ TEST(InFlightTable, ForgetsAClientThatIsGone) {
   EXPECT_TRUE(table.wait_until_empty(kNow));
 }
 
+TEST(InFlightTable, CountsPartsOfBundlesByClient) {
+  InFlightTable table;
+  const std::vector<std::uint64_t> ids = {1, 2, 3, 4};
+  ASSERT_TRUE(table.add("x", 2));
+  EXPECT_EQ(table.bundled(), 0U);
+  EXPECT_EQ(table.add_all("x", ids, {}, {}), (std::vector<bool>{true, false, true, true}));
+  table.add_all("y", ids, {}, {});
+  EXPECT_EQ(table.bundled(), 7U);
+  EXPECT_EQ(table.bundled_of("x"), 3U);
+  EXPECT_EQ(table.bundled_of("z"), 0U);
+  table.remove_all("x", std::vector<std::uint64_t>{1, 3, 9}, {});
+  EXPECT_TRUE(table.remove("x", 2));
+  EXPECT_EQ(table.bundled_of("x"), 1U);
+  table.take_client("y");
+  EXPECT_EQ(table.bundled(), 1U);
+  table.remove_all("x", ids, {});
+  EXPECT_EQ(table.bundled(), 0U);
+  table.answered(4);
+  EXPECT_EQ(table.unanswered(), 0U);
+}
+
+TEST(InFlightTable, WaitsForWhatIsExpected) {
+  InFlightTable table;
+  table.expect(3);
+  EXPECT_EQ(table.unanswered(), 3U);
+  EXPECT_FALSE(table.wait_until_empty(kNow));
+  EXPECT_TRUE(table.all().empty());
+  table.answered(3);
+  EXPECT_TRUE(table.wait_until_empty(kNow));
+}
+
 TEST(InFlightTable, ManyIdsMayBeAskedForWhereFewAreInFlight) {
   InFlightTable table;
   for (const std::uint64_t id : {5, 9, 20}) ASSERT_TRUE(table.add("c", id));

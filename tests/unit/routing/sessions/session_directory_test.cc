@@ -75,10 +75,8 @@ TEST_F(Directory, ASessionIsFoundUntilItIsForgotten) {
   const std::uint32_t session = directory_.enter(begin(1, {"a"}, {5}));
   const SessionRef ref = directory_.ref(session);
   EXPECT_EQ(directory_.find_live({0, 1}), ref);
-  EXPECT_EQ(directory_.live_of(kModel), 1U);
   directory_.end(session, SessionEnd::kExpired);
   EXPECT_EQ(directory_.find_live({0, 1}), std::nullopt);
-  EXPECT_EQ(directory_.live_of(kModel), 0U);
   EXPECT_EQ(directory_.ended(session), SessionEnd::kExpired);
   directory_.remember(session, {});
   EXPECT_EQ(directory_.locate(next(1)), session);

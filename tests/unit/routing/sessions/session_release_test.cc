@@ -219,11 +219,10 @@ TEST(SessionRelease, ManyAtOnce) {
   out.clear();
   desk.table.release_model({1, 9, 3, 4}, SessionEnd::kLost, desk.now, out);
   EXPECT_EQ(text(out), "");
-  EXPECT_EQ(desk.table.live_of({1, 9, 3, 4}), 0U);
-  EXPECT_EQ(desk.table.live_of(kModel), 1U);
+  EXPECT_EQ(desk.stats().live, 1U);
   desk.table.release_model(kModel, SessionEnd::kLost, desk.now, out);
   EXPECT_EQ(text(out), "forget 1");
-  EXPECT_EQ(desk.table.live_of(kModel), 0U);
+  EXPECT_EQ(desk.stats().live, 0U);
   desk.make(4);
   out.clear();
   desk.table.release_all(SessionEnd::kDraining, desk.now, out);
