@@ -21,10 +21,10 @@ class TurnLine {
   // `bound` units at a time; 0: all.
   explicit TurnLine(std::size_t bound) : bound_(bound), of_each_(bound / kClients + 1) {}
 
-  // Whether something of the client may go on, when so many units of all and of its own are under way.
-  // Nothing passes what waits of its own client.
+  // Whether something of the client that comes may go on, when so many units of all and of its own are under
+  // way. Nothing passes what waits of its own client, nor takes the room that others wait for.
   bool may_go(const std::string& client, std::size_t of_all, std::size_t of_client) const {
-    return !waits(client) && (has_room(of_all) || of_client < of_each_);
+    return !waits(client) && ((has_room(of_all) && clients_.empty()) || of_client < of_each_);
   }
   bool waits(const std::string& client) const { return places_.contains(client); }
 

@@ -118,8 +118,10 @@ void Admission::apply_rights(const Caller& caller, RequestHeader& header) const 
   header.priority = allowed;
 }
 
-bool Admission::may_wait(const RequestHeader& header) const {
-  return terms_of(models_, header.model, {header.deadline_us, PriorityChoice::kNormal}).deadline_us == 0;
+bool Admission::may_wait(const Caller& caller, const RequestHeader& header) const {
+  const PriorityChoice priority = rights_.allowed(caller.account, choice_of(header.priority));
+  const RequestTerms terms = terms_of(models_, header.model, {header.deadline_us, priority});
+  return terms.deadline_us == 0 && terms.priority != PriorityChoice::kHigh;
 }
 
 void Admission::apply_rules(RequestHeader& header) const {

@@ -97,9 +97,16 @@ class Admission {
   // closely. OVERLOADED past a bound.
   using Shares = std::pair<InFlightShare, ClientShare>;  // of the bounds of all, and of those of the client
   tl::expected<Shares, Refusal> enter(const Caller& caller, const InFlightAmount& amount);
-  // Whether it has all the time in the world, as the model's table says too: nobody watches a deadline of
-  // what has not been admitted.
-  bool may_wait(const RequestHeader& header) const;
+  // Whether it has all the time in the world and no priority, as the model's table and the client's rights
+  // say too: nobody watches the deadline of what has not been admitted, nor lets it pass others.
+  bool may_wait(const Caller& caller, const RequestHeader& header) const;
+  // Whether requests are admitted at all: during a drain and while the device hangs, they are refused at
+  // once.
+  bool lets_in() const { return !draining_ && (!node_ || node_->answers()); }
+  // Parts that wait at a door, and those that it has admitted: estimates count them as alike.
+  void set_waiting(std::size_t waiting, std::size_t admitted) const {
+    if (node_) node_->workload->set_waiting(waiting, admitted);
+  }
   // The priority as the client may have it.
   void apply_rights(const Caller& caller, RequestHeader& header) const;
   // The deadline and the priority as the model's table says.

@@ -148,8 +148,7 @@ void Gateway::look_around() {
   }
   if (now - looked_ >= kLookForSilence) look_for_silence(now);
   if (aborting_.exchange(false)) {
-    while (auto waiting = line_.next_of_any()) go_on(std::move(*waiting));
-    hand_on_gathered();
+    go_on_all();
     for (const caf::actor& request : each_once(in_flight_.all())) caf::anon_send(request, AbortAtom::value);
   }
 }
@@ -206,16 +205,19 @@ void Gateway::take(const ClientId& client, std::span<const std::byte> header_byt
   }
   about.trace = trace_context(*header).trace;
   Message message{{client, std::string(edge_->sender_name())}, std::move(*header)};
-  if (must_wait(message)) return wait(std::move(message), body);
+  if (must_wait(message, body.size())) return wait(std::move(message), body);
   accept_any(std::move(message), OfferedBody(body, [this] { return edge_->keep_body(); }));
 }
 
-// Parts of sessions have an order, and a client's keep it. Only bundles begin to wait.
-bool Gateway::must_wait(const Message& message) {
+// Parts of sessions have an order, and a client's keep it. Only bundles begin to wait, and none that will be
+// refused: nobody is to hold places with parts that are not there.
+bool Gateway::must_wait(const Message& message, std::size_t body_bytes) {
   const ClientId& client = message.caller.connection;
-  const bool bundle = message.header.kind == RequestKind::kBundle;
-  if (!bundle && !(line_.waits(client) && is_session_part(message.header))) return false;
-  if (!admission_->may_wait(message.header)) {
+  const RequestHeader& header = message.header;
+  const bool bundle = header.kind == RequestKind::kBundle;
+  if (!bundle && !(line_.waits(client) && is_session_part(header))) return false;
+  const bool makes_sense = header.parts <= limits_.max_bundle_parts && header.parts <= body_bytes;
+  if (!makes_sense || !admission_->lets_in() || !admission_->may_wait(message.caller, header)) {
     go_on_all_of(client);
     return false;
   }
@@ -231,13 +233,28 @@ void Gateway::wait(Message message, std::span<const std::byte> body) {
     return refuse(client, message.header.request_id, std::move(shares).error());
   }
   message.caller.since = steady_now();
-  line_.wait(client, units, {std::move(message), units, edge_->keep_body(), std::move(*shares)});
-  in_flight_.expect(units);
+  in_flight_.expect(client, units, message.caller.since, message.caller.account);
+  try {
+    line_.wait(client, units, {std::move(message), units, edge_->keep_body(), std::move(*shares)});
+  } catch (...) {
+    in_flight_.met(client, units);
+    throw;
+  }
 }
 
+// All at once if they will be refused: whoever is told at once can go elsewhere.
 void Gateway::take_turns() {
+  if (line_.units() == 0 && !line_was_there_) return;
+  if (!admission_->lets_in()) go_on_all();
   const auto under_way = [this](const ClientId& client) { return in_flight_.bundled_of(client); };
   while (auto waiting = line_.next(in_flight_.bundled(), under_way)) go_on(std::move(*waiting));
+  hand_on_gathered();
+  admission_->set_waiting(line_.units(), in_flight_.bundled());
+  line_was_there_ = line_.units() != 0;
+}
+
+void Gateway::go_on_all() {
+  while (auto waiting = line_.next_of_any()) go_on(std::move(*waiting));
   hand_on_gathered();
 }
 
@@ -256,7 +273,7 @@ void Gateway::go_on(Waiting waiting) {
   } catch (const std::exception& error) {  // as in on_request()
     refuse_untaken(client, about, error);
   }
-  in_flight_.answered(waiting.units);
+  in_flight_.met(client, waiting.units);
 }
 
 void Gateway::accept_any(Message message, OfferedBody body) {

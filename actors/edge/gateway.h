@@ -85,10 +85,11 @@ class Gateway : public ReplySink, private EdgeHandler, public std::enable_shared
   void on_client_gone(const ClientId& client, ClientGone why) override;
   void on_client_refused(const RefusedClient& client) override;
   void on_keys_trouble(const std::string& why) override;
-  bool must_wait(const Message& message);
+  bool must_wait(const Message& message, std::size_t body_bytes);
   void wait(Message message, std::span<const std::byte> body);
   void take_turns();
   void go_on(Waiting waiting);
+  void go_on_all();
   void go_on_all_of(const ClientId& client);
   void accept_any(Message message, OfferedBody body);
   void accept(Message message, OfferedBody body);
@@ -118,6 +119,7 @@ class Gateway : public ReplySink, private EdgeHandler, public std::enable_shared
   TokenBuckets signals_;  // of each connection: pings and cancels
   InFlightTable in_flight_;
   TurnLine<Waiting> line_;
+  bool line_was_there_ = false;  // when its turns were taken last
   std::vector<RequestPtr>
       gathered_;               // parts of sessions that came one by one, and are in flight; no actor yet
   std::uint64_t dropped_ = 0;  // replies, as counted so far

@@ -29,7 +29,7 @@ bool InFlightTable::add(const ClientId& client, std::uint64_t id, TimePoint now,
   Client& entry = enter(client);
   entry.hear(now);
   entry.account = account;
-  return add(entry, id);
+  return add(entry, id, false);
 }
 
 std::vector<bool> InFlightTable::add_all(const ClientId& client, std::span<const std::uint64_t> ids,
@@ -42,29 +42,36 @@ std::vector<bool> InFlightTable::add_all(const ClientId& client, std::span<const
   entry.account = account;
   std::size_t next = 0;
   try {
-    for (; next < ids.size(); ++next) added[next] = add(entry, ids[next]);
+    for (; next < ids.size(); ++next) added[next] = add(entry, ids[next], true);
   } catch (...) {  // all or nothing: nobody would answer some of them
     while (next-- > 0) {
       if (!added[next]) continue;
-      entry.requests.erase(entry.requests.find(ids[next]));
+      erase(entry, entry.requests.find(ids[next]));
       --unanswered_;
     }
     throw;
   }
-  const auto count = static_cast<std::size_t>(std::count(added.begin(), added.end(), true));
-  entry.bundled += count;
-  bundled_ += count;
   return added;
 }
 
-// Under the lock.
-bool InFlightTable::add(Client& entry, std::uint64_t id) {
-  if (!entry.requests.try_emplace(id).second) return false;
+// Under the lock, as the next three.
+bool InFlightTable::add(Client& entry, std::uint64_t id, bool bundled) {
+  const auto [request, added] = entry.requests.try_emplace(id);
+  if (!added) return false;
+  request->second.bundled = bundled;
+  entry.bundled += bundled ? 1 : 0;
+  bundled_ += bundled ? 1 : 0;
   ++unanswered_;
   return true;
 }
 
-// Under the lock, as the next. A client whose requests all end at once begins again the next moment.
+void InFlightTable::erase(Client& entry, RecycledMap<Request>::iterator request) {
+  entry.bundled -= request->second.bundled ? 1 : 0;
+  bundled_ -= request->second.bundled ? 1 : 0;
+  entry.requests.erase(request);
+}
+
+// A client whose requests all end at once begins again the next moment.
 InFlightTable::Client& InFlightTable::enter(const ClientId& client) {
   const auto known = clients_.find(client);
   if (known != clients_.end()) return known->second;
@@ -75,10 +82,13 @@ InFlightTable::Client& InFlightTable::enter(const ClientId& client) {
   auto node = std::move(spare_.back());
   spare_.pop_back();
   node.key() = client;
+  node.mapped().heard = {};
+  node.mapped().given_up = false;
   return clients_.insert(std::move(node)).position->second;
 }
 
-void InFlightTable::leave(Clients::iterator client) {
+void InFlightTable::leave_if_idle(Clients::iterator client) {
+  if (!client->second.idle()) return;
   if (spare_.size() == spare_.capacity()) {
     clients_.erase(client);
   } else {
@@ -91,7 +101,7 @@ void InFlightTable::set(const ClientId& client, std::uint64_t id, caf::actor req
   const auto entry = clients_.find(client);
   if (entry == clients_.end()) return;
   const auto found = entry->second.requests.find(id);
-  if (found != entry->second.requests.end()) found->second.swap(request);
+  if (found != entry->second.requests.end()) found->second.actor.swap(request);
 }
 
 void InFlightTable::set_all(const ClientId& client, std::span<const std::uint64_t> ids,
@@ -101,7 +111,7 @@ void InFlightTable::set_all(const ClientId& client, std::span<const std::uint64_
   if (entry == clients_.end()) return;
   for (const std::uint64_t id : ids) {
     const auto found = entry->second.requests.find(id);
-    if (found != entry->second.requests.end()) found->second = requests;
+    if (found != entry->second.requests.end()) found->second.actor = requests;
   }
 }
 
@@ -116,7 +126,7 @@ bool InFlightTable::hear(const ClientId& client, TimePoint now, std::string_view
 
 void InFlightTable::hear_all(TimePoint now) {
   const std::lock_guard lock(mutex_);
-  for (auto& [name, client] : clients_) client.heard = now;
+  for (auto& [name, client] : clients_) client.heard = std::max(client.heard, now);
 }
 
 std::vector<ClientId> InFlightTable::silent(TimePoint since) const {
@@ -136,9 +146,9 @@ bool InFlightTable::remove(const ClientId& client, std::uint64_t id, std::string
   auto& requests = entry->second.requests;
   const auto request = requests.find(id);
   if (request == requests.end()) return false;
-  forgotten = std::move(request->second);
-  requests.erase(request);
-  if (requests.empty()) leave(entry);
+  forgotten = std::move(request->second.actor);
+  erase(entry->second, request);
+  leave_if_idle(entry);
   return true;
 }
 
@@ -152,12 +162,10 @@ std::vector<bool> InFlightTable::remove_all(const ClientId& client, std::span<co
   for (std::size_t i = 0; i < ids.size(); ++i) {
     const auto request = requests.find(ids[i]);
     if (request == requests.end()) continue;
-    requests.erase(request);  // not the last handle: its actor asks
+    erase(entry->second, request);  // not the last handle: its actor asks
     removed[i] = true;
-    --entry->second.bundled;
-    --bundled_;
   }
-  if (requests.empty()) leave(entry);
+  leave_if_idle(entry);
   return removed;
 }
 
@@ -167,9 +175,24 @@ void InFlightTable::answered(std::size_t count) {
   if (unanswered_ == 0) empty_.notify_all();
 }
 
-void InFlightTable::expect(std::size_t count) {
+void InFlightTable::expect(const ClientId& client, std::size_t count, TimePoint now,
+                           const std::string& account) {
   const std::lock_guard lock(mutex_);
+  Client& entry = enter(client);
+  entry.hear(now);
+  entry.account = account;
+  entry.expected += count;
   unanswered_ += count;
+}
+
+void InFlightTable::met(const ClientId& client, std::size_t count) {
+  const std::lock_guard lock(mutex_);
+  unanswered_ -= count;
+  if (unanswered_ == 0) empty_.notify_all();
+  const auto entry = clients_.find(client);
+  if (entry == clients_.end()) return;  // all of it was taken
+  entry->second.expected -= std::min(count, entry->second.expected);
+  leave_if_idle(entry);
 }
 
 std::vector<caf::actor> InFlightTable::find_all(const ClientId& client, std::uint64_t first,
@@ -181,13 +204,13 @@ std::vector<caf::actor> InFlightTable::find_all(const ClientId& client, std::uin
   const auto& requests = entry->second.requests;
   if (count > requests.size()) {  // whoever asks for many of few costs others no more than those
     for (const auto& [id, request] : requests) {
-      if (id - first < count) found.push_back(request);
+      if (id - first < count) found.push_back(request.actor);
     }
     return found;
   }
   for (std::uint64_t id = first; id - first < count; ++id) {
     const auto request = requests.find(id);
-    if (request != requests.end()) found.push_back(request->second);
+    if (request != requests.end()) found.push_back(request->second.actor);
   }
   return found;
 }
@@ -198,7 +221,7 @@ std::vector<caf::actor> InFlightTable::give_up(const ClientId& client) {
   const auto entry = clients_.find(client);
   if (entry == clients_.end()) return requests;
   requests.reserve(entry->second.requests.size());
-  for (const auto& [id, request] : entry->second.requests) requests.push_back(request);
+  for (const auto& [id, request] : entry->second.requests) requests.push_back(request.actor);
   entry->second.given_up = true;
   return requests;
 }
@@ -209,7 +232,7 @@ std::vector<caf::actor> InFlightTable::take_client(const ClientId& client) {
   const auto entry = clients_.find(client);
   if (entry == clients_.end()) return requests;
   requests.reserve(entry->second.requests.size());
-  for (auto& [id, request] : entry->second.requests) requests.push_back(std::move(request));
+  for (auto& [id, request] : entry->second.requests) requests.push_back(std::move(request.actor));
   bundled_ -= entry->second.bundled;
   clients_.erase(entry);
   unanswered_ -= requests.size();
@@ -221,7 +244,7 @@ std::vector<caf::actor> InFlightTable::all() const {
   const std::lock_guard lock(mutex_);
   std::vector<caf::actor> requests;
   for (const auto& [name, client] : clients_) {
-    for (const auto& [id, request] : client.requests) requests.push_back(request);
+    for (const auto& [id, request] : client.requests) requests.push_back(request.actor);
   }
   return requests;
 }

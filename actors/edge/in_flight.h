@@ -87,8 +87,10 @@ class InFlightTable {
   std::vector<bool> remove_all(const ClientId& client, std::span<const std::uint64_t> ids,
                                std::string_view account);
   void answered(std::size_t count = 1);
-  // So many will be added, or refused, and are unanswered from now on; then answered() takes them back.
-  void expect(std::size_t count);
+  // A message of the client came at `now` whose requests will be added, or refused, later. They are
+  // unanswered until met() is called after that, and the client is known meanwhile.
+  void expect(const ClientId& client, std::size_t count, TimePoint now, const std::string& account);
+  void met(const ClientId& client, std::size_t count);
 
   // The requests of a client that says nothing. They are answered all the same, should it only have slept.
   std::vector<caf::actor> give_up(const ClientId& client);
@@ -107,26 +109,35 @@ class InFlightTable {
   bool wait_until_empty(Duration timeout) const;
 
  private:
+  struct Request {
+    caf::actor actor;
+    bool bundled = false;  // it is a part of a bundle
+  };
   struct Client {
-    RecycledMap<caf::actor> requests;  // by the client's number
+    RecycledMap<Request> requests;  // by the client's number
     TimePoint heard{};
-    bool given_up = false;    // and not heard of since
-    std::size_t bundled = 0;  // of the requests, parts of bundles
+    bool given_up = false;     // and not heard of since
+    std::size_t bundled = 0;   // of the requests
+    std::size_t expected = 0;  // besides them
     std::string account;
 
-    void hear(TimePoint now) {
-      heard = now;
+    // What waited may be older than the last word.
+    void hear(TimePoint at) {
+      if (at < heard) return;
+      heard = at;
       given_up = false;
     }
+    bool idle() const { return requests.empty() && expected == 0; }
   };
 
   using Clients = std::unordered_map<ClientId, Client>;
 
   static constexpr std::size_t kMostSpare = 16;
 
-  bool add(Client& entry, std::uint64_t id);
+  bool add(Client& entry, std::uint64_t id, bool bundled);
+  void erase(Client& entry, RecycledMap<Request>::iterator request);
   Client& enter(const ClientId& client);
-  void leave(Clients::iterator client);
+  void leave_if_idle(Clients::iterator client);
 
   mutable std::mutex mutex_;
   mutable std::condition_variable empty_;

@@ -1,5 +1,7 @@
 #include "actors/work/workload.h"
 
+#include <algorithm>
+#include <chrono>
 #include <utility>
 
 namespace volvox {
@@ -65,7 +67,12 @@ void Workload::measured(double estimated_us, Duration actual) {
 
 Duration Workload::backlog() const {
   const std::lock_guard lock(mutex_);
-  return estimate_.backlog();
+  return std::chrono::duration_cast<Duration>(estimate_.backlog() * with_waiting_);
+}
+
+void Workload::set_waiting(std::size_t waiting, std::size_t read) {
+  const std::lock_guard lock(mutex_);
+  with_waiting_ = 1 + static_cast<double>(waiting) / static_cast<double>(std::max<std::size_t>(read, 1));
 }
 
 Duration Workload::wait(ModelId model) const {

@@ -48,8 +48,10 @@ class Workload {
   void set_model(ModelId model, const ModelCost& cost);
   Forecast forecast(const ExpectedWork& work, Duration time_left) const;
   void measured(double estimated_us, Duration actual);
-  // How long all that is accepted will take.
+  // How long all that is accepted will take, with what waits unread.
   Duration backlog() const;
+  // Besides `read` units so many wait that nobody has looked into: by estimate they take as long as those.
+  void set_waiting(std::size_t waiting, std::size_t read);
   // As ServiceEstimate::wait().
   Duration wait(ModelId model) const;
 
@@ -58,6 +60,7 @@ class Workload {
 
   mutable std::mutex mutex_;
   ServiceEstimate estimate_;
+  double with_waiting_ = 1;  // of what is read
 };
 
 // What a request is told that would come too late.

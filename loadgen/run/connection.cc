@@ -16,6 +16,8 @@ constexpr milliseconds kRest{5};
 constexpr milliseconds kLinger{50};
 // How much a sender that was held up may hurry beyond its highest rate to catch up.
 constexpr milliseconds kHurry{100};
+// Nobody needs to be awake earlier than this before a load begins.
+constexpr milliseconds kReadyBefore{1};
 // The longest that a loop waits without looking at its stop token.
 constexpr milliseconds kLook{100};
 
@@ -146,7 +148,7 @@ TimePoint LoadConnection::next_event() const {
   const TimePoint now = link_.now();
   TimePoint next = now + kLook;
   if (sending_ && (plan_.arrivals != Arrivals::kClosed || !slots_.empty()))
-    next = std::min(next, next_turn() - awake_);
+    next = std::min(next, std::max(next_turn() - awake_, start_ - kReadyBefore));
   if (!cancels_.empty()) next = std::min(next, cancels_.begin()->first);
   if (!by_age_.empty()) next = std::min(next, by_age_.front().first + plan_.timeout);
   return std::max(next, now);

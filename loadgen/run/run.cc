@@ -40,7 +40,7 @@ Result<std::unique_ptr<LoadRun>> LoadRun::open(std::vector<ConnectionPlan> parts
   std::unique_ptr<LoadRun> run(new LoadRun(std::move(parts), mix));
   const Preference preference(run->mostly_sleeps());  // of ZeroMQ's threads, too
   for (const ConnectionPlan& part : run->parts_) {
-    const Duration awake = awake_before_sends(part, run->parts_, std::thread::hardware_concurrency());
+    const Duration awake = awake_before_sends(part, run->parts_, own_processors());
     auto link = open_link();
     if (!link) return tl::unexpected(link.error());
     run->links_.push_back(std::move(*link));

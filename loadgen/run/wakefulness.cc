@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <sched.h>
+
 namespace volvox {
 namespace {
 
@@ -22,6 +24,12 @@ Duration awake_before_sends(const ConnectionPlan& part, std::span<const Connecti
   if (!is_fast(part)) return Duration(0);
   const auto fast = static_cast<std::size_t>(std::count_if(parts.begin(), parts.end(), is_fast));
   return fast * kProcessorsOfEach <= processors ? kAlwaysAwake : kShortlyBefore;
+}
+
+std::size_t own_processors() {
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 1;
+  return static_cast<std::size_t>(CPU_COUNT(&allowed));
 }
 
 }  // namespace volvox

@@ -20,4 +20,7 @@ inline constexpr Duration kAlwaysAwake = std::chrono::hours(1);
 Duration awake_before_sends(const ConnectionPlan& part, std::span<const ConnectionPlan> parts,
                             std::size_t processors);
 
+// On which the calling thread may run: fewer than the machine has, for one that is pinned.
+std::size_t own_processors();
+
 }  // namespace volvox

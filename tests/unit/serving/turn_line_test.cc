@@ -39,6 +39,7 @@ TEST(TurnLine, NothingPassesWhatWaitsOfItsClient) {
   line.wait("a", 1, 2);
   EXPECT_FALSE(line.may_go("a", 0, 0));
   EXPECT_TRUE(line.may_go("b", 0, 0));
+  EXPECT_FALSE(line.may_go("b", 63, 5)) << "it would take the room that another waits for";
   EXPECT_EQ(line.next(0, plenty), 1);
   EXPECT_FALSE(line.may_go("a", 0, 0));
   EXPECT_EQ(line.next(0, plenty), 2);

@@ -197,13 +197,42 @@ TEST(InFlightTable, CountsPartsOfBundlesByClient) {
 }
 
 TEST(InFlightTable, WaitsForWhatIsExpected) {
+  const auto at = [](int ms) { return TimePoint{} + std::chrono::milliseconds(ms); };
   InFlightTable table;
-  table.expect(3);
+  table.expect("x", 3, at(10), "alice");
   EXPECT_EQ(table.unanswered(), 3U);
   EXPECT_FALSE(table.wait_until_empty(kNow));
   EXPECT_TRUE(table.all().empty());
-  table.answered(3);
+  EXPECT_FALSE(table.hear("x", at(20), "bob"));
+  EXPECT_EQ(table.silent(at(15)).size(), 1U) << "it is known while its message waits";
+  ASSERT_TRUE(table.hear("x", at(30), "alice"));
+  ASSERT_TRUE(table.add("x", 1, at(10), "alice"));
+  EXPECT_TRUE(table.silent(at(25)).empty()) << "what waited is older than the last word";
+  table.met("x", 3);
+  EXPECT_EQ(table.unanswered(), 1U);
+  EXPECT_TRUE(table.remove("x", 1, "alice"));
+  table.answered();
   EXPECT_TRUE(table.wait_until_empty(kNow));
+  table.expect("x", 2, at(40), "bob");
+  table.met("x", 2);
+  EXPECT_TRUE(table.hear("x", at(50), "alice")) << "nothing is left of it";
+  EXPECT_TRUE(table.wait_until_empty(kNow));
+}
+
+// A client that is gone may be taken for one that comes, and is then answered once more.
+TEST(InFlightTable, CountsOfBundlesAreRightWhateverIsAnswered) {
+  InFlightTable table;
+  ASSERT_TRUE(table.add("x", 1));
+  table.take_client("x");
+  table.add_all("x", std::vector<std::uint64_t>{1, 2}, {}, {});
+  EXPECT_TRUE(table.remove("x", 1)) << "by the actor of the first";
+  EXPECT_EQ(table.bundled(), 1U);
+  table.take_client("x");
+  EXPECT_EQ(table.bundled(), 0U);
+  ASSERT_TRUE(table.add("x", 7));
+  table.remove_all("x", std::vector<std::uint64_t>{7}, {});
+  EXPECT_EQ(table.bundled(), 0U);
+  EXPECT_EQ(table.bundled_of("x"), 0U);
 }
 
 TEST(InFlightTable, ManyIdsMayBeAskedForWhereFewAreInFlight) {

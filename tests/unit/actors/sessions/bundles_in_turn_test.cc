@@ -1,6 +1,8 @@
 // More parts in bundles than are read at a time: the others wait at the door, and nothing is lost by it.
 
 #include <chrono>
+#include <future>
+#include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -132,6 +134,16 @@ TEST(BundlesInTurn, WhatHasADeadlineTakesItsClientsPartsAlong) {
   expect_alone(full.first, kAtOnce);
 }
 
+TEST(BundlesInTurn, WhatHasPriorityDoesNotWait) {
+  const FullHouse full;
+  Parts urgent = alone(5);
+  urgent.bundle.header.priority = WirePriority::kHigh;
+  const auto answers = urgent.submit(*full.house.client);
+  full.house.wait_for_live(static_cast<int>(kAtOnce) + 5);
+  const LetRun run(full.device);
+  expect_alone(answers, 5);
+}
+
 TEST(BundlesInTurn, AModelsDeadlineIsOneToo) {
   ServeConfig config = narrow();
   config.model.push_back({});
@@ -165,6 +177,26 @@ TEST(BundlesInTurn, PastTheBoundsOfWhatIsInFlightABundleIsRefusedAsAWhole) {
   expect_empty(full.house);
 }
 
+// Its places would be taken from others for a few bytes.
+TEST(BundlesInTurn, AHeaderThatSpeaksOfManyPartsHoldsNoPlaces) {
+  const FullHouse full;
+  ChannelOptions options;
+  options.endpoint = full.house.server->endpoint();
+  auto channel = Channel::connect(options);
+  ASSERT_TRUE(channel);
+  std::vector<ErrorCode> codes;
+  (*channel)->on_bundle([&](BundleReply&& reply) {
+    for (const PartError& error : reply.body.errors) codes.push_back(error.error.code);
+  });
+  RequestHeader header;
+  header.model = "check";
+  header.parts = 4'000;
+  ASSERT_TRUE((*channel)->send_bundle(header, WireBuffer::copy_of(std::vector<std::byte>(64))));
+  while ((*channel)->in_flight() > 0) (*channel)->poll(std::chrono::seconds(1), [](Reply&&) {});
+  EXPECT_EQ(codes, std::vector<ErrorCode>(header.parts, ErrorCode::kInvalidArgument));
+  const LetRun run(full.device);
+}
+
 TEST(BundlesInTurn, WhatMakesNoSenseIsRefusedWhenItsTurnComes) {
   const FullHouse full;
   Parts unknown("nobody");
@@ -186,6 +218,29 @@ TEST(BundlesInTurn, WhatWaitsCanBeCancelled) {
   const LetRun run(full.device);
   expect_alone(full.first, kAtOnce);
   expect_empty(full.house);
+}
+
+// Its pings are heard meanwhile, and count after it.
+TEST(BundlesInTurn, AClientWhosePartsWaitIsNotSilent) {
+  ServeConfig config = narrow();
+  config.limits.silent_client_ms = 1000;
+  const FullHouse full(config);
+  const auto other = full.house.connect();
+  const auto begun = alone(3).submit(*other);  // all that it may always have
+  full.house.wait_for_live(static_cast<int>(kAtOnce) + 3);
+  const auto bundled = alone(4).submit(*other);
+  wait_for_metric(full.house, "volvox_waiting_parts", 4);
+  const Tokens tokens{5};
+  ClientRequest lone = chain_request("check", "tokens", std::span(tokens));
+  SessionStream::begin().stamp(lone, false);
+  auto answer = other->submit(lone);
+  wait_for_metric(full.house, "volvox_waiting_parts", 5);
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  const LetRun run(full.device);
+  expect_alone(begun, 3);
+  expect_alone(bundled, 4);
+  EXPECT_EQ(state_in(answer.get()), check_answer(tokens));
+  EXPECT_EQ(metric(full.house, "volvox_requests_total{outcome=\"cancelled\"}"), 0);
 }
 
 TEST(BundlesInTurn, NothingIsLeftOfAClientThatVanishes) {
@@ -210,19 +265,23 @@ TEST(BundlesInTurn, NothingIsLeftOfAClientThatVanishes) {
   expect_empty(full.house);
 }
 
-// What has begun ends; what nobody has looked into goes elsewhere, unless its turn came before.
-TEST(BundlesInTurn, AServerThatDrainsAnswersWhatWaits) {
+// What has begun ends; what nobody has looked into is told at once to go elsewhere.
+TEST(BundlesInTurn, AServerThatDrainsRefusesWhatWaits) {
   const FullHouse full;
   const auto later = alone(10).submit(*full.house.client);
   wait_for_metric(full.house, "volvox_waiting_parts", 10);
+  auto drained = std::async(std::launch::async, [&] { return full.house.server->drain(kLongEnough); });
+  const auto expect_refused = [](const std::shared_ptr<Answers>& answers) {
+    for (const Reply& reply : answers->wait()) {
+      EXPECT_EQ(code_of(reply), ErrorCode::kUnavailable);
+      EXPECT_FALSE(reply.local);
+    }
+  };
+  expect_refused(later);
+  expect_refused(alone(5).submit(*full.house.client));
   const LetRun run(full.device);
-  EXPECT_TRUE(full.house.server->drain(kLongEnough));
   expect_alone(full.first, kAtOnce);
-  for (const Reply& reply : later->wait()) {
-    EXPECT_TRUE(reply.status() || code_of(reply) == ErrorCode::kUnavailable)
-        << to_string(reply.status().error());
-    EXPECT_FALSE(reply.local);
-  }
+  EXPECT_TRUE(drained.get());
 }
 
 TEST(BundlesInTurn, AServerThatStopsAnswersWhatWaits) {
