@@ -25,7 +25,7 @@ struct Caller {
   bool vouched = false;              // another process has applied its rules of clients
   std::uint64_t far_connection = 0;  // IncomingRequest::connection of one to another process; 0: none
   Door door = Door::kClients;
-  TimePoint since{};  // when its message came, if that was not just now
+  TimePoint since{};  // when its message came; none: just now
 };
 
 class ClientShares;

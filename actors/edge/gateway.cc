@@ -205,6 +205,7 @@ void Gateway::take(const ClientId& client, std::span<const std::byte> header_byt
   }
   about.trace = trace_context(*header).trace;
   Message message{{client, std::string(edge_->sender_name())}, std::move(*header)};
+  message.caller.since = steady_now();
   if (must_wait(message, body.size())) return wait(std::move(message), body);
   accept_any(std::move(message), OfferedBody(body, [this] { return edge_->keep_body(); }));
 }
@@ -232,7 +233,6 @@ void Gateway::wait(Message message, std::span<const std::byte> body) {
     if (message.header.kind == RequestKind::kBundle) metrics_.bundle_refused();
     return refuse(client, message.header.request_id, std::move(shares).error());
   }
-  message.caller.since = steady_now();
   in_flight_.expect(client, units, message.caller.since, message.caller.account);
   try {
     line_.wait(client, units, {std::move(message), units, edge_->keep_body(), std::move(*shares)});
@@ -334,6 +334,7 @@ void Gateway::accept_bundle(Message message, OfferedBody body) {
   const ClientId client = message.caller.connection;
   const std::string account = message.caller.account;
   const std::uint64_t first = message.header.request_id;
+  const TimePoint heard = message.caller.since;
   auto admitted =
       admission_->admit_bundle(std::move(message.caller), std::move(message.header), std::move(body));
   if (!admitted) {
@@ -348,7 +349,7 @@ void Gateway::accept_bundle(Message message, OfferedBody body) {
   taken.reserve(count);
   parts.reserve(count);
   for (const auto& part : admitted->parts) ids.push_back(part->header.request_id);
-  const std::vector<bool> added = in_flight_.add_all(client, ids, steady_now(), account);
+  const std::vector<bool> added = in_flight_.add_all(client, ids, heard, account);
   for (std::size_t i = 0; i < count; ++i) {
     if (!added[i]) continue;
     taken.push_back(ids[i]);
