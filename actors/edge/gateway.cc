@@ -26,9 +26,7 @@ namespace volvox {
 namespace {
 
 constexpr Duration kLookAround = std::chrono::milliseconds(500);  // an idle gateway wakes this often
-
 constexpr Duration kLookWhileStopping = std::chrono::milliseconds(20);
-
 constexpr Duration kLookForSilence = std::chrono::milliseconds(100);
 
 constexpr const char* kNoRoomForResults =
@@ -51,6 +49,11 @@ DoorCounts counts_of(const EdgeDoor& door) {
   counts.closed_oversized = door.closed_oversized;
   counts.closed_idle = door.closed_idle;
   return counts;
+}
+
+// So many ids, from the message's own on.
+std::uint32_t parts_of(const RequestHeader& header) {
+  return std::max(header.parts, 1U);
 }
 
 // Parts that came together have one actor.
@@ -189,11 +192,12 @@ void Gateway::refuse_untaken(const ClientId& client, const LogSubject& about, co
 void Gateway::take(const ClientId& client, std::span<const std::byte> header_bytes,
                    std::span<const std::byte> body, LogSubject& about) {
   // Ids are drawn at random, and given once: this is for the day on which that no longer holds.
-  if (!in_flight_.hear(client, steady_now(), edge_->sender_name())) lose(client, LostClient::kUnreachable);
+  const TimePoint now = steady_now();
+  if (!in_flight_.hear(client, now, edge_->sender_name())) lose(client, LostClient::kUnreachable);
   auto header = decode_request_header(header_bytes, limits_, &about.request);
   if (!header) return refuse(client, about.request, {std::move(header).error()});
   const bool asks = header->kind == RequestKind::kInfer || header->kind == RequestKind::kBundle;
-  if (!asks && !signals_.take(client, steady_now())) return metrics_.signal_ignored();
+  if (!asks && !signals_.take(client, now)) return metrics_.signal_ignored();
   switch (header->kind) {
     case RequestKind::kPing:
       return pong(client, *header);
@@ -205,7 +209,7 @@ void Gateway::take(const ClientId& client, std::span<const std::byte> header_byt
   }
   about.trace = trace_context(*header).trace;
   Message message{{client, std::string(edge_->sender_name())}, std::move(*header)};
-  message.caller.since = steady_now();
+  message.caller.since = now;
   if (must_wait(message, body.size())) return wait(std::move(message), body);
   accept_any(std::move(message), OfferedBody(body, [this] { return edge_->keep_body(); }));
 }
@@ -227,7 +231,7 @@ bool Gateway::must_wait(const Message& message, std::size_t body_bytes) {
 
 void Gateway::wait(Message message, std::span<const std::byte> body) {
   const ClientId client = message.caller.connection;
-  const std::size_t units = std::max(message.header.parts, 1U);
+  const std::size_t units = parts_of(message.header);
   auto shares = admission_->enter(message.caller, {units, body.size()});
   if (!shares) {
     if (message.header.kind == RequestKind::kBundle) metrics_.bundle_refused();
@@ -235,7 +239,7 @@ void Gateway::wait(Message message, std::span<const std::byte> body) {
   }
   in_flight_.expect(client, units, message.caller.since, message.caller.account);
   try {
-    line_.wait(client, units, {std::move(message), units, edge_->keep_body(), std::move(*shares)});
+    line_.wait(client, units, {std::move(message), edge_->keep_body(), std::move(*shares)});
   } catch (...) {
     in_flight_.met(client, units);
     throw;
@@ -265,6 +269,7 @@ void Gateway::go_on_all_of(const ClientId& client) {
 // Admission counts its parts one by one.
 void Gateway::go_on(Waiting waiting) {
   waiting.shares = {};
+  const std::size_t units = parts_of(waiting.message.header);
   const ClientId client = insist([&] { return waiting.message.caller.connection; });
   const LogSubject about{waiting.message.header.request_id, trace_context(waiting.message.header).trace};
   try {
@@ -273,7 +278,7 @@ void Gateway::go_on(Waiting waiting) {
   } catch (const std::exception& error) {  // as in on_request()
     refuse_untaken(client, about, error);
   }
-  in_flight_.met(client, waiting.units);
+  in_flight_.met(client, units);
 }
 
 void Gateway::accept_any(Message message, OfferedBody body) {
@@ -396,8 +401,7 @@ void Gateway::refuse_parts(const ClientId& client, std::uint64_t first_id,
 void Gateway::cancel(const ClientId& client, const RequestHeader& header) {
   go_on_all_of(client);
   hand_on_gathered();
-  const CancelIds ids{std::make_shared<const ClientId>(client), header.request_id,
-                      std::max(header.parts, 1U)};
+  const CancelIds ids{std::make_shared<const ClientId>(client), header.request_id, parts_of(header)};
   hand_over();
   for (const caf::actor& request : each_once(in_flight_.find_all(client, ids.first, ids.count)))
     caf::anon_send(request, ids);

@@ -69,7 +69,6 @@ class Gateway : public ReplySink, private EdgeHandler, public std::enable_shared
   // and lies together.
   struct Waiting {
     Message message;
-    std::size_t units = 0;  // parts
     std::shared_ptr<const WireBuffer> body;
     Admission::Shares shares;
   };

@@ -39,8 +39,9 @@ Result<std::unique_ptr<LoadRun>> LoadRun::open(std::vector<ConnectionPlan> parts
                                                const LinkFactory& open_link) {
   std::unique_ptr<LoadRun> run(new LoadRun(std::move(parts), mix));
   const Preference preference(run->mostly_sleeps());  // of ZeroMQ's threads, too
+  const std::size_t processors = own_processors();
   for (const ConnectionPlan& part : run->parts_) {
-    const Duration awake = awake_before_sends(part, run->parts_, own_processors());
+    const Duration awake = awake_before_sends(part, run->parts_, processors);
     auto link = open_link();
     if (!link) return tl::unexpected(link.error());
     run->links_.push_back(std::move(*link));

@@ -48,6 +48,13 @@ struct FullHouse {
     house.wait_for_live(static_cast<int>(kAtOnce));
   }
 
+  // So many parts more, that wait then.
+  std::shared_ptr<Answers> wait_in_line(std::uint32_t count) const {
+    auto answers = alone(count).submit(*house.client);
+    wait_for_metric(house, "volvox_waiting_parts", count);
+    return answers;
+  }
+
   std::shared_ptr<FakeDevice> device;
   House house;
   std::shared_ptr<Answers> first;
@@ -80,8 +87,7 @@ TEST(BundlesInTurn, WithoutABoundNothingWaits) {
 
 TEST(BundlesInTurn, AnotherClientIsNotKeptOut) {
   const FullHouse full;
-  const auto later = alone(200).submit(*full.house.client);
-  wait_for_metric(full.house, "volvox_waiting_parts", 200);
+  const auto later = full.wait_in_line(200);
   const auto other = full.house.connect();
   const auto answers = alone(3).submit(*other);
   full.house.wait_for_live(static_cast<int>(kAtOnce) + 3);
@@ -93,8 +99,7 @@ TEST(BundlesInTurn, AnotherClientIsNotKeptOut) {
 
 TEST(BundlesInTurn, RequestsThatStandAloneDoNotWait) {
   const FullHouse full;
-  const auto later = alone(10).submit(*full.house.client);
-  wait_for_metric(full.house, "volvox_waiting_parts", 10);
+  const auto later = full.wait_in_line(10);
   auto answer = full.house.submit({1, 2});
   full.house.wait_for_live(static_cast<int>(kAtOnce) + 1);
   EXPECT_EQ(metric(full.house, "volvox_waiting_parts"), 10);
@@ -121,8 +126,7 @@ TEST(BundlesInTurn, APartOfASessionDoesNotPassABundleOfItsClient) {
 
 TEST(BundlesInTurn, WhatHasADeadlineTakesItsClientsPartsAlong) {
   const FullHouse full;
-  const auto later = alone(10).submit(*full.house.client);
-  wait_for_metric(full.house, "volvox_waiting_parts", 10);
+  const auto later = full.wait_in_line(10);
   Parts urgent = alone(2);
   urgent.bundle.header.deadline_us = 60'000'000;
   const auto answers = urgent.submit(*full.house.client);
@@ -162,8 +166,7 @@ TEST(BundlesInTurn, PastTheBoundsOfWhatIsInFlightABundleIsRefusedAsAWhole) {
   ServeConfig config = narrow();
   config.limits.max_requests_per_client = kAtOnce + 10;
   const FullHouse full(config);
-  const auto later = alone(8).submit(*full.house.client);
-  wait_for_metric(full.house, "volvox_waiting_parts", 8);
+  const auto later = full.wait_in_line(8);
   for (const Reply& reply : alone(3).ask(full.house)) {
     EXPECT_EQ(code_of(reply), ErrorCode::kOverloaded);
     EXPECT_THAT(reply.header.error.message, HasSubstr("limits.max_requests_per_client"));
@@ -268,8 +271,7 @@ TEST(BundlesInTurn, NothingIsLeftOfAClientThatVanishes) {
 // What has begun ends; what nobody has looked into is told at once to go elsewhere.
 TEST(BundlesInTurn, AServerThatDrainsRefusesWhatWaits) {
   const FullHouse full;
-  const auto later = alone(10).submit(*full.house.client);
-  wait_for_metric(full.house, "volvox_waiting_parts", 10);
+  const auto later = full.wait_in_line(10);
   auto drained = std::async(std::launch::async, [&] { return full.house.server->drain(kLongEnough); });
   const auto expect_refused = [](const std::shared_ptr<Answers>& answers) {
     for (const Reply& reply : answers->wait()) {
@@ -286,8 +288,7 @@ TEST(BundlesInTurn, AServerThatDrainsRefusesWhatWaits) {
 
 TEST(BundlesInTurn, AServerThatStopsAnswersWhatWaits) {
   const FullHouse full;
-  const auto later = alone(10).submit(*full.house.client);
-  wait_for_metric(full.house, "volvox_waiting_parts", 10);
+  const auto later = full.wait_in_line(10);
   EXPECT_FALSE(full.house.server->drain(std::chrono::milliseconds(20)));
   for (const auto& answers : {full.first, later}) {
     for (const Reply& reply : answers->wait()) {
