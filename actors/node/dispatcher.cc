@@ -50,7 +50,7 @@ Status Dispatcher::prepare(Work& work, std::uint32_t avoided) const {
   if (!body) return tl::unexpected(body.error());
   auto checked = JobMaker::check(*model, *body);
   if (!checked) return tl::unexpected(std::move(checked).error());
-  work.checked = std::make_shared<const CheckedJob>(std::move(*checked));
+  work.checked.emplace(std::move(*checked));
   if (Status on_time = check_time(work); !on_time) return on_time;
   if (Status streams = begin_stream(work); !streams) return streams;
   jobs_.place(work, *device);

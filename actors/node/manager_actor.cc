@@ -16,6 +16,7 @@
 #include "actors/system/insist.h"
 #include "actors/system/shell.h"
 #include "actors/work/answer.h"
+#include "actors/work/lookahead.h"
 #include "actors/work/messages.h"
 #include "base/clock.h"
 
@@ -57,7 +58,10 @@ class ManagerShell final : private PartRunner {
             },
             [this](const RunWorks& run) {
               look_at_devices();
-              for (const WorkPtr& work : *run.works) begin(work);
+              for (std::size_t i = 0; i < run.works->size(); ++i) {
+                look_ahead(*run.works, i);
+                begin((*run.works)[i]);
+              }
               after_sessions();
             },
             [this](const RerunWork& rerun) {
@@ -67,7 +71,10 @@ class ManagerShell final : private PartRunner {
             [this](const FinishedWorks& finished) {
               take_over();
               // Each goes as soon as it is finished: all of a task's together are much memory.
-              for (WorkPtr& work : *finished.works) finish(WorkPtr(std::move(work)));
+              for (std::size_t i = 0; i < finished.works->size(); ++i) {
+                look_ahead(*finished.works, i);
+                finish(WorkPtr(std::move((*finished.works)[i])));
+              }
               after_sessions();
             },
             [](const Stepped& stepped) {

@@ -34,7 +34,7 @@ ReadPart PartReader::read(const ModelPtr& model, Work& work) const {
   auto checked = JobMaker::check(model, *body);
   if (!checked) return refused(std::move(checked).error());
   if (node_->content_key) part.content = JobMaker::content(*checked, *node_->content_key);
-  work.checked = std::make_shared<const CheckedJob>(std::move(*checked));
+  work.checked.emplace(std::move(*checked));
   return part;
 }
 

@@ -86,7 +86,8 @@ void SessionDriver::submit(const WorkPtr& work, TimePoint now) {
   }
   const bool begins = request->verb == SessionVerb::kBegin;
   Waiting& waiting = waiting_[request->request];
-  waiting.work = work;
+  waiting.answer = work->hand_over_answer();
+  waiting.part = work;
   waiting.model = begins ? request->served : request->model;
   waiting.ticket = table_.submit(*request, now, actions_);
   perform(now);
@@ -403,33 +404,31 @@ void SessionDriver::moved(SessionRef session, TimePoint now) {
   const Moving& moving = found.mapped();
   PartResult result;
   result.status = moving.stopped ? fail(ErrorCode::kCancelled, "nobody waits for the part any more")
-                                 : start(moving.action, *moving.asked);
+                                 : start(moving.action, moving.part);
   if (!result.status) table_.finished(session, std::move(result), now, actions_);
 }
 
 void SessionDriver::run(const SessionAction& action, TimePoint now) {
-  const WorkPtr& asked = waiting_.find(action.request)->second.work;
+  WorkPtr part = std::move(waiting_.find(action.request)->second.part);
   if (action.read != kInitialState) {
     if (auto state = move_home(action.session, action.read)) {
-      moving_[action.session.index] = {action, asked, false};
+      moving_[action.session.index] = {action, std::move(part), false};
       return copy(std::move(state), now);
     }
   }
   PartResult result;
-  result.status = start(action, *asked);
+  result.status = start(action, part);
   if (!result.status) table_.finished(action.session, std::move(result), now, actions_);
 }
 
-// The part is a work of its own: the request may be answered before, while another that repeats it waits. So
-// it has no deadline either: it is stopped when the last one has given it up.
-Status SessionDriver::start(const SessionAction& action, const Work& asked) {
-  auto rows = states_.rows(action.session, asked.checked->model, action.read, action.write, devices());
+// The request may be answered before its part has ended, while another that repeats it waits. So the part
+// has no deadline either: it is stopped when the last one has given it up.
+Status SessionDriver::start(const SessionAction& action, const WorkPtr& part) {
+  auto rows = states_.rows(action.session, part->checked->model, action.read, action.write, devices());
   if (!rows) return tl::unexpected(rows.error());
   const std::uint32_t device = *states_.device_of(action.write);
   if (!runner_.ready(device))
     return fail(ErrorCode::kUnavailable, "the session's device takes no work for now; repeat the part");
-  auto part = std::make_shared<Work>(asked.shared_request(), caf::actor{});
-  part->checked = asked.checked;
   jobs_.place(*part, device);
   if (Status made = jobs_.make(*part); !made) return made;
   if (const auto& trace = part->request().trace) trace->reach(SpanStage::kHandedOn, steady_now());
@@ -441,7 +440,7 @@ Status SessionDriver::start(const SessionAction& action, const Work& asked) {
   states_.set_steps(action.write, steps);
   part->part.emplace(action.session, std::move(rows->place));
   part->part->driver = incarnation_;
-  if (auto& place = asked.request().place) static_cast<void>(place->correct(steps, Duration::max()));
+  if (auto& place = part->request().place) static_cast<void>(place->correct(steps, Duration::max()));
   running(action.session) = job.tag;
   runner_.start(part);
   return {};
@@ -482,7 +481,7 @@ WireSessionToken SessionDriver::token(const SessionAction& action, const Waiting
   token.numerics_id = waiting.model.numerics;
   token.epoch = action.epoch;
   token.sequence = action.sequence;
-  token.operation = waiting.work->request().header.session->operation;
+  token.operation = waiting.answer.request()->header.session->operation;
   token.home = node_->config.server.name;
   return token;
 }
@@ -499,19 +498,21 @@ void SessionDriver::answer(const SessionAction& action) {
     outcome.compute_us = output->compute_us;
     outcome.owner = output;
   }
-  take(found)->settle(std::move(outcome));
+  take(found).keep(std::move(outcome));
 }
 
 void SessionDriver::refuse(const SessionAction& action) {
-  const std::uint64_t again = action.error.code == ErrorCode::kOverloaded ? retry_after_us(*node_) : 0;
-  take(waiting_.find(action.request))->settle(action.error, again);
+  Outcome outcome;
+  outcome.error = action.error;
+  if (action.error.code == ErrorCode::kOverloaded) outcome.retry_after_us = retry_after_us(*node_);
+  take(waiting_.find(action.request)).keep(std::move(outcome));
 }
 
-WorkPtr SessionDriver::take(RecycledMap<Waiting>::iterator waiting) {
-  WorkPtr work = std::move(waiting->second.work);
-  if (auto& place = work->request().place) place->leave();  // its part may still run, in a task that hangs
+AnswerPromise SessionDriver::take(RecycledMap<Waiting>::iterator waiting) {
+  AnswerPromise answer = std::move(waiting->second.answer);
+  if (auto& place = answer.request()->place) place->leave();  // its part may still run, in a task that hangs
   waiting_.erase(waiting);
-  return work;
+  return answer;
 }
 
 }  // namespace volvox

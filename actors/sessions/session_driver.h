@@ -77,7 +77,8 @@ class SessionDriver {
  private:
   // A request without an answer.
   struct Waiting {
-    WorkPtr work;
+    AnswerPromise answer;
+    WorkPtr part;  // to be run for it, until it runs; it answers nobody
     SessionTicket ticket;
     ModelIdentity model;
   };
@@ -85,7 +86,7 @@ class SessionDriver {
   // A part that runs as soon as its session's state is on another device.
   struct Moving {
     SessionAction action;
-    WorkPtr asked;
+    WorkPtr part;
     bool stopped = false;  // nobody wants it any more
   };
 
@@ -107,7 +108,7 @@ class SessionDriver {
   void perform(TimePoint now);
   void perform(const SessionAction& action, TimePoint now);
   void run(const SessionAction& action, TimePoint now);
-  Status start(const SessionAction& action, const Work& asked);
+  Status start(const SessionAction& action, const WorkPtr& part);
   std::span<const std::uint32_t> devices();
   void copy(StateCopyPtr state, TimePoint now);
   void look_for_hanging_copies(TimePoint now);
@@ -119,7 +120,7 @@ class SessionDriver {
   void stop(const SessionAction& action);
   void answer(const SessionAction& action);
   void refuse(const SessionAction& action);
-  WorkPtr take(RecycledMap<Waiting>::iterator waiting);
+  AnswerPromise take(RecycledMap<Waiting>::iterator waiting);
   WireSessionToken token(const SessionAction& action, const Waiting& waiting) const;
 
   const NodePtr node_;

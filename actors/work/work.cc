@@ -64,19 +64,6 @@ std::size_t Outcome::bytes_to_encode() const {
   return bytes;
 }
 
-namespace {
-
-void note_version(const IncomingRequest& request, Outcome& outcome) {
-  if (outcome.error || outcome.model_version != 0) return;
-  if (outcome.session) {
-    outcome.model_version = outcome.session->model_version;
-  } else if (request.model) {
-    outcome.model_version = request.model->model->version;
-  }
-}
-
-}  // namespace
-
 bool ByteBudget::take(std::uint64_t bytes) {
   const auto wanted = static_cast<std::int64_t>(bytes);
   if (left_.fetch_sub(wanted) >= wanted) return true;
@@ -86,14 +73,10 @@ bool ByteBudget::take(std::uint64_t bytes) {
 
 Work::~Work() {
   give_back_memory();
-  if (settled_) return;
-  if (again && device_place && can_run_again()) {
-    hand_over();
-    const WorkPtr next = insist([&] { return successor(); });
-    insist([&] { caf::anon_send(again, RerunWork{next, device_place->device()}); });
-  } else if (group_ || reply_to_) {
-    settle(lost_outcome(*request_));
-  }
+  if (!again || !device_place || settled() || !can_run_again()) return;
+  hand_over();
+  const WorkPtr next = insist([&] { return successor(); });
+  insist([&] { caf::anon_send(again, RerunWork{next, device_place->device()}); });
 }
 
 void Work::give_back_memory() {
@@ -103,29 +86,15 @@ void Work::give_back_memory() {
 }
 
 WorkPtr Work::successor() {
-  auto next = std::make_shared<Work>(request_, reply_to_);
-  reply_to_ = nullptr;
-  settled_ = true;
-  give_back_memory();
-  next->group_ = std::move(group_);
-  next->place_ = place_;
+  auto next = std::make_shared<Work>(AnswerPromise());  // without memory for it this one still answers
+  next->promise_ = promise_.hand_over();
   next->second_ = true;
+  give_back_memory();
   return next;
 }
 
 bool Work::can_run_again() const {
-  return !second_ && stream.sent == request_->header.stream_from;
-}
-
-void Work::settle(Outcome&& outcome) {
-  if (std::exchange(settled_, true)) return;
-  if (const AnswerGroupPtr group = std::move(group_)) return group->put(place_, std::move(outcome));
-  if (!reply_to_) return;
-  note_version(*request_, outcome);
-  hand_over();
-  FinishRequest finish{std::move(outcome)};
-  insist([&] { caf::anon_send(reply_to_, std::move(finish)); });  // moved once there is memory for it
-  reply_to_ = nullptr;
+  return !second_ && stream.sent == request().header.stream_from;
 }
 
 void Work::settle(Error why, std::uint64_t retry_after) {
@@ -133,13 +102,6 @@ void Work::settle(Error why, std::uint64_t retry_after) {
   outcome.error = std::move(why);
   outcome.retry_after_us = retry_after;
   settle(std::move(outcome));
-}
-
-void Work::send_partial(std::uint32_t index, Outcome part) {
-  if (settled_ || !reply_to_) return;
-  note_version(*request_, part);
-  hand_over();
-  caf::anon_send(reply_to_, PartialResult{index, std::make_shared<const Outcome>(std::move(part))});
 }
 
 bool Work::reserve(std::shared_ptr<ByteBudget> budget, std::uint64_t bytes) {

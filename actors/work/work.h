@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <caf/actor.hpp>
@@ -17,7 +18,7 @@
 #include "actors/node/catalog.h"
 #include "actors/sessions/session_part.h"
 #include "actors/system/actor_slot.h"
-#include "actors/work/answer_group.h"
+#include "actors/work/answer_promise.h"
 #include "actors/work/device_loads.h"
 #include "actors/work/incoming_body.h"
 #include "actors/work/request_end.h"
@@ -176,24 +177,21 @@ struct JobEnd {
 // lives as long as it does, so the scheduler keeps it until no task refers to it.
 class Work {
  public:
-  // `reply_to` may be invalid: then nobody is told.
-  Work(RequestPtr request, caf::actor reply_to)
-      : request_(std::move(request)), reply_to_(std::move(reply_to)) {}
-  // A part of a bundle, which is answered with the others.
-  Work(RequestPtr request, AnswerGroupPtr group, std::uint32_t place)
-      : request_(std::move(request)), group_(std::move(group)), place_(place) {}
+  explicit Work(AnswerPromise promise) : promise_(std::move(promise)) {}
   ~Work();
   Work(const Work&) = delete;
   Work& operator=(const Work&) = delete;
 
-  const IncomingRequest& request() const { return *request_; }
-  const RequestPtr& shared_request() const { return request_; }
+  const IncomingRequest& request() const { return *promise_.request(); }
+  const RequestPtr& shared_request() const { return promise_.request(); }
   // Sends the outcome to the request actor. The first call counts.
-  void settle(Outcome&& outcome);
+  void settle(Outcome&& outcome) { promise_.keep(std::move(outcome)); }
   void settle(Error error, std::uint64_t retry_after_us = 0);
   // Sends the request actor a part of the answer. Parts are numbered by the caller, ascending.
-  void send_partial(std::uint32_t index, Outcome part);
-  bool settled() const { return settled_; }
+  void send_partial(std::uint32_t index, Outcome part) { promise_.keep_partly(index, std::move(part)); }
+  bool settled() const { return promise_.kept(); }
+  // For whoever answers in this one's place, which counts as settled.
+  AnswerPromise hand_over_answer() { return promise_.hand_over(); }
   // A work for the same request, which answers in this one's place; for its second and last try. No task may
   // refer to this one any more: its memory is given back.
   std::shared_ptr<Work> successor();
@@ -203,9 +201,9 @@ class Work {
   bool reserve(std::shared_ptr<ByteBudget> budget, std::uint64_t bytes);
 
   // The stages that it passes, each made as a whole. A scheduler is only given what is unfolded, and the
-  // manager gets back only what has an end. The part of a session shares what is checked with whoever asked.
+  // manager gets back only what has an end.
   std::optional<const ReadPart> read;  // of a part of a session that was read ahead of its turn
-  std::shared_ptr<const CheckedJob> checked;
+  std::optional<const CheckedJob> checked;
   std::optional<UnfoldedJob> unfolded;
   std::optional<JobEnd> end;
 
@@ -217,13 +215,10 @@ class Work {
  private:
   void give_back_memory();
 
-  RequestPtr request_;
-  caf::actor reply_to_;
-  AnswerGroupPtr group_;  // in its place; null: it came alone
-  std::uint32_t place_ = 0;
+  AnswerPromise promise_;
   std::shared_ptr<ByteBudget> budget_;
   std::uint64_t reserved_bytes_ = 0;
-  bool settled_ = false, second_ = false;
+  bool second_ = false;
 };
 using WorkPtr = std::shared_ptr<Work>;
 

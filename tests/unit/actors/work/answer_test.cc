@@ -40,14 +40,14 @@ class StreamedAnswer : public testing::Test {
       return {[this](const PartialResult& partial) { rows_.push_back(partial.index); },
               [](const FinishRequest&) {}};
     });
-    work_ = std::make_shared<Work>(request, client_);
+    work_ = std::make_shared<Work>(AnswerPromise(request, client_));
     CheckedJob job;
     job.model = model_of_one_lane(reversed, fewer);
     job.lengths = {3};
     job.wanted = {0};
     work_->unfolded.emplace();
     work_->unfolded->results = host_results(output_bytes(*job.model, job.lengths)).value();
-    work_->checked = std::make_shared<const CheckedJob>(std::move(job));
+    work_->checked.emplace(std::move(job));
     ASSERT_TRUE(begin_stream(*work_));
   }
   void TearDown() override {
@@ -96,7 +96,7 @@ TEST_F(StreamedAnswer, NorHasTheWholeAnswerOne) {
   steps_done(3);
   EXPECT_THAT(rows_, ElementsAre(0, 1));
   const auto request = new_request(1);
-  const auto whole = std::make_shared<Work>(request, client_);
+  const auto whole = std::make_shared<Work>(AnswerPromise(request, client_));
   whole->checked = work_->checked;
   whole->unfolded.emplace();
   whole->unfolded->results = host_results(output_bytes(*work_->checked->model, {3})).value();

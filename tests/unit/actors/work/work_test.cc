@@ -1,5 +1,8 @@
 #include "actors/work/work.h"
 
+#include <utility>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "tests/unit/actors/stage.h"
@@ -19,7 +22,7 @@ TEST(Work, WhoeverLosesItAnswersInternal) {
   std::vector<Outcome> outcomes;
   {
     const caf::actor actor = collector(stage, outcomes);
-    { const Work work(request_with(1), actor); }
+    { const Work work(AnswerPromise(request_with(1), actor)); }
     stage.run();
     ASSERT_EQ(outcomes.size(), 1U);
     ASSERT_TRUE(outcomes[0].error);
@@ -33,7 +36,7 @@ TEST(Work, IsSettledOnce) {
   {
     const caf::actor actor = collector(stage, outcomes);
     {
-      Work work(request_with(1), actor);
+      Work work(AnswerPromise(request_with(1), actor));
       work.settle(Error{ErrorCode::kOverloaded, "first"}, 5);
       work.settle(Error{ErrorCode::kInternal, "second"});
     }
@@ -44,6 +47,29 @@ TEST(Work, IsSettledOnce) {
   }
 }
 
+// As a session does, whose part runs on after its client was answered.
+TEST(Work, WhatItHandedOverIsNotItsOwnToKeep) {
+  Stage stage;
+  std::vector<Outcome> outcomes;
+  {
+    const caf::actor actor = collector(stage, outcomes);
+    Work work(AnswerPromise(request_with(1), actor));
+    AnswerPromise answer = work.hand_over_answer();
+    EXPECT_TRUE(work.settled());
+    EXPECT_EQ(work.request().key, 1U);
+    work.settle(Error{ErrorCode::kInternal, "not its own"});
+    AnswerPromise other(request_with(2), actor);
+    other = std::move(answer);
+    stage.run();
+    ASSERT_EQ(outcomes.size(), 1U) << "the one that another took the place of is lost";
+    EXPECT_EQ(outcomes[0].error->code, ErrorCode::kInternal);
+    other.keep(Outcome{});
+  }
+  stage.run();
+  ASSERT_EQ(outcomes.size(), 2U);
+  EXPECT_FALSE(outcomes[1].error);
+}
+
 TEST(Work, GivesItsBytesBack) {
   Stage stage;
   std::vector<Outcome> outcomes;
@@ -51,7 +77,7 @@ TEST(Work, GivesItsBytesBack) {
     const auto budget = std::make_shared<ByteBudget>(100);
     const caf::actor actor = collector(stage, outcomes);
     {
-      Work first(request_with(1), actor), second(request_with(2), actor);
+      Work first(AnswerPromise(request_with(1), actor)), second(AnswerPromise(request_with(2), actor));
       EXPECT_TRUE(first.reserve(budget, 70));
       EXPECT_FALSE(second.reserve(budget, 31));
       EXPECT_TRUE(second.reserve(budget, 30));
