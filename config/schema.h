@@ -96,7 +96,7 @@ struct LimitsSection {
   std::uint32_t max_result_mib_in_flight = 1024;   // bytes of their results
   std::uint32_t max_requests_per_client = 4096;    // the same, of one connection, or of one client's key
   std::uint32_t max_request_mib_per_client = 256;
-  std::uint32_t max_parts_at_once = 2048;       // of bundles; others wait unread, clients take turns; 0: all
+  std::uint32_t max_parts_at_once = 0;          // of bundles; others wait unread; 0: by the machine
   std::uint32_t max_replies_per_client = 1000;  // messages on their way to one client, before they wait here
   std::uint32_t max_reply_mib_per_client = 64;  // of replies that have not left for it, wherever they lie
   std::uint32_t max_reply_mib_waiting = 256;    // likewise, of all clients; the biggest holder gives way

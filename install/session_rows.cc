@@ -19,10 +19,6 @@ bool has_third_row(std::uint32_t ring) {
   return ring == 2;
 }
 
-std::uint32_t third_row(const SessionRows& rows, const SessionRows::Lane& lane, std::uint32_t place) {
-  return lane.first + 2 * rows.places + place;
-}
-
 }  // namespace
 
 std::optional<std::vector<LaneId>> carried_lanes(const LanePlan& plan) {
@@ -47,22 +43,29 @@ std::uint32_t rows_per_place(std::uint32_t ring) {
   return has_third_row(ring) ? 3 : 2 * ring;
 }
 
-std::vector<std::uint32_t> rows_of_place(const SessionRows& rows, const SessionRows::Lane& lane,
-                                         std::uint32_t place) {
-  const std::uint32_t in_slots = has_third_row(lane.ring) ? 2 : 2 * lane.ring;
-  std::vector<std::uint32_t> all;
-  for (std::uint32_t i = 0; i < in_slots; ++i) all.push_back(lane.first + place * in_slots + i);
-  if (has_third_row(lane.ring)) all.push_back(third_row(rows, lane, place));
-  return all;
+std::uint32_t rows_per_slot(std::uint32_t ring) {
+  return has_third_row(ring) ? 1 : ring;
+}
+
+std::uint32_t first_row(const SessionRows::Lane& lane, std::uint32_t slot) {
+  return lane.first + slot * rows_per_slot(lane.ring);
+}
+
+std::uint32_t third_row(const SessionRows& rows, const SessionRows::Lane& lane, std::uint32_t third) {
+  return lane.first + 2 * rows.places + third;
+}
+
+bool needs_third_row(const SessionRows& rows, std::uint32_t steps) {
+  return steps > 1 && std::any_of(rows.lanes.begin(), rows.lanes.end(),
+                                  [](const SessionRows::Lane& lane) { return has_third_row(lane.ring); });
 }
 
 std::uint32_t row_of(const SessionRows::Lane& lane, const CarriedState& state) {
-  if (has_third_row(lane.ring)) return lane.first + state.slot;
-  return lane.first + state.slot * lane.ring + (state.steps - 1) % lane.ring;
+  return first_row(lane, state.slot) + (state.steps - 1) % rows_per_slot(lane.ring);
 }
 
 void carry(const SessionRows& rows, const std::optional<CarriedState>& from, std::uint32_t into,
-           Request& request) {
+           std::uint32_t third, Request& request) {
   request.carried.clear();
   request.carried.reserve(rows.lanes.size());
   for (const SessionRows::Lane& lane : rows.lanes) {
@@ -70,11 +73,11 @@ void carry(const SessionRows& rows, const std::optional<CarriedState>& from, std
     carried.lane = lane.lane;
     if (from) carried.initial = row_of(lane, *from);
     if (!has_third_row(lane.ring)) {
-      carried.base = lane.first + into * lane.ring;
+      carried.base = first_row(lane, into);
       continue;
     }
     const std::uint32_t steps = request.lengths[request.plan->lanes[lane.lane].length_of];
-    const std::uint32_t last = lane.first + into, other = third_row(rows, lane, into / 2);
+    const std::uint32_t last = first_row(lane, into), other = third_row(rows, lane, third);
     carried.base = steps % 2 == 1 ? last : other;
     carried.step = static_cast<std::int32_t>(last + other - 2 * carried.base);
   }

@@ -11,13 +11,13 @@ namespace volvox {
 
 // The state of a session must stay on the device between its parts, where no request may take its rows, and
 // no part may write the state that it started from: it may fail, and then that state still counts. So a
-// model's pools have rows for sessions behind those that requests share. A place is one session's; it has two
-// slots, 2·place and 2·place + 1: a part reads its first state in one and leaves its last in the other.
-// Nothing is ever copied. Of a lane that rotates through two rows, as a chain does, a slot is one row, and
-// the place has a third, which only parts of several steps use: they rotate through it and the slot into
-// which they run, in the order in which their last step is written there. The third rows of all places lie
-// behind the slots, so that sessions of one-step parts, as live calls are, never touch their memory. Of a
-// lane with more rows, a slot is as many as it rotates through.
+// model's pools have rows for sessions behind those that requests share: of slots, two for each session that
+// may be there. A part reads its first state in one and leaves its last in another, and nothing is ever
+// copied; a session of which nothing runs needs one. Of a lane that rotates through two rows, as a chain does,
+// a slot is one row, and a part of several steps takes a third row besides: it rotates through that and the
+// slot into which it runs, in the order in which its last step is written there. The third rows, one for each
+// session, lie behind the slots, so that sessions of one-step parts, as live calls are, never touch their
+// memory. Of a lane with more rows, a slot is as many as it rotates through.
 struct SessionRows {
   struct Lane {
     LaneId lane = 0;
@@ -27,7 +27,7 @@ struct SessionRows {
   };
 
   bool possible = false;     // the model can be run in parts
-  std::uint32_t places = 0;  // sessions that can have a state on the device at once
+  std::uint32_t places = 0;  // sessions that can have a state on the device at once; half as many as slots
   std::vector<Lane> lanes;
 };
 
@@ -42,19 +42,22 @@ struct CarriedState {
 // plan has no lanes, for requests unfold into nodes.
 std::optional<std::vector<LaneId>> carried_lanes(const LanePlan& plan);
 
-// Rows that a place has of a lane that rotates through `ring`.
+// Rows for each place of a lane that rotates through `ring`.
 std::uint32_t rows_per_place(std::uint32_t ring);
-// Which they are.
-std::vector<std::uint32_t> rows_of_place(const SessionRows& rows, const SessionRows::Lane& lane,
-                                         std::uint32_t place);
+// The first of a slot, and how many it is; and third row number `third`, of a lane that has them.
+std::uint32_t first_row(const SessionRows::Lane& lane, std::uint32_t slot);
+std::uint32_t rows_per_slot(std::uint32_t ring);
+std::uint32_t third_row(const SessionRows& rows, const SessionRows::Lane& lane, std::uint32_t third);
+// Whether a part of so many steps takes a third row.
+bool needs_third_row(const SessionRows& rows, std::uint32_t steps);
 
 // The row of each lane's state, in the order of `rows.lanes`.
 std::uint32_t row_of(const SessionRows::Lane& lane, const CarriedState& state);
 
 // Makes the request, a plan's with its lengths, a part that goes on from `from` (nothing: from the initial
-// state) and runs into the slot `into`, which must be the other of the same place. Its state is then {into,
-// steps of the request}.
+// state) and runs into another slot, `into`, by way of the third row number `third` if it needs one. Nobody
+// else may use either meanwhile. Its state is then {into, steps of the request}.
 void carry(const SessionRows& rows, const std::optional<CarriedState>& from, std::uint32_t into,
-           Request& request);
+           std::uint32_t third, Request& request);
 
 }  // namespace volvox

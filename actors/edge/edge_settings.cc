@@ -1,7 +1,9 @@
 #include "actors/edge/edge_settings.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <thread>
 #include <utility>
 
 namespace volvox {
@@ -60,6 +62,16 @@ TokenBuckets::Limits signal_limits(const LimitsSection& limits) {
   signals.per_second = limits.max_signals_per_client;
   signals.burst = static_cast<double>(limits.max_signals_per_client) + limits.max_requests_per_client;
   return signals;
+}
+
+// What a processor does with them takes it 10 us a part or more, and a part, on its way through the actors,
+// waits for it some milliseconds: fewer would leave devices idle meanwhile, and many more lie in no cache
+// when their turn comes.
+std::size_t parts_at_once(const ServeConfig& config) {
+  constexpr std::size_t kOfEach = 640;
+  if (config.limits.max_parts_at_once != 0) return config.limits.max_parts_at_once;
+  const std::size_t batches = std::size_t{config.batching.max_batch} * std::max(1U, config.device.count);
+  return std::max(kOfEach * std::max(1U, std::thread::hardware_concurrency()), 2 * batches);
 }
 
 }  // namespace volvox

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
 
 #include "base/error.h"
@@ -18,5 +19,7 @@ EdgeOptions edge_options(const ServeConfig& config);  // but for the keys
 Result<std::optional<EdgeKeys>> edge_keys(const SecuritySection& security);
 // Of each connection: pings and cancels.
 TokenBuckets::Limits signal_limits(const LimitsSection& limits);
+// Parts of bundles that may be read and under way: as configured, or by this machine.
+std::size_t parts_at_once(const ServeConfig& config);
 
 }  // namespace volvox

@@ -80,7 +80,7 @@ Gateway::Gateway(const ServeConfig& config, caf::actor_system& system, std::shar
       admission_(std::move(admission)),
       metrics_(metrics),
       signals_(signal_limits(config.limits)),
-      line_(admission_->runs_models() ? config.limits.max_parts_at_once : 0) {}
+      line_(admission_->runs_models() ? parts_at_once(config) : 0) {}
 
 Result<std::shared_ptr<Gateway>> Gateway::open(const ServeConfig& config, caf::actor_system& system,
                                                std::shared_ptr<ActorSlot> runner,

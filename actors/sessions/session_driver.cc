@@ -191,7 +191,7 @@ bool SessionDriver::cancel(std::uint64_t key, ErrorCode why, TimePoint now) {
 void SessionDriver::finished(const WorkPtr& part, Outcome&& outcome, TimePoint now) {
   SessionPart& ended = *part->part;
   ended.keeper = nullptr;
-  ended.place = nullptr;
+  ended.rows = {};
   if (ended.driver != incarnation_) return;
   running(ended.session) = 0;
   PartResult result;
@@ -202,8 +202,15 @@ void SessionDriver::finished(const WorkPtr& part, Outcome&& outcome, TimePoint n
     result.bytes = output->bytes;
     result.output = std::move(output);
   }
-  table_.finished(ended.session, std::move(result), now, actions_);
+  report(ended.session, std::move(result), now);
   perform(now);
+}
+
+// Of a part that has ended, or could not begin.
+void SessionDriver::report(SessionRef session, PartResult result, TimePoint now) {
+  table_.finished(session, std::move(result), now, actions_);
+  const auto state = table_.state(session);
+  if (state && *state != kInitialState) states_.keep_only(session, *state);
 }
 
 std::uint64_t& SessionDriver::running(SessionRef session) {
@@ -216,7 +223,7 @@ void SessionDriver::lost(SessionRef session, TimePoint now) {
   PartResult result;
   result.status =
       fail(ErrorCode::kInternal, "the device failed under this part of the session; see the server's log");
-  table_.finished(session, std::move(result), now, actions_);
+  report(session, std::move(result), now);
   perform(now);
 }
 
@@ -405,7 +412,7 @@ void SessionDriver::moved(SessionRef session, TimePoint now) {
   PartResult result;
   result.status = moving.stopped ? fail(ErrorCode::kCancelled, "nobody waits for the part any more")
                                  : start(moving.action, moving.part);
-  if (!result.status) table_.finished(session, std::move(result), now, actions_);
+  if (!result.status) report(session, std::move(result), now);
 }
 
 void SessionDriver::run(const SessionAction& action, TimePoint now) {
@@ -418,13 +425,14 @@ void SessionDriver::run(const SessionAction& action, TimePoint now) {
   }
   PartResult result;
   result.status = start(action, part);
-  if (!result.status) table_.finished(action.session, std::move(result), now, actions_);
+  if (!result.status) report(action.session, std::move(result), now);
 }
 
 // The request may be answered before its part has ended, while another that repeats it waits. So the part
 // has no deadline either: it is stopped when the last one has given it up.
 Status SessionDriver::start(const SessionAction& action, const WorkPtr& part) {
-  auto rows = states_.rows(action.session, part->checked->model, action.read, action.write, devices());
+  const std::uint32_t steps = part->checked->lengths[0];
+  auto rows = states_.rows(action.session, part->checked->model, action.read, action.write, steps, devices());
   if (!rows) return tl::unexpected(rows.error());
   const std::uint32_t device = *states_.device_of(action.write);
   if (!runner_.ready(device))
@@ -435,10 +443,9 @@ Status SessionDriver::start(const SessionAction& action, const WorkPtr& part) {
   Request& job = part->unfolded->request;
   job.tag = part_keys++;
   job.deadline = TimePoint::max();
-  carry(part->checked->model->sessions, rows->from, rows->into, job);
-  const std::uint32_t steps = part->checked->lengths[0];
-  states_.set_steps(action.write, steps);
-  part->part.emplace(action.session, std::move(rows->place));
+  const LentNumber& third = rows->written.third;
+  carry(part->checked->model->sessions, rows->from, *rows->written.slot, third ? *third : 0, job);
+  part->part.emplace(action.session, std::move(rows->written));
   part->part->driver = incarnation_;
   if (auto& place = part->request().place) static_cast<void>(place->correct(steps, Duration::max()));
   running(action.session) = job.tag;

@@ -115,6 +115,7 @@ class SessionDriver {
   void refuse_all_that_wait(TimePoint now);
   void set_others_aside(TimePoint now);
   void moved(SessionRef session, TimePoint now);
+  void report(SessionRef session, PartResult result, TimePoint now);
   StateCopyPtr move_home(SessionRef session, StateSlot state);
   std::uint64_t& running(SessionRef session);
   void stop(const SessionAction& action);

@@ -9,7 +9,7 @@
 namespace volvox {
 
 SessionPart::~SessionPart() {
-  place = nullptr;
+  rows = {};
   if (!keeper) return;
   hand_over();
   insist([&] { caf::anon_send(keeper, PartLost{session}); });

@@ -14,13 +14,13 @@ namespace volvox {
 // a report: destroyed without one, it says that the part is lost (PartLost). It holds its session's rows
 // meanwhile, so that nobody else gets them as long as the device may write them. Owned by its Work.
 struct SessionPart {
-  SessionPart(SessionRef whose, PlacePtr rows) : session(whose), place(std::move(rows)) {}
+  SessionPart(SessionRef whose, LentRows written) : session(whose), rows(std::move(written)) {}
   ~SessionPart();
   SessionPart(const SessionPart&) = delete;
   SessionPart& operator=(const SessionPart&) = delete;
 
   const SessionRef session;
-  PlacePtr place;            // until nothing of it runs
+  LentRows rows;             // until nothing of it runs
   std::uint64_t driver = 0;  // which SessionDriver waits for it
   caf::actor keeper;         // of the sessions; invalid once it was reported
 };

@@ -1,34 +1,60 @@
 #include "actors/sessions/session_places.h"
 
-namespace volvox {
+#include <algorithm>
+#include <bit>
+#include <optional>
+#include <utility>
 
-SessionPlaces::SessionPlaces(std::uint32_t count) : count_(count) {
-  for (std::uint32_t place = 0; place < count; ++place) free_.insert(free_.end(), place);
+namespace volvox {
+namespace {
+
+constexpr std::uint32_t kWord = 64;
+
+constexpr std::uint64_t bit(std::uint32_t number) {
+  return std::uint64_t{1} << number % kWord;
 }
 
-// Keeps the place's node of the set: one that comes back needs no memory.
-struct SessionPlaces::Lent {
-  explicit Lent(std::shared_ptr<SessionPlaces> from) : places(std::move(from)) {}
+}  // namespace
+
+NumberLender::NumberLender(std::uint32_t count) : count_(count), free_(count / kWord + 1) {
+  for (std::uint32_t number = 0; number < count; ++number) free_[number / kWord] |= bit(number);
+}
+
+struct NumberLender::Lent {
+  explicit Lent(std::shared_ptr<NumberLender> from) : lender(std::move(from)) {}
   Lent(const Lent&) = delete;
   Lent& operator=(const Lent&) = delete;
-  ~Lent() { places->give_back(std::move(place)); }
+  ~Lent() {
+    if (number) lender->give_back(*number);
+  }
 
-  const std::shared_ptr<SessionPlaces> places;
-  std::set<std::uint32_t>::node_type place;
+  const std::shared_ptr<NumberLender> lender;
+  std::optional<std::uint32_t> number;
 };
 
-PlacePtr SessionPlaces::take(std::uint32_t limit) {
+LentNumber NumberLender::take(std::uint32_t limit) {
   auto lent = std::make_shared<Lent>(shared_from_this());
+  limit = std::min(limit, count_);
   const std::lock_guard lock(mutex_);
-  auto next = free_.lower_bound(limit);
-  if (next == free_.begin()) return nullptr;
-  lent->place = free_.extract(--next);
-  return {lent, &lent->place.value()};
+  for (std::uint32_t word = limit / kWord + 1; word-- > 0;) {
+    std::uint64_t& all = free_[word];
+    const std::uint64_t below = word == limit / kWord ? all & (bit(limit) - 1) : all;
+    if (below == 0) continue;
+    lent->number = word * kWord + static_cast<std::uint32_t>(std::bit_width(below)) - 1;
+    all &= ~bit(*lent->number);
+    return {lent, &*lent->number};
+  }
+  return nullptr;
 }
 
-void SessionPlaces::give_back(std::set<std::uint32_t>::node_type&& place) {
+void NumberLender::give_back(std::uint32_t number) {
   const std::lock_guard lock(mutex_);
-  free_.insert(std::move(place));
+  free_[number / kWord] |= bit(number);
 }
+
+SessionPlaces::SessionPlaces(std::uint32_t count)
+    : count_(count),
+      slots_(std::make_shared<NumberLender>(2 * count)),
+      thirds_(std::make_shared<NumberLender>(count)) {}
 
 }  // namespace volvox

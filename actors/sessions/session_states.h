@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -31,20 +32,20 @@ class SessionStates {
   // `spill_bytes`: of all states on the host together.
   SessionStates(std::vector<NodeDevicePtr> devices, std::uint32_t max_resident, std::uint64_t spill_bytes);
 
-  // What a part that runs in slot `write` needs: its rows are the session's until free(), on the device where
-  // its state is, or else on one of those wanted. OVERLOADED when there are none; SESSION_LOST when the state
-  // was left by another installation of the model.
+  // What a part of `steps` steps that runs in slot `write` needs, on the device where the session's state is,
+  // or else on one of those wanted. OVERLOADED when there is none; SESSION_LOST when the state was left by
+  // another installation of the model.
   struct Rows {
-    PlacePtr place;
+    LentRows written;
     std::optional<CarriedState> from;  // empty: the initial state
-    std::uint32_t into = 0;            // slot in the model's pools
   };
   Result<Rows> rows(SessionRef session, const ModelPtr& model, StateSlot read, StateSlot write,
-                    Wanted wanted);
+                    std::uint32_t steps, Wanted wanted);
+  // Nothing of the session runs: in the other slot of its place lies nothing that anybody needs. Debug builds
+  // poison its rows.
+  void keep_only(SessionRef session, StateSlot state);
   // Where the slot's rows are; nothing while it has none.
   std::optional<std::uint32_t> device_of(StateSlot slot) const;
-  // A part of `steps` steps has left, or will leave, its state in the slot.
-  void set_steps(StateSlot slot, std::uint32_t steps) { slots_[slot] = steps; }
 
   // Copies that are to be made, to the host, from there and to another device; null: there is no room. No
   // task may be in flight that touches the slot, and nothing else may be asked for of the session before
@@ -55,7 +56,7 @@ class SessionStates {
   // One that was not made changes nothing, but that one from the host is lost.
   void ended(StateCopy& copy);
   void forget(SessionRef session);  // the state, whose only copy is on the host
-  // Nothing lies in the place of this slot any more. Debug builds poison its rows.
+  // Nothing lies in the place of this slot any more. Poisons as well.
   void free(SessionRef session, StateSlot slot);
 
   std::uint64_t host_bytes() const { return host_bytes_; }
@@ -68,27 +69,35 @@ class SessionStates {
     std::vector<std::byte> host;
   };
 
-  // What one of the table's places stands for.
+  // What one of the table's slots stands for.
+  struct Slot {
+    LentNumber number;        // of the device's; null: nothing
+    std::uint32_t steps = 1;  // of the part that leaves its state in it
+  };
   struct Place {
     std::uint32_t device = 0;
-    PlacePtr rows;  // null: nothing
+    std::array<Slot, 2> slots;
+    bool empty() const { return slots[0].number == nullptr && slots[1].number == nullptr; }
   };
 
   Home& home(SessionRef session);
   void drop_copy(Home& home);
   StateCopyPtr copy_of(StateCopy::Kind kind, SessionRef session, StateSlot slot);
-  StatePlace place_of(StateSlot slot, const Place& place) const;
-  Place lend(const InstalledModel& model, Wanted wanted) const;
-  bool take_place(const InstalledModel& model, StateSlot slot, Wanted wanted);
-  CarriedState carried(StateSlot slot) const;
-  void poison(const InstalledModel& model, StateSlot slot);
+  StatePlace place_of(std::uint32_t device, const LentNumber& number, std::uint32_t steps) const;
+  Place& place(StateSlot slot) { return places_[slot / 2]; }
+  Slot& slot(StateSlot slot) { return places_[slot / 2].slots[slot % 2]; }
+  LentNumber lend(const InstalledModel& model, std::uint32_t device);
+  bool take_slot(const InstalledModel& model, StateSlot slot, Wanted wanted);
+  void give_back(const ModelPtr& model, std::uint32_t device, Slot& slot);
+  void poison(const InstalledModel& model, std::uint32_t device, std::uint32_t number);
 
   const std::vector<NodeDevicePtr> devices_;
   const std::uint64_t spill_bytes_;
   std::uint64_t host_bytes_ = 0, moves_ = 0;  // states on their way to and from the host included
   std::vector<Place> places_;                 // by the table's place
-  std::vector<std::uint32_t> slots_;  // by the table's slot: steps of the part that left the state in it
-  std::vector<Home> homes_;           // by the session's number
+  // By device, what came back: the last one first, which lies in a cache, and needs no lock.
+  std::vector<std::vector<LentNumber>> spare_;
+  std::vector<Home> homes_;  // by the session's number
 };
 
 }  // namespace volvox

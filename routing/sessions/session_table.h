@@ -81,6 +81,12 @@ class SessionTable {
   std::optional<TimePoint> next_wakeup() const;
 
   SessionStats stats() const;
+  // Where the committed state of a session is that has slots; kInitialState: it has none. While no part of it
+  // runs nothing lies in the other one.
+  std::optional<StateSlot> state(SessionRef session) const {
+    if (!directory_.valid(session) || !places_.slot(session.index)) return std::nullopt;
+    return places_.read(session.index);
+  }
   // The live session of this id.
   std::optional<SessionRef> find(const SessionId& id) const { return directory_.find_live(id); }
 

@@ -76,7 +76,7 @@ Status CallsRun::begin_part(std::uint32_t index) {
   const auto slot = [&](std::uint64_t part) { return 2 * index + static_cast<std::uint32_t>(part % 2); };
   std::optional<CarriedState> from;
   if (call.begun > 0) from = CarriedState{slot(call.begun - 1), 1};
-  carry(setup_.model().sessions, from, slot(call.begun), *request);
+  carry(setup_.model().sessions, from, slot(call.begun), index, *request);
   request->tag = index;
   request->arrival = due_at(call, call.begun);
   const AdmitResult admitted = engine_->admit(std::move(*request));

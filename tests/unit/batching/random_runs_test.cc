@@ -186,7 +186,7 @@ class RandomRun {
     happened_.part_went_on += stream.state ? 1 : 0;
     stream.part = lanes_request(stream.running, *stream.plan, steps);
     stream.next = {stream.state ? 1 - stream.state->slot : below(2), steps};
-    carry(stream.rows, stream.state, stream.next.slot, stream.part);
+    carry(stream.rows, stream.state, stream.next.slot, 0, stream.part);
     if (several_models_) stream.part.model = model_of(stream.part);
     driver_->set_start(stream.running, stream.values);
     const AdmitResult result = driver_->admit(stream.part);

@@ -45,29 +45,28 @@ TEST(SessionRows, TheStateIsTheLastRowThatTheLaneRotatedTo) {
   EXPECT_EQ(row_of(lane, {1, 2}), 105U);
 }
 
-// Of any length after any other: what it starts from stays, and its last step is written in its slot.
-TEST(SessionRows, AChainHasThreeRowsOfWhichTheStateIsNeverWritten) {
+// Of any length after any other, whatever its numbers are: what it starts from stays, it writes nothing but
+// its slot and its third row, and its last step is written in its slot.
+TEST(SessionRows, APartNeverWritesTheStateThatItStartsFrom) {
   SessionRows rows{true, 5, {{0, 0, 100, 2}}};
   const SessionRows::Lane& lane = rows.lanes.front();
-  for (std::uint32_t place = 0; place < rows.places; ++place) {
-    const auto own = rows_of_place(rows, lane, place);
-    ASSERT_EQ(own.size(), 3U);
-    for (std::uint32_t steps = 1; steps < 8; ++steps) {
-      for (const std::uint32_t into : {2 * place, 2 * place + 1}) {
-        const CarriedState from{into ^ 1U, 1 + steps % 3};
-        Request part = lanes_request(1, chain_plan(), steps);
-        carry(rows, from, into, part);
-        const CarriedLane& carried = part.carried.front();
-        EXPECT_EQ(carried.initial, row_of(lane, from));
-        for (std::uint32_t t = 0; t < steps; ++t) {
-          const std::uint32_t row = slot_in_turn(carried.base, lane.ring, carried.step, t);
-          EXPECT_NE(row, carried.initial) << steps << " steps, step " << t;
-          EXPECT_EQ(std::count(own.begin(), own.end(), row), 1);
-          EXPECT_NE(row, slot_in_turn(carried.base, lane.ring, carried.step, t + 1));
-        }
-        EXPECT_EQ(slot_in_turn(carried.base, lane.ring, carried.step, steps - 1),
-                  row_of(lane, {into, steps}));
+  for (std::uint32_t steps = 1; steps < 8; ++steps) {
+    EXPECT_EQ(needs_third_row(rows, steps), steps > 1);
+    for (std::uint32_t into = 0; into < 10; ++into) {
+      const std::uint32_t third = into * 3 % 5;
+      const CarriedState from{(into + 1 + steps) % 10, 1 + steps % 3};
+      if (from.slot == into) continue;
+      Request part = lanes_request(1, chain_plan(), steps);
+      carry(rows, from, into, third, part);
+      const CarriedLane& carried = part.carried.front();
+      EXPECT_EQ(carried.initial, row_of(lane, from));
+      for (std::uint32_t t = 0; t < steps; ++t) {
+        const std::uint32_t row = slot_in_turn(carried.base, lane.ring, carried.step, t);
+        EXPECT_NE(row, carried.initial) << steps << " steps, step " << t;
+        EXPECT_TRUE(row == first_row(lane, into) || row == third_row(rows, lane, third));
+        EXPECT_NE(row, slot_in_turn(carried.base, lane.ring, carried.step, t + 1));
       }
+      EXPECT_EQ(slot_in_turn(carried.base, lane.ring, carried.step, steps - 1), row_of(lane, {into, steps}));
     }
   }
 }
@@ -76,23 +75,32 @@ TEST(SessionRows, PartsOfOneStepUseTheRowsInFrontOnly) {
   SessionRows rows{true, 5, {{0, 0, 100, 2}}};
   for (std::uint32_t slot = 0; slot < 10; ++slot) {
     Request part = lanes_request(1, chain_plan(), 1);
-    carry(rows, std::nullopt, slot, part);
+    carry(rows, std::nullopt, slot, 0, part);
     EXPECT_EQ(part.carried.front().base, 100 + slot);
   }
 }
 
-TEST(SessionRows, PlacesShareNoRow) {
+TEST(SessionRows, LanesThatKeepMoreRowsNeedNoThird) {
+  const SessionRows rows{true, 5, {{0, 0, 100, 3}}};
+  EXPECT_FALSE(needs_third_row(rows, 4));
+  EXPECT_TRUE(needs_third_row({true, 5, {{0, 0, 100, 3}, {1, 0, 130, 2}}}, 4));
+}
+
+TEST(SessionRows, NoTwoSlotsShareARow) {
+  constexpr std::uint32_t kPlaces = 4;
   for (const std::uint32_t ring : {2U, 3U}) {
-    SessionRows rows{true, 4, {{0, 0, 100, ring}}};
+    SessionRows rows{true, kPlaces, {{0, 0, 100, ring}}};
+    const SessionRows::Lane& lane = rows.lanes.front();
     std::set<std::uint32_t> all;
-    for (std::uint32_t place = 0; place < 4; ++place) {
-      for (const std::uint32_t row : rows_of_place(rows, rows.lanes.front(), place)) {
-        EXPECT_TRUE(all.insert(row).second);
-      }
+    for (std::uint32_t slot = 0; slot < 2 * kPlaces; ++slot) {
+      for (std::uint32_t row = 0; row < rows_per_slot(ring); ++row)
+        EXPECT_TRUE(all.insert(first_row(lane, slot) + row).second);
     }
-    EXPECT_EQ(all.size(), 4U * rows_per_place(ring));
+    for (std::uint32_t third = 0; needs_third_row(rows, 2) && third < kPlaces; ++third)
+      EXPECT_TRUE(all.insert(third_row(rows, lane, third)).second);
+    EXPECT_EQ(all.size(), kPlaces * rows_per_place(ring));
     EXPECT_EQ(*all.begin(), 100U);
-    EXPECT_EQ(*all.rbegin(), 99 + 4 * rows_per_place(ring));
+    EXPECT_EQ(*all.rbegin(), 99 + kPlaces * rows_per_place(ring));
   }
 }
 
@@ -101,7 +109,7 @@ TEST(SessionRows, APartNeedsNoRowsOfThePool) {
   Request other = lanes_request(1, chain_plan(), 3);
   EXPECT_EQ(driver.admit(other).kind, AdmitResult::Kind::kAdmitted);  // takes all that requests share
   Request part = lanes_request(2, chain_plan(), 3);
-  carry(rows_of(chain_plan(), kReservedSlots + 2), std::nullopt, 1, part);
+  carry(rows_of(chain_plan(), kReservedSlots + 2), std::nullopt, 1, 0, part);
   EXPECT_EQ(driver.admit(part).kind, AdmitResult::Kind::kAdmitted);
   EXPECT_EQ(driver.schedule(0).front()->rows, 2U) << "a part shares tasks with everybody else";
   driver.run_to_the_end();

@@ -75,7 +75,7 @@ TEST(WindowsIdentity, TheSameBitsInParts) {
       lengths.fill(steps);
       const auto results = device->results(output_bytes(served, lengths)).value();
       Request request = lane_request(served, lengths, pages->addresses(), results.address);
-      carry(served.sessions, state, part % 2, request);
+      carry(served.sessions, state, part % 2, 0, request);
       ASSERT_EQ(engine->admit(std::move(request)).kind, AdmitResult::Kind::kAdmitted);
       std::vector<Event> events;
       ASSERT_TRUE(engine->drain(std::chrono::seconds(60), events));

@@ -74,9 +74,9 @@ TEST(BundlesInTurn, FurtherPartsWaitAndAreAnsweredInTheEnd) {
   EXPECT_EQ(metric(full.house, "volvox_requests_total{outcome=\"ok\"}"), kAtOnce + 100);
 }
 
-TEST(BundlesInTurn, WithoutABoundNothingWaits) {
+TEST(BundlesInTurn, UnderAHighBoundNothingWaits) {
   ServeConfig config = narrow();
-  config.limits.max_parts_at_once = 0;
+  config.limits.max_parts_at_once = 1U << 20;
   const FullHouse full(config);
   const auto later = alone(100).submit(*full.house.client);
   full.house.wait_for_live(static_cast<int>(kAtOnce) + 100);

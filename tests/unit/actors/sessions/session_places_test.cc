@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <new>
+#include <numeric>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -15,49 +16,76 @@ namespace {
 using test::FailingNew;
 using testing::ElementsAre;
 
-std::vector<std::uint32_t> all_of(SessionPlaces& places) {
-  std::vector<PlacePtr> lent;
+std::vector<std::uint32_t> all_of(NumberLender& lender, std::uint32_t limit) {
+  std::vector<LentNumber> lent;
   std::vector<std::uint32_t> numbers;
-  while (const PlacePtr place = places.take(places.count())) {
-    numbers.push_back(*place);
-    lent.push_back(place);
+  while (const LentNumber number = lender.take(limit)) {
+    numbers.push_back(*number);
+    lent.push_back(number);
   }
   return numbers;
 }
 
-TEST(SessionPlaces, LendsTheHighestBelowALimitUntilTheLastHolderLetsGo) {
-  const auto places = std::make_shared<SessionPlaces>(4);
-  PlacePtr second = places->take(2);
+TEST(NumberLender, LendsTheHighestBelowALimitUntilTheLastHolderLetsGo) {
+  const auto lender = std::make_shared<NumberLender>(4);
+  LentNumber second = lender->take(2);
   ASSERT_TRUE(second);
   EXPECT_EQ(*second, 1U);
-  const PlacePtr first = places->take(2);
+  const LentNumber first = lender->take(2);
   ASSERT_TRUE(first);
   EXPECT_EQ(*first, 0U);
-  EXPECT_FALSE(places->take(2)) << "two are left, for models with more places";
-  PlacePtr task = second;
+  EXPECT_FALSE(lender->take(2)) << "two are left, for models with more places";
+  LentNumber task = second;
   second = nullptr;
-  EXPECT_FALSE(places->take(2)) << "a task may still write there";
+  EXPECT_FALSE(lender->take(2)) << "a task may still write there";
   task = nullptr;
-  EXPECT_THAT(all_of(*places), ElementsAre(3, 2, 1));
+  EXPECT_THAT(all_of(*lender, 4), ElementsAre(3, 2, 1));
 }
 
-TEST(SessionPlaces, NeedsMemoryToLendAndNoneToTakeBack) {
-  if (!FailingNew::kWorks) GTEST_SKIP() << "memory does not fail in this build";
-  const auto places = std::make_shared<SessionPlaces>(2);
-  PlacePtr place;
-  {
-    const FailingNew failing(0);
-    EXPECT_THROW(place = places->take(2), std::bad_alloc);
+TEST(NumberLender, LendsEachOfAnyCountOnce) {
+  for (const std::uint32_t count : {0U, 1U, 63U, 64U, 65U, 128U, 200U}) {
+    const auto lender = std::make_shared<NumberLender>(count);
+    std::vector<std::uint32_t> all(count);
+    std::iota(all.rbegin(), all.rend(), 0U);
+    EXPECT_EQ(all_of(*lender, 1000), all) << count;
+    EXPECT_EQ(all_of(*lender, count), all) << count << ", and all are back";
   }
-  EXPECT_THAT(all_of(*places), ElementsAre(1, 0)) << "none is lost";
-  place = places->take(2);
-  ASSERT_TRUE(place);
+}
+
+TEST(NumberLender, NeedsMemoryToLendAndNoneToTakeBack) {
+  if (!FailingNew::kWorks) GTEST_SKIP() << "memory does not fail in this build";
+  const auto lender = std::make_shared<NumberLender>(2);
+  LentNumber number;
   {
     const FailingNew failing(0);
-    place = nullptr;
+    EXPECT_THROW(number = lender->take(2), std::bad_alloc);
+  }
+  EXPECT_THAT(all_of(*lender, 2), ElementsAre(1, 0)) << "none is lost";
+  number = lender->take(2);
+  ASSERT_TRUE(number);
+  {
+    const FailingNew failing(0);
+    number = nullptr;
     EXPECT_FALSE(FailingNew::failed()) << "memory was asked for";
   }
-  EXPECT_THAT(all_of(*places), ElementsAre(1, 0));
+  EXPECT_THAT(all_of(*lender, 2), ElementsAre(1, 0));
+}
+
+TEST(SessionPlaces, HaveTwoSlotsAndAThirdRowEach) {
+  const SessionPlaces places(2);
+  std::vector<LentNumber> lent;
+  for (const std::uint32_t slot : {3U, 2U, 1U, 0U}) {
+    lent.push_back(places.take_slot(2));
+    ASSERT_TRUE(lent.back());
+    EXPECT_EQ(*lent.back(), slot);
+  }
+  EXPECT_FALSE(places.take_slot(2));
+  for (const std::uint32_t third : {1U, 0U}) {
+    lent.push_back(places.take_third(2));
+    ASSERT_TRUE(lent.back());
+    EXPECT_EQ(*lent.back(), third);
+  }
+  EXPECT_FALSE(places.take_third(2));
 }
 
 }  // namespace

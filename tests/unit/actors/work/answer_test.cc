@@ -97,7 +97,7 @@ TEST_F(StreamedAnswer, NorHasTheWholeAnswerOne) {
   EXPECT_THAT(rows_, ElementsAre(0, 1));
   const auto request = new_request(1);
   const auto whole = std::make_shared<Work>(AnswerPromise(request, client_));
-  whole->checked = work_->checked;
+  whole->checked.emplace(*work_->checked);
   whole->unfolded.emplace();
   whole->unfolded->results = host_results(output_bytes(*work_->checked->model, {3})).value();
   whole->end.emplace().lengths = {3};
