@@ -25,6 +25,7 @@ Result<AlignedBuffer> AlignedBuffer::make(std::size_t size_bytes) {
 
 Status AlignedBuffer::grow(std::size_t size_bytes) {
   if (size_bytes_ >= size_bytes) return {};
+  *this = {};  // what was there is not kept, and need not lie beside the larger one
   auto larger = make(size_bytes);
   if (!larger) return tl::unexpected(larger.error());
   *this = std::move(*larger);

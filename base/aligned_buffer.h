@@ -15,7 +15,7 @@ class AlignedBuffer {
   // Fails with kOverloaded when the memory is not to be had.
   static Result<AlignedBuffer> make(std::size_t size_bytes);
 
-  // Makes it so large, unless it is; then what was in it is lost. Unchanged when the memory is not to be had.
+  // Makes it so large, unless it is; then what was in it is lost. Empty when the memory is not to be had.
   Status grow(std::size_t size_bytes);
 
   std::byte* data() const { return data_.get(); }

@@ -13,6 +13,7 @@
 #include "actors/cluster/cluster_peer.h"
 #include "actors/cluster/cluster_transport.h"
 #include "actors/edge/gateway.h"
+#include "protocol/codec/codec.h"
 #include "tests/unit/actors/stage.h"
 
 namespace volvox {
