@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -11,8 +12,8 @@ namespace volvox {
 using LentNumber = std::shared_ptr<const std::uint32_t>;
 
 // Rows of a session may be written by a task that is in flight although whoever keeps the sessions has failed
-// and was replaced. So they are lent, by number, and what comes back is lent again only when everybody has let
-// go of it. Any thread; shared, and alive as long as anything is lent.
+// and was replaced. So they are lent, by number, and what comes back is lent again only when everybody has
+// let go of it. Any thread; shared, and alive as long as anything is lent.
 class NumberLender : public std::enable_shared_from_this<NumberLender> {
  public:
   // Numbers 0 … count − 1.
@@ -31,25 +32,38 @@ class NumberLender : public std::enable_shared_from_this<NumberLender> {
   std::vector<std::uint64_t> free_;  // a bit each
 };
 
-// The rows that a part writes.
+// What a part needs until nothing of it runs: its session's place, and the rows that it writes.
 struct LentRows {
-  LentNumber slot, third;  // null: it needs none
+  LentNumber place, slot, third;  // third: null where it needs none
 };
 
-// What sessions may have on one device (install/session_rows.h). Any thread.
+// The rows for sessions of one installed model on one device (install/session_rows.h).
+struct RowLenders {
+  std::shared_ptr<NumberLender> slots, thirds;
+};
+
+// What sessions may have on one device. Each that is there has a place, whatever its model; a model has rows
+// for as many as it has places. Any thread.
 class SessionPlaces {
  public:
   explicit SessionPlaces(std::uint32_t count);
 
-  // Of sessions that can be there at once, of a model that has as many places.
   std::uint32_t count() const { return count_; }
-  // For a model of so many places. Null when all are lent.
-  LentNumber take_slot(std::uint32_t places) const { return slots_->take(2 * places); }
-  LentNumber take_third(std::uint32_t places) const { return thirds_->take(places); }
+  // A place for a session of a model that has so many. Null when all are lent.
+  LentNumber take(std::uint32_t places) { return places_->take(places); }
+  // The rows of the installation with this serial, which has so many places: the same ones for whoever asks
+  // while anything of them is lent.
+  RowLenders rows_of(std::uint64_t serial, std::uint32_t places);
 
  private:
+  struct Known {
+    std::weak_ptr<NumberLender> slots, thirds;
+  };
+
   const std::uint32_t count_;
-  const std::shared_ptr<NumberLender> slots_, thirds_;
+  const std::shared_ptr<NumberLender> places_;
+  std::mutex mutex_;
+  std::map<std::uint64_t, Known> rows_;  // by serial
 };
 
 }  // namespace volvox

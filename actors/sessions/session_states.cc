@@ -6,58 +6,60 @@ namespace volvox {
 
 SessionStates::SessionStates(std::vector<NodeDevicePtr> devices, std::uint32_t max_resident,
                              std::uint64_t spill_bytes)
-    : devices_(std::move(devices)),
-      spill_bytes_(spill_bytes),
-      places_(max_resident),
-      spare_(devices_.size()) {
-  for (const NodeDevicePtr& device : devices_)
-    spare_[device->number].reserve(std::size_t{2} * device->session_places->count());
-}
+    : devices_(std::move(devices)), spill_bytes_(spill_bytes), places_(max_resident) {}
 
 SessionStates::Home& SessionStates::home(SessionRef session) {
   if (session.index >= homes_.size()) homes_.resize(session.index + 1);
   return homes_[session.index];
 }
 
-// What a task may still write is left to whoever holds it; and what another model has no rows for, to others.
-LentNumber SessionStates::lend(const InstalledModel& model, std::uint32_t device) {
-  std::vector<LentNumber>& spare = spare_[device];
-  const std::uint32_t places = model.sessions.places;
-  while (!spare.empty()) {
-    LentNumber number = std::move(spare.back());
-    spare.pop_back();
-    if (number.use_count() == 1 && *number < 2 * places) return number;
-  }
-  return devices_[device]->session_places->take_slot(places);
+SessionStates::ModelRows& SessionStates::rows_of(const ModelPtr& model, std::uint32_t device) {
+  const std::pair key(model->serial, device);
+  const auto known = rows_.find(key);
+  if (known != rows_.end()) return known->second;
+  std::erase_if(rows_, [](const auto& entry) { return entry.second.model.expired(); });
+  const std::uint32_t places = model->sessions.places;
+  ModelRows rows{model, devices_[device]->session_places->rows_of(model->serial, places), {}};
+  rows.spare.reserve(std::size_t{2} * places);
+  return rows_.emplace(key, std::move(rows)).first->second;
 }
 
-bool SessionStates::take_slot(const InstalledModel& model, StateSlot wanted_slot, Wanted wanted) {
-  Place& place = this->place(wanted_slot);
-  LentNumber& number = slot(wanted_slot).number;
-  if (number) return true;
-  const std::uint32_t home = place.device;
-  for (const std::uint32_t device : place.empty() ? wanted : Wanted(&home, 1)) {
-    number = lend(model, device);
-    if (!number) continue;
-    place.device = device;
-    return true;
+// What a task may still write is left to whoever holds it.
+LentNumber SessionStates::lend(const ModelPtr& model, std::uint32_t device) {
+  ModelRows& rows = rows_of(model, device);
+  while (!rows.spare.empty()) {
+    LentNumber number = std::move(rows.spare.back());
+    rows.spare.pop_back();
+    if (number.use_count() == 1) return number;
   }
-  return false;
+  return rows.lenders.slots->take(2 * model->sessions.places);
+}
+
+bool SessionStates::take_slot(const ModelPtr& model, StateSlot wanted_slot, Wanted wanted) {
+  Place& place = this->place(wanted_slot);
+  for (const std::uint32_t device : wanted) {
+    if (place.number) break;
+    place.number = devices_[device]->session_places->take(model->sessions.places);
+    place.device = device;
+  }
+  if (!place.number) return false;
+  LentNumber& number = slot(wanted_slot).number;
+  if (!number) number = lend(model, place.device);
+  return number != nullptr;
 }
 
 void SessionStates::give_back(const ModelPtr& model, std::uint32_t device, Slot& slot) {
-  if (!slot.number) return;
+  const LentNumber number = std::exchange(slot.number, nullptr);
+  if (!number || !model) return;
 #ifndef NDEBUG
-  if (model && slot.number.use_count() == 1) poison(*model, device, *slot.number);
+  if (number.use_count() == 1) poison(*model, device, *number);
 #endif
-  static_cast<void>(model);
-  spare_[device].push_back(std::move(slot.number));
-  slot.number = nullptr;
+  rows_of(model, device).spare.push_back(number);
 }
 
 std::optional<std::uint32_t> SessionStates::device_of(StateSlot slot) const {
   const Place& place = places_[slot / 2];
-  return place.empty() ? std::nullopt : std::optional(place.device);
+  return place.number == nullptr ? std::nullopt : std::optional(place.device);
 }
 
 Result<SessionStates::Rows> SessionStates::rows(SessionRef session, const ModelPtr& model, StateSlot read,
@@ -66,18 +68,20 @@ Result<SessionStates::Rows> SessionStates::rows(SessionRef session, const ModelP
   if (read != kInitialState && home.model != model) {
     return fail(ErrorCode::kSessionLost, "the model was loaded anew meanwhile; begin a new session");
   }
+  if (home.model != model) home.model = model;  // shared by all sessions: a count that others write, too
   Rows rows;
-  const bool found = take_slot(*model, write, wanted);
+  const bool found = take_slot(model, write, wanted);
+  const Place& place = this->place(write);
   const bool needs_third = needs_third_row(model->sessions, steps);
   if (found && needs_third)
-    rows.written.third = devices_[place(write).device]->session_places->take_third(model->sessions.places);
+    rows.written.third = rows_of(model, place.device).lenders.thirds->take(model->sessions.places);
   if (!found || (needs_third && !rows.written.third)) {
     return fail(ErrorCode::kOverloaded,
                 "the device has no room for the session's state; repeat the part in a moment");
   }
-  if (home.model != model) home.model = model;  // shared by all sessions: a count that others write, too
   Slot& into = slot(write);
   into.steps = steps;
+  rows.written.place = place.number;
   rows.written.slot = into.number;
   if (read != kInitialState) rows.from = CarriedState{*slot(read).number, slot(read).steps};
   return rows;
@@ -88,9 +92,10 @@ void SessionStates::keep_only(SessionRef session, StateSlot state) {
   give_back(home(session).model, place.device, place.slots[state % 2 ^ 1]);
 }
 
-StatePlace SessionStates::place_of(std::uint32_t device, const LentNumber& number,
-                                   std::uint32_t steps) const {
-  return {devices_[device], number, {*number, steps}};
+StatePlace SessionStates::place_of(StateSlot slot) const {
+  const Place& place = places_[slot / 2];
+  const Slot& own = place.slots[slot % 2];
+  return {devices_[place.device], place.number, own.number, {*own.number, own.steps}};
 }
 
 StateCopyPtr SessionStates::copy_of(StateCopy::Kind kind, SessionRef session, StateSlot slot) {
@@ -106,7 +111,7 @@ StateCopyPtr SessionStates::spill(SessionRef session, StateSlot state) {
   const std::size_t size = carried_bytes(*home(session).model);
   if (size > spill_bytes_ - host_bytes_) return nullptr;
   StateCopyPtr copy = copy_of(StateCopy::Kind::kSpill, session, state);
-  copy->from = place_of(place(state).device, slot(state).number, slot(state).steps);
+  copy->from = place_of(state);
   copy->bytes.resize(size);
   host_bytes_ += size;
   return copy;
@@ -114,23 +119,24 @@ StateCopyPtr SessionStates::spill(SessionRef session, StateSlot state) {
 
 StateCopyPtr SessionStates::restore(SessionRef session, StateSlot into, Wanted wanted) {
   Home& home = this->home(session);
-  if (!take_slot(*home.model, into, wanted)) return nullptr;
+  if (!take_slot(home.model, into, wanted)) return nullptr;
   slot(into).steps = 1;
   StateCopyPtr copy = copy_of(StateCopy::Kind::kRestore, session, into);
-  copy->to = place_of(place(into).device, slot(into).number, 1);
+  copy->to = place_of(into);
   copy->bytes = std::move(home.host);
   return copy;
 }
 
 StateCopyPtr SessionStates::move(SessionRef session, StateSlot state, std::uint32_t device) {
-  const InstalledModel& model = *home(session).model;
-  const LentNumber number = lend(model, device);
+  const ModelPtr& model = home(session).model;
+  LentNumber place = devices_[device]->session_places->take(model->sessions.places);
+  LentNumber number = place ? lend(model, device) : nullptr;
   if (!number) return nullptr;
-  const Slot& from = slot(state);
   StateCopyPtr copy = copy_of(StateCopy::Kind::kMove, session, state);
-  copy->from = place_of(place(state).device, from.number, from.steps);
-  copy->to = place_of(device, number, from.steps);
-  copy->bytes.resize(carried_bytes(model));
+  copy->from = place_of(state);
+  const CarriedState moved{*number, slot(state).steps};
+  copy->to = {devices_[device], std::move(place), std::move(number), moved};
+  copy->bytes.resize(carried_bytes(*model));
   return copy;
 }
 
@@ -155,6 +161,7 @@ void SessionStates::ended(StateCopy& copy) {
       if (!copy.made) return;
       for (Slot& slot : place(copy.slot).slots) give_back(home.model, place(copy.slot).device, slot);
       place(copy.slot).device = to.device->number;
+      place(copy.slot).number = to.place;
       slot(copy.slot).number = to.slot;
       ++moves_;
       return;
@@ -175,6 +182,7 @@ void SessionStates::forget(SessionRef session) {
 void SessionStates::free(SessionRef session, StateSlot slot) {
   Home& home = this->home(session);
   for (Slot& own : place(slot).slots) give_back(home.model, place(slot).device, own);
+  place(slot).number = nullptr;
   if (!home.on_host) home.model = nullptr;
 }
 

@@ -3,9 +3,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "actors/node/catalog.h"
@@ -71,23 +73,31 @@ class SessionStates {
 
   // What one of the table's slots stands for.
   struct Slot {
-    LentNumber number;        // of the device's; null: nothing
+    LentNumber number;        // of the model's on the device; null: nothing
     std::uint32_t steps = 1;  // of the part that leaves its state in it
   };
   struct Place {
     std::uint32_t device = 0;
+    LentNumber number;  // of the device's places; null: none
     std::array<Slot, 2> slots;
-    bool empty() const { return slots[0].number == nullptr && slots[1].number == nullptr; }
+  };
+  // Those of a model on a device.
+  struct ModelRows {
+    std::weak_ptr<const InstalledModel> model;
+    RowLenders lenders;
+    std::vector<LentNumber>
+        spare;  // that came back: the last one first, which lies in a cache, without a lock
   };
 
   Home& home(SessionRef session);
   void drop_copy(Home& home);
   StateCopyPtr copy_of(StateCopy::Kind kind, SessionRef session, StateSlot slot);
-  StatePlace place_of(std::uint32_t device, const LentNumber& number, std::uint32_t steps) const;
+  StatePlace place_of(StateSlot slot) const;
   Place& place(StateSlot slot) { return places_[slot / 2]; }
   Slot& slot(StateSlot slot) { return places_[slot / 2].slots[slot % 2]; }
-  LentNumber lend(const InstalledModel& model, std::uint32_t device);
-  bool take_slot(const InstalledModel& model, StateSlot slot, Wanted wanted);
+  ModelRows& rows_of(const ModelPtr& model, std::uint32_t device);
+  LentNumber lend(const ModelPtr& model, std::uint32_t device);
+  bool take_slot(const ModelPtr& model, StateSlot slot, Wanted wanted);
   void give_back(const ModelPtr& model, std::uint32_t device, Slot& slot);
   void poison(const InstalledModel& model, std::uint32_t device, std::uint32_t number);
 
@@ -95,9 +105,8 @@ class SessionStates {
   const std::uint64_t spill_bytes_;
   std::uint64_t host_bytes_ = 0, moves_ = 0;  // states on their way to and from the host included
   std::vector<Place> places_;                 // by the table's place
-  // By device, what came back: the last one first, which lies in a cache, and needs no lock.
-  std::vector<std::vector<LentNumber>> spare_;
-  std::vector<Home> homes_;  // by the session's number
+  std::map<std::pair<std::uint64_t, std::uint32_t>, ModelRows> rows_;  // by the model's serial and the device
+  std::vector<Home> homes_;                                            // by the session's number
 };
 
 }  // namespace volvox

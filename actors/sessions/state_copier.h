@@ -18,7 +18,7 @@ namespace volvox {
 // A session's state in the pools of a device. It stays there as long as this does.
 struct StatePlace {
   NodeDevicePtr device;  // null: the state is on the host
-  LentNumber slot;
+  LentNumber place, slot;
   CarriedState state;
 };
 

@@ -71,21 +71,15 @@ TEST(NumberLender, NeedsMemoryToLendAndNoneToTakeBack) {
   EXPECT_THAT(all_of(*lender, 2), ElementsAre(1, 0));
 }
 
-TEST(SessionPlaces, HaveTwoSlotsAndAThirdRowEach) {
-  const SessionPlaces places(2);
-  std::vector<LentNumber> lent;
-  for (const std::uint32_t slot : {3U, 2U, 1U, 0U}) {
-    lent.push_back(places.take_slot(2));
-    ASSERT_TRUE(lent.back());
-    EXPECT_EQ(*lent.back(), slot);
-  }
-  EXPECT_FALSE(places.take_slot(2));
-  for (const std::uint32_t third : {1U, 0U}) {
-    lent.push_back(places.take_third(2));
-    ASSERT_TRUE(lent.back());
-    EXPECT_EQ(*lent.back(), third);
-  }
-  EXPECT_FALSE(places.take_third(2));
+TEST(SessionPlaces, TheRowsOfAnInstallationAreTheSameForWhoeverAsks) {
+  SessionPlaces places(2);
+  const LentNumber slot = places.rows_of(7, 2).slots->take(4);
+  const LentNumber third = places.rows_of(7, 2).thirds->take(2);
+  ASSERT_TRUE(slot);
+  ASSERT_TRUE(third);
+  EXPECT_THAT(all_of(*places.rows_of(8, 2).slots, 4), ElementsAre(3, 2, 1, 0)) << "another's are others";
+  EXPECT_THAT(all_of(*places.rows_of(7, 2).slots, 4), ElementsAre(2, 1, 0)) << "a task may still write one";
+  EXPECT_THAT(all_of(*places.rows_of(7, 2).thirds, 2), ElementsAre(0));
 }
 
 }  // namespace

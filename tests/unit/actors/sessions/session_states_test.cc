@@ -22,18 +22,19 @@ NodeDevicePtr device_with_places(std::uint32_t number) {
 }
 
 // Of one lane that rotates through two rows.
-ModelPtr model_of_a_chain(std::uint32_t places = kPlaces) {
+ModelPtr model_of_a_chain(std::uint64_t serial, std::uint32_t places = kPlaces) {
   auto model = std::make_shared<Model>();
   model->pools.emplace_back();
   auto installed = std::make_shared<InstalledModel>();
   installed->model = std::move(model);
+  installed->serial = serial;
   installed->sessions = {true, places, {{0, 0, 100, 2}}};
   return installed;
 }
 
-std::uint32_t slots_left(const SessionPlaces& places) {
+std::uint32_t left_of(const std::shared_ptr<NumberLender>& lender) {
   std::vector<LentNumber> taken;
-  while (LentNumber slot = places.take_slot(kPlaces)) taken.push_back(std::move(slot));
+  while (LentNumber slot = lender->take(2 * kPlaces)) taken.push_back(std::move(slot));
   return static_cast<std::uint32_t>(taken.size());
 }
 
@@ -52,8 +53,11 @@ class SessionStatesTest : public testing::Test {
   }
 
   const std::vector<NodeDevicePtr> devices_{device_with_places(0), device_with_places(1)};
-  const SessionPlaces& places_ = *devices_[0]->session_places;
-  ModelPtr model_ = model_of_a_chain();
+  std::uint32_t slots_left(std::uint32_t device = 0) const {
+    return left_of(devices_[device]->session_places->rows_of(model_->serial, kPlaces).slots);
+  }
+
+  ModelPtr model_ = model_of_a_chain(1);
   SessionStates states_{devices_, kPlaces, 1 << 20};
   std::vector<std::uint32_t> wanted_{0};
   std::uint32_t sides_[kPlaces] = {};
@@ -70,7 +74,7 @@ TEST_F(SessionStatesTest, ASessionHoldsOneSlotBetweenItsParts) {
       commit(session);
     }
   }
-  EXPECT_EQ(slots_left(places_), 2 * kPlaces - 3 - 1) << "one each, and one for the part that ran";
+  EXPECT_EQ(slots_left(), 2 * kPlaces - 3 - 1) << "one each, and one for the part that ran";
 }
 
 TEST_F(SessionStatesTest, APartGoesOnFromWhereTheOneBeforeItLeft) {
@@ -116,18 +120,31 @@ TEST_F(SessionStatesTest, WhatATaskMayStillWriteIsNotLentAgain) {
   }
   running = fail(ErrorCode::kInternal, "has ended");
   for (std::uint32_t session = 1; session < kPlaces; ++session) states_.free({session, 0}, 2 * session);
-  EXPECT_GE(slots_left(places_), kPlaces);
+  EXPECT_GE(slots_left(), kPlaces);
 }
 
 TEST_F(SessionStatesTest, AModelWithFewerPlacesGetsItsOwn) {
   ASSERT_TRUE(begin(0));
   commit(0);
   states_.free({0, 0}, 0);  // one of the highest, which others have no rows for
-  model_ = model_of_a_chain(1);
-  began_[1] = false;
+  model_ = model_of_a_chain(2, 1);
+  began_[0] = false;
   const auto rows = begin(1);
   ASSERT_TRUE(rows);
   EXPECT_LT(*rows->written.slot, 2U);
+  EXPECT_FALSE(begin(2)) << "it has room for one";
+  commit(1);
+  EXPECT_TRUE(begin(1)) << "that goes on";
+}
+
+// Each needs but one slot between its parts, but all must be able to go on.
+TEST_F(SessionStatesTest, ADeviceTakesNoMoreSessionsThanItHasPlaces) {
+  wanted_ = {0, 1};
+  SessionStates states{devices_, 2 * kPlaces, 1 << 20};
+  for (std::uint32_t session = 0; session < 2 * kPlaces; ++session) {
+    ASSERT_TRUE(states.rows({session, 0}, model_, kInitialState, 2 * session, 1, wanted_));
+    EXPECT_EQ(states.device_of(2 * session), session / kPlaces);
+  }
 }
 
 TEST_F(SessionStatesTest, AStateThatMovedLeavesNothingBehind) {
@@ -144,7 +161,7 @@ TEST_F(SessionStatesTest, AStateThatMovedLeavesNothingBehind) {
   ASSERT_TRUE(rows->from);
   EXPECT_NE(*rows->written.slot, rows->from->slot);
   commit(0);
-  EXPECT_EQ(slots_left(*devices_[1]->session_places), 2 * kPlaces - 2);
+  EXPECT_EQ(slots_left(1), 2 * kPlaces - 2);
   states_.free({0, 0}, 0);
   EXPECT_FALSE(states_.device_of(0));
 }
