@@ -15,10 +15,6 @@ bool runs_in_parts(const LaneSpec& lane, const LaneSpec& first) {
          std::all_of(lane.edges.begin(), lane.edges.end(), reads_at_most_one_back);
 }
 
-bool has_third_row(std::uint32_t ring) {
-  return ring == 2;
-}
-
 }  // namespace
 
 std::optional<std::vector<LaneId>> carried_lanes(const LanePlan& plan) {
@@ -39,6 +35,10 @@ std::optional<std::vector<LaneId>> carried_lanes(const LanePlan& plan) {
   return lanes;
 }
 
+bool has_third_row(std::uint32_t ring) {
+  return ring == 2;
+}
+
 std::uint32_t rows_per_place(std::uint32_t ring) {
   return has_third_row(ring) ? 3 : 2 * ring;
 }
@@ -51,13 +51,8 @@ std::uint32_t first_row(const SessionRows::Lane& lane, std::uint32_t slot) {
   return lane.first + slot * rows_per_slot(lane.ring);
 }
 
-std::uint32_t third_row(const SessionRows& rows, const SessionRows::Lane& lane, std::uint32_t third) {
-  return lane.first + 2 * rows.places + third;
-}
-
-bool needs_third_row(const SessionRows& rows, std::uint32_t steps) {
-  return steps > 1 && std::any_of(rows.lanes.begin(), rows.lanes.end(),
-                                  [](const SessionRows::Lane& lane) { return has_third_row(lane.ring); });
+std::uint32_t third_row(const SessionRows& rows, const SessionRows::Lane& lane, std::uint32_t place) {
+  return lane.first + 2 * rows.places + place;
 }
 
 std::uint32_t row_of(const SessionRows::Lane& lane, const CarriedState& state) {
@@ -65,7 +60,7 @@ std::uint32_t row_of(const SessionRows::Lane& lane, const CarriedState& state) {
 }
 
 void carry(const SessionRows& rows, const std::optional<CarriedState>& from, std::uint32_t into,
-           std::uint32_t third, Request& request) {
+           std::uint32_t place, Request& request) {
   request.carried.clear();
   request.carried.reserve(rows.lanes.size());
   for (const SessionRows::Lane& lane : rows.lanes) {
@@ -77,7 +72,7 @@ void carry(const SessionRows& rows, const std::optional<CarriedState>& from, std
       continue;
     }
     const std::uint32_t steps = request.lengths[request.plan->lanes[lane.lane].length_of];
-    const std::uint32_t last = first_row(lane, into), other = third_row(rows, lane, third);
+    const std::uint32_t last = first_row(lane, into), other = third_row(rows, lane, place);
     carried.base = steps % 2 == 1 ? last : other;
     carried.step = static_cast<std::int32_t>(last + other - 2 * carried.base);
   }

@@ -13,11 +13,11 @@ namespace volvox {
 // no part may write the state that it started from: it may fail, and then that state still counts. So a
 // model's pools have rows for sessions behind those that requests share: of slots, two for each session that
 // may be there. A part reads its first state in one and leaves its last in another, and nothing is ever
-// copied; a session of which nothing runs needs one. Of a lane that rotates through two rows, as a chain does,
-// a slot is one row, and a part of several steps takes a third row besides: it rotates through that and the
-// slot into which it runs, in the order in which its last step is written there. The third rows, one for each
-// session, lie behind the slots, so that sessions of one-step parts, as live calls are, never touch their
-// memory. Of a lane with more rows, a slot is as many as it rotates through.
+// copied; a session of which nothing runs needs one. Of a lane that rotates through two rows, as a chain
+// does, a slot is one row, and a place has a third besides, which only parts of several steps use: they
+// rotate through it and the slot into which they run, in the order in which their last step is written there.
+// The third rows lie behind the slots, so that sessions of one-step parts, as live calls are, never touch
+// their memory. Of a lane with more rows, a slot is as many as it rotates through.
 struct SessionRows {
   struct Lane {
     LaneId lane = 0;
@@ -44,20 +44,19 @@ std::optional<std::vector<LaneId>> carried_lanes(const LanePlan& plan);
 
 // Rows for each place of a lane that rotates through `ring`.
 std::uint32_t rows_per_place(std::uint32_t ring);
-// The first of a slot, and how many it is; and third row number `third`, of a lane that has them.
+// The first of a slot, and how many it is; and the third row of a place, of a lane that has them.
 std::uint32_t first_row(const SessionRows::Lane& lane, std::uint32_t slot);
 std::uint32_t rows_per_slot(std::uint32_t ring);
-std::uint32_t third_row(const SessionRows& rows, const SessionRows::Lane& lane, std::uint32_t third);
-// Whether a part of so many steps takes a third row.
-bool needs_third_row(const SessionRows& rows, std::uint32_t steps);
+std::uint32_t third_row(const SessionRows& rows, const SessionRows::Lane& lane, std::uint32_t place);
+bool has_third_row(std::uint32_t ring);
 
 // The row of each lane's state, in the order of `rows.lanes`.
 std::uint32_t row_of(const SessionRows::Lane& lane, const CarriedState& state);
 
 // Makes the request, a plan's with its lengths, a part that goes on from `from` (nothing: from the initial
-// state) and runs into another slot, `into`, by way of the third row number `third` if it needs one. Nobody
-// else may use either meanwhile. Its state is then {into, steps of the request}.
+// state) and runs into another slot, `into`. Nobody else may use these, nor the place, meanwhile. Its state
+// is then {into, steps of the request}.
 void carry(const SessionRows& rows, const std::optional<CarriedState>& from, std::uint32_t into,
-           std::uint32_t third, Request& request);
+           std::uint32_t place, Request& request);
 
 }  // namespace volvox

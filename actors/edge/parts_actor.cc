@@ -248,7 +248,7 @@ caf::actor spawn_parts_actor(caf::actor_system& system, PartsSetup setup) {
   works->reserve(parts.size());
   try {
     for (std::uint32_t place = 0; place < parts.size(); ++place)
-      works->push_back(std::make_shared<Work>(AnswerPromise(parts[place], group, place)));
+      works->push_back(std::make_shared<Work>(parts[place], group, place));
   } catch (...) {
     // The actor waits for all of them, and keeps their shares until then.
     for (auto place = static_cast<std::uint32_t>(works->size()); place < parts.size(); ++place)

@@ -151,7 +151,7 @@ caf::actor spawn(caf::actor_system& system, RequestSetup setup) {
 caf::actor spawn_request_actor(caf::actor_system& system, std::shared_ptr<ReplySink> sink, caf::actor runner,
                                RequestPtr request, const Dispatcher* dispatcher) {
   caf::actor actor = spawn(system, {std::move(sink), runner, request});
-  if (runner) hand_on(runner, std::make_shared<Work>(AnswerPromise(std::move(request), actor)), dispatcher);
+  if (runner) hand_on(runner, std::make_shared<Work>(std::move(request), actor), dispatcher);
   return actor;
 }
 

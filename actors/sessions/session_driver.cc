@@ -438,14 +438,18 @@ Status SessionDriver::start(const SessionAction& action, const WorkPtr& part) {
   if (!runner_.ready(device))
     return fail(ErrorCode::kUnavailable, "the session's device takes no work for now; repeat the part");
   jobs_.place(*part, device);
-  if (Status made = jobs_.make(*part); !made) return made;
+  if (Status made = jobs_.make(*part); !made) {
+    // Others that came with it look for room while it is still held.
+    part->give_back_memory();
+    part->device_place.reset();
+    return made;
+  }
   if (const auto& trace = part->request().trace) trace->reach(SpanStage::kHandedOn, steady_now());
   Request& job = part->unfolded->request;
   job.tag = part_keys++;
   job.deadline = TimePoint::max();
-  const LentNumber& third = rows->written.third;
-  carry(part->checked->model->sessions, rows->from, *rows->written.slot, third ? *third : 0, job);
-  part->part.emplace(action.session, std::move(rows->written));
+  carry(part->checked->model->sessions, rows->from, *rows->lent.into, *rows->lent.place, job);
+  part->part.emplace(action.session, std::move(rows->lent));
   part->part->driver = incarnation_;
   if (auto& place = part->request().place) static_cast<void>(place->correct(steps, Duration::max()));
   running(action.session) = job.tag;

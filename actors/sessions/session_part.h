@@ -14,7 +14,7 @@ namespace volvox {
 // a report: destroyed without one, it says that the part is lost (PartLost). It holds its session's rows
 // meanwhile, so that nobody else gets them as long as the device may write them. Owned by its Work.
 struct SessionPart {
-  SessionPart(SessionRef whose, LentRows written) : session(whose), rows(std::move(written)) {}
+  SessionPart(SessionRef whose, LentRows lent) : session(whose), rows(std::move(lent)) {}
   ~SessionPart();
   SessionPart(const SessionPart&) = delete;
   SessionPart& operator=(const SessionPart&) = delete;

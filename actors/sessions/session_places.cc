@@ -55,15 +55,13 @@ void NumberLender::give_back(std::uint32_t number) {
 SessionPlaces::SessionPlaces(std::uint32_t count)
     : count_(count), places_(std::make_shared<NumberLender>(count)) {}
 
-RowLenders SessionPlaces::rows_of(std::uint64_t serial, std::uint32_t places) {
+std::shared_ptr<NumberLender> SessionPlaces::slots_of(std::uint64_t serial, std::uint32_t places) {
   const std::lock_guard lock(mutex_);
-  std::erase_if(
-      rows_, [](const auto& known) { return known.second.slots.expired() && known.second.thirds.expired(); });
-  Known& known = rows_[serial];
-  RowLenders rows{known.slots.lock(), known.thirds.lock()};
-  if (!rows.slots) known.slots = rows.slots = std::make_shared<NumberLender>(2 * places);
-  if (!rows.thirds) known.thirds = rows.thirds = std::make_shared<NumberLender>(places);
-  return rows;
+  std::erase_if(slots_, [](const auto& known) { return known.second.expired(); });
+  auto& known = slots_[serial];
+  std::shared_ptr<NumberLender> slots = known.lock();
+  if (!slots) known = slots = std::make_shared<NumberLender>(2 * places);
+  return slots;
 }
 
 }  // namespace volvox

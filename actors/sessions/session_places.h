@@ -32,18 +32,14 @@ class NumberLender : public std::enable_shared_from_this<NumberLender> {
   std::vector<std::uint64_t> free_;  // a bit each
 };
 
-// What a part needs until nothing of it runs: its session's place, and the rows that it writes.
+// What a part needs until nothing of it runs: its session's place, the slot that it reads, and the one that
+// it writes.
 struct LentRows {
-  LentNumber place, slot, third;  // third: null where it needs none
+  LentNumber place, from, into;  // from: null where it begins anew
 };
 
-// The rows for sessions of one installed model on one device (install/session_rows.h).
-struct RowLenders {
-  std::shared_ptr<NumberLender> slots, thirds;
-};
-
-// What sessions may have on one device. Each that is there has a place, whatever its model; a model has rows
-// for as many as it has places. Any thread.
+// What sessions may have on one device (install/session_rows.h). Each that is there has a place, whatever its
+// model; and a model has slots for as many as it has places. Any thread.
 class SessionPlaces {
  public:
   explicit SessionPlaces(std::uint32_t count);
@@ -51,19 +47,15 @@ class SessionPlaces {
   std::uint32_t count() const { return count_; }
   // A place for a session of a model that has so many. Null when all are lent.
   LentNumber take(std::uint32_t places) { return places_->take(places); }
-  // The rows of the installation with this serial, which has so many places: the same ones for whoever asks
-  // while anything of them is lent.
-  RowLenders rows_of(std::uint64_t serial, std::uint32_t places);
+  // The slots of the installation with this serial, which has so many places: the same ones for whoever asks
+  // while any of them is lent.
+  std::shared_ptr<NumberLender> slots_of(std::uint64_t serial, std::uint32_t places);
 
  private:
-  struct Known {
-    std::weak_ptr<NumberLender> slots, thirds;
-  };
-
   const std::uint32_t count_;
   const std::shared_ptr<NumberLender> places_;
   std::mutex mutex_;
-  std::map<std::uint64_t, Known> rows_;  // by serial
+  std::map<std::uint64_t, std::weak_ptr<NumberLender>> slots_;  // by serial
 };
 
 }  // namespace volvox

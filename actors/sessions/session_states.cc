@@ -13,26 +13,26 @@ SessionStates::Home& SessionStates::home(SessionRef session) {
   return homes_[session.index];
 }
 
-SessionStates::ModelRows& SessionStates::rows_of(const ModelPtr& model, std::uint32_t device) {
+SessionStates::ModelSlots& SessionStates::slots_of(const ModelPtr& model, std::uint32_t device) {
   const std::pair key(model->serial, device);
-  const auto known = rows_.find(key);
-  if (known != rows_.end()) return known->second;
-  std::erase_if(rows_, [](const auto& entry) { return entry.second.model.expired(); });
+  const auto known = slots_.find(key);
+  if (known != slots_.end()) return known->second;
+  std::erase_if(slots_, [](const auto& entry) { return entry.second.model.expired(); });
   const std::uint32_t places = model->sessions.places;
-  ModelRows rows{model, devices_[device]->session_places->rows_of(model->serial, places), {}};
-  rows.spare.reserve(std::size_t{2} * places);
-  return rows_.emplace(key, std::move(rows)).first->second;
+  ModelSlots slots{model, devices_[device]->session_places->slots_of(model->serial, places), {}};
+  slots.spare.reserve(std::size_t{2} * places);
+  return slots_.emplace(key, std::move(slots)).first->second;
 }
 
 // What a task may still write is left to whoever holds it.
 LentNumber SessionStates::lend(const ModelPtr& model, std::uint32_t device) {
-  ModelRows& rows = rows_of(model, device);
-  while (!rows.spare.empty()) {
-    LentNumber number = std::move(rows.spare.back());
-    rows.spare.pop_back();
+  ModelSlots& slots = slots_of(model, device);
+  while (!slots.spare.empty()) {
+    LentNumber number = std::move(slots.spare.back());
+    slots.spare.pop_back();
     if (number.use_count() == 1) return number;
   }
-  return rows.lenders.slots->take(2 * model->sessions.places);
+  return slots.lender->take(2 * model->sessions.places);
 }
 
 bool SessionStates::take_slot(const ModelPtr& model, StateSlot wanted_slot, Wanted wanted) {
@@ -49,12 +49,8 @@ bool SessionStates::take_slot(const ModelPtr& model, StateSlot wanted_slot, Want
 }
 
 void SessionStates::give_back(const ModelPtr& model, std::uint32_t device, Slot& slot) {
-  const LentNumber number = std::exchange(slot.number, nullptr);
-  if (!number || !model) return;
-#ifndef NDEBUG
-  if (number.use_count() == 1) poison(*model, device, *number);
-#endif
-  rows_of(model, device).spare.push_back(number);
+  LentNumber number = std::exchange(slot.number, nullptr);
+  if (number && model) slots_of(model, device).spare.push_back(std::move(number));
 }
 
 std::optional<std::uint32_t> SessionStates::device_of(StateSlot slot) const {
@@ -69,21 +65,18 @@ Result<SessionStates::Rows> SessionStates::rows(SessionRef session, const ModelP
     return fail(ErrorCode::kSessionLost, "the model was loaded anew meanwhile; begin a new session");
   }
   if (home.model != model) home.model = model;  // shared by all sessions: a count that others write, too
-  Rows rows;
-  const bool found = take_slot(model, write, wanted);
-  const Place& place = this->place(write);
-  const bool needs_third = needs_third_row(model->sessions, steps);
-  if (found && needs_third)
-    rows.written.third = rows_of(model, place.device).lenders.thirds->take(model->sessions.places);
-  if (!found || (needs_third && !rows.written.third)) {
+  if (!take_slot(model, write, wanted)) {
     return fail(ErrorCode::kOverloaded,
                 "the device has no room for the session's state; repeat the part in a moment");
   }
   Slot& into = slot(write);
   into.steps = steps;
-  rows.written.place = place.number;
-  rows.written.slot = into.number;
-  if (read != kInitialState) rows.from = CarriedState{*slot(read).number, slot(read).steps};
+  Rows rows;
+  rows.lent = {place(write).number, nullptr, into.number};
+  if (read == kInitialState) return rows;
+  const Slot& from = slot(read);
+  rows.lent.from = from.number;
+  rows.from = CarriedState{*from.number, from.steps};
   return rows;
 }
 
@@ -181,18 +174,28 @@ void SessionStates::forget(SessionRef session) {
 
 void SessionStates::free(SessionRef session, StateSlot slot) {
   Home& home = this->home(session);
-  for (Slot& own : place(slot).slots) give_back(home.model, place(slot).device, own);
-  place(slot).number = nullptr;
+  Place& place = this->place(slot);
+#ifndef NDEBUG
+  if (home.model && place.number) poison(*home.model, place);
+#endif
+  for (Slot& own : place.slots) give_back(home.model, place.device, own);
+  place.number = nullptr;
   if (!home.on_host) home.model = nullptr;
 }
 
-// A NaN in every state, in all rows of the slot.
-void SessionStates::poison(const InstalledModel& model, std::uint32_t device, std::uint32_t number) {
+// A NaN in every state, in all rows of the place.
+void SessionStates::poison(const InstalledModel& model, const Place& place) const {
   for (const SessionRows::Lane& lane : model.sessions.lanes) {
     const std::size_t size = state_bytes(model.model->pools[lane.pool - model.first_pool].kinds);
     const std::vector<std::byte> bad(size, std::byte{0xff});
-    for (std::uint32_t row = 0; row < rows_per_slot(lane.ring); ++row)
-      static_cast<void>(devices_[device]->device->write_slot(lane.pool, first_row(lane, number) + row, bad));
+    const auto write = [&](std::uint32_t row) {
+      static_cast<void>(devices_[place.device]->device->write_slot(lane.pool, row, bad));
+    };
+    for (const Slot& slot : place.slots) {
+      for (std::uint32_t row = 0; slot.number && row < rows_per_slot(lane.ring); ++row)
+        write(first_row(lane, *slot.number) + row);
+    }
+    if (has_third_row(lane.ring)) write(third_row(model.sessions, lane, *place.number));
   }
 }
 

@@ -22,10 +22,10 @@
 
 namespace volvox {
 
-// Where the sessions' states are: the table's places are numbers, which stand for places in the pools of the
-// session's model on one of the devices; and states that gave way to others are in the host's memory, which
-// is bounded. Knows no rules: does what SessionTable says. States are copied elsewhere (StateCopier): this
-// says from where to where, and takes note when it is done. One thread.
+// Where the sessions' states are: the table's places and slots are numbers, which stand for a place on one
+// of the devices and for slots in the pools of the session's model there; and states that gave way to others
+// are in the host's memory, which is bounded. Knows no rules: does what SessionTable says. States are copied
+// elsewhere (StateCopier): this says from where to where, and takes note when it is done. One thread.
 class SessionStates {
  public:
   // Numbers of devices, the one that is liked best first.
@@ -38,13 +38,12 @@ class SessionStates {
   // or else on one of those wanted. OVERLOADED when there is none; SESSION_LOST when the state was left by
   // another installation of the model.
   struct Rows {
-    LentRows written;
+    LentRows lent;
     std::optional<CarriedState> from;  // empty: the initial state
   };
   Result<Rows> rows(SessionRef session, const ModelPtr& model, StateSlot read, StateSlot write,
                     std::uint32_t steps, Wanted wanted);
-  // Nothing of the session runs: in the other slot of its place lies nothing that anybody needs. Debug builds
-  // poison its rows.
+  // Nothing of the session runs: in the other slot of its place lies nothing that anybody needs.
   void keep_only(SessionRef session, StateSlot state);
   // Where the slot's rows are; nothing while it has none.
   std::optional<std::uint32_t> device_of(StateSlot slot) const;
@@ -58,7 +57,7 @@ class SessionStates {
   // One that was not made changes nothing, but that one from the host is lost.
   void ended(StateCopy& copy);
   void forget(SessionRef session);  // the state, whose only copy is on the host
-  // Nothing lies in the place of this slot any more. Poisons as well.
+  // Nothing lies in the place of this slot any more. Debug builds poison its rows.
   void free(SessionRef session, StateSlot slot);
 
   std::uint64_t host_bytes() const { return host_bytes_; }
@@ -82,9 +81,9 @@ class SessionStates {
     std::array<Slot, 2> slots;
   };
   // Those of a model on a device.
-  struct ModelRows {
+  struct ModelSlots {
     std::weak_ptr<const InstalledModel> model;
-    RowLenders lenders;
+    std::shared_ptr<NumberLender> lender;
     std::vector<LentNumber>
         spare;  // that came back: the last one first, which lies in a cache, without a lock
   };
@@ -95,18 +94,19 @@ class SessionStates {
   StatePlace place_of(StateSlot slot) const;
   Place& place(StateSlot slot) { return places_[slot / 2]; }
   Slot& slot(StateSlot slot) { return places_[slot / 2].slots[slot % 2]; }
-  ModelRows& rows_of(const ModelPtr& model, std::uint32_t device);
+  ModelSlots& slots_of(const ModelPtr& model, std::uint32_t device);
   LentNumber lend(const ModelPtr& model, std::uint32_t device);
   bool take_slot(const ModelPtr& model, StateSlot slot, Wanted wanted);
   void give_back(const ModelPtr& model, std::uint32_t device, Slot& slot);
-  void poison(const InstalledModel& model, std::uint32_t device, std::uint32_t number);
+  void poison(const InstalledModel& model, const Place& place) const;
 
   const std::vector<NodeDevicePtr> devices_;
   const std::uint64_t spill_bytes_;
   std::uint64_t host_bytes_ = 0, moves_ = 0;  // states on their way to and from the host included
   std::vector<Place> places_;                 // by the table's place
-  std::map<std::pair<std::uint64_t, std::uint32_t>, ModelRows> rows_;  // by the model's serial and the device
-  std::vector<Home> homes_;                                            // by the session's number
+  std::map<std::pair<std::uint64_t, std::uint32_t>, ModelSlots>
+      slots_;                // by the model's serial and the device
+  std::vector<Home> homes_;  // by the session's number
 };
 
 }  // namespace volvox

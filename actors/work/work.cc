@@ -86,7 +86,7 @@ void Work::give_back_memory() {
 }
 
 WorkPtr Work::successor() {
-  auto next = std::make_shared<Work>(AnswerPromise());  // without memory for it this one still answers
+  auto next = std::make_shared<Work>(nullptr, caf::actor());  // without memory for it this one still answers
   next->promise_ = promise_.hand_over();
   next->second_ = true;
   give_back_memory();

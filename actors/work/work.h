@@ -177,7 +177,11 @@ struct JobEnd {
 // lives as long as it does, so the scheduler keeps it until no task refers to it.
 class Work {
  public:
-  explicit Work(AnswerPromise promise) : promise_(std::move(promise)) {}
+  // `reply_to` may be invalid: then nobody is told.
+  Work(RequestPtr request, caf::actor reply_to) : promise_(std::move(request), std::move(reply_to)) {}
+  // A part of a bundle, which is answered with the others.
+  Work(RequestPtr request, AnswerGroupPtr group, std::uint32_t place)
+      : promise_(std::move(request), std::move(group), place) {}
   ~Work();
   Work(const Work&) = delete;
   Work& operator=(const Work&) = delete;
@@ -199,6 +203,8 @@ class Work {
   bool can_run_again() const;
   // Counts these bytes against the budget until the end. False: they are not left.
   bool reserve(std::shared_ptr<ByteBudget> budget, std::uint64_t bytes);
+  // The end of them, and of what was made for a device: nothing of it runs there, or will.
+  void give_back_memory();
 
   // The stages that it passes, each made as a whole. A scheduler is only given what is unfolded, and the
   // manager gets back only what has an end.
@@ -213,8 +219,6 @@ class Work {
   std::optional<SessionPart> part;  // of a session; the work then answers nobody: its driver does
 
  private:
-  void give_back_memory();
-
   AnswerPromise promise_;
   std::shared_ptr<ByteBudget> budget_;
   std::uint64_t reserved_bytes_ = 0;

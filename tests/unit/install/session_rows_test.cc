@@ -46,24 +46,23 @@ TEST(SessionRows, TheStateIsTheLastRowThatTheLaneRotatedTo) {
 }
 
 // Of any length after any other, whatever its numbers are: what it starts from stays, it writes nothing but
-// its slot and its third row, and its last step is written in its slot.
+// its slot and its place's third row, and its last step is written in its slot.
 TEST(SessionRows, APartNeverWritesTheStateThatItStartsFrom) {
   SessionRows rows{true, 5, {{0, 0, 100, 2}}};
   const SessionRows::Lane& lane = rows.lanes.front();
   for (std::uint32_t steps = 1; steps < 8; ++steps) {
-    EXPECT_EQ(needs_third_row(rows, steps), steps > 1);
     for (std::uint32_t into = 0; into < 10; ++into) {
-      const std::uint32_t third = into * 3 % 5;
+      const std::uint32_t place = into * 3 % 5;
       const CarriedState from{(into + 1 + steps) % 10, 1 + steps % 3};
       if (from.slot == into) continue;
       Request part = lanes_request(1, chain_plan(), steps);
-      carry(rows, from, into, third, part);
+      carry(rows, from, into, place, part);
       const CarriedLane& carried = part.carried.front();
       EXPECT_EQ(carried.initial, row_of(lane, from));
       for (std::uint32_t t = 0; t < steps; ++t) {
         const std::uint32_t row = slot_in_turn(carried.base, lane.ring, carried.step, t);
         EXPECT_NE(row, carried.initial) << steps << " steps, step " << t;
-        EXPECT_TRUE(row == first_row(lane, into) || row == third_row(rows, lane, third));
+        EXPECT_TRUE(row == first_row(lane, into) || row == third_row(rows, lane, place));
         EXPECT_NE(row, slot_in_turn(carried.base, lane.ring, carried.step, t + 1));
       }
       EXPECT_EQ(slot_in_turn(carried.base, lane.ring, carried.step, steps - 1), row_of(lane, {into, steps}));
@@ -80,12 +79,6 @@ TEST(SessionRows, PartsOfOneStepUseTheRowsInFrontOnly) {
   }
 }
 
-TEST(SessionRows, LanesThatKeepMoreRowsNeedNoThird) {
-  const SessionRows rows{true, 5, {{0, 0, 100, 3}}};
-  EXPECT_FALSE(needs_third_row(rows, 4));
-  EXPECT_TRUE(needs_third_row({true, 5, {{0, 0, 100, 3}, {1, 0, 130, 2}}}, 4));
-}
-
 TEST(SessionRows, NoTwoSlotsShareARow) {
   constexpr std::uint32_t kPlaces = 4;
   for (const std::uint32_t ring : {2U, 3U}) {
@@ -96,8 +89,8 @@ TEST(SessionRows, NoTwoSlotsShareARow) {
       for (std::uint32_t row = 0; row < rows_per_slot(ring); ++row)
         EXPECT_TRUE(all.insert(first_row(lane, slot) + row).second);
     }
-    for (std::uint32_t third = 0; needs_third_row(rows, 2) && third < kPlaces; ++third)
-      EXPECT_TRUE(all.insert(third_row(rows, lane, third)).second);
+    for (std::uint32_t place = 0; has_third_row(ring) && place < kPlaces; ++place)
+      EXPECT_TRUE(all.insert(third_row(rows, lane, place)).second);
     EXPECT_EQ(all.size(), kPlaces * rows_per_place(ring));
     EXPECT_EQ(*all.begin(), 100U);
     EXPECT_EQ(*all.rbegin(), 99 + kPlaces * rows_per_place(ring));

@@ -143,7 +143,7 @@ class ClusterRouterActor : public testing::Test {
     return request;
   }
   void run(RequestPtr asked) {
-    caf::anon_send(router_, RunWork{std::make_shared<Work>(AnswerPromise(std::move(asked), client_))});
+    caf::anon_send(router_, RunWork{std::make_shared<Work>(std::move(asked), client_)});
     stage_.run();
   }
   void cancel(ErrorCode why) {

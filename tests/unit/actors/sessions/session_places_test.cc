@@ -71,15 +71,12 @@ TEST(NumberLender, NeedsMemoryToLendAndNoneToTakeBack) {
   EXPECT_THAT(all_of(*lender, 2), ElementsAre(1, 0));
 }
 
-TEST(SessionPlaces, TheRowsOfAnInstallationAreTheSameForWhoeverAsks) {
+TEST(SessionPlaces, TheSlotsOfAnInstallationAreTheSameForWhoeverAsks) {
   SessionPlaces places(2);
-  const LentNumber slot = places.rows_of(7, 2).slots->take(4);
-  const LentNumber third = places.rows_of(7, 2).thirds->take(2);
+  const LentNumber slot = places.slots_of(7, 2)->take(4);
   ASSERT_TRUE(slot);
-  ASSERT_TRUE(third);
-  EXPECT_THAT(all_of(*places.rows_of(8, 2).slots, 4), ElementsAre(3, 2, 1, 0)) << "another's are others";
-  EXPECT_THAT(all_of(*places.rows_of(7, 2).slots, 4), ElementsAre(2, 1, 0)) << "a task may still write one";
-  EXPECT_THAT(all_of(*places.rows_of(7, 2).thirds, 2), ElementsAre(0));
+  EXPECT_THAT(all_of(*places.slots_of(8, 2), 4), ElementsAre(3, 2, 1, 0)) << "another's are others";
+  EXPECT_THAT(all_of(*places.slots_of(7, 2), 4), ElementsAre(2, 1, 0)) << "a task may still write one";
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ class SessionStatesTest : public testing::Test {
 
   const std::vector<NodeDevicePtr> devices_{device_with_places(0), device_with_places(1)};
   std::uint32_t slots_left(std::uint32_t device = 0) const {
-    return left_of(devices_[device]->session_places->rows_of(model_->serial, kPlaces).slots);
+    return left_of(devices_[device]->session_places->slots_of(model_->serial, kPlaces));
   }
 
   ModelPtr model_ = model_of_a_chain(1);
@@ -69,8 +69,8 @@ TEST_F(SessionStatesTest, ASessionHoldsOneSlotBetweenItsParts) {
     for (std::uint32_t session = 0; session < 3; ++session) {
       const auto rows = begin(session);
       ASSERT_TRUE(rows);
-      EXPECT_FALSE(rows->written.third);
       EXPECT_EQ(rows->from.has_value(), part > 0);
+      EXPECT_EQ(rows->lent.from != nullptr, part > 0) << "nobody else writes there meanwhile";
       commit(session);
     }
   }
@@ -85,10 +85,9 @@ TEST_F(SessionStatesTest, APartGoesOnFromWhereTheOneBeforeItLeft) {
     if (part > 0) {
       ASSERT_TRUE(rows->from);
       EXPECT_EQ(rows->from->slot, left);
-      EXPECT_NE(*rows->written.slot, left);
+      EXPECT_NE(*rows->lent.into, left);
     }
-    EXPECT_EQ(rows->written.third != nullptr, part % 3 > 0) << "parts of several steps take one more row";
-    left = *rows->written.slot;
+    left = *rows->lent.into;
     commit(0);
   }
 }
@@ -110,12 +109,12 @@ TEST_F(SessionStatesTest, AllMayRunAtOncePartsOfAnyLength) {
 TEST_F(SessionStatesTest, WhatATaskMayStillWriteIsNotLentAgain) {
   auto running = begin(0);
   ASSERT_TRUE(running);
-  const std::uint32_t written = *running->written.slot;
+  const std::uint32_t written = *running->lent.into;
   states_.free({0, 0}, 0);
   for (std::uint32_t session = 1; session < kPlaces; ++session) {
     const auto rows = begin(session);
     ASSERT_TRUE(rows);
-    EXPECT_NE(*rows->written.slot, written);
+    EXPECT_NE(*rows->lent.into, written);
     commit(session);
   }
   running = fail(ErrorCode::kInternal, "has ended");
@@ -131,7 +130,7 @@ TEST_F(SessionStatesTest, AModelWithFewerPlacesGetsItsOwn) {
   began_[0] = false;
   const auto rows = begin(1);
   ASSERT_TRUE(rows);
-  EXPECT_LT(*rows->written.slot, 2U);
+  EXPECT_LT(*rows->lent.into, 2U);
   EXPECT_FALSE(begin(2)) << "it has room for one";
   commit(1);
   EXPECT_TRUE(begin(1)) << "that goes on";
@@ -159,7 +158,7 @@ TEST_F(SessionStatesTest, AStateThatMovedLeavesNothingBehind) {
   const auto rows = begin(0);
   ASSERT_TRUE(rows) << rows.error().message;
   ASSERT_TRUE(rows->from);
-  EXPECT_NE(*rows->written.slot, rows->from->slot);
+  EXPECT_NE(*rows->lent.into, rows->from->slot);
   commit(0);
   EXPECT_EQ(slots_left(1), 2 * kPlaces - 2);
   states_.free({0, 0}, 0);

@@ -40,7 +40,7 @@ class StreamedAnswer : public testing::Test {
       return {[this](const PartialResult& partial) { rows_.push_back(partial.index); },
               [](const FinishRequest&) {}};
     });
-    work_ = std::make_shared<Work>(AnswerPromise(request, client_));
+    work_ = std::make_shared<Work>(request, client_);
     CheckedJob job;
     job.model = model_of_one_lane(reversed, fewer);
     job.lengths = {3};
@@ -96,7 +96,7 @@ TEST_F(StreamedAnswer, NorHasTheWholeAnswerOne) {
   steps_done(3);
   EXPECT_THAT(rows_, ElementsAre(0, 1));
   const auto request = new_request(1);
-  const auto whole = std::make_shared<Work>(AnswerPromise(request, client_));
+  const auto whole = std::make_shared<Work>(request, client_);
   whole->checked.emplace(*work_->checked);
   whole->unfolded.emplace();
   whole->unfolded->results = host_results(output_bytes(*work_->checked->model, {3})).value();

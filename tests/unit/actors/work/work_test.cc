@@ -1,11 +1,14 @@
 #include "actors/work/work.h"
 
+#include <memory>
+#include <new>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "tests/unit/actors/stage.h"
+#include "tests/unit/base/failing_new.h"
 
 namespace volvox {
 namespace {
@@ -22,12 +25,29 @@ TEST(Work, WhoeverLosesItAnswersInternal) {
   std::vector<Outcome> outcomes;
   {
     const caf::actor actor = collector(stage, outcomes);
-    { const Work work(AnswerPromise(request_with(1), actor)); }
+    { const Work work(request_with(1), actor); }
     stage.run();
     ASSERT_EQ(outcomes.size(), 1U);
     ASSERT_TRUE(outcomes[0].error);
     EXPECT_EQ(outcomes[0].error->code, ErrorCode::kInternal);
   }
+}
+
+// Whoever could not make it answers.
+TEST(Work, OneThatCouldNotBeMadeAnswersNobody) {
+  if (!test::FailingNew::kWorks) GTEST_SKIP() << "a sanitizer finds memory always";
+  Stage stage;
+  std::vector<Outcome> outcomes;
+  {
+    const caf::actor actor = collector(stage, outcomes);
+    const RequestPtr request = request_with(1);
+    {
+      const test::FailingNew failing(0);
+      EXPECT_THROW(std::make_shared<Work>(request, actor), std::bad_alloc);
+    }
+    stage.run();
+  }
+  EXPECT_TRUE(outcomes.empty());
 }
 
 TEST(Work, IsSettledOnce) {
@@ -36,7 +56,7 @@ TEST(Work, IsSettledOnce) {
   {
     const caf::actor actor = collector(stage, outcomes);
     {
-      Work work(AnswerPromise(request_with(1), actor));
+      Work work(request_with(1), actor);
       work.settle(Error{ErrorCode::kOverloaded, "first"}, 5);
       work.settle(Error{ErrorCode::kInternal, "second"});
     }
@@ -53,7 +73,7 @@ TEST(Work, WhatItHandedOverIsNotItsOwnToKeep) {
   std::vector<Outcome> outcomes;
   {
     const caf::actor actor = collector(stage, outcomes);
-    Work work(AnswerPromise(request_with(1), actor));
+    Work work(request_with(1), actor);
     AnswerPromise answer = work.hand_over_answer();
     EXPECT_TRUE(work.settled());
     EXPECT_EQ(work.request().key, 1U);
@@ -77,7 +97,7 @@ TEST(Work, GivesItsBytesBack) {
     const auto budget = std::make_shared<ByteBudget>(100);
     const caf::actor actor = collector(stage, outcomes);
     {
-      Work first(AnswerPromise(request_with(1), actor)), second(AnswerPromise(request_with(2), actor));
+      Work first(request_with(1), actor), second(request_with(2), actor);
       EXPECT_TRUE(first.reserve(budget, 70));
       EXPECT_FALSE(second.reserve(budget, 31));
       EXPECT_TRUE(second.reserve(budget, 30));
