@@ -86,7 +86,7 @@ void SessionDriver::submit(const WorkPtr& work, TimePoint now) {
   }
   const bool begins = request->verb == SessionVerb::kBegin;
   Waiting& waiting = waiting_[request->request];
-  waiting.answer = work->hand_over_answer();
+  waiting.answer = work->pass_on_answer();
   waiting.part = work;
   waiting.model = begins ? request->served : request->model;
   waiting.ticket = table_.submit(*request, now, actions_);
@@ -513,10 +513,8 @@ void SessionDriver::answer(const SessionAction& action) {
 }
 
 void SessionDriver::refuse(const SessionAction& action) {
-  Outcome outcome;
-  outcome.error = action.error;
-  if (action.error.code == ErrorCode::kOverloaded) outcome.retry_after_us = retry_after_us(*node_);
-  take(waiting_.find(action.request)).keep(std::move(outcome));
+  const std::uint64_t again = action.error.code == ErrorCode::kOverloaded ? retry_after_us(*node_) : 0;
+  take(waiting_.find(action.request)).keep(action.error, again);
 }
 
 AnswerPromise SessionDriver::take(RecycledMap<Waiting>::iterator waiting) {

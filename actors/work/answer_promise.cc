@@ -40,7 +40,7 @@ AnswerPromise& AnswerPromise::operator=(AnswerPromise&& other) noexcept {
 }
 
 AnswerPromise::~AnswerPromise() {
-  if (is_owed()) keep(lost_outcome(*request_));
+  if (!kept_ && (group_ || reply_to_)) keep(lost_outcome(*request_));
 }
 
 void AnswerPromise::keep(Outcome&& outcome) {
@@ -48,24 +48,31 @@ void AnswerPromise::keep(Outcome&& outcome) {
   if (const AnswerGroupPtr group = std::move(group_)) return group->put(place_, std::move(outcome));
   if (!reply_to_) return;
   note_version(*request_, outcome);
-  volvox::hand_over();
+  hand_over();
   FinishRequest finish{std::move(outcome)};
   insist([&] { caf::anon_send(reply_to_, std::move(finish)); });  // moved once there is memory for it
   reply_to_ = nullptr;
 }
 
+void AnswerPromise::keep(Error error, std::uint64_t retry_after_us) {
+  Outcome outcome;
+  outcome.error = std::move(error);
+  outcome.retry_after_us = retry_after_us;
+  keep(std::move(outcome));
+}
+
 void AnswerPromise::keep_partly(std::uint32_t index, Outcome part) {
   if (kept_ || !reply_to_) return;
   note_version(*request_, part);
-  volvox::hand_over();
+  hand_over();
   caf::anon_send(reply_to_, PartialResult{index, std::make_shared<const Outcome>(std::move(part))});
 }
 
-AnswerPromise AnswerPromise::hand_over() {
-  AnswerPromise handed(std::move(*this));
-  request_ = handed.request_;
+AnswerPromise AnswerPromise::pass_on() {
+  AnswerPromise passed(std::move(*this));
+  request_ = passed.request_;
   kept_ = true;
-  return handed;
+  return passed;
 }
 
 }  // namespace volvox

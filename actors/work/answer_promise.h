@@ -6,6 +6,7 @@
 #include <caf/actor.hpp>
 
 #include "actors/work/answer_group.h"
+#include "base/error.h"
 
 namespace volvox {
 
@@ -31,12 +32,12 @@ class AnswerPromise {
   const std::shared_ptr<const IncomingRequest>& request() const { return request_; }
   // The outcome goes to whoever waits. The first call counts.
   void keep(Outcome&& outcome);
+  void keep(Error error, std::uint64_t retry_after_us);
   // A part of it. Parts are numbered by the caller, ascending.
   void keep_partly(std::uint32_t index, Outcome part);
   bool kept() const { return kept_; }
-  bool is_owed() const { return !kept_ && (group_ || reply_to_); }
   // All of it, for somebody else to keep. What stays counts as kept, and still knows its request.
-  AnswerPromise hand_over();
+  AnswerPromise pass_on();
 
  private:
   std::shared_ptr<const IncomingRequest> request_;

@@ -87,7 +87,7 @@ void Work::give_back_memory() {
 
 WorkPtr Work::successor() {
   auto next = std::make_shared<Work>(nullptr, caf::actor());  // without memory for it this one still answers
-  next->promise_ = promise_.hand_over();
+  next->promise_ = promise_.pass_on();
   next->second_ = true;
   give_back_memory();
   return next;
@@ -95,13 +95,6 @@ WorkPtr Work::successor() {
 
 bool Work::can_run_again() const {
   return !second_ && stream.sent == request().header.stream_from;
-}
-
-void Work::settle(Error why, std::uint64_t retry_after) {
-  Outcome outcome;
-  outcome.error = std::move(why);
-  outcome.retry_after_us = retry_after;
-  settle(std::move(outcome));
 }
 
 bool Work::reserve(std::shared_ptr<ByteBudget> budget, std::uint64_t bytes) {

@@ -190,12 +190,14 @@ class Work {
   const RequestPtr& shared_request() const { return promise_.request(); }
   // Sends the outcome to the request actor. The first call counts.
   void settle(Outcome&& outcome) { promise_.keep(std::move(outcome)); }
-  void settle(Error error, std::uint64_t retry_after_us = 0);
+  void settle(Error error, std::uint64_t retry_after_us = 0) {
+    promise_.keep(std::move(error), retry_after_us);
+  }
   // Sends the request actor a part of the answer. Parts are numbered by the caller, ascending.
   void send_partial(std::uint32_t index, Outcome part) { promise_.keep_partly(index, std::move(part)); }
   bool settled() const { return promise_.kept(); }
   // For whoever answers in this one's place, which counts as settled.
-  AnswerPromise hand_over_answer() { return promise_.hand_over(); }
+  AnswerPromise pass_on_answer() { return promise_.pass_on(); }
   // A work for the same request, which answers in this one's place; for its second and last try. No task may
   // refer to this one any more: its memory is given back.
   std::shared_ptr<Work> successor();

@@ -68,13 +68,13 @@ TEST(Work, IsSettledOnce) {
 }
 
 // As a session does, whose part runs on after its client was answered.
-TEST(Work, WhatItHandedOverIsNotItsOwnToKeep) {
+TEST(Work, WhatItPassedOnIsNotItsOwnToKeep) {
   Stage stage;
   std::vector<Outcome> outcomes;
   {
     const caf::actor actor = collector(stage, outcomes);
     Work work(request_with(1), actor);
-    AnswerPromise answer = work.hand_over_answer();
+    AnswerPromise answer = work.pass_on_answer();
     EXPECT_TRUE(work.settled());
     EXPECT_EQ(work.request().key, 1U);
     work.settle(Error{ErrorCode::kInternal, "not its own"});
