@@ -58,10 +58,7 @@ class ManagerShell final : private PartRunner {
             },
             [this](const RunWorks& run) {
               look_at_devices();
-              for (std::size_t i = 0; i < run.works->size(); ++i) {
-                look_ahead(*run.works, i);
-                begin((*run.works)[i]);
-              }
+              for_each_ahead(*run.works, [this](const WorkPtr& work) { begin(work); });
               after_sessions();
             },
             [this](const RerunWork& rerun) {
@@ -71,10 +68,7 @@ class ManagerShell final : private PartRunner {
             [this](const FinishedWorks& finished) {
               take_over();
               // Each goes as soon as it is finished: all of a task's together are much memory.
-              for (std::size_t i = 0; i < finished.works->size(); ++i) {
-                look_ahead(*finished.works, i);
-                finish(WorkPtr(std::move((*finished.works)[i])));
-              }
+              for_each_ahead(*finished.works, [this](WorkPtr& work) { finish(WorkPtr(std::move(work))); });
               after_sessions();
             },
             [](const Stepped& stepped) {

@@ -21,7 +21,7 @@ class NumberLender : public std::enable_shared_from_this<NumberLender> {
 
   // One below `limit`; of those the highest, so that whoever has a low limit finds one. Null when all are
   // lent.
-  LentNumber take(std::uint32_t limit);
+  LentNumber take(std::uint32_t limit = ~std::uint32_t{0});
 
  private:
   struct Lent;

@@ -32,7 +32,7 @@ LentNumber SessionStates::lend(const ModelPtr& model, std::uint32_t device) {
     slots.spare.pop_back();
     if (number.use_count() == 1) return number;
   }
-  return slots.lender->take(2 * model->sessions.places);
+  return slots.lender->take();
 }
 
 bool SessionStates::take_slot(const ModelPtr& model, StateSlot wanted_slot, Wanted wanted) {

@@ -84,8 +84,8 @@ class SessionStates {
   struct ModelSlots {
     std::weak_ptr<const InstalledModel> model;
     std::shared_ptr<NumberLender> lender;
-    std::vector<LentNumber>
-        spare;  // that came back: the last one first, which lies in a cache, without a lock
+    // That came back: the last one is lent first, which lies in a cache, and needs no lock.
+    std::vector<LentNumber> spare;
   };
 
   Home& home(SessionRef session);
@@ -104,9 +104,8 @@ class SessionStates {
   const std::uint64_t spill_bytes_;
   std::uint64_t host_bytes_ = 0, moves_ = 0;  // states on their way to and from the host included
   std::vector<Place> places_;                 // by the table's place
-  std::map<std::pair<std::uint64_t, std::uint32_t>, ModelSlots>
-      slots_;                // by the model's serial and the device
-  std::vector<Home> homes_;  // by the session's number
+  std::map<std::pair<std::uint64_t, std::uint32_t>, ModelSlots> slots_;  // by the model's serial, and device
+  std::vector<Home> homes_;                                              // by the session's number
 };
 
 }  // namespace volvox
