@@ -16,6 +16,12 @@ void keep_freed_memory() {
 #endif
 }
 
+void give_up_freed_memory() {
+#if defined(__GLIBC__)
+  mallopt(M_TRIM_THRESHOLD, 128 << 10);  // as it is where nobody sets it
+#endif
+}
+
 void return_freed_memory() {
 #if defined(__GLIBC__)
   malloc_trim(0);

@@ -8,7 +8,12 @@ namespace volvox {
 // return_freed_memory() now and then, or live for one job. Any thread; best before there are others.
 void keep_freed_memory();
 
-// All of it goes back to the system. Each arena is locked meanwhile, for about a millisecond where there is
+// From now on what lies free at an arena's end goes back with the next large piece that is freed in it, until
+// keep_freed_memory() is called. Any thread.
+void give_up_freed_memory();
+
+// All of it goes back to the system but what lies at the end of an arena that is not the first one: for that,
+// see give_up_freed_memory(). Each arena is locked meanwhile, for about a millisecond where there is
 // much to give back, and for tens of them on machines whose page tables somebody else keeps. Any thread.
 void return_freed_memory();
 

@@ -45,6 +45,33 @@ TEST(MemoryReturn, WhatIsFreeGoesBackToTheSystem) {
   EXPECT_LT(resident_bytes(), used - kPieces * kPiece / 2);
 }
 
+// What is free lies at the end of the arena of a thread that goes on.
+TEST(MemoryReturn, TheEndOfAnArenaGoesBackWithWhatIsFreedThere) {
+#if !defined(__GLIBC__) || defined(__SANITIZE_ADDRESS__) || VOLVOX_THREAD_SANITIZER
+  GTEST_SKIP() << "another allocator";
+#endif
+  constexpr std::size_t kPiece = 100'000, kPieces = 300;
+  const MemoryReturn keeps(Duration::zero());
+  std::thread([] {
+    (void)resident_bytes();  // so that nothing that it keeps lies behind the pieces
+    std::vector<std::unique_ptr<std::byte[]>> pieces(kPieces);
+    for (auto& piece : pieces) {
+      piece = std::make_unique_for_overwrite<std::byte[]>(kPiece);
+      std::memset(piece.get(), 1, kPiece);
+    }
+    const std::size_t used = resident_bytes();
+    pieces.clear();
+    ASSERT_GT(resident_bytes(), used - kPieces * kPiece / 4) << "the allocator gave it back alone";
+    const MemoryReturn returns(std::chrono::milliseconds(1));
+    const TimePoint until = steady_now() + std::chrono::seconds(20);
+    while (resident_bytes() > used - kPieces * kPiece / 2 && steady_now() < until) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      const std::unique_ptr<std::byte[]> comes_and_goes(new std::byte[kPiece]);
+    }
+    EXPECT_LT(resident_bytes(), used - kPieces * kPiece / 2);
+  }).join();
+}
+
 TEST(MemoryReturn, WhatTakesLongIsDoneLessOften) {
   using std::chrono::milliseconds;
   EXPECT_EQ(until_next_return(milliseconds(2000), milliseconds(2)), milliseconds(2000));
