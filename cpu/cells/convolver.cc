@@ -12,6 +12,9 @@ namespace {
 
 // What the inputs of the rows that are multiplied together may take of a thread's second cache.
 constexpr std::size_t kInputFloats = std::size_t{96} << 10;
+// Of windows of several rows: with more, weights are read less often, but the windows and their products
+// leave that cache.
+constexpr std::size_t kWindows = kMaxBlockRows / 2;
 
 // Of a convolution with a mirror: an input with its padding, each phase as long, and what a window becomes,
 // in floats.
@@ -53,7 +56,8 @@ ConvolutionPlan plan_convolution(const Convolution& c) {
   const auto positions = static_cast<std::size_t>(c.positions());
   plan.positions = std::min(positions, kMaxBlockRows);
   const auto inputs = static_cast<std::size_t>(c.group_channels() * c.height * c.width);
-  plan.rows = std::clamp<std::size_t>(kInputFloats / inputs, 1, kMaxBlockRows / plan.positions);
+  plan.rows =
+      std::clamp<std::size_t>(kInputFloats / inputs, 1, std::max<std::size_t>(kWindows / plan.positions, 1));
   return plan;
 }
 

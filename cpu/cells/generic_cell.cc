@@ -25,6 +25,9 @@ constexpr std::size_t kMaxChunkRows = 1024;
 constexpr std::size_t kChunksPerThread = 4;
 // Of weights that stay in it while all rows go through a stage.
 constexpr std::size_t kStageBytes = 768U << 10;
+// What a thread's rows hand from one stage to the next: more leaves that cache, and is memory that nothing
+// else has.
+constexpr std::size_t kCrossingBytes = 256U << 10;
 // Weights that stay in a core's own cache (1 to 2 MiB on today's machines) cost little to read again.
 constexpr std::size_t kWideBytes = 2U << 20;
 // Guesses, right within a factor of two or so: an operator's row, an element, a floating-point operation.
@@ -325,6 +328,7 @@ struct GenericCell::Job {
   std::span<const GenericStage> stages;
   const ResolvedRows* rows;
   Workspace* work;
+  RowRange range;  // that goes through the stages
   std::size_t chunk;
   std::size_t edges;  // the most of a chunk
   std::size_t chunks;
@@ -335,28 +339,34 @@ Status GenericCell::run(const ResolvedRows& rows, Workspace& work, ThreadTeam& t
   if (rows.real_rows == 0) return {};
   if (Status ok = check_slots(rows); !ok) return ok;
   if (wide_) return run_wide(rows, work, team);
-  if (Status ok = work.crossing.grow(rows.real_rows * crossing_ * sizeof(float)); !ok) return ok;
   const std::size_t edges = most_edges(rows, rows.real_rows);
   const double estimate_us = row_us_ * rows.real_rows + edge_us_ * static_cast<double>(edges);
   const std::uint32_t threads = estimate_us < kAloneUs ? 1 : team.size();
   const std::span<const GenericStage> stages(stages_);
   // Of so few rows that each thread has one chunk all weights are read once, whatever goes first.
   const std::size_t chunk = chunk_rows(stages, rows.real_rows, edges, threads);
-  if (stages.size() == 1 || rows.real_rows <= threads * chunk)
-    return run_stages(stages, rows, work, team, estimate_us);
-  for (std::size_t s = 0; s < stages.size(); ++s) {
-    if (Status ok = run_stages(stages.subspan(s, 1), rows, work, team, estimate_us); !ok) return ok;
+  const bool together = stages.size() == 1 || rows.real_rows <= threads * chunk;
+  const std::size_t most = together ? rows.real_rows : rows_between_stages(chunk, threads);
+  const std::size_t turns = (rows.real_rows + most - 1) / most;
+  const std::size_t at_once = (rows.real_rows + turns - 1) / turns;
+  if (Status ok = work.crossing.grow(at_once * crossing_ * sizeof(float)); !ok) return ok;
+  if (together) return run_stages(stages, rows, {0, rows.real_rows}, work, team, estimate_us);
+  for (std::size_t first = 0; first < rows.real_rows; first += at_once) {
+    const RowRange range{first, std::min<std::size_t>(first + at_once, rows.real_rows)};
+    for (std::size_t s = 0; s < stages.size(); ++s) {
+      if (Status ok = run_stages(stages.subspan(s, 1), rows, range, work, team, estimate_us); !ok) return ok;
+    }
   }
   return {};
 }
 
-Status GenericCell::run_stages(std::span<const GenericStage> stages, const ResolvedRows& rows,
+Status GenericCell::run_stages(std::span<const GenericStage> stages, const ResolvedRows& rows, RowRange range,
                                Workspace& work, ThreadTeam& team, double estimate_us) const {
   const bool alone = estimate_us < kAloneUs;
-  const std::size_t chunk =
-      chunk_rows(stages, rows.real_rows, most_edges(rows, rows.real_rows), alone ? 1 : team.size());
+  const std::size_t n = range.last - range.first;
+  const std::size_t chunk = chunk_rows(stages, n, most_edges(rows, rows.real_rows), alone ? 1 : team.size());
   const std::size_t edges = most_edges(rows, chunk);
-  const Job job{this, stages, &rows, &work, chunk, edges, (rows.real_rows + chunk - 1) / chunk, team.size()};
+  const Job job{this, stages, &rows, &work, range, chunk, edges, (n + chunk - 1) / chunk, team.size()};
   for (std::uint32_t t = 0; t < (alone ? 1 : team.size()); ++t) {
     if (work.generic.size() <= t) work.generic.push_back(std::make_unique<GenericScratch>());
     for (const GenericStage& stage : stages) {
@@ -414,18 +424,25 @@ void GenericCell::run_chunk(const void* context, std::uint32_t owner, std::uint3
                             std::uint32_t thread) {
   const Job& job = *static_cast<const Job*>(context);
   const GenericCell& cell = *job.cell;
-  const std::size_t begin = (job.chunks * owner / job.owners + unit) * job.chunk;
-  const std::size_t end = std::min<std::size_t>(begin + job.chunk, job.rows->real_rows);
+  const std::size_t begin = job.range.first + (job.chunks * owner / job.owners + unit) * job.chunk;
+  const std::size_t end = std::min(begin + job.chunk, job.range.last);
   GenericScratch& scratch = *job.work->generic[thread];
   for (const GenericStage& stage : job.stages) {
     scratch.point_at_values(cell.values_, stage.values, stage.room, job.chunk, job.edges);
     for (const auto* which : {&stage.inputs, &stage.outputs}) {
-      scratch.point_at_crossing(cell.values_, *which, job.work->crossing.f32(), job.rows->real_rows, begin);
+      scratch.point_at_crossing(cell.values_, *which, job.work->crossing.f32(),
+                                job.range.last - job.range.first, begin - job.range.first);
     }
     GenericChunk chunk(*cell.kernels_, cell.values_, cell.zeros_.f32(), *job.rows, begin, end, scratch);
     chunk.begin_stage(stage.views, stage.inputs);
     chunk.run(stage.ops);
   }
+}
+
+// How many rows of a task go through all stages before others do; no fewer than a chunk for each thread.
+std::size_t GenericCell::rows_between_stages(std::size_t chunk, std::uint32_t threads) const {
+  const std::size_t row_bytes = std::max<std::size_t>(crossing_, 1) * sizeof(float);
+  return threads * std::max(chunk, kCrossingBytes / row_bytes);
 }
 
 // As if each row had as many edges as the others.

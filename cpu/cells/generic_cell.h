@@ -55,7 +55,7 @@ struct GenericStage {
 // Any other cell: its operators one after another, each over a chunk of rows, with the same kernels and the
 // same chains of fused multiply-adds as the fused cells, so that the bits are the same, too. Chunks are dealt
 // to the team. Where all weights together are more than a core's cache holds, they go through stages: while
-// the chunks of all rows go through one, its weights stay there. A cell with a product whose weights do not
+// the chunks of many rows go through one, its weights stay there. A cell with a product whose weights do not
 // stay in a core's cache, as that of a decoder's output, goes through its operators with all rows at once
 // instead, and the team shares the columns of such products: each weight is read once for a task, and a lone
 // row has all threads.
@@ -94,8 +94,13 @@ class GenericCell final : public CpuCell {
   Status check_slots(const ResolvedRows& rows) const;
   static std::size_t chunk_rows(std::span<const GenericStage> stages, std::size_t rows, std::size_t edges,
                                 std::uint32_t threads);
-  Status run_stages(std::span<const GenericStage> stages, const ResolvedRows& rows, Workspace& work,
-                    ThreadTeam& team, double estimate_us) const;
+  std::size_t rows_between_stages(std::size_t chunk, std::uint32_t threads) const;
+  // [first, last) of a task's rows.
+  struct RowRange {
+    std::size_t first, last;
+  };
+  Status run_stages(std::span<const GenericStage> stages, const ResolvedRows& rows, RowRange range,
+                    Workspace& work, ThreadTeam& team, double estimate_us) const;
   static std::size_t most_edges(const ResolvedRows& rows, std::size_t chunk);
   Status run_wide(const ResolvedRows& rows, Workspace& work, ThreadTeam& team) const;
   static void run_narrow(const void* context, std::uint32_t owner, std::uint32_t unit, std::uint32_t thread);

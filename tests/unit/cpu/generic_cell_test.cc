@@ -126,6 +126,27 @@ TEST(GenericCell, RunsInStagesAsTheEvaluatorDoes) {
   expect_same_bits(b.build(&weights).value(), weights);
 }
 
+// So much crosses from stage to stage that the rows of a task take turns.
+TEST(GenericCell, HandsBroadRowsFromStageToStageAsTheEvaluatorDoes) {
+  constexpr std::int64_t kHidden = 40, kBroad = 1'500, kMiddle = 120;
+  const Weights weights = RandomWeights()
+                              .add("table", {kVocabulary, kHidden})
+                              .add("w0", {kBroad, 2 * kHidden})
+                              .add("w1", {kMiddle, kBroad})
+                              .add("w2", {kHidden, kMiddle})
+                              .weights();
+  CellBuilder b("broad");
+  b.state({"h", {kHidden}}).state({"c", {kHidden}});
+  const ValueId x = b.embed(b.pull("token", DType::kI32), "table", kHidden);
+  const auto [h, c] = b.gather(0, {"h", "c"});
+  const ValueId broad = b.tanh(b.product({{"w0", b.concat({x, h})}}, {}));
+  const ValueId last = b.product({{"w2", b.tanh(b.product({{"w1", broad}}, {}))}}, {});
+  b.scatter("h", b.add(last, x));
+  b.scatter("c", b.add(c, last));
+  b.push("out", last);
+  expect_same_bits(b.build(&weights).value(), weights);
+}
+
 // An operator without a kernel runs as its definition says; over all predecessors, and over one row.
 TEST(GenericCell, RunsOperatorsThatItHasNoKernelForAsTheEvaluatorDoes) {
   constexpr std::int64_t kHidden = 18;
