@@ -1,5 +1,7 @@
 #include "actors/work/answer_group.h"
 
+#include <algorithm>
+
 #include <caf/send.hpp>
 
 #include "actors/system/handoff.h"
@@ -7,6 +9,13 @@
 #include "actors/work/messages.h"
 
 namespace volvox {
+
+namespace {
+
+// Room for so many answers at first: of a large bundle a few come between two messages, mostly.
+constexpr std::size_t kFirst = 16;
+
+}  // namespace
 
 AnswerGroup::AnswerGroup(std::size_t parts, caf::actor actor) : actor_(std::move(actor)), left_(parts) {}
 
@@ -17,7 +26,7 @@ void AnswerGroup::put(std::uint32_t place, Outcome&& outcome) {
   insist([&] {
     const std::lock_guard lock(mutex_);
     tell = answers_.empty();
-    if (tell) answers_.reserve(left_);
+    if (tell) answers_.reserve(std::min(left_, kFirst));
     answers_.emplace_back(place, std::move(outcome));  // moved once there is memory for it
     tell = --left_ == 0 || tell;
   });
