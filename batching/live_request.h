@@ -36,9 +36,10 @@ struct alignas(64) LiveRequest {
   std::uint32_t pad_to = 0;
   alignas(64) GraphRun graph;
 
-  // The record's next life.
-  void begin(Request&& next) {
+  // The record's next life, which no earlier one has the generation of.
+  void begin(Request&& next, std::uint32_t life) {
     request = std::move(next);
+    generation = life;
     state = State::kWaiting;
     outcome = Outcome::kNone;
     is_graph = request.graph != nullptr;

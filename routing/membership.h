@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/index_pool.h"
 #include "base/time.h"
-#include "routing/index_pool.h"
 #include "routing/node_id.h"
 
 namespace volvox {

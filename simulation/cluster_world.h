@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "base/index_pool.h"
 #include "base/time.h"
 #include "routing/credits.h"
-#include "routing/index_pool.h"
 #include "routing/router.h"
 #include "shapes/random.h"
 #include "simulation/cluster_report.h"

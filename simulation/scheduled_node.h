@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
+#include "base/index_pool.h"
 #include "batching/scheduler.h"
-#include "routing/index_pool.h"
 #include "simulation/sim_node.h"
 
 namespace volvox {

@@ -22,7 +22,7 @@
 #include "actors/system/shell.h"
 #include "actors/work/messages.h"
 #include "base/clock.h"
-#include "routing/index_pool.h"
+#include "base/index_pool.h"
 #include "routing/part_verdicts.h"
 #include "routing/refusals.h"
 

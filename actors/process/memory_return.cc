@@ -16,7 +16,7 @@ constexpr Duration kGivenUp = std::chrono::milliseconds(10);
 }  // namespace
 
 Duration until_next_return(Duration every, Duration took) {
-  constexpr int kShare = 1000;
+  constexpr int kShare = 200;
   return std::max(every, kShare * took);
 }
 

@@ -9,7 +9,7 @@
 namespace volvox {
 
 // How long to wait after a return that took so long, in which whoever needed memory may have stood still. So
-// it takes a thousandth of the time at most, however much there is to give back, and however slowly it
+// it takes half a percent of the time at most, however much there is to give back, and however slowly it
 // goes.
 Duration until_next_return(Duration every, Duration took);
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "routing/index_pool.h"
+#include "base/index_pool.h"
 
 namespace volvox {
 

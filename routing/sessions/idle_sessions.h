@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
+#include "base/index_pool.h"
 #include "base/time.h"
-#include "routing/index_pool.h"
 
 namespace volvox {
 

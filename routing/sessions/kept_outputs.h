@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
+#include "base/index_pool.h"
 #include "base/keyed_hash.h"
-#include "routing/index_pool.h"
 #include "routing/sessions/holders.h"
 
 namespace volvox {

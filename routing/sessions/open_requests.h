@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/index_pool.h"
 #include "base/keyed_hash.h"
 #include "base/time.h"
-#include "routing/index_pool.h"
 #include "routing/sessions/parked_parts.h"
 #include "routing/sessions/session.h"
 

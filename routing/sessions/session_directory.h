@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/index_pool.h"
 #include "base/time.h"
-#include "routing/index_pool.h"
 #include "routing/sessions/holders.h"
 #include "routing/sessions/session.h"
 

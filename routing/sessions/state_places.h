@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "routing/index_pool.h"
+#include "base/index_pool.h"
 #include "routing/sessions/holders.h"
 #include "routing/sessions/session.h"
 
