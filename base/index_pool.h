@@ -39,8 +39,11 @@ class IndexPool {
     Chunk& chunk = chunks_[index / kChunk];
     chunk.unused |= std::uint64_t{1} << index % kChunk;
     --used_;
-    if (chunk.unused == kAll && index / kChunk > first_) chunk.entries = nullptr;
+    // The first one that is empty stays, for whoever comes next.
+    const std::size_t later = std::max<std::size_t>(first_, index / kChunk);
     first_ = std::min<std::size_t>(first_, index / kChunk);
+    if (later > first_ && later < chunks_.size() && chunks_[later].unused == kAll)
+      chunks_[later].entries = nullptr;
   }
 
   T& operator[](std::uint32_t index) { return chunks_[index / kChunk].entries[index % kChunk].value; }
@@ -57,6 +60,17 @@ class IndexPool {
   }
   bool valid(std::uint32_t index, std::uint32_t generation) const {
     return in_use(index) && this->generation(index) == generation;
+  }
+
+  // The first one in use that is not before `index`; kNoIndex: none is.
+  std::uint32_t used_from(std::uint32_t index) const {
+    for (std::size_t at = index / kChunk; at < chunks_.size(); ++at) {
+      const std::uint64_t used = ~chunks_[at].unused & kAll;
+      const std::uint64_t left = at == index / kChunk ? used >> index % kChunk << index % kChunk : used;
+      if (left != 0)
+        return static_cast<std::uint32_t>(at * kChunk + static_cast<std::size_t>(std::countr_zero(left)));
+    }
+    return kNoIndex;
   }
 
   std::size_t used() const { return used_; }

@@ -31,7 +31,7 @@ class RecycledMap {
     Entry& operator*() const { return (*nodes_)[index_].entry; }
     Entry* operator->() const { return &**this; }
     Iterator& operator++() {
-      index_ = used_from(*nodes_, index_ + 1);
+      index_ = nodes_->used_from(index_ + 1);
       return *this;
     }
     bool operator==(const Iterator& other) const { return index_ == other.index_; }
@@ -68,19 +68,14 @@ class RecycledMap {
 
   iterator find(std::uint64_t key) { return {&nodes_, index_of(key)}; }
   const_iterator find(std::uint64_t key) const { return {&nodes_, index_of(key)}; }
-  iterator begin() { return {&nodes_, used_from(nodes_, 0)}; }
+  iterator begin() { return {&nodes_, nodes_.used_from(0)}; }
   iterator end() { return {&nodes_, kNoIndex}; }
-  const_iterator begin() const { return {&nodes_, used_from(nodes_, 0)}; }
+  const_iterator begin() const { return {&nodes_, nodes_.used_from(0)}; }
   const_iterator end() const { return {&nodes_, kNoIndex}; }
   bool empty() const { return size() == 0; }
   std::size_t size() const { return nodes_.used(); }
 
  private:
-  static std::uint32_t used_from(const Nodes& nodes, std::uint32_t index) {
-    while (index < nodes.size() && !nodes.in_use(index)) ++index;
-    return index < nodes.size() ? index : kNoIndex;
-  }
-
   std::size_t bucket_of(std::uint64_t key) const { return scattered(key) & (buckets_.size() - 1); }
   std::uint32_t index_of(std::uint64_t key) const {
     if (buckets_.empty()) return kNoIndex;
@@ -90,8 +85,7 @@ class RecycledMap {
   }
   void spread_over(std::size_t buckets) {
     buckets_ = std::vector<std::uint32_t>(buckets, kNoIndex);
-    for (std::uint32_t index = used_from(nodes_, 0); index != kNoIndex;
-         index = used_from(nodes_, index + 1)) {
+    for (std::uint32_t index = nodes_.used_from(0); index != kNoIndex; index = nodes_.used_from(index + 1)) {
       std::uint32_t& bucket = buckets_[bucket_of(nodes_[index].entry.first)];
       nodes_[index].next = std::exchange(bucket, index);
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -15,10 +16,11 @@ namespace volvox {
 // lie side by side; when the upper half of the table has not been used for long, it goes. Not thread-safe.
 class RequestTable {
  public:
-  // Returns the number of the new request, which waits. References to other records may end.
+  // Returns the number of the new request, which waits. References to other records may end, and so may
+  // numbers that are not live.
   std::uint32_t add(Request&& request) {
     quiet_ = live_above_ == 0 ? quiet_ + 1 : 0;
-    if (quiet_ > 4 * records_.capacity() && records_.capacity() > kLeast) halve();
+    if (quiet_ > 4 * records_.capacity() && records_.capacity() > kLeast) try_to_halve();
     if (unused_below_.empty() && unused_above_.empty()) make_one();
     // The one that came free last is still in a cache.
     auto& unused = unused_below_.empty() ? unused_above_ : unused_below_;
@@ -78,9 +80,15 @@ class RequestTable {
     const auto index = static_cast<std::uint32_t>(records_.size() - 1);
     (is_above(index) ? unused_above_ : unused_below_).push_back(index);
   }
-  void halve() {
+  // Where there is no memory for the lower half alone, all stays as it is.
+  void try_to_halve() {
+    quiet_ = 0;
     Records below;
-    below.reserve(records_.capacity() / 2);
+    try {
+      below.reserve(records_.capacity() / 2);
+    } catch (const std::bad_alloc&) {
+      return;
+    }
     for (std::size_t i = 0; i < std::min(records_.size(), below.capacity()); ++i)
       below.push_back(std::move(records_[i]));
     records_ = std::move(below);
@@ -92,7 +100,6 @@ class RequestTable {
       --live_above_;
       return true;
     });
-    quiet_ = 0;
   }
 
   Records records_;

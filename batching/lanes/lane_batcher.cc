@@ -290,6 +290,8 @@ void LaneBatcher::look_at_due(WorkerId worker, Task& task, TaskRecord& record) {
   Cohort& cohort = workers_[worker].cohorts[task.type];
   const std::uint64_t formed = cohort.step() - 1;
   cohort.take_due(formed, due_);
+  // Of lanes that have left, even numbers may be gone.
+  std::erase_if(due_, [this](LaneRef ref) { return request_of(ref) >= requests_.size(); });
   moved_on_.clear();
   for (std::size_t i = 0; i < due_.size(); ++i) {
     if (i + 4 < due_.size()) prefetch(requests_[request_of(due_[i + 4])]);

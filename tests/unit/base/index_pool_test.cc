@@ -36,10 +36,14 @@ TEST(IndexPool, HoldsWhatIsInUse) {
   }
   for (std::uint32_t index = 0; index < pool.size(); ++index)
     ASSERT_EQ(pool.in_use(index), wanted.contains(index));
+  std::uint32_t at = pool.used_from(0);
   for (const auto& [index, one] : wanted) {
+    EXPECT_EQ(at, index);
+    at = pool.used_from(at + 1);
     EXPECT_TRUE(pool.valid(index, one.first));
     EXPECT_EQ(pool[index], one.second);
   }
+  EXPECT_EQ(at, kNoIndex);
   for (const auto& [index, generation] : gone) EXPECT_FALSE(pool.valid(index, generation));
 }
 
@@ -53,12 +57,17 @@ struct Counted {
 
 TEST(IndexPool, TheMemoryOfABurstGoesWithIt) {
   IndexPool<Counted, 16> pool;
-  std::vector<std::uint32_t> all;
-  for (int i = 0; i < 10'000; ++i) all.push_back(pool.take());
-  EXPECT_GE(Counted::alive, 10'000);
-  std::shuffle(all.begin(), all.end(), std::mt19937(1));
-  for (std::uint32_t index : all) pool.give_back(index);
-  EXPECT_LE(Counted::alive, 32);
+  const auto go = [&](const char* order, auto arrange) {
+    std::vector<std::uint32_t> all;
+    for (int i = 0; i < 10'000; ++i) all.push_back(pool.take());
+    EXPECT_GE(Counted::alive, 10'000);
+    arrange(all);
+    for (std::uint32_t index : all) pool.give_back(index);
+    EXPECT_LE(Counted::alive, 32) << order;
+  };
+  go("the first one first", [](auto&) {});
+  go("the last one first", [](auto& all) { std::reverse(all.begin(), all.end()); });
+  go("in any order", [](auto& all) { std::shuffle(all.begin(), all.end(), std::mt19937(1)); });
   EXPECT_EQ(pool.take(), 0U);
 }
 

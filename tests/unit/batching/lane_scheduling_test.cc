@@ -377,6 +377,27 @@ TEST(Cellular, ACancelledRequestIsOverWhenItsTasksAre) {
   EXPECT_TRUE(driver.scheduler().idle());
 }
 
+// Its cohort still knows when to look at lanes that have left, by numbers that the table of requests has not
+// any more.
+TEST(Cellular, ACohortOutlivesTheTableOfItsBurst) {
+  constexpr std::uint64_t kBurst = 1000;
+  Driver driver = cellular(1024, 1, 1);
+  for (std::uint64_t tag = 1; tag <= kBurst; ++tag) driver.admit(lanes_request(tag, chain_plan(), 200));
+  driver.schedule(0);
+  driver.complete(0, 1);
+  for (std::uint64_t tag = 1; tag <= kBurst; ++tag) driver.cancel(tag);
+  ASSERT_TRUE(driver.scheduler().idle());
+  std::uint64_t tag = kBurst;
+  for (int i = 0; i < 4500; ++i) {
+    driver.admit(lanes_request(++tag, stack_plan(), 1));
+    driver.run_to_the_end();
+  }
+  driver.admit(lanes_request(++tag, chain_plan(), 250));
+  driver.run_to_the_end();
+  EXPECT_EQ(driver.over().at(tag), Event::Kind::kDone);
+  driver.check();
+}
+
 TEST(Cellular, AnIdleWorkerTakesFromABusyOne) {
   Driver driver = cellular(2, 2, 1);
   for (std::uint64_t tag = 1; tag <= 12; ++tag) driver.admit(lanes_request(tag, chain_plan(), 30));
