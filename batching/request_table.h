@@ -45,16 +45,10 @@ class RequestTable {
   const LiveRequest& operator[](std::uint32_t index) const { return records_[index]; }
   RequestId id(std::uint32_t index) const { return {index, records_[index].generation}; }
   // nullptr when that life is over.
-  LiveRequest* find(RequestId id) {
-    if (id.index >= records_.size()) return nullptr;
-    LiveRequest& live = records_[id.index];
-    return live.generation == id.generation && live.state != LiveRequest::State::kFree ? &live : nullptr;
-  }
+  LiveRequest* find(RequestId id) { return lives(id) ? &records_[id.index] : nullptr; }
   // Whether it is there, and nothing has decided yet how it ends.
   bool goes_on(RequestId id) const {
-    return id.index < records_.size() && records_[id.index].generation == id.generation &&
-           records_[id.index].state != LiveRequest::State::kFree &&
-           records_[id.index].outcome == LiveRequest::Outcome::kNone;
+    return lives(id) && records_[id.index].outcome == LiveRequest::Outcome::kNone;
   }
 
   std::uint32_t live() const { return live_; }
@@ -66,6 +60,12 @@ class RequestTable {
   using Records = std::vector<LiveRequest, LargeAllocator<LiveRequest>>;
   static constexpr std::size_t kLeast = 256;
 
+  bool lives(RequestId id) const {
+    if (id.index >= records_.size()) return false;
+    const LiveRequest& live = records_[id.index];
+    return live.generation == id.generation && live.state != LiveRequest::State::kFree;
+  }
+  // In the upper half of the table's room.
   bool is_above(std::uint32_t index) const { return index >= records_.capacity() / 2; }
 
   void make_one() {
@@ -103,8 +103,7 @@ class RequestTable {
   }
 
   Records records_;
-  std::vector<std::uint32_t> unused_below_,
-      unused_above_;  // of the lower half of its room, and the upper one
+  std::vector<std::uint32_t> unused_below_, unused_above_;  // by half
   std::size_t live_above_ = 0;
   std::size_t quiet_ = 0;  // so many have been added since one lived above
   std::uint32_t live_ = 0;

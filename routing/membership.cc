@@ -91,8 +91,8 @@ Result<NodeId> Membership::join(std::string_view name, Incarnation incarnation, 
 
 std::size_t Membership::usable() const {
   std::size_t count = 0;
-  for (std::uint32_t index = 0; index < members_.size(); ++index)
-    count += members_.in_use(index) && members_[index].takes_work() ? 1 : 0;
+  for (std::uint32_t index = members_.used_from(0); index != kNoIndex; index = members_.used_from(index + 1))
+    count += members_[index].takes_work() ? 1 : 0;
   return count;
 }
 
@@ -126,9 +126,8 @@ void Membership::heard(NodeId node, TimePoint now, MemberEvents& out) {
 
 void Membership::advance(TimePoint now, MemberEvents& out) {
   pass_time(now);
-  for (std::uint32_t index = 0; index < members_.size(); ++index) {
-    if (members_.in_use(index)) judge({index, members_.generation(index)}, out);
-  }
+  for (std::uint32_t index = members_.used_from(0); index != kNoIndex; index = members_.used_from(index + 1))
+    judge({index, members_.generation(index)}, out);
 }
 
 void Membership::judge(NodeId node, MemberEvents& out) {

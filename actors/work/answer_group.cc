@@ -9,7 +9,6 @@
 #include "actors/work/messages.h"
 
 namespace volvox {
-
 namespace {
 
 // Room for so many answers at first: of a large bundle a few come between two messages, mostly.

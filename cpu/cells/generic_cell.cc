@@ -363,6 +363,7 @@ Status GenericCell::run(const ResolvedRows& rows, Workspace& work, ThreadTeam& t
 Status GenericCell::run_stages(std::span<const GenericStage> stages, const ResolvedRows& rows, RowRange range,
                                Workspace& work, ThreadTeam& team, double estimate_us) const {
   const bool alone = estimate_us < kAloneUs;
+  // With edges, the range is all rows: such a cell has one stage.
   const std::size_t n = range.last - range.first;
   const std::size_t chunk = chunk_rows(stages, n, most_edges(rows, rows.real_rows), alone ? 1 : team.size());
   const std::size_t edges = most_edges(rows, chunk);

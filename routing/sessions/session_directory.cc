@@ -118,8 +118,9 @@ std::optional<SessionRef> SessionDirectory::find_live(const SessionId& id) const
 
 std::vector<SessionRef> SessionDirectory::select(const std::function<bool(std::uint32_t)>& which) const {
   std::vector<SessionRef> chosen;
-  for (std::uint32_t session = 0; session < sessions_.size(); ++session) {
-    if (sessions_.in_use(session) && which(session)) chosen.push_back(ref(session));
+  for (std::uint32_t session = sessions_.used_from(0); session != kNoIndex;
+       session = sessions_.used_from(session + 1)) {
+    if (which(session)) chosen.push_back(ref(session));
   }
   return chosen;
 }
