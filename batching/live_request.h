@@ -33,7 +33,6 @@ struct alignas(64) LiveRequest {
   LaneRuns lanes;
 
   Request request;
-  std::uint32_t pad_to = 0;
   alignas(64) GraphRun graph;
 
   // The record's next life, which no earlier one has the generation of.
@@ -46,7 +45,7 @@ struct alignas(64) LiveRequest {
     landed = request.inputs_landed;
     started = fixed = draining = false;
     home = kNoWorker;
-    cohort_rows = pad_to = open = 0;
+    cohort_rows = open = 0;
     last_seq = 0;
     first_submit = TimePoint{};
   }

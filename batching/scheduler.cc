@@ -173,7 +173,7 @@ void Scheduler::admit_waiting() {
 
 std::size_t Scheduler::admit_in_order() {
   const auto let_in = [this](std::uint32_t index) {
-    if (!slots_.reserve(requests_[index])) return false;
+    if (!slots_.reserve(requests_[index], {})) return false;
     if (policy_watches_) policy_->on_left(describe(index));
     enter(index);
     return true;
@@ -181,13 +181,13 @@ std::size_t Scheduler::admit_in_order() {
   return rooms_.admit(let_in, [this](std::uint32_t soon) { prefetch(requests_[soon]); });
 }
 
-std::size_t Scheduler::admit_group(const std::vector<RequestId>& ids, WorkerId worker, std::uint32_t pad_to) {
+std::size_t Scheduler::admit_group(const std::vector<RequestId>& ids, WorkerId worker,
+                                   const Lengths& pad_to) {
   std::size_t entered = 0;
   for (RequestId id : ids) {
     LiveRequest* live = requests_.find(id);
     if (live == nullptr || live->state != LiveRequest::State::kWaiting) continue;
-    live->pad_to = pad_to;
-    if (!slots_.reserve(*live)) break;
+    if (!slots_.reserve(*live, pad_to) && (entered > 0 || !slots_.reserve(*live, {}))) break;
     stop_waiting(id.index);
     rooms_.came_in(id.index);
     live->fixed = worker != kNoWorker;

@@ -98,7 +98,7 @@ class Scheduler final : private WaitingList {
   // WaitingList
   std::size_t size() const override { return rooms_.size(); }
   std::size_t admit_in_order() override;
-  std::size_t admit_group(const std::vector<RequestId>& ids, WorkerId worker, std::uint32_t pad_to) override;
+  std::size_t admit_group(const std::vector<RequestId>& ids, WorkerId worker, const Lengths& pad_to) override;
   const Request& look_at(RequestId id) const override { return requests_[id.index].request; }
 
   // Models

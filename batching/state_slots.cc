@@ -5,16 +5,14 @@
 namespace volvox {
 namespace {
 
-// Steps can be appended to the lanes without changing what the real ones read: nothing reads a lane's end.
-bool can_pad(const LanePlan& plan) {
-  for (const LaneSpec& spec : plan.lanes) {
-    if (spec.length_of != plan.lanes[0].length_of || spec.until_stopped || spec.reversed) return false;
-    for (const LaneEdge& edge : spec.edges) {
-      if (edge.all || edge.from_end || edge.stride <= 0 || edge.offset > 0) return false;
-      if (edge.before_first != LaneEdge::kNone) return false;
+// Whether another lane reads where this one ends, so that no later step may write there.
+bool end_is_read(const LanePlan& plan, std::size_t lane) {
+  for (const LaneSpec& reader : plan.lanes) {
+    for (const LaneEdge& edge : reader.edges) {
+      if (edge.before_first == lane || (edge.from == lane && edge.from_end)) return true;
     }
   }
-  return true;
+  return false;
 }
 
 bool pushes_every_step(const LaneSpec& spec) {
@@ -43,23 +41,25 @@ void StateSlots::note_model(PoolId pool, ModelId model) {
   of.model = model;
 }
 
-bool StateSlots::reserve(LiveRequest& live) {
-  return live.is_graph ? reserve_graph(live) : reserve_lanes(live);
+bool StateSlots::reserve(LiveRequest& live, const Lengths& pad_to) {
+  return live.is_graph ? reserve_graph(live) : reserve_lanes(live, pad_to);
 }
 
-bool StateSlots::reserve_lanes(LiveRequest& live) {
+bool StateSlots::reserve_lanes(LiveRequest& live, const Lengths& pad_to) {
   const Request& request = live.request;
   const auto& specs = request.plan->lanes;
-  // Padding would run over the state that a part leaves.
-  const bool pad = live.pad_to > 0 && request.carried.empty() && can_pad(*request.plan);
+  const bool may_pad = request.carried.empty();  // padding would run over the state that a part leaves
   live.lanes.resize(specs.size());
   for (std::size_t i = 0; i < specs.size(); ++i) {
     LaneRun& run = live.lanes[i];
     run = LaneRun{};
     run.length = request.lengths[specs[i].length_of];
     run.reported = specs[i].until_stopped || (request.report_steps && pushes_every_step(specs[i]));
-    run.run_length = pad ? std::max(run.length, live.pad_to) : run.length;
+    run.run_length = may_pad ? std::max(run.length, pad_to[specs[i].length_of]) : run.length;
     if (specs[i].has_state) note_model(specs[i].pool, request.model);
+    const bool padded = run.run_length > run.length;
+    const bool keeps_all = specs[i].ring == 0 || (padded && end_is_read(*request.plan, i));
+    if (specs[i].has_state) run.ring = keeps_all ? run.run_length : specs[i].ring;
     if (reserve_lane(run, specs[i], request.carried_of(i))) continue;
     while (i-- > 0) release_lane(live.lanes[i], specs[i]);
     return false;
@@ -70,7 +70,6 @@ bool StateSlots::reserve_lanes(LiveRequest& live) {
 bool StateSlots::reserve_lane(LaneRun& run, const LaneSpec& spec, const CarriedLane* carried) {
   run.base = kSinkSlot;
   if (!spec.has_state) return true;
-  run.ring = spec.ring == 0 ? run.run_length : spec.ring;
   if (carried != nullptr) {
     run.carried = true;
     run.base = carried->base;

@@ -23,8 +23,8 @@ class StateSlots {
   std::uint32_t end(PoolId pool) const { return pools_[pool].end; }
 
   // Reserves what the request needs, and writes into its record where that lies; false, without effect, when
-  // it does not fit.
-  bool reserve(LiveRequest& live);
+  // it does not fit. Lanes are padded to `pad_to` steps, by LaneSpec::length_of; 0: not padded.
+  bool reserve(LiveRequest& live, const Lengths& pad_to);
   // The request, which reserved, entered / is over.
   void hold(const LiveRequest& live);
   void release(LiveRequest& live);
@@ -64,7 +64,7 @@ class StateSlots {
     ModelId model = kNoModel;  // whose requests it holds
   };
 
-  bool reserve_lanes(LiveRequest& live);
+  bool reserve_lanes(LiveRequest& live, const Lengths& pad_to);
   bool reserve_lane(LaneRun& run, const LaneSpec& spec, const CarriedLane* carried);
   void release_lane(const LaneRun& run, const LaneSpec& spec);
   bool reserve_graph(LiveRequest& live);

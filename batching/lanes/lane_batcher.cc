@@ -486,8 +486,9 @@ void LaneBatcher::change_class(std::uint32_t request, PriorityClass from, Priori
 bool LaneBatcher::stop(std::uint32_t request, LaneId l, Step last) {
   LiveRequest& live = requests_[request];
   LaneRun& run = live.lanes[l];
-  if (run.state == LaneRun::State::kEnded || last + 1 >= run.run_length) return false;
   const Lane lane = at(lane_ref(request, l));
+  const bool submitted = done(lane) >= run.length;  // padding may still run
+  if (run.state == LaneRun::State::kEnded || last + 1 >= run.length || submitted) return false;
   const TypeConfig& type = config_.types[lane.spec.type];
   const bool counts = lane_count(live) > 1;
   if (counts && type.independent) frontiers_.take(type, run.run_length - std::max(last + 1, run.cursor));

@@ -20,7 +20,7 @@ class MergedPolicy : public Policy {
   void admit(WaitingList& waiting, const Frontier& frontier, WorkerId worker) final {
     if (worker == kNoWorker || frontier.anything_ready(worker)) return;
     turns_.admit_next([&](GroupTurns::Group, const std::vector<RequestId>& ids) {
-      const std::size_t entered = waiting.admit_group(ids, worker, 0);
+      const std::size_t entered = waiting.admit_group(ids, worker, {});
       if (entered > 0) begin(worker, std::span(ids).first(entered), waiting);
       return entered;
     });

@@ -22,8 +22,8 @@ class PaddedPolicy final : public Policy {
 
   void admit(WaitingList& waiting, const Frontier& frontier, WorkerId worker) override {
     if (worker == kNoWorker || frontier.anything_ready(worker)) return;
-    turns_.admit_next([&](GroupTurns::Group group, const std::vector<RequestId>& ids) {
-      return waiting.admit_group(ids, worker, (group.second + 1) * width_);
+    turns_.admit_next([&](GroupTurns::Group, const std::vector<RequestId>& ids) {
+      return waiting.admit_group(ids, worker, longest(waiting, ids));
     });
   }
 
@@ -42,6 +42,17 @@ class PaddedPolicy final : public Policy {
   void on_submitted(WorkerId, CellTypeId, std::uint32_t, double) override {}
 
  private:
+  // To which lanes are padded: what the longest of their kind have, rounded up to a bucket's bound.
+  Lengths longest(const WaitingList& waiting, const std::vector<RequestId>& ids) const {
+    Lengths longest{};
+    for (RequestId id : ids) {
+      const Lengths& lengths = waiting.look_at(id).lengths;
+      for (std::size_t i = 0; i < longest.size(); ++i) longest[i] = std::max(longest[i], lengths[i]);
+    }
+    for (std::uint32_t& length : longest) length = (length + width_ - 1) / width_ * width_;
+    return longest;
+  }
+
   GroupTurns::Group bucket(const WaitingRequest& request) const {
     return {request.model, (request.length - 1) / width_};
   }

@@ -12,7 +12,7 @@ namespace volvox {
 std::unique_ptr<Policy> make_cellular_policy(const SchedulerConfig& config);
 
 struct PaddedOptions {
-  std::uint32_t bucket_width = 10;  // lengths (i·w, (i+1)·w] share a bucket and are padded to (i+1)·w
+  std::uint32_t bucket_width = 10;  // longest lanes of (i·w, (i+1)·w] steps share a bucket
   std::uint32_t max_batch = 64;     // requests that run together
 };
 

@@ -59,11 +59,11 @@ class WaitingList {
   // Tries to admit the oldest waiting requests of each model that fit, with bounded overtaking. Returns how
   // many entered.
   virtual std::size_t admit_in_order() = 0;
-  // Admits these requests together, to run on `worker` only, each lane padded to `pad_to` steps (0: none;
-  // plans in which something reads a lane's end are never padded).
-  // Stops at the first that does not fit and returns how many entered.
+  // Admits these requests together, to run on `worker` only, each lane padded to so many steps (by
+  // LaneSpec::length_of; 0: not padded). Stops at the first that does not fit and returns how many entered;
+  // the first of all is not padded where it does not fit otherwise.
   virtual std::size_t admit_group(const std::vector<RequestId>& ids, WorkerId worker,
-                                  std::uint32_t pad_to) = 0;
+                                  const Lengths& pad_to) = 0;
   // One that waits, or has entered during this call; until it ends.
   virtual const Request& look_at(RequestId id) const = 0;
 };

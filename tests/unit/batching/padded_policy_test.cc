@@ -30,6 +30,41 @@ TEST(Padded, AGroupRunsToItsBucketsEndTogether) {
   EXPECT_EQ(stats.rows_padding, 8U);
 }
 
+// Each lane as long as the longest of its kind in the group, rounded up: of 3 and 4 words to 5, of 8 and 6
+// steps to 10.
+TEST(Padded, AnEncoderAndItsDecoderArePaddedEachToItsOwnBucket) {
+  Driver driver = padded(5, 4);
+  driver.admit(lanes_request(1, seq2seq_plan(), 3, 8));
+  driver.admit(lanes_request(2, seq2seq_plan(), 4, 6));
+  driver.run_to_the_end();
+  EXPECT_EQ(driver.over().size(), 2U);
+  driver.check();
+  const SchedulerStats stats = driver.scheduler().stats();
+  EXPECT_EQ(stats.cells, 3U + 8 + 4 + 6);
+  EXPECT_EQ(stats.rows_executed, 2U * (5 + 10));
+}
+
+TEST(Padded, WhatReadsTheEndOfAPaddedLaneReadsItsOwnEnd) {
+  for (const LanePlan* plan : {&bidirectional_plan(), &between_plan(), &attention_plan(), &stack_plan()}) {
+    Driver driver = padded(10, 4);
+    driver.admit(lanes_request(1, *plan, 3, 7));
+    driver.admit(lanes_request(2, *plan, 6, 9));
+    driver.run_to_the_end();
+    driver.check();
+    EXPECT_EQ(driver.scheduler().stats().rows_executed, 2U * 10 * plan->lanes.size());
+  }
+}
+
+TEST(Padded, ARequestThatFillsTheMemoryRunsWithoutPadding) {
+  const SchedulerConfig config = scheduler_config(4, 1, 1, {kReservedSlots + 4, 4096, 4096});
+  Driver driver(config, make_padded_policy(config, {10, 4}), 4);
+  driver.admit(lanes_request(1, attention_plan(), 2, 2));
+  driver.run_to_the_end();
+  EXPECT_EQ(driver.over().at(1), Event::Kind::kDone);
+  EXPECT_EQ(driver.scheduler().stats().rows_executed, 4U);
+  driver.check();
+}
+
 TEST(Padded, LengthsOfDifferentBucketsNeverShareATask) {
   Driver driver = padded(5, 8);
   for (std::uint32_t length = 1; length <= 20; ++length)
