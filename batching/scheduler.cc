@@ -184,10 +184,12 @@ std::size_t Scheduler::admit_in_order() {
 std::size_t Scheduler::admit_group(const std::vector<RequestId>& ids, WorkerId worker,
                                    const Lengths& pad_to) {
   std::size_t entered = 0;
+  bool anybody_in = requests_.live() > rooms_.size();
   for (RequestId id : ids) {
     LiveRequest* live = requests_.find(id);
     if (live == nullptr || live->state != LiveRequest::State::kWaiting) continue;
-    if (!slots_.reserve(*live, pad_to) && (entered > 0 || !slots_.reserve(*live, {}))) break;
+    if (!slots_.reserve(*live, pad_to) && (anybody_in || !slots_.reserve(*live, {}))) break;
+    anybody_in = true;
     stop_waiting(id.index);
     rooms_.came_in(id.index);
     live->fixed = worker != kNoWorker;

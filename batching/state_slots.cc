@@ -5,7 +5,11 @@
 namespace volvox {
 namespace {
 
-// Whether another lane reads where this one ends, so that no later step may write there.
+bool reads_itself(const LanePlan& plan, std::size_t lane) {
+  const auto& edges = plan.lanes[lane].edges;
+  return std::any_of(edges.begin(), edges.end(), [&](const LaneEdge& edge) { return edge.from == lane; });
+}
+
 bool end_is_read(const LanePlan& plan, std::size_t lane) {
   for (const LaneSpec& reader : plan.lanes) {
     for (const LaneEdge& edge : reader.edges) {
@@ -13,6 +17,16 @@ bool end_is_read(const LanePlan& plan, std::size_t lane) {
     }
   }
   return false;
+}
+
+// Slots that a lane rotates through so that padding never overwrites what is read after it. Padding steps of
+// a lane that takes one step at a time share a slot (RowBinding::length), for which there is one more; those
+// of others have one each.
+std::uint32_t ring_of(const LanePlan& plan, std::size_t lane, const LaneRun& run) {
+  const std::uint32_t ring = plan.lanes[lane].ring;
+  if (ring == 0) return run.run_length;
+  if (run.run_length == run.length || !end_is_read(plan, lane)) return ring;
+  return reads_itself(plan, lane) ? ring + 1 : run.run_length;
 }
 
 bool pushes_every_step(const LaneSpec& spec) {
@@ -57,9 +71,7 @@ bool StateSlots::reserve_lanes(LiveRequest& live, const Lengths& pad_to) {
     run.reported = specs[i].until_stopped || (request.report_steps && pushes_every_step(specs[i]));
     run.run_length = may_pad ? std::max(run.length, pad_to[specs[i].length_of]) : run.length;
     if (specs[i].has_state) note_model(specs[i].pool, request.model);
-    const bool padded = run.run_length > run.length;
-    const bool keeps_all = specs[i].ring == 0 || (padded && end_is_read(*request.plan, i));
-    if (specs[i].has_state) run.ring = keeps_all ? run.run_length : specs[i].ring;
+    if (specs[i].has_state) run.ring = ring_of(*request.plan, i, run);
     if (reserve_lane(run, specs[i], request.carried_of(i))) continue;
     while (i-- > 0) release_lane(live.lanes[i], specs[i]);
     return false;

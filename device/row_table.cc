@@ -27,8 +27,10 @@ class Resolver {
 
   void place(const RowBinding& b, std::uint32_t t) {
     const std::uint32_t r = row_++;
-    for (std::uint32_t g = 0; g < shape_.gathers; ++g) out_.gathers[g][r] = b.gathers[g].slot(t);
     const bool real = t < b.length;
+    for (std::uint32_t g = 0; g < shape_.gathers; ++g) {
+      out_.gathers[g][r] = real ? b.gathers[g].slot(t) : kInitialSlot;
+    }
     for (std::uint32_t p = 0; p < shape_.pulls; ++p) {
       out_.pulls[p][r] = real ? at(b.pulls[p].address, b.pulls[p].stride_bytes, t) : 0;
     }
@@ -149,7 +151,9 @@ std::span<const RowBinding> RowTables::rows(const Task& task) const {
 void RowTables::resolve(const Task& task, const RowShape& shape, ResolvedRows& out) const {
   Resolver resolver(task, shape, out);
   if (task.form == Task::Form::kCohort) {
-    for (const RowBinding& b : rows(task)) resolver.place(b, static_cast<std::uint32_t>(task.step - b.start));
+    for (const RowBinding& b : rows(task)) {
+      resolver.place(b, std::min(static_cast<std::uint32_t>(task.step - b.start), b.length));
+    }
     for (const Emit& e : task.emits) resolver.emit(e.row, e);
   } else {
     std::vector<std::uint32_t>& first = out.first_row;

@@ -69,9 +69,11 @@ struct RowBinding {
   std::uint32_t out_base = kSinkSlot;  // where the state is published: slot_in_turn
   std::uint32_t out_ring = 1;
   std::int32_t out_step = 1;
-  std::uint32_t length = 0;  // real steps; later ones are padding
-  std::uint64_t start = 0;   // cohort tasks: t = Task::step - start. Listed rows: t of the first step
-  std::uint32_t span = 1;    // listed rows: consecutive steps t, t+1 … that this row covers
+  // Real steps. Later ones are padding: they have no input, read initial values and write no result. Those of
+  // a cohort all publish where step `length` does, so that the lane's last state stays.
+  std::uint32_t length = 0;
+  std::uint64_t start = 0;  // cohort tasks: t = Task::step - start. Listed rows: t of the first step
+  std::uint32_t span = 1;   // listed rows: consecutive steps t, t+1 … that this row covers
 
   std::uint32_t out_slot(std::uint32_t t) const { return slot_in_turn(out_base, out_ring, out_step, t); }
 };

@@ -66,7 +66,8 @@ std::uint32_t LaneBatcher::wanted_steps(const Lane& lane) const {
   const auto follows = [](const LaneEdge& edge) { return !edge.all && edge.stride > 0; };
   if (!config_.types[lane.spec.type].independent) return 1;
   if (!lane.spec.may_wait && std::any_of(edges.begin(), edges.end(), follows)) return 1;
-  return std::clamp(lane.run.ring / 2, 1U, lane.run.run_length - lane.run.cursor);
+  const std::uint32_t ring = lane.spec.ring == 0 ? lane.run.ring : lane.spec.ring;  // padding may have more
+  return std::clamp(ring / 2, 1U, lane.run.run_length - lane.run.cursor);
 }
 
 // Queues the lane if it is ready, else has the lane that it waits for wake it.

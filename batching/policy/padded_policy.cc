@@ -42,14 +42,17 @@ class PaddedPolicy final : public Policy {
   void on_submitted(WorkerId, CellTypeId, std::uint32_t, double) override {}
 
  private:
-  // To which lanes are padded: what the longest of their kind have, rounded up to a bucket's bound.
+  // To which lanes are padded: what the longest of their kind have, rounded up to a bucket's bound. What has
+  // one step in all of them is no sequence.
   Lengths longest(const WaitingList& waiting, const std::vector<RequestId>& ids) const {
     Lengths longest{};
     for (RequestId id : ids) {
       const Lengths& lengths = waiting.look_at(id).lengths;
       for (std::size_t i = 0; i < longest.size(); ++i) longest[i] = std::max(longest[i], lengths[i]);
     }
-    for (std::uint32_t& length : longest) length = (length + width_ - 1) / width_ * width_;
+    for (std::uint32_t& length : longest) {
+      if (length > 1) length = (length + width_ - 1) / width_ * width_;
+    }
     return longest;
   }
 

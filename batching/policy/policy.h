@@ -61,7 +61,7 @@ class WaitingList {
   virtual std::size_t admit_in_order() = 0;
   // Admits these requests together, to run on `worker` only, each lane padded to so many steps (by
   // LaneSpec::length_of; 0: not padded). Stops at the first that does not fit and returns how many entered;
-  // the first of all is not padded where it does not fit otherwise.
+  // where nothing else runs, the first is not padded if it does not fit otherwise.
   virtual std::size_t admit_group(const std::vector<RequestId>& ids, WorkerId worker,
                                   const Lengths& pad_to) = 0;
   // One that waits, or has entered during this call; until it ends.

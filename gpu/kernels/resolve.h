@@ -73,12 +73,13 @@ VOLVOX_KERNEL_BODY std::uint64_t step_address(std::uint64_t base, std::int32_t s
   return base == 0 ? 0 : base + static_cast<std::uint64_t>(std::int64_t{stride} * t);
 }
 
-// The record of a real row, and its step.
+// The record of a real row, and its step: of a cohort's padding, that after the lane's last.
 VOLVOX_KERNEL_BODY const RowRecord& record_of(const ResolveCall& call, const TaskHeader& task,
                                               std::uint32_t row, std::uint32_t& t) {
   if (task.cohort != kListedTask) {
     const RowRecord& record = at<const RowRecord>(call.table)[row];
     t = static_cast<std::uint32_t>(task.step - record.start);
+    if (t > record.length) t = record.length;
     return record;
   }
   const auto* records = at<const RowRecord>(task.records);
@@ -109,7 +110,7 @@ VOLVOX_KERNEL_BODY void resolve_real(const ResolveCall& call, const TaskHeader& 
   const bool real = t < record.length;
   bool good = true;
   for (std::uint32_t g = 0; g < call.gathers; ++g) {
-    const std::uint32_t slot = slot_at(record.gathers[g], t);
+    const std::uint32_t slot = real ? slot_at(record.gathers[g], t) : kInitialSlot;
     const bool there = slot < call.gather_slots[g];
     at<std::uint32_t>(call.view.gathers[g])[row] = there ? slot : kInitialSlot;
     good = good && there;

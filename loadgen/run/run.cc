@@ -114,7 +114,14 @@ LoadOutcome LoadRun::outcome(bool stopped) {
   const ConnectionPlan& plan = parts_.front();
   const TimePoint begin = start_ + plan.warmup;
   TimePoint end = std::max(begin, outcome.tally.last_answer);
-  if (!stopped && plan.requests == 0) end = std::max(end, begin + plan.measured);
+  if (!stopped && plan.requests == 0) {
+    // Each answer of a closed loop lets a request go out, so where all slots were taken in the warm-up, as
+    // many went out meanwhile as were answered. While the last ones end, nothing waits behind them.
+    std::uint64_t slots = 0;
+    for (const ConnectionPlan& part : parts_) slots += part.concurrency;
+    const bool full = plan.arrivals == Arrivals::kClosed && outcome.tally.warmup_offered >= slots;
+    end = full ? begin + plan.measured : std::max(end, begin + plan.measured);
+  }
   outcome.seconds = std::chrono::duration<double>(end - begin).count();
   return outcome;
 }

@@ -22,8 +22,9 @@ struct LoadOutcome {
   LoadTally tally;                  // of all requests
   std::vector<LoadTally> by_class;  // of those of each class of the mix, and
   LoadTally apart;                  // what belongs to none (duplicates and the like)
-  double seconds =
-      0;  // from the start of the measurement to its end, or to the last answer if that came later
+  // From the start of the measurement to its end, or to the last answer if that came later: not of a closed
+  // loop that has been going before.
+  double seconds = 0;
   std::vector<AnswerSample> samples;
   Timeline timeline;  // in no order; empty unless the plan asked for it
 };

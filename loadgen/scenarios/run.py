@@ -35,6 +35,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 SHARES = {"curve": [0.25, 0.5, 0.75, 1.0, 1.15], "low": [0.25], "burst": []}
 START_SECONDS = 60  # until a cluster answers
+TURNS = 6  # so often all that waits is answered while it is measured what a server does at most,
+LONGEST_SATURATED_SECONDS = 90  # in so long a time
 
 
 class Failed(Exception):
@@ -208,11 +210,11 @@ def vocabulary(work):
     return ["--vocabulary", str(work.options.vocabulary)]
 
 
-def load(work, doors, options, seconds):
+def load(work, doors, options, seconds, warmup=2.0):
     """One load's report."""
     path = work.folder / "load.json"
     path.unlink(missing_ok=True)
-    command = [work.options.volvox, "load", *doors, "--model", "m", "--seconds", str(seconds), "--warmup", str(min(2.0, seconds / 3)), "--timeout", "60", "--json",
+    command = [work.options.volvox, "load", *doors, "--model", "m", "--seconds", str(seconds), "--warmup", str(min(warmup, seconds / 3)), "--timeout", "120", "--json",
                str(path), *work.shape, *vocabulary(work), *options]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if not path.is_file():
@@ -226,8 +228,16 @@ def load(work, doors, options, seconds):
 
 
 def saturate(work, doors):
+    """What the server does at most. Whole groups of `padded` end at once, so what waits must be answered several times over."""
     depth = work.options.backlog * work.options.max_batch
-    return load(work, doors, ["--concurrency", str(depth)], work.options.seconds)
+    command = ["--concurrency", str(depth)]
+    turn = LONGEST_SATURATED_SECONDS / TURNS
+    with contextlib.suppress(Failed):  # nothing may have ended in so short a time
+        report = load(work, doors, command, work.options.seconds)
+        turn = depth / report["throughput_rps"]
+        if turn * TURNS <= work.options.seconds:
+            return report
+    return load(work, doors, command, min(TURNS * turn, LONGEST_SATURATED_SECONDS), warmup=turn)
 
 
 def burst(work, doors, base_rps):

@@ -55,6 +55,16 @@ TEST(Padded, WhatReadsTheEndOfAPaddedLaneReadsItsOwnEnd) {
   }
 }
 
+// Such as a lane that reads the end of others.
+TEST(Padded, WhatHasOneStepIsNotPadded) {
+  Driver driver = padded(10, 4);
+  driver.admit(lanes_request(1, seq2seq_plan(), 6, 1));
+  driver.admit(lanes_request(2, seq2seq_plan(), 9, 1));
+  driver.run_to_the_end();
+  EXPECT_EQ(driver.scheduler().stats().rows_executed, 2U * (10 + 1));
+  driver.check();
+}
+
 TEST(Padded, ARequestThatFillsTheMemoryRunsWithoutPadding) {
   const SchedulerConfig config = scheduler_config(4, 1, 1, {kReservedSlots + 4, 4096, 4096});
   Driver driver(config, make_padded_policy(config, {10, 4}), 4);

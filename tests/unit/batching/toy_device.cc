@@ -148,13 +148,16 @@ void Device::run_row(WorkerId worker, const Task& task, const RowBinding& row, s
   if (real) check_step(worker, task, {input >> 24, task.type, input & 0xffffff});
   std::uint64_t hash = mix(task.type, real ? input : 0);
   for (std::uint32_t g = 0; g < shape.gathers; ++g) {
-    hash = mix(hash, read(task, tag, {shape.gather_pools[g], row.gathers[g].slot(step)}));
+    hash =
+        mix(hash, read(task, tag, {shape.gather_pools[g], real ? row.gathers[g].slot(step) : kInitialSlot}));
   }
   for (std::uint32_t i = 0; shape.ragged && i < row.ragged.count; ++i) {
     const std::uint32_t slot = row.ragged.listed ? task.edges.at(row.ragged.begin + i) : row.ragged.begin + i;
     hash = mix(hash, read(task, tag, {shape.ragged_pool, slot}));
   }
-  written_.push_back({{shape.out_pool, row.out_slot(step)}, {hash, tag}});
+  written_.push_back(
+      {{shape.out_pool, row.out_slot(task.form == Task::Form::kCohort ? std::min(step, row.length) : step)},
+       {hash, tag}});
   if (row.pushes[0].address != 0) {
     pushes.push_back(row.pushes[0].address + std::uint64_t{step} * row.pushes[0].stride_bytes);
   }

@@ -288,7 +288,7 @@ TEST(GenericCell, RefusesSlotsThatAreNotThere) {
       Task task;
       task.seq = 1;
       task.rows = task.padded_rows = 1;
-      task.bindings.emplace_back();
+      task.bindings.emplace_back().length = 1;
       (reads ? task.bindings[0].gathers[0].base : task.bindings[0].out_base) = 10;
       ASSERT_TRUE(queue->submit(task));
       ASSERT_TRUE(queue->wait(0, std::chrono::seconds(10)));

@@ -53,10 +53,43 @@ TEST(RowTables, StepsAreAffine) {
   Task next = cohort_task(11, 2);
   ASSERT_TRUE(tables.apply(next));
   tables.resolve(next, kShape, rows);
-  EXPECT_THAT(first(rows.gathers[0], 2), ElementsAre(2, 4));
+  EXPECT_THAT(first(rows.gathers[0], 2), ElementsAre(2, kInitialSlot)) << "nor does it read a state";
   EXPECT_THAT(first(rows.out, 2), ElementsAre(3, 5));
   EXPECT_EQ(rows.pulls[0][0], 1004U);
   EXPECT_EQ(rows.pulls[0][1], 0U) << "a step past the length reads zeros";
+}
+
+TEST(RowTables, PaddingStepsOfACohortLeaveTheLastState) {
+  RowTables tables(2, 8);
+  Task task = cohort_task(0, 1);
+  task.bindings = {lane(2, 1000, 0, 3)};
+  task.changes = {{0, RowChange::kBind, 0}};
+  ResolvedRows rows;
+  std::vector<std::uint32_t> out;
+  for (std::uint64_t step = 0; step < 7; ++step) {
+    if (step > 0) task = cohort_task(step, 1);
+    ASSERT_TRUE(tables.apply(task));
+    tables.resolve(task, kShape, rows);
+    out.push_back(rows.out[0]);
+    if (step >= 3) {
+      EXPECT_EQ(rows.gathers[0][0], kInitialSlot);
+    }
+  }
+  EXPECT_THAT(out, ElementsAre(2, 3, 2, 3, 3, 3, 3)) << "the last state is in slot 2";
+}
+
+TEST(RowTables, PaddingStepsThatShareATaskHaveASlotEach) {
+  RowTables tables(2, 8);
+  Task task;
+  task.rows = 4;
+  task.bindings = {lane(2, 1000, 0, 2)};
+  task.bindings[0].out_ring = 4;
+  task.bindings[0].span = 4;
+  task.bindings[0].start = 0;
+  ASSERT_TRUE(tables.apply(task));
+  ResolvedRows rows;
+  tables.resolve(task, kShape, rows);
+  EXPECT_THAT(first(rows.out, 4), ElementsAre(2, 3, 4, 5));
 }
 
 TEST(RowTables, MovesAndJoinsInOrder) {

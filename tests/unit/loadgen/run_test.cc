@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/unit/loadgen/fake_link.h"
+
 namespace volvox {
 namespace {
 
@@ -71,6 +73,30 @@ TEST(RunLoad, MeasuresAtLeastTheTimeAskedFor) {
   EXPECT_GE(outcome->seconds, 0.2);
   EXPECT_GT(outcome->tally.completed, 10U);
   EXPECT_GT(outcome->tally.warmup_completed, 0U);
+}
+
+// A server that answers one every 10 ms, in order, while 50 wait: that it takes half a second more to answer
+// those that are left at the end does not make it slower.
+TEST(RunLoad, AClosedLoopsRateIsThatOfAServerThatIsAskedForMore) {
+  LoadPlan plan;
+  plan.arrivals = Arrivals::kClosed;
+  plan.concurrency = 50;
+  plan.warmup = seconds(1);
+  plan.measured = seconds(2);
+  const auto open_server = []() -> Result<std::unique_ptr<LoadLink>> {
+    auto busy_until = std::make_shared<TimePoint>();
+    auto self = std::make_shared<FakeLink*>();
+    auto link = std::make_unique<FakeLink>([busy_until, self](std::uint64_t id, auto) {
+      const TimePoint now = (*self)->now();
+      *busy_until = std::max(*busy_until, now) + milliseconds(10);
+      return std::vector<FakeLink::Answer>{{*busy_until - now, FakeLink::result(id)}};
+    });
+    *self = link.get();
+    return link;
+  };
+  const auto outcome = run_load(plan, mix(), open_server, {}, {});
+  ASSERT_TRUE(outcome.has_value());
+  EXPECT_NEAR(static_cast<double>(outcome->tally.completed) / outcome->seconds, 100, 1);
 }
 
 TEST(RunLoad, ReportsProgressAndStops) {
