@@ -1,5 +1,7 @@
 #include "tests/unit/batching/toy_device.h"
 
+#include <algorithm>
+
 #include "cells/ir/cell.h"
 #include "cells/ir/check_hash.h"
 
@@ -118,7 +120,8 @@ void Device::run(WorkerId worker, const Task& task) {
     const auto& rows = queues_[worker].cohorts[task.cohort];
     for (std::uint32_t r = 0; r < task.rows && r < rows.size(); ++r, ++ran) {
       note(rows[r]);
-      run_row(worker, task, rows[r], static_cast<std::uint32_t>(task.step - rows[r].start), pushes_of(r));
+      const auto step = static_cast<std::uint32_t>(task.step - rows[r].start);
+      run_row(worker, task, rows[r], std::min(step, rows[r].length), pushes_of(r));
     }
   } else {
     for (std::uint32_t r = 0; r < task.bindings.size(); ++r) {
@@ -155,9 +158,7 @@ void Device::run_row(WorkerId worker, const Task& task, const RowBinding& row, s
     const std::uint32_t slot = row.ragged.listed ? task.edges.at(row.ragged.begin + i) : row.ragged.begin + i;
     hash = mix(hash, read(task, tag, {shape.ragged_pool, slot}));
   }
-  written_.push_back(
-      {{shape.out_pool, row.out_slot(task.form == Task::Form::kCohort ? std::min(step, row.length) : step)},
-       {hash, tag}});
+  written_.push_back({{shape.out_pool, row.out_slot(step)}, {hash, tag}});
   if (row.pushes[0].address != 0) {
     pushes.push_back(row.pushes[0].address + std::uint64_t{step} * row.pushes[0].stride_bytes);
   }
