@@ -14,20 +14,25 @@ constexpr std::size_t kOperandBytes = 768U << 10;
 // Units for each thread that make it cheap to lose one to a preempted thread.
 constexpr std::size_t kUnitsPerThread = 4;
 constexpr std::size_t kMinRowsPerUnit = 24;
-// Guesses that need to be right within a factor of two: what one thread does in a microsecond.
+// Guesses that need to be right within a factor of two: what one thread does in a microsecond; and what is
+// long.
 constexpr double kFlopsPerUs = 150e3;
 constexpr double kBytesPerUs = 60e3;
 constexpr double kAloneUs = 5.0;
 constexpr double kWallClockUs = 20.0;
+constexpr double kSpreadUs = 100.0;  // of reading the weights
 
 std::size_t ceil_div(std::size_t a, std::size_t b) {
   return (a + b - 1) / b;
 }
 
+double reading_us(const PackedProduct& product) {
+  return static_cast<double>(product.blocks() * product.block_bytes()) / kBytesPerUs;
+}
+
 double estimate_us(const PackedProduct& product, std::size_t rows) {
   const double flops = product.flops_per_row() * static_cast<double>(rows);
-  const double bytes = static_cast<double>(product.blocks() * product.block_bytes());
-  return std::max(flops / kFlopsPerUs, bytes / kBytesPerUs);
+  return std::max(flops / kFlopsPerUs, reading_us(product));
 }
 
 // Columns [first, last) of one owner.
@@ -78,8 +83,9 @@ void ProductRunner::run(ThreadTeam& team, const ProductCall& call) {
     const auto [first, last] = columns_of(owner, threads, call.product->blocks());
     counts_[owner] = static_cast<std::uint32_t>((last - first) * job.plan.row_blocks);
   }
-  TeamJob team_job{run_unit, &job, BusyClock::kCpu};
-  if (estimate_us(*call.product, call.rows) < kWallClockUs) team_job.clock = BusyClock::kWall;
+  const bool is_short = estimate_us(*call.product, call.rows) < kWallClockUs;
+  const TeamJob team_job{run_unit, &job, is_short ? BusyClock::kWall : BusyClock::kCpu,
+                         reading_us(*call.product) >= kSpreadUs};
   if (job.plan.alone) {
     team.run_alone(team_job, counts_);
   } else {

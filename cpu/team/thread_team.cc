@@ -57,10 +57,16 @@ void ThreadTeam::run(const TeamJob& job, std::span<const std::uint32_t> counts) 
   }
   // A helper counts itself as a sleeper before it looks at the epoch a last time.
   epoch_.store(epoch);
-  if (sleepers_.load() > 0) epoch_.notify_all();
+  if (sleepers_.load() > 0) wake_helpers(job.spreads);
   work(0);
   await_units(total);
   if (failed_.exchange(false)) std::rethrow_exception(std::exchange(failure_, nullptr));
+}
+
+void ThreadTeam::wake_helpers(bool spread) {
+  for (std::uint32_t t = 1; spread && t < size(); ++t)
+    slots_[t].place.keep_away_from_here(helpers_[t - 1].native_handle());
+  epoch_.notify_all();
 }
 
 void ThreadTeam::run_alone(const TeamJob& job, std::span<const std::uint32_t> counts) {
@@ -83,7 +89,7 @@ void ThreadTeam::help(std::uint32_t thread) {
     const std::uint32_t seen = epoch_.load();
     if (stop_.load()) return;
     work(thread);
-    await_epoch(seen);
+    await_epoch(seen, slots_[thread].place);
   }
 }
 
@@ -140,12 +146,14 @@ void ThreadTeam::await_units(std::uint32_t total) {
   executor_sleeps_.store(false);
 }
 
-void ThreadTeam::await_epoch(std::uint32_t seen) {
+void ThreadTeam::await_epoch(std::uint32_t seen, WakePlace& place) {
   const auto changed = [&] { return epoch_.load(std::memory_order_acquire) != seen; };
   if (spin_until(changed, kSpin)) return;
+  place.sleeps();
   sleepers_.fetch_add(1);
   epoch_.wait(seen);
   sleepers_.fetch_sub(1);
+  place.is_awake();
 }
 
 }  // namespace volvox::cpu

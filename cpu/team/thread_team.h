@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cpu/team/busy_clock.h"
+#include "cpu/team/wake_place.h"
 
 namespace volvox::cpu {
 
@@ -18,6 +19,7 @@ struct TeamJob {
   void (*run)(const void* context, std::uint32_t owner, std::uint32_t unit, std::uint32_t thread) = nullptr;
   const void* context = nullptr;
   BusyClock clock = BusyClock::kCpu;  // how its time is measured
+  bool spreads = false;               // it is long enough to see to it where its helpers wake (WakePlace)
 };
 
 // Problem: a task of some ten microseconds to milliseconds must run on several threads, again and again, on
@@ -60,6 +62,7 @@ class ThreadTeam {
   struct alignas(64) Slot {
     std::atomic<std::uint64_t> claims{0};
     std::atomic<std::uint64_t> busy_ns{0};
+    WakePlace place;  // of the helper
   };
 
   void help(std::uint32_t thread);
@@ -69,7 +72,8 @@ class ThreadTeam {
   bool claim(std::uint32_t owner, std::uint32_t& unit);
   void finish_unit();
   void await_units(std::uint32_t total);
-  void await_epoch(std::uint32_t seen);
+  void await_epoch(std::uint32_t seen, WakePlace& place);
+  void wake_helpers(bool spread);
 
   std::vector<Slot> slots_;
   TeamJob job_;

@@ -10,6 +10,8 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <sched.h>
 
 namespace volvox::cpu {
 namespace {
@@ -119,6 +121,31 @@ TEST(ThreadTeam, ThrowsWhatAUnitThrew) {
     EXPECT_THROW(team.run({run, &job, BusyClock::kWall}, counts), std::bad_alloc);
     EXPECT_EQ(job.ran, 15);
     run_and_check(team, counts);
+  }
+}
+
+struct Places {
+  std::vector<cpu_set_t> allowed;
+};
+
+void note_place(const void* context, std::uint32_t, std::uint32_t, std::uint32_t thread) {
+  auto& places = *const_cast<Places*>(static_cast<const Places*>(context));
+  pthread_getaffinity_np(pthread_self(), sizeof(cpu_set_t), &places.allowed[thread]);
+  std::this_thread::sleep_for(std::chrono::microseconds(200));
+}
+
+// Where a helper wakes is seen to; where it may run is not changed, whether it slept or not.
+TEST(ThreadTeam, HelpersMayRunWhereTheyMight) {
+  cpu_set_t mine;
+  ASSERT_EQ(pthread_getaffinity_np(pthread_self(), sizeof mine, &mine), 0);
+  ThreadTeam team(3);
+  for (int i = 0; i < 60; ++i) {
+    Places places{std::vector<cpu_set_t>(3, mine)};
+    TeamJob job{note_place, &places, BusyClock::kWall};
+    job.spreads = true;
+    team.run(job, {{2U, 2U, 2U}});
+    for (const cpu_set_t& allowed : places.allowed) EXPECT_TRUE(CPU_EQUAL(&allowed, &mine));
+    if (i % 3 != 0) std::this_thread::sleep_for((i % 3) * ThreadTeam::kSpin);
   }
 }
 
