@@ -1,5 +1,6 @@
 """A `volvox serve` of one's own, for tests and measurements."""
 
+import os
 import pathlib
 import subprocess
 import time
@@ -16,6 +17,12 @@ def addresses_in(port_file, process, count):
             raise RuntimeError("it did not start")
         time.sleep(0.01)
     return port_file.read_text(encoding="utf-8").split()
+
+
+def cpu_s_of(pid):
+    """Processor time that a process has used."""
+    ticks = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13]
+    return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
 
 
 class Server:

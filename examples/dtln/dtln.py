@@ -55,6 +55,14 @@ class Suppressor:
         return self._run("dtln2", "input_4", estimates)
 
 
+def import_models(volvox, graphs, models):
+    """Both graphs, as the models dtln1 and dtln2 of a repository."""
+    for number, onnx in enumerate(graphs, 1):
+        good, said = serving.run_volvox(volvox, "import", onnx, "--as", f"dtln{number}", "--into", models)
+        if not good:
+            raise SystemExit(said)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("noisy", help="a wave file")
@@ -68,10 +76,7 @@ def main():
         raise SystemExit(f"{arguments.noisy}: {rate} samples a second, needs {RATE}")
     with tempfile.TemporaryDirectory() as folder:
         models = pathlib.Path(folder) / "models"
-        for number, onnx in enumerate(arguments.models, 1):
-            good, said = serving.run_volvox(arguments.volvox, "import", onnx, "--as", f"dtln{number}", "--into", models)
-            if not good:
-                raise SystemExit(said)
+        import_models(arguments.volvox, arguments.models, models)
         with serving.Serving(arguments.volvox, models) as served:
             cleaned = Suppressor(served.client, arguments.part).clean(blocks_of(samples))
     serving.write_sound(arguments.clean, overlapped(cleaned), RATE)

@@ -49,11 +49,12 @@ class Detector:
             raise SystemExit(said)
         return said
 
-    def rows(self, samples):
-        """A row for each frame, the last one filled up with silence."""
-        rows = np.zeros((-(-len(samples) // self.frame), self.frame), dtype=np.float32)
-        rows.reshape(-1)[: len(samples)] = samples
-        return rows
+
+def rows_of(samples, rate):
+    """A row for each frame, the last one filled up with silence."""
+    rows = np.zeros((-(-len(samples) // FRAME[rate]), FRAME[rate]), dtype=np.float32)
+    rows.reshape(-1)[: len(samples)] = samples
+    return rows
 
 
 def at_served_rate(samples, rate):
@@ -64,9 +65,9 @@ def at_served_rate(samples, rate):
     return samples, rate
 
 
-def speech(probabilities, samples, detector, threshold=0.5):
+def speech(probabilities, samples, rate, threshold=0.5):
     """Stretches of speech as upstream's get_speech_timestamps finds them: pairs of samples."""
-    frame, rate = detector.frame, detector.rate
+    frame = FRAME[rate]
     least_speech, least_silence, pad = rate * 250 // 1000, rate * 100 // 1000, rate * 30 // 1000
     found, start, quiet = [], None, 0
     for i, probability in enumerate(probabilities):
@@ -114,7 +115,7 @@ def main():
 
             def listen(path):
                 samples, rate = sounds[path]
-                rows = detectors[rate].rows(samples)
+                rows = rows_of(samples, rate)
                 answers = serving.stream(served.client, detectors[rate].name, "input", rows, arguments.part)
                 return [float(p) for answer in answers for p in np.ravel(answer["output"])]
 
@@ -122,7 +123,7 @@ def main():
                 heard = dict(zip(sounds, pool.map(listen, sounds)))
     for path, probabilities in heard.items():
         samples, rate = sounds[path]
-        for start, end in speech(probabilities, len(samples), detectors[rate]):
+        for start, end in speech(probabilities, len(samples), rate):
             print(f"{path}\t{start / rate:.3f}\t{end / rate:.3f}")
     if arguments.probabilities:
         pathlib.Path(arguments.probabilities).write_text(json.dumps(heard), encoding="utf-8")

@@ -11,7 +11,8 @@ import zmq.auth
 from campaign_clients import Alone, Comers, Streams
 from campaign_limits import MemoryGroup
 from campaign_single import Unread, health
-from campaign_world import CPU, ERRORS, LOSSES, TIMED, cpu_s
+from campaign_world import CPU, ERRORS, LOSSES, TIMED
+from served import cpu_s_of
 from volvox_client import Client as Library
 from volvox_wire import Chain, VolvoxError, encode_body, encode_header, tensor
 
@@ -92,9 +93,9 @@ def crowded(world, member, door):
     soft, hard = resource.prlimit(pid, resource.RLIMIT_NOFILE)
     used = max(map(int, os.listdir(f"/proc/{pid}/fd"))) + 1
     resource.prlimit(pid, resource.RLIMIT_NOFILE, (used + 4, hard))
-    crowd, begin, before = Crowd(door), time.monotonic(), cpu_s(pid)
+    crowd, begin, before = Crowd(door), time.monotonic(), cpu_s_of(pid)
     time.sleep(WATCHED_S)
-    share = (cpu_s(pid) - before) / (time.monotonic() - begin)
+    share = (cpu_s_of(pid) - before) / (time.monotonic() - begin)
     resource.prlimit(pid, resource.RLIMIT_NOFILE, (soft, hard))
     crowd.close()
     return share

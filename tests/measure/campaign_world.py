@@ -1,7 +1,6 @@
 """The world of one scenario of the campaign: processes, clients, faults, and what is found out about them in the end."""
 
 import collections
-import os
 import pathlib
 import random
 import signal
@@ -245,9 +244,3 @@ class World:
 
 def holds(figure):
     return figure["is"] <= figure.get("at_most", figure["is"]) and figure["is"] >= figure.get("at_least", figure["is"])
-
-
-def cpu_s(pid):
-    """Processor time that a process has used."""
-    ticks = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13]
-    return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")

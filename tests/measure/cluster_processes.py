@@ -11,9 +11,14 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import time
 import urllib.error
 import urllib.request
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from served import cpu_s_of  # noqa: E402
 
 NOBODY = "02:00:00:00:00:01"  # a hardware address that no device has
 CLONE_NEWNET = 0x40000000
@@ -47,12 +52,6 @@ def free_port(address="127.0.0.1"):
             HELD_PORTS.append(held)
             return port
     raise Unfit("no port is free")
-
-
-def cpu_s_of(pid):
-    """Processor time that a process has used."""
-    ticks = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13]
-    return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
 
 
 class Others:

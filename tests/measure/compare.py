@@ -27,9 +27,10 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 
-from cluster_processes import Cluster, Loopback, cpu_s_of  # noqa: E402
+from choosing import chosen  # noqa: E402
+from cluster_processes import Cluster, Loopback  # noqa: E402
 from cluster_speed import NOOP, add_heavy, heavy_client, send_heavy  # noqa: E402
-from served import Server  # noqa: E402
+from served import Server, cpu_s_of  # noqa: E402
 
 CASES, COUNTED_CELLS = ("chain_64", "chain_512", "tree_64", "lattice_64"), 400_000
 LSTM = """
@@ -157,11 +158,9 @@ def main():
     parser.add_argument("--seconds", type=float, default=4, help="of one load (default 4)")
     parser.add_argument("--json", metavar="FILE")
     arguments = parser.parse_intermixed_args()
-    unknown = [name for name in arguments.measures if name not in MEASURES]
-    if unknown:
-        parser.error(f"no measure {', '.join(unknown)}; there are: {', '.join(MEASURES)}")
+    measures = chosen(parser, arguments.measures, MEASURES)
     report = {}
-    for name in arguments.measures or MEASURES:
+    for name in measures:
         pairs = []
         for turn in range(1 if name == "instructions" else arguments.rounds):
             pair = {}

@@ -38,7 +38,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "protocol" / "python")]
 
 import volvox_wire as wire  # noqa: E402
-from served import PATIENCE, Server  # noqa: E402
+from choosing import chosen  # noqa: E402
+from served import PATIENCE, Server, cpu_s_of  # noqa: E402
 
 MIB = 1 << 20
 ENCRYPTED_AT_ONCE = 2500  # clients of one process
@@ -304,11 +305,11 @@ class Door:
                 stranger = socket.socket()
                 stranger.connect((host, int(port)))
                 idle.append(stranger)
-            start, used, heard = time.monotonic(), cpu_seconds(server.process.pid), True
+            start, used, heard = time.monotonic(), cpu_s_of(server.process.pid), True
             while time.monotonic() < start + 3:
                 heard = heard and answered(standing) == 3 and alive(server)
                 time.sleep(0.2)
-            load = (cpu_seconds(server.process.pid) - used) / (time.monotonic() - start)
+            load = (cpu_s_of(server.process.pid) - used) / (time.monotonic() - start)
             for stranger in idle:
                 stranger.close()
             until, again = time.monotonic() + PATIENCE, False
@@ -316,11 +317,6 @@ class Door:
                 with contextlib.suppress(OSError):
                     again = answered([Peer(server.endpoint).shake_hands()]) == 1
             return {"core": load, "at_most": 0.1, "holds": heard and again and load < 0.1}
-
-
-def cpu_seconds(pid):
-    fields = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 NAMES = ("forged", "forged_keys", "deaf", "deaf_small", "unfinished", "unfinished_small", "endless", "descriptors")
@@ -336,9 +332,7 @@ def main():
     options = parser.parse_args()
     raise_own_limit()
     door, figures = Door(options.volvox, options.preload, options.connections), {}
-    for name in options.names or NAMES:
-        if name not in NAMES:
-            parser.error(f"{name} is none of {', '.join(NAMES)}")
+    for name in chosen(parser, options.names, NAMES):
         try:
             figures[name] = getattr(door, name)()
         except (OSError, EOFError, RuntimeError) as error:

@@ -18,6 +18,7 @@ second, the median, by the calls.
 
 import argparse
 import json
+import os
 import pathlib
 import statistics
 import subprocess
@@ -28,7 +29,8 @@ import threading
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 
-from served import PATIENCE, Server  # noqa: E402
+from choosing import chosen  # noqa: E402
+from served import PATIENCE, Server, cpu_s_of  # noqa: E402
 
 CALLS = {"bundles": [2500], "messages": [1000], "process": [4000], "onnx_runtime": [100, 200, 300]}
 CONFIG = """
@@ -70,14 +72,9 @@ class MemoryWatch:
         self.median_bytes = statistics.median(self.seen) * 2**20
 
 
-def processor_seconds(process):
-    fields = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / 100
-
-
 def stolen_seconds():
     """Processor time that the machine's host has taken for others."""
-    return int(pathlib.Path("/proc/stat").read_text().split()[8]) / 100
+    return int(pathlib.Path("/proc/stat").read_text().split()[8]) / os.sysconf("SC_CLK_TCK")
 
 
 class Calls:
@@ -101,10 +98,10 @@ class Calls:
             report = self.folder / "report.json"
             command = [self.volvox, "load", "--server", server.endpoint, "--model", "vad", "--verify", self.folder / "models" / "vad"]
             command += ["--calls", calls, "--audio", self.args.audio, "--seconds", self.args.seconds, "--json", report, *options]
-            busy, stolen = processor_seconds(server.process), stolen_seconds()
+            busy, stolen = cpu_s_of(server.process.pid), stolen_seconds()
             with MemoryWatch(server) as memory:
                 done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=PATIENCE + 4 * self.args.seconds)
-            busy, stolen = processor_seconds(server.process) - busy, stolen_seconds() - stolen
+            busy, stolen = cpu_s_of(server.process.pid) - busy, stolen_seconds() - stolen
             if not report.exists():
                 raise SystemExit(done.stderr)
             found = json.loads(report.read_text())
@@ -171,16 +168,14 @@ def main():
     parser.add_argument("--calls", type=int, help="how many")
     parser.add_argument("--json", type=pathlib.Path, help="a file for all figures")
     args = parser.parse_args()
-    for name in args.names:
-        if name not in CALLS:
-            parser.error(f"there is no {name}; there are {', '.join(CALLS)}")
+    names = chosen(parser, args.names, CALLS)
     if args.calls and len(args.names) != 1:
         parser.error("--calls needs one NAME")
     rounds = []
     with tempfile.TemporaryDirectory() as folder:
         measured = Calls(args, pathlib.Path(folder))
         for _ in range(args.repeat):
-            for name in args.names or CALLS:
+            for name in names:
                 for calls in [args.calls] if args.calls else CALLS[name]:
                     found = getattr(measured, name)(calls)
                     print(f"{name}: {text(name, found)}", flush=True)

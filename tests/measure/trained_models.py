@@ -28,6 +28,7 @@ for room in ("", "vad", "dtln"):
 import dtln  # noqa: E402
 import serving  # noqa: E402
 import vad  # noqa: E402
+from choosing import chosen  # noqa: E402
 
 
 def in_onnx_runtime(folder, model, named, output, rows, options):
@@ -63,18 +64,16 @@ class Trained:
                 yield self._compare_silero(spelling, graph, rate, path, served[str(path)])
 
     def _compare_silero(self, spelling, graph, rate, path, served):
-        detector = vad.Detector.__new__(vad.Detector)
-        detector.rate, detector.frame = rate, vad.FRAME[rate]
         samples, _ = serving.read_sound(path)
-        rows = detector.rows(samples)
+        rows = vad.rows_of(samples, rate)
         options = ["--state", "h:hn=2,1,64", "--state", "c:cn=2,1,64"]
         if spelling != "legacy":
-            before = np.concatenate([np.zeros((1, detector.frame), np.float32), rows[:-1]])
+            before = np.concatenate([np.zeros_like(rows[:1]), rows[:-1]])
             rows = np.concatenate([before[:, -vad.CONTEXT[rate] :], rows], axis=1)
             options = ["--state", "state:stateN=2,1,128"]
         theirs = in_onnx_runtime(self.folder, graph, f"input=1,{rows.shape[1]}", "output", rows, [*options, "--int64", f"sr={rate}"])[:, 0]
         far = float(np.abs(theirs - np.array(served)).max())
-        same = vad.speech(list(theirs), len(samples), detector) == vad.speech(served, len(samples), detector)
+        same = vad.speech(theirs, len(samples), rate) == vad.speech(served, len(samples), rate)
         said = f"{spelling}, {rate} a second: {len(served)} frames, largest difference {far:.2e}, {'the same' if same else 'OTHER'} stretches"
         return said, far <= 1e-5 and same
 
@@ -82,10 +81,7 @@ class Trained:
         samples, _ = serving.read_sound(self.args.models / "silero_test.wav")
         graphs = [self.args.models / f"dtln_{number}.onnx" for number in (1, 2)]
         models = self.folder / "models"
-        for number, graph in enumerate(graphs, 1):
-            good, said = serving.run_volvox(self.volvox, "import", graph, "--as", f"dtln{number}", "--into", models)
-            if not good:
-                raise SystemExit(said)
+        dtln.import_models(self.volvox, graphs, models)
         blocks = dtln.blocks_of(samples[: 60 * dtln.RATE])
         with serving.Serving(self.volvox, models) as served:
             ours = dtln.overlapped(dtln.Suppressor(served.client, 125).clean(blocks))
@@ -113,12 +109,8 @@ def main():
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--words", type=int, default=2500, help="of g2p, at most")
     args = parser.parse_args()
-    every = ("silero", "dtln", "g2p")
-    for name in args.names:
-        if name not in every:
-            parser.error(f"there is no {name}; there are {', '.join(every)}")
     hold = True
-    for name in args.names or every:
+    for name in chosen(parser, args.names, ("silero", "dtln", "g2p")):
         with tempfile.TemporaryDirectory() as folder:
             for said, good in getattr(Trained(args, pathlib.Path(folder)), name)():
                 print(f"{name}: {said}{'' if good else '   DOES NOT HOLD'}", flush=True)

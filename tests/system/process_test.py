@@ -20,7 +20,7 @@ import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-from served import PATIENCE, Server  # noqa: E402
+from served import PATIENCE, Server, cpu_s_of  # noqa: E402
 
 VOLVOX, SANITIZERS = sys.argv.pop(1), sys.argv.pop(1).removeprefix("sanitizers:")
 SLOW = 3 if SANITIZERS else 1
@@ -105,10 +105,6 @@ class Logs(Scratch):
 
 
 class Descriptors(Scratch):
-    def cpu_seconds(self, server):
-        fields = pathlib.Path(f"/proc/{server.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
     def test_idle_connections_beyond_the_limit_neither_spin_nor_shut_out(self):
         program = self.program(f'ulimit -n {LIMIT}; exec "$volvox" "$@"')
         server = self.start('[admin]\nsocket = ""\n', program, http="127.0.0.1:0")
@@ -130,9 +126,9 @@ class Descriptors(Scratch):
                 one.setblocking(False)
                 one.connect_ex((host, int(port)))
             time.sleep(1)
-            before = self.cpu_seconds(server)
+            before = cpu_s_of(server.process.pid)
             time.sleep(2)
-            self.assertLess(self.cpu_seconds(server) - before, 0.2 * SLOW, "more than a tenth of a core")
+            self.assertLess(cpu_s_of(server.process.pid) - before, 0.2 * SLOW, "more than a tenth of a core")
             for page in (server.metrics + "/healthz", server.metrics + "/metrics"):
                 self.assertEqual(urllib.request.urlopen(page, timeout=5).status, 200)
             self.assertLessEqual(server.values()["process_open_fds"], LIMIT)
