@@ -73,6 +73,7 @@ ProductBlock PackedProduct::block(std::size_t index, std::size_t skip) const {
   p.weights = weights_.f32() + index * width_ * columns() + skip * p.groups * lanes_;
   p.bias = has_bias_ ? bias_.f32() + index * columns() : nullptr;
   p.column = output_of(index, 0, 0);
+  p.upcoming_column = p.column;
   p.gate_stride = plain_ ? lanes_ : units();
   for (std::size_t g = 0; g < p.groups; ++g) p.valid[g] = static_cast<std::uint8_t>(valid(index, g));
   p.unit = index * lanes_;

@@ -1,7 +1,6 @@
 #include "cpu/product_runner.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace volvox::cpu {
 namespace {
@@ -11,6 +10,8 @@ constexpr std::size_t kRowStep = 6;
 static_assert(kMaxBlockRows % kRowStep == 0);
 // A unit's rows of the operands stay in the second cache while a thread walks along its columns.
 constexpr std::size_t kOperandBytes = 768U << 10;
+// A thread's weights that stay in its second cache until the next call, whatever their order.
+constexpr std::size_t kKeptBytes = 1U << 20;
 // Units for each thread that make it cheap to lose one to a preempted thread.
 constexpr std::size_t kUnitsPerThread = 4;
 constexpr std::size_t kMinRowsPerUnit = 24;
@@ -26,8 +27,12 @@ std::size_t ceil_div(std::size_t a, std::size_t b) {
   return (a + b - 1) / b;
 }
 
+std::size_t weight_bytes(const PackedProduct& product) {
+  return product.blocks() * product.block_bytes();
+}
+
 double reading_us(const PackedProduct& product) {
-  return static_cast<double>(product.blocks() * product.block_bytes()) / kBytesPerUs;
+  return static_cast<double>(weight_bytes(product)) / kBytesPerUs;
 }
 
 double estimate_us(const PackedProduct& product, std::size_t rows) {
@@ -36,7 +41,17 @@ double estimate_us(const PackedProduct& product, std::size_t rows) {
 }
 
 // Columns [first, last) of one owner.
-std::pair<std::size_t, std::size_t> columns_of(std::size_t owner, std::size_t owners, std::size_t columns) {
+struct Columns {
+  std::size_t first = 0, last = 0;
+
+  std::size_t count() const { return last - first; }
+  // What sweep `sweep` over them meets as its `step`-th: forwards and backwards in turn.
+  std::size_t at(std::size_t sweep, std::size_t step) const {
+    return sweep % 2 == 0 ? first + step : last - 1 - step;
+  }
+};
+
+Columns columns_of(std::size_t owner, std::size_t owners, std::size_t columns) {
   return {columns * owner / owners, columns * (owner + 1) / owners};
 }
 
@@ -62,6 +77,7 @@ struct ProductRunner::Job {
   const ProductCall* call;
   ProductPlan plan;
   std::size_t owners;
+  std::size_t sweep;  // that the first block of rows is
 };
 
 Result<ProductRunner> ProductRunner::make(std::uint32_t threads) {
@@ -78,10 +94,11 @@ Result<ProductRunner> ProductRunner::make(std::uint32_t threads) {
 void ProductRunner::run(ThreadTeam& team, const ProductCall& call) {
   if (call.rows == 0) return;
   const auto threads = static_cast<std::uint32_t>(counts_.size());
-  const Job job{this, &call, plan_product(*call.product, call.rows, threads), threads};
+  const Job job{this, &call, plan_product(*call.product, call.rows, threads), threads, sweeps_};
+  if (weight_bytes(*call.product) > kKeptBytes * threads) sweeps_ += job.plan.row_blocks;
   for (std::size_t owner = 0; owner < threads; ++owner) {
-    const auto [first, last] = columns_of(owner, threads, call.product->blocks());
-    counts_[owner] = static_cast<std::uint32_t>((last - first) * job.plan.row_blocks);
+    const Columns columns = columns_of(owner, threads, call.product->blocks());
+    counts_[owner] = static_cast<std::uint32_t>(columns.count() * job.plan.row_blocks);
   }
   const bool is_short = estimate_us(*call.product, call.rows) < kWallClockUs;
   const TeamJob team_job{run_unit, &job, is_short ? BusyClock::kWall : BusyClock::kCpu,
@@ -97,19 +114,23 @@ void ProductRunner::run_unit(const void* context, std::uint32_t owner, std::uint
                              std::uint32_t thread) {
   const Job& job = *static_cast<const Job*>(context);
   const ProductCall& call = *job.call;
-  const auto [first, last] = columns_of(owner, job.owners, call.product->blocks());
-  const std::size_t columns = last - first;
-  const std::size_t column = first + unit % columns;
-  ProductBlock p = call.product->block(column);
+  const Columns columns = columns_of(owner, job.owners, call.product->blocks());
+  // Rows outside, columns inside: the next unit of this owner reads the next block.
+  const auto block = [&](std::uint32_t index) {
+    const std::size_t row_block = index / columns.count();
+    return call.product->block(columns.at(job.sweep + row_block, index % columns.count()));
+  };
+  ProductBlock p = block(unit);
   p.terms = call.terms;
   p.term_count = call.term_count;
   p.start = call.start;
-  p.row_begin = unit / columns * job.plan.rows_per_unit;
+  p.row_begin = unit / columns.count() * job.plan.rows_per_unit;
   p.row_end = std::min(p.row_begin + job.plan.rows_per_unit, call.rows);
   p.scratch = job.runner->scratch_[thread].f32();
-  // Rows outside, columns inside: the next unit of this owner reads the next block.
-  if (unit + 1 < columns * job.plan.row_blocks) {
-    p.upcoming = call.product->block(first + (unit + 1) % columns).weights;
+  if (unit + 1 < columns.count() * job.plan.row_blocks) {
+    const ProductBlock next = block(unit + 1);
+    p.upcoming = next.weights;
+    p.upcoming_column = next.column;
   }
   std::copy(std::begin(call.in), std::end(call.in), std::begin(p.in));
   std::copy(std::begin(call.out), std::end(call.out), std::begin(p.out));

@@ -33,8 +33,9 @@ struct ProductPlan {
 ProductPlan plan_product(const PackedProduct& product, std::size_t rows, std::uint32_t threads);
 
 // Runs products on a team: each thread owns a run of column blocks, whose weights stay in its private cache
-// when they fit (DeepCPU §4.3), and takes from the others when its own are done. Owned by an executor; all
-// calls from its thread.
+// when they fit (DeepCPU §4.3), and takes from the others when its own are done. When they do not fit, it
+// walks along them forwards and backwards in turn: what it read last, which is what its cache still holds, is
+// read first by the next call, or for the next rows. Owned by an executor; all calls from its thread.
 class ProductRunner {
  public:
   static Result<ProductRunner> make(std::uint32_t threads);
@@ -47,6 +48,7 @@ class ProductRunner {
 
   std::vector<AlignedBuffer> scratch_;  // one for each thread
   std::vector<std::uint32_t> counts_;
+  std::size_t sweeps_ = 0;  // so far, of products whose weights do not fit
 };
 
 }  // namespace volvox::cpu

@@ -48,8 +48,10 @@ struct ProductBlock {
   std::size_t gate_stride = 0;          // from one group to the next in there
   std::uint8_t valid[kMaxGroups] = {};  // columns of each group that exist
   std::size_t row_begin = 0, row_end = 0;
-  float* scratch = nullptr;         // [row_end - row_begin][groups][lanes], this thread's own
-  const float* upcoming = nullptr;  // weights that this thread will most likely read next, or null
+  float* scratch = nullptr;  // [row_end - row_begin][groups][lanes], this thread's own
+  // What this thread will most likely compute next: a block's weights, or null, and its `column`.
+  const float* upcoming = nullptr;
+  std::size_t upcoming_column = 0;
 
   // A pointer for each row to what the step reads besides the product, and to what it writes; each step says
   // what is what (cpu/fused/NAME_step.h).

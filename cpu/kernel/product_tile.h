@@ -35,15 +35,14 @@ struct Tile {
   // A row of `start` may lie anywhere, as in a table of which few rows are in a cache: what the thread's next
   // block reads of it is asked for now.
   VOLVOX_INLINE void begin(const ProductBlock& p, std::size_t row) {
-    const std::size_t next = p.gate_stride == V::kLanes ? kColumns : V::kLanes;
     VOLVOX_UNROLL
     for (int r = 0; r < R; ++r) {
       VOLVOX_UNROLL
       for (std::size_t g = 0; g < G; ++g) {
         if (p.start != nullptr) {
-          const float* from = p.start[row + r] + p.column + (kFirst + g) * p.gate_stride;
-          acc[r][g] = V::load_first(from, p.valid[kFirst + g]);
-          __builtin_prefetch(from + next, 0, 2);
+          const float* from = p.start[row + r] + (kFirst + g) * p.gate_stride;
+          acc[r][g] = V::load_first(from + p.column, p.valid[kFirst + g]);
+          __builtin_prefetch(from + p.upcoming_column, 0, 2);
         } else {
           acc[r][g] = p.bias == nullptr ? V::set(0.0F) : V::load(p.bias + (kFirst + g) * V::kLanes);
         }

@@ -60,6 +60,43 @@ TEST(Product, IsOneChainOfFusedMultiplyAddsFromTheBias) {
   }
 }
 
+// Columns in the order in which a thread meets them.
+std::vector<std::size_t> visited;
+void visit(const ProductBlock& p) {
+  visited.push_back(p.column);
+  if (p.upcoming != nullptr) visited.push_back(static_cast<std::size_t>(p.weights != p.upcoming));
+}
+
+PackedProduct zeros(std::size_t width, std::size_t blocks) {
+  const std::size_t outputs = blocks * kPlainGroups * kMaxLanes;
+  const std::vector<float> w(outputs * width);
+  const WeightTerm term{w.data(), width};
+  return PackedProduct::make({&term, 1}, nullptr, outputs, kPlain, kMaxLanes).value();
+}
+
+TEST(Product, TooLargeForACacheIsWalkedForwardsAndBackwardsInTurn) {
+  const PackedProduct large = zeros(2048, 3), small = zeros(64, 3);
+  ThreadTeam team(1);
+  ProductRunner runner = ProductRunner::make(1).value();
+  const auto walk = [&](const PackedProduct& product, std::size_t rows) {
+    visited.clear();
+    ProductCall call;
+    call.product = &product;
+    call.kernel = visit;
+    call.rows = rows;
+    runner.run(team, call);
+    return visited;
+  };
+  using Walk = std::vector<std::size_t>;  // columns, and between two whether it was told of other weights
+  EXPECT_EQ(walk(large, 1), (Walk{0, 1, 64, 1, 128}));
+  EXPECT_EQ(walk(large, 1), (Walk{128, 1, 64, 1, 0}));
+  EXPECT_EQ(walk(small, 1), walk(small, 1)) << "one that fits needs no turns, and takes none from others";
+  EXPECT_EQ(walk(large, 1), (Walk{0, 1, 64, 1, 128}));
+  ASSERT_EQ(plan_product(large, 150, 1).row_blocks, 2U);
+  EXPECT_EQ(walk(large, 150), (Walk{128, 1, 64, 1, 0, 0, 0, 1, 64, 1, 128}));
+  EXPECT_EQ(walk(large, 1), (Walk{128, 1, 64, 1, 0})) << "a call of two sweeps ends where it began";
+}
+
 TEST(Plan, CutsWorkForEveryThread) {
   std::vector<float> w(4 * 64 * 128);
   const WeightTerm term{w.data(), 128};
