@@ -34,7 +34,8 @@ void ProgressBoard::publish_failure(TaskSeq seq, std::string error) {
 void ProgressBoard::ring() {
   // The worker says that it waits before it looks a last time.
   if (!waiting_.load()) return;
-  const std::lock_guard lock(mutex_);
+  // Not notified under the lock: woken on this core, it would wait there for this thread to give that up.
+  { const std::lock_guard lock(mutex_); }
   changed_.notify_one();
 }
 
