@@ -124,7 +124,9 @@ void add_load_options(CLI::App& command, EngineOptions& o) {
   command.add_option("--window", o.windows, "requests that depth and agenda merge, to try")
       ->check(CLI::Range(1, 65536));
   command.add_flag("--backlog", o.backlog,
-                   "keep requests waiting: the saturated rate (default without a rate)");
+                   "keep requests waiting: the saturated rate (default without another load)");
+  command.add_option("--in-flight", o.in_flight, "requests at a time: the next one when one is answered")
+      ->check(CLI::Range(1, 1 << 20));
   command.add_option("--rate,--rates", o.rates, "requests a second, Poisson");
   command.add_option("--rate-of", o.shares,
                      "share of a policy's best saturated rate in this run: padded:0.5");

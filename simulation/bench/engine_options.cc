@@ -82,8 +82,9 @@ Load backlog_of(const EngineOptions& options, const EnginePlan& plan) {
 
 Result<EnginePlan> plan_of_calls(const EngineOptions& options) {
   EnginePlan plan;
-  if (options.backlog || !options.rates.empty() || !options.shares.empty())
-    return invalid("calls are measured by themselves; leave out --backlog, --rate and --rate-of");
+  if (options.backlog || !options.in_flight.empty() || !options.rates.empty() || !options.shares.empty())
+    return invalid(
+        "calls are measured by themselves; leave out --backlog, --in-flight, --rate and --rate-of");
   for (const std::string& policy : options.policies) {
     if (Status ok = add_policy(policy, options, plan); !ok) return tl::unexpected(ok.error());
   }
@@ -109,6 +110,7 @@ std::string Configuration::text() const {
 
 std::string Load::text() const {
   if (kind == Kind::kBacklog) return "backlog";
+  if (kind == Kind::kInFlight) return std::to_string(outstanding) + " in flight";
   if (kind == Kind::kCalls) return std::to_string(calls) + " calls";
   if (kind == Kind::kRate) return fixed(rate_rps, 1) + "/s";
   return of + ":" + fixed(share, 2);
@@ -120,8 +122,15 @@ Result<EnginePlan> plan_of(const EngineOptions& options) {
   for (const std::string& policy : options.policies) {
     if (Status ok = add_policy(policy, options, plan); !ok) return tl::unexpected(ok.error());
   }
-  const bool backlog = options.backlog || !options.shares.empty() || options.rates.empty();
+  const bool others = !options.in_flight.empty() || !options.rates.empty();
+  const bool backlog = options.backlog || !options.shares.empty() || !others;
   if (backlog) plan.loads.push_back(backlog_of(options, plan));
+  for (const std::uint32_t outstanding : options.in_flight) {
+    Load load;
+    load.kind = Load::Kind::kInFlight;
+    load.outstanding = outstanding;
+    plan.loads.push_back(load);
+  }
   for (double rate : options.rates) {
     if (!(rate > 0)) return invalid("a rate must be positive");
     Load load;

@@ -18,18 +18,19 @@ struct Configuration {
   std::string text() const;  // "padded:64:10"
 };
 
-// How requests come: as many as can be served, at a rate, at a share of what a policy can serve, or as parts
-// of live calls.
+// How requests come: as many as can be served, the next one when one is answered, at a rate, at a share of
+// what a policy can serve, or as parts of live calls.
 struct Load {
-  enum class Kind { kBacklog, kRate, kShare, kCalls };
+  enum class Kind { kBacklog, kInFlight, kRate, kShare, kCalls };
   Kind kind = Kind::kBacklog;
-  std::uint64_t outstanding = 0;  // kBacklog: requests kept live or waiting, the same for every configuration
+  std::uint64_t outstanding = 0;  // if closed: requests kept live or waiting, the same for each configuration
   double rate_rps = 0;            // kRate
   double share = 0;               // kShare: of the best saturated rate of `of` in the same repetition
   std::string of;
   std::uint32_t calls = 0;  // kCalls
 
-  std::string text() const;  // "backlog", "120.0/s", "padded:0.5", "4000 calls"
+  bool closed() const { return kind == Kind::kBacklog || kind == Kind::kInFlight; }
+  std::string text() const;  // "backlog", "1 in flight", "120.0/s", "padded:0.5", "4000 calls"
 };
 
 struct EngineOptions {
@@ -42,6 +43,7 @@ struct EngineOptions {
   std::vector<std::string> policies{"cellular", "padded"};
   std::vector<std::uint32_t> max_batches{64}, bucket_widths{10}, windows{64};
   bool backlog = false;
+  std::vector<std::uint32_t> in_flight;
   std::vector<double> rates;
   std::vector<std::string> shares;   // "padded:0.5"
   std::vector<std::uint32_t> calls;  // live ones, each with a part of one step every …

@@ -21,7 +21,7 @@ EngineReport::EngineReport(const EngineOptions& options, const EnginePlan& plan,
 void EngineReport::add(const EngineResult& r) {
   Row& row = rows_[next_];
   next_ = (next_ + 1) % rows_.size();
-  if (row.load.kind != Load::Kind::kBacklog) row.offered.add(r.offered_rps);
+  if (!row.load.closed()) row.offered.add(r.offered_rps);
   row.throughput.add(r.throughput_rps);
   row.p50.add(r.p50_ms);
   row.p90.add(r.p90_ms);

@@ -111,7 +111,7 @@ EngineRun::Mark EngineRun::mark() {
   return mark;
 }
 
-Status EngineRun::run_backlog() {
+Status EngineRun::run_closed() {
   const TimePoint start = engine_->now();
   bool measuring = false;
   while (true) {
@@ -163,7 +163,7 @@ Status EngineRun::run_rate(double rate_rps) {
 void EngineRun::add_latencies(EngineResult& result) const {
   std::vector<double> all = latencies_ms_;
   for (const Live& live : live_) {
-    if (!live.busy || !live.in_window || load_.kind == Load::Kind::kBacklog) continue;
+    if (!live.busy || !live.in_window || load_.closed()) continue;
     all.push_back(in_seconds(engine_->now() - live.arrival) * 1e3);
     ++result.unfinished;
   }
@@ -189,7 +189,7 @@ EngineResult EngineRun::result() const {
 
 Result<EngineResult> EngineRun::run(double rate_rps) {
   Status ok = start();
-  if (ok) ok = load_.kind == Load::Kind::kBacklog ? run_backlog() : run_rate(rate_rps);
+  if (ok) ok = load_.closed() ? run_closed() : run_rate(rate_rps);
   if (!ok) return tl::unexpected(ok.error());
   return result();
 }

@@ -46,7 +46,7 @@ class EngineRun {
   };
 
   Status start();
-  Status run_backlog();
+  Status run_closed();
   Status run_rate(double rate_rps);
   Status admit(TimePoint arrival, bool in_window);
   Result<Request> make_request(Live& live);

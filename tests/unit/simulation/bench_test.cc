@@ -57,6 +57,22 @@ TEST_F(Bench, EngineOnTheTimedDevice) {
   expect_measured(json["runs"][0]["latency_ms"]["p90"], "p90");
 }
 
+TEST_F(Bench, KeepsSoManyInFlight) {
+  const auto json = report(
+      "engine --device timed --hidden 8 --in-flight 1 3 --seconds 0.1 --warm-up 0.05 --repeat 1 --policy "
+      "cellular:8");
+  ASSERT_EQ(json["runs"].size(), 2U) << "and no backlog that nobody asked for";
+  EXPECT_EQ(json["runs"][0]["load"], "1 in flight");
+  EXPECT_EQ(json["runs"][0]["mean_batch"]["median"], 1.0);
+  EXPECT_EQ(json["runs"][1]["load"], "3 in flight");
+  EXPECT_LE(json["runs"][1]["mean_batch"]["median"], 3.0);
+  for (const auto& run : json["runs"]) {
+    EXPECT_GT(run["completed"], 0);
+    EXPECT_GT(run["latency_ms"]["p50"]["median"], 0);
+    EXPECT_TRUE(run["offered_rps"].is_null());
+  }
+}
+
 TEST_F(Bench, EngineOnAGpuThatComputesNothing) {
   for (const char* kind : {"lstm", "seq2seq"}) expect_to_run_without_a_gpu(kind);
 }
