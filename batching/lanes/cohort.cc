@@ -44,9 +44,9 @@ std::uint64_t Cohort::note(LaneRef lane, std::uint64_t at) {
 }
 
 void Cohort::take_due(std::uint64_t at, std::vector<LaneRef>& due) {
-  due.clear();
   auto& day = calendar_[at % kCalendar];
-  due.swap(day);
+  due.assign(day.begin(), day.end());
+  day.clear();
   if (day.capacity() > 0) spare_.push_back(std::exchange(day, {}));
 }
 

@@ -34,7 +34,9 @@ class Cohort {
 
   // Look at the lane when task `at` has been formed. A lane far ahead is looked at early.
   std::uint64_t note(LaneRef lane, std::uint64_t at);
-  // The lanes noted for task `at`, stale ones included; the caller compares LaneRun::event_step.
+  // Puts into `due` the lanes noted for task `at`, stale ones included; the caller compares
+  // LaneRun::event_step. They are copied: with the memory itself, which comes back by way of another cohort,
+  // one that notes much would always need more and one that notes nothing would keep it.
   void take_due(std::uint64_t at, std::vector<LaneRef>& due);
 
   TaskSeq last_seq = 0;  // of its last task
