@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Repeats what a paper measures, on a cluster of this machine: the servers that a scenario names, side by side, by turns.
 
-Usage: run.py NAME… [--data DIR] [--hidden N] [--max-batch N] [--rounds N] [--seconds S] [--out DIR] [--volvox PATH]
+Usage: run.py NAME… [--data DIR] [--hidden N] [--max-batch N] [--shares S …] [--rounds N] [--seconds S] [--out DIR] [--volvox PATH]
        run.py --list
 
 A scenario is a file NAME.toml in this folder (its keys: docs/load.md). For each of its servers a router and a node are started,
@@ -262,7 +262,7 @@ def measure_round(work, say):
             own = results[name]["saturated"]["throughput_rps"]
             base = results[first]["saturated"]["throughput_rps"]
             say(f"{name}: {own:.0f} requests/s saturated")
-            for share in SHARES[work.scenario["measure"]]:
+            for share in work.options.shares or SHARES[work.scenario["measure"]]:
                 if share * base > 1.1 * own:
                     continue
                 report = load(work, doors, ["--rate", f"{share * base:.3f}"], work.options.seconds)
@@ -368,10 +368,12 @@ def main():
     parser.add_argument("--max-batch", type=int, default=64, help="rows of a task (default %(default)s)")
     parser.add_argument("--backlog", type=int, default=8, help="saturated: requests in flight for each row of a task (default %(default)s)")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="threads of the node's queue (default: one for each core)")
+    parser.add_argument("--shares", type=float, nargs="+", metavar="SHARE", help="rates to offer, as shares of the base's (default: the scenario's)")
     parser.add_argument("--rounds", type=int, default=5, help="default %(default)s")
     parser.add_argument("--seconds", type=float, default=8, help="of each load (default %(default)s)")
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("scenarios"), help="folder for reports (default %(default)s)")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that no cluster is left behind
     known = scenarios()
     try:
         if options.list:
@@ -384,7 +386,8 @@ def main():
         strange = [name for name in names if name not in known]
         if strange:
             parser.error(f"no scenario is called {', '.join(strange)}; there are {', '.join(known)}")
-        if min(options.rounds, options.hidden, options.max_batch, options.backlog, options.threads, options.vocabulary) < 1 or options.seconds <= 0:
+        whole = (options.rounds, options.hidden, options.max_batch, options.backlog, options.threads, options.vocabulary)
+        if min(whole) < 1 or min(options.seconds, *(options.shares or [1])) <= 0:
             parser.error("numbers are positive")
         if not os.access(options.volvox, os.X_OK):
             raise Failed(f"{options.volvox} is not there; build it, or say --volvox")

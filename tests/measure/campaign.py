@@ -187,10 +187,6 @@ def summary(reports):
     return 1 if any(state not in MARKS for state in states) else 77 if not_run else 0
 
 
-def stopped(number, _frame):
-    raise KeyboardInterrupt(f"signal {number}")
-
-
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--volvox", default=str(ROOT / "build/release/volvox"), help="the executable")
@@ -212,7 +208,7 @@ def parse():
 
 def main():
     arguments = parse()
-    signal.signal(signal.SIGTERM, stopped)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     if arguments.list:
         for name in SCENARIOS:
             print(f"{name:4} {what(name)}")

@@ -68,10 +68,6 @@ def run(name, volvox, seconds):
     return report
 
 
-def stopped(number, _frame):
-    raise KeyboardInterrupt(f"signal {number}")
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--volvox", default=str(ROOT / "build/release/volvox"), help="the executable to measure")
@@ -79,7 +75,7 @@ def main():
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument("scenarios", nargs="+", choices=[*SCENARIOS, "all", "loopback"], metavar="SCENARIO")
     arguments = parser.parse_args()
-    signal.signal(signal.SIGTERM, stopped)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     groups = {"all": SCENARIOS, "loopback": ON_LOOPBACK}
     names = [name for chosen in arguments.scenarios for name in groups.get(chosen, [chosen])]
     reports = {}

@@ -106,11 +106,12 @@ class Small(unittest.TestCase):
     @saturates
     def test_answers_as_long_as_their_pair_says(self):
         (self.folder / "mt_lengths.europarl_de_en.tsv").write_text("3\t9\n7\t2\n5\t5\n", encoding="utf-8")
-        done = self.run_one("figure13", "--data", str(self.folder))
+        done = self.run_one("figure13", "--data", str(self.folder), "--shares", "0.25")
         self.assertEqual(done.returncode, 0, done.stderr)
         report = json.loads((self.folder / "out" / "figure13.json").read_text(encoding="utf-8"))
         self.assertEqual(report["data"], "mt_lengths.europarl_de_en.tsv: 3 pairs of sentences")
         for server in ("cellular", "padded"):
+            self.assertEqual(list(report["summary"][server]["loads"]), ["0.25"], "of the shares, the one that was asked for")
             self.assertEqual(report["summary"][server]["loads"]["0.25"]["failed"], 0)
 
     @saturates
@@ -127,6 +128,7 @@ class Small(unittest.TestCase):
     def test_errors_say_what_to_do(self):
         for options, why in ((("figure11-50",), "--data"), (("figure13",), "--data"), (("figure99",), "figure7"), ((), "--list"),
                              (("figure7", "--data", "/nowhere"), "No such file"), (("figure7", "--rounds", "0"), "positive"),
+                             (("figure7", "--shares", "0.5", "0"), "positive"),
                              (("figure7", "--volvox", "/nowhere"), "--volvox")):
             with self.subTest(options=options):
                 done = subprocess.run([sys.executable, str(FOLDER / "run.py"), "--volvox", VOLVOX, *options], capture_output=True, text=True, timeout=PATIENCE,
