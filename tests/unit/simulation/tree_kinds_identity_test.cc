@@ -168,7 +168,12 @@ void expect_right(const std::shared_ptr<const Model>& model, std::span<const Cha
 
 class EachKind : public testing::TestWithParam<std::string> {
  protected:
+  // Other requests and ways with --gtest_shuffle, in each of --gtest_repeat's rounds. Those are not compared
+  // with the reference: among so many beams some two are nearly equal, and double precision may keep the
+  // other.
   void check(bool every, std::uint64_t seed) {
+    const auto round = static_cast<std::uint64_t>(testing::UnitTest::GetInstance()->random_seed());
+    seed += 100 * round;
     const std::string kind = GetParam();
     const NewSizes sizes{.hidden = 11, .input = 7, .vocabulary = 30, .steps = 12, .labels = 5};
     ModelFolder folder;
@@ -181,7 +186,9 @@ class EachKind : public testing::TestWithParam<std::string> {
     while (contents.size() < 100) contents.push_back(requests.next());
     const Answers right = answers_in({.max_batch = 1, .in_flight = 1, .eager = false}, load, contents);
     ASSERT_EQ(right.size(), contents.size());
-    ASSERT_NO_FATAL_FAILURE(expect_right(model, contents, right));
+    if (round == 0) {
+      ASSERT_NO_FATAL_FAILURE(expect_right(model, contents, right));
+    }
     SeededRandom chance(seed);
     for (int i = 0; i < 6; ++i) {
       Way way = random_way(chance);
